@@ -1,9 +1,9 @@
 /* generation.c - picks the next token, and keeps a text that grows beyond the context. */
 #include "model/generation.h"
 #include "base/array.h"
-#include "base/elementary.h"
 #include "base/memory.h"
 #include "base/random.h"
+#include "model/kernels/isa.h"
 
 #include <assert.h>
 #include <string.h>
@@ -38,11 +38,6 @@ static int32_t take(const float *logits, int32_t *order, int count) {
     return id;
 }
 
-/* Returns the share for a logit that is `below` the largest one: its probability in proportion. */
-static inline double share_of(const Sampler *sampler, double below) {
-    return natural_exponential(below / sampler->temperature);
-}
-
 static int likeliest_of(const float *logits, int V) {
     int likeliest = 0;
     for (int v = 1; v < V; v++)
@@ -51,7 +46,7 @@ static int likeliest_of(const float *logits, int V) {
 }
 
 /* The tokens that may be picked: their ids are the last `kept` of order[V], the most likely one
- * last; or all in their order. shares[V] has theirs. */
+ * last; without an order, all V by their ids. shares[V] has their probabilities in proportion. */
 typedef struct {
     double *shares, total;
     int32_t *order;
@@ -59,26 +54,18 @@ typedef struct {
 } Choice;
 
 /* The temperature is not 0. */
-static Choice choice_of(const Sampler *sampler, const float *logits, int V, double largest,
-                        double *scratch) {
+static Choice choice_of(const Sampler *sampler, const float *logits, int V, double *scratch) {
+    const Isa *isa = sampler->isa ? sampler->isa : &isa_base;
     const int k = sampler->top_k == 0 || sampler->top_k > V ? V : sampler->top_k;
-    Choice c = {.shares = scratch, .order = (int32_t *)(void *)(scratch + V), .kept = k};
-    double everything = 0, *shares = scratch; /* everything: of the k tokens */
-    for (int v = 0; v < V; v++) c.order[v] = v;
-    if (k == V) {
-#pragma omp simd
-        for (int v = 0; v < V; v++) shares[v] = share_of(sampler, (double)logits[v] - largest);
-        for (int v = 0; v < V; v++) everything += shares[v];
-    }
-    c.total = everything;
+    Choice c = {.shares = scratch, .kept = k};
+    double everything = c.total = isa->shares(c.shares, logits, sampler->temperature, V);
     if (k == V && sampler->top_p >= 1) return c;
 
+    c.order = (int32_t *)(void *)(scratch + V);
+    for (int v = 0; v < V; v++) c.order[v] = v;
     for (int root = V / 2 - 1; root >= 0; root--) sift(logits, c.order, root, V);
-    for (int i = 0; i < k && k < V; i++) {
-        int32_t id = take(logits, c.order, V - i);
-        shares[id] = share_of(sampler, (double)logits[id] - largest);
-        everything += shares[id];
-    }
+    if (k < V) everything = 0; /* of the k tokens */
+    for (int i = 0; i < k && k < V; i++) everything += c.shares[take(logits, c.order, V - i)];
     c.total = everything;
     if (sampler->top_p >= 1) return c;
 
@@ -87,37 +74,45 @@ static Choice choice_of(const Sampler *sampler, const float *logits, int V, doub
     while (c.kept < k && c.total < sampler->top_p * everything) {
         int last = V - 1 - c.kept++;
         if (k == V) take(logits, c.order, last + 1);
-        c.total += shares[c.order[last]];
+        c.total += c.shares[c.order[last]];
     }
     return c;
 }
 
+/* Returns the id of choice i. */
+static int id_at(const Choice *c, int V, int i) {
+    return c->order ? c->order[V - 1 - i] : V - 1 - i;
+}
+
+bool sampler_prepare(Sampler *sampler, Error *err) {
+    sampler->isa = isa_choose(err);
+    return sampler->isa;
+}
+
 int sampler_pick(const Sampler *sampler, const float *logits, int V, uint64_t stream,
                  uint64_t place, double *scratch) {
-    int likeliest = likeliest_of(logits, V);
-    if (sampler->temperature <= 0) return likeliest;
-    Choice c = choice_of(sampler, logits, V, (double)logits[likeliest], scratch);
+    if (sampler->temperature <= 0) return likeliest_of(logits, V);
+    Choice c = choice_of(sampler, logits, V, scratch);
     double left =
         random_uniform(random_key(sampler->seed, RANDOM_SAMPLES, stream), place) * c.total;
     for (int i = 0; i < c.kept; i++) {
-        int id = c.order[V - 1 - i];
+        int id = id_at(&c, V, i);
         left -= c.shares[id];
         if (left < 0) return id;
     }
-    return likeliest; /* rounding left a remainder */
+    return likeliest_of(logits, V); /* rounding left a remainder */
 }
 
 void sampler_probabilities(const Sampler *sampler, const float *logits, int V, double *p,
                            double *scratch) {
-    int likeliest = likeliest_of(logits, V);
     for (int v = 0; v < V; v++) p[v] = 0;
     if (sampler->temperature <= 0) {
-        p[likeliest] = 1;
+        p[likeliest_of(logits, V)] = 1;
         return;
     }
-    Choice c = choice_of(sampler, logits, V, (double)logits[likeliest], scratch);
+    Choice c = choice_of(sampler, logits, V, scratch);
     for (int i = 0; i < c.kept; i++) {
-        int id = c.order[V - 1 - i];
+        int id = id_at(&c, V, i);
         p[id] = c.shares[id] / c.total;
     }
 }

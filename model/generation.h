@@ -10,7 +10,12 @@ typedef struct {
     double top_p; /* of these, only the most likely ones that together reach this share of their
                      probability, at most 1 */
     uint64_t seed;
+    const struct Isa *isa; /* sampler_prepare; NULL: the base set */
 } Sampler;
+
+/* Sets the vector loops that the sampler uses. They change its speed, not its choices. Errors:
+ * those of isa_choose. */
+bool sampler_prepare(Sampler *sampler, Error *err);
 
 /* Picks the next token from logits[V] and returns its id. `stream` is the number of the sample,
  * `place` the number of the draw in it: both and the seed determine the random number.

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-extern const Isa isa_base;
 #if defined __x86_64__
 extern const Isa isa_avx2, isa_avx512, isa_avx512vnni;
 

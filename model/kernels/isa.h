@@ -126,8 +126,8 @@ typedef struct Isa {
     void (*int8_rows)(float *y, size_t y_row, const int16_t *x, size_t x_row, const float *scale,
                       int rows, const int8_t *w, const float *scales, int K, int columns,
                       const float *start, size_t start_row);
-    /* y[n] = x[n] / scale, rounded to whole numbers from -limit to limit; returns the scale. An odd
-       n is followed by a 0. If x has an infinity or a NaN, so is the scale. */
+    /* y[n] = x[n] / scale, rounded to whole numbers from -limit to limit; returns the scale. If x
+       has an infinity or a NaN, so is the scale. y is written in whole vectors, with 0 beyond n. */
     float (*round_to_16)(int16_t *y, const float *x, int limit, int n);
 
     /* p = softmax(scale * x) for each of `rows` rows of n >= 1 numbers, `row` floats apart in both;
@@ -135,6 +135,9 @@ typedef struct Isa {
     void (*softmax)(float *p, size_t row, float *lse, const float *x, float scale, int rows, int n);
     /* lse[i] = ln(sum(exp(x))) of row i, likewise */
     void (*log_sum_exp)(float *lse, const float *x, size_t row, int rows, int n);
+    /* p[i] = exp((x[i] - max(x)) / temperature) for n finite numbers, with the same bits in every
+       table; returns their sum, in order */
+    double (*shares)(double *p, const float *x, double temperature, int n);
     /* The backward of softmax for the same rows. On entry p has softmax's input, on return its
      * result: p = exp(scale * p - lse). x = p (x - mean) scale, with mean[i] = sum(p x) of row i.
      */
@@ -205,6 +208,8 @@ static inline size_t whole_vectors(const Isa *isa, int n) {
     size_t lanes = (size_t)isa->lanes; /* a power of two */
     return ((size_t)n + lanes - 1) & ~(lanes - 1);
 }
+
+extern const Isa isa_base; /* runs on every processor */
 
 /* Sets `tables` to those that this processor runs, narrowest first. Returns their number, at most
  * ISA_MAX. The tables are constants. */

@@ -1,6 +1,7 @@
 /* test_kernels.c - every kernel table that this processor can run, on every remainder, compared
  * with simple loops in double precision. */
 #include "tests/support.h"
+#include "base/elementary.h"
 #include "base/random.h"
 #include "model/kernels/products.h"
 
@@ -498,7 +499,7 @@ static void check_query(const Isa *isa) {
         Arrays arrays = {.count = 0};
         float *q = array(&arrays, (size_t)K), *keys = array(&arrays, GROUPS * stride);
         float *p = array(&arrays, HEADS * (KEYS + gap)), *v = array(&arrays, KEYS * v_row);
-        float scores[KEYS], y[HEADS * 150];
+        float scores[KEYS], y[HEADS * 150 + 1];
         for (int groups = 1; groups <= GROUPS; groups++) {
             isa->scores(scores, q, keys, stride, groups, K);
             for (size_t s = 0; s < (size_t)groups * KEY_GROUP; s++) {
@@ -511,6 +512,7 @@ static void check_query(const Isa *isa) {
         }
         for (int heads = 1; heads <= HEADS; heads++) {
             int group = 1 + heads % 3, n = 1 + heads * 7 % KEYS;
+            y[heads * K] = -7; /* stays */
             isa->means(y, p, KEYS + gap, v, v_row, n, K, heads, group);
             for (int i = 0; i < heads * K; i++) {
                 const float *weights = p + (size_t)(i / K) * (KEYS + gap);
@@ -520,6 +522,7 @@ static void check_query(const Isa *isa) {
                     add_term(&truth, (double)weights[s] * (double)values[s * v_row]);
                 assert_near(y[i], truth.sum, 1e-6 * truth.size);
             }
+            assert_true(y[heads * K] == -7);
         }
         free_arrays(&arrays);
     }
@@ -546,6 +549,26 @@ static void check_softmax(const Isa *isa) {
 TEST_OF_EACH_TABLE(softmax)
 
 /* Two rows: each has its own lse and mean. */
+/* The same bits without vectors. Nothing beyond the last share is written. */
+static void check_shares(const Isa *isa) {
+    const double temperature = 0.7;
+    for (int n = 1; n <= LONGEST; n++) {
+        float x[LONGEST], most = -INFINITY;
+        double p[LONGEST + 1], total = 0;
+        p[n] = -7;
+        fill(x, (uint64_t)n, (size_t)n);
+        for (int i = 0; i < n; i++) most = fmaxf(most, x[i] *= 300); /* some are 0 */
+        double sum = isa->shares(p, x, temperature, n);
+        for (int i = 0; i < n; i++) {
+            double below = ((double)x[i] - (double)most) / temperature;
+            assert_true(p[i] == natural_exponential(below));
+            total += p[i];
+        }
+        assert_true(sum == total && p[n] == -7);
+    }
+}
+TEST_OF_EACH_TABLE(shares)
+
 static void check_softmax_backward(const Isa *isa) {
     enum { ROW = LONGEST };
     const float lse[] = {0.5f, -1}, mean[] = {0.25f, 0}, scale = 1.5f;
@@ -933,7 +956,7 @@ enum { ARRAYS = 8 };
 
 /* y[n] = the whole numbers of round_to_16 */
 static void round_into(const Isa *isa, float *y, const float *x, int n) {
-    int16_t rounded[LONGEST];
+    int16_t rounded[LONGEST + 16];
     isa->round_to_16(rounded, x, 1000, n);
     for (int i = 0; i < n; i++) y[i] = rounded[i];
 }

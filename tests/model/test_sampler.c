@@ -103,7 +103,8 @@ TEST(top_sets) {
                 {2, 0.58, 10}, {3, 0.43, 2},  {3, 0.45, 10}, {3, 0.76, 10}, {3, 0.78, 14},
                 {1, 0.91, 2},  {9, 0.39, 2},  {9, 0.41, 10}};
     for (int i = 0; i < COUNT(rows); i++)
-        assert_int_equal(drawn((Sampler){1, rows[i].k, rows[i].p, 8}, logits, 4), rows[i].ids);
+        assert_int_equal(drawn((Sampler){1, rows[i].k, rows[i].p, 8, NULL}, logits, 4),
+                         rows[i].ids);
 }
 
 TEST(greedy) {
@@ -115,14 +116,14 @@ TEST(greedy) {
         for (int v = V - 1; v >= 0; v--)
             if (logits[v] >= logits[likeliest]) likeliest = v;
         for (uint64_t place = 0; place < 3; place++) {
-            assert_int_equal(pick((Sampler){0, 0, 1, 1}, logits, V, 0, place), likeliest);
-            assert_int_equal(pick((Sampler){0, 5, 0.5, 1}, logits, V, 0, place), likeliest);
-            assert_int_equal(pick((Sampler){1, 1, 1, 1}, logits, V, 0, place), likeliest);
-            assert_int_equal(pick((Sampler){1, 0, 1e-9, 1}, logits, V, 0, place), likeliest);
+            assert_int_equal(pick((Sampler){0, 0, 1, 1, NULL}, logits, V, 0, place), likeliest);
+            assert_int_equal(pick((Sampler){0, 5, 0.5, 1, NULL}, logits, V, 0, place), likeliest);
+            assert_int_equal(pick((Sampler){1, 1, 1, 1, NULL}, logits, V, 0, place), likeliest);
+            assert_int_equal(pick((Sampler){1, 0, 1e-9, 1, NULL}, logits, V, 0, place), likeliest);
         }
         /* A share p that rounding may never reach, with any number of ids. */
         for (int v = 0; v < V; v++) logits[v] += 0.01f * (float)(v * v);
-        pick((Sampler){1, 1000, 1 - DBL_EPSILON / 2, 1}, logits, V, 0, 0);
+        pick((Sampler){1, 1000, 1 - DBL_EPSILON / 2, 1, NULL}, logits, V, 0, 0);
     }
 }
 
@@ -130,7 +131,7 @@ TEST(greedy) {
 TEST(draws_repeat) {
     enum { V = 20, DRAWS = 200 };
     const float logits[V] = {0};
-    const Sampler one = {1, 0, 1, 1}, two = {1, 0, 1, 2};
+    const Sampler one = {1, 0, 1, 1, NULL}, two = {1, 0, 1, 2, NULL};
     int ids[DRAWS], others[3] = {0};
     for (uint64_t i = 0; i < (uint64_t)DRAWS; i++) ids[i] = pick(one, logits, V, 6, i);
     for (uint64_t i = DRAWS; i-- > 0;) {
@@ -142,7 +143,7 @@ TEST(draws_repeat) {
     for (int i = 0; i < 3; i++) assert_in_range(others[i], 0, DRAWS / V * 3);
     /* Without a limit, or with one that does not bind, every id can be drawn. */
     assert_int_equal(drawn(one, logits, V), (1u << V) - 1);
-    assert_int_equal(drawn((Sampler){1, V, 1, 1}, logits, V), (1u << V) - 1);
+    assert_int_equal(drawn((Sampler){1, V, 1, 1, NULL}, logits, V), (1u << V) - 1);
 }
 
 TEST(extremes) {
@@ -154,7 +155,7 @@ TEST(extremes) {
     for (int t = 0; t < COUNT(temperatures); t++)
         for (int k = 0; k < 4; k++)
             for (int p = 0; p < 2; p++) {
-                Sampler sampler = {temperatures[t], k, p ? 0.9 : 1, 3};
+                Sampler sampler = {temperatures[t], k, p ? 0.9 : 1, 3, NULL};
                 unsigned ids = drawn(sampler, masked, 5);
                 assert_int_equal(drawn(sampler, huge, 4), 1 << 1);
                 assert_int_equal(drawn(sampler, max, 3), 1 << 2);
@@ -274,7 +275,7 @@ static void check_group(const char *kind, Precision precision, int T) {
             int i = slots[j];
             if (!logits[j]) continue;
             assert_memory_equal(logits[j], expected[i], V * sizeof(float));
-            int32_t id = sampler_pick(&(Sampler){1, 0, 1, 3}, logits[j], V, (uint64_t)i,
+            int32_t id = sampler_pick(&(Sampler){1, 0, 1, 3, NULL}, logits[j], V, (uint64_t)i,
                                       (uint64_t)turn, scratch);
             group_append(&group, i, id);
             expected[i] = generator_feed(alone[i], &id, 1);

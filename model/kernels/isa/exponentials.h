@@ -95,6 +95,25 @@ static void log_sum_exp(float *lse, const float *x, size_t row, int rows, int n)
     softmax_of(NULL, false, row, lse, x, 1, rows, n);
 }
 
+/* The last numbers are computed with those before them, again, as a whole vector. */
+static double shares(double *p, const float *x, double temperature, int n) {
+    enum { SOME = 8 };
+    const double most = (double)largest(x, n);
+    double total = 0;
+    for (int i = 0; i < n && n < SOME; i++)
+        p[i] = natural_exponential(((double)x[i] - most) / temperature);
+    for (int i = 0; i < n && n >= SOME; i += SOME) {
+        int first = i + SOME <= n ? i : n - SOME;
+        const float *from = x + first;
+        double *to = p + first;
+#pragma omp simd
+        for (int j = 0; j < SOME; j++)
+            to[j] = natural_exponential(((double)from[j] - most) / temperature);
+    }
+    for (int i = 0; i < n; i++) total += p[i];
+    return total;
+}
+
 static void softmax_backward(float *x, float *p, size_t row, const float *lse, const float *mean,
                              float scale, int rows, int n) {
     for (int i = 0; i < rows; i++, x += row, p += row) {

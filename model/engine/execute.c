@@ -155,11 +155,12 @@ static Call call_of(const Run *run, const Thread *thread, const Instruction *at,
     return call;
 }
 
-/* Makes the calls of passes of one token, which differ only in the rows of cached arrays. */
+/* Makes the calls of passes of one token, which differ only in the rows of cached arrays; of a
+ * growing run, of passes that are one slice. */
 static bool prepare_calls(Run *run, Error *err) {
     enum { OPERANDS = MAX_INPUTS + MAX_OUTPUTS };
     const size_t threads = (size_t)run->options.threads, count = (size_t)run->program.backward;
-    const Location *locations = run->schedule.single;
+    const Location *locations = run->options.growing ? run->schedule.many : run->schedule.single;
     if (!memory_alloc(&run->calls, threads * count, sizeof *run->calls, "the run", err) ||
         !memory_alloc(&run->moving, threads * count * OPERANDS, sizeof(Moving), "the run", err))
         return false;
@@ -167,8 +168,8 @@ static bool prepare_calls(Run *run, Error *err) {
     for (size_t i = 0; i < threads * count; i++) {
         const Instruction *at = &run->program.list[i % count];
         Call *call = &run->calls[i];
-        *call = call_of(run, &(Thread){.index = (int)(i / count)}, at, locations, (Share){0, 1},
-                        NULL);
+        *call =
+            call_of(run, &(Thread){.index = (int)(i / count)}, at, locations, (Share){0, 1}, NULL);
         for (int j = 0; j < OPERANDS; j++) {
             int id = operand_of(at, j).id;
             if (!id || !locations[id].cached || run->program.arrays[id].rows != PER_TOKEN) continue;
@@ -209,7 +210,7 @@ bool execute_allocate(Run *run, Error *err) {
         for (int t = 0; t < run->options.length && p->arrays[id].fill; t++)
             p->arrays[id].fill(rows + (size_t)t * (size_t)width, t, width);
     }
-    return run->options.training || run->options.growing || prepare_calls(run, err);
+    return run->options.training || prepare_calls(run, err);
 }
 
 size_t execute_scratch(const Run *run) {
@@ -307,7 +308,7 @@ void execute_packing(const Thread *thread, void *argument) {
 }
 
 /* Executes every instruction with all threads together. */
-static void execute_token(const Run *run, const Thread *thread) {
+static void execute_whole(const Run *run, const Thread *thread) {
     const Schedule *s = &run->schedule;
     Call *calls = run->calls + thread->index * run->program.backward;
     const Moving *moving = run->moving + thread->index * run->moving_count;
@@ -317,6 +318,7 @@ static void execute_token(const Run *run, const Thread *thread) {
         if (s->waits[i]) team_barrier(thread);
         if (s->by_first[i] && thread->index > 0) continue;
         calls[i].thread = thread;
+        calls[i].N = (int)tokens_in(run);
         calls[i].instruction->operation->compute(&calls[i]);
     }
 }
@@ -330,8 +332,8 @@ void execute_pass(const Thread *thread, void *argument) {
     const Phase *end = s->phases + (run->backward ? s->phase_count : s->backward);
     bool sends = run->sharing && run->buckets && thread->index == 0;
     if (!run->options.frozen) execute_packing(thread, argument);
-    if (run->pass.single) {
-        execute_token(run, thread);
+    if (run->pass.single || (run->options.growing && execute_slices(run) == 1)) {
+        execute_whole(run, thread);
         return;
     }
     for (const Phase *phase = begin; phase < end; phase++) {

@@ -52,8 +52,8 @@ struct Run {
     float *rows; /* of a growing run: those of earlier tokens, [capacity] in each slot, for each
                     operand that has them */
     size_t rows_size, capacity;
-    /* of passes of one token, unless training or growing: [threads][instructions], and the pointers
-       in them that move, [threads][moving_count] */
+    /* unless training, those of passes of one token, or of a growing run: [threads][instructions],
+       and the pointers in them that move, [threads][moving_count] */
     Call *calls;
     Moving *moving;
     int moving_count;

@@ -79,6 +79,7 @@ void team_barrier(const Thread *thread) {
 }
 
 Share team_share(const Thread *thread, size_t count, size_t grain) {
+    if (thread->count == 1) return (Share){0, count};
     size_t grains = (count + grain - 1) / grain, threads = (size_t)thread->count;
     size_t index = (size_t)thread->index;
     Share share = {grains * index / threads * grain, grains * (index + 1) / threads * grain};

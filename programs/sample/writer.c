@@ -64,7 +64,7 @@ void writer_begin(Writer *w, int number) {
 
 /* ---- printing ---- */
 
-/* Prints a whole character, or a byte of a byte model. */
+/* Prints a whole character, or a byte of a byte model; not on a terminal, any text. */
 static void put(Writer *w, const char *text, int length) {
     char whole[4 * UTF8_MAX];
     if (w->bytes && w->terminal) {
@@ -96,7 +96,9 @@ void writer_end_text(Writer *w) {
 void writer_print(Writer *w, const char *text, size_t length) {
     uint32_t any;
     for (size_t i = 0; i < length;) {
-        int bytes = w->bytes ? 1 : utf8_decode(text + i, length - i, &any);
+        int bytes = !w->terminal ? (int)length
+                    : w->bytes   ? 1
+                                 : utf8_decode(text + i, length - i, &any);
         put(w, text + i, bytes);
         i += (size_t)bytes;
     }

@@ -76,17 +76,12 @@ INLINE void int8_tile(const int rows, const int vectors, float *y, size_t y_row,
             EACH(j, vectors) sum[i][j] = add_pairs(sum[i][j], both, w + 2 * j * LANES);
         }
     }
-    EACH(i, rows) {
-        bool whole = columns >= vectors * LANES;
-        float edge[INT8_PANEL] = {0}, *to = whole ? y + i * y_row : edge;
-        const float *from = start ? start + i * start_row : NULL;
-        if (from && !whole) from = memcpy(edge, from, (size_t)columns * sizeof *edge);
-        EACH(j, vectors) {
-            Vector both_scales = load(scales + j * LANES) * all(scale[i]);
-            Vector of = __builtin_convertvector(sum[i][j], Vector) * both_scales;
-            store(to + j * LANES, from ? load(from + j * LANES) + of : of);
-        }
-        if (!whole) memcpy(y + i * y_row, edge, (size_t)columns * sizeof *y);
+    EACH(i, rows) EACH(j, vectors) {
+        const size_t at = j * LANES, left = (size_t)columns - at;
+        Vector both_scales = load(scales + at) * all(scale[i]);
+        Vector of = __builtin_convertvector(sum[i][j], Vector) * both_scales;
+        if (start) of = load_some(start + i * start_row + at, left, 0) + of;
+        store_some(y + i * y_row + at, left, of);
     }
 }
 
@@ -122,26 +117,20 @@ static void int8_rows(float *y, size_t y_row, const int16_t *x, size_t x_row, co
 
 /* The largest size is found in the bits of the numbers, in which a NaN is above all. */
 static float round_to_16(int16_t *y, const float *x, int limit, int n) {
+    typedef int16_t Halves __attribute__((vector_size(LANES * sizeof(int16_t))));
     const float tiny = 0x1p-100f;
-    int32_t most = 0;
-    float largest;
-#pragma omp simd reduction(max : most)
-    for (int i = 0; i < n; i++) {
-        int32_t bits;
-        memcpy(&bits, x + i, sizeof bits);
-        bits &= INT32_MAX;
-        most = bits > most ? bits : most;
+    Integers most = {0};
+    for (int i = 0; i < n; i += LANES)
+        most = larger_integers((Integers)load_some(x + i, (size_t)(n - i), 0) & INT32_MAX, most);
+#pragma GCC unroll 4
+    for (int half = LANES / 2; half > 0; half /= 2)
+        most = larger_integers((Integers)swapped((Vector)most, half), most);
+    float largest = ((Vector)most)[0], times = largest < tiny ? 0 : (float)limit / largest;
+    for (int i = 0; i < n; i += LANES) {
+        Vector of = load_some(x + i, (size_t)(n - i), 0);
+        Halves whole = __builtin_convertvector((Integers)(of * times + shift), Halves);
+        memcpy(y + i, &whole, sizeof whole);
     }
-    memcpy(&largest, &most, sizeof largest);
-    float times = largest < tiny ? 0 : (float)limit / largest;
-#pragma omp simd
-    for (int i = 0; i < n; i++) {
-        float shifted = x[i] * times + shift;
-        int32_t bits;
-        memcpy(&bits, &shifted, sizeof bits);
-        y[i] = (int16_t)bits;
-    }
-    if (n % 2) y[n] = 0;
     return largest < tiny ? 0 : largest / (float)limit;
 }
 

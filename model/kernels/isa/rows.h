@@ -18,18 +18,21 @@ static float inverse_root(float square, float epsilon) {
 }
 
 /* y = (x - mean) rstd w + b for at most LANES rows, or, if not `centers`, y = x rstd w. The lanes
- * of their statistics are rows. */
+ * of their statistics are rows. Of one row, only one lane is divided: whole vectors take longer. */
 INLINE void normalize_some(const bool centers, float *y, float *mean, float *rstd, const float *x,
                            const float *w, const float *b, int rows, int n) {
     Lanes sums[LANES];
     float of_mean[LANES] = {0}, of_rstd[LANES];
+    const int lanes = rows == 1 ? 1 : LANES;
     if (centers) {
         for (int r = 0; r < rows; r++) {
             Lanes sum = {0};
             add_lanes(&sum, x + r * n, n);
             sums[r] = sum;
         }
-        store(of_mean, sum_rows(sums, rows) / (float)n);
+        store(of_mean, sum_rows(sums, rows));
+#pragma omp simd
+        for (int r = 0; r < lanes; r++) of_mean[r] /= (float)n;
     }
     for (int r = 0; r < rows; r++) {
         const float *from = x + r * n;
@@ -47,9 +50,10 @@ INLINE void normalize_some(const bool centers, float *y, float *mean, float *rst
         }
         sums[r] = sum;
     }
-    store(of_rstd, sum_rows(sums, rows) / (float)n);
+    store(of_rstd, sum_rows(sums, rows));
 #pragma omp simd
-    for (int r = 0; r < LANES; r++) of_rstd[r] = inverse_root(of_rstd[r], centers ? 1e-5f : 1e-6f);
+    for (int r = 0; r < lanes; r++)
+        of_rstd[r] = inverse_root(of_rstd[r] / (float)n, centers ? 1e-5f : 1e-6f);
     for (int r = 0; r < rows; r++) {
         const float *from = (centers ? y : x) + r * n;
         for (int i = 0; i < n; i += LANES) {

@@ -50,6 +50,7 @@ static inline float sum_lanes(Lanes lanes) {
 /* Returns the sums of `rows` <= LANES rows, one in each lane, in the order of sum_lanes. */
 static inline Vector sum_rows(const Lanes *of, int rows) {
     Vector column[LANES];
+    if (rows == 1) return (Vector){sum_lanes(of[0])};
     EACH(r, LANES) {
         Lanes lanes = {0};
         if ((int)r < rows) lanes = of[r];
@@ -126,54 +127,48 @@ static void scores(float *y, const float *q, const float *keys, size_t stride, i
     }
 }
 
-/* Computes `vectors` vectors of channels of `heads` heads together. */
+/* Computes `vectors` vectors of channels of `heads` heads together; `left` channels remain. */
 INLINE void means_of(const int heads, const int vectors, float *y, const float *p, size_t p_row,
-                     const float *const *v, size_t v_row, int n, int K) {
+                     const float *const *v, size_t v_row, int n, int K, size_t left) {
     Vector sum[SUMS] = {0};
     for (size_t s = 0; s < (size_t)n; s++) EACH(h, heads) {
             Vector weight = all(p[h * p_row + s]);
             EACH(i, vectors) {
-                size_t at = h * (size_t)vectors + i;
-                sum[at] = multiply_add(weight, load(v[h] + s * v_row + i * LANES), sum[at]);
+                const float *from = v[h] + s * v_row + i * LANES;
+                Vector of = vectors > 1 ? load(from) : load_some(from, left, 0);
+                sum[h * (size_t)vectors + i] =
+                    multiply_add(weight, of, sum[h * (size_t)vectors + i]);
             }
         }
-    EACH(i, heads * vectors)
-    store(y + i / (size_t)vectors * (size_t)K + i % (size_t)vectors * LANES, sum[i]);
-}
-
-/* The same with constants. */
-static void means_some(int heads, int vectors, float *y, const float *p, size_t p_row,
-                       const float *const *v, size_t v_row, int n, int K) {
-    /* clang-format off */
-#define MEANS(m, w) case (m) * 16 + (w): means_of(m, w, y, p, p_row, v, v_row, n, K); break;
-    switch (heads * 16 + vectors) {
-        MEANS(1, 8) MEANS(1, 4) MEANS(1, 2) MEANS(1, 1) MEANS(2, 4) MEANS(4, 2) MEANS(8, 1)
+    EACH(i, heads * vectors) {
+        float *to = y + i / (size_t)vectors * (size_t)K + i % (size_t)vectors * LANES;
+        store_some(to, vectors > 1 ? LANES : left, sum[i]);
     }
-    /* clang-format on */
 }
 
 /* As many channels of a head together as whole vectors allow: 8, 4, 2 or 1 of them, and SUMS
- * vectors of several heads; the rest one by one. */
+ * vectors of several heads; then the last channels. */
 static void means(float *y, const float *p, size_t p_row, const float *v, size_t v_row, int n,
                   int K, int heads, int group) {
     const float *from[SUMS];
-    int k = 0;
-    for (int vectors = SUMS; vectors > 0; vectors /= 2)
-        for (; k + vectors * LANES <= K; k += vectors * LANES)
-            for (int h = 0, some; h < heads; h += some) {
-                some = vectors * (heads - h) >= SUMS ? SUMS / vectors : 1;
-                for (int i = 0; i < SUMS; i++) from[i] = v + (h + i) / group * K + k;
-                means_some(some, vectors, y + h * K + k, p + (size_t)h * p_row, p_row, from, v_row,
-                           n, K);
+    for (int k = 0, vectors = SUMS; k < K; k += vectors * LANES) {
+        while (vectors > 1 && k + vectors * LANES > K) vectors /= 2;
+        for (int h = 0, some; h < heads; h += some) {
+            for (some = SUMS / vectors; some > heads - h;) some /= 2;
+            for (int i = 0; i < some; i++) from[i] = v + (h + i) / group * K + k;
+            float *to = y + h * K + k;
+            const float *weights = p + (size_t)h * p_row;
+            size_t left = (size_t)(K - k);
+            /* clang-format off */
+#define MEANS(m, w) case (m) * 16 + (w): \
+                means_of(m, w, to, weights, p_row, from, v_row, n, K, left); break;
+            switch (some * 16 + vectors) {
+                MEANS(1, 8) MEANS(1, 4) MEANS(1, 2) MEANS(1, 1) MEANS(2, 4) MEANS(2, 2) MEANS(2, 1)
+                MEANS(4, 2) MEANS(4, 1) MEANS(8, 1)
             }
-    for (; k < K; k++)
-        for (int h = 0; h < heads; h++) {
-            float sum = 0;
-            for (int s = 0; s < n; s++)
-                sum = fused(p[(size_t)h * p_row + (size_t)s],
-                            v[(size_t)s * v_row + (size_t)(h / group * K + k)], sum);
-            y[h * K + k] = sum;
+            /* clang-format on */
         }
+    }
 }
 
 #endif

@@ -132,6 +132,16 @@ static inline Vector larger(Vector a, Vector b) {
 #endif
 }
 
+/* a > b ? a : b */
+static inline Integers larger_integers(Integers a, Integers b) {
+#if defined INTRINSIC
+    typedef long long Longs __attribute__((vector_size(LANES * sizeof(float))));
+    return (Integers)INTRINSIC(max_epi32)((Longs)a, (Longs)b);
+#else
+    return (Integers)pick((Bits)(a > b), (Vector)a, (Vector)b);
+#endif
+}
+
 /* a < b ? 0 : x */
 static inline Vector zero_below(Vector a, Vector b, Vector x) {
 #if defined __AVX512F__

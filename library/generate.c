@@ -17,8 +17,7 @@ TrilSampling tril_sampling(void) {
 
 bool read_sampler(Sampler *sampler, const TrilSampling *s, Error *err) {
     *sampler = (Sampler){s->temperature, s->top_k, s->top_p, s->seed, NULL};
-    return sampler_prepare(sampler, err) &&
-           in_range(s->temperature, 0, 100, "temperature", err) &&
+    return sampler_prepare(sampler, err) && in_range(s->temperature, 0, 100, "temperature", err) &&
            in_range(s->top_k, 0, INT_MAX, "top_k", err) && in_range(s->top_p, 0, 1, "top_p", err) &&
            in_range(s->counts, 0, 1, "counts", err) &&
            (s->top_p > 0 || fail(err, "top_p: 0 leaves no character to choose"));

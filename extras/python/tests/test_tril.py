@@ -5,6 +5,8 @@ import copy
 import gc
 import inspect
 import io
+import json
+import math
 import os
 import pathlib
 import pickle
@@ -73,8 +75,46 @@ class SameAsThePrograms(Folder):
             self.assertEqual(program("sample", "-p", "THE", "-n", 80, "--seed", 3, path).rstrip("\n"),
                              ("THE" + written).rstrip("\n"))
             score = program("sample", "--score", PATH, path)
-            self.assertIn(f"nats_per_char {model.evaluate(PATH):.6f}\n", score)
+            self.assertIn(f"nats_per_char {model.score(PATH).nats:.6f}\n", score)
             self.assertEqual(tril.Model.load(path).digest, model.digest)
+
+
+    def test_unknown_characters(self):
+        path, text = self.folder / "model.safetensors", self.folder / "text"
+        text.write_text("THE § CLOCK §", encoding="utf-8")
+        model = small()
+        model.save(path)
+        for unknown in "skip", "uniform":
+            score = model.score(text, unknown=unknown, precision="int8")
+            said = json.loads(program("sample", "--json", "--score", text, "--unknown", unknown, "--precision", "int8", path))["scores"][0]
+            self.assertEqual((score.characters, score.unknown), (13, 2))
+            self.assertAlmostEqual(score.nats, said["nats_per_char"], places=6)
+        for wrong in {}, {"unknown": "no"}, {"precision": "f8"}:
+            with self.assertRaises(tril.Error):
+                model.score(text, **wrong)
+
+    def test_export(self):
+        model = small("modern")
+        model.save(self.folder / "model.safetensors")
+        for number, path, how in (0, "a.gguf", ["q8_0"]), (1, "a", []):
+            program("sample", "--export", self.folder / f"{number}{path}", *(["--precision", *how] if how else []),
+                    self.folder / "model.safetensors")
+            model.export(self.folder / path, *how)
+        one, other = ((self.folder / name).read_bytes() for name in ("a.gguf", "0a.gguf"))
+        self.assertEqual(one, other)
+        self.assertEqual(tril.Model.load(self.folder / "a").digest, tril.Model.load(self.folder / "1a").digest)
+        with self.assertRaises(tril.Error):
+            small("ngram").export(self.folder / "b")
+
+    def test_several_texts(self):
+        parts = self.folder / "one.txt", self.folder / "two.txt"
+        for part, text in zip(parts, (TEXT[:5000], TEXT[5000:9000])):
+            part.write_text(text)
+        program("train", "-q", "-m", "gpt", "-l", 1, "-H", 2, "-w", 16, "-c", 16, "-b", 4, "-s", 10, "--patience", 1,
+                "--precision", "f32", "-o", self.folder / "model.safetensors", *parts)
+        model = tril.train(parts, "gpt", steps=10, **SMALL)
+        self.assertEqual(model.digest, tril.Model.load(self.folder / "model.last.safetensors").digest)
+        self.assertNotEqual(model.digest, tril.train(parts[::-1], "gpt", steps=10, **SMALL).digest)
 
 
 class Models(Folder):
@@ -92,11 +132,28 @@ class Models(Folder):
         again = tril.Model.load(str(path))
         self.assertEqual(again.digest, model.digest)
         self.assertEqual(again.sizes, model.sizes)
-        self.assertEqual(tril.Tokenizer.load(path).encode("THE"), model.tokenizer.encode("THE"))
+        self.assertEqual(list(tril.Tokenizer.load(path).encode("THE")), list(model.tokenizer.encode("THE")))
+
+    def test_about(self):
+        model = small("modern", kv_heads=1, hidden=8)
+        self.assertIn(f"modern, layers 1, heads 2, width 16, kv_heads 1, hidden 8, context 16, {model.parameters:,} ",
+                      repr(model))
+        self.assertIn(f"loss {model.loss:.4f}", repr(model))
+        with tril.Training(untrained(), TEXT, steps=2, batch=4) as training:
+            self.assertIn("step 0 of 2, <tril.Model: gpt", repr(training))
+            self.assertTrue(math.isnan(training.model.loss))
+            self.assertEqual(training.evaluate(), training.model.loss)
+        model.save(self.folder / "model")
+        with tril.Model.load(self.folder / "model") as again, again.read("THE") as reading, again.tokenizer as tokenizer:
+            self.assertEqual((repr(again), again.note("none")), (repr(model), None))
+            self.assertIn("3 characters, loss", repr(reading))
+            self.assertIn(f"{len(tokenizer)} characters", repr(tokenizer))
+        for closed in training, again, reading:
+            self.assertIn("closed", repr(closed))
 
     def test_weights_are_shared(self):
         model = small()
-        before, loss = model.digest, model.evaluate("THE CLOCK")
+        before, loss = model.digest, model.score("THE CLOCK")
         weights = model.weights
         self.assertEqual(sum(memoryview(w).nbytes // 4 for w in weights.values()), model.parameters)
         wte = weights[WTE]
@@ -104,7 +161,7 @@ class Models(Folder):
         self.assertEqual(type(wte), memoryview if numpy is None else numpy.ndarray)
         wte[0, 0] += 1.0
         self.assertNotEqual(model.digest, before)
-        self.assertNotEqual(model.evaluate("THE CLOCK"), loss)
+        self.assertNotEqual(model.score("THE CLOCK"), loss)
 
     def test_weights_outlive_the_model(self):
         wte = small().weights[WTE]
@@ -147,7 +204,7 @@ class Models(Folder):
                  lambda: model.generate(length=1, seed=1 << 64), lambda: tril.train(TEXT, "gpt", layers=(1 << 32) + 1),
                  lambda: small(steps=10.5), lambda: small(dropout="0.1"), lambda: small(batch="4"), lambda: small(seed=2.0),
                  lambda: model.tokenizer.decode([(1 << 32) + 1]), lambda: model.tokenizer.decode([1.5]),
-                 lambda: model.tokenizer.decode(["1"]), lambda: model.evaluate(TEXT, threads=1 << 32),
+                 lambda: model.tokenizer.decode(["1"]), lambda: model.score(TEXT, threads=1 << 32),
                  lambda: model.read("THE", threads=1.0), lambda: reading.attention(1 << 32, 0),
                  lambda: reading.scores(0, None), lambda: model.extended(TEXT, seed=-1),
                  lambda: tril.Model(model.tokenizer, seed=-1), lambda: tril.Model(model), lambda: tril.Model(None),
@@ -166,6 +223,11 @@ class Models(Folder):
         if numpy is not None:
             self.assertEqual(model.tokenizer.decode(numpy.array([1, 2])), model.tokenizer.decode([1, 2]))
             self.assertEqual(len(model.generate(length=numpy.int64(2))), 2)
+            ids = model.tokenizer.encode(TEXT)
+            self.assertEqual((ids.dtype, model.tokenizer.decode(ids)), (numpy.int32, TEXT))
+            self.assertEqual(model.score(numpy.frombuffer(TEXT.encode(), numpy.uint8)), model.score(TEXT))
+            with self.assertRaises(TypeError):
+                model.score(ids)
 
     def test_copies(self):
         model = small()
@@ -200,6 +262,12 @@ class Models(Folder):
         x, y, matrix = lines[-1].inputs[0], lines[-1].output, model.weights[lines[-1].weights[0]]
         self.assertAlmostEqual(sum(x[9, c] * matrix[5, c] for c in range(16)), y[9, 5], places=4)
         self.assertEqual(model.read("THE FOREST").lines(), [])
+        row = [x[9, c] for c in range(16)]
+        self.assertAlmostEqual(reading.apply(len(lines) - 1, row)[5], y[9, 5], places=5)
+        for wrong in 0, len(lines):
+            with self.assertRaises((tril.Error, ValueError)):
+                reading.apply(wrong, row)
+        self.assertTrue(all(line.title and line.equation for line in lines))
         with self.assertRaises((TypeError, ValueError)):
             y[9, 5] = 1
         alive = weakref.ref(reading)
@@ -210,9 +278,22 @@ class Models(Folder):
         gc.collect()
         self.assertIsNone(alive())
 
+    def test_expected(self):
+        model = small()
+        reading, V = model.read("THE FOREST"), len(model.tokenizer)
+        likely = reading.expected(3, V)
+        self.assertAlmostEqual(sum(p for _, p in likely), 1, places=9)
+        self.assertEqual(likely, sorted(likely, key=lambda one: -one[1]))
+        e = {model.tokenizer.decode([i]): math.exp(reading.logits[3, i]) for i in range(V)}
+        self.assertTrue(all(abs(e[one] / sum(e.values()) - p) < 1e-6 for one, p in likely))
+        self.assertEqual(reading.expected(), reading.expected(9))
+        self.assertEqual(reading.expected(top_k=1)[0][1], 1)
+        with self.assertRaises(IndexError):
+            reading.expected(10)
+
     def test_loss_of_a_reading(self):
         model = small()
-        self.assertAlmostEqual(model.read("THE FOREST").loss, model.evaluate("THE FOREST"), places=5)
+        self.assertAlmostEqual(model.read("THE FOREST").loss, model.score("THE FOREST").nats, places=5)
 
     def test_more_characters(self):
         known, path, other = self.folder / "known.safetensors", self.folder / "init.safetensors", "Übermut " * 30
@@ -230,6 +311,7 @@ class Models(Folder):
             training.run()
         self.assertEqual(extended.digest, tril.Model.load(self.folder / "init.last.safetensors").digest)
         self.assertEqual(model.digest, before)
+        self.assertEqual(tril.train(other, init=model, steps=3, batch=4, precision="f32").digest, extended.digest)
         self.assertNotEqual(model.extended(other, seed=1).digest, model.extended(other, seed=2).digest)
 
 
@@ -241,9 +323,9 @@ class Tokenizers(unittest.TestCase):
 
     def test_bytes(self):
         tokenizer = tril.Tokenizer(None)
-        self.assertEqual(tokenizer.encode(b"\xff\x00"), [255, 0])
+        self.assertEqual(list(tokenizer.encode(b"\xff\x00")), [255, 0])
         self.assertEqual(tokenizer.decode(tokenizer.encode("中")), "中")
-        model = tril.train(bytes(range(256)) * 20, "gpt", steps=2, as_bytes=True, **SMALL)
+        model = tril.train(bytes(range(256)) * 20, "gpt", steps=2, bytes=True, **SMALL)
         self.assertEqual(len(model.tokenizer), 256)
         self.assertTrue(model.generate(length=20))
 
@@ -254,6 +336,22 @@ class Trainings(Folder):
         small(steps=7, on_step=seen.append)
         self.assertEqual([step.step for step in seen], list(range(1, 8)))
         self.assertTrue(all(step.steps == 7 and step.loss > 0 for step in seen))
+
+    def test_time(self):
+        model = untrained()
+        with tril.Training(model, TEXT, steps=10**6, batch=4) as training:
+            self.assertTrue(training.run(seconds=0.2))
+            self.assertLess(training.done, 10**6)
+            self.assertTrue(training.run(seconds=5, on_step=lambda step: training.set_steps(training.done)))
+        self.assertTrue(tril.train(TEXT, "bigram", time=1, epochs=0.1, on_step=lambda step: self.assertLess(step.steps, 1000)))
+        with self.assertRaises((tril.Error, TypeError)):
+            tril.train(TEXT, time="2m")
+
+    def test_preset(self):
+        self.assertIn("quick", tril.presets())
+        self.assertEqual(tril.train(TEXT, preset="quick", steps=1, rung="gpt").sizes[:4], ("gpt", 2, 3, 96))
+        with self.assertRaises(tril.Error):
+            tril.train(TEXT, preset="none")
 
     def test_set_steps(self):
         model = untrained()
@@ -402,6 +500,7 @@ class Counts(unittest.TestCase):
         self.assertGreater(length, 10000)
         self.assertGreater(order, 2)
         self.assertEqual(small("gpt").counted, (0, 0))
+        self.assertEqual((model.read(TEXT[:9]).match(), small("gpt").read(TEXT[:9]).match()), (order - 1, 0))
         self.assertEqual(model.generate(counts=1), model.generate())
         self.assertNotEqual(model.generate(counts=0), model.generate())
 
@@ -420,7 +519,7 @@ class Failures(unittest.TestCase):
         self.fails("text", "not in the model's vocabulary", lambda: model.generate("§"))
         self.fails("text", "empty", lambda: tril.train(""))
         self.fails("file", "none", lambda: tril.Model.load("none"))
-        self.fails("memory", "not enough memory", lambda: small(layers=256, heads=1, width=1 << 20))
+        self.fails("no_memory", "not enough memory", lambda: small(layers=256, heads=1, width=1 << 20))
         self.fails("argument", "no head 9", lambda: model.read("THE").attention(0, 9))
 
 

@@ -1,17 +1,19 @@
 """tril: character-level GPTs, trained on the CPU.
 
-    import tril
+    import pathlib, tril
 
-    model = tril.train(open("play.txt").read(), rung="gpt", steps=500)
-    print(model.generate("ROMEO:", length=200))
-    model.save("play.safetensors")
+    with tril.train(pathlib.Path("play.txt"), rung="ngram", time=20) as model:
+        print(model.generate("ROMEO:", length=200))
+        model.save("play.safetensors")
 
-A model is a rung of tril's ladder: tril.rungs() names them. Losses are in nats per character. A text
-is a str, or bytes; a path to a text is a pathlib.Path. All defaults are those of the programs
-`./train` and `./sample`: the same options give the same bits. help(tril.train) lists the options.
+A model is a rung of tril's ladder: tril.rungs() names them. Losses are in nats per character, times in
+seconds. A text is a str, bytes (or an array of uint8), or the pathlib.Path of its file. All defaults are
+those of the programs `./train` and `./sample`: the same options give the same bits. help(tril.train)
+lists the options. `with` releases an object at its end; else that happens when nothing refers to it.
 
-NumPy is not needed. With it, weights, logits and maps of attention are arrays that share the memory
-of the library; without it they are memoryviews of the same shape.
+NumPy is not needed. With it, ids are arrays of int32, and weights, logits and maps of attention are
+arrays of float32 that share the memory of the library; without it, lists, and memoryviews of the same
+shape. T is the number of characters read, V the size of the vocabulary.
 """
 
 from __future__ import annotations
@@ -20,35 +22,38 @@ import codecs
 import collections
 import ctypes
 import inspect
+import itertools
 import math
 import operator
 import os
 import pathlib
 import re
 import sys
+import time as clock
 import weakref
-from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Tuple, Union
+from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple, TypeVar, Union
 
 try:
     import numpy
 except ImportError:  # pragma: no cover - both ways are tested, each in its own environment
     numpy = None  # type: ignore[assignment]
 
-__all__ = ["Error", "Line", "Model", "Options", "Reading", "Sizes", "Step", "Tokenizer", "Training", "rungs",
-           "train", "version"]
+__all__ = ["Error", "Line", "Model", "Options", "Reading", "Score", "Sizes", "Step", "Tokenizer", "Training",
+           "presets", "rungs", "train", "version"]
 
 Path = Union[str, "os.PathLike[str]"]
-Text = Union[str, bytes, "os.PathLike[str]"]
+Text = Union[str, bytes, "os.PathLike[str]", Any]  # or a buffer of bytes, such as an array of uint8
+Texts = Union[Text, Sequence[Text]]
+_Self = TypeVar("_Self", bound="_Object")
 
 # ---- the library in C, as its header declares it: the wheel has both ----
 
 _Int, _Double, _Name, _Address = ctypes.c_int, ctypes.c_double, ctypes.c_char_p, ctypes.c_void_p
 _Size, _Seed = ctypes.c_ssize_t, ctypes.c_uint64  # c_size_t would be the same type as c_uint64
 _RANGES = {_Int: (-1 << 31, (1 << 31) - 1), _Size: (0, sys.maxsize), _Seed: (0, (1 << 64) - 1)}
-_STATUS = ["", "argument", "text", "file", "memory", "diverged", "stopped"]
 
 
-class _Handle(_Address):
+class _Handle(ctypes.c_void_p):
     """An object of the library. Each kind has a class of its own, so that none is taken for another."""
 
 
@@ -66,7 +71,9 @@ class _Library:
             "int": _Int, "int32_t": _Int, "size_t": _Size, "uint64_t": _Seed}
         self._lengths = {name: int(number) for name, number in re.findall(r"(\w+) = (\d+)", header)}
         self._types.update({name: type(name, (_Handle,), {}) for name in re.findall(r"typedef struct (\w+) \w+;", header)})
-        self._types.update({name: _Int for name in re.findall(r"typedef enum \{[^}]*\} (\w+);", header)})
+        self.enums = {name: re.findall(r"tril_(\w+)", body.lower())
+                      for body, name in re.findall(r"typedef enum \{([^}]*)\} (\w+);", header)}
+        self._types.update({name: _Int for name in self.enums})
         self._types.update({name: _Address for name in re.findall(r"typedef int \(\*(\w+)\)", header)})
         for body, name in re.findall(r"typedef struct \{([^}]*)\} (\w+);", header):
             members = [member for line in body.split(";") for member in self._declared(line)]
@@ -116,8 +123,8 @@ def _rows() -> Dict[str, Any]:
 
 
 _ROWS = _rows()
-_WHOLE = [name for name, row in _ROWS.items() if row.kind == 0]    # TRIL_WHOLE
-_SIZES = [name for name, row in _ROWS.items() if row.lasting == 0]  # TRIL_MODEL
+_WHOLE = [name for name, row in _ROWS.items() if _lib.enums["TrilKind"][row.kind] == "whole"]
+_SIZES = [name for name, row in _ROWS.items() if _lib.enums["TrilLasting"][row.lasting] == "model"]
 _TRAINING = [name for name in _ROWS if name not in _SIZES and name not in  # what only ./train heeds
              ("time", "eval_every", "patience", "save_every", "bytes")]
 Sizes: Any = collections.namedtuple("Sizes", _SIZES)  # type: ignore[misc]
@@ -143,7 +150,7 @@ def _takes(*names: str) -> Callable[[Any], Any]:
 
 
 class Error(Exception):
-    """An error of the library, with one sentence. `kind` is "argument", "text", "file", "memory" or
+    """An error of the library, with one sentence. `kind` is "argument", "text", "file", "no_memory" or
     "diverged"."""
 
     def __init__(self, text: str, kind: str) -> None:
@@ -183,15 +190,15 @@ def _call(name: str, *arguments: Any) -> Any:
         return function(*given)
     status = function(*given, ctypes.byref(error))
     if status != 0:
-        raise Error(error.text.decode("utf-8", "replace"), _STATUS[status])
+        raise Error(error.text.decode("utf-8", "replace"), _lib.enums["TrilStatus"][status])
     return status
 
 
-def _fill(structure: Any, values: Dict[str, Any], known: Iterable[str]) -> Any:
-    """Sets the members that are not None."""
+def _fill(structure: Any, values: Dict[str, Any], known: Optional[Iterable[str]] = None) -> Any:
+    """Sets the members that are not None. Only those in `known` are options, or all."""
     types = dict(structure._fields_)
     for name, value in values.items():
-        if name not in known:
+        if name not in (types if known is None else known):
             raise TypeError(f"there is no option {name!r}")
         if value is not None:
             if types[name] is _Name:
@@ -213,9 +220,23 @@ def _path(path: Path) -> bytes:
 
 
 def _bytes_of(text: Text) -> bytes:
-    if isinstance(text, bytes):
-        return text
-    return text.encode() if isinstance(text, str) else pathlib.Path(text).read_bytes()
+    if isinstance(text, (str, os.PathLike)):
+        return text.encode() if isinstance(text, str) else pathlib.Path(text).read_bytes()
+    buffer = memoryview(text)
+    if buffer.itemsize != 1:
+        raise TypeError("a text is str, bytes, a path, or an array of uint8")
+    return buffer.tobytes()
+
+
+def _joined(texts: Texts, held_out: float, as_bytes: bool) -> bytes:
+    """Several texts as ./train joins them: the end of each is held out."""
+    if not isinstance(texts, (list, tuple)):
+        return _bytes_of(texts)
+    parts, length = [_bytes_of(text) for text in texts], _Size()
+    joined = ctypes.create_string_buffer(sum(map(len, parts)) + 2 * len(parts))
+    _call("text_join", (_Name * len(parts))(*parts), (_Size * len(parts))(*map(len, parts)), len(parts),
+          as_bytes, held_out, joined, ctypes.byref(length), ctypes.byref(_Int()))
+    return joined.raw[:length.value]
 
 
 def _values(structure: Any, names: Iterable[str]) -> List[Any]:
@@ -236,11 +257,11 @@ def _numbers(address: int, shape: List[int], owner: Any, step: int = 0) -> Any:
     the rows begin that many floats apart, and cannot be written; without NumPy they are a copy."""
     count = (shape[0] - 1) * step + shape[1] if step else math.prod(shape)
     numbers = (ctypes.c_float * count).from_address(address)
-    numbers.owner = owner
+    numbers.owner = owner  # type: ignore[attr-defined]
     if step and numpy is not None:
-        view = numpy.ndarray(shape, numpy.float32, numbers, strides=(4 * step, 4))
-        view.flags.writeable = False
-        return view
+        rows_of = numpy.ndarray(shape, numpy.float32, memoryview(numbers), strides=(4 * step, 4))
+        rows_of.flags.writeable = False
+        return rows_of
     if step:
         rows, width = shape
         copy = (ctypes.c_float * (rows * width))()
@@ -276,6 +297,22 @@ class _Object:
         _call(function, made._own(), *arguments)
         return made
 
+    def close(self) -> None:
+        """Releases it. What was made from it, such as an array, must not be used any more."""
+        self._close()
+
+    def __enter__(self: _Self) -> _Self:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<tril.{type(self).__name__}: {self._about() if self._handle else 'closed'}>"
+
+    def _about(self) -> str:
+        return "open"
+
     def __reduce_ex__(self, protocol: Any) -> Any:
         raise TypeError(f"a tril.{type(self).__name__} cannot be copied or pickled")
 
@@ -288,20 +325,26 @@ def version() -> str:
     return _lib.tril_version().decode()
 
 
+def _names(function: Any) -> List[str]:
+    return [name.decode() for name in iter(map(function, itertools.count()).__next__, None)]
+
+
 def rungs() -> Dict[str, str]:
     """The names of the ladder's rungs, lowest first, each with the idea that it adds."""
-    names: Dict[str, str] = {}
-    while True:
-        name = _lib.tril_rung(len(names))
-        if name is None:
-            return names
-        names[name.decode()] = _lib.tril_rung_idea(len(names)).decode()
+    return dict(zip(_names(_lib.tril_rung), _names(_lib.tril_rung_idea)))
+
+
+def presets() -> List[str]:
+    """The names of the presets of sizes and steps."""
+    return _names(_lib.tril_preset)
 
 
 class Line(NamedTuple):
     """One line of what a model computes: a call of a layer."""
 
     operation: str  # "linear", "attention", ...: all are in library/tril.h
+    title: str  # a heading
+    equation: str  # in plain symbols
     layer: int  # the block of the model
     heads: int  # of attention, rotary positions, and a norm of each head; else 0 or 1
     inputs: List[Any]  # arrays [T, width]: of attention queries, keys and values
@@ -320,9 +363,17 @@ class Step(NamedTuple):
     seconds: float  # of all steps so far
 
 
+class Score(NamedTuple):
+    """How well a model predicts a text."""
+
+    characters: int  # of the text
+    unknown: int  # of these, that the model does not know
+    nats: float  # the mean loss
+
+
 class Tokenizer(_Object):
-    """The characters that a model knows, and their ids: all characters of `text`, or with None the
-    256 values of bytes."""
+    """The characters that a model knows, and their ids from 0 to V - 1: all characters of `text`, or
+    with None the 256 values of bytes. len() is V."""
 
     _free = "tokenizer_free"
 
@@ -341,16 +392,19 @@ class Tokenizer(_Object):
     def __len__(self) -> int:
         return _call("tokenizer_size", self)
 
-    def encode(self, text: Text) -> List[int]:
-        """The ids of a text. A character that the tokenizer does not know is an error."""
+    def _about(self) -> str:
+        return f"{len(self)} {'bytes' if _call('tokenizer_has_bytes', self) else 'characters'}"
+
+    def encode(self, text: Text) -> Any:
+        """The ids [N] of a text of N characters. A character that the tokenizer does not know is an error."""
         given = _bytes_of(text)
         ids = (_Int * len(given))()
         count = _Size()
         _call("encode", self, given, len(given), ids, len(given), ctypes.byref(count))
-        return ids[:count.value]
+        return ids[:count.value] if numpy is None else numpy.array(ids[:count.value], numpy.int32)
 
-    def decode(self, ids: Any) -> str:
-        """The text of a sequence of ids."""
+    def decode(self, ids: Iterable[int]) -> str:
+        """The text of ids [N]."""
         given = [_checked(_Int, i, "an id") for i in ids]
         capacity = 4 * len(given)
         text = ctypes.create_string_buffer(capacity + 1)
@@ -379,14 +433,36 @@ class Model(_Object):
         """Writes the model as one file, which `./sample` reads."""
         _call("model_save", self, _path(path))
 
+    def export(self, path: Path, type: str = "f32") -> None:
+        """Writes a model of the rungs gpt or modern for other programs: as a new file PATH.gguf for
+        llama.cpp, with matrices in "f32", "f16" or "q8_0", or else as a new folder for transformers."""
+        _call("model_export", self, _path(path), _terminated(type.encode()))
+
     def extended(self, text: Text, *, seed: Optional[int] = None) -> "Model":
         """A model that also knows all characters of a text, as `./train --init` makes it. This model
         does not change."""
         given = _bytes_of(text)
         return Model._made("model_extend", self, given, len(given), _lib.tril_options().seed if seed is None else seed)
 
+    def _about(self) -> str:
+        sizes = [f"{name} {value}" for name, value in zip(_SIZES[1:], self.sizes[1:]) if value is not None]
+        loss = "" if math.isnan(self.loss) else f", loss {self.loss:.4f}"
+        return f"{self.sizes.rung}, {', '.join(sizes)}, {self.parameters:,} parameters{loss}"
+
+    @property
+    def loss(self) -> float:
+        """The loss on the held-out text that an evaluation of these weights found; NaN without one."""
+        return _call("model_loss", self)
+
+    def note(self, key: str) -> Optional[str]:
+        """The value of a key, such as "step", "seed" or "dropout", in the file that the model was read
+        from; None without it."""
+        value = _call("model_note", self, _terminated(key.encode()))
+        return None if value is None else value.decode()
+
     @property
     def sizes(self) -> Any:
+        """The Sizes."""
         return Sizes(*_values(_call("model_sizes", self), _SIZES))
 
     @property
@@ -409,14 +485,13 @@ class Model(_Object):
 
     @property
     def tokenizer(self) -> Tokenizer:
-        tokenizer = Tokenizer.__new__(Tokenizer)
-        tokenizer._handle = _call("model_tokenizer", self)
-        tokenizer._model = self  # type: ignore[attr-defined]  # it belongs to the model
-        return tokenizer
+        """A copy of its tokenizer."""
+        return Tokenizer._made("tokenizer_copy", _call("model_tokenizer", self))
 
     @property
     def weights(self) -> Dict[str, Any]:
-        """The tensors by name, without copies: the model uses the numbers that are written into them."""
+        """The tensors [rows, columns] or [rows] by name, without copies: the model uses the numbers that
+        are written into them."""
         tensors: Dict[str, Any] = {}
         tensor = _lib.TrilTensor()
         while _call("model_tensor", self, len(tensors), ctypes.byref(tensor)):
@@ -429,7 +504,7 @@ class Model(_Object):
         returns False, the text ends. Options as those of `./sample`: length, temperature, top_k, top_p,
         counts, seed, precision ("int8", "bf16" or "f32"), threads."""
         given, how = _bytes_of(prompt), _lib.tril_sampling()
-        _fill(how, sampling, dict(how._fields_))
+        _fill(how, sampling)
         writer, decoder = _Writing(self, how), codecs.getincrementaldecoder("utf-8")("replace")
         _call("writer_read", writer, given, len(given))
         character, written = ctypes.create_string_buffer(4), []
@@ -445,28 +520,35 @@ class Model(_Object):
         of the time of one after another. A text also ends after `stop`. Options as those of `generate`."""
         given, how = _bytes_of(prompt), _lib.tril_sampling()
         parts: List[bytearray] = [bytearray() for _ in range(_checked(_Size, count, "count"))]
-        _fill(how, sampling, dict(how._fields_))
+        _fill(how, sampling)
 
-        @ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_size_t, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_void_p)
         def take(number: int, text: int, length: int, _ended: int, _user: Any) -> int:
             parts[number] += ctypes.string_at(text, length) if length else b""
             return 0
 
         _call("generate_texts", self, given, len(given), ctypes.byref(how), len(parts),
-              None if stop is None else _terminated(stop.encode()), ctypes.cast(take, ctypes.c_void_p), None)
+              None if stop is None else _terminated(stop.encode()), ctypes.cast(_TAKES_TEXT(take), ctypes.c_void_p), None)
         return [part.decode("utf-8", "replace") for part in parts]
 
-    def evaluate(self, text: Text, *, threads: int = 0) -> float:
-        """The mean loss on a text, as `./sample --score` measures it."""
-        given, score, scoring = _bytes_of(text), _lib.TrilScore(), _lib.tril_scoring()
-        scoring.threads = _checked(_Int, threads, "threads")
-        _call("score", self, given, len(given), ctypes.byref(scoring), ctypes.byref(score))
-        return score.nats
+    def score(self, text: Text, *, unknown: str = "refuse", precision: Optional[str] = None,
+              threads: Optional[int] = None) -> Score:
+        """The Score of a text, as `./sample --score` measures it. Characters that the model does not know
+        are an error, or left out ("skip"), or each counts with ln(V + 1) nats ("uniform"). `precision` is
+        that of the weights: "f32", "bf16" or "int8"."""
+        given, score, choices = _bytes_of(text), _lib.TrilScore(), _lib.enums["TrilUnknown"]
+        if unknown not in choices:
+            raise Error(f"unknown: {unknown!r} is not one of {', '.join(choices)}", "argument")
+        how = _fill(_lib.tril_scoring(), {"unknown": choices.index(unknown), "precision": precision, "threads": threads})
+        _call("score", self, given, len(given), ctypes.byref(how), ctypes.byref(score))
+        return Score(*_values(score, Score._fields))
 
     def read(self, text: Text, *, threads: int = 0, trace: bool = False) -> "Reading":
         """Reads a text, or its end if it is longer than the context. With `trace` keeps all intermediate
         results for Reading.lines."""
         return Reading(self, text, threads=threads, trace=trace)
+
+
+_TAKES_TEXT = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_size_t, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_void_p)
 
 
 class _Writing(_Object):
@@ -480,7 +562,7 @@ class _Writing(_Object):
 
 class Reading(_Object):
     """A text that a model has read, with its predictions, its attention and its intermediate results.
-    Row t of all arrays belongs to character t of those read."""
+    Row t of all arrays belongs to character t of those read. len() is T, at most the context."""
 
     _free = "reading_close"
 
@@ -493,8 +575,10 @@ class Reading(_Object):
         self.layers, self.heads = layers.value, heads.value
 
     def __len__(self) -> int:
-        """The number of characters read, T."""
         return _call("reading_tokens", self)
+
+    def _about(self) -> str:
+        return f"{len(self)} characters, loss {self.loss:.4f}"
 
     @property
     def skipped(self) -> int:
@@ -511,6 +595,23 @@ class Reading(_Object):
     def loss(self) -> float:
         """The mean loss on all characters except the first; NaN for a single one."""
         return _call("reading_loss", self)
+
+    def expected(self, row: int = -1, count: int = 5, **sampling: Any) -> List[Tuple[str, float]]:
+        """The likeliest characters after that of a row, each with its probability. Options as those of
+        Model.generate, but the temperature is 1."""
+        V, how = len(self.model.tokenizer), _lib.tril_sampling()
+        how.temperature = 1
+        t = range(len(self))[_checked(_Int, row, "row")]
+        logits = (ctypes.c_float * V).from_address(_call("reading_logits", self) + 4 * V * t)
+        p = (_Double * V)()
+        _call("probabilities", ctypes.byref(_fill(how, sampling)), ctypes.addressof(logits), V, p)
+        best = sorted(range(V), key=lambda i: -p[i])[:count]
+        return [(self.model.tokenizer.decode([i]), p[i]) for i in best]
+
+    def match(self, row: int = -1) -> int:
+        """How many of the characters up to a row occur together in the text that the model counted; 0 in
+        a model that counts nothing."""
+        return _call("reading_match", self, range(len(self))[_checked(_Int, row, "row")])
 
     def attention(self, layer: int, head: int) -> Any:
         """[T, T]: how much each character (row) attends to each other one (column). Each row sums to 1."""
@@ -535,8 +636,20 @@ class Reading(_Object):
             *inputs, output = [_numbers(array.data, [len(self), array.width], self, array.row)
                                for array in (*line.inputs, line.output) if array.number]
             weights = [tensor.name.decode() for tensor in line.weights if tensor.name]
-            lines.append(Line(line.operation.decode(), line.layer, line.heads, inputs, output, weights))
+            lines.append(Line(line.operation.decode(), line.title.decode(), line.equation.decode(), line.layer,
+                              line.heads, inputs, output, weights))
         return lines
+
+    def apply(self, line: int, x: Any) -> Any:
+        """What a line of `lines`, a linear layer or a norm, computes of another row: [width of its output]
+        of x [width of its input]."""
+        number, found = _checked(_Int, line, "line"), _lib.TrilLine()
+        _call("reading_line", self, number, ctypes.byref(found))
+        given, result = ((ctypes.c_float * array.width)() for array in (found.inputs[0], found.output))
+        given[:] = list(x)
+        if not _call("reading_apply", self, number, ctypes.addressof(given), ctypes.addressof(result)):
+            raise Error(f"line {line} is no linear layer or norm of a traced reading", "argument")
+        return _numbers(ctypes.addressof(result), [len(result)], result)
 
 
 class _Text(_Object):
@@ -544,8 +657,8 @@ class _Text(_Object):
 
     _free = "text_free"
 
-    def __init__(self, tokenizer: Any, text: Text, options: Any) -> None:
-        given = _bytes_of(text)
+    def __init__(self, tokenizer: Any, text: Texts, options: Any) -> None:
+        given = _joined(text, options.held_out, bool(_call("tokenizer_has_bytes", tokenizer)))
         _call("text_make", self._own(), tokenizer, given, len(given), options.held_out)
         if options.val_spread:
             _call("text_spread", self)
@@ -561,18 +674,22 @@ class _State(_Object):
 
 
 class Training(_Object):
-    """A training of a model on a text, step by step."""
+    """A training of a model on a text, or on several, step by step."""
 
     _free = "training_close"
+    _most = 10**9  # steps
 
     @_takes(*_TRAINING)
-    def __init__(self, model: Model, text: Text, *, teacher: Optional[Model] = None, **options: Any) -> None:
+    def __init__(self, model: Model, text: Texts, *, teacher: Optional[Model] = None, **options: Any) -> None:
         how = _fill(_lib.tril_options(), {"teacher": teacher, **options}, ["teacher"] + _TRAINING)
-        self.model, own = model, _Text(_call("model_tokenizer", model), text, how)
-        _call("training_open", self._own(model, teacher, own), model, own, ctypes.byref(how))
+        self._open(model, _Text(_call("model_tokenizer", model), text, how), how, teacher)
+
+    def _open(self, model: Model, text: _Text, options: Any, teacher: Optional[Model]) -> None:
+        self.model = model
+        _call("training_open", self._own(model, teacher, text), model, text, ctypes.byref(options))
 
     @classmethod
-    def resume(cls, path: Path, text: Text, *, threads: int = 0) -> "Training":
+    def resume(cls, path: Path, text: Texts, *, threads: int = 0) -> "Training":
         """Resumes a training from its state (`save`) on the same text. It has a model of its own."""
         state = _State(path)
         options = _call("state_options", state)
@@ -583,19 +700,12 @@ class Training(_Object):
         _call("training_resume", training._own(model, own), its_model, state, own, ctypes.byref(options))
         return training
 
-    def close(self) -> None:
-        """Ends the training and releases its memory. The model stays valid; the training is not."""
-        self._close()
-
-    def __enter__(self) -> "Training":
-        return self
-
-    def __exit__(self, *_: Any) -> None:
-        self.close()
+    def _about(self) -> str:
+        return f"step {self.done} of {_call('training_options', self).steps:g}, {self.model!r}"
 
     @property
     def options(self) -> Any:
-        """The decided options."""
+        """The decided Options."""
         return Options(*_values(_call("training_options", self), Options._fields))
 
     @property
@@ -609,17 +719,21 @@ class Training(_Object):
         _call("training_step", self, ctypes.byref(step))
         return Step(*_values(step, Step._fields))
 
-    def run(self, on_step: Optional[Callable[[Step], Any]] = None, *, progress: Optional[bool] = None) -> bool:
-        """Takes all steps that are left. `on_step` is called after each; if it returns False, the
-        training stops, and another call resumes it, as after Ctrl-C. `progress` shows a bar if tqdm is
-        installed; None shows it only in notebooks. Returns whether all steps are done."""
+    def run(self, on_step: Optional[Callable[[Step], Any]] = None, *, seconds: float = math.inf,
+            progress: Optional[bool] = None) -> bool:
+        """Takes all steps that are left, or in so many seconds plans as many as fit. `on_step` is called
+        after each; if it returns False, the training stops, and another call resumes it, as after Ctrl-C.
+        `progress` shows a bar if tqdm is installed; None shows it only in notebooks. Returns whether all
+        steps are done."""
         bar, told, step = _progress_bar(self.options.steps, self.done, progress), self.done, _lib.TrilStep()
+        begun, before = clock.monotonic(), self.done
 
         def tell() -> Any:
             nonlocal told
             told, now = step.step, Step(*_values(step, Step._fields))
             answer = on_step(now) if on_step else None
             if bar is not None:
+                bar.total = _call("training_options", self).steps
                 bar.update(1)
                 bar.set_postfix(loss=f"{now.loss:.3f}", refresh=False)
             return answer
@@ -627,6 +741,10 @@ class Training(_Object):
         try:
             while self.done < _call("training_options", self).steps:
                 _call("training_step", self, ctypes.byref(step))
+                if seconds < math.inf:
+                    spent = clock.monotonic() - begun
+                    fit = int(max(0, seconds - spent) * (step.step - before) / spent)
+                    self.set_steps(min(step.step + fit, max(step.step, self._most)))
                 if tell() is False:
                     break
         except KeyboardInterrupt:  # it comes at the end of a step, which is done
@@ -641,6 +759,11 @@ class Training(_Object):
     def set_steps(self, steps: int) -> None:
         """Plans another number of steps; the learning rates follow it."""
         _call("training_set_steps", self, steps)
+
+    def cool_down(self) -> bool:
+        """Makes high learning rates that no longer lower the loss fall from now on, and plans fewer steps.
+        Returns False if that would end the training no earlier."""
+        return bool(_call("training_cool_down", self))
 
     def evaluate(self, characters: Optional[int] = None) -> float:
         """The mean loss over the held-out text. If `characters` is given and the text is longer, reads
@@ -658,30 +781,56 @@ def _progress_bar(steps: int, done: int, wanted: Optional[bool]) -> Any:
     """A bar, if it is wanted (None: only in notebooks) and tqdm is installed; else None."""
     try:
         if wanted is None:
-            from IPython import get_ipython  # type: ignore[import-not-found]
+            from IPython import get_ipython
             wanted = hasattr(get_ipython(), "kernel")
         if wanted:
-            from tqdm.auto import tqdm  # type: ignore[import-untyped]
+            from tqdm.auto import tqdm
             return tqdm(total=steps, initial=done, unit="step")
     except ImportError:
         pass
     return None
 
 
-@_takes(*_SIZES[1:], *_TRAINING)
-def train(text: Text, rung: Optional[str] = None, *, on_step: Optional[Callable[[Step], Any]] = None,
-          progress: Optional[bool] = None, teacher: Optional[Model] = None, as_bytes: bool = False,
-          **options: Any) -> Model:
-    """Makes a model of a rung, and trains it on a text. Half of each target is the prediction of
-    `teacher`, if there is one: a model of the same characters. `on_step` and `progress` are those of
-    Training.run. With `as_bytes` the text is any bytes. The KeyboardInterrupt of Ctrl-C has the
-    current model as its attribute `model`."""
-    sizes = {name: options.pop(name) for name in _SIZES if name in options}
-    given = _bytes_of(text)
-    model = Model(Tokenizer(None if as_bytes else given), rung, seed=options.get("seed"), **sizes)
-    with Training(model, given, teacher=teacher, **options) as training:
+@_takes("time", "bytes", *_SIZES[1:], *_TRAINING)
+def train(text: Texts, rung: Optional[str] = None, *, preset: Optional[str] = None, init: Optional[Model] = None,
+          teacher: Optional[Model] = None, on_step: Optional[Callable[[Step], Any]] = None,
+          progress: Optional[bool] = None, **options: Any) -> Model:
+    """Makes a model of a rung, and trains it on a text, or on several. `preset` sets sizes and steps.
+    With `time`, in seconds, sizes that are not given are those that learn most in this time on this
+    machine. `init` is a model to begin from. Half of each target is the prediction of `teacher`, if there
+    is one: a model of the same characters. `on_step` and `progress` are those of Training.run. The
+    KeyboardInterrupt of Ctrl-C has the current model as its attribute `model`."""
+    begun, how = clock.monotonic(), _lib.tril_options()
+    seconds = options.get("time") or math.inf
+    for name in _SIZES[1:] + ["batch"] if seconds < math.inf else []:
+        setattr(how, name, math.nan)
+    if preset is not None:
+        _call("options_preset", ctypes.byref(how), _terminated(preset.encode()))
+    if init is not None:
+        _fill(how, init.sizes._asdict())
+    _fill(how, {"rung": rung, "teacher": teacher, **options}, ["time", "bytes", "teacher"] + _SIZES + _TRAINING)
+    given = _joined(text, how.held_out, how.bytes)
+    known = init.extended(given, seed=how.seed) if init is not None else None
+    tokenizer = known.tokenizer if known is not None else Tokenizer(None if how.bytes else given)
+    own, most = _Text(tokenizer, given, how), Training._most
+    extent, choice = _call("text_extent", own), _lib.TrilChoice(speed=math.inf)
+    if seconds < math.inf:
+        characters = extent.trained_on
+        if math.isnan(how.epochs):
+            how.epochs = _call("epochs_that_help", characters, init is not None)
+        _call("options_choose", ctypes.byref(how), own, seconds, None, None, ctypes.byref(choice))
+        most = int(min(most, max(1, (how.epochs or math.inf) * characters / (how.batch * how.context))))
+        how.steps = min(most, max(1, choice.speed * seconds // (how.batch * how.context)))
+    model = known if known is not None else Model._made("model_make", tokenizer, ctypes.byref(how))
+    training: Training = Training.__new__(Training)
+    training._most = most
+    training._open(model, own, how, teacher)
+    with training:
         try:
-            training.run(on_step, progress=progress)
+            evaluation = min((extent.characters - extent.trained_on) / choice.speed, seconds / 4)
+            left = seconds - evaluation - (clock.monotonic() - begun)
+            if training.run(on_step, seconds=left, progress=progress):
+                training.evaluate()  # which the model then has as its loss
         except KeyboardInterrupt as interrupt:
             interrupt.model = model  # type: ignore[attr-defined]
             raise

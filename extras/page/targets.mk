@@ -1,5 +1,3 @@
-# The style and the scripts inside the programs.
-PAGE_TEXTS = $(patsubst %,$(BUILD)/text/%.inc,$(wildcard extras/page/*.css extras/page/*.js))
 $(patsubst %,%/extras/page/page.o,$(BUILD) $(BUILD)/test $(BUILD)/san $(BUILD)/tsan): $(PAGE_TEXTS)
 
 # Tests the page of a training in a browser (headless Chromium).

@@ -1,6 +1,6 @@
 # The library and its module for Python as a wheel, for this machine.
 wheel: $(BUILD)/$(SHARED)
-	@python3 extras/python/wheel $< $(VERSION) $(BUILD)
+	@python3 extras/python/packing.py wheel $< $(BUILD)
 
 # Wheels for PyPI, with the programs, compiled by zig from tril.c: the same bytes each time.
 WHEELS  = manylinux_2_17_x86_64.manylinux2014_x86_64 manylinux_2_17_aarch64.manylinux2014_aarch64 \
@@ -21,10 +21,20 @@ $(WHEELS:%=$(BUILD)/wheels/%.built): $(BUILD)/wheels/%.built: tril.c
 		-o $(@D)/$*/$(or $(WHEEL_NAME_$(call wheel_system,$*)),libtril.so.0)
 	@touch $@
 $(WHEELS:%=wheel-%): wheel-%: $(BUILD)/wheels/%.built
-	@python3 extras/python/wheel $(<:.built=)/$(or $(WHEEL_NAME_$(call wheel_system,$*)),libtril.so.0) $(VERSION) $(BUILD)/wheels $*
+	@python3 extras/python/packing.py wheel $(<:.built=)/$(or $(WHEEL_NAME_$(call wheel_system,$*)),libtril.so.0) $(BUILD)/wheels $*
 
-# Tests the wheel in fresh virtual environments, with and without NumPy, and runs docs/notebook.ipynb.
+# Sources for pip, which any compiler of GNU C11 builds, in build/wheels.
+sdist: tril.c
+	@mkdir -p $(BUILD)/wheels
+	@python3 extras/python/packing.py sources $(BUILD)/wheels
+
+# Tests the wheel in fresh virtual environments, with and without NumPy, and runs the notebooks of docs/.
 test-python: $(BUILD)/$(SHARED) $(BUILD)/test/train $(BUILD)/test/sample
 	@tests/deps python
 	+extras/python/tests/test $(BUILD)
-.PHONY: wheel wheels $(WHEELS:%=wheel-%) test-python
+
+# Installs and uses the wheel for this machine, and the sources.
+test-wheels: wheel-$(firstword $(WHEELS)) sdist
+	extras/python/tests/artefact $(BUILD)/wheels/tril-$(VERSION)-py3-none-$(firstword $(WHEELS)).whl
+	extras/python/tests/artefact $(BUILD)/wheels/tril-$(VERSION).tar.gz
+.PHONY: wheel wheels sdist test-wheels $(WHEELS:%=wheel-%) test-python

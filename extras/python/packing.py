@@ -1,0 +1,119 @@
+#!/usr/bin/env python3
+"""Packs wheels, and the sources for pip, which builds a wheel of them through this file (PEP 517):
+
+  extras/python/packing.py wheel LIBRARY FOLDER [PLATFORM]
+  extras/python/packing.py sources FOLDER
+
+LIBRARY is libtril.so.VERSION, libtril.dylib or tril.dll. PLATFORM is that of this machine, or one or more with dots
+between them. A wheel also has the header, the module and, if it is built, the page for a browser tab. The same files
+give the same bytes. Prints the name of what it wrote.
+"""
+import ast
+import base64
+import gzip
+import hashlib
+import io
+import os
+import pathlib
+import re
+import shlex
+import subprocess
+import sys
+import sysconfig
+import tarfile
+import tempfile
+import zipfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+MODULE, HEADER, PAGE = "extras/python/tril", "library/tril.h", "extras/web/tril.html"
+VERSION = re.search('TRIL_VERSION "(.*)"', (ROOT / "library/version.h").read_text())[1]
+THIS_MACHINE = re.sub(r"\W", "_", sysconfig.get_platform())
+METADATA = f"""Metadata-Version: 2.1
+Name: tril
+Version: {VERSION}
+Summary: Trains character-level GPTs on the CPU, and writes text with them
+License: MIT
+Requires-Python: >=3.8
+Description-Content-Type: text/markdown
+
+{ast.get_docstring(ast.parse((ROOT / MODULE / "__init__.py").read_text(encoding="utf-8")))}
+"""
+WHEEL = """Wheel-Version: 1.0
+Generator: tril
+Root-Is-Purelib: false
+"""
+SCRIPTS = """[console_scripts]
+tril = tril.__main__:main
+"""
+PROJECT = """[build-system]
+requires = []
+build-backend = "packing"
+backend-path = ["extras/python"]
+"""
+
+
+def module():
+    """The paths of the files that both have."""
+    parts = sorted(str(path.relative_to(ROOT)) for path in (ROOT / MODULE).iterdir() if path.is_file())
+    return [*parts, HEADER, *[PAGE] * (ROOT / PAGE).exists()]
+
+
+def wheel(library, folder, platform=THIS_MACHINE):
+    tag, info, library = f"py3-none-{platform}", f"tril-{VERSION}.dist-info", pathlib.Path(library)
+    files = {"tril/" + pathlib.Path(path).name: (ROOT / path).read_bytes() for path in module()}
+    files["tril/" + re.sub(r"(so\.\d+).*", r"\1", library.name)] = library.read_bytes()
+    files[f"{info}/LICENSE"] = (ROOT / "LICENSE").read_bytes()
+    files[f"{info}/METADATA"] = METADATA.encode()
+    files[f"{info}/WHEEL"] = (WHEEL + "".join(f"Tag: py3-none-{one}\n" for one in platform.split("."))).encode()
+    files[f"{info}/entry_points.txt"] = SCRIPTS.encode()
+    record = "".join(f"{name},sha256={digest(data)},{len(data)}\n" for name, data in files.items())
+    files[f"{info}/RECORD"] = (record + f"{info}/RECORD,,\n").encode()
+    path = pathlib.Path(folder) / f"tril-{VERSION}-{tag}.whl"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in files.items():
+            entry = zipfile.ZipInfo(name)  # of 1980, always
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            entry.external_attr = (0o755 if re.search(r"\.(so|dylib|dll)", name) else 0o644) << 16
+            archive.writestr(entry, data)
+    return path
+
+
+def digest(data):
+    """As a RECORD has it."""
+    return base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
+
+
+def sources(folder):
+    name = f"tril-{VERSION}"
+    files = {"PKG-INFO": METADATA.encode(), "pyproject.toml": PROJECT.encode()}
+    for path in ["tril.c", "LICENSE", "library/version.h", "extras/python/packing.py", *module()]:
+        files[path] = (ROOT / path).read_bytes()
+    path = pathlib.Path(folder) / f"{name}.tar.gz"
+    with gzip.GzipFile(path, "wb", mtime=0) as packed, tarfile.open(fileobj=packed, mode="w") as archive:
+        for inside, data in files.items():
+            entry = tarfile.TarInfo(f"{name}/{inside}")  # of 1970, always
+            entry.size = len(data)
+            archive.addfile(entry, io.BytesIO(data))
+    return path
+
+
+# ---- what pip calls ----
+
+
+def build_wheel(folder, config_settings=None, metadata_directory=None):
+    """Compiles tril.c with the C compiler of this machine, or that in the variable CC."""
+    mac, windows = sys.platform == "darwin", sys.platform == "win32"
+    with tempfile.TemporaryDirectory() as there:
+        library = pathlib.Path(there) / ("libtril.dylib" if mac else "tril.dll" if windows else "libtril.so.0")
+        subprocess.run([*shlex.split(os.environ.get("CC", "gcc" if windows else "cc")), "-O3", "-fno-math-errno", "-fPIC",
+                        "-shared", "-fvisibility=hidden", "-DTRIL_NO_MAIN", "-DTRIL_PROGRAMS", ROOT / "tril.c", "-lm",
+                        "-lpthread", "-o", library], check=True)
+        return wheel(library, folder).name
+
+
+def build_sdist(folder, config_settings=None):
+    return sources(folder).name
+
+
+if __name__ == "__main__":
+    print({"wheel": wheel, "sources": sources}[sys.argv[1]](*sys.argv[2:]))

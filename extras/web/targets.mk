@@ -35,6 +35,7 @@ $(eval $(call web_rules,relaxed,$(WEB_RELAXED)))
 $(BUILD)/extras/web/build/trained: $(BUILD)/extras/web/build/trained.o $(BUILD)/tril.a
 	$(call link,$(CFLAGS))
 $(BUILD)/web/trained: $(BUILD)/extras/web/build/trained data/sample.txt
+	@mkdir -p $(@D)
 	$(call quiet,TRAIN)$< data/sample.txt $@.safetensors >$@.new && mv $@.new $@
 
 MADE += extras/web/tril.html

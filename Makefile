@@ -57,12 +57,11 @@ FLAGS    = -std=c11 -ffp-contract=off $(SYSTEM) -I. -I$(BUILD)/text $(WARNINGS) 
 ISA_FLAGS        = -fno-math-errno -fno-trapping-math -falign-loops=64
 ISA_FLAGS_avx2   = -mavx2 -mfma
 ISA_FLAGS_avx512 = -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mprefer-vector-width=512
-ISA_FLAGS_avx512vnni = $(ISA_FLAGS_avx512) -mavx512vnni
 ISA_FLAGS_portable = -DPORTABLE -Wno-psabi $(if $(findstring x86_64,$(TARGET)),$(ISA_FLAGS_avx2))
 ISA_FLAGS_bf16   = $(ISA_FLAGS_avx512) -mavx512bf16 -mamx-tile -mamx-bf16
 ISAS             = base
 ifneq ($(findstring x86_64,$(TARGET)),)
-ISAS            += avx2 avx512 avx512vnni
+ISAS            += avx2 avx512
 ifneq ($(findstring linux,$(TARGET)),)
 BF16             = model/kernels/bf16.o
 endif

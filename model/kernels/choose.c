@@ -8,7 +8,7 @@
 #include <string.h>
 
 #if defined __x86_64__
-extern const Isa isa_avx2, isa_avx512, isa_avx512vnni;
+extern const Isa isa_avx2, isa_avx512;
 
 enum { FMA = 1 << 12, AVX2 = 1 << 5, XMM_YMM = 3 << 1, MASKS_ZMM = 7 << 5 };
 static const unsigned avx512 = 1u << 16 | 1u << 17 | 1u << 30 | 1u << 31; /* F, DQ, BW, VL */
@@ -26,6 +26,14 @@ static bool has(unsigned basic, unsigned extended, unsigned more, unsigned regis
     __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
     return (low & registers) == registers;
 }
+
+/* The loops of AVX-512 with another instruction in one of them. */
+static Isa avx512vnni;
+__attribute__((constructor)) static void make_avx512vnni(void) {
+    avx512vnni = isa_avx512;
+    avx512vnni.name = "avx512vnni";
+    avx512vnni.vnni = true;
+}
 #endif
 
 int isa_available(const Isa *tables[ISA_MAX]) {
@@ -34,7 +42,7 @@ int isa_available(const Isa *tables[ISA_MAX]) {
 #if defined __x86_64__
     if (has(FMA, AVX2, 0, XMM_YMM)) tables[count++] = &isa_avx2;
     if (has(FMA, AVX2 | avx512, 0, XMM_YMM | MASKS_ZMM)) tables[count++] = &isa_avx512;
-    if (has(FMA, AVX2 | avx512, vnni, XMM_YMM | MASKS_ZMM)) tables[count++] = &isa_avx512vnni;
+    if (has(FMA, AVX2 | avx512, vnni, XMM_YMM | MASKS_ZMM)) tables[count++] = &avx512vnni;
 #endif
     return count;
 }

@@ -78,6 +78,7 @@ enum { KEY_GROUP = 16, INT8_PANEL = 64 }; /* multiples of the lanes of every tab
  * from one row to the next. */
 typedef struct Isa {
     const char *name;
+    bool vnni; /* int8_rows uses AVX512-VNNI's products of pairs */
     int lanes; /* floats in a vector */
     int tile_rows, tile_columns;
     int block_terms; /* terms in a block: as many rows of tile_columns as fit the L1 cache */
@@ -123,9 +124,9 @@ typedef struct Isa {
        beyond the last; so are the scales. start may be NULL, or y. Of term p and column j of a
        panel, w has the number at p / 2 * 2 INT8_PANEL + 2 j + p % 2, and zeros beyond an odd K. The
        sums must fit 32 bits: then they are exact. */
-    void (*int8_rows)(float *y, size_t y_row, const int16_t *x, size_t x_row, const float *scale,
-                      int rows, const int8_t *w, const float *scales, int K, int columns,
-                      const float *start, size_t start_row);
+    void (*int8_rows)(bool vnni, float *y, size_t y_row, const int16_t *x, size_t x_row,
+                      const float *scale, int rows, const int8_t *w, const float *scales, int K,
+                      int columns, const float *start, size_t start_row);
     /* y[n] = x[n] / scale, rounded to whole numbers from -limit to limit; returns the scale. If x
        has an infinity or a NaN, so is the scale. y is written in whole vectors, with 0 beyond n. */
     float (*round_to_16)(int16_t *y, const float *x, int limit, int n);

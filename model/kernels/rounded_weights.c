@@ -171,8 +171,9 @@ static void int8_multiply(const Thread *thread, float *c, size_t c_row, Matrix a
                 scales[r] = isa->round_to_16(left + r * TERMS, matrix_at(a, i + r, p).at,
                                              LARGEST_LEFT, terms);
             const float *start = p > 0 ? y : bias ? bias + j : NULL;
-            isa->int8_rows(y, c_row, left, TERMS, scales, rows, panel_at(b.at, K, b.N, p, j),
-                           b.at + j, terms, end - j, start, p > 0 ? c_row : 0);
+            isa->int8_rows(isa->vnni, y, c_row, left, TERMS, scales, rows,
+                           panel_at(b.at, K, b.N, p, j), b.at + j, terms, end - j, start,
+                           p > 0 ? c_row : 0);
         }
     }
 }

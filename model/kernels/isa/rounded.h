@@ -37,18 +37,19 @@ static void bf16_gemv(float *y, const float *x, const uint32_t *pairs, int K, in
 typedef int32_t Pairs __attribute__((aligned(2), may_alias)); /* two int16_t */
 
 /* sum + x0 w0 + x1 w1 in each lane: `both` is x0 and x1, and w has w0 and w1 of each lane. */
-static inline Integers add_pairs(Integers sum, int32_t both, const int8_t *w) {
+INLINE Integers add_pairs(const bool vnni, Integers sum, int32_t both, const int8_t *w) {
+    (void)vnni;
 #if defined PORTABLE || !(defined __x86_64__ || defined __aarch64__)
     int16_t x[2];
     memcpy(x, &both, sizeof x);
     for (int i = 0; i < LANES; i++) sum[i] += x[0] * w[2 * i] + x[1] * w[2 * i + 1];
     return sum;
-#elif defined __AVX512VNNI__
-    __m512i wide = _mm512_cvtepi8_epi16(_mm256_loadu_si256((const void *)w));
-    return (Integers)_mm512_dpwssd_epi32((__m512i)sum, wide, _mm512_set1_epi32(both));
 #elif defined __AVX512BW__
     __m512i wide = _mm512_cvtepi8_epi16(_mm256_loadu_si256((const void *)w));
-    return sum + (Integers)_mm512_madd_epi16(wide, _mm512_set1_epi32(both));
+    __m512i twice = _mm512_set1_epi32(both);
+    if (!vnni) return sum + (Integers)_mm512_madd_epi16(wide, twice);
+    __asm__("vpdpwssd %2, %1, %0" : "+v"(sum) : "v"(wide), "v"(twice)); /* not compiled for it */
+    return sum;
 #elif defined __AVX2__
     __m256i wide = _mm256_cvtepi8_epi16(_mm_loadu_si128((const void *)w));
     return sum + (Integers)_mm256_madd_epi16(wide, _mm256_set1_epi32(both));
@@ -64,16 +65,17 @@ static inline Integers add_pairs(Integers sum, int32_t both, const int8_t *w) {
 }
 
 /* Multiplies `rows` rows of x by one panel of weights, from vector `from` on. */
-INLINE void int8_tile(const int rows, const int vectors, float *y, size_t y_row, const int16_t *x,
-                      size_t x_row, const float *scale, const int8_t *w, const float *scales, int K,
-                      int columns, const float *start, size_t start_row) {
+INLINE void int8_tile(const bool vnni, const int rows, const int vectors, float *y, size_t y_row,
+                      const int16_t *x, size_t x_row, const float *scale, const int8_t *w,
+                      const float *scales, int K, int columns, const float *start,
+                      size_t start_row) {
     Integers sum[TILE_ROWS][INT8_PANEL / LANES];
     EACH(i, rows) EACH(j, vectors) sum[i][j] = (Integers){0};
 #pragma GCC unroll 4
     for (int p = 0; p < K; p += 2, w += 2 * INT8_PANEL) {
         EACH(i, rows) {
             int32_t both = *(const Pairs *)(x + i * x_row + p);
-            EACH(j, vectors) sum[i][j] = add_pairs(sum[i][j], both, w + 2 * j * LANES);
+            EACH(j, vectors) sum[i][j] = add_pairs(vnni, sum[i][j], both, w + 2 * j * LANES);
         }
     }
     EACH(i, rows) EACH(j, vectors) {
@@ -87,10 +89,13 @@ INLINE void int8_tile(const int rows, const int vectors, float *y, size_t y_row,
 
 /* One row takes a whole panel at a time, because its few sums would wait for each other. Several
  * rows share each read of the weights. */
-static void int8_rows(float *y, size_t y_row, const int16_t *x, size_t x_row, const float *scale,
-                      int rows, const int8_t *w, const float *scales, int K, int columns,
-                      const float *start, size_t start_row) {
+static void int8_rows(bool vnni, float *y, size_t y_row, const int16_t *x, size_t x_row,
+                      const float *scale, int rows, const int8_t *w, const float *scales, int K,
+                      int columns, const float *start, size_t start_row) {
     enum { WHOLE = INT8_PANEL / LANES };
+#if !defined INTRINSIC || !defined __AVX512BW__
+    vnni = false;
+#endif
     const size_t panel = (size_t)((K + 1) / 2 * 2) * INT8_PANEL;
     for (int first = 0, vectors; first < columns; first += vectors * LANES) {
         const int8_t *from = w + (size_t)(first / INT8_PANEL) * panel + first % INT8_PANEL * 2;
@@ -101,10 +106,12 @@ static void int8_rows(float *y, size_t y_row, const int16_t *x, size_t x_row, co
         else if (vectors > TILE_VECTORS)
             vectors = TILE_VECTORS;
             /* clang-format off */
+#define INT8_OF(vnni, m, n) \
+            int8_tile(vnni, m, n, y + first, y_row, x, x_row, scale, from, scales + first, K, \
+                      columns - first, begin, start_row);
 #define INT8(m, n) case (m) * 32 + (n): \
-            if (m <= TILE_ROWS && n <= WHOLE) \
-                int8_tile(m, n, y + first, y_row, x, x_row, scale, from, scales + first, K, \
-                          columns - first, begin, start_row); \
+            if (m <= TILE_ROWS && n <= WHOLE && vnni) INT8_OF(true, m, n) \
+            else if (m <= TILE_ROWS && n <= WHOLE) INT8_OF(false, m, n) \
             break;
 #define INT8_TILES(m) INT8(m, 1) INT8(m, 2) INT8(m, 3) INT8(m, 4)
         switch (rows * 32 + vectors) {

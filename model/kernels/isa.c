@@ -34,7 +34,6 @@ const Isa TABLE_NAME(ISA) = {
     LOOP(attend) LOOP(attend_backward)
     LOOP(gelu) LOOP(gelu_backward) LOOP(swiglu) LOOP(swiglu_backward)
     LOOP(normalize) LOOP(normalize_recompute) LOOP(normalize_backward)
-    LOOP(rms_normalize) LOOP(rms_normalize_recompute) LOOP(rms_normalize_backward)
     LOOP(rotate) LOOP(convolve) LOOP(convolve_gradients) LOOP(dropout)
     LOOP(add) LOOP(sum) LOOP(axpby) LOOP(dot) LOOP(adamw)
 };

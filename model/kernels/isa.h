@@ -165,20 +165,16 @@ typedef struct Isa {
                             const float *dy, size_t n);
 
     /* For `rows` rows of n channels, one after another: y = (x - mean) rstd w + b; writes mean and
-       rstd = 1/sqrt(variance+1e-5) of each. _recompute: from the saved ones */
+       rstd = 1/sqrt(variance+1e-5) of each. Where b is NULL, y = x rstd w, with rstd =
+       1/sqrt(mean(x^2)+1e-6), and mean is not used. _recompute: from the saved ones */
     void (*normalize)(float *y, float *mean, float *rstd, const float *x, const float *w,
                       const float *b, int rows, int n);
     void (*normalize_recompute)(float *y, const float *x, const float *mean, const float *rstd,
                                 const float *w, const float *b, int rows, int n);
-    /* dx += the gradient of x; dw += dy (x - mean) rstd, db += dy, for one row */
+    /* dx += the gradient of x; dw += dy (x - mean) rstd, db += dy, for one row. Where db is NULL,
+       dw += dy x rstd */
     void (*normalize_backward)(float *dx, float *dw, float *db, const float *dy, const float *x,
                                float mean, float rstd, const float *w, int n);
-    /* y = x rstd w, likewise, with rstd = 1/sqrt(mean(x^2)+1e-6); dw += dy x rstd */
-    void (*rms_normalize)(float *y, float *rstd, const float *x, const float *w, int rows, int n);
-    void (*rms_normalize_recompute)(float *y, const float *x, const float *rstd, const float *w,
-                                    int rows, int n);
-    void (*rms_normalize_backward)(float *dx, float *dw, const float *dy, const float *x,
-                                   float rstd, const float *w, int n);
 
     /* Rotates the pairs (x[i], x[i + half]), i < half, by the angles with cosine[half] and
        sine[half]; back if `way` is -1, not 1. y may be x. */

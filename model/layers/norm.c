@@ -22,25 +22,17 @@ static size_t row_of(const Call *c) {
 static void forward(const Call *c) {
     size_t row = row_of(c);
     Share own = rows_of_thread(c);
-    const float *w = c->tensors[0].w, *b = c->tensors[1].w;
-    int rows = (int)(own.end - own.begin);
-    float *y = c->out[0] + own.begin * row, *rstd = c->out[RSTD] + own.begin;
-    const float *x = c->in[0] + own.begin * row;
-    if (b)
-        c->thread->isa->normalize(y, c->out[MEAN] + own.begin, rstd, x, w, b, rows, (int)row);
-    else
-        c->thread->isa->rms_normalize(y, rstd, x, w, rows, (int)row);
+    float *mean = c->out[MEAN] ? c->out[MEAN] + own.begin : NULL;
+    c->thread->isa->normalize(c->out[0] + own.begin * row, mean, c->out[RSTD] + own.begin,
+                              c->in[0] + own.begin * row, c->tensors[0].w, c->tensors[1].w,
+                              (int)(own.end - own.begin), (int)row);
 }
 
 /* Computes the same y from the saved statistics. */
 static void recompute(const Call *c) {
-    int row = (int)row_of(c), rows = c->N * c->instruction->NH;
-    const float *w = c->tensors[0].w, *b = c->tensors[1].w;
-    if (b)
-        c->thread->isa->normalize_recompute(c->out[0], c->in[0], c->in[MEAN], c->in[RSTD], w, b,
-                                            rows, row);
-    else
-        c->thread->isa->rms_normalize_recompute(c->out[0], c->in[0], c->in[RSTD], w, rows, row);
+    c->thread->isa->normalize_recompute(c->out[0], c->in[0], c->in[MEAN], c->in[RSTD],
+                                        c->tensors[0].w, c->tensors[1].w, c->N * c->instruction->NH,
+                                        (int)row_of(c));
 }
 
 static int stretches(const Call *c) {
@@ -61,13 +53,10 @@ static void backward(const Call *c) {
         size_t end = (size_t)min_int((i + 1) * STRETCH, c->N) * NH;
         float *dw = c->out[1] + (size_t)i * c->out_row[1];
         for (size_t n = (size_t)i * STRETCH * NH; n < end; n++) {
-            float *dx = c->out[0] + n * row, rstd = c->in[RSTD][n];
-            const float *dy = c->in[DY] + n * row, *x = c->in[0] + n * row;
-            if (c->tensors[1].w)
-                c->thread->isa->normalize_backward(dx, dw, dw + row, dy, x, c->in[MEAN][n], rstd, w,
-                                                   (int)row);
-            else
-                c->thread->isa->rms_normalize_backward(dx, dw, dy, x, rstd, w, (int)row);
+            float mean = c->in[MEAN] ? c->in[MEAN][n] : 0;
+            c->thread->isa->normalize_backward(
+                c->out[0] + n * row, dw, c->tensors[1].w ? dw + row : NULL, c->in[DY] + n * row,
+                c->in[0] + n * row, mean, c->in[RSTD][n], w, (int)row);
         }
     }
 }

@@ -756,15 +756,9 @@ static void check_normalize_of(const Isa *isa, bool rms, int n) {
         dx[i] = dw[i] = db[i] = 1; /* added to */
         if (rms) b[i] = 0;
     }
-    if (rms) {
-        isa->rms_normalize(y, &rstd, x, w, 1, n);
-        isa->rms_normalize_recompute(again, x, &rstd, w, 1, n);
-        isa->rms_normalize_backward(dx, dw, dy, x, rstd, w, n);
-    } else {
-        isa->normalize(y, &mean, &rstd, x, w, b, 1, n);
-        isa->normalize_recompute(again, x, &mean, &rstd, w, b, 1, n);
-        isa->normalize_backward(dx, dw, db, dy, x, mean, rstd, w, n);
-    }
+    isa->normalize(y, &mean, &rstd, x, w, rms ? NULL : b, 1, n);
+    isa->normalize_recompute(again, x, &mean, &rstd, w, rms ? NULL : b, 1, n);
+    isa->normalize_backward(dx, dw, rms ? NULL : db, dy, x, mean, rstd, w, n);
     assert_near(mean, mu, 1e-6);
     assert_near(rstd, scale, 1e-5 * scale);
     for (int i = 0; i < n; i++) {
@@ -776,10 +770,7 @@ static void check_normalize_of(const Isa *isa, bool rms, int n) {
         assert_near(db[i], rms ? 1 : 1 + (double)dy[i], 1e-6);
     }
     x[n - 1] = 1e20f; /* its square overflows: the others are not 0 then */
-    if (rms)
-        isa->rms_normalize(y, &rstd, x, w, 1, n);
-    else
-        isa->normalize(y, &mean, &rstd, x, w, b, 1, n);
+    isa->normalize(y, &mean, &rstd, x, w, rms ? NULL : b, 1, n);
     assert_true(isnan(y[0]) && isnan(y[n - 1]));
 }
 
@@ -791,22 +782,14 @@ static void check_normalize_rows(const Isa *isa, int rows, int n) {
     fill(w, 2, N);
     fill(b, 3, N);
     for (int rms = 0; rms <= 1; rms++) {
-        if (rms)
-            isa->rms_normalize(y, rstd, x, w, rows, n);
-        else
-            isa->normalize(y, mean, rstd, x, w, b, rows, n);
+        const float *offsets = rms ? NULL : b;
+        isa->normalize(y, mean, rstd, x, w, offsets, rows, n);
         for (int r = 0; r < rows; r++) {
-            if (rms)
-                isa->rms_normalize(one, &of_rstd, x + r * n, w, 1, n);
-            else
-                isa->normalize(one, &of_mean, &of_rstd, x + r * n, w, b, 1, n);
+            isa->normalize(one, &of_mean, &of_rstd, x + r * n, w, offsets, 1, n);
             assert_memory_equal(one, y + r * n, (size_t)n * sizeof *y);
             assert_true(of_rstd == rstd[r] && (rms || of_mean == mean[r]));
         }
-        if (rms)
-            isa->rms_normalize_recompute(y, x, rstd, w, rows, n);
-        else
-            isa->normalize_recompute(y, x, mean, rstd, w, b, rows, n);
+        isa->normalize_recompute(y, x, mean, rstd, w, offsets, rows, n);
         assert_memory_equal(one, y + (rows - 1) * n, (size_t)n * sizeof *y);
     }
 }
@@ -980,8 +963,10 @@ static bool call_kernel(const Isa *isa, int which, float x[ARRAYS][LONGEST], int
         case 9:
             isa->normalize_backward(x[0], x[1], x[2], x[3], x[4], 0.3f, 0.7f, x[5], n);
             return true;
-        case 10: isa->rms_normalize(x[0], extra, x[1], x[2], 2, n / 2); return true;
-        case 11: isa->rms_normalize_backward(x[0], x[1], x[2], x[3], 0.7f, x[4], n); return true;
+        case 10: isa->normalize(x[0], NULL, extra, x[1], x[2], NULL, 2, n / 2); return true;
+        case 11:
+            isa->normalize_backward(x[0], x[1], NULL, x[2], x[3], 0, 0.7f, x[4], n);
+            return true;
         case 12: isa->swiglu(x[0], x[1], x[2], size); return true;
         case 13: isa->swiglu_backward(x[0], x[1], x[2], x[3], x[4], x[5], size); return true;
         case 14: isa->rotate(x[0], x[1], x[2], x[3], -1, n / 2); return true;

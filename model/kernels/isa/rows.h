@@ -69,34 +69,54 @@ INLINE void normalize_some(const bool centers, float *y, float *mean, float *rst
 
 static void normalize(float *y, float *mean, float *rstd, const float *x, const float *w,
                       const float *b, int rows, int n) {
-    for (int r = 0; r < rows; r += LANES)
-        normalize_some(true, y + r * n, mean + r, rstd + r, x + r * n, w, b,
-                       rows - r < LANES ? rows - r : LANES, n);
-}
-
-static void rms_normalize(float *y, float *rstd, const float *x, const float *w, int rows, int n) {
-    for (int r = 0; r < rows; r += LANES)
-        normalize_some(false, y + r * n, NULL, rstd + r, x + r * n, w, NULL,
-                       rows - r < LANES ? rows - r : LANES, n);
+    for (int r = 0, some; r < rows; r += some, y += some * n, x += some * n) {
+        some = rows - r < LANES ? rows - r : LANES;
+        if (b)
+            normalize_some(true, y, mean + r, rstd + r, x, w, b, some, n);
+        else
+            normalize_some(false, y, NULL, rstd + r, x, w, NULL, some, n);
+    }
 }
 
 static void normalize_recompute(float *y, const float *x, const float *mean, const float *rstd,
                                 const float *w, const float *b, int rows, int n) {
     for (int r = 0; r < rows; r++, x += n, y += n)
+        if (b)
 #pragma omp simd
-        for (int i = 0; i < n; i++) y[i] = fused((x[i] - mean[r]) * rstd[r], w[i], b[i]);
+            for (int i = 0; i < n; i++) y[i] = fused((x[i] - mean[r]) * rstd[r], w[i], b[i]);
+        else
+#pragma omp simd
+            for (int i = 0; i < n; i++) y[i] = x[i] * rstd[r] * w[i];
 }
 
-static void rms_normalize_recompute(float *y, const float *x, const float *rstd, const float *w,
-                                    int rows, int n) {
-    for (int r = 0; r < rows; r++, x += n, y += n)
+/* With xhat = x rstd and g = dy w: dx += rstd (g - xhat mean(g xhat)). */
+static void rms_normalize_backward(float *dx, float *dw, const float *dy, const float *x,
+                                   float rstd, const float *w, int n) {
+    Lanes sum = {0};
+    for (int i = 0; i < n; i += WIDE) {
+        size_t left = (size_t)(n - i);
+        Lanes of_x = next_lanes(x + i, left), of_w = next_lanes(w + i, left);
+        Lanes up = next_lanes(dy + i, left), of_dw = next_lanes(dw + i, left);
+        EACH(j, PARTS) {
+            Vector both = up.part[j] * of_x.part[j] * all(rstd);
+            sum.part[j] = multiply_add(both, of_w.part[j], sum.part[j]);
+            of_dw.part[j] += both;
+        }
+        store_lanes(dw + i, left, of_dw);
+    }
+    float mean = sum_lanes(sum) / (float)n;
 #pragma omp simd
-        for (int i = 0; i < n; i++) y[i] = x[i] * rstd[r] * w[i];
+    for (int j = 0; j < n; j++)
+        dx[j] = fused(rstd, fused(dy[j], w[j], -(x[j] * rstd) * mean), dx[j]);
 }
 
 /* With xhat = (x - mean) rstd and g = dy w: dx += rstd (g - mean(g) - xhat mean(g xhat)). */
 static void normalize_backward(float *dx, float *dw, float *db, const float *dy, const float *x,
                                float mean, float rstd, const float *w, int n) {
+    if (!db) {
+        rms_normalize_backward(dx, dw, dy, x, rstd, w, n);
+        return;
+    }
     Lanes g_sum = {0}, gx_sum = {0};
     for (int i = 0; i < n; i += WIDE) {
         size_t left = (size_t)(n - i);
@@ -119,27 +139,6 @@ static void normalize_backward(float *dx, float *dw, float *db, const float *dy,
         float hat = (x[j] - mean) * rstd;
         dx[j] = fused(rstd, fused(-hat, gx_mean, fused(dy[j], w[j], -g_mean)), dx[j]);
     }
-}
-
-/* With xhat = x rstd and g = dy w: dx += rstd (g - xhat mean(g xhat)). */
-static void rms_normalize_backward(float *dx, float *dw, const float *dy, const float *x,
-                                   float rstd, const float *w, int n) {
-    Lanes sum = {0};
-    for (int i = 0; i < n; i += WIDE) {
-        size_t left = (size_t)(n - i);
-        Lanes of_x = next_lanes(x + i, left), of_w = next_lanes(w + i, left);
-        Lanes up = next_lanes(dy + i, left), of_dw = next_lanes(dw + i, left);
-        EACH(j, PARTS) {
-            Vector both = up.part[j] * of_x.part[j] * all(rstd);
-            sum.part[j] = multiply_add(both, of_w.part[j], sum.part[j]);
-            of_dw.part[j] += both;
-        }
-        store_lanes(dw + i, left, of_dw);
-    }
-    float mean = sum_lanes(sum) / (float)n;
-#pragma omp simd
-    for (int j = 0; j < n; j++)
-        dx[j] = fused(rstd, fused(dy[j], w[j], -(x[j] * rstd) * mean), dx[j]);
 }
 
 /* ---- rotary positions ---- */

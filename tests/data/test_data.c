@@ -4,6 +4,7 @@
  * If the environment variable TRIL_SHAKESPEARE names that file, its known counts are checked. */
 #include "tests/support.h"
 #include "tests/scratch.h"
+#include "base/array.h"
 #include "base/memory.h"
 #include "base/random.h"
 #include "base/file.h"
@@ -11,8 +12,18 @@
 
 /* ---- vocabulary ---- */
 
-static void build(Vocab *vocab, const char *text, size_t length) {
-    assert_ok(vocab_build(vocab, guarded(text, length), length, false, &err), err);
+static void free_vocab(void *vocab) {
+    vocab_free(vocab);
+    assert_true(((Vocab *)vocab)->codes == NULL && ((Vocab *)vocab)->size == 0);
+}
+
+/* A vocabulary, until the end of the test: of the text, or of bytes without one. */
+static Vocab *build(const char *text, size_t length) {
+    Vocab *vocab = scrap(1, sizeof *vocab);
+    const char *bytes = text ? guarded(text, length) : NULL;
+    assert_ok(vocab_build(vocab, bytes, length, !text, &err), err);
+    at_end(free_vocab, vocab);
+    return vocab;
 }
 
 static void expect_codes(const Vocab *vocab, const uint32_t *codes, int count) {
@@ -32,36 +43,25 @@ TEST(vocab_build) {
                                   "\xE5\xA4\xA9\n\xF0\x9F\x98\x80 ok\xE5\x9C\xB0";
     static const uint32_t sorted[] = {'\n',   ' ',    'k',    'o',    0x5730,
                                       0x5929, 0x7384, 0x9EC4, 0xFF0C, 0x1F600};
-    Vocab vocab;
-    build(&vocab, "hello, hello", 12);
-    expect_codes(&vocab, (const uint32_t[]){' ', ',', 'e', 'h', 'l', 'o'}, 6);
-    vocab_free(&vocab);
-    assert_true(vocab.codes == NULL && vocab.size == 0);
-    build(&vocab, chinese, sizeof chinese - 1);
-    expect_codes(&vocab, sorted, 10);
-    vocab_free(&vocab);
-    build(&vocab, "x", 1);
-    expect_codes(&vocab, (const uint32_t[]){'x'}, 1);
-    vocab_free(&vocab);
-    build(&vocab, "", 0);
-    assert_int_equal(vocab.size, 0);
-    assert_int_equal(vocab_id(&vocab, 0), -1);
-    vocab_free(&vocab);
+    expect_codes(build("hello, hello", 12), (const uint32_t[]){' ', ',', 'e', 'h', 'l', 'o'}, 6);
+    expect_codes(build(chinese, sizeof chinese - 1), sorted, 10);
+    expect_codes(build("x", 1), (const uint32_t[]){'x'}, 1);
+    const Vocab *empty = build("", 0);
+    assert_int_equal(empty->size, 0);
+    assert_int_equal(vocab_id(empty, 0), -1);
 }
 
 TEST(vocab_bytes) {
-    Vocab vocab;
-    assert_ok(vocab_build(&vocab, NULL, 5, true, &err), err);
-    assert_int_equal(vocab.size, 256);
-    assert_true(vocab.bytes);
+    const Vocab *vocab = build(NULL, 5);
+    assert_int_equal(vocab->size, 256);
+    assert_true(vocab->bytes);
     for (int i = 0; i < 256; i++) {
         char text[UTF8_MAX];
-        assert_int_equal(vocab_id(&vocab, (uint32_t)i), i);
-        assert_int_equal(vocab_text(&vocab, i, text), 1);
+        assert_int_equal(vocab_id(vocab, (uint32_t)i), i);
+        assert_int_equal(vocab_text(vocab, i, text), 1);
         assert_int_equal((unsigned char)text[0], i);
     }
-    assert_int_equal(vocab_id(&vocab, 256), -1);
-    vocab_free(&vocab);
+    assert_int_equal(vocab_id(vocab, 256), -1);
 }
 
 /* The message gives the byte offset, not the character, and suggests --bytes. */
@@ -101,15 +101,11 @@ static void check_round_trip(const Vocab *vocab, const char *text, size_t length
 
 TEST(vocab_encode) {
     static const char text[] = "z\xC3\xA9 \xE4\xB8\xAD\0\xF0\x9F\x98\x80z";
-    Vocab vocab;
-    build(&vocab, text, sizeof text - 1);
-    check_round_trip(&vocab, text, sizeof text - 1, 7);
-    check_round_trip(&vocab, "", 0, 0);
-    check_round_trip(&vocab, "\xE4\xB8\xAD", 3, 1);
-    vocab_free(&vocab);
-    assert_ok(vocab_build(&vocab, NULL, 0, true, &err), err);
-    check_round_trip(&vocab, "\xFF\x00\xE4\xB8z\x80", 6, 6);
-    vocab_free(&vocab);
+    const Vocab *vocab = build(text, sizeof text - 1);
+    check_round_trip(vocab, text, sizeof text - 1, 7);
+    check_round_trip(vocab, "", 0, 0);
+    check_round_trip(vocab, "\xE4\xB8\xAD", 3, 1);
+    check_round_trip(build(NULL, 0), "\xFF\x00\xE4\xB8z\x80", 6, 6);
 }
 
 TEST(vocab_encode_unknown) {
@@ -122,17 +118,15 @@ TEST(vocab_encode_unknown) {
                   {" 1,", "'\xF0\x9F\x98\x80'", "U+1F600"}},
                  {"a\n", {" 2,", "U+000A", ""}},
                  {"ab\xE4\xB8\xAD\xFF", {"0xFF", " 5 ", ""}}};
-    Vocab vocab;
-    build(&vocab, "ab\xE4\xB8\xAD", 5);
+    const Vocab *vocab = build("ab\xE4\xB8\xAD", 5);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         size_t length = strlen(cases[i].text), count;
         int32_t *ids;
         assert_false(
-            vocab_encode(&vocab, guarded(cases[i].text, length), length, &ids, &count, NULL, &err));
+            vocab_encode(vocab, guarded(cases[i].text, length), length, &ids, &count, NULL, &err));
         expect_error(err, cases[i].words[0], cases[i].words[1], cases[i].words[2]);
         assert_null(ids);
     }
-    vocab_free(&vocab);
 }
 
 /* An unknown character keeps its place; text that is not UTF-8 is still an error. */
@@ -140,19 +134,17 @@ TEST(vocab_encode_known) {
     static const int32_t expected[] = {0, -1, 1, -1, 2};
     static const char text[] = "a\xC3\xA9"
                                "bx\xE4\xB8\xAD";
-    Vocab vocab;
+    const Vocab *vocab = build("ab\xE4\xB8\xAD", 5);
     int32_t *ids;
     size_t count, unknown;
-    build(&vocab, "ab\xE4\xB8\xAD", 5);
-    assert_ok(vocab_encode(&vocab, guarded(text, 8), 8, &ids, &count, &unknown, &err), err);
+    assert_ok(vocab_encode(vocab, guarded(text, 8), 8, &ids, &count, &unknown, &err), err);
     assert_int_equal(count, 5);
     assert_int_equal(unknown, 2);
     assert_memory_equal(ids, expected, sizeof expected);
     memory_free(ids);
-    assert_false(vocab_encode(&vocab, guarded("x\xFF", 2), 2, &ids, &count, &unknown, &err));
+    assert_false(vocab_encode(vocab, guarded("x\xFF", 2), 2, &ids, &count, &unknown, &err));
     expect_error(err, "0xFF", " 1 ", "UTF-8");
     assert_null(ids);
-    vocab_free(&vocab);
 }
 
 TEST(vocab_merge) {
@@ -166,13 +158,11 @@ TEST(vocab_merge) {
                  {"x", "x", 1, {'x'}},
                  {"z\xE4\xB8\xAD", "a", 3, {'a', 'z', 0x4E2D}}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        Vocab a, b, all;
-        build(&a, cases[i].a, strlen(cases[i].a));
-        build(&b, cases[i].b, strlen(cases[i].b));
-        assert_ok(vocab_merge(&all, &a, &b, &err), err);
+        Vocab all;
+        const Vocab *a = build(cases[i].a, strlen(cases[i].a));
+        const Vocab *b = build(cases[i].b, strlen(cases[i].b));
+        assert_ok(vocab_merge(&all, a, b, &err), err);
         expect_codes(&all, cases[i].codes, cases[i].count);
-        vocab_free(&a);
-        vocab_free(&b);
         vocab_free(&all);
     }
 }
@@ -181,45 +171,46 @@ TEST(vocab_join) {
     static const char text[] = "ba\0\xF0\x9F\x98\x80\xE4\xB8\xAD"
                                "b\xC3\xA9";
     static const char sorted[] = "\0ab\xC3\xA9\xE4\xB8\xAD\xF0\x9F\x98\x80";
-    Vocab vocab, back;
+    const Vocab *vocab = build(text, sizeof text - 1);
     char *joined;
     size_t length;
-    build(&vocab, text, sizeof text - 1);
-    assert_ok(vocab_join(&vocab, &joined, &length, &err), err);
+    assert_ok(vocab_join(vocab, &joined, &length, &err), err);
     assert_int_equal(length, sizeof sorted - 1);
     assert_memory_equal(joined, sorted, length);
-    build(&back, joined, length);
-    expect_codes(&back, vocab.codes, vocab.size);
+    expect_codes(build(joined, length), vocab->codes, vocab->size);
     memory_free(joined);
-    vocab_free(&vocab);
-    vocab_free(&back);
 }
 
 /* ---- corpus ---- */
 
-static void load(Corpus *corpus, const char *path) {
-    assert_ok(corpus_load(corpus, path, false, 0.1, NULL), err);
-    assert_false(corpus->vocab.bytes);
+static void free_corpus(void *corpus) {
+    corpus_free(corpus);
+    assert_true(((Corpus *)corpus)->ids == NULL && ((Corpus *)corpus)->vocab.codes == NULL);
+}
+
+/* corpus_load, until the end of the test. */
+static Corpus *load(const char *path, bool bytes, double held_out, const Vocab *known) {
+    Corpus *corpus = scrap(1, sizeof *corpus);
+    assert_ok(corpus_load(corpus, path, bytes, held_out, known), err);
+    assert_int_equal(corpus->vocab.bytes, bytes);
+    at_end(free_corpus, corpus);
+    return corpus;
 }
 
 /* The vocabulary is the given one; `distinct` counts the text's characters. */
 TEST(corpus_known) {
-    Vocab known;
-    Corpus corpus;
-    build(&known, "cabzyx", 6);
+    const Vocab *known = build("cabzyx", 6);
     const char *path = scratch_put("abc", "abcabcabcabcabcabcabcabc", 24);
-    assert_ok(corpus_load(&corpus, path, false, 0.1, &known), err);
-    expect_codes(&corpus.vocab, (const uint32_t[]){'a', 'b', 'c', 'x', 'y', 'z'}, 6);
-    assert_int_equal(corpus.distinct, 3);
-    assert_int_equal(corpus.ids[2], 2);
-    corpus_free(&corpus);
-    assert_ok(corpus_load(&corpus, path, true, 0.1, NULL), err);
-    assert_int_equal(corpus.distinct, 3);
-    assert_int_equal(corpus.vocab.size, 256);
-    corpus_free(&corpus);
-    assert_false(corpus_load(&corpus, scratch_put("abd", "abcd", 4), false, 0.5, &known));
+    const Corpus *corpus = load(path, false, 0.1, known);
+    expect_codes(&corpus->vocab, (const uint32_t[]){'a', 'b', 'c', 'x', 'y', 'z'}, 6);
+    assert_int_equal(corpus->distinct, 3);
+    assert_int_equal(corpus->ids[2], 2);
+    corpus = load(path, true, 0.1, NULL);
+    assert_int_equal(corpus->distinct, 3);
+    assert_int_equal(corpus->vocab.size, 256);
+    Corpus none;
+    assert_false(corpus_load(&none, scratch_put("abd", "abcd", 4), false, 0.5, known));
     expect_error(err, " 4, ", "'d'");
-    vocab_free(&known);
 }
 
 /* The first 90 %, rounded down, are for training. */
@@ -229,48 +220,42 @@ TEST(corpus_split) {
     for (size_t i = 0; i < sizeof text; i++) text[i] = (char)('a' + i % 26);
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
         size_t length = lengths[i];
-        Corpus corpus;
-        load(&corpus, scratch_put("letters", text, length));
-        assert_int_equal(corpus.length, length);
-        assert_int_equal(corpus.train, length * 9 / 10);
-        assert_int_equal(corpus.vocab.size, length < 26 ? length : 26);
-        for (size_t j = 0; j < length; j++) assert_int_equal(corpus.ids[j], j % 26);
-        corpus_free(&corpus);
-        assert_true(corpus.ids == NULL && corpus.vocab.codes == NULL);
+        const Corpus *corpus = load(scratch_put("letters", text, length), false, 0.1, NULL);
+        assert_int_equal(corpus->length, length);
+        assert_int_equal(corpus->train, length * 9 / 10);
+        assert_int_equal(corpus->vocab.size, length < 26 ? length : 26);
+        for (size_t j = 0; j < length; j++) assert_int_equal(corpus->ids[j], j % 26);
     }
 }
 
 /* Lengths count characters, not bytes. The held-out part has the requested fraction. */
 TEST(corpus_characters) {
+    static const struct {
+        bool bytes;
+        double held_out;
+        size_t length, train;
+    } cases[] = {{false, 0.1, 40, 36}, {false, 0.25, 40, 30}, {true, 0.25, 120, 90}};
     char text[40 * 3];
-    Corpus corpus;
     for (int i = 0; i < 40; i++) memcpy(text + 3 * i, i % 2 ? "\xE4\xB8\xAD" : "\xE5\x9C\xB0", 3);
     const char *path = scratch_put("chinese", text, sizeof text);
-    load(&corpus, path);
-    assert_int_equal(corpus.length, 40);
-    assert_int_equal(corpus.train, 36);
-    expect_codes(&corpus.vocab, (const uint32_t[]){0x4E2D, 0x5730}, 2);
-    for (int i = 0; i < 40; i++) assert_int_equal(corpus.ids[i], i % 2 == 0);
-    corpus_free(&corpus);
-    assert_ok(corpus_load(&corpus, path, false, 0.25, NULL), err);
-    assert_int_equal(corpus.train, 30);
-    corpus_free(&corpus);
-    assert_ok(corpus_load(&corpus, path, true, 0.25, NULL), err);
-    assert_int_equal(corpus.length, 120);
-    assert_int_equal(corpus.train, 90);
-    corpus_free(&corpus);
+    for (int i = 0; i < COUNT(cases); i++) {
+        const Corpus *corpus = load(path, cases[i].bytes, cases[i].held_out, NULL);
+        assert_int_equal(corpus->length, cases[i].length);
+        assert_int_equal(corpus->train, cases[i].train);
+        for (size_t j = 0; j < corpus->length; j++)
+            assert_int_equal(corpus->ids[j], cases[i].bytes ? (unsigned char)text[j] : j % 2 == 0);
+        if (cases[i].bytes) continue;
+        expect_codes(&corpus->vocab, (const uint32_t[]){0x4E2D, 0x5730}, 2);
+    }
 }
 
 TEST(corpus_shakespeare) {
     const char *path = getenv("TRIL_SHAKESPEARE");
     if (!path || !*path) skip();
-    Corpus corpus;
-    load(&corpus, path);
-    assert_int_equal(corpus.length, 1115394);
-    assert_int_equal(corpus.vocab.size, 65);
-    assert_int_equal(corpus.train, 1003854);
-    assert_int_equal(corpus.length - corpus.train, 111540);
-    corpus_free(&corpus);
+    const Corpus *corpus = load(path, false, 0.1, NULL);
+    assert_int_equal(corpus->length, 1115394);
+    assert_int_equal(corpus->vocab.size, 65);
+    assert_int_equal(corpus->train, 1003854);
 }
 
 static void expect_no_corpus(const char *path, bool bytes, double held_out, const char *word) {
@@ -294,12 +279,10 @@ TEST(corpus_errors) {
 /* Each part has two characters: of 11, two are held out, of 10 only one. */
 TEST(corpus_too_short) {
     static const char text[] = "abcdefghijklmnopqrst";
-    Corpus corpus;
     scratch_put("twenty", text, 20);
     expect_no_corpus(scratch("twenty"), false, 0.95, " 1 ");
     expect_no_corpus(scratch("twenty"), true, 1e-6, " 1 ");
-    load(&corpus, scratch_put("eleven", text, 11));
-    corpus_free(&corpus);
+    load(scratch_put("eleven", text, 11), false, 0.1, NULL);
     expect_no_corpus(scratch_put("ten", text, 10), false, 0.1, "");
     expect_no_corpus(scratch_put("one", text, 1), false, 0.1, "");
 }
@@ -309,21 +292,6 @@ TEST(corpus_unreadable) {
     const char *path = scratch_put("secret", "twenty or so characters", 23);
     set_rights(path, 0);
     expect_no_corpus(path, false, 0.1, "");
-}
-
-TEST(corpus_bytes) {
-    char bytes[2560];
-    Corpus corpus;
-    for (size_t i = 0; i < sizeof bytes; i++) bytes[i] = (char)(i * 7);
-    const char *path = scratch_put("binary", bytes, sizeof bytes);
-    assert_ok(corpus_load(&corpus, path, true, 0.1, NULL), err);
-    assert_true(corpus.vocab.bytes);
-    assert_int_equal(corpus.vocab.size, 256);
-    assert_int_equal(corpus.length, 2560);
-    assert_int_equal(corpus.train, 2304);
-    for (size_t i = 0; i < sizeof bytes; i++)
-        assert_int_equal(corpus.ids[i], (unsigned char)bytes[i]);
-    corpus_free(&corpus);
 }
 
 /* ---- batches ---- */

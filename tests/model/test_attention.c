@@ -12,28 +12,33 @@ static Thread kernels; /* a single thread */
 /* ---- reading the examples ---- */
 
 typedef struct {
-    int size[RANK]; /* 1 beyond the rank */
+    int rank, size[RANK]; /* 1 beyond the rank */
     size_t count;
     float *at;
 } Golden;
 
-/* Reads the named table: a line "name  2 x 3 x 4", then its rows. Fails the test if it is
- * missing. */
-static Golden golden(const char *name) {
+/* Reads the named table: a line "name  2 x 3 x 4", then its rows. Its rank is 0 if it is missing.
+ */
+static Golden golden_if(const char *name) {
     FILE *file = fopen("docs/attention.txt", "r");
     assert_non_null(file);
     Golden array = {.size = {1, 1, 1, 1}, .count = 1};
     char line[4096], word[64];
-    int rank = 0;
-    while (rank <= 0 && fgets(line, sizeof line, file))
+    while (array.rank <= 0 && fgets(line, sizeof line, file))
         if (sscanf(line, "%63s", word) == 1 && strcmp(word, name) == 0)
-            rank = sscanf(line + strlen(name), "%d x %d x %d x %d", &array.size[0], &array.size[1],
-                          &array.size[2], &array.size[3]);
-    if (rank <= 0) fail_msg("no table %s", name);
+            array.rank = sscanf(line + strlen(name), "%d x %d x %d x %d", &array.size[0],
+                                &array.size[1], &array.size[2], &array.size[3]);
     for (int i = 0; i < RANK; i++) array.count *= (size_t)array.size[i];
     array.at = scrap(array.count, sizeof *array.at);
-    for (size_t i = 0; i < array.count; i++) assert_int_equal(fscanf(file, "%f", &array.at[i]), 1);
+    for (size_t i = 0; i < array.count && array.rank > 0; i++)
+        assert_int_equal(fscanf(file, "%f", &array.at[i]), 1);
     fclose(file);
+    return array;
+}
+
+static Golden golden(const char *name) {
+    Golden array = golden_if(name);
+    if (array.rank <= 0) fail_msg("no table %s", name);
     return array;
 }
 
@@ -46,8 +51,7 @@ static void assert_equals_golden(const float *ours, const char *name) {
 /* ---- layers that allocate their results ---- */
 
 static float *zeros(size_t count) {
-    float *numbers = scrap(count, sizeof *numbers);
-    return numbers;
+    return scrap(count, sizeof(float));
 }
 
 /* Computes y[B,T,..] from x with the layer that `p` has recorded, its first instruction, and closes
@@ -96,20 +100,20 @@ static float *project(float *x, int N, const char *weight, bool transposed, cons
  * examples also with the biases "<example>.bq" and so on. */
 typedef struct {
     float *q, *k, *v;
+    int dk, dv; /* columns */
 } Qkv;
 
-static float *project_one(float *x, int N, const char *example, char which, bool transposed,
-                          bool biased) {
-    char weight[32], bias[32];
-    snprintf(weight, sizeof weight, "%s.w%c", example, which);
-    snprintf(bias, sizeof bias, "%s.b%c", example, which);
-    return project(x, N, weight, transposed, biased ? bias : NULL);
-}
-
 static Qkv project_qkv(float *x, int N, const char *example, bool transposed, bool biased) {
-    return (Qkv){project_one(x, N, example, 'q', transposed, biased),
-                 project_one(x, N, example, 'k', transposed, biased),
-                 project_one(x, N, example, 'v', transposed, biased)};
+    float *arrays[3];
+    int columns[3];
+    for (int i = 0; i < 3; i++) {
+        char weight[32], bias[32];
+        snprintf(weight, sizeof weight, "%s.w%c", example, "qkv"[i]);
+        snprintf(bias, sizeof bias, "%s.b%c", example, "qkv"[i]);
+        arrays[i] = project(x, N, weight, transposed, biased ? bias : NULL);
+        columns[i] = golden(weight).size[transposed];
+    }
+    return (Qkv){arrays[0], arrays[1], arrays[2], columns[0], columns[2]};
 }
 
 /* One head over separate q, k [B,T,dk] and v [B,T,dv]. */
@@ -148,8 +152,7 @@ static float *weights_of(Attention a, int head, const float *q, const float *k) 
     a.NH = a.NKV = 1;
     a.dv = T;
     a.v_row = a.out_row = (size_t)T;
-    float *weights = attend(&a, q, k, unit);
-    return weights;
+    return attend(&a, q, k, unit);
 }
 
 /* scores[T,T] = scale q k^T, which the layer does not keep. */
@@ -173,26 +176,44 @@ TEST(1_without_weights) {
     assert_equals_golden(out, "plain.context");
 }
 
-TEST(2_query_key_value) {
-    Golden x = golden("plain.x");
-    Qkv p = project_qkv(x.at, 6, "qkv", true, false);
-    Attention a = one_head(1, 6, 2, 2, 1 / sqrt(2));
-    float *scores = scores_of(p.q, p.k, 6, 2, 1), *weights = weights_of(a, 0, p.q, p.k);
-    float *out = attend(&a, p.q, p.k, p.v);
-    assert_equals_golden(p.q, "qkv.q");
-    assert_equals_golden(p.k, "qkv.k");
-    assert_equals_golden(p.v, "qkv.v");
-    assert_equals_golden(scores, "qkv.scores");
-    assert_equals_golden(weights, "qkv.weights");
-    assert_equals_golden(out, "qkv.context");
+/* Compares results with a table of the example, if the file has it. Returns how many it has. */
+static int compare(const char *example, const char *table, const float *ours) {
+    char name[64];
+    snprintf(name, sizeof name, "%s.%s", example, table);
+    if (golden_if(name).rank <= 0) return 0;
+    assert_equals_golden(ours, name);
+    return 1;
 }
 
-TEST(3_linear_layers) {
-    Golden x = golden("plain.x");
-    Qkv p = project_qkv(x.at, 6, "linear", false, false);
-    Attention a = one_head(1, 6, 2, 2, 1 / sqrt(2));
-    float *out = attend(&a, p.q, p.k, p.v);
-    assert_equals_golden(out, "linear.context");
+/* Examples of one head with projections. Each of their tables is compared. */
+TEST(one_head) {
+    static const struct {
+        const char *name, *x;
+        bool transposed, causal;
+        double scale;                                    /* 0: 1 / sqrt(dk) */
+    } cases[] = {{"qkv", "plain.x", true, false, 0},     /* 2 */
+                 {"linear", "plain.x", false, false, 0}, /* 3 */
+                 {"three", "plain.x", true, false, 0},   /* 5 */
+                 {"head", "head.x", false, true, 1},     /* 7 */
+                 {"wide", "wide.x", true, false, 0}};    /* 8 */
+    int tables = 0;
+    for (int i = 0; i < COUNT(cases); i++) {
+        const char *name = cases[i].name;
+        Golden x = golden(cases[i].x);
+        const int T = x.size[x.rank - 2], B = x.rank > 2 ? x.size[0] : 1;
+        Qkv p = project_qkv(x.at, B * T, name, cases[i].transposed, false);
+        const double usual = 1 / sqrt(p.dk), scale = cases[i].scale > 0 ? cases[i].scale : usual;
+        Attention a = one_head(B, T, p.dk, p.dv, scale);
+        a.causal = cases[i].causal;
+        const float *out = attend(&a, p.q, p.k, p.v);
+        tables += compare(name, "q", p.q) + compare(name, "k", p.k) + compare(name, "v", p.v);
+        tables += compare(name, "scores", scores_of(p.q, p.k, T, p.dk, 1));
+        tables += compare(name, "weights", weights_of(a, 0, p.q, p.k));
+        tables += compare(name, "context", out) + compare(name, "out", out);
+        a.scale = (float)usual;
+        tables += compare(name, "out_scaled", attend(&a, p.q, p.k, p.v));
+    }
+    assert_int_equal(tables, 6 + 1 + 5 + 3 + 2);
 }
 
 TEST(4_batch_and_heads) {
@@ -217,18 +238,6 @@ TEST(4_batch_and_heads) {
             memcpy(weights[b][h], of_head + b * T * T, sizeof weights[b][h]);
     }
     assert_equals_golden(&weights[0][0][0], "batch.multi.weights");
-}
-
-TEST(5_three_wide) {
-    Golden x = golden("plain.x");
-    Qkv p = project_qkv(x.at, 6, "three", true, false);
-    Attention a = one_head(1, 6, 3, 3, 1 / sqrt(3));
-    float *weights = weights_of(a, 0, p.q, p.k), *out = attend(&a, p.q, p.k, p.v);
-    assert_equals_golden(p.q, "three.q");
-    assert_equals_golden(p.k, "three.k");
-    assert_equals_golden(p.v, "three.v");
-    assert_equals_golden(weights, "three.weights");
-    assert_equals_golden(out, "three.context");
 }
 
 /* A running mean; a product with the tril matrix, each row divided by its sum; and attention with
@@ -256,29 +265,6 @@ TEST(6_mean_three_ways) {
     a.causal = true;
     float *attended = attend(&a, nothing, nothing, x.at);
     assert_equals_golden(attended, "mean.out");
-}
-
-TEST(7_masked_head) {
-    enum { B = 4, T = 8, hs = 16 };
-    Golden x = golden("head.x");
-    Qkv p = project_qkv(x.at, B * T, "head", false, false);
-    Attention a = one_head(B, T, hs, hs, 1);
-    a.causal = true;
-    float *weights = weights_of(a, 0, p.q, p.k), *out = attend(&a, p.q, p.k, p.v);
-    assert_equals_golden(weights, "head.weights");
-    assert_equals_golden(out, "head.out");
-    a.scale = 1.0f / 4;
-    float *scaled = attend(&a, p.q, p.k, p.v);
-    assert_equals_golden(scaled, "head.out_scaled");
-}
-
-TEST(8_wider_values) {
-    Golden x = golden("wide.x");
-    Qkv p = project_qkv(x.at, 6, "wide", true, false);
-    Attention a = one_head(1, 6, 8, 12, 1 / sqrt(8));
-    float *scores = scores_of(p.q, p.k, 6, 8, 1), *out = attend(&a, p.q, p.k, p.v);
-    assert_equals_golden(scores, "wide.scores");
-    assert_equals_golden(out, "wide.out");
 }
 
 /* ---- attention compared with its formulas, at sizes beyond every tile and block ---- */

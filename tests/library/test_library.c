@@ -73,38 +73,79 @@ static TrilOptions few(int steps, int threads) {
     return options;
 }
 
-/* Models and texts that these functions return are released at the end of the test. */
-static void free_model(void *model) {
-    tril_model_free(model);
-}
-
-static void free_text(void *text) {
-    tril_text_free(text);
-}
+/* What these functions return is released at the end of the test. */
+#define RELEASE(kind, release)                 \
+    static void release_##kind(void *object) { \
+        release(object);                       \
+    }
+RELEASE(model, tril_model_free)
+RELEASE(tokenizer, tril_tokenizer_free)
+RELEASE(text, tril_text_free)
+RELEASE(training, tril_training_close)
+RELEASE(state, tril_state_free)
+RELEASE(reading, tril_reading_close)
+RELEASE(writer, tril_writer_close)
 
 static TrilModel *make(TrilOptions sizes, uint64_t seed) {
     TrilModel *model;
     sizes.seed = seed;
     must(tril_model_make(&model, letters, &sizes, &error));
-    at_end(free_model, model);
+    at_end(release_model, model);
     return model;
 }
 
-static TrilTraining *begin(TrilModel *model, const TrilOptions *options) {
+static TrilText *text_of(const TrilTokenizer *tokenizer, const char *characters, size_t length,
+                         double held_out) {
+    TrilText *text;
+    must(tril_text_make(&text, tokenizer, characters, length, held_out, &error));
+    at_end(release_text, text);
+    return text;
+}
+
+static TrilTraining *begin_on(TrilModel *model, const TrilText *text, const TrilOptions *options) {
     TrilTraining *training;
-    must(tril_training_open(&training, model, whole_play, options, &error));
+    must(tril_training_open(&training, model, text, options, &error));
+    at_end(release_training, training);
     return training;
 }
 
-/* Resumes the state of this file as it was. */
-static TrilStatus resume(TrilTraining **training, TrilModel **model, const char *name,
-                         const TrilText *text) {
+static TrilTraining *begin(TrilModel *model, const TrilOptions *options) {
+    return begin_on(model, whole_play, options);
+}
+
+static TrilState *state_of(const char *name) {
     TrilState *saved;
     must(tril_state_load(&saved, scratch(name), &error));
-    TrilStatus status = tril_training_resume(training, model, saved, text, NULL, &error);
-    if (status == TRIL_OK) at_end(free_model, *model);
-    tril_state_free(saved);
+    at_end(release_state, saved);
+    return saved;
+}
+
+/* Resumes a state with other options, or with NULL as it was. */
+static TrilStatus resume_with(TrilTraining **training, TrilModel **model, TrilState *saved,
+                              const TrilText *text, const TrilOptions *options) {
+    TrilStatus status = tril_training_resume(training, model, saved, text, options, &error);
+    if (status == TRIL_OK) at_end(release_model, *model);
+    if (status == TRIL_OK) at_end(release_training, *training);
     return status;
+}
+
+static TrilStatus resume(TrilTraining **training, TrilModel **model, const char *name,
+                         const TrilText *text) {
+    return resume_with(training, model, state_of(name), text, NULL);
+}
+
+static TrilReading *read_lines(const TrilModel *model, const char *text, size_t length, int lines) {
+    TrilReading *reading;
+    must(tril_reading_open(&reading, model, text, length, lines, 1, &error));
+    at_end(release_reading, reading);
+    return reading;
+}
+
+static TrilWriter *write_with(const TrilModel *model, const TrilSampling *sampling) {
+    TrilWriter *writer;
+    must(tril_writer_open(&writer, model, sampling, &error));
+    at_end(release_writer, writer);
+    return writer;
 }
 
 static TrilStatus loss_on(const TrilModel *model, const char *text, size_t length, double *nats) {
@@ -118,7 +159,7 @@ static TrilStatus loss_on(const TrilModel *model, const char *text, size_t lengt
 static TrilModel *load(const char *name) {
     TrilModel *model;
     must(tril_model_load(&model, scratch(name), &error));
-    at_end(free_model, model);
+    at_end(release_model, model);
     return model;
 }
 
@@ -130,7 +171,8 @@ static uint64_t digest_of(const char *name) {
 static TrilModel *train(const char *rung, int threads) {
     TrilOptions options = few(STEPS, threads);
     TrilModel *model = make(small(rung), options.seed);
-    TrilTraining *training = begin(model, &options);
+    TrilTraining *training;
+    must(tril_training_open(&training, model, whole_play, &options, &error));
     must(tril_training_run(training, NULL, NULL, &error));
     tril_training_close(training);
     return model;
@@ -158,7 +200,6 @@ TEST(same_weights) {
             tril_model_mark(model, number);
             must(tril_model_save(model, scratch("library.safetensors"), &error));
             assert_int_equal(tril_model_digest(model), digest_of("program.last.safetensors"));
-            tril_training_close(training);
             scratch_expect_same("program.safetensors", "library.safetensors");
         }
     }
@@ -173,28 +214,20 @@ TEST(same_defaults) {
     for (size_t i = 0; i < TIMES; i++) memcpy(text + i * play_length, play, play_length);
     scratch_put("longer", text, TIMES * play_length);
     must_run("train -q -s 2 --precision f32 -o @usual.safetensors @longer");
-    TrilOptions sizes = tril_options();
     TrilOptions options = tril_options();
-    TrilTraining *training;
     assert_true(isnan(options.steps));
     assert_string_equal(options.precision, "auto");
+    TrilModel *model = make(options, options.seed), *other = make(options, options.seed);
+    const TrilText *longer = text_of(letters, text, TIMES * play_length, 0.1);
     options.steps = 2;
     options.precision = "f32";
-    TrilModel *model = make(sizes, options.seed);
-    TrilText *longer;
-    must(tril_text_make(&longer, letters, text, TIMES * play_length, 0.1, &error));
-    must(tril_training_open(&training, model, longer, &options, &error));
-    must(tril_training_run(training, NULL, NULL, &error));
+    must(tril_training_run(begin_on(model, longer, &options), NULL, NULL, &error));
     assert_int_equal(tril_model_digest(model), digest_of("usual.last.safetensors"));
-    tril_training_close(training);
-    tril_text_free(longer);
     /* the steps, too, depend on the length of the text */
     options.steps = NAN;
-    training = begin(model, &options);
-    options = tril_training_options(training);
+    options = tril_training_options(begin(other, &options));
     assert_in_range(options.steps, 1, 2499);
     assert_true(options.dropout > 0 && options.learning_rate > 0 && options.threads > 0);
-    tril_training_close(training);
 }
 
 typedef struct {
@@ -236,33 +269,6 @@ TEST(same_text) {
     }
 }
 
-/* A writer's texts are those of --samples. */
-TEST(writers) {
-    static const char prompt[] = "THE";
-    enum { LENGTH = 60 };
-    TrilModel *model = train("modern", 1);
-    TrilSampling sampling = tril_sampling();
-    TrilWriter *writer;
-    must(tril_model_save(model, scratch("model.safetensors"), &error));
-    must_run("sample -p THE -n %d --samples 3 @model.safetensors", LENGTH);
-    Written all = {.length = 0};
-    must(tril_writer_open(&writer, model, &sampling, &error));
-    for (int i = 0; i < 3; i++) {
-        char text[4];
-        if (i > 0 && all.text[all.length - 1] != '\n') write_down("\n", 1, &all);
-        if (i > 0) write_down("----\n", 5, &all);
-        write_down(prompt, strlen(prompt), &all);
-        tril_writer_begin(writer, (uint64_t)i);
-        must(tril_writer_read(writer, prompt, strlen(prompt), &error));
-        for (int j = 0; j < LENGTH; j++)
-            write_down(text, (size_t)tril_writer_write(writer, text), &all);
-    }
-    assert_in_range(ran.length, all.length, all.length + 1); /* a last newline */
-    assert_memory_equal(ran.out, all.text, all.length);
-    assert_int_equal(tril_writer_read(writer, "§", 2, &error), TRIL_TEXT);
-    tril_writer_close(writer);
-}
-
 /* The texts that tril_generate_texts has passed on. */
 typedef struct {
     Written texts[100];
@@ -283,12 +289,11 @@ static int write_several(size_t number, const char *text, size_t length, int end
 static void check_texts(const TrilModel *model, TrilSampling sampling, size_t count,
                         const char *prompt, const char *stop) {
     static Several several;
-    TrilWriter *writer;
     several = (Several){.ended = 0};
     must(tril_generate_texts(model, prompt, strlen(prompt), &sampling, count, stop, write_several,
                              &several, &error));
     assert_int_equal(several.ended, count);
-    must(tril_writer_open(&writer, model, &sampling, &error));
+    TrilWriter *writer = write_with(model, &sampling);
     for (size_t i = 0; i < count; i++) {
         const size_t end = strlen(stop);
         Written one = {.length = 0};
@@ -303,7 +308,6 @@ static void check_texts(const TrilModel *model, TrilSampling sampling, size_t co
         assert_int_equal(several.texts[i].length, one.length);
         assert_memory_equal(several.texts[i].text, one.text, one.length);
     }
-    tril_writer_close(writer);
 }
 
 TEST(texts_together) {
@@ -326,11 +330,9 @@ TEST(texts_together) {
 TEST(reading_in_between) {
     enum { LENGTH = 60, FROM = 20, TO = 30 };
     TrilOptions sizes = small("multihead");
-    sizes.context =
-        LENGTH; /* a full context forgets by the length of the text that is read at once */
+    sizes.context = LENGTH; /* a full context forgets by the length of what is read at once */
     TrilSampling sampling = tril_sampling();
     TrilModel *model = make(sizes, 1);
-    TrilWriter *writer;
     TrilTensor tensor;
     Written whole = {.length = 0};
     char text[4];
@@ -338,7 +340,7 @@ TEST(reading_in_between) {
     for (int i = 0; tril_model_tensor(model, i, &tensor); i++)
         for (int j = 0; j < tensor.rows * tensor.columns; j++) tensor.data[j] *= 8;
     sampling.temperature = 0;
-    must(tril_writer_open(&writer, model, &sampling, &error));
+    TrilWriter *writer = write_with(model, &sampling);
     for (int i = 0; i < LENGTH; i++)
         write_down(text, (size_t)tril_writer_write(writer, text), &whole);
     assert_int_equal(whole.length, LENGTH); /* each character is a byte */
@@ -350,7 +352,6 @@ TEST(reading_in_between) {
             assert_int_equal(*text, whole.text[i]);
         }
     }
-    tril_writer_close(writer);
 }
 
 /* Probabilities follow from the logits and the settings. */
@@ -386,9 +387,8 @@ TEST(counts) {
     int differ = 0;
     for (int i = 0; i < PROMPTS; i++) {
         const char *prompt = play + 100 * i;
-        TrilReading *reading;
+        const TrilReading *reading = read_lines(model, prompt, LENGTH, 1);
         TrilLine line;
-        must(tril_reading_open(&reading, model, prompt, LENGTH, 1, 1, &error));
         for (int at = 0; tril_reading_line(reading, at, &line);) at++;
         assert_string_equal(line.operation, "trusted");
         const float *row[3];
@@ -415,20 +415,8 @@ TEST(counts) {
             assert_int_equal(picks[w], best);
         }
         differ += picks[0] != picks[2];
-        tril_reading_close(reading);
     }
     assert_true(differ > PROMPTS / 2);
-}
-
-TEST(same_score) {
-    double nats;
-    char line[64];
-    TrilModel *model = train("gpt", 1);
-    must(tril_model_save(model, scratch("model.safetensors"), &error));
-    must(loss_on(model, play, play_length, &nats));
-    must_run("sample --score " PLAY " @model.safetensors");
-    snprintf(line, sizeof line, "%.6f", nats);
-    assert_non_null(has_line(line));
 }
 
 /* Characters that the model does not know are an error, are left out, or cost ln(V + 1) each. */
@@ -477,18 +465,9 @@ static int count(const TrilStep *step, void *user) {
     return steps->calls == steps->until;
 }
 
-static TrilText *text_of(const TrilModel *model, double held_out) {
-    TrilText *text;
-    must(tril_text_make(&text, tril_model_tokenizer(model), play, play_length, held_out, &error));
-    at_end(free_text, text);
-    return text;
-}
-
 static uint64_t end_of(TrilTraining *training, TrilModel *model) {
     must(tril_training_run(training, NULL, NULL, &error));
-    uint64_t digest = tril_model_digest(model);
-    tril_training_close(training);
-    return digest;
+    return tril_model_digest(model);
 }
 
 /* A training that was stopped, saved and continued, here or by ./train, ends with the same bits. */
@@ -508,18 +487,12 @@ TEST(states) {
     assert_int_equal(steps.calls, STEPS);
     assert_int_equal(tril_model_digest(model), whole);
     assert_int_equal(tril_training_step(training, NULL, &error), TRIL_ARGUMENT);
-    tril_training_close(training);
 
     must(resume(&training, &model, "half.last.safetensors", whole_play));
     assert_int_equal(tril_training_progress(training).step, STEPS / 2);
-    must(tril_training_run(training, NULL, NULL, &error));
-    assert_int_equal(tril_model_digest(model), whole);
-    tril_training_close(training);
-
-    TrilText *shorter;
-    must(tril_text_make(&shorter, letters, play, play_length - 1, 0.1, &error));
+    assert_int_equal(end_of(training, model), whole);
+    const TrilText *shorter = text_of(letters, play, play_length - 1, 0.1);
     expect(resume(&training, &model, "half.last.safetensors", shorter), TRIL_TEXT, "");
-    tril_text_free(shorter);
     must_run("train -q --resume -o @half.safetensors " PLAY);
     assert_int_equal(digest_of("half.last.safetensors"), whole);
 }
@@ -532,7 +505,6 @@ TEST(teachers) {
     TrilModel *teacher = train("gpt", 1), *other = train("head", 1), *model;
     TrilOptions sizes = small("modern");
     TrilOptions options = few(STEPS, 1);
-    TrilState *saved;
     must(tril_model_save(teacher, scratch("teacher.safetensors"), &error));
     must_run("train -q -m modern " SMALL "-s %d --teacher @teacher.safetensors "
              "-o @taught.safetensors " PLAY,
@@ -543,28 +515,22 @@ TEST(teachers) {
     assert_ptr_equal(tril_training_options(training).teacher, teacher);
     for (int i = 0; i < STEPS / 2; i++) must(tril_training_step(training, NULL, &error));
     must(tril_training_save(training, scratch("half.last.safetensors"), &error));
-    TrilText *text = text_of(model, options.held_out);
     uint64_t whole = end_of(training, model);
     assert_int_equal(whole, digest_of("taught.last.safetensors"));
     TrilModel *untaught = train("modern", 1);
     assert_true(tril_model_digest(untaught) != whole);
 
-    expect(resume(&training, &model, "half.last.safetensors", text), TRIL_ARGUMENT, "");
-    must(tril_state_load(&saved, scratch("half.last.safetensors"), &error));
+    TrilState *saved = state_of("half.last.safetensors");
     assert_int_equal(tril_state_teacher(saved), tril_model_digest(teacher));
+    expect(resume_with(&training, &model, saved, whole_play, NULL), TRIL_ARGUMENT, "");
     options.teacher = NULL;
-    expect(tril_training_resume(&training, &model, saved, text, &options, &error), TRIL_ARGUMENT,
-           "");
+    expect(resume_with(&training, &model, saved, whole_play, &options), TRIL_ARGUMENT, "");
     options.teacher = other;
-    expect(tril_training_resume(&training, &model, saved, text, &options, &error), TRIL_ARGUMENT,
-           "");
+    expect(resume_with(&training, &model, saved, whole_play, &options), TRIL_ARGUMENT, "");
     options.teacher = teacher;
-    must(tril_training_resume(&training, &model, saved, text, &options, &error));
-    at_end(free_model, model);
+    must(resume_with(&training, &model, saved, whole_play, &options));
     assert_int_equal(end_of(training, model), whole);
-    expect(tril_training_resume(&training, &model, saved, text, &options, &error), TRIL_ARGUMENT,
-           "");
-    tril_state_free(saved);
+    expect(resume_with(&training, &model, saved, whole_play, &options), TRIL_ARGUMENT, "");
     must_run("train -q --resume --teacher @teacher.safetensors -o @half.safetensors " PLAY);
     assert_int_equal(digest_of("half.last.safetensors"), whole);
 
@@ -574,11 +540,9 @@ TEST(teachers) {
     sizes.context = 16;
     TrilModel *pupil = make(sizes, 1);
     options.teacher = NULL;
-    training = begin(pupil, &options);
+    begin(pupil, &options);
     options.teacher = pupil;
-    TrilTraining *none;
-    expect(tril_training_open(&none, other, whole_play, &options, &error), TRIL_ARGUMENT, "");
-    tril_training_close(training);
+    expect(tril_training_open(&training, other, whole_play, &options, &error), TRIL_ARGUMENT, "");
     options.teacher = model;
     expect(tril_training_open(&training, model, whole_play, &options, &error), TRIL_ARGUMENT, "");
 }
@@ -587,9 +551,8 @@ TEST(teachers) {
 TEST(other_options) {
     TrilTraining *training;
     TrilModel *model;
-    TrilState *saved;
     must_run("train -q -m gpt " SMALL "-s %d -o @one/m.safetensors " PLAY, STEPS / 2);
-    must(tril_state_load(&saved, scratch("one/m.last.safetensors"), &error));
+    TrilState *saved = state_of("one/m.last.safetensors");
     assert_int_equal(tril_state_text(saved), tril_digest(play, play_length));
     assert_int_equal(tril_state_teacher(saved), 0);
     assert_int_equal(tril_state_progress(saved).step, STEPS / 2);
@@ -605,16 +568,12 @@ TEST(other_options) {
     options.learning_rate = 0.002;
     options.dropout = 0.1;
     options.threads = 2;
-    TrilText *text;
-    must(tril_text_make(&text, tril_state_tokenizer(saved), play, play_length, options.held_out,
-                        &error));
-    must(tril_training_resume(&training, &model, saved, text, &options, &error));
-    at_end(free_model, model);
+    const TrilText *text =
+        text_of(tril_state_tokenizer(saved), play, play_length, options.held_out);
+    must(resume_with(&training, &model, saved, text, &options));
     assert_near(tril_training_options(training).learning_rate, 0.002, 0);
     must_run("train -q --resume -s %d --lr 0.002 -d 0.1 -o @one/m.safetensors " PLAY, STEPS);
     assert_int_equal(end_of(training, model), digest_of("one/m.last.safetensors"));
-    tril_state_free(saved);
-    tril_text_free(text);
 }
 
 /* A spread text is another: its training learns other weights, and only resumes on a spread one. */
@@ -644,20 +603,16 @@ TEST(spread_text) {
 /* Unset options are those of the state; an unset learning rate is the rung's own. */
 TEST(unset_options) {
     TrilOptions options = few(STEPS, 1), unset = tril_options_unset();
-    TrilTraining *training;
     TrilModel *model = make(small("modern"), options.seed);
-    TrilState *saved;
     options.dropout = 0.1;
     options.embedding_decay = 0.5;
     options.windows = "whole";
-    training = begin(model, &options);
+    TrilTraining *training = begin(model, &options);
     for (int i = 0; i < STEPS / 2; i++) must(tril_training_step(training, NULL, &error));
     must(tril_training_save(training, scratch("half"), &error));
     uint64_t whole = end_of(training, model);
-    must(tril_state_load(&saved, scratch("half"), &error));
     unset.threads = 1;
-    must(tril_training_resume(&training, &model, saved, whole_play, &unset, &error));
-    at_end(free_model, model);
+    must(resume_with(&training, &model, state_of("half"), whole_play, &unset));
     const TrilOptions now = tril_training_options(training);
     assert_true(now.steps == STEPS && now.batch == 4 && now.dropout == 0.1);
     assert_true(now.embedding_decay == 0.5 && now.held_out == 0.1 && now.width == 16);
@@ -665,7 +620,6 @@ TEST(unset_options) {
     assert_string_equal(now.precision, "f32");
     assert_near(now.learning_rate, tril_rung_recipe("modern").learning_rate, 0);
     assert_int_equal(end_of(training, model), whole);
-    tril_state_free(saved);
 }
 
 /* Weights so large that results overflow are an error, not a uniform guess. */
@@ -686,16 +640,14 @@ TEST(overflow) {
         for (int i = 0; i < 3; i++) {
             TrilScoring scoring = tril_scoring();
             TrilSampling sampling = tril_sampling();
-            TrilWriter *writer;
             Written written = {0};
             scoring.precision = sampling.precision = precisions[i];
             expect(tril_score(model, play, 500, &scoring, &score, &error), TRIL_DIVERGED, "");
             expect(tril_generate(model, "", 0, &sampling, write_down, &written, &error),
                    TRIL_DIVERGED, "");
             assert_int_equal(written.length, 0);
-            must(tril_writer_open(&writer, model, &sampling, &error));
+            TrilWriter *writer = write_with(model, &sampling);
             for (int j = 0; j < 2; j++) assert_int_equal(tril_writer_write(writer, one), 0);
-            tril_writer_close(writer);
         }
         must(tril_model_save(model, scratch("huge"), &error));
         static const char *const ways[] = {"-n 5", "-p THE -n 5", ("--score " PLAY),
@@ -725,23 +677,19 @@ TEST(decimal_comma) {
     if (!decimal_point(",", "")) skip();
     must(tril_model_save(model, scratch("comma.safetensors"), &error));
     must(tril_training_save(training, scratch("comma.last"), &error));
-    tril_training_close(training);
     scratch_expect_same("point.safetensors", "comma.safetensors");
     scratch_expect_same("point.last", "comma.last");
     read = load("comma.safetensors");
     assert_near(tril_model_loss(read), nats, 1e-6);
     must(resume(&training, &read, "point.last", whole_play));
     assert_near(tril_training_options(training).dropout, 0.25, 0);
-    tril_training_close(training);
     setlocale(LC_ALL, "C");
 }
 
 /* A program's metadata comes back, and cannot replace the state's own. */
 TEST(notes) {
     TrilOptions options = few(2, 1);
-    TrilState *saved;
-    TrilModel *model = make(small("bigram"), 1);
-    TrilTraining *training = begin(model, &options);
+    TrilTraining *training = begin(make(small("bigram"), 1), &options);
     must(tril_training_note(training, "color", "blue", &error));
     must(tril_training_note(training, "color", "green \"and\"\n red", &error));
     for (char key[] = "A"; *key < 'A' + 31; ++*key)
@@ -753,11 +701,9 @@ TEST(notes) {
         expect(tril_training_note(training, own[i], "1", &error), TRIL_ARGUMENT, own[i]);
     expect(tril_training_note(training, "color", "\xff", &error), TRIL_ARGUMENT, "UTF-8");
     must(tril_training_save(training, scratch("noted"), &error));
-    tril_training_close(training);
-    must(tril_state_load(&saved, scratch("noted"), &error));
+    TrilState *saved = state_of("noted");
     assert_string_equal(tril_state_note(saved, "color"), "green \"and\"\n red");
     assert_string_equal(tril_state_note(saved, "O"), "");
-    tril_state_free(saved);
     expect(tril_state_load(&saved, PLAY, &error), TRIL_FILE, "");
     assert_null(saved);
 }
@@ -773,10 +719,9 @@ static void expect_same_options(const TrilOptions *a, const TrilOptions *b) {
 
 /* Unset options are decided as a training decides them, and stay decided. */
 TEST(decisions) {
-    TrilTraining *training;
     TrilOptions options = small("modern"), decided = options, again;
     TrilModel *model = make(options, 1);
-    TrilText *text = text_of(model, 0.1);
+    const TrilText *text = whole_play;
     double epochs, once;
     options.threads = decided.threads = 1;
     must(tril_options_decide(&decided, text, 0, &epochs, &error));
@@ -787,12 +732,10 @@ TEST(decisions) {
     again = decided;
     must(tril_options_decide(&again, text, 0, NULL, &error));
     expect_same_options(&again, &decided);
-    must(tril_training_open(&training, model, text, &options, &error));
-    again = tril_training_options(training);
+    again = tril_training_options(begin(model, &options));
     assert_near(again.learning_rate, tril_rung_recipe("modern").learning_rate, 0);
     again.learning_rate = NAN; /* as in the decisions: the rung's own */
     expect_same_options(&again, &decided);
-    tril_training_close(training);
     decided = options;
     decided.epochs = 1;
     must(tril_options_decide(&decided, text, 1, &once, &error));
@@ -812,16 +755,13 @@ TEST(decisions) {
 
 /* A time limit chooses only unset options, and gives the reason against larger sizes. */
 TEST(choices) {
-    TrilTokenizer *tokenizer;
-    TrilText *text;
+    const TrilText *text = whole_play;
     TrilChoice choice;
     TrilOptions sizes = few(1, 1);
     sizes.rung = "gpt";
     sizes.layers = 1;
     sizes.context = 16;
     sizes.heads = sizes.width = sizes.batch = NAN;
-    must(tril_tokenizer_make(&tokenizer, play, play_length, &error));
-    must(tril_text_make(&text, tokenizer, play, play_length, 0.1, &error));
     must(tril_options_check(&sizes, &error));
     TrilOptions options = sizes;
     must(tril_options_choose(&options, text, 1e-6, NULL, NULL, &choice, &error));
@@ -852,8 +792,6 @@ TEST(choices) {
     options.rung = "bigram";
     const TrilOptions bigram = tril_options_sizes(&options);
     assert_true(bigram.layers == 1 && bigram.width == 1);
-    tril_text_free(text);
-    tril_tokenizer_free(tokenizer);
 }
 
 static int ask(void *user) {
@@ -870,12 +808,11 @@ static int ask_once(void *user) {
 /* A part of a text is evaluated as in its training; an evaluation ends if it is asked to. */
 TEST(evaluations) {
     TrilOptions options = few(STEPS, 1);
-    TrilTraining *training;
     TrilModel *model = make(small("modern"), 1);
-    TrilText *text = text_of(model, 0.1);
+    TrilTraining *training = begin(model, &options);
+    const TrilText *text = whole_play;
     double in_training, part, some, train_loss;
     int left = 0;
-    must(tril_training_open(&training, model, text, &options, &error));
     must(tril_training_run(training, NULL, NULL, &error));
     must(tril_training_evaluate(training, 0, &in_training, &error));
     must(tril_text_evaluate(text, model, 0, 0, 4, 1, NULL, NULL, &part, &error));
@@ -899,7 +836,6 @@ TEST(evaluations) {
     assert_near(part, in_training, 0);
     expect(tril_text_evaluate(text, model, 0, 0, 0, 1, NULL, NULL, &part, &error), TRIL_ARGUMENT,
            "");
-    tril_training_close(training);
 }
 
 /* Rates that stay high fall early, once, and the training ends with them. */
@@ -934,10 +870,7 @@ TEST(cool_down) {
     assert_int_equal(tril_training_progress(training).steps, 26);
     assert_int_equal(end_of(training, model), whole);
     sizes.rung = "gpt"; /* its rates fall all the time */
-    model = make(sizes, 1);
-    training = begin(model, &options);
-    assert_int_equal(tril_training_cool_down(training), 0);
-    tril_training_close(training);
+    assert_int_equal(tril_training_cool_down(begin(make(sizes, 1), &options)), 0);
 }
 
 /* The model of a training writes the same text as outside it, and the training continues as if it
@@ -985,7 +918,6 @@ TEST(parts) {
     assert_near(memory.optimizer, estimate.memory.optimizer, 0);
     assert_true(*tril_training_kernels(training));
     assert_int_equal(tril_training_window(training), 16);
-    tril_training_close(training);
 }
 
 /* A file has the digest of its text, and its metadata. */
@@ -1002,15 +934,14 @@ TEST(files) {
     assert_null(tril_model_note(loaded, "digest of the moon"));
     assert_null(tril_model_note(model, "step"));
     assert_true(tril_tokenizer_same(tril_model_tokenizer(model), tril_model_tokenizer(loaded)));
-    TrilText *own = text_of(model, 0.1);
-    TrilExtent extent = tril_text_extent(own);
+    TrilExtent extent = tril_text_extent(whole_play);
     assert_int_equal(extent.characters, play_length);
     assert_int_equal(extent.distinct, tril_tokenizer_size(tril_model_tokenizer(model)));
     assert_int_equal(extent.digest, text = tril_digest(play, play_length));
     int32_t first;
     size_t count;
     must(tril_encode(tril_model_tokenizer(model), play, 1, &first, 1, &count, &error));
-    assert_int_equal(*tril_text_ids(own), first);
+    assert_int_equal(*tril_text_ids(whole_play), first);
 }
 
 /* ---- texts, and models that learn more characters ---- */
@@ -1021,12 +952,11 @@ TEST(one_text) {
     TrilOptions options = few(STEPS, 1);
     TrilModel *models[2], *alone;
     TrilTraining *trainings[2];
-    TrilText *text = NULL;
+    const TrilText *text = whole_play;
     TrilCounts counts;
     for (int i = 0; i < 2; i++) {
         models[i] = make(small(rungs[i]), options.seed);
-        if (!text) text = text_of(models[i], options.held_out);
-        must(tril_training_open(&trainings[i], models[i], text, &options, &error));
+        trainings[i] = begin(models[i], &options);
     }
     for (int step = 0; step < STEPS; step++)
         for (int i = 0; i < 2; i++) must(tril_training_step(trainings[i], NULL, &error));
@@ -1040,26 +970,20 @@ TEST(one_text) {
     double V = tril_tokenizer_size(tril_model_tokenizer(models[0]));
     assert_near(counts.uniform, log(V), 1e-12);
     assert_true(counts.bigram < counts.unigram && counts.unigram < counts.uniform);
-    for (int i = 0; i < 2; i++) {
-        tril_training_close(trainings[i]);
-    }
 }
 
 /* A program may plan other steps, and the state keeps them. It resumes here on a text of
  * tril_text_make, and in ./train. */
 TEST(more_steps) {
     TrilOptions options = few(STEPS / 3, 1);
-    TrilTraining *training;
-    TrilModel *model = train("gpt", 1);
-    uint64_t whole = tril_model_digest(model);
-    model = make(small("gpt"), options.seed);
-    TrilText *text = text_of(model, options.held_out);
-    must(tril_training_open(&training, model, text, &options, &error));
+    uint64_t whole = tril_model_digest(train("gpt", 1));
+    TrilModel *model = make(small("gpt"), options.seed);
+    TrilTraining *training = begin(model, &options);
     must(tril_training_set_steps(training, STEPS, &error));
     for (int i = 0; i < 5; i++) must(tril_training_step(training, NULL, &error));
     must(tril_training_save(training, scratch("more.last.safetensors"), &error));
     assert_int_equal(end_of(training, model), whole);
-    must(resume(&training, &model, "more.last.safetensors", text));
+    must(resume(&training, &model, "more.last.safetensors", whole_play));
     assert_int_equal(tril_training_progress(training).step, 5);
     assert_int_equal(tril_training_progress(training).steps, STEPS);
     assert_int_equal(end_of(training, model), whole);
@@ -1069,10 +993,9 @@ TEST(more_steps) {
 
 TEST(progress) {
     TrilOptions options = few(STEPS, 1);
-    TrilModel *model = make(small("gpt"), 1);
     TrilStep step;
     double sum = 0, whole, some, all;
-    TrilTraining *training = begin(model, &options);
+    TrilTraining *training = begin(make(small("gpt"), 1), &options);
     TrilProgress p = tril_training_progress(training);
     assert_true(p.step == 0 && p.steps == STEPS && isnan(p.recent) && isnan(p.lowest));
     must(tril_training_evaluate(training, 0, &whole, &error));
@@ -1089,7 +1012,6 @@ TEST(progress) {
     assert_true(all == whole && some != whole);
     assert_near(some, whole, 0.2);
     assert_true(isnan(tril_training_progress(training).recent));
-    tril_training_close(training);
 }
 
 TEST(estimates) {
@@ -1118,7 +1040,6 @@ TEST(more_characters) {
     for (int i = 0; tril_rung(i); i++) {
         TrilOptions options = few(5, 1);
         TrilModel *model = train(tril_rung(i), 1), *extended, *same;
-        TrilTraining *training;
         double before, after;
         must(tril_model_save(model, scratch("known.safetensors"), &error));
         must_run("train -q --init @known.safetensors -j 1 -b 4 -s 5 --precision f32 --patience 1 "
@@ -1126,22 +1047,20 @@ TEST(more_characters) {
         TrilText *more;
         expect(tril_text_make(&more, letters, text, strlen(text), 0.1, &error), TRIL_TEXT, "'ü'");
         must(tril_model_extend(&extended, model, text, strlen(text), options.seed, &error));
-        must(
-            tril_text_make(&more, tril_model_tokenizer(extended), text, strlen(text), 0.1, &error));
+        at_end(release_model, extended);
+        more = text_of(tril_model_tokenizer(extended), text, strlen(text), 0.1);
         assert_int_equal(tril_tokenizer_size(tril_model_tokenizer(extended)),
                          tril_tokenizer_size(tril_model_tokenizer(model)) + 2);
-        must(tril_training_open(&training, extended, more, &options, &error));
-        assert_int_equal(end_of(training, extended), digest_of("init.last.safetensors"));
-        tril_text_free(more);
-        tril_model_free(extended);
+        assert_int_equal(end_of(begin_on(extended, more, &options), extended),
+                         digest_of("init.last.safetensors"));
         /* without new characters it is a copy, and the model itself has not changed */
         must(tril_model_extend(&same, model, "the", 3, 1, &error));
+        at_end(release_model, same);
         must(loss_on(model, play, play_length, &before));
         must(loss_on(same, play, play_length, &after));
         assert_true(before == after && tril_model_digest(same) == tril_model_digest(model));
         must(tril_model_save(same, scratch("same.safetensors"), &error));
         scratch_expect_same("known.safetensors", "same.safetensors");
-        tril_model_free(same);
     }
 }
 
@@ -1154,7 +1073,9 @@ TEST(tokenizers) {
     char back[sizeof text];
     size_t ids_count, length;
     must(tril_tokenizer_make(&tokenizer, text, strlen(text), &error));
+    at_end(release_tokenizer, tokenizer);
     must(tril_tokenizer_of_bytes(&bytes, &error));
+    at_end(release_tokenizer, bytes);
     assert_int_equal(tril_tokenizer_size(bytes), 256);
     for (int i = 0; i < 2; i++) {
         const TrilTokenizer *each = i ? bytes : tokenizer;
@@ -1183,8 +1104,6 @@ TEST(tokenizers) {
     }
     assert_int_equal(tril_encode(tokenizer, "Z", 1, ids, 1, &ids_count, &error), TRIL_TEXT);
     assert_non_null(strstr(error.text, "'Z'"));
-    tril_tokenizer_free(tokenizer);
-    tril_tokenizer_free(bytes);
     TrilModel *model = train("bigram", 1);
     must(tril_model_save(model, scratch("model.safetensors"), &error));
     must(tril_tokenizer_load(&tokenizer, scratch("model.safetensors"), &error));
@@ -1219,14 +1138,13 @@ TEST(readings) {
     for (int i = 0; tril_rung(i); i++) {
         TrilModel *model = train(tril_rung(i), 1);
         const TrilTokenizer *tokenizer = tril_model_tokenizer(model);
-        TrilReading *reading;
         int32_t ids[T];
         size_t ids_count;
         int layers, heads;
         double nats;
         float weights[T * T];
         must(tril_encode(tokenizer, text, T, ids, T, &ids_count, &error));
-        must(tril_reading_open(&reading, model, text, T, 0, 1, &error));
+        const TrilReading *reading = read_lines(model, text, T, 0);
         must(loss_on(model, text, T, &nats));
         assert_int_equal(tril_reading_tokens(reading), T);
         assert_near(loss_of(reading, ids, T, tril_tokenizer_size(tokenizer)), nats, 1e-5);
@@ -1258,17 +1176,13 @@ TEST(readings) {
                          TRIL_ARGUMENT);
         assert_int_equal(tril_reading_attention(reading, 0, 0, weights, T * T - 1, &error),
                          TRIL_ARGUMENT);
-        tril_reading_close(reading);
         /* of a long text the end: as long as the context */
-        must(tril_reading_open(&reading, model, play, play_length, 0, 1, &error));
+        reading = read_lines(model, play, play_length, 0);
         assert_int_equal(tril_reading_tokens(reading), tril_model_sizes(model).context);
         const char *end = play + play_length - tril_reading_tokens(reading);
         must(loss_on(model, end, (size_t)tril_reading_tokens(reading), &nats));
         assert_near(tril_reading_loss(reading), nats, 1e-5);
-        tril_reading_close(reading);
-        must(tril_reading_open(&reading, model, text, 1, 0, 1, &error));
-        assert_true(isnan(tril_reading_loss(reading)));
-        tril_reading_close(reading);
+        assert_true(isnan(tril_reading_loss(read_lines(model, text, 1, 0))));
     }
 }
 
@@ -1311,18 +1225,15 @@ TEST(wrong_sizes) {
         {"modern", 1, 2, 16, 16, 3, TRIL_ARGUMENT, "3"},
         {"gpt", 256, 1, 1 << 20, 16, 1, TRIL_NO_MEMORY, ""},
     };
-    TrilTokenizer *tokenizer;
-    must(tril_tokenizer_make(&tokenizer, play, play_length, &error));
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         TrilModel *model = (TrilModel *)&model;
         TrilOptions sizes =
             sized(cases[i].rung, cases[i].layers, cases[i].heads, cases[i].width, cases[i].context);
         sizes.kv_heads = cases[i].kv_heads;
-        expect(tril_model_make(&model, tokenizer, &sizes, &error), cases[i].status, cases[i].words);
+        expect(tril_model_make(&model, letters, &sizes, &error), cases[i].status, cases[i].words);
         assert_null(model);
-        assert_int_equal(tril_model_make(&model, tokenizer, &sizes, NULL), cases[i].status);
+        assert_int_equal(tril_model_make(&model, letters, &sizes, NULL), cases[i].status);
     }
-    tril_tokenizer_free(tokenizer);
 }
 
 TEST(wrong_options) {
@@ -1347,16 +1258,14 @@ TEST(wrong_options) {
     training = begin(model, &usual);
     expect(tril_training_open(&other, model, whole_play, &usual, &error), TRIL_ARGUMENT, "");
     expect(tril_training_save(training, scratch("none/model"), &error), TRIL_FILE, "none/model");
-    tril_training_close(training);
     TrilOptions high = few(200, 1);
     high.learning_rate = 10;
     high.batch = 1;
     TrilTensor tensor;
+    model = make(small("gpt"), 1);
     tril_model_tensor(model, 0, &tensor);
     tensor.data[0] = NAN;
-    training = begin(model, &high);
-    expect(tril_training_run(training, NULL, NULL, &error), TRIL_DIVERGED, "");
-    tril_training_close(training);
+    expect(tril_training_run(begin(model, &high), NULL, NULL, &error), TRIL_DIVERGED, "");
 }
 
 TEST(wrong_files) {
@@ -1390,9 +1299,9 @@ TEST(null_arguments) {
     TrilText *text;
     TrilReading *reading;
     TrilTraining *training;
-    TrilWriter *writer;
+    TrilWriter *writer = write_with(model, &sampling), *none;
     TrilError *e = &error;
-    must(tril_writer_open(&writer, model, &sampling, e));
+    assert_int_equal(tril_writer_read(writer, "§", 2, e), TRIL_TEXT);
     nameless.precision = NULL;
     const TrilStatus found[] = {
         tril_model_load(NULL, "x", e),
@@ -1434,10 +1343,9 @@ TEST(null_arguments) {
     };
     for (int i = 0; i < (int)(sizeof found / sizeof *found); i++)
         if (found[i] != TRIL_ARGUMENT) fail_msg("call %d with NULL: status %d", i, found[i]);
-    tril_writer_close(writer);
-    expect(tril_writer_open(&writer, model, NULL, &error), TRIL_ARGUMENT, "NULL");
-    expect(tril_writer_open(&writer, NULL, &sampling, &error), TRIL_ARGUMENT, "NULL");
-    expect(tril_writer_open(&writer, model, &nameless, &error), TRIL_ARGUMENT, "precision");
+    expect(tril_writer_open(&none, model, NULL, &error), TRIL_ARGUMENT, "NULL");
+    expect(tril_writer_open(&none, NULL, &sampling, &error), TRIL_ARGUMENT, "NULL");
+    expect(tril_writer_open(&none, model, &nameless, &error), TRIL_ARGUMENT, "precision");
 }
 
 TEST(wrong_calls) {
@@ -1494,25 +1402,22 @@ TEST(wrong_texts) {
     TrilOptions options = few(3, 1);
     TrilTraining *training;
     TrilTokenizer *bytes;
-    TrilText *text, *fifth = text_of(model, 0.2);
     const TrilTokenizer *own = tril_model_tokenizer(model);
-    must(tril_training_open(&training, model, fifth, &options, &error));
+    TrilText *text = text_of(own, play, play_length, 0.2);
+    training = begin_on(make(small("gpt"), 1), text, &options);
     assert_near(tril_training_options(training).held_out, 0.2, 1e-4);
     must(tril_training_save(training, scratch("fifth"), &error));
     expect(tril_training_set_steps(training, 0, &error), TRIL_ARGUMENT, "");
     expect(tril_training_set_steps(NULL, 1, &error), TRIL_ARGUMENT, "NULL");
-    tril_training_close(training);
     expect(resume(&training, &other, "fifth", whole_play), TRIL_TEXT, "");
     expect(resume(&training, &other, "fifth", NULL), TRIL_ARGUMENT, "NULL");
     must(tril_tokenizer_of_bytes(&bytes, &error));
-    must(tril_text_make(&text, bytes, play, play_length, 0.1, &error));
+    at_end(release_tokenizer, bytes);
+    text = text_of(bytes, play, play_length, 0.1);
     expect(tril_training_open(&training, model, text, &options, &error), TRIL_TEXT, "");
     expect(resume(&training, &other, "fifth", text), TRIL_TEXT, "");
-    tril_text_free(text);
-    tril_tokenizer_free(bytes);
-    must(tril_text_make(&text, own, play, 17, 0.1, &error));
+    text = text_of(own, play, 17, 0.1);
     expect(tril_training_open(&training, model, text, &options, &error), TRIL_TEXT, "");
-    tril_text_free(text);
     expect(tril_text_make(&text, own, "T", 1, 0.1, &error), TRIL_TEXT, "");
     const char *texts[] = {"one", "\xff"};
     const size_t lengths[] = {3, 1};
@@ -1544,20 +1449,18 @@ static const int whole[] = {INT_MIN, -1, 0, 1, 3, INT_MAX};
 static const double real[] = {-INFINITY, -1, -0.0, 1e-300, 1, 1e300, INFINITY, NAN};
 enum { WHOLE = sizeof whole / sizeof *whole, REAL = sizeof real / sizeof *real };
 
-static void try_sizes(const TrilTokenizer *tokenizer, const TrilOptions *sizes) {
+static void try_sizes(const TrilOptions *sizes) {
     TrilOptions options = few(1, 1);
     TrilEstimate estimate;
     TrilModel *model;
     tril_estimate(joined(&(TrilOptions){0}, &options, sizes), 65, &estimate, &error);
     tril_options_check(sizes, &error);
     tril_options_sizes(sizes);
-    tril_model_make(&model, tokenizer, seeded(&(TrilOptions){0}, sizes, 1), &error);
+    tril_model_make(&model, letters, seeded(&(TrilOptions){0}, sizes, 1), &error);
     tril_model_free(model);
 }
 
 TEST(wrong_numbers_of_sizes) {
-    TrilTokenizer *tokenizer;
-    must(tril_tokenizer_make(&tokenizer, play, play_length, &error));
     for (int rung = 0; tril_rung(rung); rung++)
         for (int i = 0; i < WHOLE; i++)
             for (int place = 0; place < 6; place++) {
@@ -1565,9 +1468,8 @@ TEST(wrong_numbers_of_sizes) {
                 double *numbers[] = {&sizes.layers,  &sizes.heads,    &sizes.width,
                                      &sizes.context, &sizes.kv_heads, &sizes.hidden};
                 *numbers[place] = whole[i];
-                try_sizes(tokenizer, &sizes);
+                try_sizes(&sizes);
             }
-    tril_tokenizer_free(tokenizer);
 }
 
 static void try_training(TrilModel *model, const TrilOptions *options) {
@@ -1624,7 +1526,6 @@ TEST(wrong_numbers_of_texts) {
     static const char *const precisions[] = {"f32", "bf16", "int8"};
     TrilModel *model = train("gpt", 1);
     TrilTensor tensor;
-    TrilReading *reading;
     float weights[16];
     for (int broken = 0; broken < 2; broken++) {
         for (int i = 0; i < WHOLE; i++) {
@@ -1641,7 +1542,7 @@ TEST(wrong_numbers_of_texts) {
             try_sampling(model, broken, &top);
         }
         if (broken) break;
-        must(tril_reading_open(&reading, model, "THE", 3, 1, 1, &error));
+        const TrilReading *reading = read_lines(model, "THE", 3, 1);
         for (int i = 0; i < WHOLE; i++) {
             TrilLine line;
             if (!tril_reading_line(reading, whole[i], &line))
@@ -1651,7 +1552,6 @@ TEST(wrong_numbers_of_texts) {
                 tril_reading_scores(reading, whole[i], whole[j], weights, 16, &error);
             }
         }
-        tril_reading_close(reading);
         /* the same with weights that are not numbers */
         for (int i = 0; tril_model_tensor(model, i, &tensor); i++) tensor.data[0] = NAN;
     }

@@ -166,6 +166,13 @@ static inline void expect_success(void) {
         expect_success(); \
     } while (0)
 
+/* run_clocked of a command that succeeds. Returns the seconds that passed. */
+#define must_run_clocked(...) succeeded_after(run_clocked(__VA_ARGS__))
+static inline double succeeded_after(double seconds) {
+    expect_success();
+    return seconds;
+}
+
 /* Fails the test unless the last command ended with this status and one line on stderr that begins
  * with the program's name and contains all the texts (see expect_error). */
 #define expect_exit(status, ...) expect_exit_with(status, ran.command, TEXTS(__VA_ARGS__))

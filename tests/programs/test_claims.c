@@ -26,6 +26,12 @@ static Claims *claim(const char *const names[], int count) {
     claim((const char *const[]){__VA_ARGS__}, \
           (int)(sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *)))
 
+/* Claims that are granted. */
+static Claims *settled(Claims *claims) {
+    assert_ok(claims_settle(claims, &err), err);
+    return claims;
+}
+
 static void expect_refused(Claims *claims, const char *says, const char *also) {
     err = (Error){0};
     assert_false(claims_settle(claims, &err));
@@ -36,14 +42,12 @@ static void expect_refused(Claims *claims, const char *says, const char *also) {
 /* Trying names leaves no files, and removes created folders that stay empty. */
 TEST(tried) {
     make_folder(scratch("plain"));
-    Claims *claims = CLAIM("plain/a", "plain/deep/er/b");
-    assert_ok(claims_settle(claims, &err), err);
+    Claims *claims = settled(CLAIM("plain/a", "plain/deep/er/b"));
     assert_false(scratch_has("plain/a") || scratch_has("plain/deep/er/b"));
     assert_true(scratch_has("plain/deep/er"));
     claims_close(claims);
     assert_int_equal(scratch_count("plain"), 0);
-    claims = CLAIM("plain/deep/b");
-    assert_ok(claims_settle(claims, &err), err);
+    claims = settled(CLAIM("plain/deep/b"));
     scratch_put("plain/deep/b", "b", 1);
     claims_close(claims);
     scratch_expect("plain/deep/b", "b", 1);
@@ -62,9 +66,7 @@ TEST(equal) {
     expect_refused(CLAIM("e/there", "<e/there"), "the second", "the first");
     expect_refused(CLAIM("<e/hard", "e/there"), "the first", "the second");
     expect_refused(CLAIM("e/hard", "e/there"), "the first", "the second");
-    Claims *claims = CLAIM("<e/there", "<e/hard", "e/new");
-    assert_ok(claims_settle(claims, &err), err);
-    claims_close(claims);
+    claims_close(settled(CLAIM("<e/there", "<e/hard", "e/new")));
     scratch_expect("e/there", "text", 4);
 }
 
@@ -157,9 +159,7 @@ TEST(locks) {
         snprintf(number, sizeof number, " %d ", (int)child);
         expect_refused(CLAIM("l/a"), "l/a: ", number);
         expect_refused(CLAIM("l2/b", "l2/a"), "l2/a: ", number);
-        Claims *claims = CLAIM("l/b"); /* another name is free */
-        assert_ok(claims_settle(claims, &err), err);
-        claims_close(claims);
+        claims_close(settled(CLAIM("l/b")));           /* another name is free */
         expect_refused(CLAIM("l/a"), "l/a: ", number); /* still */
         if (killed)
             kill_process(child);
@@ -167,9 +167,7 @@ TEST(locks) {
             assert_int_equal(write(alive, "e", 1), 1);
         assert_int_equal(end_of_process(child), killed ? KILLED : 0);
         close(alive);
-        claims = CLAIM("l/a");
-        assert_ok(claims_settle(claims, &err), err);
-        claims_close(claims);
+        claims_close(settled(CLAIM("l/a")));
         assert_int_equal(scratch_count("l"), 0);
     }
 }
@@ -184,8 +182,7 @@ TEST(held) {
     int alive;
     skip_without(FORKING);
     make_folder(scratch("h"));
-    Claims *claims = CLAIM("h/a", "h/deep/b");
-    assert_ok(claims_settle(claims, &err), err);
+    Claims *claims = settled(CLAIM("h/a", "h/deep/b"));
     assert_ok(claims_hold(claims, &err), err);
     assert_int_equal(rename(scratch("h"), scratch("h2")), 0);
     assert_ok(claims_hold(claims, &err), err);
@@ -235,9 +232,7 @@ TEST(abandoned) {
     make_hard_link(scratch(others[0]), scratch("t/.tril-aaaaaaaaaaaaaaaa.tmp"));
     bool pipes = !system_lacks(NAMED_PIPES); /* nobody reads it, and opening it does not wait */
     if (pipes) make_named_pipe(scratch("t/.tril-bbbbbbbbbbbbbbbb.tmp"));
-    claims = CLAIM("t/a");
-    assert_ok(claims_settle(claims, &err), err);
-    claims_close(claims);
+    claims_close(settled(CLAIM("t/a")));
     assert_false(scratch_has(ABANDONED));
     for (int i = 0; i < 3; i++) scratch_expect(others[i], "mine", 4);
     assert_false(scratch_has("t/.tril.locks/a") || scratch_has("t/.tril.locks/b"));

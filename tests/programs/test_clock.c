@@ -58,9 +58,8 @@ TEST(time) {
     } machines[] = {{2e-4, 4}, {2e-2, 200}, {2.5e-5, 1}, {2e-3, 20}, {0.2, 2000}};
     for (int i = 0; i < repeats(2, COUNT(machines)); i++) {
         double tick = machines[i].tick, time = machines[i].time, step = LOOKS * tick;
-        double passed = run_clocked(
+        double passed = must_run_clocked(
             tick, "", "train " TINY_SIZES "-e 0 --patience 1 -t %g -o @timed/m " PLAY, time);
-        expect_success();
         /* evaluations read the clock less often than predicted, so some time remains */
         if (!(passed <= time + LAST_LOOKS * tick && passed > 0.97 * time - 10 * step))
             fail_msg("tick %g: %g seconds of %g", tick, passed, time);
@@ -82,11 +81,9 @@ TEST(time) {
 
 /* A training resumes with more time; less time is an error. */
 TEST(more_time) {
-    run_clocked(0.01, "", "train " TINY_SIZES "-e 0 --patience 1 -t 30 -o @more/m " PLAY);
-    expect_success();
+    must_run_clocked(0.01, "", "train " TINY_SIZES "-e 0 --patience 1 -t 30 -o @more/m " PLAY);
     int before = schedule_of(scratch("more/m.csv")).steps;
-    double passed = run_clocked(0.01, "", "train -r -t 45 -o @more/m " PLAY);
-    expect_success();
+    double passed = must_run_clocked(0.01, "", "train -r -t 45 -o @more/m " PLAY);
     expect_line(measured(before));
     assert_near(passed, 15, 1);
     Schedule s = schedule_of(scratch("more/m.csv")),
@@ -102,19 +99,16 @@ TEST(more_time) {
     run_clocked(0.01, "", "train -r -q -s 3 -o @more/m " PLAY);
     expect_failure(1, "--steps 3");
     /* --continue has nothing left to do */
-    run_clocked(0.01, "", "train --continue -t 20 -o @more/m " PLAY);
-    expect_success();
+    must_run_clocked(0.01, "", "train --continue -t 20 -o @more/m " PLAY);
     assert_int_equal(count_progress(), 0);
 }
 
 /* The command that trains further does so, also where the epochs ended the training. */
 TEST(further) {
-    run_clocked(1e-3, "", "train " TINY_SIZES "-e 1 --patience 1 -t 60 -o @further/m " PLAY);
-    expect_success();
+    must_run_clocked(1e-3, "", "train " TINY_SIZES "-e 1 --patience 1 -t 60 -o @further/m " PLAY);
     int before = schedule_of(scratch("further/m.csv")).steps;
     expect_line(" --resume --time 120 --epochs 2 ");
-    run_clocked(1e-3, "", "train --resume --time 120 --epochs 2 -o @further/m " PLAY);
-    expect_success();
+    must_run_clocked(1e-3, "", "train --resume --time 120 --epochs 2 -o @further/m " PLAY);
     assert_in_range(schedule_of(scratch("further/m.csv")).steps, 2 * before, 2 * before + 1);
     scratch_remove(scratch("further"));
 }
@@ -126,8 +120,7 @@ static void check_plan(double tick, const char *text, int layers, int width) {
     double found[6]; /* the time, and */
     char stop[64];
     snprintf(stop, sizeof stop, " 2@%.9g 2@%.9g", 150 * tick, 160 * tick);
-    run_clocked(tick, stop, "train --precision f32 -e 0 -t 16 -c 8 -o @plan/m %s", text);
-    expect_success();
+    must_run_clocked(tick, stop, "train --precision f32 -e 0 -t 16 -c 8 -o @plan/m %s", text);
     assert_int_equal(numbers_of(expect_line("16", "8 x 8"), found, 6), 6);
     if (found[1] != layers || found[3] != width)
         fail_msg("tick %g: %g layers of width %g", tick, found[1], found[3]);
@@ -158,8 +151,8 @@ TEST(sizes) {
 /* A plan keeps requested sizes. */
 TEST(plan) {
     skip_without(SIGNALS);
-    run_clocked(0.01, "", "train --precision f32 -t 2 -w 24 -l 1 -b 3 -d 0.05 -o @plan/m " PLAY);
-    expect_success();
+    must_run_clocked(0.01, "",
+                     "train --precision f32 -t 2 -w 24 -l 1 -b 3 -d 0.05 -o @plan/m " PLAY);
     expect_line("2", "1", "24", "3 x 64", "0.05");
     double said[3]; /* speed, which is 3 x 64 / 0.03: a step takes three readings; steps; epochs */
     assert_int_equal(numbers_of(expect_line("6,400"), said, 3), 3);
@@ -176,9 +169,8 @@ TEST(plan) {
     expect_success();
     assert_null(has_line("3 x 64", "0.05"));
     must_fail(2, "train -t 2 -w 24 -H 5 -o @plan/m " PLAY, "24", "5");
-    run_clocked(0.01, "",
-                "train --precision f32 -t 2 -w 24 -l 1 -b 3 -d 0.05 --val 0.5 -o @half/m " PLAY);
-    expect_success();
+    must_run_clocked(
+        0.01, "", "train --precision f32 -t 2 -w 24 -l 1 -b 3 -d 0.05 --val 0.5 -o @half/m " PLAY);
     expect_line("50 %", "--val");
 }
 
@@ -186,10 +178,9 @@ TEST(plan) {
 TEST(taught) {
     skip_without(SIGNALS);
     must_run("train -q -m bigram -c 16 -b 4 -s 4 -o @teacher/b.safetensors " PLAY);
-    run_clocked(
+    must_run_clocked(
         0.01, " 2@0.6 2@0.7",
         "train -m head --precision f32 -t 2 --teacher @teacher/b.safetensors -o @taught/m " PLAY);
-    expect_success();
     expect_line("8 x 16");
 }
 
@@ -197,11 +188,9 @@ TEST(taught) {
 TEST(windows) {
     skip_without(SIGNALS);
     static const char sizes[] = "-m modern -l 1 -w 8 -H 2 -c 256 -b 4 -j 1 -d 0 -e 0 --patience 1";
-    run_clocked(0.01, " 2@1 2@1.1", "train %s -t 5 -o @seldom/m " PLAY, sizes);
-    expect_success();
+    must_run_clocked(0.01, " 2@1 2@1.1", "train %s -t 5 -o @seldom/m " PLAY, sizes);
     expect_line("64", "256");
-    run_clocked(0.01, " 2@8 2@8.1", "train %s -t 50 -o @often/m " PLAY, sizes);
-    expect_success();
+    must_run_clocked(0.01, " 2@8 2@8.1", "train %s -t 50 -o @often/m " PLAY, sizes);
     after("\nmodern: "); /* the bigram had its tenth of the time */
     assert_null(has_line("64", "256"));
 }
@@ -211,23 +200,18 @@ TEST(windows) {
 TEST(enough) {
     skip_without(SIGNALS);
     scratch_random("short", 1000, 5, 3); /* 900 of them for training */
-    run_clocked(1e-4, "", "train " TINY_SIZES "-c 15 -t 5 --patience 1 -o @brief/m @short");
-    expect_success();
+    must_run_clocked(1e-4, "", "train " TINY_SIZES "-c 15 -t 5 --patience 1 -o @brief/m @short");
     expect_line("40.0", "(--epochs)");
     assert_null(has_line("(", "15")); /* no larger size: all sizes were asked for */
     assert_true(has_line("600/~600") > has_line("gpt: "));
-    run_clocked(1e-4, "", "train -r -t 5 -o @brief/m @short");
-    expect_success();
+    must_run_clocked(1e-4, "", "train -r -t 5 -o @brief/m @short");
     assert_int_equal(count_progress(), 0);
-    run_clocked(1e-4, " 2@0.05 2@0.06", "train -t 5 -c 15 -o @larger/m @short");
-    expect_success();
+    must_run_clocked(1e-4, " 2@0.05 2@0.06", "train -t 5 -c 15 -o @larger/m @short");
     expect_line("2", "64", "15", "250");
     scratch_random("noise", 400, 5, 3);
-    run_clocked(1e-3, "", "train " TINY_SIZES "-w 64 -d 0 -t 4 -e 1000 -o @heart/t @noise");
-    expect_success();
+    must_run_clocked(1e-3, "", "train " TINY_SIZES "-w 64 -d 0 -t 4 -e 1000 -o @heart/t @noise");
     expect_given_up("\ngpt: ", state_number("heart/t.last.safetensors", "lowest_step"));
-    run_clocked(1e-3, "", "train -r -o @heart/t @noise");
-    expect_success();
+    must_run_clocked(1e-3, "", "train -r -o @heart/t @noise");
     assert_int_equal(count_progress(), 0);
 }
 
@@ -237,15 +221,13 @@ TEST(cooling) {
     skip_without(SIGNALS);
     if (!repeats(0, 1)) skip();
     scratch_random("random", 400, 5, 3);
-    run_clocked(1e-4, " 2@1.78 2@1.79",
-                "train " TINY_SIZES
-                "-m modern --precision f32 -w 64 -d 0 -t 4 -e 100000 -o @cool/t @random");
-    expect_success();
+    must_run_clocked(1e-4, " 2@1.78 2@1.79",
+                     "train " TINY_SIZES
+                     "-m modern --precision f32 -w 64 -d 0 -t 4 -e 100000 -o @cool/t @random");
     double end = state_number("cool/t.last.safetensors", "cooled"),
            step = state_number("cool/t.last.safetensors", "step");
     assert_true(step > 2500 && end > step + 100 && end < 9000);
-    run_clocked(1e-4, "", "train -r -o @cool/t @random");
-    expect_success();
+    must_run_clocked(1e-4, "", "train -r -o @cool/t @random");
     assert_near(state_number("cool/t.last.safetensors", "step"), floor(end), 0);
     assert_near(state_number("cool/t.last.safetensors", "cooled"), end, 0);
 }
@@ -259,8 +241,7 @@ TEST(early_decay) {
     skip_without(SIGNALS);
     char end[64], signal[32];
     scratch_random("noise", 400, 6, 3); /* nothing can be learned from it */
-    double passed = run_clocked(1e-3, "", DECAY "-o @early/m @noise");
-    expect_success();
+    double passed = must_run_clocked(1e-3, "", DECAY "-o @early/m @noise");
     int lowest = (int)state_number("early/m.last.safetensors", "cooling") - 120;
     expect_given_up("\nmodern: ", lowest);
     /* evaluated every 20 steps; no progress means 40 steps after the lowest loss, or 100, a
@@ -271,13 +252,11 @@ TEST(early_decay) {
     double best = row_of("modern").validation,
            seconds = schedule_of(scratch("early/m.csv")).seconds;
     snprintf(signal, sizeof signal, " 15@%.3f", passed - seconds * decay / 2 / at);
-    run_clocked(1e-3, signal, DECAY "-o @late/m @noise");
-    expect_success();
+    must_run_clocked(1e-3, signal, DECAY "-o @late/m @noise");
     assert_null(has_line(end));
     expect_given_up("\nmodern: ", lowest);
     expect_line(" --resume --out ");
-    run_clocked(1e-3, "", "train -r -o @late/m @noise");
-    expect_success();
+    must_run_clocked(1e-3, "", "train -r -o @late/m @noise");
     assert_non_null(has_line(end));
     assert_near(row_of("modern").validation, best, 1e-9);
     scratch_expect_same("late/m", "early/m");
@@ -291,17 +270,14 @@ TEST(early_decay_of_a_rung) {
                                  "-s 800 --eval-every 20 --patience 0.1 ";
     char signal[32];
     scratch_random("noise", 400, 6, 3); /* nothing can be learned from it */
-    double passed = run_clocked(1e-3, "", "%s-o @whole/m @noise", ladder);
-    expect_success();
+    double passed = must_run_clocked(1e-3, "", "%s-o @whole/m @noise", ladder);
     assert_in_range(schedule_of(scratch("whole/modern.csv")).steps, 100, 799);
     double seconds = schedule_of(scratch("whole/ngram.csv")).seconds;
     snprintf(signal, sizeof signal, " 15@%.3f", passed - seconds / 2);
-    run_clocked(1e-3, signal, "%s-o @parts/m @noise", ladder);
-    expect_success();
+    must_run_clocked(1e-3, signal, "%s-o @parts/m @noise", ladder);
     after("\nngram: ");
     expect_line(" --resume --out ");
-    run_clocked(1e-3, "", "train -r -o @parts/m @noise");
-    expect_success();
+    must_run_clocked(1e-3, "", "train -r -o @parts/m @noise");
     const char *modern = strstr(ran.out, "\nmodern: "); /* only in a verdict */
     assert_true(!modern || modern > after("\nuniform  "));
     assert_non_null(strstr(after("\nngram: "), "/800 "));

@@ -20,12 +20,6 @@ typedef struct {
     int count;
 } Profile;
 
-#define must_run_clocked(...)               \
-    do {                                    \
-        run_clocked(tick, "", __VA_ARGS__); \
-        expect_success();                   \
-    } while (0)
-
 /* Returns the heading of a model's table, or of the program's (NULL): the line before its shares.
  */
 static const char *heading_of(const char *name) {
@@ -86,7 +80,8 @@ static double seconds_of(const Profile *p, const char *line) {
 /* Every rung of a ladder has its table, whose sum is the time in the table of losses; and the
  * program has one, with a line for each rung. */
 TEST(ladder) {
-    must_run_clocked("train -q --profile --ladder " SIZES "--eval-every 5 -o @ladder/m " PLAY);
+    must_run_clocked(tick, "",
+                     "train -q --profile --ladder " SIZES "--eval-every 5 -o @ladder/m " PLAY);
     Profile all = profile_of(NULL);
     for (int i = 0; model_name(i); i++) {
         const char *name = model_name(i);
@@ -124,7 +119,8 @@ TEST(evaluations) {
     for (int i = 0; i < 2; i++) {
         int every = 2 - i;
         must_run_clocked(
-            "train -q --profile -m modern " SIZES "--eval-every %d -o @often/m%d " PLAY, every, i);
+            tick, "", "train -q --profile -m modern " SIZES "--eval-every %d -o @often/m%d " PLAY,
+            every, i);
         of[i] = profile_of("modern");
         assert_near(seconds_of(&of[i], "evaluations"), STEPS / every * tick, 1e-6);
         assert_near(seconds_of(&of[i], "samples"), STEPS / every * tick, 1e-6);
@@ -153,9 +149,9 @@ TEST(bits) {
 
 /* A resumed training counts the time from then on. */
 TEST(resumed) {
-    must_run_clocked("train -q --profile -m gpt " SIZES "-o @more/m " PLAY);
+    must_run_clocked(tick, "", "train -q --profile -m gpt " SIZES "-o @more/m " PLAY);
     double before = profile_of("gpt").all;
-    must_run_clocked("train -q --profile -r -s 30 -j 1 -o @more/m " PLAY);
+    must_run_clocked(tick, "", "train -q --profile -r -s 30 -j 1 -o @more/m " PLAY);
     Profile p = profile_of("gpt");
     assert_near(seconds_of(&p, "AdamW"), 10 * tick, 1e-6);
     assert_true(p.all < before);

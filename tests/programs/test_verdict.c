@@ -273,22 +273,17 @@ static Result result_of(const char *name, double rate, Shape training, Shape val
     return r;
 }
 
-/* Copies the verdicts on the results, and returns how many. */
-static int verdicts_of(const Plan *plan, Result *results, int count, Verdict *verdicts) {
-    int said = 0;
+/* The verdict on the last of these results; there is none on the others. */
+static Verdict judged(const Plan *plan, Result *results, int count) {
     verdicts_judge(plan, results, count);
-    for (int i = 0; i < count; i++)
-        if (results[i].verdict.kind != NO_VERDICT) verdicts[said++] = results[i].verdict;
-    return said;
+    for (int i = 0; i + 1 < count; i++) assert_int_equal(results[i].verdict.kind, NO_VERDICT);
+    return results[count - 1].verdict;
 }
 
-/* Judges one rung. Returns the kind of its verdict. */
-static int judged(const char *name, double rate, Shape training, Shape validation) {
-    Plan plan = plan_of(name, rate, false);
-    Result results[] = {pairs, result_of(name, rate, training, validation)};
-    verdicts_judge(&plan, results, 2);
-    assert_int_equal(results[0].verdict.kind, NO_VERDICT);
-    return (int)results[1].verdict.kind;
+/* The verdict on one rung, beside counted pairs. */
+static Verdict verdict_of(const Plan *plan, Result result) {
+    Result results[] = {pairs, result};
+    return judged(plan, results, 2);
 }
 
 static double falling(double x) {
@@ -354,9 +349,11 @@ TEST(curves) {
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         double rate = cases[i].rate > 0 ? cases[i].rate : 1e-3;
-        int found = judged(cases[i].rung, rate, cases[i].training, cases[i].validation);
-        if (found != cases[i].verdict)
-            fail_msg("curve %zu: %d, not %d", i, found, cases[i].verdict);
+        const Plan plan = plan_of(cases[i].rung, rate, false);
+        const Verdict found = verdict_of(
+            &plan, result_of(cases[i].rung, rate, cases[i].training, cases[i].validation));
+        if ((int)found.kind != cases[i].verdict)
+            fail_msg("curve %zu: %d, not %d", i, (int)found.kind, cases[i].verdict);
     }
 }
 
@@ -435,27 +432,22 @@ TEST(further) {
 
 /* A loss of nearly 0 has nowhere to fall to: no lower one is promised, least of all one below 0. */
 TEST(near_zero) {
-    Verdict verdicts[MAX_RUNGS];
     Plan plan = plan_of("modern", 1e-3, false);
-    Result results[] = {pairs, result_of("modern", 1e-3, learnt, learnt)};
-    assert_int_equal(verdicts_of(&plan, results, 2, verdicts), 0);
-    results[1] = result_of("modern", 1e-3, nearly_learnt, nearly_learnt);
-    assert_int_equal(verdicts_of(&plan, results, 2, verdicts), 1);
-    assert_int_equal(verdicts->kind, STILL_FALLING);
-    assert_null(strstr(verdicts->text, "-0."));
-    expect_line_of(verdicts->text, "", TEXTS("0.06", "0.30"));
+    assert_int_equal(verdict_of(&plan, result_of("modern", 1e-3, learnt, learnt)).kind, NO_VERDICT);
+    const Verdict v = verdict_of(&plan, result_of("modern", 1e-3, nearly_learnt, nearly_learnt));
+    assert_int_equal(v.kind, STILL_FALLING);
+    assert_null(strstr(v.text, "-0."));
+    expect_line_of(v.text, "", TEXTS("0.06", "0.30"));
     plan.input = (Input){.length = 1000, .train = 900};
     Result all_by_pairs[] = {{.name = "counted bigram", .validation = 0.03, .seconds = -1},
                              result_of("modern", 1e-3, learnt, learnt)};
-    assert_int_equal(verdicts_of(&plan, all_by_pairs, 2, verdicts), 0);
+    assert_int_equal(judged(&plan, all_by_pairs, 2).kind, NO_VERDICT);
 }
 
 /* A training that was resumed with a lower rate is not blamed for the earlier one. */
 TEST(mended) {
-    Verdict verdicts[MAX_RUNGS];
-    Plan plan = plan_of("gpt", 1e-3, false);
-    Result results[] = {pairs, result_of("gpt", 0.02, rising, settled)};
-    assert_int_equal(verdicts_of(&plan, results, 2, verdicts), 0);
+    const Plan plan = plan_of("gpt", 1e-3, false);
+    assert_int_equal(verdict_of(&plan, result_of("gpt", 0.02, rising, settled)).kind, NO_VERDICT);
 }
 
 /* While a rung trains, only the verdicts that matter then appear. */
@@ -464,34 +456,29 @@ TEST(meanwhile) {
     static const Shape validation[] = {falling, slow, turning, settled};
     static const int kinds[] = {NO_VERDICT, NO_VERDICT, OVERFITTING, RATE_TOO_HIGH};
     for (int i = 0; i < 4; i++) {
-        Verdict verdicts[MAX_RUNGS];
         Plan plan = plan_of("gpt", 1e-3, true);
         Result r = result_of("gpt", 1e-3, training[i], validation[i]);
         Course now = *r.course;
         now.ended = false;
         r.course = &now;
         r.validation = NAN;
-        int count = verdicts_of(&plan, &r, 1, verdicts);
-        assert_int_equal(count, kinds[i] != NO_VERDICT);
-        if (count > 0) assert_int_equal(verdicts->kind, kinds[i]);
+        assert_int_equal(judged(&plan, &r, 1).kind, kinds[i]);
     }
 }
 
 /* A rung is compared with the one before it, if it was still falling. */
 TEST(order) {
-    Verdict verdicts[MAX_RUNGS];
-    Plan plan = plan_of("gpt", 1e-3, true);
+    const Plan plan = plan_of("gpt", 1e-3, true);
     Result results[] = {pairs, result_of("head", 1e-2, settled, settled),
                         result_of("gpt", 1e-3, falling, falling)};
-    assert_int_equal(verdicts_of(&plan, results, 3, verdicts), 1);
-    assert_int_equal(verdicts->kind, STILL_FALLING);
+    assert_int_equal(judged(&plan, results, 3).kind, STILL_FALLING);
     results[2].validation = 1.9;
-    assert_int_equal(verdicts_of(&plan, results, 3, verdicts), 1);
-    assert_int_equal(verdicts->kind, NOT_COMPARABLE);
-    expect_line_of(verdicts->text, "", TEXTS("head", "1.9000", "1.8000"));
+    const Verdict v = judged(&plan, results, 3);
+    assert_int_equal(v.kind, NOT_COMPARABLE);
+    expect_line_of(v.text, "", TEXTS("head", "1.9000", "1.8000"));
     results[2] = result_of("gpt", 1e-3, settled, settled);
     results[2].validation = 1.9; /* it had the time */
-    assert_int_equal(verdicts_of(&plan, results, 3, verdicts), 0);
+    assert_int_equal(judged(&plan, results, 3).kind, NO_VERDICT);
 }
 
 /* The suggested options do train longer: where the epochs ended the training, more time alone would
@@ -499,30 +486,26 @@ TEST(order) {
 TEST(epochs) {
     const double epochs[] = {0, 1.5, 1.12};
     for (int i = 0; i < 3; i++) {
-        Verdict verdicts[MAX_RUNGS];
         Plan plan = plan_of("gpt", 1e-3, false);
         plan.options.time = 60;
         plan.options.epochs = epochs[i]; /* of 90,000 characters; 100,000 are read */
         plan.options.batch = plan.options.context = 30;
-        Result results[] = {pairs, result_of("gpt", 1e-3, falling, falling)};
-        assert_int_equal(verdicts_of(&plan, results, 2, verdicts), 1);
-        expect_line_of(verdicts->text, "",
-                       TEXTS(i < 2 ? "(--time 120)" : "(--time 120 --epochs 2.24)"));
+        const Verdict v = verdict_of(&plan, result_of("gpt", 1e-3, falling, falling));
+        expect_line_of(v.text, "", TEXTS(i < 2 ? "(--time 120)" : "(--time 120 --epochs 2.24)"));
     }
 }
 
 /* The longest verdict is not cut. */
 TEST(whole) {
-    Verdict verdicts[MAX_RUNGS];
-    Plan plan = plan_of("gpt", 1e-3, false);
-    Result results[] = {pairs, result_of("gpt", 1e-3, by_heart, turning)};
-    Course c = *results[1].course;
+    const Plan plan = plan_of("gpt", 1e-3, false);
+    Result result = result_of("gpt", 1e-3, by_heart, turning);
+    Course c = *result.course;
     c.lowest.step += 900000000;
-    results[1].course = &c;
-    assert_int_equal(verdicts_of(&plan, results, 2, verdicts), 1);
-    size_t length = strlen(verdicts->text);
-    assert_true(length < VERDICT_SIZE - 1);
-    assert_int_equal(verdicts->text[length - 1], '.');
+    result.course = &c;
+    const Verdict v = verdict_of(&plan, result);
+    size_t length = strlen(v.text);
+    assert_in_range(length, 1, VERDICT_SIZE - 2);
+    assert_int_equal(v.text[length - 1], '.');
 }
 
 /* Of many evaluations, those that are kept span the training, and the lowest is known. */

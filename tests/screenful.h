@@ -55,12 +55,16 @@ static inline void check_width(const char *text, int max) {
     }
 }
 
-/* A tokenizer of the characters of a text. The caller frees it. */
+static inline void free_tokenizer(void *tokenizer) {
+    tril_tokenizer_free(tokenizer);
+}
+
+/* A tokenizer of the characters of a text, until the end of the test. */
 static inline TrilTokenizer *tokenizer_of(const char *text) {
     TrilTokenizer *tokenizer;
     TrilError error;
-    if (tril_tokenizer_make(&tokenizer, text, strlen(text), &error) != TRIL_OK)
-        fail_msg("%s", error.text);
+    assert_ok(tril_tokenizer_make(&tokenizer, text, strlen(text), &error) == TRIL_OK, error);
+    at_end(free_tokenizer, tokenizer);
     return tokenizer;
 }
 

@@ -76,12 +76,6 @@ static void expect_read(const char *path, const char *expected, size_t expected_
 static const size_t sizes[] = {0, 1, 1000, 65535, 65536, 65537, 131072, 131073, 300000};
 enum { SIZES = sizeof sizes / sizeof *sizes };
 
-TEST(read_regular) {
-    char *bytes = pattern(300000);
-    for (int i = 0; i < SIZES; i++)
-        expect_read(scratch_put("regular", bytes, sizes[i]), bytes, sizes[i]);
-}
-
 typedef struct {
     const char *path, *bytes;
     size_t length;
@@ -100,19 +94,6 @@ static int pour(void *context) {
 /* Forks a process that writes these bytes into a pipe. */
 static Process write_pipe(const char *path, const char *bytes, size_t length) {
     return fork_process(pour, &(Poured){path, bytes, length});
-}
-
-/* A pipe does not know its size and delivers its bytes in pieces. */
-TEST(read_pipe) {
-    skip_without(NAMED_PIPES);
-    char *bytes = pattern(300000);
-    const char *path = scratch("pipe");
-    make_named_pipe(path);
-    for (int i = 0; i < SIZES; i++) {
-        Process child = write_pipe(path, bytes, sizes[i]);
-        expect_read(path, bytes, sizes[i]);
-        assert_int_equal(end_of_process(child), 0);
-    }
 }
 
 static void expect_unread(const char *path) {
@@ -154,16 +135,19 @@ static void expect_pieces(const char *path, const char *expected, size_t length)
     file_close(&file);
 }
 
-TEST(read_pieces) {
+/* A pipe does not know its size and delivers its bytes in pieces. */
+TEST(read) {
+    static void (*const ways[])(const char *, const char *, size_t) = {expect_read, expect_pieces};
     char *bytes = pattern(300000);
-    const char *pipe = scratch("pieces");
+    const char *pipe = scratch("pipe");
     bool pipes = !system_lacks(NAMED_PIPES);
     if (pipes) make_named_pipe(pipe);
-    for (int i = 0; i < SIZES; i++) {
-        expect_pieces(scratch_put("regular", bytes, sizes[i]), bytes, sizes[i]);
+    for (int i = 0; i < 2 * SIZES; i++) {
+        const size_t size = sizes[i / 2];
+        ways[i % 2](scratch_put("regular", bytes, size), bytes, size);
         if (!pipes) continue;
-        Process child = write_pipe(pipe, bytes, sizes[i]);
-        expect_pieces(pipe, bytes, sizes[i]);
+        Process child = write_pipe(pipe, bytes, size);
+        ways[i % 2](pipe, bytes, size);
         assert_int_equal(end_of_process(child), 0);
     }
     static const char *const bad[] = {"missing", "."};

@@ -203,34 +203,36 @@ TEST(long_number) {
     refuse(line, "000x' ");
 }
 
-TEST(missing_argument) {
-    static const char *const lines[] = {"-n", "--number", "--num", "-q|-n", "a|b|--out", "-qn"};
-    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
-        const char *last = strrchr(lines[i], '|');
-        char named[32];
-        snprintf(named, sizeof named, "'%s'", last ? last + 1 : lines[i]);
-        refuse(lines[i], named);
-    }
-}
-
-TEST(unknown) {
-    refuse("--quite", "'--quite'");
-    refuse("--wxyzh", "--width"); /* three edits away: the most for which a name is suggested */
-    refuse("--wxyz", "see --help");
-    refuse("--numbre=5", "'--numbre'");
-    refuse("a|--sede|5|b", "'--sede'");
-    refuse("--learning_rate|1", "'--learning_rate'");
-    refuse("--versions", "'--versions'");
-    refuse("--sandwiches", "'--sandwiches'");
-    refuse("-x", "'-x'");
-    refuse("a|-qx|b", "'-x'");
-    refuse("--numberrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrr=1",
-           "'--numberrrrrrrr");
-}
-
-/* A known flag with a value: the message does not suggest the same flag. */
-TEST(flag_with_value) {
-    refuse("--quiet=yes", "--quiet");
+/* Wrong lines, and what the message names. */
+TEST(refused) {
+    static const char *const lines[][2] = {
+        {"-n", "'-n'"},
+        {"--number", "'--number'"},
+        {"--num", "'--num'"},
+        {"-q|-n", "'-n'"},
+        {"a|b|--out", "'--out'"},
+        {"-qn", "'-qn'"},
+        {"--quite", "'--quite'"},
+        {"--wxyzh", "--width"}, /* three edits away: the most for which a name is suggested */
+        {"--wxyz", "see --help"},
+        {"--numbre=5", "'--numbre'"},
+        {"a|--sede|5|b", "'--sede'"},
+        {"--learning_rate|1", "'--learning_rate'"},
+        {"--versions", "'--versions'"},
+        {"--sandwiches", "'--sandwiches'"},
+        {"-x", "'-x'"},
+        {"a|-qx|b", "'-x'"},
+        {"--numberrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrr=1",
+         "'--numberrrrrrrr"},
+        {"--quiet=yes", "--quiet"}, /* a known flag: the message does not suggest the same flag */
+        {"--caf\xC3\xA9", "'--caf\xC3\xA9'"}, /* not ASCII: whole, or in their word */
+        {"-q|-\xC3\xA9|a", "-\xC3\xA9"},
+        {"-xq", "'-x'"},
+    };
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) refuse(lines[i][0], lines[i][1]);
+    accept("-n|5"); /* what failed inside a word of letters does not affect the next line */
+    assert_int_equal(values.number, 5);
+    assert_false(values.quiet);
 }
 
 /* --nu is ambiguous: the message names the options that it abbreviates, not --no, which is
@@ -251,20 +253,6 @@ TEST(ambiguous) {
     word[3] = 'o'; /* --no is complete, although --noise begins with it */
     assert_ok(options_parse(alike, 4, 2, line, &first, &err), err);
     assert_true(exact && !flag);
-}
-
-/* Names that are not ASCII appear in the message, whole or in their word. */
-TEST(unknown_not_ascii) {
-    refuse("--caf\xC3\xA9", "'--caf\xC3\xA9'");
-    refuse("-q|-\xC3\xA9|a", "-\xC3\xA9");
-}
-
-/* A parse that failed inside a word of letters does not affect the next one. */
-TEST(parse_again) {
-    refuse("-xq", "'-x'");
-    accept("-n|5");
-    assert_int_equal(values.number, 5);
-    assert_false(values.quiet);
 }
 
 /* A text continues in the next line where it would be wider than 100 columns. */

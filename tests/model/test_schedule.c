@@ -30,8 +30,7 @@ typedef struct {
 } Watch;
 
 static Cells cells_of(size_t size) {
-    Cells made = {calloc(size + 1, sizeof(Cell)), size};
-    assert_non_null(made.cells);
+    Cells made = {scrap(size + 1, sizeof(Cell)), size};
     for (size_t i = 0; i < size; i++)
         made.cells[i] = (Cell){NOBODY, NOBODY, NOBODY, NOBODY, NOBODY};
     return made;
@@ -57,13 +56,18 @@ static bool divided_alike(const Watch *w, int one, int other) {
     return division_of(a) == BY_HEADS && division_of(b) == BY_HEADS;
 }
 
+/* Its cells, of which there are *size. */
+static Cell *cells_of_array(const Watch *w, int id, size_t *size) {
+    const Location *at = &w->locations[id];
+    *size = size_of_array(w, id);
+    assert_in_range(at->offset + *size, *size, w->memories[at->where].size);
+    return w->memories[at->where].cells + at->offset;
+}
+
 static void check_read(Watch *w, int i, int id) {
     const Location *at = &w->locations[id];
-    Cells *cells = &w->memories[at->where];
-    size_t size = size_of_array(w, id);
-    assert_in_range(at->offset + size, size, cells->size);
-    for (size_t j = at->offset; j < at->offset + size; j++) {
-        Cell *cell = &cells->cells[j];
+    size_t size;
+    for (Cell *cell = cells_of_array(w, id, &size), *end = cell + size; cell < end; cell++) {
         bool constant = w->p->arrays[id].rows == PER_POSITION;
         if (!constant && cell->array != id)
             fail_msg("%s reads array %d, where array %d is", w->p->list[i].operation->name, id,
@@ -78,11 +82,8 @@ static void check_read(Watch *w, int i, int id) {
 
 static void check_write(Watch *w, int i, int id) {
     const Location *at = &w->locations[id];
-    Cells *cells = &w->memories[at->where];
-    size_t size = size_of_array(w, id);
-    assert_in_range(at->offset + size, size, cells->size);
-    for (size_t j = at->offset; j < at->offset + size; j++) {
-        Cell *cell = &cells->cells[j];
+    size_t size;
+    for (Cell *cell = cells_of_array(w, id, &size), *end = cell + size; cell < end; cell++) {
         bool again = cell->read == w->epoch && cell->read_by != i;
         if (at->where != OWN && again && !divided_alike(w, cell->read_by, i))
             fail_msg("%s writes what %s may be reading", w->p->list[i].operation->name,
@@ -136,8 +137,6 @@ static void watch_many(Watch *w, const Schedule *s) {
     for (int id = 1; id < w->p->array_count && !w->p->training; id++)
         if (w->p->arrays[id].kept)
             assert_int_equal(w->memories[WHOLE].cells[s->many[id].offset].array, id);
-    free(w->memories[WHOLE].cells);
-    free(w->memories[OWN].cells);
 }
 
 static void watch_single(Watch *w, const Schedule *s) {
@@ -150,7 +149,6 @@ static void watch_single(Watch *w, const Schedule *s) {
         w->epoch += s->waits[i];
         watch_instruction(w, i);
     }
-    for (int i = 0; i < 3; i++) free(w->memories[i].cells);
 }
 
 /* The gradients of each block of the model, and those of none, are ready once: after the last of
@@ -169,28 +167,34 @@ static void check_ready(const Program *p) {
         assert_int_equal(ready[1 + p->model->tensors[i].block], 1);
 }
 
+static const Capacity capacity = {.tokens = 50, .positions = 7, .slice = 24};
+
+/* Schedules the program that a model's rung records, and watches passes of many tokens and of one.
+ */
+static void watch_model(Model *model, bool training, bool kept) {
+    Program program;
+    Schedule schedule;
+    assert_ok(record(&program, model, training, &err), err);
+    if (kept) program_keep_all(&program);
+    assert_ok(schedule_open(&schedule, &program, capacity, &err), err);
+    if (training) check_ready(&program);
+    Watch watch = {.p = &program, .capacity = capacity};
+    watch_many(&watch, &schedule);
+    if (!training) watch_single(&watch, &schedule);
+    schedule_close(&schedule);
+    program_close(&program);
+}
+
 TEST(every_rung) {
     for (int rung = 0; kind_name(rung); rung++)
         for (int kind = 0; kind < 3; kind++) /* generation, training, looking at every array */
             for (int dropping = 0; dropping <= 1; dropping++) {
-                bool training = kind == 1;
                 Config config = {
                     .V = 11, .T = 7, .L = LAYERS, .NH = 2, .C = 12, .dropout = dropping ? 0.5 : 0};
-                Capacity capacity = {.tokens = 50, .positions = 7, .slice = 24};
                 Model model;
-                Program program;
-                Schedule schedule;
                 kind_set(&config, kind_name(rung));
                 assert_ok(model_lay_out(&model, &config, &err), err);
-                assert_ok(record(&program, &model, training, &err), err);
-                if (kind == 2) program_keep_all(&program);
-                assert_ok(schedule_open(&schedule, &program, capacity, &err), err);
-                if (training) check_ready(&program);
-                Watch watch = {.p = &program, .capacity = capacity};
-                watch_many(&watch, &schedule);
-                if (!training) watch_single(&watch, &schedule);
-                schedule_close(&schedule);
-                program_close(&program);
+                watch_model(&model, kind == 1, kind == 2);
                 model_free(&model);
             }
 }
@@ -207,20 +211,12 @@ static Array alternate(Program *p, const void *weights, void *activations) {
 
 TEST(alternating_rung) {
     Config config = {.model = "bigram", .V = 11, .T = 7};
-    Capacity capacity = {.tokens = 50, .positions = 7, .slice = 24};
     Model model;
-    Program program;
-    Schedule schedule;
     assert_ok(model_lay_out(&model, &config, &err), err);
     Rung alternating = *model.rung;
     alternating.forward = alternate;
     model.rung = &alternating;
-    assert_ok(record(&program, &model, false, &err), err);
-    assert_ok(schedule_open(&schedule, &program, capacity, &err), err);
-    Watch watch = {.p = &program, .capacity = capacity};
-    watch_many(&watch, &schedule);
-    schedule_close(&schedule);
-    program_close(&program);
+    watch_model(&model, false, false);
     model_free(&model);
 }
 

@@ -193,12 +193,22 @@ TEST(refusals) {
     assert_true(read_line(&a, "more --help") && a.help); /* which takes precedence */
 }
 
+static void close_plan(void *plan) {
+    plan_close(plan);
+}
+
+static const Plan *plan_of(const Arguments *arguments) {
+    Plan *plan;
+    assert_ok(plan_open(&plan, arguments, &err), err);
+    at_end(close_plan, plan);
+    return plan;
+}
+
 /* The rungs of a training, and their files. */
 TEST(rungs) {
     const Arguments a = asked("-m head -o there/x.safetensors --log l.csv"),
                     b = asked("-m bigram --log l.csv"), c = asked("-m gpt --ladder");
-    Plan *plan;
-    assert_ok(plan_open(&plan, &a, &err), err);
+    const Plan *plan = plan_of(&a);
     assert_int_equal(plan->rung_count, 2);
     assert_true(plan->rungs[0].baseline && plan->rungs[1].chosen);
     assert_string_equal(plan->rungs[0].checkpoint, "there/bigram.safetensors");
@@ -207,13 +217,9 @@ TEST(rungs) {
     assert_string_equal(plan->rungs[1].log, "l.csv");
     assert_string_equal(plan->state_file, "there/x.last.safetensors");
     assert_string_equal(plan->table, "");
-    plan_close(plan);
-    assert_ok(plan_open(&plan, &b, &err), err);
-    assert_int_equal(plan->rung_count, 1);
-    plan_close(plan);
-    assert_ok(plan_open(&plan, &c, &err), err);
+    assert_int_equal(plan_of(&b)->rung_count, 1);
+    plan = plan_of(&c);
     for (int i = 0; i < plan->rung_count; i++)
         assert_string_equal(plan->rungs[i].name, tril_rung(i));
     assert_null(tril_rung(plan->rung_count));
-    plan_close(plan);
 }

@@ -11,13 +11,6 @@ enum { LENGTH = 30, CONTEXT = 32 };
 /* The text: "好ab\n" again and again, and a Z at its end. */
 static const char characters[] = "\nabZ好";
 
-/* A model with random weights that has read the text. */
-typedef struct {
-    TrilModel *model;
-    TrilReading *reading;
-    Explained explained;
-} Subject;
-
 /* Adds noise to all weights: as they start, biases are 0 and norms change nothing. */
 static void shake(TrilModel *model) {
     TrilTensor tensor;
@@ -28,26 +21,32 @@ static void shake(TrilModel *model) {
     }
 }
 
-/* The last `tokens` characters of the text: the cycle, with a Z at its end. */
-static void open_subject(Subject *s, const char *name, int layers, int tokens) {
+static void free_model(void *model) {
+    tril_model_free(model);
+}
+
+static void close_reading(void *reading) {
+    tril_reading_close(reading);
+}
+
+/* A model that has read the last `tokens` characters of the text, the cycle with a Z at its end;
+ * until the end of the test. */
+static Explained subject(const char *name, int layers, int tokens) {
     static const char *const cycle[] = {"好", "a", "b", "\n"};
     const TrilOptions sizes = sized(name, layers, 2, 16, CONTEXT);
     char text[4 * LENGTH] = "";
-    TrilTokenizer *tokenizer = tokenizer_of(characters);
+    TrilModel *model;
+    TrilReading *reading;
     for (int t = LENGTH - tokens; t < LENGTH - 1; t++) strcat(text, cycle[t % 4]);
     strcat(text, "Z");
-    assert_int_equal(
-        tril_model_make(&s->model, tokenizer, seeded(&(TrilOptions){0}, &sizes, 3), NULL), TRIL_OK);
-    tril_tokenizer_free(tokenizer);
-    shake(s->model);
-    assert_int_equal(tril_reading_open(&s->reading, s->model, text, strlen(text), 1, 1, NULL),
+    assert_int_equal(tril_model_make(&model, tokenizer_of(characters),
+                                     seeded(&(TrilOptions){0}, &sizes, 3), NULL),
                      TRIL_OK);
-    s->explained = (Explained){name, s->model, s->reading};
-}
-
-static void close_subject(Subject *s) {
-    tril_reading_close(s->reading);
-    tril_model_free(s->model);
+    at_end(free_model, model);
+    shake(model);
+    assert_int_equal(tril_reading_open(&reading, model, text, strlen(text), 1, 1, NULL), TRIL_OK);
+    at_end(close_reading, reading);
+    return (Explained){name, model, reading};
 }
 
 static bool explain_on(const Output *page, const Explained *models, int count, int layer,
@@ -58,12 +57,10 @@ static bool explain_on(const Output *page, const Explained *models, int count, i
 
 /* Explains the last `tokens` characters. */
 static Output page_of(const char *name, int layers, int tokens, int columns, int layer, int head) {
-    Subject subject;
-    open_subject(&subject, name, layers, tokens);
+    const Explained explained = subject(name, layers, tokens);
     Output page = output_open(columns, false);
-    assert_ok(explain_on(&page, &subject.explained, 1, layer, head), err);
+    assert_ok(explain_on(&page, &explained, 1, layer, head), err);
     output_end(&page);
-    close_subject(&subject);
     return page;
 }
 
@@ -140,12 +137,8 @@ static void compare(Output *page, Explained *models, int count, int columns) {
 /* Side by side where they fit, else one below the other. */
 TEST(several) {
     static const char *const names[] = {"bigram", "gpt", "modern"};
-    Subject subjects[3];
     Explained models[3];
-    for (int i = 0; i < 3; i++) {
-        open_subject(&subjects[i], names[i], 2, LENGTH);
-        models[i] = subjects[i].explained;
-    }
+    for (int i = 0; i < 3; i++) models[i] = subject(names[i], 2, LENGTH);
     Output page;
     compare(&page, models, 3, 80);
     assert_int_equal(count_lines(page.text, "  bigram"), 1);
@@ -160,7 +153,6 @@ TEST(several) {
     models[0].name = "a-very-long-way-to-the-bigram"; /* only the end of a name fits */
     compare(&page, models, 2, 20);
     assert_non_null(strstr(page.text, "\n  -way-to-the-bigram\n"));
-    for (int i = 0; i < 3; i++) close_subject(&subjects[i]);
 }
 
 /* Only the parts of file names that differ are shown. */
@@ -178,13 +170,12 @@ TEST(names) {
         {{"m", "m"}, {"m", "m"}},
         {{"/", "/"}, {"/", "/"}},
     };
-    Subject subject;
-    open_subject(&subject, "bigram", 1, LENGTH);
+    const Explained bigram = subject("bigram", 1, LENGTH);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         Explained models[2];
         char line[64];
         for (int m = 0; m < 2; m++) {
-            models[m] = subject.explained;
+            models[m] = bigram;
             models[m].name = cases[i].names[m];
         }
         Output page;
@@ -194,7 +185,6 @@ TEST(names) {
             assert_non_null(strstr(page.text, line));
         }
     }
-    close_subject(&subject);
 }
 
 /* ---- refusals ---- */
@@ -212,11 +202,9 @@ TEST(refusals) {
     };
     Output page = output_open(80, false);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        Subject subject;
-        open_subject(&subject, cases[i].rung, cases[i].layers, LENGTH);
-        assert_false(explain_on(&page, &subject.explained, 1, cases[i].layer, cases[i].head));
+        const Explained explained = subject(cases[i].rung, cases[i].layers, LENGTH);
+        assert_false(explain_on(&page, &explained, 1, cases[i].layer, cases[i].head));
         expect_error(err, cases[i].names);
-        close_subject(&subject);
     }
     output_end(&page);
     assert_int_equal(page.length, 0);

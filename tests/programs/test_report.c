@@ -13,9 +13,7 @@ TEST(glyphs) {
         {"\033", "· "},   {"\x7F", "· "},   {"好", "好"},     {"\u0301", "◌\u0301 "},
         {"\u3000", "␣ "}, {"\u202E", "· "}, {"\u061C", "· "}, {"\U000E0041", "· "}};
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
-        TrilTokenizer *tokenizer = tokenizer_of(expected[i][0]);
-        assert_string_equal(glyph_padded(tokenizer, 0).text, expected[i][1]);
-        tril_tokenizer_free(tokenizer);
+        assert_string_equal(glyph_padded(tokenizer_of(expected[i][0]), 0).text, expected[i][1]);
     }
     TrilTokenizer *bytes;
     assert_int_equal(tril_tokenizer_of_bytes(&bytes, NULL), TRIL_OK);
@@ -45,7 +43,6 @@ TEST(safe_glyphs) {
             at += taken;
         }
     }
-    tril_tokenizer_free(tokenizer);
 }
 
 /* On a line spaces stay spaces. Glyphs that do not fit are dropped. */
@@ -61,7 +58,6 @@ TEST(line) {
     assert_string_equal(text, "a 好↵");
     glyph_line(tokenizer, ids, 0, 64, text, sizeof text);
     assert_string_equal(text, "");
-    tril_tokenizer_free(tokenizer);
 }
 
 /* ---- the curve of a loss ---- */

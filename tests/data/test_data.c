@@ -287,13 +287,6 @@ TEST(corpus_too_short) {
     expect_no_corpus(scratch_put("one", text, 1), false, 0.1, "");
 }
 
-TEST(corpus_unreadable) {
-    skip_without(FILE_RIGHTS); /* root can read everything */
-    const char *path = scratch_put("secret", "twenty or so characters", 23);
-    set_rights(path, 0);
-    expect_no_corpus(path, false, 0.1, "");
-}
-
 /* ---- batches ---- */
 
 enum { B = 64, T = 9, MAX = 200 };

@@ -248,16 +248,6 @@ TEST(lengths) {
 
 /* ---- a good file, changed ---- */
 
-TEST(cuts) {
-    SafeTensors file;
-    char bytes[2048];
-    size_t length = compose(bytes, spelled, SPELLED_DATA);
-    for (size_t cut = 0; cut < length; cut++) {
-        assert_false(read_bytes(&file, bytes, cut));
-        assert_refusal(&file, NULL);
-    }
-}
-
 /* A zero byte or half a character is never valid in a header, and moving its end makes the data too
  * long or too short. But one bit may turn a name or a number into another valid one. */
 TEST(flips) {

@@ -90,23 +90,6 @@ static unsigned drawn(Sampler sampler, const float *logits, int V) {
     return ids;
 }
 
-/* The probabilities are 0.1, 0.4, 0.2 and 0.3. With both limits p is the share of what k keeps. */
-TEST(top_sets) {
-    const float logits[] = {logf(0.1f), logf(0.4f), logf(0.2f), logf(0.3f)};
-    const struct {
-        int k;
-        double p;
-        unsigned ids;
-    } rows[] = {{0, 1e-9, 2},  {0, 0.39, 2},  {0, 0.41, 10}, {0, 0.69, 10}, {0, 0.71, 14},
-                {0, 0.89, 14}, {0, 0.91, 15}, {0, 1, 15},    {1, 1, 2},     {2, 1, 10},
-                {3, 1, 14},    {4, 1, 15},    {5, 1, 15},    {2, 0.91, 10}, {2, 0.56, 2},
-                {2, 0.58, 10}, {3, 0.43, 2},  {3, 0.45, 10}, {3, 0.76, 10}, {3, 0.78, 14},
-                {1, 0.91, 2},  {9, 0.39, 2},  {9, 0.41, 10}};
-    for (int i = 0; i < COUNT(rows); i++)
-        assert_int_equal(drawn((Sampler){1, rows[i].k, rows[i].p, 8, NULL}, logits, 4),
-                         rows[i].ids);
-}
-
 TEST(greedy) {
     float *noise = random_floats(4, 200 * MAX);
     for (int i = 0; i < 200; i++) {

@@ -73,19 +73,6 @@ TEST(same_files) {
     }
 }
 
-/* NAME.tmp is not the name of a temporary file: such files stay, and one may be the text. */
-TEST(temporary_names) {
-    make_folder(scratch("tmp"));
-    put_text("tmp/m.safetensors.tmp");
-    put_text("tmp/precious");
-    if (!system_lacks(SYMBOLIC_LINKS))
-        make_symbolic_link("precious", scratch("tmp/report.html.tmp"));
-    must_run("train " TINY "-o @tmp/m.safetensors @tmp/m.safetensors.tmp");
-    expect_text("tmp/m.safetensors.tmp");
-    expect_text("tmp/precious");
-    assert_false(scratch_has_temporary("tmp"));
-}
-
 /* An unwritable path is an error at once. */
 TEST(no_place) {
     make_folder(scratch("place"));

@@ -531,7 +531,12 @@ TEST(teachers) {
     must(resume_with(&training, &model, saved, whole_play, &options));
     assert_int_equal(end_of(training, model), whole);
     expect(resume_with(&training, &model, saved, whole_play, &options), TRIL_ARGUMENT, "");
-    must_run("train -q --resume --teacher @teacher.safetensors -o @half.safetensors " PLAY);
+    must_fail(1, "train --resume -o @half.safetensors " PLAY, "--teacher");
+    must(tril_model_save(other, scratch("other.safetensors"), &error));
+    run("train --resume --teacher @other.safetensors -o @half.safetensors " PLAY);
+    expect_failure(1, "other.safetensors: ");
+    must_run("train --resume -j 3 --teacher @teacher.safetensors -o @half.safetensors " PLAY);
+    expect_line("train --resume ", " --teacher ");
     assert_int_equal(digest_of("half.last.safetensors"), whole);
 
     sizes.context = 32;

@@ -116,19 +116,23 @@ static Qkv project_qkv(float *x, int N, const char *example, bool transposed, bo
     return (Qkv){arrays[0], arrays[1], arrays[2], columns[0], columns[2]};
 }
 
-/* One head over separate q, k [B,T,dk] and v [B,T,dv]. */
-static Attention one_head(int B, int T, int dk, int dv, double scale) {
+/* NH heads over separate q [B,T,NH*dk], k [B,T,NKV*dk] and v [B,T,NKV*dv]. */
+static Attention some_heads(int B, int T, int NH, int NKV, int dk, int dv, double scale) {
     return (Attention){.B = B,
                        .T = T,
-                       .NH = 1,
-                       .NKV = 1,
+                       .NH = NH,
+                       .NKV = NKV,
                        .dk = dk,
                        .dv = dv,
-                       .q_row = (size_t)dk,
-                       .k_row = (size_t)dk,
-                       .v_row = (size_t)dv,
-                       .out_row = (size_t)dv,
+                       .q_row = (size_t)(NH * dk),
+                       .k_row = (size_t)(NKV * dk),
+                       .v_row = (size_t)(NKV * dv),
+                       .out_row = (size_t)(NH * dv),
                        .scale = (float)scale};
+}
+
+static Attention one_head(int B, int T, int dk, int dv, double scale) {
+    return some_heads(B, T, 1, 1, dk, dv, scale);
 }
 
 static float *attend(const Attention *shape, const float *q, const float *k, const float *v) {
@@ -220,9 +224,7 @@ TEST(4_batch_and_heads) {
     enum { B = 2, T = 3, C = 4, NH = 2 };
     Golden x = golden("batch.x");
     Attention plain = one_head(B, T, C, C, 1), single = one_head(B, T, C, C, 1 / sqrt(C));
-    Attention heads = one_head(B, T, C, C, 1 / sqrt(2));
-    heads.NH = heads.NKV = NH;
-    heads.dk = heads.dv = C / NH;
+    Attention heads = some_heads(B, T, NH, NH, C / NH, C / NH, 1 / sqrt(2));
     Qkv p = project_qkv(x.at, B * T, "batch", false, true);
     float *bare = attend(&plain, x.at, x.at, x.at), *one = attend(&single, p.q, p.k, p.v);
     float *both = attend(&heads, p.q, p.k, p.v);
@@ -388,25 +390,15 @@ TEST(formulas_in_bf16) {
 static void check_passes(int NH, int NKV, int dk, int dv) {
     enum { T = 75 };
     static const int passes[] = {1, 1, 17, 1, 3, 1};
-    size_t KV = (size_t)(NKV * dk), VV = (size_t)(NKV * dv), row = (size_t)(NH * dv);
-    float *q = random_floats(1, (size_t)(T * NH * dk)), *k = random_floats(2, T * KV);
-    float *v = random_floats(3, T * VV), *lse = zeros((size_t)(T * NH));
-    Attention all = {.B = 1,
-                     .T = T,
-                     .NH = NH,
-                     .NKV = NKV,
-                     .dk = dk,
-                     .dv = dv,
-                     .q_row = (size_t)(NH * dk),
-                     .k_row = KV,
-                     .v_row = VV,
-                     .out_row = row,
-                     .causal = true,
-                     .scale = 0.7f};
+    Attention all = some_heads(1, T, NH, NKV, dk, dv, 0.7);
+    all.causal = true;
+    size_t row = all.out_row;
+    float *q = random_floats(1, T * all.q_row), *k = random_floats(2, T * all.k_row);
+    float *v = random_floats(3, T * all.v_row), *lse = zeros((size_t)(T * NH));
     float *whole = attend(&all, q, k, v), *parts = zeros(T * row);
     Attention part = all;
     part.key = k, part.v = v, part.lse = lse;
-    part.columns = zeros((T + KEY_GROUP) / KEY_GROUP * KEY_GROUP * KV);
+    part.columns = zeros((T + KEY_GROUP) / KEY_GROUP * KEY_GROUP * all.k_row);
     for (int i = 0; part.past < T; part.past += part.T, i++) {
         part.T = i < COUNT(passes) ? passes[i] : 1;
         part.q = q + (size_t)part.past * part.q_row;
@@ -446,11 +438,9 @@ static float *both_passes(Attention a, size_t *count) {
 /* Their kernels give the bits of the general path, which dropout takes: with a rate that drops
  * nothing. */
 static void check_short(int T, int NH, int NKV, int dk, int dv) {
-    Attention a = one_head(2, T, dk, dv, 0.7);
+    Attention a = some_heads(2, T, NH, NKV, dk, dv, 0.7);
     size_t count;
     a.causal = true;
-    a.NH = NH, a.NKV = NKV;
-    a.q_row *= (size_t)NH, a.k_row *= (size_t)NKV, a.v_row *= (size_t)NKV, a.out_row *= (size_t)NH;
     float *ours = both_passes(a, &count);
     a.dropout.rate = 1e-30f;
     float *theirs = both_passes(a, &count);

@@ -24,15 +24,6 @@ static void run_with(const char *signals, const char *command) {
     unsetenv("TRIL_CLOCK");
 }
 
-/* The digest of a model's weights. A model also says which training it is of. */
-static uint64_t weights_of(const char *name) {
-    TrilModel *model;
-    assert_int_equal(tril_model_load(&model, scratch(name), NULL), TRIL_OK);
-    uint64_t digest = tril_model_digest(model);
-    tril_model_free(model);
-    return digest;
-}
-
 /* The last output has the command that resumes the training. */
 static void expect_resuming(void) {
     expect_line("train --resume --out ");
@@ -121,18 +112,6 @@ TEST(baseline) {
     assert_false(find_row("gpt", &row) || has_line("sample -n 500 "));
     expect_resuming();
     must_run("sample -n 5 @base/bigram.safetensors");
-}
-
-/* A second signal before any evaluation. Resuming gives the same bits as no interruption. */
-TEST(before_evaluation) {
-    run_with("2@3 2@3",
-             "train " LONG "-m bigram -s 200 --eval-every 200 -o @new/model.safetensors " PLAY);
-    expect_success();
-    after("       -           -          -");
-    must_run("sample -n 5 @new/model.safetensors");
-    must_run("train -r --eval-every 50 -q -o @new/model.safetensors " PLAY);
-    must_run("train " LONG "-m bigram -s 200 --eval-every 50 -q -o @whole/model.safetensors " PLAY);
-    assert_int_equal(weights_of("new/model.safetensors"), weights_of("whole/model.safetensors"));
 }
 
 /* A signal during an evaluation, at any reading of the clock, loses nothing. */

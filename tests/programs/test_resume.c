@@ -257,24 +257,6 @@ TEST(decided_decay) {
     assert_near(kept_decay("decay"), 0.25, 0);
 }
 
-/* A training with a teacher resumes only with the same one. */
-#define TAUGHT "train " SIZES "-m modern -s 100 --eval-every 100 --seed 2 "
-TEST(teacher) {
-    skip_without(SIGNALS);
-    must_run("train " SIZES "-m ngram -s 40 -o @teacher/t.safetensors " PLAY);
-    must_run(TAUGHT "-o @alone/m.safetensors " PLAY);
-    must_run(TAUGHT "--teacher @teacher/t.safetensors -o @one/m.safetensors " PLAY);
-    interrupted(TAUGHT "--teacher @teacher/t.safetensors -o @two/m.safetensors " PLAY);
-    expect_line(" --resume --teacher ");
-    must_fail(1, "train -r -o @two/m.safetensors " PLAY, "--teacher");
-    run("train -r --teacher @teacher/bigram.safetensors -o @two/m.safetensors " PLAY);
-    expect_failure(1, "bigram.safetensors: ");
-    must_run("train -r -j 3 --teacher @teacher/t.safetensors -o @two/m.safetensors " PLAY);
-    assert_same_file("one", "two", "m");
-    assert_same_file("one", "two", "m.last");
-    expect_other_weights("alone", "one", "m");
-}
-
 /* --continue resumes a training of the requested rung; for another rung it begins a new
  * training. */
 TEST(continue_rung) {

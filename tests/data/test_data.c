@@ -438,7 +438,7 @@ TEST(spread) {
     static bool seen[MOST];
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
         Corpus corpus = {.length = lengths[i], .train = lengths[i] * 3 / 4};
-        build(&corpus.vocab, "\n", 1);
+        assert_ok(vocab_build(&corpus.vocab, "\n", 1, false, &err), err);
         memory_alloc(&corpus.ids, corpus.length, sizeof *corpus.ids, "ids", &err);
         for (size_t j = 0; j < corpus.length; j++)
             ids[j] = corpus.ids[j] = j % LINE == 0 ? 0 : (int32_t)j;

@@ -584,9 +584,8 @@ TEST(other_options) {
 /* A spread text is another: its training learns other weights, and only resumes on a spread one. */
 TEST(spread_text) {
     TrilOptions options = few(STEPS, 1);
-    TrilTraining *training;
     TrilModel *model = make(small("modern"), options.seed), *usual = train("modern", 1);
-    TrilText *spread = text_of(model, options.held_out);
+    TrilText *spread = text_of(tril_model_tokenizer(model), play, play_length, options.held_out);
     double nats;
     TrilCounts counts;
     must(tril_text_count_spread(spread, &nats, &error));
@@ -594,7 +593,7 @@ TEST(spread_text) {
     must(tril_text_count(spread, &counts, &error));
     assert_near(counts.ngram, nats, 0);
     assert_int_equal(tril_text_extent(spread).digest, tril_digest(play, play_length));
-    must(tril_training_open(&training, model, spread, &options, &error));
+    TrilTraining *training = begin_on(model, spread, &options);
     assert_true(tril_training_options(training).val_spread);
     must(tril_training_save(training, scratch("half"), &error));
     uint64_t whole = end_of(training, model);

@@ -285,35 +285,45 @@ TEST(lines) {
     }
 }
 
-/* The scores are those of the line's queries and keys, and their softmax is the map. */
-TEST(scores) {
-    TrilModel *model = make("modern");
-    TrilReading *reading = trace(model, LENGTH, 1, 1);
-    TrilLine line;
+/* The scores of each rung with attention are those of the line's queries and keys, and their
+ * softmax is the map, in which nothing later is read. A mean is a map without scores. */
+static void check_scores(const TrilReading *reading, const TrilLine *line, int head) {
     float scores[T * T], weights[T * T];
-    for (int i = 0; tril_reading_line(reading, i, &line); i++) {
-        if (strcmp(line.operation, "attention") != 0) continue;
-        assert_int_equal(line.heads, HEADS);
-        for (int head = 0; head < HEADS; head++) {
-            assert_int_equal(tril_reading_scores(reading, line.layer, head, scores, T * T, &error),
-                             TRIL_OK);
-            assert_int_equal(
-                tril_reading_attention(reading, line.layer, head, weights, T * T, &error), TRIL_OK);
-            for (int t = 0; t < T; t++) {
-                double total = 0;
-                for (int s = 0; s < T; s++)
-                    assert_near(scores[t * T + s], score(&line, head, t, s), 1e-5);
-                for (int s = 0; s <= t; s++)
-                    total += exp((double)scores[t * T + s] / sqrt(C / HEADS));
-                for (int s = 0; s <= t; s++)
-                    assert_near(weights[t * T + s],
-                                exp((double)scores[t * T + s] / sqrt(C / HEADS)) / total, 1e-5);
-            }
+    const double scale = 1 / sqrt(line->inputs[0].width / line->heads);
+    assert_int_equal(tril_reading_scores(reading, line->layer, head, scores, T * T, &error),
+                     TRIL_OK);
+    assert_int_equal(tril_reading_attention(reading, line->layer, head, weights, T * T, &error),
+                     TRIL_OK);
+    for (int t = 0; t < T; t++) {
+        double total = 0;
+        for (int s = 0; s <= t; s++) total += exp((double)scores[t * T + s] * scale);
+        for (int s = 0; s < T; s++) {
+            const double weight = exp((double)scores[t * T + s] * scale) / total;
+            assert_near(scores[t * T + s], score(line, head, t, s), 1e-5);
+            assert_near(weights[t * T + s], s <= t ? weight : 0, s <= t ? 1e-5 : 0);
         }
     }
+}
+
+TEST(scores) {
+    float scores[T * T], weights[T * T];
+    TrilLine line;
+    int heads = 0;
+    for (int r = 0; tril_rung(r); r++) {
+        const TrilReading *reading = trace(make(tril_rung(r)), LENGTH, 1, 1);
+        for (int i = 0; tril_reading_line(reading, i, &line); i++)
+            for (int head = 0; strcmp(line.operation, "attention") == 0 && head < line.heads;
+                 head++)
+                check_scores(reading, &line, head), heads++;
+    }
+    assert_true(heads > 0);
+    const TrilReading *reading = trace(make("modern"), LENGTH, 1, 1);
     assert_int_equal(tril_reading_scores(reading, 0, HEADS, scores, T * T, &error), TRIL_ARGUMENT);
     assert_int_equal(tril_reading_scores(reading, 0, 0, scores, T * T - 1, &error), TRIL_ARGUMENT);
     reading = trace(make("average"), LENGTH, 1, 1);
     assert_int_equal(tril_reading_scores(reading, 0, 0, scores, T * T, &error), TRIL_ARGUMENT);
     expect_error(error, "");
+    assert_int_equal(tril_reading_attention(reading, 0, 0, weights, T * T, &error), TRIL_OK);
+    for (int i = 0; i < T * T; i++)
+        assert_near(weights[i], i % T <= i / T ? 1.0 / (i / T + 1) : 0, 1e-6);
 }

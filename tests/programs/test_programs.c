@@ -397,7 +397,6 @@ TEST(length) {
 TEST(choices) {
     static const char *const same[] = {"-j 1", "--precision int8", "--seed 1337 -t 0.8 -k 0 -P 1"};
     static const char *const other[] = {"--seed 1338", "-t 2", "-k 2", "-P 0.5", "-p ~"};
-    static const char *const likeliest[] = {"-t 0 --seed 5", "-k 1 --seed 6", "-P 1e-9 --seed 7"};
     sample("-n 100 @play");
     keep();
     for (int i = 0; i < 3; i++) {
@@ -408,14 +407,6 @@ TEST(choices) {
         sample("-n 100 %s @play", other[i]);
         assert_string_not_equal(ran.out, kept);
     }
-    sample("-n 60 -p 天 -t 0 @chinese");
-    keep();
-    for (int i = 0; i < 3; i++) {
-        sample("-n 60 -p 天 %s @chinese", likeliest[i]);
-        assert_string_equal(ran.out, kept);
-    }
-    sample("-n 60 -p 天 @chinese");
-    assert_string_not_equal(ran.out, kept);
 }
 
 TEST(samples) {
@@ -430,17 +421,6 @@ TEST(samples) {
     assert_null(strstr(third, rule));
     assert_true(begins(second, "A ") && begins(third, "A ") && strlen(third) > 40);
     assert_false(begins(second, kept) || begins(third, kept) || begins(second, third));
-    /* The model reproduces its text. A sample must not continue the verse that the sample before it
-     * broke off, except by chance, one time in six. */
-    sample("-n 10 -p ， --samples 20 @chinese");
-    int rules = 0, whole = 0, joined = 0;
-    for (const char *at = ran.out; (at = strstr(at, rule)); at += strlen(rule), rules++)
-        for (int i = 0; i < 6; i++) {
-            whole += begins(at + strlen(rule), verses[i] + 12);
-            joined +=
-                begins(at + strlen(rule), verses[i] + 12) && strncmp(at - 12, verses[i], 12) == 0;
-        }
-    assert_true(rules == 19 && whole > 15 && joined < 12);
 }
 
 /* The text ends with the stop text. A stop text in the prompt does not count. */

@@ -323,82 +323,65 @@ static double slow(double x) {
     return 2.2 + 0.3 / sqrt(x);
 }
 
+/* Verdicts on one rung, beside counted pairs, and beside a counted n-gram if there is one: a model
+ * that does not count is compared with it, where nothing matters more. */
 TEST(curves) {
     static const struct {
         const char *rung;
         double rate; /* 0 for the default */
-        Shape training, validation;
-        int verdict;
-    } cases[] = {
-        {"gpt", 0, settled, settled, NO_VERDICT},
-        {"gpt", 0, falling, falling, STILL_FALLING},
-        {"gpt", 0, slow, slow, TOO_FEW_STEPS},
-        {"gpt", 0, by_heart, turning, OVERFITTING},
-        {"gpt", 0, settled, turning, NO_VERDICT}, /* worse, but not by heart */
-        {"gpt", 0, by_heart, settled, NO_VERDICT},
-        {"gpt", 0, by_heart, slip, NO_VERDICT},
-        {"gpt", 0, rising, settled, RATE_TOO_HIGH},
-        {"gpt", 0, jumping, settled, RATE_TOO_HIGH},
-        {"gpt", 0.1, flat, flat, RATE_TOO_HIGH},
-        {"gpt", 0, flat, flat, NO_VERDICT}, /* at the usual rate it is something else */
-        {"gpt", 1e-4, flat, flat, NO_VERDICT},
-        {"gpt", 0.1, slow, slow, RATE_TOO_HIGH}, /* the first suspect */
-        {"gpt", 0.003, slow, slow, RATE_TOO_HIGH},
-        {"gpt", 0.0029, slow, slow, TOO_FEW_STEPS},
-        {"gpt", 0.1, falling, falling, STILL_FALLING}, /* better than pairs */
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        double rate = cases[i].rate > 0 ? cases[i].rate : 1e-3;
-        const Plan plan = plan_of(cases[i].rung, rate, false);
-        const Verdict found = verdict_of(
-            &plan, result_of(cases[i].rung, rate, cases[i].training, cases[i].validation));
-        if ((int)found.kind != cases[i].verdict)
-            fail_msg("curve %zu: %d, not %d", i, (int)found.kind, cases[i].verdict);
-    }
-}
-
-/* A model that does not count is compared with the counted n-gram, where nothing matters more. */
-TEST(counted) {
-    static const struct {
-        const char *rung;
         bool ladder;
         Shape training, validation;
-        double ngram;
+        double ngram; /* 0: none */
         int verdict;
         bool named; /* proposes --model ngram */
-    } cases[] = {{"gpt", false, settled, settled, 1.6, COUNTED, true},
-                 {"gpt", false, settled, settled, 1.9, COUNTED, false},
-                 {"gpt", false, falling, falling, 1.6, STILL_FALLING, true},
-                 {"gpt", false, falling, falling, 1.9, STILL_FALLING, false},
-                 {"gpt", false, slow, slow, 1.6, TOO_FEW_STEPS, false},
-                 {"gpt", false, by_heart, turning, 1.6, OVERFITTING, false},
-                 {"gpt", false, jumping, settled, 1.6, RATE_TOO_HIGH, false},
-                 {"gpt", true, settled, settled, 1.6, NO_VERDICT, false},
-                 {"gpt", true, falling, falling, 1.6, STILL_FALLING, false},
-                 {"ngram", false, settled, settled, 1.6, NO_VERDICT, false}};
+    } cases[] = {
+        {"gpt", 0, false, settled, settled, 0, NO_VERDICT, false},
+        {"gpt", 0, false, falling, falling, 0, STILL_FALLING, false},
+        {"gpt", 0, false, slow, slow, 0, TOO_FEW_STEPS, false},
+        {"gpt", 0, false, by_heart, turning, 0, OVERFITTING, false},
+        {"gpt", 0, false, settled, turning, 0, NO_VERDICT, false}, /* worse, but not by heart */
+        {"gpt", 0, false, by_heart, settled, 0, NO_VERDICT, false},
+        {"gpt", 0, false, by_heart, slip, 0, NO_VERDICT, false},
+        {"gpt", 0, false, rising, settled, 0, RATE_TOO_HIGH, false},
+        {"gpt", 0, false, jumping, settled, 0, RATE_TOO_HIGH, false},
+        {"gpt", 0.1, false, flat, flat, 0, RATE_TOO_HIGH, false},
+        {"gpt", 0, false, flat, flat, 0, NO_VERDICT, false}, /* at this rate it is another fault */
+        {"gpt", 1e-4, false, flat, flat, 0, NO_VERDICT, false},
+        {"gpt", 0.1, false, slow, slow, 0, RATE_TOO_HIGH, false}, /* the first suspect */
+        {"gpt", 0.003, false, slow, slow, 0, RATE_TOO_HIGH, false},
+        {"gpt", 0.0029, false, slow, slow, 0, TOO_FEW_STEPS, false},
+        {"gpt", 0.1, false, falling, falling, 0, STILL_FALLING, false}, /* better than pairs */
+        {"gpt", 0, false, settled, settled, 1.6, COUNTED, true},
+        {"gpt", 0, false, settled, settled, 1.9, COUNTED, false},
+        {"gpt", 0, false, falling, falling, 1.6, STILL_FALLING, true},
+        {"gpt", 0, false, falling, falling, 1.9, STILL_FALLING, false},
+        {"gpt", 0, false, slow, slow, 1.6, TOO_FEW_STEPS, false},
+        {"gpt", 0, false, by_heart, turning, 1.6, OVERFITTING, false},
+        {"gpt", 0, false, jumping, settled, 1.6, RATE_TOO_HIGH, false},
+        {"gpt", 0, true, settled, settled, 1.6, NO_VERDICT, false},
+        {"gpt", 0, true, falling, falling, 1.6, STILL_FALLING, false},
+        {"ngram", 0, false, settled, settled, 1.6, NO_VERDICT, false}};
+    Result counted = {.name = "counted 7-gram", .order = 7, .seconds = -1};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char options[LONGER_SIZE];
-        Plan plan = plan_of(cases[i].rung, 1e-3, cases[i].ladder);
-        Result results[] = {
-            pairs,
-            {.name = "counted 7-gram", .order = 7, .validation = cases[i].ngram, .seconds = -1},
-            result_of(cases[i].rung, 1e-3, cases[i].training, cases[i].validation)};
-        const Verdict *v = &results[2].verdict;
-        verdicts_judge(&plan, results, 3);
-        if ((int)v->kind != cases[i].verdict ||
-            (v->kind != NO_VERDICT && !strstr(v->text, "--model ngram") == cases[i].named))
-            fail_msg("case %zu: %s", i, v->text);
-        if (cases[i].named) expect_line_of(v->text, "", TEXTS(" 6 ", "1.6000"));
-        if (v->kind == COUNTED) assert_true(verdict_further(&plan, &results[2], options));
+        double rate = cases[i].rate > 0 ? cases[i].rate : 1e-3;
+        const Plan plan = plan_of(cases[i].rung, rate, cases[i].ladder);
+        Result result = result_of(cases[i].rung, rate, cases[i].training, cases[i].validation);
+        counted.validation = cases[i].ngram;
+        Result results[] = {pairs, counted, result}, alone[] = {pairs, result};
+        const Verdict v = cases[i].ngram > 0 ? judged(&plan, results, 3) : judged(&plan, alone, 2);
+        if ((int)v.kind != cases[i].verdict ||
+            (v.kind != NO_VERDICT && !strstr(v.text, "--model ngram") == cases[i].named))
+            fail_msg("curve %zu: %d, %s", i, (int)v.kind, v.text);
+        if (cases[i].named) expect_line_of(v.text, "", TEXTS(" 6 ", "1.6000"));
+        if (v.kind == COUNTED) assert_true(verdict_further(&plan, &results[2], options));
     }
     /* on a short text: better than pairs, though not than the n-gram, is not pairs only */
     Plan plan = plan_of("gpt", 1e-3, false);
     plan.input = (Input){.length = 1000, .train = 900};
-    Result results[] = {pairs,
-                        {.name = "counted 7-gram", .order = 7, .validation = 1.6, .seconds = -1},
-                        result_of("gpt", 1e-3, settled, settled)};
-    verdicts_judge(&plan, results, 3);
-    assert_int_equal(results[2].verdict.kind, COUNTED);
+    counted.validation = 1.6;
+    Result results[] = {pairs, counted, result_of("gpt", 1e-3, settled, settled)};
+    assert_int_equal(judged(&plan, results, 3).kind, COUNTED);
 }
 
 /* More steps are proposed where a verdict asks for them, or where nothing speaks against them. */

@@ -106,7 +106,7 @@ def build_wheel(folder, config_settings=None, metadata_directory=None):
     with tempfile.TemporaryDirectory() as there:
         library = pathlib.Path(there) / ("libtril.dylib" if mac else "tril.dll" if windows else "libtril.so.0")
         subprocess.run([*shlex.split(os.environ.get("CC", "gcc" if windows else "cc")), "-O3", "-fno-math-errno", "-fPIC",
-                        "-shared", "-fvisibility=hidden", "-DTRIL_NO_MAIN", "-DTRIL_PROGRAMS", ROOT / "tril.c", "-lm",
+                        "-shared", "-DTRIL_NO_MAIN", "-DTRIL_PROGRAMS", ROOT / "tril.c", "-lm",
                         "-lpthread", "-o", library], check=True)
         return wheel(library, folder).name
 

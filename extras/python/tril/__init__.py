@@ -31,7 +31,7 @@ import re
 import sys
 import time as clock
 import weakref
-from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple, TypeVar, Union
+from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple, TypeVar, Union, cast
 
 try:
     import numpy
@@ -42,7 +42,7 @@ __all__ = ["Error", "Line", "Model", "Options", "Reading", "Score", "Sizes", "St
            "presets", "rungs", "train", "version"]
 
 Path = Union[str, "os.PathLike[str]"]
-Text = Union[str, bytes, "os.PathLike[str]", Any]  # or a buffer of bytes, such as an array of uint8
+Text = Union[str, bytes, bytearray, memoryview, "os.PathLike[str]", "numpy.ndarray[Any, Any]"]
 Texts = Union[Text, Sequence[Text]]
 _Self = TypeVar("_Self", bound="_Object")
 
@@ -222,7 +222,7 @@ def _path(path: Path) -> bytes:
 def _bytes_of(text: Text) -> bytes:
     if isinstance(text, (str, os.PathLike)):
         return text.encode() if isinstance(text, str) else pathlib.Path(text).read_bytes()
-    buffer = memoryview(text)
+    buffer = memoryview(cast(bytes, text))
     if buffer.itemsize != 1:
         raise TypeError("a text is str, bytes, a path, or an array of uint8")
     return buffer.tobytes()
@@ -231,7 +231,7 @@ def _bytes_of(text: Text) -> bytes:
 def _joined(texts: Texts, held_out: float, as_bytes: bool) -> bytes:
     """Several texts as ./train joins them: the end of each is held out."""
     if not isinstance(texts, (list, tuple)):
-        return _bytes_of(texts)
+        return _bytes_of(cast(Text, texts))
     parts, length = [_bytes_of(text) for text in texts], _Size()
     joined = ctypes.create_string_buffer(sum(map(len, parts)) + 2 * len(parts))
     _call("text_join", (_Name * len(parts))(*parts), (_Size * len(parts))(*map(len, parts)), len(parts),
@@ -677,7 +677,7 @@ class Training(_Object):
     """A training of a model on a text, or on several, step by step."""
 
     _free = "training_close"
-    _most = 10**9  # steps
+    _most = 10**9  # the most steps that run() plans for its seconds
 
     @_takes(*_TRAINING)
     def __init__(self, model: Model, text: Texts, *, teacher: Optional[Model] = None, **options: Any) -> None:

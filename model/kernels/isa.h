@@ -210,7 +210,7 @@ extern const Isa isa_base; /* runs on every processor */
 
 /* Sets `tables` to those that this processor runs, narrowest first. Returns their number, at most
  * ISA_MAX. The tables are constants. */
-enum { ISA_MAX = 5 };
+enum { ISA_MAX = 4 };
 int isa_available(const Isa *tables[ISA_MAX]);
 
 /* Returns the widest of them, or the one that the environment variable KERNELS names. NULL with a

@@ -1033,6 +1033,18 @@ TEST(same_bits) {
 
 /* ---- choice ---- */
 
+/* bfloat16 is there if Linux says that the processor has it. */
+TEST(bf16_table) {
+    char line[4096];
+    bool has = false;
+    FILE *processors = fopen("/proc/cpuinfo", "r");
+    if (!processors) skip();
+    while (fgets(line, sizeof line, processors)) has = has || strstr(line, " avx512_bf16");
+    fclose(processors);
+    if (!has) skip();
+    assert_true(bf16_choose(&err));
+}
+
 TEST(forced_table) {
     const Isa *tables[ISA_MAX];
     int count = isa_available(tables);

@@ -3,8 +3,8 @@
  *
  * A task is one head of one sequence; threads divide the tasks. Backward, heads that share keys and
  * values are one task: so one thread sums their gradients, in a fixed order. Scores are computed
- * for a few queries at a time, as many as the rows of a product's tile, in the thread's scratch. So
- * memory grows with T, not with T x T. In the masked half, only the rest of a tile is computed. */
+ * for a few queries at a time, in the thread's scratch. So memory grows with T, not with T x T. In
+ * the masked half, only the rest of such a strip is computed. */
 #include "model/layers/attention.h"
 #include "base/array.h"
 
@@ -57,13 +57,13 @@ static int seen(const Attention *a, int t) {
     return a->past + (a->causal ? t + 1 : a->T);
 }
 
-/* Returns the number of queries whose scores are computed at a time. */
+/* Returns the rows of a product's tile. */
 static int rows_of(const Isa *isa, const Products *products) {
     return products->rows ? products->rows : isa->tile_rows;
 }
 
-/* Returns the number of queries whose scores are in scratch together in the backward pass: a
- * multiple of rows_of, at least two dozen. */
+/* Returns the number of queries whose scores are in scratch together: a multiple of rows_of, at
+ * least two dozen. */
 static int block_of(const Isa *isa, const Products *products) {
     int rows = rows_of(isa, products);
     return (23 + rows) / rows * rows;
@@ -162,7 +162,7 @@ static void forward_head(const Thread *thread, const Sequence *at, const Sequenc
                          const Attention *a) {
     const Isa *isa = thread->isa;
     const Products *products = thread->products;
-    int S = a->past + a->T, strip = rows_of(isa, products);
+    int S = a->past + a->T, strip = products->rows ? products->rows : block_of(isa, products);
     size_t row = whole_vectors(isa, S);
     float *keys = thread->scratch, *values = keys + products->packed_size(isa, a->dk, S);
     float *att = values + products->packed_size(isa, S, a->dv);
@@ -293,11 +293,12 @@ static void add_to_keys(const Thread *thread, const Operands *o, const Sequence 
 }
 
 /* Writes dq, and adds to the gradients of keys and values in scratch. Queries do not see the keys
- * after their strip: those are left out. */
+ * after their strip: those are left out. Tiles of few channels are twice as tall (panel). */
 static void backward_head(const Thread *thread, const Operands *o, const Sequence *at,
                           const Sequence *next, const Attention *a) {
-    int block = block_of(thread->isa, thread->products),
-        strip = rows_of(thread->isa, thread->products);
+    const Isa *isa = thread->isa;
+    int block = block_of(isa, thread->products), strip = rows_of(isa, thread->products);
+    if (!thread->products->rows && a->dk <= isa->tile_columns / 2) strip *= 2;
     for (int t = 0; t < a->T; t += block) {
         int end = min_int(t + block, a->T);
         for (int i = t; i < end; i += strip)

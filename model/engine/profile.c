@@ -49,24 +49,18 @@ void profile_team(Run *run, int threads, void (*work)(const Thread *, void *), v
 
 /* ---- reading ---- */
 
-/* Finds the line of that name, or adds one at the end; NULL if there is no room. */
-static ProfileLine *find_line(ProfileLine *lines, int *count, int max, const char *name) {
-    for (int i = 0; i < *count; i++)
-        if (strcmp(lines[i].name, name) == 0) return &lines[i];
-    if (*count == max) return NULL;
-    lines[*count] = (ProfileLine){.name = name};
-    return &lines[(*count)++];
-}
-
-/* Adds a place's seconds of all threads, if there are any, to the line of this name. */
+/* Adds a place's seconds of all threads, if there are any, to the line of this name: a new one if
+ * there is none yet, and room. */
 static void add_seconds(ProfileLine *lines, int *count, int max, const char *name, const Run *run,
                         int place, double work) {
     double seconds = 0;
+    int i = 0;
     for (int t = 0; t < run->options.threads; t++) seconds += *seconds_at(run, t, place);
-    ProfileLine *line = seconds > 0 ? find_line(lines, count, max, name) : NULL;
-    if (!line) return;
-    line->seconds += seconds;
-    line->operations += 2 * work; /* a multiply-add counts as two */
+    while (i < *count && strcmp(lines[i].name, name) != 0) i++;
+    if (seconds <= 0 || i == max) return;
+    if (i == *count) lines[(*count)++] = (ProfileLine){.name = name};
+    lines[i].seconds += seconds;
+    lines[i].operations += 2 * work; /* a multiply-add counts as two */
 }
 
 int run_profile_lines(const Run *run, ProfileLine *lines, int max) {

@@ -437,14 +437,9 @@ static void backward(const Call *c) {
 }
 
 /* Two products forward, five backward, each of the unmasked half. */
-static double forward_work(const Instruction *at, double tokens, double pairs) {
+static double work(const Instruction *at, double tokens, double pairs) {
     (void)tokens;
-    return 2 * pairs * at->inputs[Q].width;
-}
-
-static double backward_work(const Instruction *at, double tokens, double pairs) {
-    (void)tokens;
-    return 5 * pairs * at->inputs[Q].width;
+    return (at->inputs[DOUT].id ? 5 : 2) * pairs * at->inputs[Q].width;
 }
 
 static size_t scratch(const Instruction *at, const Isa *isa, const Products *products, int T) {
@@ -488,14 +483,14 @@ static const Operation operation = {
     .compute = forward,
     .reach = ALL_TOKENS,
     .history = 1 << K | 1 << V,
-    .work = forward_work,
+    .work = work,
     .scratch = scratch,
     .slide = slide,
     .view = view};
 static const Operation backward_operation = {.name = "attention_backward",
                                              .compute = backward,
                                              .reach = ALL_TOKENS,
-                                             .work = backward_work,
+                                             .work = work,
                                              .scratch = scratch};
 
 Array attention(Program *p, int NH, Array q, Array k, Array v, int place) {

@@ -52,6 +52,10 @@ TEST(each_index_once) {
         for (int j = 0; j < i; j++) assert_false(pthread_equal(v.who[i], v.who[j]));
     }
     threads_close(v.threads);
+    assert_ok(threads_open(&v.threads, MOST, &err), err); /* nothing to do */
+    threads_close(v.threads);
+    threads_close(NULL);
+    assert_true(threads_processors() >= 1);
 }
 
 /* Long pauses, in which the workers fall asleep. */
@@ -97,14 +101,6 @@ TEST(barrier) {
         }
         threads_close(t.threads);
     }
-}
-
-TEST(nothing_to_do) {
-    Threads *threads;
-    assert_ok(threads_open(&threads, MOST, &err), err);
-    threads_close(threads);
-    threads_close(NULL);
-    assert_true(threads_processors() >= 1);
 }
 
 /* ---- a team ---- */

@@ -46,6 +46,12 @@ TEST(vocab_build) {
     expect_codes(build("hello, hello", 12), (const uint32_t[]){' ', ',', 'e', 'h', 'l', 'o'}, 6);
     expect_codes(build(chinese, sizeof chinese - 1), sorted, 10);
     expect_codes(build("x", 1), (const uint32_t[]){'x'}, 1);
+    assert_int_equal(vocab_start(build("a\n\t ", 4)),
+                     1); /* a newline, else a space, else the first */
+    assert_int_equal(vocab_start(build("a !", 3)), 0);
+    assert_int_equal(vocab_start(build("\n ", 2)), 0);
+    assert_int_equal(vocab_start(build("a\t ", 3)), 1);
+    assert_int_equal(vocab_start(build("ab", 2)), 0);
     const Vocab *empty = build("", 0);
     assert_int_equal(empty->size, 0);
     assert_int_equal(vocab_id(empty, 0), -1);

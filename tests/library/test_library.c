@@ -877,28 +877,6 @@ TEST(cool_down) {
     assert_int_equal(tril_training_cool_down(begin(make(sizes, 1), &options)), 0);
 }
 
-/* The model of a training writes the same text as outside it, and the training continues as if it
- * had not written. */
-TEST(writing_in_training) {
-    TrilOptions options = few(STEPS, 1);
-    TrilSampling sampling = tril_sampling();
-    TrilModel *model = make(small("gpt"), options.seed), *alone = train("gpt", 1);
-    uint64_t whole = tril_model_digest(alone);
-    sampling.length = 40;
-    sampling.precision = "f32";
-    TrilTraining *training = begin(model, &options);
-    for (int i = 0; i < STEPS; i++) {
-        Written here = {.length = 0}, there = {.length = 0};
-        must(tril_training_step(training, NULL, &error));
-        must(tril_training_generate(training, &sampling, write_down, &here, &error));
-        must(tril_generate(model, "", 0, &sampling, write_down, &there, &error));
-        assert_int_equal(here.length, there.length);
-        assert_memory_equal(here.text, there.text, here.length);
-    }
-    expect(tril_training_generate(training, &sampling, NULL, NULL, &error), TRIL_ARGUMENT, "NULL");
-    assert_int_equal(end_of(training, model), whole);
-}
-
 /* The library gives the parts of the steps, their memory and their kernels. */
 TEST(parts) {
     enum { MOST = 64 };
@@ -922,6 +900,8 @@ TEST(parts) {
     assert_near(memory.optimizer, estimate.memory.optimizer, 0);
     assert_true(*tril_training_kernels(training));
     assert_int_equal(tril_training_window(training), 16);
+    const TrilSampling sampling = tril_sampling();
+    expect(tril_training_generate(training, &sampling, NULL, NULL, &error), TRIL_ARGUMENT, "NULL");
 }
 
 /* A file has the digest of its text, and its metadata. */
@@ -949,32 +929,6 @@ TEST(files) {
 }
 
 /* ---- texts, and models that learn more characters ---- */
-
-/* Two models on one text are trained as each is on a text of its own. */
-TEST(one_text) {
-    static const char *const rungs[] = {"head", "modern"};
-    TrilOptions options = few(STEPS, 1);
-    TrilModel *models[2], *alone;
-    TrilTraining *trainings[2];
-    const TrilText *text = whole_play;
-    TrilCounts counts;
-    for (int i = 0; i < 2; i++) {
-        models[i] = make(small(rungs[i]), options.seed);
-        trainings[i] = begin(models[i], &options);
-    }
-    for (int step = 0; step < STEPS; step++)
-        for (int i = 0; i < 2; i++) must(tril_training_step(trainings[i], NULL, &error));
-    for (int i = 0; i < 2; i++) {
-        alone = train(rungs[i], 1);
-        assert_int_equal(tril_model_digest(models[i]), tril_model_digest(alone));
-    }
-    must(tril_text_count(text, &counts, &error));
-    assert_int_equal(tril_text_extent(text).characters, play_length);
-    assert_int_equal(tril_text_extent(text).trained_on, (size_t)((double)play_length * 0.9));
-    double V = tril_tokenizer_size(tril_model_tokenizer(models[0]));
-    assert_near(counts.uniform, log(V), 1e-12);
-    assert_true(counts.bigram < counts.unigram && counts.unigram < counts.uniform);
-}
 
 /* A program may plan other steps, and the state keeps them. It resumes here on a text of
  * tril_text_make, and in ./train. */
@@ -1018,19 +972,17 @@ TEST(progress) {
     assert_true(isnan(tril_training_progress(training).recent));
 }
 
+/* The estimate has the parameters of the model, and more memory for a larger one. */
 TEST(estimates) {
+    const int V = tril_tokenizer_size(letters);
     for (int i = 0; tril_rung(i); i++) {
-        TrilOptions sizes = small(tril_rung(i)), wide = small(tril_rung(i));
-        TrilOptions options = few(1, 1);
+        TrilOptions sizes = small(tril_rung(i)), options = few(1, 1);
         TrilEstimate one, other;
-        TrilModel *model = make(sizes, 1);
-        int V = tril_tokenizer_size(tril_model_tokenizer(model));
         must(tril_estimate(joined(&(TrilOptions){0}, &options, &sizes), V, &one, &error));
-        assert_int_equal(one.parameters, tril_model_parameters(model));
+        assert_int_equal(one.parameters, tril_model_parameters(make(sizes, 1)));
         assert_true(one.bytes >= 4.0 * 4 * (double)one.parameters);
-        wide.width = 64;
-        options.batch = 64;
-        must(tril_estimate(joined(&(TrilOptions){0}, &options, &wide), V, &other, &error));
+        sizes.width = options.batch = 64;
+        must(tril_estimate(joined(&(TrilOptions){0}, &options, &sizes), V, &other, &error));
         assert_true(other.bytes > one.bytes);
     }
 }

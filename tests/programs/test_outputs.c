@@ -156,8 +156,7 @@ TEST(other_text) {
     must_fail(1, "train -q -r -s 9 -o @o/model.safetensors @two.txt", "two.txt: ");
 }
 
-/* Files that no training made are set aside, too. So is a model that shares only the folder's page
- * with the new one. */
+/* Files that no training made are set aside, too. */
 TEST(foreign_files) {
     static const char *const names[] = {"thesis", "thesis.csv", "report.html",
                                         "bigram.safetensors"};
@@ -174,14 +173,6 @@ TEST(foreign_files) {
         must_run("train -r -s 30 -q -o @f/thesis @mine.txt"); /* its own files stay */
         assert_null(has_line(moved));
     }
-    put_other("other.txt");
-    must_run("train " TINY "-m bigram -o @g/a @mine.txt");
-    must_run("train " TINY "-m bigram -o @g/b @other.txt");
-    expect_line(moved);
-    assert_true(scratch_has("g/a") && scratch_has("g/earlier-1/report.html"));
-    must_run("train -r -s 30 -q -o @g/a @mine.txt"); /* the other's page stays, too */
-    expect_line(moved);
-    assert_true(scratch_has("g/earlier-2/report.html") && scratch_has("g/b"));
 }
 
 /* The bytes of files, to find them again elsewhere. */

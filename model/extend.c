@@ -11,16 +11,22 @@
 static void extend_axis(float *after, const float *before, int outer, int earlier, int count,
                         int inner, const int32_t *sources) {
     for (int o = 0; o < outer; o++, before += (size_t)earlier * (size_t)inner) {
-        const float *mean = NULL; /* that of the first new index */
+        const float *mean = after; /* that of the first new index */
+        bool known = false;
         for (int i = 0; i < count; i++, after += inner) {
-            const float *same = sources[i] < 0 ? mean : before + sources[i] * (ptrdiff_t)inner;
-            if (same) memcpy(after, same, (size_t)inner * sizeof *after);
-            for (int j = 0; !same && j < inner; j++) {
+            bool is_new = sources[i] < 0;
+            if (!is_new || known) {
+                const float *same = is_new ? mean : before + sources[i] * (ptrdiff_t)inner;
+                memcpy(after, same, (size_t)inner * sizeof *after);
+                continue;
+            }
+            for (int j = 0; j < inner; j++) {
                 double sum = 0;
                 for (int k = 0; k < earlier; k++) sum += (double)before[k * (ptrdiff_t)inner + j];
                 after[j] = (float)(sum / earlier);
             }
-            if (sources[i] < 0 && !mean) mean = after;
+            mean = after;
+            known = true;
         }
     }
 }

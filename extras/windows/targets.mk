@@ -1,8 +1,9 @@
 # Tests of Windows under Debian's wine64: the test programs, and extras/windows/tests/trial. Debian has
 # no cmocka for mingw-w64: extras/windows/tests/cmocka.h is the part that they use. docs/releases.md says
 # why some are missing. The first program that runs makes wine's folder for all.
-WINDOWS_NOT   = tests/programs/test_interruption tests/programs/test_keys tests/base/test_terminal \
-                tests/model/test_plain tests/programs/test_verdict
+WINDOWS_NOT   = $(patsubst %,tests/programs/test_%,clock interruption keys profile resume verdict) \
+                $(patsubst %,tests/library/test_%,recipe training) tests/base/test_terminal tests/test_house \
+                extras/page/tests/test_pages $(filter-out tests/model/test_kernels,$(filter tests/model/%,$(TESTS)))
 WINDOWS_TESTS = $(filter-out $(WINDOWS_NOT),$(TESTS))
 WINE          = $(or $(shell command -v wine64),/usr/lib/wine/wine64)
 WINDOWS       = $(BUILD)/release/windows-x86_64

@@ -38,14 +38,16 @@ static bool fill(Buckets *b, const Products *products, Error *err) {
                     if (work[p] < work[min]) min = p;
                 if (muon) work[min] += muon_work(products, tensor->shape[0], tensor->shape[1]);
                 b->owners[i] = muon ? (int)min : EVERYONE;
-                Bucket *last = b->count > 0 ? &b->list[b->count - 1] : NULL;
-                if (last && last->block == l && last->owner == b->owners[i])
-                    last->size = tensor->offset + tensor->size - last->offset;
-                else
-                    b->list[b->count++] = (Bucket){.offset = tensor->offset,
-                                                   .size = tensor->size,
-                                                   .block = l,
-                                                   .owner = b->owners[i]};
+                Bucket *next = b->list + b->count;
+                if (b->count > 0 && next[-1].block == l && next[-1].owner == b->owners[i]) {
+                    next[-1].size = tensor->offset + tensor->size - next[-1].offset;
+                    continue;
+                }
+                *next = (Bucket){.offset = tensor->offset,
+                                 .size = tensor->size,
+                                 .block = l,
+                                 .owner = b->owners[i]};
+                b->count++;
             }
     memory_free(work);
     return true;

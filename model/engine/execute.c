@@ -9,34 +9,31 @@
 
 /* ---- recording ---- */
 
-static void call_rung(Program *p, const char *weights, char *activations) {
-    const Rung *rung = p->model->rung;
-    p->has_heads = rung->has_heads;
-    p->logits = rung->forward(p, weights, activations);
-    program_keep(p, p->logits);
-    program_expect_width(p, "forward", 0, "its result", p->logits, p->model->config.V);
-    p->backward = p->count;
-    if (!p->training || p->failed) return;
-    Array dlogits =
-        program_map(p, &cross_entropy_backward, p->logits, p->logits.width, (Instruction){0});
-    rung->backward(p, weights, activations, dlogits);
-}
-
 bool record(Program *p, const Model *model, bool training, Error *err) {
+    const Rung *rung = model->rung;
     size_t L = (size_t)model->config.L;
     char *weights = NULL, *activations = NULL;
-    bool ok = program_open(p, model, training, err) &&
-              memory_alloc(&weights, L, model->rung->weights_size, "the program", err) &&
-              memory_alloc(&activations, L, model->rung->activations_size, "the program", err);
-    if (ok) {
+    if (!program_open(p, model, training, err)) return false;
+    if (memory_alloc(&weights, L, rung->weights_size, "the program", err) &&
+        memory_alloc(&activations, L, rung->activations_size, "the program", err)) {
         model_name_weights(model, weights);
-        call_rung(p, weights, activations);
+        p->has_heads = rung->has_heads;
+        p->logits = rung->forward(p, weights, activations);
+        program_keep(p, p->logits);
+        program_expect_width(p, "forward", 0, "its result", p->logits, model->config.V);
+        p->backward = p->count;
+        if (training && !p->failed)
+            rung->backward(p, weights, activations,
+                           program_map(p, &cross_entropy_backward, p->logits, p->logits.width,
+                                       (Instruction){0}));
+    } else {
+        p->failed = true;
     }
     memory_free(weights);
     memory_free(activations);
-    if (ok && !p->failed) return true;
-    program_close(p);
-    return false;
+    bool ok = !p->failed;
+    if (!ok) program_close(p);
+    return ok;
 }
 
 /* ---- memory ---- */

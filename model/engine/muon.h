@@ -21,10 +21,11 @@ size_t muon_scratch(const Isa *isa, const Products *products, int rows, int colu
 double muon_work(const Products *products, int rows, int columns);
 
 /* Takes one step for w[rows,columns], by the calling thread alone, whose scratch has muon_scratch
- * floats; m, the momentum, and g, the gradient, have the same shape. Let o be the orthogonal matrix
- * nearest to momentum m' + (1 - momentum) g (Nesterov's momentum): m' = momentum m + (1 - momentum)
- * g w  = (1 - rate decay) w - rate s o,   s = sqrt(rows / columns) if rows > columns, else 1 g is
- * used as memory: its numbers are lost. */
+ * floats; m, the momentum, and g, the gradient, have the same shape. With o the orthogonal matrix
+ * nearest to momentum m' + (1 - momentum) g (Nesterov's momentum):
+ *     m' = momentum m + (1 - momentum) g
+ *     w' = (1 - rate decay) w - rate s o,   s = sqrt(rows / columns) if rows > columns, else 1
+ * g is used as memory: its numbers are lost. */
 void muon_step(const Thread *thread, float *w, float *m, float *g, int rows, int columns,
                Muon muon);
 

@@ -1,7 +1,8 @@
 /* convolution.c - each channel's own weighted sum of its last few tokens.
  *
- *     y[b,t] = x[b,t] + sum_(k < K) taps[k] x[b,t-k]       dx[b,s] = dy[b,s] + sum_k taps[k]
- * dy[b,s+k] dtaps[k] += sum_(b,t) dy[b,t] x[b,t-k]
+ *     y[b,t]  = x[b,t] + sum_(k < K) taps[k] x[b,t-k]
+ *     dx[b,s] = dy[b,s] + sum_(k < K) taps[k] dy[b,s+k]
+ *     dtaps[k] += sum_(b,t) dy[b,t] x[b,t-k]
  *
  * number by number, taps[K,C]; x is 0 before the first token. */
 #include "model/layers/program.h"

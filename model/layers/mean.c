@@ -1,7 +1,7 @@
 /* mean.c - the simplest way to use the past: the mean of all tokens so far.
  *
- *     y[b,t] = (x[b,0] + ... + x[b,past+t]) / (past + t + 1);  dx[b,s] = sum_(t >= s) dy[b,t] / (t
- * + 1)
+ *     y[b,t]  = (x[b,0] + ... + x[b,past+t]) / (past + t + 1)
+ *     dx[b,s] = sum_(t >= s) dy[b,t] / (t + 1)
  *
  * A product with the lower-triangular matrix of ones (tril), each row divided by its sum. */
 #include "model/layers/program.h"

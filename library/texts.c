@@ -166,7 +166,7 @@ static TrilStatus pass_on(Texts *t, TrilOnTexts on_text, void *user, Error *err)
             return TRIL_STOPPED;
         }
         size_t kept = written->length < t->stop_length ? written->length : t->stop_length;
-        memmove(written->bytes, written->bytes + written->length - kept, kept);
+        if (kept > 0) memmove(written->bytes, written->bytes + written->length - kept, kept);
         written->length = text->passed = kept;
         if (text->diverged) {
             are_finite(&(float){NAN}, 1, err);

@@ -3,7 +3,8 @@
 # why some are missing. The first program that runs makes wine's folder for all.
 WINDOWS_NOT   = $(patsubst %,tests/programs/test_%,clock interruption keys profile resume verdict) \
                 $(patsubst %,tests/library/test_%,recipe training) tests/base/test_terminal tests/test_house \
-                extras/page/tests/test_pages $(filter-out tests/model/test_kernels,$(filter tests/model/%,$(TESTS)))
+                extras/page/tests/test_pages extras/formats/tests/test_exchange \
+                $(filter-out tests/model/test_kernels,$(filter tests/model/%,$(TESTS)))
 WINDOWS_TESTS = $(filter-out $(WINDOWS_NOT),$(TESTS))
 WINE          = $(or $(shell command -v wine64),/usr/lib/wine/wine64)
 WINDOWS       = $(BUILD)/release/windows-x86_64

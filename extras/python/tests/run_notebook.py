@@ -27,7 +27,7 @@ def shown(notebook):
 def main(path, write):
     notebook = nbformat.read(path, as_version=4)
     before = shown(notebook)
-    nbclient.NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
+    nbclient.NotebookClient(notebook, timeout=None, kernel_name="python3").execute()
     if write:
         clean(notebook)
         nbformat.write(notebook, path)

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 /* Reads up to `capacity` bytes. *got is smaller only at the end of the file. */
@@ -209,6 +210,15 @@ bool file_write(const char *path, const FilePart *parts, size_t count, Error *er
 bool file_flush_output(Error *err) {
     bool whole = fflush(stdout) == 0 && !ferror(stdout);
     return whole || fail(err, "standard output cannot be written");
+}
+
+void file_date(const char *path, char date[FILE_DATE]) {
+    FileStatus status;
+    *date = 0;
+    if (!filesystem_look(path, true, &status)) return;
+    const time_t moment = (time_t)status.written;
+    const struct tm *parts = gmtime(&moment);
+    if (!parts || strftime(date, FILE_DATE, "%Y-%m-%d %H:%M UTC", parts) == 0) *date = 0;
 }
 
 bool file_exists(const char *path) {

@@ -64,6 +64,11 @@ bool file_exists(const char *path);
 bool file_is_taken(const char *path);
 bool file_is_directory(const char *path);
 
+/* Writes when the file at `path` was last written, as "2026-11-25 15:04 UTC"; nothing if that
+ * cannot be told. */
+enum { FILE_DATE = 40 };
+void file_date(const char *path, char date[FILE_DATE]);
+
 /* Fails if the file or directory at `path` cannot be opened to read. */
 bool file_can_be_read(const char *path, Error *err);
 

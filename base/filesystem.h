@@ -31,6 +31,7 @@ typedef struct {
     FileId id;
     uint64_t size;
     uint64_t names; /* hard links */
+    double written; /* seconds from 1970 to the last change of its content, in UTC */
 } FileStatus;
 
 typedef enum {

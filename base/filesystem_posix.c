@@ -37,7 +37,8 @@ static void convert(const struct stat *from, FileStatus *to) {
                                                                 : FILE_OTHER,
                        .id = {(uint64_t)from->st_dev, (uint64_t)from->st_ino},
                        .size = from->st_size > 0 ? (uint64_t)from->st_size : 0,
-                       .names = (uint64_t)from->st_nlink};
+                       .names = (uint64_t)from->st_nlink,
+                       .written = (double)from->st_mtime};
 }
 
 bool filesystem_status(int file, FileStatus *status) {

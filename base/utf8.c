@@ -40,6 +40,17 @@ int utf8_encode(uint32_t code, char text[UTF8_MAX]) {
     return count;
 }
 
+bool utf8_valid(const char *text) {
+    uint32_t code;
+    for (size_t left = strlen(text); left > 0;) {
+        int bytes = utf8_decode(text, left, &code);
+        if (bytes <= 0) return false;
+        text += bytes;
+        left -= (size_t)bytes;
+    }
+    return true;
+}
+
 int utf8_stream(Utf8Stream *stream, char byte, char *text) {
     int written = 0;
     stream->bytes[stream->count++] = byte;

@@ -28,10 +28,11 @@ static bool split(Corpus *corpus, double held_out, Error *err) {
     corpus->train = trained_on(corpus->length, held_out);
     size_t rest = corpus->length - corpus->train;
     return (corpus->train >= 2 && rest >= 2) ||
-           fail(err,
-                "too short: %zu characters, of which %zu train and %zu validate; each part needs "
-                "at least 2",
-                corpus->length, corpus->train, rest);
+           fail(
+               err,
+               "too short: %zu characters, of which %zu train and %zu are held out; each part needs "
+               "at least 2",
+               corpus->length, corpus->train, rest);
 }
 
 uint64_t corpus_digest(const char *text, size_t length) {

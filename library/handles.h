@@ -23,11 +23,11 @@ struct TrilModel {
     Model model;
     /* the metadata of its file */
     uint64_t seed, text; /* of the training; digest of its text, 0 before one */
-    uint64_t training;   /* of tril_model_mark, or 0 */
     int step;            /* updates done */
     double validation;   /* the loss of these weights on the held-out text, NaN if unknown */
     bool trained;        /* the weights are no longer random */
     bool in_training;
+    Notes notes;      /* of the program: tril_model_mark */
     SafeTensors file; /* the metadata of the file that it was read from */
 };
 

@@ -208,10 +208,6 @@ TrilStatus tril_file_digest(const char *path, const char *key, uint64_t *digest,
     return TRIL_OK;
 }
 
-void tril_model_mark(TrilModel *model, uint64_t training) {
-    model->training = training;
-}
-
 /* ---- other programs' files ---- */
 
 const Format *format_to_read(const char *path) {
@@ -250,6 +246,7 @@ TrilStatus tril_model_export(const TrilModel *model, const char *path, const cha
 void tril_model_free(TrilModel *model) {
     if (!model) return;
     model_free(&model->model);
+    notes_free(&model->notes);
     safetensors_free(&model->file);
     vocab_free(&model->tokenizer.vocab);
     memory_free(model);

@@ -64,7 +64,7 @@ static const TrilOption table[] = {
     {"dropout", 'd', TRIL_REAL, 0, 0.99, NULL, NULL, TRIL_KEPT, AT(dropout), size, "X",
      "share of activations dropped in training; default: chosen for text and model"},
     {"val", 0, TRIL_REAL, 1e-6, 0.999999, NULL, "0.1", TRIL_FIXED, AT(held_out), text_part, "X",
-     "share of the text, at its end, held out for validation"},
+     "share of the text, at its end, that is held out"},
     {"val-spread", 0, TRIL_FLAG, 0, 1, NULL, "0", TRIL_FIXED, AT(val_spread), text_part, NULL,
      "hold out pieces all over the text, for one that is sorted or in blocks"},
     {"bytes", 0, TRIL_FLAG, 0, 1, NULL, "0", TRIL_FIXED, AT(bytes), text_part, NULL,

@@ -75,6 +75,14 @@ static bool begin(Notes *notes, const Vocab *vocab, uint64_t seed, uint64_t text
     return ok;
 }
 
+/* Adds the metadata of a program. */
+static bool put_notes(Notes *notes, const Notes *own, Error *err) {
+    for (int i = 0; i < own->count; i++)
+        if (!notes_put(notes, own->list[i].key, own->list[i].value, own->list[i].length, err))
+            return false;
+    return true;
+}
+
 TrilStatus tril_model_save(const TrilModel *model, const char *path, TrilError *error) {
     Error err = {0};
     Notes notes = {.count = 0};
@@ -84,8 +92,8 @@ TrilStatus tril_model_save(const TrilModel *model, const char *path, TrilError *
     bool ok =
         begin(&notes, vocab_of(model), model->seed, model->text, &err) &&
         put_number(&notes, "step", model->step, &err) &&
-        put_digest(&notes, "training", model->training, &err) &&
         (isnan(model->validation) || notes_print(&notes, "validation_loss", &err, "%s", loss)) &&
+        put_notes(&notes, &model->notes, &err) &&
         checkpoint_save(path, &model->model, NULL, notes.list, notes.count, &err);
     notes_free(&notes);
     return outcome(ok, TRIL_FILE, &err, error);
@@ -122,11 +130,7 @@ TrilStatus tril_training_save(TrilTraining *t, const char *path, TrilError *erro
               put_progress(&notes, &t->progress, &err) && put_options(&notes, &t->options, &err) &&
               put_digest(&notes, "teacher", t->teacher, &err) &&
               notes_print(&notes, "kernels", &err, "%s", run_kernels(t->workers.run));
-    for (int i = 0; ok && i < t->notes.count; i++) {
-        const Note *note = &t->notes.list[i];
-        ok = notes_put(&notes, note->key, note->value, note->length, &err);
-    }
-    ok = ok &&
+    ok = ok && put_notes(&notes, &t->notes, &err) &&
          checkpoint_save(path, &t->model->model, t->workers.run, notes.list, notes.count, &err);
     notes_free(&notes);
     return outcome(ok, TRIL_FILE, &err, error);
@@ -141,30 +145,27 @@ static bool has_key(const char *key) {
     return has;
 }
 
-static bool is_utf8(const char *text) {
-    uint32_t code;
-    for (size_t left = strlen(text); left > 0;) {
-        int bytes = utf8_decode(text, left, &code);
-        if (bytes <= 0) return false;
-        text += bytes;
-        left -= (size_t)bytes;
-    }
-    return true;
+/* Adds metadata to `notes`, which is NULL without its owner. */
+static TrilStatus add_note(Notes *notes, const char *key, const char *text, TrilError *error) {
+    enum { MOST = 32 };
+    Error err = {0};
+    int i = 0;
+    if (!notes || !key || !text) return null_argument(error);
+    while (i < notes->count && strcmp(notes->list[i].key, key) != 0) i++;
+    bool ok = ((utf8_valid(key) && utf8_valid(text)) || fail(&err, "the metadata is not UTF-8")) &&
+              (!has_key(key) || fail(&err, "'%.64s' is reserved for the file itself", key)) &&
+              (i < MOST || fail(&err, "more than %d entries of metadata", (int)MOST)) &&
+              notes_put(notes, key, text, strlen(text), &err);
+    return outcome(ok, TRIL_ARGUMENT, &err, error);
 }
 
 TrilStatus tril_training_note(TrilTraining *training, const char *key, const char *text,
                               TrilError *error) {
-    enum { MOST = 32 };
-    Error err = {0};
-    if (!training || !key || !text) return null_argument(error);
-    Notes *notes = &training->notes;
-    int i = 0;
-    while (i < notes->count && strcmp(notes->list[i].key, key) != 0) i++;
-    bool ok = ((is_utf8(key) && is_utf8(text)) || fail(&err, "the metadata is not UTF-8")) &&
-              (!has_key(key) || fail(&err, "'%.64s' is reserved for the state itself", key)) &&
-              (i < MOST || fail(&err, "more than %d entries of metadata", (int)MOST)) &&
-              notes_put(notes, key, text, strlen(text), &err);
-    return outcome(ok, TRIL_ARGUMENT, &err, error);
+    return add_note(training ? &training->notes : NULL, key, text, error);
+}
+
+TrilStatus tril_model_mark(TrilModel *model, const char *key, const char *text, TrilError *error) {
+    return add_note(model ? &model->notes : NULL, key, text, error);
 }
 
 /* ---- reading ---- */

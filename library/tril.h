@@ -268,8 +268,9 @@ TRIL_API TrilStatus tril_model_make(TrilModel **model, const TrilTokenizer *toke
 TRIL_API TrilStatus tril_model_load(TrilModel **model, const char *path, TrilError *error);
 
 /* Sets *digest to the number of a key in the metadata of the file at `path`, a model or a state, or
- * to 0 if it has no such key: "text" is the digest of its text, "training" the number of
- * tril_model_mark, "digest" the digest of the whole file. Only reads the file's header. */
+ * to 0 if it has no such key: "text" is the digest of its text, "training" the number by
+ * which ./train knows its own files, "digest" the digest of the whole file. Only reads the file's
+ * header. */
 TRIL_API TrilStatus tril_file_digest(const char *path, const char *key, uint64_t *digest,
                                      TrilError *error);
 
@@ -285,9 +286,10 @@ TRIL_API TrilStatus tril_model_extend(TrilModel **extended, const TrilModel *mod
  * new one is complete. */
 TRIL_API TrilStatus tril_model_save(const TrilModel *model, const char *path, TrilError *error);
 
-/* Stores this number, under the key "training", in the metadata of all files of the model that are
- * written from now on, so that a program can recognize its own files. 0 stores none. */
-TRIL_API void tril_model_mark(TrilModel *model, uint64_t training);
+/* Adds metadata of the program to all files of the model that are written from now on. Replaces the
+ * text of the same key. Copies key and text. TRIL_ARGUMENT: as tril_training_note. */
+TRIL_API TrilStatus tril_model_mark(TrilModel *model, const char *key, const char *text,
+                                    TrilError *error);
 
 /* Exports a model of the rungs gpt or modern for other programs. A path that ends in .gguf becomes
  * a file for llama.cpp, whose matrices are "f32", "f16" or "q8_0". Any other path becomes a folder

@@ -7,6 +7,7 @@
 #define TRIL_COMMAND_H
 
 #include "tests/scratch.h"
+#include "library/tril.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -41,6 +42,24 @@ static inline void scratch_expect_same(const char *name, const char *other) {
     size_t length;
     char *bytes = slurp(scratch(name), &length);
     scratch_expect(other, bytes, length);
+}
+
+/* Fails the test unless two models, of two commands, have the same weights and loss. */
+static inline void expect_same_model(const char *name, const char *other) {
+    const char *const names[] = {name, other};
+    uint64_t digests[2];
+    double losses[2];
+    for (int i = 0; i < 2; i++) {
+        TrilModel *model;
+        TrilError error;
+        if (tril_model_load(&model, scratch(names[i]), &error) != TRIL_OK)
+            fail_msg("%s", error.text);
+        digests[i] = tril_model_digest(model);
+        losses[i] = tril_model_loss(model);
+        tril_model_free(model);
+    }
+    assert_int_equal(digests[0], digests[1]);
+    assert_memory_equal(&losses[0], &losses[1], sizeof *losses);
 }
 
 /* True if `sample` writes folders for transformers, which needs extras/formats. */

@@ -281,8 +281,11 @@ static bool write_file(const Model *model, const Vocab *vocab, const char *name,
     Header h = {.out = buffer_begin(path, err), .a = architecture_of(model->config.model)};
     char *numbers = NULL;
     if (!h.a)
-        return fail(err, "llama.cpp has no architecture for %s, only for gpt and modern",
-                    model->config.model);
+        return fail(
+            err,
+            "llama.cpp has no architecture for %s; it opens what ./train --model modern FILE trains, "
+            "or --model gpt",
+            model->config.model);
     if (file_is_taken(path)) return fail(err, "%s: exists already", path);
     size_t bytes = write_header(&h, model, vocab, type);
     bool ok = !h.out.failed && memory_alloc(&numbers, bytes, 1, path, err) &&

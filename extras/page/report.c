@@ -389,7 +389,7 @@ static void write_models(const Report *r, FILE *out) {
     fputs("<section id=\"section-models\">\n<h2>Models</h2>\n", out);
     begin_table(out, "models");
     fputs("<thead><tr><th scope=\"col\">model</th><th scope=\"col\">parameters</th>"
-          "<th scope=\"col\">train</th><th scope=\"col\">validation</th>"
+          "<th scope=\"col\">train</th><th scope=\"col\">held-out</th>"
           "<th scope=\"col\">bits/char</th><th scope=\"col\">TFLOP</th>"
           "<th scope=\"col\">seconds</th></tr></thead>\n<tbody>\n",
           out);
@@ -410,7 +410,7 @@ static void write_models(const Report *r, FILE *out) {
     end_table(out);
     fprintf(
         out,
-        "<p>train: the loss on a part of the training text; validation: the loss on all of the "
+        "<p>train: the loss on a part of the training text; held-out: the loss on all of the "
         "held-out text; bits/char: the same in bits (a bit is ln 2 nats); TFLOP: the trillions of "
         "multiplications and additions that the training took.%s</p>\n</section>\n",
         falling ? " \u2193: the loss was still falling at the end; more steps would lower it."
@@ -458,7 +458,7 @@ static void write_samples(const Report *r, FILE *out) {
            "line.</p>\n",
            r->shown->name);
     begin_table(out, "samples");
-    fputs("<thead><tr><th scope=\"col\">step</th><th scope=\"col\">validation</th>"
+    fputs("<thead><tr><th scope=\"col\">step</th><th scope=\"col\">held-out</th>"
           "<th scope=\"col\" class=\"text\">text</th></tr></thead>\n<tbody>\n",
           out);
     for (int i = 0; i < c->count; i++) {

@@ -137,7 +137,11 @@ static bool convert(HANDLE handle, FileStatus *status) {
                                 : FILE_REGULAR,
         .id = {found.dwVolumeSerialNumber, join(found.nFileIndexHigh, found.nFileIndexLow)},
         .size = join(found.nFileSizeHigh, found.nFileSizeLow),
-        .names = found.nNumberOfLinks};
+        .names = found.nNumberOfLinks,
+        .written = (double)join(found.ftLastWriteTime.dwHighDateTime,
+                                found.ftLastWriteTime.dwLowDateTime) /
+                       1e7 -
+                   11644473600}; /* Windows counts from 1601 */
     return true;
 }
 

@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "base/shell.h"
 #include "library/message.h"
 #include "programs/report/explain.h"
 
@@ -57,7 +58,35 @@ static void print_vocabulary(const TrilTokenizer *tokenizer) {
     if (!bytes) putchar('\n');
 }
 
-static void print_lines(TrilModel *model, const Size sizes[SIZES]) {
+/* Prints a line unless `value` is NULL or empty. */
+static void print_note(const char *name, const char *value) {
+    if (!value || !*value) return;
+    printf("%-16s ", name);
+    escape_line(stdout, value, strlen(value));
+    putchar('\n');
+}
+
+/* Calls take(context, argument) for each argument of a command, in which newlines separate them;
+ * none if it is NULL. */
+static void each_argument(const char *command, void (*take)(void *, const char *), void *context) {
+    char argument[4096];
+    for (size_t length; command && *command; command += length + (command[length] == '\n')) {
+        length = strcspn(command, "\n");
+        snprintf(argument, sizeof argument, "%.*s", (int)length, command);
+        take(context, argument);
+    }
+}
+
+static void print_argument(void *out, const char *argument) {
+    fputc(' ', out);
+    shell_word(out, argument, shell_put);
+}
+
+static void add_argument(void *text, const char *argument) {
+    json_add_text(text, NULL, argument);
+}
+
+static void print_lines(TrilModel *model, const Size sizes[SIZES], const char *date) {
     TrilTensor tensor;
     size_t counted;
     const int order = tril_model_counted(model, &counted);
@@ -66,11 +95,13 @@ static void print_lines(TrilModel *model, const Size sizes[SIZES]) {
     for (int i = 0; i < SIZES; i++)
         if (!isnan(sizes[i].number)) printf("%-16s %.10g\n", sizes[i].name, sizes[i].number);
     if (order > 0) printf("%-16s %zu characters, up to %d at a time\n", "counted", counted, order);
-    for (int i = 0; i < COUNT(notes); i++) {
-        const char *value = tril_model_note(model, notes[i]);
-        if (!value) continue;
-        printf("%-16s ", notes[i]);
-        escape_line(stdout, value, strlen(value));
+    for (int i = 0; i < COUNT(notes); i++) print_note(notes[i], tril_model_note(model, notes[i]));
+    print_note("text", tril_model_note(model, "text_name"));
+    print_note("date", date);
+    const char *command = tril_model_note(model, "command");
+    if (command) {
+        printf("%-16s", "command");
+        each_argument(command, print_argument, stdout);
         putchar('\n');
     }
     printf("%-16s %016" PRIx64 "\n", "digest", tril_model_digest(model));
@@ -107,14 +138,17 @@ bool inspect_file(TrilModel *model, const Arguments *a, Error *err) {
     char digest[17];
     TrilTensor tensor;
     size_t counted;
+    char date[FILE_DATE];
+    const char *path = arguments_checkpoint(a, 0, err);
+    file_date(path, date);
     list_sizes(model, sizes);
     if (!a->json) {
-        print_lines(model, sizes);
+        print_lines(model, sizes, date);
         return true;
     }
     Buffer text = buffer_begin("the object", err);
     buffer_printf(&text, "{");
-    json_add_text(&text, "file", arguments_checkpoint(a, 0, err));
+    json_add_text(&text, "file", path);
     json_add_text(&text, "model", tril_model_sizes(model).rung);
     json_add_number(&text, "parameters", (double)tril_model_parameters(model));
     for (int i = 0; i < SIZES; i++) json_add_number(&text, sizes[i].name, sizes[i].number);
@@ -130,6 +164,12 @@ bool inspect_file(TrilModel *model, const Arguments *a, Error *err) {
             json_add_number(&text, notes[i], value ? number_read(value, NULL) : NAN);
         }
     }
+    json_add_text(&text, "text", tril_model_note(model, "text_name"));
+    json_add_text(&text, "date", *date ? date : NULL);
+    json_add(&text, "command");
+    buffer_printf(&text, "[");
+    each_argument(tril_model_note(model, "command"), add_argument, &text);
+    buffer_printf(&text, "]");
     snprintf(digest, sizeof digest, "%016" PRIx64, tril_model_digest(model));
     json_add_text(&text, "digest", digest);
     add_vocabulary(&text, tril_model_tokenizer(model));

@@ -72,6 +72,12 @@ bool budget_used(Budget *b, const Progress *p) {
     return left < p->seconds / p->now.step || p->now.step >= b->max_steps;
 }
 
+bool budget_nearly_used(Budget *b, const Progress *p) {
+    const double few = 0.02;
+    return b->seconds > 0 &&
+           (budget_used(b, p) || b->steps - p->now.step < fmax(2, few * b->steps));
+}
+
 bool budget_evaluation_due(const Budget *b, const Progress *p, bool used) {
     const double rare = 20, soon = 0.25; /* of the steps between evaluations */
     if (used) return true;

@@ -50,6 +50,10 @@ bool budget_used(Budget *budget, const Progress *progress);
  * before. */
 bool budget_evaluation_due(const Budget *budget, const Progress *progress, bool used);
 
+/* True if the rest of the time, after an evaluation that took longer than expected, is not worth
+ * another: next to no step is left. */
+bool budget_nearly_used(Budget *budget, const Progress *progress);
+
 /* Records the seconds that an evaluation took. */
 void budget_evaluated(Budget *budget, const Progress *progress, double seconds);
 

@@ -94,7 +94,7 @@ void show_corpus(const Plan *plan) {
     for (int i = 0; texts->count > 1 && i < texts->count && i < MOST; i++)
         show_line("%s", texts->paths[i]);
     if (texts->count > MOST) show_line("... and %d more", texts->count - MOST);
-    show_line("%s: %s characters, %d distinct; %s train, %s validate", texts->name,
+    show_line("%s: %s characters, %d distinct; %s train, %s are held out", texts->name,
               grouped((double)input->length), input->distinct, grouped((double)input->train),
               grouped((double)(input->length - input->train)));
     if (plan->added > 0)
@@ -240,9 +240,9 @@ void show_evaluation(const Progress *p, const Plan *plan, int steps, double rece
                      double validation, const char *mark, const char *sample) {
     fputs(clear_line(), stdout);
     if (p->now.step == 0)
-        printf("  begins with a validation loss of %s\n", figure(validation, 4));
+        printf("  begins with a held-out loss of %s\n", figure(validation, 4));
     else
-        printf("  step %5d/%s%d  loss %s  validation %s%s  %s tokens/s  %.1f s\n", p->now.step,
+        printf("  step %5d/%s%d  loss %s  held-out %s%s  %s tokens/s  %.1f s\n", p->now.step,
                about(plan), steps, figure(recent, 4), figure(validation, 4), mark,
                speed_of(p, plan), p->seconds);
     printf("        | %s\n", sample);
@@ -275,7 +275,7 @@ static void show_result(const Result *r) {
 void show_results(const Result *results, int count) {
     bool falling = false;
     putchar('\n');
-    printf(table_format, "model", "parameters", "train", "validation", "bits/char", "TFLOP",
+    printf(table_format, "model", "parameters", "train", "held-out", "bits/char", "TFLOP",
            "seconds", "");
     for (const Result *r = results; r < results + count; r++) {
         show_result(r);

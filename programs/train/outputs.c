@@ -5,6 +5,8 @@
 #include "programs/train/course.h"
 
 #include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 /* ---- claims ---- */
@@ -131,6 +133,38 @@ static bool is_own_log(const RungFiles *rung, const Plan *plan, bool own_page) {
     return own_page && same_folder(rung->log, plan->page) && file_begins(rung->log, LOG_HEADING);
 }
 
+enum { ABOUT_SIZE = 2 * PATH_SIZE };
+
+/* Writes to `about` a line on the model at `path`: its text, rung, loss and date; nothing if it
+ * cannot be read. */
+static void describe(const char *path, char about[ABOUT_SIZE]) {
+    TrilModel *model;
+    char date[FILE_DATE], loss[32] = "unknown";
+    *about = 0;
+    if (tril_model_load(&model, path, NULL) != TRIL_OK) return;
+    const char *text = tril_model_note(model, "text_name");
+    file_date(path, date);
+    if (!isnan(tril_model_loss(model))) snprintf(loss, sizeof loss, "%.4f", tril_model_loss(model));
+    snprintf(about, ABOUT_SIZE, "text %s, model %s, held-out loss %s, %s\n",
+             text ? text : "unknown", tril_model_sizes(model).rung, loss, date);
+    tril_model_free(model);
+}
+
+/* Moves existing files to a new folder, in which about.txt describes the model of --out. */
+static bool set_aside(Outputs *o, const char *const *paths, int count, char where[PATH_SIZE],
+                      Error *err) {
+    char about[ABOUT_SIZE] = "", path[PATH_SIZE + 16];
+    for (int i = 0; i < count; i++)
+        if (strcmp(paths[i], o->plan->arguments->out) == 0 && claims_there(o->claims, paths[i]))
+            describe(paths[i], about);
+    if (!claims_set_aside(o->claims, paths, count, where, PATH_SIZE, err)) return false;
+    const char *out = o->plan->arguments->out, *end = strrchr(out, '/'),
+               *name = strrchr(where, '/');
+    snprintf(path, sizeof path, "%.*s%s/about.txt", end ? (int)(end - out + 1) : 0, out,
+             name ? name + 1 : where);
+    return !*about || file_write(path, &(FilePart){about, strlen(about)}, 1, err);
+}
+
 bool outputs_make_way(Outputs *o, char where[PATH_SIZE], Error *err) {
     const Plan *plan = o->plan;
     const bool resumed = plan->state != NULL;
@@ -153,5 +187,5 @@ bool outputs_make_way(Outputs *o, char where[PATH_SIZE], Error *err) {
     }
     if (!resumed) paths[count++] = plan->state_file;
     *where = 0;
-    return claims_set_aside(o->claims, paths, count, where, PATH_SIZE, err);
+    return set_aside(o, paths, count, where, err);
 }

@@ -33,6 +33,13 @@ typedef struct {
     uint64_t digest; /* of the file's bytes */
 } Input;
 
+/* Where a model comes from: metadata of all its files. */
+enum { ORIGINS = 3, ORIGIN_SIZE = 4096 };
+typedef struct {
+    const char *key;        /* "training", "text_name" or "command" */
+    char text[ORIGIN_SIZE]; /* "command": the arguments, a newline between two */
+} Origin;
+
 enum { VERDICT_SIZE = 400 };
 
 typedef enum {
@@ -86,6 +93,7 @@ typedef struct {
     TrilOptions options;        /* of the last rung; plan_options has those of each */
     bool ladder;                /* trains every rung */
     uint64_t training;          /* the number by which the training knows its files; never 0 */
+    Origin origins[ORIGINS];
 
     /* files */
     Texts texts;                /* owned */

@@ -2,6 +2,7 @@
 #include "base/digest.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/utf8.h"
 #include "library/message.h"
 #include "programs/train/display.h"
 #include "programs/train/interruption.h"
@@ -258,7 +259,7 @@ static bool check_input(const Plan *plan, Error *err) {
         return fail(
             err,
             "%s: too short for a context of %d: it has %zu characters to train (at least %d are "
-            "needed) and %zu to validate (at least 2); use a longer text or a smaller --context",
+            "needed) and %zu held out (at least 2); use a longer text or a smaller --context",
             plan->texts.name, context, input->train, context + 1, input->length - input->train);
     return !plan->teacher ||
            tril_tokenizer_same(tril_model_tokenizer(plan->teacher), input->tokenizer) ||
@@ -365,6 +366,21 @@ static void number_training(Plan *plan) {
     if (plan->training == 0) plan->training = 1;
 }
 
+/* Sets the metadata of all files. Names that are not UTF-8 are left out. */
+static void set_origins(Plan *plan) {
+    Origin *training = &plan->origins[0], *text = &plan->origins[1], *command = &plan->origins[2];
+    training->key = "training";
+    snprintf(training->text, ORIGIN_SIZE, "%016" PRIx64, plan->training);
+    text->key = "text_name";
+    snprintf(text->text, ORIGIN_SIZE, "%s", plan->texts.name);
+    command->key = "command";
+    for (int i = 0, length = 0; i < plan->arguments->count && length < ORIGIN_SIZE; i++)
+        length += snprintf(command->text + length, ORIGIN_SIZE - (size_t)length, "%s%s",
+                           i > 0 ? "\n" : "", plan->arguments->command[i]);
+    for (int i = 0; i < ORIGINS; i++)
+        if (!utf8_valid(plan->origins[i].text)) *plan->origins[i].text = 0;
+}
+
 bool plan_decide(Plan *plan, Error *err) {
     const Arguments *asked = plan->arguments;
     TrilOptions *o = &plan->options;
@@ -374,6 +390,7 @@ bool plan_decide(Plan *plan, Error *err) {
     if (!plan->state && !decide(plan, &decisions, err)) return false;
     o->threads = tril_threads(o->threads);
     if (plan->training == 0) number_training(plan);
+    set_origins(plan);
     if (asked->quiet) return true;
     if (asked->options.threads > o->threads)
         show_line("-j %g: only %g processors are available to this program", asked->options.threads,

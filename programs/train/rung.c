@@ -114,7 +114,12 @@ static bool open_training(Trainer *t, bool resumes, double seconds, Error *err) 
     TrilStatus status = resumes ? resume(t, &error) : begin(t, &error);
     if (status == TRIL_OK && profile) status = tril_training_profile(t->training, &error);
     if (status != TRIL_OK) return message_take(err, &error, NULL);
-    tril_model_mark(t->model, t->plan->training);
+    for (int i = 0; i < ORIGINS; i++) {
+        const Origin *origin = &t->plan->origins[i];
+        if (*origin->text &&
+            tril_model_mark(t->model, origin->key, origin->text, &error) != TRIL_OK)
+            return message_take(err, &error, NULL);
+    }
     renew_progress(t);
     tril_training_set_stop(t->training, is_stopped, NULL);
     if (!open_log(t, err)) return false;
@@ -329,6 +334,7 @@ static bool advance(Trainer *t, bool *last, Error *err) {
     bool used = budget_used(&t->budget, p);
     bool ok = !budget_evaluation_due(&t->budget, p, used) || evaluate(t, &row, err);
     bool evaluated = !isnan(row.validation); /* the user may not have waited for it */
+    if (evaluated && !used) used = budget_nearly_used(&t->budget, p);
     /* while windows are shorter than those of an evaluation, its loss may stay level although the
      * model learns */
     bool judged =
@@ -342,7 +348,7 @@ static bool advance(Trainer *t, bool *last, Error *err) {
     bool stops = judged && budget_early_stop(&t->budget, p);
     p->time_limit = used ? plan_time(t->plan) : 0;
     p->early_stop = stops ? t->budget.steps : 0;
-    *last = used || stops || interrupted();
+    *last = used || stops || budget_complete(&t->budget, p) || interrupted();
     if (evaluated || *last || now - t->saved >= t->plan->options.save_every) keep_state(t);
     if (!*last && report_due(t->ladder->report, now, evaluated)) renew_page(t);
     if (!evaluated && may_show(t)) show_progress(p, t->plan, t->budget.steps, t->course);

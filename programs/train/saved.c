@@ -75,8 +75,10 @@ bool saved_write(const Plan *plan, TrilTraining *training, const Progress *progr
         number_write(text, sizeof text, 'g', 17, value);
         ok = note(training, err, numbers[i].key, "%s", text);
     }
+    for (int i = 0; i < ORIGINS && ok; i++)
+        ok = *plan->origins[i].text == 0 ||
+             note(training, err, plan->origins[i].key, "%s", plan->origins[i].text);
     ok = ok && note(training, err, "log_digest", "%016" PRIx64, progress->log_digest) &&
-         note(training, err, "training", "%016" PRIx64, plan->training) &&
          note(training, err, "taught_by", "%016" PRIx64, plan->teacher_digest);
     for (int i = 0; tril_option(i) && ok; i++) {
         if (!is_of_run(tril_option(i))) continue;

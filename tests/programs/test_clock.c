@@ -8,6 +8,7 @@
 #include "base/array.h"
 #include "base/random.h"
 #include "data/data.h"
+#include "programs/train/budget.h"
 
 /* Sizes that train at once. The last of repeated options counts. */
 #define TINY_SIZES "-m gpt -l 1 -w 8 -H 2 -c 16 -b 4 -j 1 "
@@ -76,6 +77,25 @@ TEST(time) {
         assert_true(gpt.peak <= 1e-3 && gpt.peak > 0.9e-3 && gpt.last < 0.11e-3);
         assert_true(gpt.first < 0.1 * gpt.peak); /* it warms up before any speed is known */
         scratch_remove(scratch("timed"));
+    }
+}
+
+/* An evaluation that takes most of the time that was left ends the training: there would be another
+ * after a step or two. */
+TEST(late_evaluation) {
+    const Budget budget = {.seconds = 100, .steps = 1000, .max_steps = 1 << 30};
+    static const struct {
+        double seconds;
+        bool ends;
+    } cases[] = {{60, false}, {90, false}, {99, true}, {99.95, true}, {130, true}};
+    for (int i = 0; i < COUNT(cases); i++) {
+        Progress p = {.now = {.step = 900, .seconds = 81}, .seconds = cases[i].seconds};
+        Budget b = budget;
+        budget_evaluated(&b, &p, 0);
+        assert_int_equal(budget_nearly_used(&b, &p), cases[i].ends);
+        b.seconds = 0; /* steps count */
+        b.steps = 901;
+        assert_false(budget_nearly_used(&b, &p));
     }
 }
 
@@ -259,7 +279,7 @@ TEST(early_decay) {
     must_run_clocked(1e-3, "", "train -r -o @late/m @noise");
     assert_non_null(has_line(end));
     assert_near(row_of("modern").validation, best, 1e-9);
-    scratch_expect_same("late/m", "early/m");
+    expect_same_model("late/m", "early/m");
 }
 
 /* A rung of a ladder whose rates decayed early is complete: a training that is interrupted after it
@@ -281,8 +301,8 @@ TEST(early_decay_of_a_rung) {
     const char *modern = strstr(ran.out, "\nmodern: "); /* only in a verdict */
     assert_true(!modern || modern > after("\nuniform  "));
     assert_non_null(strstr(after("\nngram: "), "/800 "));
-    scratch_expect_same("parts/modern.safetensors", "whole/modern.safetensors");
-    scratch_expect_same("parts/ngram.safetensors", "whole/ngram.safetensors");
+    expect_same_model("parts/modern.safetensors", "whole/modern.safetensors");
+    expect_same_model("parts/ngram.safetensors", "whole/ngram.safetensors");
 }
 
 /* Kills a training after `end` seconds. It must lose at most the last `every` seconds. */

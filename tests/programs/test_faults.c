@@ -202,7 +202,7 @@ TEST(text_changes) {
     expect_success();
     assert_false(scratch_has("moving.txt"));
     must_run("train " TINY "-s 200 -m gpt -o @still/m.safetensors " PLAY);
-    scratch_expect_same("moved/m.safetensors", "still/m.safetensors");
+    expect_same_model("moved/m.safetensors", "still/m.safetensors");
 }
 
 static void remove_folder(Process child, int i) {

@@ -125,7 +125,7 @@ TEST(pipes) {
     make_named_pipe(scratch("pipe"));
     must_run("train " TINY "-q -s 2 -o @plain/m.safetensors " PLAY);
     run_poured(PLAY, "train " TINY "-q -s 2 -o @poured/m.safetensors %s");
-    scratch_expect_same("plain/m.safetensors", "poured/m.safetensors");
+    expect_same_model("plain/m.safetensors", "poured/m.safetensors");
     must_run("sample --score " PLAY " @plain/m.safetensors");
     keep();
     run_poured(PLAY, "sample --score %s @plain/m.safetensors");

@@ -138,7 +138,7 @@ TEST(last_evaluation) {
         run_with(signals, "train " LONG "-m bigram -s 20 --eval-every 10 -o @end/m " PLAY);
         expect_success();
         must_run("train -r -q -o @end/m " PLAY);
-        scratch_expect_same("end/m", "whole2/m");
+        expect_same_model("end/m", "whole2/m");
         scratch_remove(scratch("end"));
     }
 }

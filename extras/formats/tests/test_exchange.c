@@ -550,7 +550,7 @@ TEST(init) {
     assert_true(loss_of("modern") < first);
     must_run("train --init @first/m.safetensors -b 4 -j 1 -s 200 -o @same/m.safetensors " PLAY);
     /* from the folder, or from its checkpoint */
-    scratch_expect_same("next/m.safetensors", "same/m.safetensors");
+    expect_same_model("next/m.safetensors", "same/m.safetensors");
     /* if the loss never falls, the model stays as it was */
     must_run("train -q --init @first/folder -b 4 -j 1 -s 3 --lr 1 -o @worse/m.safetensors " PLAY);
     assert_near(loss_of("modern"), first, 1e-4);
@@ -602,7 +602,7 @@ TEST(init_resumed) {
     scratch_remove(scratch("base"));
     must_run("train -r -j 1 -o @parts/m.safetensors " PLAY);
     assert_false(scratch_has("parts/bigram.safetensors"));
-    scratch_expect_same("whole/m.safetensors", "parts/m.safetensors");
+    expect_same_model("whole/m.safetensors", "parts/m.safetensors");
 }
 
 TEST(bad_init) {

@@ -55,7 +55,7 @@ static void decide_steps(TrilOptions *o, double epochs_of_step) {
 
 TrilStatus tril_options_decide(TrilOptions *options, const TrilText *text, int trained,
                                double *epochs, TrilError *error) {
-    const double often = 8, gentle = 0.1; /* of the usual rate keeps more of what a model knows */
+    const double often = 8, gentle = 1.0 / 3; /* a short text needs few steps; they must suffice */
     Error err = {0};
     Config config;
     if (!text || !options) return null_argument(error);

@@ -8,6 +8,7 @@
 #include "programs/program.h"
 #include "programs/report/sheet.h"
 #include "programs/train/interruption.h"
+#include "programs/train/verdict.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -97,6 +98,11 @@ void show_corpus(const Plan *plan) {
     show_line("%s: %s characters, %d distinct; %s train, %s are held out", texts->name,
               grouped((double)input->length), input->distinct, grouped((double)input->train),
               grouped((double)(input->length - input->train)));
+    if (input->length < ENOUGH_CHARACTERS && !plan->init)
+        show_line(
+            "the text is short: from about %d characters on a model learns more than pairs of "
+            "characters; --init MODEL begins with a trained model",
+            ENOUGH_CHARACTERS);
     if (plan->added > 0)
         show_line("%d of these characters are new to the model; its vocabulary grows to %d",
                   plan->added, input->vocabulary);

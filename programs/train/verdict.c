@@ -6,10 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* From about this length on, the default model learned more than pairs from a text, in trials
- * (docs/training.md). */
-enum { ENOUGH_CHARACTERS = 4000 };
-
 /* With twice the steps the loss fell by FALL_MIN to FALL_MAX times what it fell between 0.3 and 0.6
  * of the steps: in trials that trained twice as long (docs/training.md). */
 #define FALL_MIN 0.4
@@ -158,7 +154,7 @@ static const char *longer(const Plan *plan, const Course *c, double times, char 
 /* True if twice the steps would show the text more often than helps. */
 static bool twice_too_often(const Plan *plan, const Course *c) {
     const double margin = 1.25;
-    double help = tril_epochs_that_help((double)plan->input.train, plan->arguments->init != NULL);
+    double help = tril_epochs_that_help((double)plan->input.train, false);
     return 2 * epochs_of(plan, c) > margin * help;
 }
 

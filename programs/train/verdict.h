@@ -5,7 +5,9 @@
 
 #include "programs/train/plan.h"
 
-enum { LONGER_SIZE = 64 };
+/* From about ENOUGH_CHARACTERS on, the default model learned more than pairs from a text, in trials
+ * (docs/training.md). */
+enum { LONGER_SIZE = 64, ENOUGH_CHARACTERS = 4000 };
 
 /* Sets the verdicts of `results`, at most one for each rung. `results` begin with the counted
  * baselines, unless there is only one. A result whose course has not ended gets only the verdicts

@@ -747,7 +747,7 @@ TEST(decisions) {
     decided.epochs = 1;
     must(tril_options_decide(&decided, text, 1, &once, &error));
     assert_true(once <= 1 && once > 0.99);
-    assert_near(decided.learning_rate, 0.1 * tril_rung_recipe("modern").learning_rate, 1e-12);
+    assert_near(decided.learning_rate, tril_rung_recipe("modern").learning_rate / 3, 1e-12);
     decided = options;
     decided.epochs = 1e-6;
     must(tril_options_decide(&decided, text, 0, NULL, &error));

@@ -478,6 +478,18 @@ TEST(epochs) {
     }
 }
 
+/* A training with --init that ended too soon hears so: seeing the text as often as a new model
+ * helps it, too. */
+TEST(init_too_short) {
+    const Arguments arguments = {.out = "out", .init = "model"};
+    Plan plan = plan_of("gpt", 1e-3, false);
+    plan.arguments = &arguments;
+    plan.input.train = 10000; /* seen ten times */
+    plan.input.length = 11111;
+    assert_int_equal(verdict_of(&plan, result_of("gpt", 1e-3, falling, falling)).kind,
+                     STILL_FALLING);
+}
+
 /* The longest verdict is not cut. */
 TEST(whole) {
     const Plan plan = plan_of("gpt", 1e-3, false);

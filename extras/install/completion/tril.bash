@@ -1,9 +1,13 @@
-# bash: the options of tril-train and tril-sample, as their --help has them; else files.
+# bash: the options of tril-train and tril-sample, or of ./train and ./sample in the folder of the sources, as
+# their --help has them, and the names that an option can have, as its error lists them; else files.
 _tril() {
-	local word=${COMP_WORDS[COMP_CWORD]}
+	local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} words=
 	COMPREPLY=()
-	[[ $word == -* ]] || return
-	local options=$("$1" --help 2>/dev/null | grep -oE '^  (    |-., )--[a-z-]+' | grep -oE -e '--[a-z-]+')
-	COMPREPLY=($(compgen -W "$options" -- "$word"))
+	if [[ $word == -* ]]; then
+		words=$("$1" --help 2>/dev/null | grep -oE '^  (    |-., )--[a-z-]+' | grep -oE -e '--[a-z-]+')
+	elif "$1" --help 2>/dev/null | grep -qE -e "^ .* $before(, --[a-z-]+)? NAME "; then
+		words=$("$1" "$before" '?' '?' 2>&1 | sed -n "s/.*\(is not one of\|there are\) //p" | tr -d ,)
+	fi
+	[[ $words ]] && COMPREPLY=($(compgen -W "$words" -- "$word"))
 }
-complete -o default -F _tril tril-train tril-sample
+complete -o default -F _tril tril-train tril-sample ./train ./sample

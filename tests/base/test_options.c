@@ -214,7 +214,7 @@ TEST(refused) {
         {"-qn", "'-qn'"},
         {"--quite", "'--quite'"},
         {"--wxyzh", "--width"}, /* three edits away: the most for which a name is suggested */
-        {"--wxyz", "see --help"},
+        {"--wxyz", "--help"},
         {"--numbre=5", "'--numbre'"},
         {"a|--sede|5|b", "'--sede'"},
         {"--learning_rate|1", "'--learning_rate'"},

@@ -6,8 +6,7 @@ wheel: $(BUILD)/$(SHARED)
 WHEELS  = manylinux_2_17_x86_64.manylinux2014_x86_64 manylinux_2_17_aarch64.manylinux2014_aarch64 \
           musllinux_1_2_x86_64 musllinux_1_2_aarch64 macosx_11_0_x86_64 macosx_11_0_arm64 win_amd64
 WHEEL_TARGET_manylinux = -target $(1)-linux-gnu.2.17
-# Names no C library: zig's name for it is not that of a system with musl, whose Python has it already.
-WHEEL_TARGET_musllinux = -target $(1)-linux-musl -nostdlib
+WHEEL_TARGET_musllinux = -target $(1)-linux-musl
 WHEEL_TARGET_macosx    = -target $(1:arm64=aarch64)-macos.11.0
 WHEEL_TARGET_win       = -target x86_64-windows-gnu
 WHEEL_NAME_macosx = libtril.dylib

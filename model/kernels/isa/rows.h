@@ -71,8 +71,12 @@ static void normalize(float *y, float *mean, float *rstd, const float *x, const 
                       const float *b, int rows, int n) {
     for (int r = 0, some; r < rows; r += some, y += some * n, x += some * n) {
         some = rows - r < LANES ? rows - r : LANES;
-        if (b)
+        if (b && some == 1)
+            normalize_some(true, y, mean + r, rstd + r, x, w, b, 1, n);
+        else if (b)
             normalize_some(true, y, mean + r, rstd + r, x, w, b, some, n);
+        else if (some == 1)
+            normalize_some(false, y, NULL, rstd + r, x, w, NULL, 1, n);
         else
             normalize_some(false, y, NULL, rstd + r, x, w, NULL, some, n);
     }

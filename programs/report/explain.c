@@ -66,10 +66,13 @@ static void write_title(Explanation *e, bool chosen) {
         say(e, heads ? "The layer and head below moved the prediction most; --layer and --head "
                        "choose others."
                      : "The layer below moved the prediction most; --layer chooses another.");
+}
+
+static void write_tokens(Explanation *e) {
     say(e, "## Tokens: each character is a number, its id in the vocabulary of %d.", e->V);
     for (int t = 0; t < e->T; t++) e->numbers[t] = (float)e->ids[t];
-    e->sheet->kind->table(e->sheet, &(Table){NULL, (const char *[]){"id"}, e->numbers, T, 1, e->T,
-                                             .across = TOKENS, .whole = true});
+    e->sheet->kind->table(e->sheet, &(Table){NULL, (const char *[]){"id"}, e->numbers, (size_t)e->T,
+                                             1, e->T, .across = TOKENS, .whole = true});
 }
 
 static void show_bars(Explanation *e, const Bar *bars, int count, bool shares, bool logits) {
@@ -127,6 +130,21 @@ static void write_lens(Explanation *e) {
         e->above_mean, first.text, logit, logit - e->above_mean);
 }
 
+/* Writes the likeliest characters, and the parts that moved the first of them most. */
+static void write_conclusion(Explanation *e) {
+    enum { FACTS = 3 };
+    char facts[FACTS * 64] = "";
+    const Glyph first = glyph_of(e->tokenizer, e->next.ids[0]);
+    say(e, "The likeliest next characters:");
+    show_bars(e, e->next.bars, e->next.count, true, false);
+    for (int i = 0; i < e->part_count && i < FACTS; i++) {
+        const size_t length = strlen(facts);
+        snprintf(facts + length, sizeof facts - length, "%s%s %+.2f", i > 0 ? ", " : "",
+                 e->parts[i].bar.label, e->parts[i].bar.value);
+    }
+    if (*facts) say(e, "What moved the logit of '%s' most: %s.", first.text, facts);
+}
+
 static bool explain_one(Sheet *sheet, const Explained *model, int layer, int head, Error *err) {
     Explanation e;
     if (!explanation_open(&e, sheet, model, err)) return false;
@@ -135,6 +153,8 @@ static bool explain_one(Sheet *sheet, const Explained *model, int layer, int hea
         sheet->T = e.T;
         sheet->glyphs = e.glyphs;
         write_title(&e, layer < 0 || head < 0);
+        write_conclusion(&e);
+        write_tokens(&e);
         for (int i = 0; i < e.line_count; i++) {
             const bool inside = i >= e.begin && i < e.tail;
             if (inside && i == e.begin) steps_in_short(&e, 0, e.layer - 1);

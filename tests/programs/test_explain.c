@@ -93,6 +93,15 @@ TEST(widths) {
         }
 }
 
+/* The conclusion comes before the first step: its shares are those of the softmax. */
+TEST(conclusion) {
+    Output page = page_of("modern", 2, LENGTH, 80, ANY, ANY);
+    const char *first = strchr(page.text, '%'), *step = strstr(page.text, "\n1. "),
+               *softmax = strchr(strstr(page.text, "e^logit"), '%');
+    assert_true(first < step && step < softmax);
+    assert_memory_equal(first - 6, softmax - 6, 7);
+}
+
 /* The middle of a long text is left out; a text of one character is whole. */
 TEST(elision) {
     Output page = page_of("head", 1, LENGTH, 80, ANY, ANY);

@@ -78,6 +78,9 @@ TEST(several_files) {
     assert_string_equal(
         trained("train -q -r -s 30 -o @many/m.safetensors @letters/b @letters/more"), one);
     must_fail(1, "train -q -r -s 40 -o @many/m.safetensors @letters/b", "letters/b: ", "--resume");
+    must_run("train -r -s 30 -j 1 -o @many/m.safetensors @letters"); /* names its files */
+    expect_line("letters/b");
+    expect_line("letters/more/a");
     char *page = slurp(scratch("many/report.html"), NULL);
     if (access("extras/page", F_OK) == 0) {
         assert_non_null(strstr(page, "letters/b<"));
@@ -187,6 +190,10 @@ TEST(objects) {
         nats[i] = strtod(after("nats_per_char"), NULL);
     }
     must_run("sample --score " PLAY " @gpt/m.safetensors @pairs/m.safetensors");
+    expect_line_of(ran.out, ran.command, TEXTS("")); /* a heading, and a line for each */
+    int lines = 0;
+    for (const char *c = ran.out; *c; c++) lines += *c == '\n';
+    assert_int_equal(lines, 3);
     for (int i = 0; i < 2; i++) {
         double figures[3];
         assert_int_equal(numbers_of(expect_line(models[i], "m.safetensors"), figures, 3), 3);

@@ -1,4 +1,5 @@
 /* sample.c - writes text with a trained model, or shows the model. */
+#include "base/buffer.h"
 #include "base/file.h"
 #include "base/terminal.h"
 #include "base/threads.h"
@@ -62,6 +63,68 @@ static bool write_samples(const TrilModel *model, const Arguments *a, Error *err
     return status == TRIL_OK || status == TRIL_STOPPED || message_take(err, &error, NULL);
 }
 
+/* The lines of --lines. */
+typedef struct {
+    const TrilModel *model;
+    const Arguments *arguments;
+    Writer *writer;
+    Buffer line; /* the one that is being written */
+    int shown;
+    size_t left_out; /* the text of the training has them */
+} Lines;
+
+/* Takes a part of a line, and prints the line at its end. */
+static int show_line(size_t number, const char *text, size_t length, int ended, void *user) {
+    Lines *lines = user;
+    const Arguments *a = lines->arguments;
+    Buffer *line = &lines->line;
+    if (line->length == 0 && a->prompt) buffer_put(line, a->prompt, strlen(a->prompt));
+    buffer_put(line, text, length);
+    if (!ended) return line->failed;
+    if (line->length > 0 && line->bytes[line->length - 1] == '\n') line->length--;
+    if (a->new_lines && tril_model_has_line(lines->model, line->bytes, line->length) == 1) {
+        lines->left_out++;
+    } else {
+        writer_begin(lines->writer, (int)number);
+        writer_print(lines->writer, line->bytes, line->length);
+        writer_print(lines->writer, "\n", 1);
+        lines->shown++;
+    }
+    line->length = 0;
+    return lines->shown == a->lines || ferror(stdout);
+}
+
+/* Writes lines, each after a newline that is not printed. */
+static bool write_lines(const TrilModel *model, const Arguments *a, Error *err) {
+    const size_t tries = 1000; /* for each new line */
+    TrilError error;
+    TrilSampling sampling = a->sampling;
+    Lines lines = {.model = model, .arguments = a, .line = buffer_begin("the line", err)};
+    const char *prompt = a->prompt ? a->prompt : "";
+    size_t count = (size_t)a->lines * (a->new_lines ? tries : 1);
+    if (!writer_knows(model, "--lines", "\n", 1, err)) return false;
+    if (a->new_lines && tril_model_has_line(model, "", 0) < 0)
+        return fail(err, "--new: the model does not know the lines of its text; train it with "
+                         "--lines");
+    sampling.length = (size_t)a->length;
+    if (!writer_open(&lines.writer, model, NULL, NULL, err)) return false;
+    TrilStatus status = tril_generate_texts(model, prompt, strlen(prompt), &sampling, count, "\n",
+                                            show_line, &lines, &error);
+    writer_close(lines.writer);
+    bool ok = !lines.line.failed &&
+              (status == TRIL_OK || status == TRIL_STOPPED || message_take(err, &error, NULL));
+    buffer_end(&lines.line);
+    fflush(stdout);
+    if (a->new_lines && ok)
+        fprintf(stderr, "sample: left out %zu lines that the text of the training has\n",
+                lines.left_out);
+    return ok && (status == TRIL_STOPPED || lines.shown == a->lines ||
+                  fail(err,
+                       "--new: only %d of %d lines are new after %zu; a higher --temperature "
+                       "writes more of them",
+                       lines.shown, a->lines, count));
+}
+
 static bool use_model(TrilModel *model, const Arguments *a, Error *err) {
     TrilError error;
     if (a->info) return inspect_file(model, a, err);
@@ -72,6 +135,7 @@ static bool use_model(TrilModel *model, const Arguments *a, Error *err) {
     if (a->prompt && !writer_knows(model, "--prompt", a->prompt, strlen(a->prompt), err))
         return false;
     if (a->interactive) return dialogue(model, a, err);
+    if (a->lines > 0) return write_lines(model, a, err);
     return a->samples > 1 ? write_samples(model, a, err) : write_sample(model, a, err);
 }
 

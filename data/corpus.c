@@ -4,16 +4,23 @@
 #include "base/memory.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
-/* Sets `distinct`, the number of ids that occur. */
+/* Sets `distinct`, the number of ids that occur, and the size of the lines. */
 static bool count_distinct(Corpus *corpus, Error *err) {
+    const int32_t newline = vocab_id(&corpus->vocab, '\n');
+    size_t begin = 0;
     bool *seen;
     if (!memory_alloc(&seen, (size_t)corpus->vocab.size, sizeof *seen, "the vocabulary", err))
         return false;
     for (size_t i = 0; i < corpus->length; i++) {
         corpus->distinct += !seen[corpus->ids[i]];
         seen[corpus->ids[i]] = true;
+        if (corpus->ids[i] != newline) continue;
+        corpus->lines++;
+        if (i + 1 - begin > corpus->longest) corpus->longest = i + 1 - begin;
+        begin = i + 1;
     }
     memory_free(seen);
     return true;
@@ -24,15 +31,24 @@ static size_t trained_on(size_t length, double held_out) {
     return (size_t)((double)length * (1.0 - held_out));
 }
 
-static bool split(Corpus *corpus, double held_out, Error *err) {
-    corpus->train = trained_on(corpus->length, held_out);
+/* Checks that both parts have something to predict. */
+static bool check_parts(const Corpus *corpus, Error *err) {
     size_t rest = corpus->length - corpus->train;
-    return (corpus->train >= 2 && rest >= 2) ||
+    bool lines = corpus->vocab.lines; /* the newline before the held-out part is read, too */
+    return (corpus->train >= 2 && rest >= (lines ? 1 : 2)) ||
            fail(
                err,
                "too short: %zu characters, of which %zu train and %zu are held out; each part needs "
-               "at least 2",
-               corpus->length, corpus->train, rest);
+               "at least %s",
+               corpus->length, corpus->train, rest, lines ? "a line" : "2");
+}
+
+static bool split(Corpus *corpus, double held_out, Error *err) {
+    corpus->train = trained_on(corpus->length, held_out);
+    while (corpus->vocab.lines && corpus->train > 1 &&
+           corpus->ids[corpus->train - 1] != corpus->ids[0])
+        corpus->train--;
+    return check_parts(corpus, err);
 }
 
 uint64_t corpus_digest(const char *text, size_t length) {
@@ -41,13 +57,46 @@ uint64_t corpus_digest(const char *text, size_t length) {
     return digest_value(&digest);
 }
 
+/* ---- the lines of a list ---- */
+
+static int by_value(const void *a, const void *b) {
+    uint64_t x, y;
+    memcpy(&x, a, sizeof x);
+    memcpy(&y, b, sizeof y);
+    return (x > y) - (x < y);
+}
+
+static bool know_lines(LineDigests *known, const char *text, size_t length, size_t lines,
+                       Error *err) {
+    size_t count = 0;
+    if (!memory_alloc(&known->digests, lines, sizeof *known->digests, "the lines", err))
+        return false;
+    for (size_t begin = 0, end = 0; begin < length; begin = ++end) {
+        while (end < length && text[end] != '\n') end++;
+        known->digests[count++] = corpus_digest(text + begin, end - begin);
+    }
+    qsort(known->digests, count, sizeof *known->digests, by_value);
+    for (size_t i = 0; i < count; i++)
+        if (i == 0 || known->digests[i] != known->digests[known->count - 1])
+            known->digests[known->count++] = known->digests[i];
+    return true;
+}
+
+bool lines_known(const LineDigests *known, const char *line, size_t length) {
+    const uint64_t digest = corpus_digest(line, length);
+    return known->count > 0 &&
+           bsearch(&digest, known->digests, known->count, sizeof digest, by_value) != NULL;
+}
+
 bool corpus_make(Corpus *corpus, const Vocab *vocab, const char *text, size_t length,
                  double held_out, Error *err) {
     *corpus = (Corpus){.digest = corpus_digest(text, length)};
     bool ok = (length > 0 || fail(err, "the text is empty")) &&
               vocab_copy(&corpus->vocab, vocab, err) &&
               vocab_encode(vocab, text, length, &corpus->ids, &corpus->length, NULL, err) &&
-              count_distinct(corpus, err) && split(corpus, held_out, err);
+              (!vocab->lines || vocab_close_lines(vocab, &corpus->ids, &corpus->length, err)) &&
+              count_distinct(corpus, err) && split(corpus, held_out, err) &&
+              (!vocab->lines || know_lines(&corpus->known, text, length, corpus->lines, err));
     if (!ok) corpus_free(corpus);
     return ok;
 }
@@ -65,25 +114,37 @@ bool corpus_spread(Corpus *corpus, Error *err) {
     enum { LEAST = 10, MOST = 50, LONG = 1000 }; /* pieces; ids held out of each in a long text */
     const size_t length = corpus->length, train = corpus->train, rest = length - train;
     const size_t pieces = rest < LEAST * LONG ? LEAST : rest > MOST * LONG ? MOST : rest / LONG;
+    const bool lines = corpus->vocab.lines;
     /* so near is a newline that no part of a piece becomes negative */
     const size_t near = (rest < train ? rest : train) / pieces / 4;
     size_t begin = 0, trained = 0;
-    int32_t *ids;
-    if (!memory_alloc(&ids, length, sizeof *ids, "the text", err)) return false;
+    int32_t *ids, *held_out;
+    if (!memory_alloc(&ids, 2 * length, sizeof *ids, "the text", err)) return false;
+    held_out = ids + length;
     for (size_t i = 1; i <= pieces; i++) {
         const bool last = i == pieces;
         size_t end = last ? length : (size_t)((uint64_t)length * i / pieces);
-        if (!last) end = after_line(corpus, end, near);
+        if (!last) end = after_line(corpus, end, lines ? length - end : near);
         size_t cut = begin + (size_t)((uint64_t)train * end / length) - trained;
-        if (!last) cut = after_line(corpus, cut, near);
+        if (lines) {
+            const size_t least = begin + (i == 1); /* the list's first newline */
+            if (cut > end) cut = end;
+            while (cut > least && corpus->ids[cut - 1] != corpus->ids[0]) cut--;
+            if (cut < least) cut = least;
+        } else if (!last) {
+            cut = after_line(corpus, cut, near);
+        }
         memcpy(ids + trained, corpus->ids + begin, (cut - begin) * sizeof *ids);
         trained += cut - begin;
-        memcpy(ids + train + cut - trained, corpus->ids + cut, (end - cut) * sizeof *ids);
+        memcpy(held_out, corpus->ids + cut, (end - cut) * sizeof *ids);
+        held_out += end - cut;
         begin = end;
     }
+    memcpy(ids + trained, ids + length, (length - trained) * sizeof *ids);
     memory_free(corpus->ids);
     corpus->ids = ids;
-    return true;
+    corpus->train = trained;
+    return !lines || check_parts(corpus, err);
 }
 
 /* Counts the characters of a text. */
@@ -108,7 +169,7 @@ static size_t bytes_of(const char *text, size_t characters, bool bytes) {
     return at;
 }
 
-bool corpus_join(const char *const *texts, const size_t *lengths, int count, bool bytes,
+bool corpus_join(const char *const *texts, const size_t *lengths, int count, bool bytes, bool lines,
                  double held_out, char *joined, size_t *length, int *which, Error *err) {
     const bool newline = !bytes && count > 1;
     const size_t newlines = newline ? (size_t)count : 0;
@@ -131,11 +192,14 @@ bool corpus_join(const char *const *texts, const size_t *lengths, int count, boo
             seen += characters;
             size_t now = (size_t)fmin(own * ((double)seen / (double)all), (double)seen);
             size_t part = now - before < characters ? now - before : characters;
-            size_t cut = bytes_of(texts[i], part, bytes), from = end ? cut : 0;
+            size_t cut = bytes_of(texts[i], part, bytes);
+            while (lines && cut > 0 && texts[i][cut - 1] != '\n') cut--;
+            size_t from = end ? cut : 0;
             size_t more = end ? lengths[i] - cut : cut;
             memcpy(joined + *length, texts[i] + from, more);
             *length += more;
-            if (newline && !(end && i == count - 1)) joined[(*length)++] = '\n';
+            bool closed = lines && (*length == 0 || joined[*length - 1] == '\n');
+            if (newline && !closed && !(end && i == count - 1)) joined[(*length)++] = '\n';
             before = now;
         }
     }
@@ -145,5 +209,6 @@ bool corpus_join(const char *const *texts, const size_t *lengths, int count, boo
 void corpus_free(Corpus *corpus) {
     vocab_free(&corpus->vocab);
     memory_free(corpus->ids);
+    memory_free(corpus->known.digests);
     *corpus = (Corpus){0};
 }

@@ -21,6 +21,7 @@ typedef struct {
     uint32_t *codes; /* sorted, distinct; owned */
     int size;
     bool bytes; /* the 256 byte values instead of code points */
+    bool lines; /* its texts are lists: each line is read by itself, after a newline */
 } Vocab;
 
 /* Makes the vocabulary of a UTF-8 text or, with `bytes`, of the 256 byte values; the text is then
@@ -28,14 +29,15 @@ typedef struct {
  * byte offset. */
 bool vocab_build(Vocab *vocab, const char *text, size_t length, bool bytes, Error *err);
 
-/* True if both give the same ids to the same characters or bytes. */
+/* True if both give the same ids to the same characters or bytes, and both or neither are for
+ * lists. */
 bool vocab_same(const Vocab *a, const Vocab *b);
 
 /* Makes a copy. The caller releases it with vocab_free. */
 bool vocab_copy(Vocab *copy, const Vocab *vocab, Error *err);
 
-/* Makes the vocabulary of all characters of `a` and `b`, both of code points or both of bytes. The
- * caller releases it with vocab_free. */
+/* Makes the vocabulary of all characters of `a` and `b`, both of code points or both of bytes; for
+ * lists if `a` is. The caller releases it with vocab_free. */
 bool vocab_merge(Vocab *merged, const Vocab *a, const Vocab *b, Error *err);
 
 /* Returns the id of a code point (or byte), or -1 if it is not in the vocabulary. */
@@ -55,6 +57,10 @@ int vocab_text(const Vocab *vocab, int id, char text[UTF8_MAX]);
 bool vocab_encode(const Vocab *vocab, const char *text, size_t length, int32_t **ids, size_t *count,
                   size_t *unknown, Error *err);
 
+/* Puts a newline before the first line of ids[*count], a list, and one after its last line if that
+ * has none. Replaces *ids, which the caller still releases. An error: no memory. */
+bool vocab_close_lines(const Vocab *vocab, int32_t **ids, size_t *count, Error *err);
+
 /* Sets *text to all characters of the vocabulary in order, in UTF-8, *length bytes, perhaps with a
  * NUL among them. vocab_build reads it back from a file's header. The caller releases it with
  * memory_free. Not for byte vocabularies. */
@@ -64,35 +70,50 @@ void vocab_free(Vocab *vocab);
 
 /* ---- corpus ---- */
 
+/* The digests of some lines: sorted, each once. */
+typedef struct {
+    uint64_t *digests; /* [count] */
+    size_t count;
+} LineDigests;
+
+/* Returns true if one of them is the digest of line[length], without its newline. Another line has
+ * the same digest once in 2^64 times. */
+bool lines_known(const LineDigests *known, const char *line, size_t length);
+
 typedef struct {
     Vocab vocab;
-    int32_t *ids;    /* the whole text; owned */
-    size_t length;   /* characters */
-    int distinct;    /* characters of the vocabulary that occur in the text */
-    size_t train;    /* characters for training, from the start; the rest is held out */
-    uint64_t digest; /* of the file's bytes */
+    int32_t *ids;          /* the whole text; owned */
+    size_t length;         /* characters */
+    int distinct;          /* characters of the vocabulary that occur in the text */
+    size_t train;          /* characters for training, from the start; the rest is held out */
+    size_t lines, longest; /* the newlines; the characters of the longest line, with its newline */
+    uint64_t digest;       /* of the file's bytes */
+    LineDigests known;     /* of a list: its lines, of both parts; owned */
 } Corpus;
 
 /* Encodes a text of `length` bytes with a vocabulary, which is copied. `held_out`, between 0 and 1,
- * is the fraction for validation. The caller releases the corpus with corpus_free; on failure there
- * is nothing to release. Fails for an empty text, as vocab_encode, and for fewer than two
- * characters in either part. */
+ * is the fraction for validation. A list is closed (vocab_close_lines), and whole lines of it are
+ * held out: its training part ends with a newline, after which its held-out part is read. The
+ * caller releases the corpus with corpus_free; on failure there is nothing to release. Fails for an
+ * empty text, as vocab_encode, and for fewer than two characters in either part. */
 bool corpus_make(Corpus *corpus, const Vocab *vocab, const char *text, size_t length,
                  double held_out, Error *err);
 
 /* Moves the ids so that pieces all over the text are held out, instead of its end: cuts the text
  * into pieces and puts their beginnings before all of their ends. Cuts come after a newline if one
- * is near. The number of ids to train on and the digest stay as they are. An error: no memory. */
+ * is near, or in any case in a list, which so trains on a few ids less; else their number stays, as
+ * the digest does. Errors: no memory, too short a list. */
 bool corpus_spread(Corpus *corpus, Error *err);
 
 void corpus_free(Corpus *corpus);
 
 /* Joins texts[count] into one whose end, as corpus_make divides it, has the end of each: first the
  * beginnings of all texts, then their ends, both in order, a newline after each but the last (none
- * with `bytes`). A single text is copied as it is. Writes *length bytes to `joined`, which has the
+ * with `bytes`). With `lines` no line is divided, and a part that has its last newline gets no
+ * other. A single text is copied as it is. Writes *length bytes to `joined`, which has the
  * capacity of the texts and 2 * count bytes. Fails for text that is not UTF-8; *which is then its
  * index. */
-bool corpus_join(const char *const *texts, const size_t *lengths, int count, bool bytes,
+bool corpus_join(const char *const *texts, const size_t *lengths, int count, bool bytes, bool lines,
                  double held_out, char *joined, size_t *length, int *which, Error *err);
 
 /* Returns the Corpus.digest of a text. */
@@ -108,5 +129,29 @@ uint64_t corpus_digest(const char *text, size_t length);
  * batch. length > T, first + count <= B. */
 void batch_shuffled(const int32_t *ids, size_t length, int B, int T, uint64_t seed, uint64_t step,
                     int first, int count, int32_t *inputs, int32_t *targets, size_t *starts);
+
+/* The windows of a list: window i begins with the character at begins[i] and predicts those up to
+ * begins[i + 1]. Each line is one, from the newline before it to its own; a line of more than T
+ * characters is cut into several. */
+typedef struct {
+    size_t *begins; /* [count + 1]; owned */
+    size_t count;
+} Lines;
+
+/* Returns the number of windows of at most T characters in a list that is closed. */
+size_t lines_count(const int32_t *ids, size_t length, int T);
+
+/* Finds these windows. The caller releases them with lines_free. An error: no memory. */
+bool lines_cut(Lines *lines, const int32_t *ids, size_t length, int T, Error *err);
+void lines_free(Lines *lines);
+
+/* Returns the number of windows that end at or before the character at `end`. */
+size_t lines_before(const Lines *lines, size_t end);
+
+/* Sets starts[count] and ends[count] to the windows `first` to first + count - 1 of this step's
+ * batch of B, of the first `windows` of a list. Each epoch visits each of them once in random
+ * order, as batch_shuffled does. Returns the length of the longest one in the batch. */
+int batch_lines(const Lines *lines, size_t windows, int B, uint64_t seed, uint64_t step, int first,
+                int count, size_t *starts, size_t *ends);
 
 #endif

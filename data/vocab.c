@@ -52,7 +52,7 @@ done:
 }
 
 bool vocab_same(const Vocab *a, const Vocab *b) {
-    return a->bytes == b->bytes && a->size == b->size &&
+    return a->bytes == b->bytes && a->lines == b->lines && a->size == b->size &&
            memcmp(a->codes, b->codes, (size_t)a->size * sizeof *a->codes) == 0;
 }
 
@@ -66,7 +66,7 @@ bool vocab_copy(Vocab *copy, const Vocab *vocab, Error *err) {
 }
 
 bool vocab_merge(Vocab *merged, const Vocab *a, const Vocab *b, Error *err) {
-    *merged = (Vocab){.bytes = a->bytes};
+    *merged = (Vocab){.bytes = a->bytes, .lines = a->lines};
     size_t most = (size_t)a->size + (size_t)b->size;
     if (!memory_alloc(&merged->codes, most, sizeof *merged->codes, "the vocabulary", err))
         return false;
@@ -133,6 +133,19 @@ bool vocab_encode(const Vocab *vocab, const char *text, size_t length, int32_t *
         (*ids)[(*count)++] = id;
         i += (size_t)taken;
     }
+    return true;
+}
+
+bool vocab_close_lines(const Vocab *vocab, int32_t **ids, size_t *count, Error *err) {
+    const int32_t newline = vocab_id(vocab, '\n');
+    int32_t *closed;
+    if (!memory_alloc(&closed, *count + 2, sizeof *closed, "the text", err)) return false;
+    closed[0] = newline;
+    if (*count > 0) memcpy(closed + 1, *ids, *count * sizeof **ids);
+    if (closed[*count] != newline) closed[++*count] = newline;
+    ++*count;
+    memory_free(*ids);
+    *ids = closed;
     return true;
 }
 

@@ -2,20 +2,23 @@
 #ifndef TRIL_LIBRARY_CHECKPOINT_H
 #define TRIL_LIBRARY_CHECKPOINT_H
 
+#include "data/data.h"
 #include "library/safetensors.h"
 #include "model/run.h"
 
-/* Writes the weights, the configuration, `notes` [count] and a digest of all of it, atomically. If
- * `run`, a training of the model, is not NULL, also writes the moments of its optimizer, from which
- * run_restore continues. The notes must not use the checkpoint's own keys. */
-bool checkpoint_save(const char *path, const Model *model, const Run *run, const Note *notes,
-                     int count, Error *err);
+/* Writes the weights, the configuration, `notes` [count], the lines that the text of the model has,
+ * if there are any, and a digest of all of it, atomically. If `run`, a training of the model, is
+ * not NULL, also writes the moments of its optimizer, from which run_restore continues. The notes
+ * must not use the checkpoint's own keys. */
+bool checkpoint_save(const char *path, const Model *model, const LineDigests *known, const Run *run,
+                     const Note *notes, int count, Error *err);
 
 /* True if one of the checkpoint's own notes has this key. */
 bool checkpoint_has_key(const char *key);
 
 typedef struct {
     Model model;
+    LineDigests known;                     /* owned */
     float *first_moments, *second_moments; /* shaped like the weights; NULL if the file has none */
     SafeTensors file;                      /* its notes and tensors; their data are released */
 } Checkpoint;

@@ -53,6 +53,18 @@ static void decide_steps(TrilOptions *o, double epochs_of_step) {
     o->steps = floor(fmin(TRIL_STANDARD_STEPS, steps));
 }
 
+/* Returns a context for the longest line of a list: a power of two, at most `most`. */
+static double context_of_lines(const TrilText *text, double most) {
+    double context = 1;
+    while (context < most && context < (double)text->corpus.longest) context *= 2;
+    return fmin(context, most);
+}
+
+/* Returns the batch of a list that has as many characters as `windows` of `context`. */
+static double batch_of_lines(const TrilText *text, double windows, double context, double own) {
+    return ceil(windows * context / tril_text_window(text, own));
+}
+
 TrilStatus tril_options_decide(TrilOptions *options, const TrilText *text, int trained,
                                double *epochs, TrilError *error) {
     const double often = 8, gentle = 1.0 / 3; /* a short text needs few steps; they must suffice */
@@ -60,13 +72,20 @@ TrilStatus tril_options_decide(TrilOptions *options, const TrilText *text, int t
     Config config;
     if (!text || !options) return null_argument(error);
     TrilOptions decided = *options, *o = &decided;
+    if (text->corpus.vocab.lines) {
+        const TrilOptions usual = tril_options();
+        if (isnan(o->context)) o->context = context_of_lines(text, usual.context);
+        if (isnan(o->batch))
+            o->batch = batch_of_lines(text, usual.batch, usual.context, o->context);
+    }
     options_fill(o);
     const Vocab *vocab = &text->corpus.vocab;
     if (!options_config(o, vocab->size, &config, &err) ||
         !teacher_fits(o->teacher, vocab, config.T, &err))
         return failed(TRIL_ARGUMENT, &err, error);
     const Recipe recipe = recipe_of(o->rung);
-    double train = (double)text->corpus.train, epochs_of_step = o->batch * o->context / train;
+    double train = (double)text->corpus.train,
+           epochs_of_step = o->batch * tril_text_window(text, o->context) / train;
     if (isnan(o->epochs)) o->epochs = isnan(o->steps) ? tril_epochs_that_help(train, trained) : 0;
     if (isnan(o->steps)) decide_steps(o, epochs_of_step);
     double seen = o->steps * epochs_of_step;
@@ -77,7 +96,8 @@ TrilStatus tril_options_decide(TrilOptions *options, const TrilText *text, int t
     /* A trained model already knows near context. A text that is seen often may be memorized, which
        evaluations do not show while windows are short. */
     bool whole = recipe.grows && (trained || seen > often);
-    if (strcmp(o->windows, "auto") == 0) o->windows = whole ? "whole" : "auto";
+    if (strcmp(o->windows, "auto") == 0)
+        o->windows = whole || text->corpus.vocab.lines ? "whole" : "auto";
     o->precision = tril_precision(o->precision);
     o->threads = tril_threads(o->threads);
     if (epochs) *epochs = seen;
@@ -115,8 +135,9 @@ static const Candidate candidates[] = {
 
 /* Returns the sizes, with the candidate's for unset ones. Heads have an even number of channels: 32
  * if that divides the width and leaves at least two heads, because with one, `multihead` would be
- * `head`. The context is at most `longest`. */
-static TrilOptions filled(const TrilOptions *sizes, const Candidate *candidate, double longest) {
+ * `head`. The context is at most `longest`. `list` is the text if it is a list, else NULL. */
+static TrilOptions filled(const TrilOptions *sizes, const Candidate *candidate, double longest,
+                          const TrilText *list) {
     const double head = 32; /* channels */
     TrilOptions o = *sizes;
     if (isnan(o.layers)) o.layers = candidate->layers;
@@ -127,7 +148,11 @@ static TrilOptions filled(const TrilOptions *sizes, const Candidate *candidate, 
     if (isnan(o.heads)) o.heads = fmod(o.width, head) == 0 ? fmax(2, o.width / head) : 1;
     if (isnan(o.context))
         for (o.context = candidate->context; o.context > 1 && o.context > longest;) o.context /= 2;
-    if (isnan(o.batch)) o.batch = fmax(candidate->batch, world_size());
+    if (isnan(o.batch)) {
+        double batch = candidate->batch;
+        if (list) batch = batch_of_lines(list, batch, candidate->context, o.context);
+        o.batch = fmax(batch, world_size());
+    }
     return o;
 }
 
@@ -140,7 +165,7 @@ TrilStatus tril_options_check(const TrilOptions *options, TrilError *error) {
     Error err = {0};
     Config config;
     if (!options) return null_argument(error);
-    const TrilOptions smallest = filled(options, &candidates[0], INFINITY);
+    const TrilOptions smallest = filled(options, &candidates[0], INFINITY, NULL);
     return outcome(options_config(&smallest, 1, &config, &err), TRIL_ARGUMENT, &err, error);
 }
 
@@ -180,7 +205,7 @@ static bool measure_speed(const TrilOptions *o, Search *search, double *speed, E
         all += took;
         fastest = fmin(fastest, took);
     }
-    *speed = o->batch * o->context / fastest;
+    *speed = o->batch * tril_text_window(search->text, o->context) / fastest;
     workers_close(&workers);
     model_free(&model);
     return ok;
@@ -222,13 +247,15 @@ static bool is_worth(const TrilOptions *larger, const Candidate *candidate, Sear
 
 static bool choose(TrilOptions *o, Search *search, TrilChoice *choice, Error *err) {
     /* a window is shorter than the text, and not longer than the teacher's context */
-    double longest = (double)search->text->corpus.train - 1;
+    const TrilText *list = search->text->corpus.vocab.lines ? search->text : NULL;
+    double longest =
+        list ? context_of_lines(list, TRIL_MAX_CONTEXT) : (double)search->text->corpus.train - 1;
     if (o->teacher) longest = fmin(longest, o->teacher->model.config.T);
-    TrilOptions best = filled(o, &candidates[0], longest);
+    TrilOptions best = filled(o, &candidates[0], longest, list);
     *choice = (TrilChoice){.limit = TRIL_LIMIT_NONE};
     if (!measure_speed(&best, search, &choice->speed, err)) return false;
     for (int i = 1; i < COUNT(candidates); i++) {
-        TrilOptions larger = filled(o, &candidates[i], longest);
+        TrilOptions larger = filled(o, &candidates[i], longest, list);
         if (same_sizes(&larger, &best)) continue;
         double slower = work(&larger, search) / work(&best, search), speed = choice->speed;
         if (!is_worth(&larger, &candidates[i], search, slower, &speed, choice)) break;
@@ -250,7 +277,7 @@ TrilStatus tril_options_choose(TrilOptions *o, const TrilText *text, double seco
     if (!teacher_fits(o->teacher, &corpus->vocab, o->context, &err) ||
         (!(seconds > 0) && !fail(&err, "the seconds must be positive, not %g", seconds)))
         return failed(TRIL_ARGUMENT, &err, error);
-    if ((double)corpus->train <= o->context) {
+    if (!corpus->vocab.lines && (double)corpus->train <= o->context) {
         fail(&err, "too short for a context of %g: it has %zu characters to train", o->context,
              corpus->train);
         return failed(TRIL_TEXT, &err, error);
@@ -288,6 +315,7 @@ bool options_fit(const TrilOptions *o, const Corpus *corpus, bool resumed, Confi
     TrilMemory own, beside = {0};
     if (!options_config(o, corpus->vocab.size, config, err)) return false;
     *run = options_run(o);
+    run->lines = corpus->vocab.lines;
     RunOptions teaching = *run;
     teaching.training = teaching.shared = false;
     if (!estimate(config, run, &own, err) ||

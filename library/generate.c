@@ -48,6 +48,13 @@ bool weigh_counts(Run *run, const TrilSampling *s, Error *err) {
 
 /* ---- character by character ---- */
 
+size_t last_line(const Vocab *vocab, const int32_t *ids, size_t count) {
+    const int32_t newline = vocab_start(vocab);
+    for (size_t i = count; vocab->lines && i-- > 0;)
+        if (ids[i] == newline) return i;
+    return count;
+}
+
 struct TrilWriter {
     const Vocab *vocab;
     Sampler sampler;
@@ -120,6 +127,17 @@ void tril_writer_begin(TrilWriter *w, uint64_t number) {
     w->place = 0;
 }
 
+/* Reads characters. In a list, a newline begins a new text. */
+static void feed(TrilWriter *w, const int32_t *ids, size_t count) {
+    const size_t line = last_line(w->vocab, ids, count);
+    if (line < count) {
+        generator_reset(&w->generator);
+        ids += line;
+        count -= line;
+    }
+    w->logits = generator_feed(&w->generator, ids, count);
+}
+
 TrilStatus tril_writer_read(TrilWriter *writer, const char *text, size_t length, TrilError *error) {
     Error err = {0};
     int32_t *ids;
@@ -128,9 +146,11 @@ TrilStatus tril_writer_read(TrilWriter *writer, const char *text, size_t length,
     if (length == 0) return TRIL_OK;
     if (!vocab_encode(writer->vocab, text, length, &ids, &count, NULL, &err))
         return failed(TRIL_TEXT, &err, error);
-    if (writer->unread >= 0) generator_feed(&writer->generator, &writer->unread, 1);
+    const int32_t start = vocab_start(writer->vocab);
+    if (writer->unread >= 0) feed(writer, &writer->unread, 1);
+    if (!writer->logits && writer->vocab->lines) feed(writer, &start, 1);
     writer->unread = -1;
-    writer->logits = generator_feed(&writer->generator, ids, count);
+    feed(writer, ids, count);
     memory_free(ids);
     return TRIL_OK;
 }
@@ -138,8 +158,8 @@ TrilStatus tril_writer_read(TrilWriter *writer, const char *text, size_t length,
 int tril_writer_write(TrilWriter *w, char text[UTF8_MAX]) {
     Error none;
     const int32_t start = vocab_start(w->vocab);
-    if (w->unread >= 0) w->logits = generator_feed(&w->generator, &w->unread, 1);
-    if (!w->logits) w->logits = generator_feed(&w->generator, &start, 1);
+    if (w->unread >= 0) feed(w, &w->unread, 1);
+    if (!w->logits) feed(w, &start, 1);
     if (!are_finite(w->logits, (size_t)w->vocab->size, &none)) {
         w->unread = -1;
         return 0;

@@ -8,6 +8,10 @@
 /* Sets *sampler to the settings of `s`, with the ranges of ./sample. */
 bool read_sampler(Sampler *sampler, const TrilSampling *s, Error *err);
 
+/* Returns the place in ids[count] of the last newline of a list: nothing before it is read. If
+ * there is none, or for other texts, returns `count`. */
+size_t last_line(const Vocab *vocab, const int32_t *ids, size_t count);
+
 /* Weighs the counts of a run as `s` says. Fails if there are none. */
 bool weigh_counts(Run *run, const TrilSampling *s, Error *err);
 

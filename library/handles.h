@@ -25,6 +25,7 @@ struct TrilModel {
     uint64_t seed, text; /* of the training; digest of its text, 0 before one */
     int step;            /* updates done */
     double validation;   /* the loss of these weights on the held-out text, NaN if unknown */
+    LineDigests known;   /* the lines of its text, of a list; owned */
     bool trained;        /* the weights are no longer random */
     bool in_training;
     Notes notes;      /* of the program: tril_model_mark */

@@ -137,6 +137,7 @@ bool trained_vocab(const Checkpoint *checkpoint, const char *path, Vocab *vocab,
         return false;
     }
     bool ok = vocab->size == checkpoint->model.config.V;
+    vocab->lines = safetensors_note(&checkpoint->file, "lines") && vocab_id(vocab, '\n') >= 0;
     const char *at =
         text->value; /* must be sorted and distinct, or ids would mean other characters */
     for (int id = 0; ok && !bytes && id < vocab->size; id++) {
@@ -187,7 +188,11 @@ TrilStatus tril_model_load(TrilModel **model, const char *path, TrilError *error
     if (!trained_load(&trained, path, &err)) return failed(TRIL_FILE, &err, error);
     bool ok = model_wrap(model, &trained.checkpoint.model, &trained.vocab, &err);
     trained.checkpoint.model = (Model){0};
-    if (ok) take_metadata(*model, &trained.checkpoint.file);
+    if (ok) {
+        take_metadata(*model, &trained.checkpoint.file);
+        (*model)->known = trained.checkpoint.known;
+        trained.checkpoint.known = (LineDigests){0};
+    }
     checkpoint_free(&trained.checkpoint); /* the moments of a state are not needed */
     return outcome(ok, TRIL_FILE, &err, error);
 }
@@ -249,6 +254,7 @@ void tril_model_free(TrilModel *model) {
     notes_free(&model->notes);
     safetensors_free(&model->file);
     vocab_free(&model->tokenizer.vocab);
+    memory_free(model->known.digests);
     memory_free(model);
 }
 
@@ -279,6 +285,10 @@ int tril_model_counted(const TrilModel *model, size_t *characters) {
 
 double tril_model_loss(const TrilModel *model) {
     return model->validation;
+}
+
+int tril_model_has_line(const TrilModel *model, const char *line, size_t length) {
+    return model->known.count == 0 ? -1 : lines_known(&model->known, line, length);
 }
 
 const char *tril_model_note(const TrilModel *model, const char *key) {

@@ -69,6 +69,8 @@ static const TrilOption table[] = {
      "hold out pieces all over the text, for one that is sorted or in blocks"},
     {"bytes", 0, TRIL_FLAG, 0, 1, NULL, "0", TRIL_FIXED, AT(bytes), text_part, NULL,
      "read any file byte by byte, instead of as UTF-8 characters"},
+    {"lines", 0, TRIL_FLAG, 0, 1, NULL, "0", TRIL_FIXED, AT(lines), text_part, NULL,
+     "the text is a list, of names or words: each line is learned by itself"},
 };
 /* clang-format on */
 enum { ROWS = COUNT(table) };
@@ -230,6 +232,8 @@ bool options_in_range(const TrilOptions *o, Error *err) {
         if (row->kind == TRIL_WHOLE && x != floor(x))
             return fail(err, "%s: %g is not a whole number", row->name, x);
     }
+    if (o->lines && o->windows && strcmp(o->windows, "grow") == 0)
+        return fail(err, "windows: 'grow' is not for lists, whose windows are lines");
     return true;
 }
 

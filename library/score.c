@@ -28,14 +28,19 @@ static TrilStatus score_ids(TrilScore *score, const TrilModel *model, const int3
                             size_t known, TrilUnknown unknown, const RunOptions *options,
                             Error *err) {
     Run *run;
+    Lines lines = {0};
     if (known < 2) {
         fail(err, "too short: the model knows only %zu of its characters; a score needs at least 2",
              known);
         return TRIL_TEXT;
     }
     if (!run_open(&run, to_read(model), options, err)) return TRIL_ARGUMENT;
-    score->nats = run_evaluate(run, ids, known, 1, false, NULL, NULL);
+    bool ok = !options->lines || lines_cut(&lines, ids, known, options->length, err);
+    if (ok && options->lines) run_cut(run, lines.begins, lines.count);
+    if (ok) score->nats = run_evaluate(run, ids, known, 1, false, NULL, NULL);
+    lines_free(&lines);
     run_close(run);
+    if (!ok) return TRIL_NO_MEMORY;
     const float nats = (float)score->nats;
     if (!are_finite(&nats, 1, err)) return TRIL_DIVERGED;
     if (unknown != TRIL_UNIFORM) return TRIL_OK;
@@ -66,6 +71,11 @@ TrilStatus tril_score(const TrilModel *model, const char *text, size_t length,
         return failed(TRIL_TEXT, &err, error);
     size_t known = drop_unknown(ids, score->characters);
     TrilStatus status = TRIL_TEXT;
+    options.lines = vocab->lines;
+    if (vocab->lines && known > 0 && !vocab_close_lines(vocab, &ids, &known, &err)) {
+        memory_free(ids);
+        return failed(TRIL_NO_MEMORY, &err, error);
+    }
     if (score->unknown > 0 && scoring->unknown == TRIL_REFUSE)
         fail_unknown(vocab, text, length, score->unknown, &err);
     else
@@ -87,8 +97,9 @@ TrilStatus tril_text_evaluate(const TrilText *text, const TrilModel *model, int 
     if (!in_range(batch, 1, 65536, "the batch", &err) ||
         !threads_wanted(threads, &options.threads, &err))
         return failed(TRIL_ARGUMENT, &err, error);
-    options.length = model->model.config.T;
     const Corpus *c = &text->corpus;
+    options.length = model->model.config.T;
+    options.lines = c->vocab.lines;
     if (!vocab_same(&c->vocab, vocab_of(model))) {
         fail(&err, "the text was encoded with another vocabulary than the model's");
         return failed(TRIL_TEXT, &err, error);

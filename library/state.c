@@ -36,8 +36,9 @@ static const struct {
 enum { NUMBERS = COUNT(numbers), KEY_SIZE = 40 };
 
 /* The other keys. */
-static const char *const keys[] = {"characters", "vocabulary", "seed",    "text",
-                                   "teacher",    "state",      "kernels", "validation_loss"};
+static const char *const keys[] = {"characters", "vocabulary",      "seed",
+                                   "text",       "teacher",         "state",
+                                   "kernels",    "validation_loss", "lines"};
 
 static void option_key(int i, char key[KEY_SIZE]) {
     snprintf(key, KEY_SIZE, "option.%s", tril_option(i)->name);
@@ -47,7 +48,8 @@ static void option_key(int i, char key[KEY_SIZE]) {
  * needed. */
 static bool is_stored(const TrilOption *row) {
     return (row->lasting == TRIL_FIXED || row->lasting == TRIL_KEPT) &&
-           row->member != offsetof(TrilOptions, bytes);
+           row->member != offsetof(TrilOptions, bytes) &&
+           row->member != offsetof(TrilOptions, lines);
 }
 
 /* ---- writing ---- */
@@ -69,6 +71,7 @@ static bool begin(Notes *notes, const Vocab *vocab, uint64_t seed, uint64_t text
     bool ok = (vocab->bytes || vocab_join(vocab, &joined, &length, err)) &&
               notes_print(notes, "characters", err, "%s", vocab->bytes ? "bytes" : "utf-8") &&
               notes_put(notes, "vocabulary", joined ? joined : "", length, err) &&
+              (!vocab->lines || notes_print(notes, "lines", err, "1")) &&
               notes_print(notes, "seed", err, "%" PRIu64, seed) &&
               notes_print(notes, "text", err, "%016" PRIx64, text);
     memory_free(joined);
@@ -94,7 +97,7 @@ TrilStatus tril_model_save(const TrilModel *model, const char *path, TrilError *
         put_number(&notes, "step", model->step, &err) &&
         (isnan(model->validation) || notes_print(&notes, "validation_loss", &err, "%s", loss)) &&
         put_notes(&notes, &model->notes, &err) &&
-        checkpoint_save(path, &model->model, NULL, notes.list, notes.count, &err);
+        checkpoint_save(path, &model->model, &model->known, NULL, notes.list, notes.count, &err);
     notes_free(&notes);
     return outcome(ok, TRIL_FILE, &err, error);
 }
@@ -131,7 +134,8 @@ TrilStatus tril_training_save(TrilTraining *t, const char *path, TrilError *erro
               put_digest(&notes, "teacher", t->teacher, &err) &&
               notes_print(&notes, "kernels", &err, "%s", run_kernels(t->workers.run));
     ok = ok && put_notes(&notes, &t->notes, &err) &&
-         checkpoint_save(path, &t->model->model, t->workers.run, notes.list, notes.count, &err);
+         checkpoint_save(path, &t->model->model, &t->model->known, t->workers.run, notes.list,
+                         notes.count, &err);
     notes_free(&notes);
     return outcome(ok, TRIL_FILE, &err, error);
 }
@@ -243,6 +247,7 @@ static const char *read_metadata(TrilState *s) {
     if (s->progress.cooling > 0 && s->progress.cooled < s->progress.steps)
         s->progress.steps = s->progress.cooled;
     s->options.bytes = s->tokenizer.vocab.bytes;
+    s->options.lines = s->tokenizer.vocab.lines;
     return NULL;
 }
 

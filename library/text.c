@@ -72,6 +72,19 @@ int tril_tokenizer_has_bytes(const TrilTokenizer *tokenizer) {
     return tokenizer->vocab.bytes;
 }
 
+TrilStatus tril_tokenizer_of_lines(TrilTokenizer *tokenizer, TrilError *error) {
+    Error err = {0};
+    if (!tokenizer) return null_argument(error);
+    bool ok = vocab_id(&tokenizer->vocab, '\n') >= 0 ||
+              fail(&err, "is no list of lines: it has no newline");
+    if (ok) tokenizer->vocab.lines = true;
+    return outcome(ok, TRIL_TEXT, &err, error);
+}
+
+int tril_tokenizer_has_lines(const TrilTokenizer *tokenizer) {
+    return tokenizer->vocab.lines;
+}
+
 int tril_tokenizer_same(const TrilTokenizer *one, const TrilTokenizer *other) {
     return vocab_same(&one->vocab, &other->vocab);
 }
@@ -121,14 +134,15 @@ TrilStatus tril_decode(const TrilTokenizer *tokenizer, const int32_t *ids, size_
 static const double HELD_OUT_MARGIN = 1e-6;
 
 TrilStatus tril_text_join(const char *const *texts, const size_t *lengths, int count, int bytes,
-                          double held_out, char *joined, size_t *length, int *which,
+                          int lines, double held_out, char *joined, size_t *length, int *which,
                           TrilError *error) {
     Error err = {0};
     if (!texts || !lengths || !joined || !length || !which) return null_argument(error);
     if (!in_range(held_out, HELD_OUT_MARGIN, 1 - HELD_OUT_MARGIN, "the held-out share", &err))
         return failed(TRIL_ARGUMENT, &err, error);
-    return outcome(corpus_join(texts, lengths, count, bytes, held_out, joined, length, which, &err),
-                   TRIL_TEXT, &err, error);
+    bool ok =
+        corpus_join(texts, lengths, count, bytes, lines, held_out, joined, length, which, &err);
+    return outcome(ok, TRIL_TEXT, &err, error);
 }
 
 TrilStatus tril_text_make(TrilText **text, const TrilTokenizer *tokenizer, const char *bytes,
@@ -150,8 +164,7 @@ TrilStatus tril_text_make(TrilText **text, const TrilTokenizer *tokenizer, const
 TrilStatus tril_text_spread(TrilText *text, TrilError *error) {
     Error err = {0};
     if (!text) return null_argument(error);
-    if (!text->spread && !corpus_spread(&text->corpus, &err))
-        return failed(TRIL_NO_MEMORY, &err, error);
+    if (!text->spread && !corpus_spread(&text->corpus, &err)) return failed(TRIL_TEXT, &err, error);
     text->spread = true;
     return TRIL_OK;
 }
@@ -163,7 +176,13 @@ void tril_text_free(TrilText *text) {
 
 TrilExtent tril_text_extent(const TrilText *text) {
     const Corpus *c = &text->corpus;
-    return (TrilExtent){c->length, c->train, c->distinct, c->digest};
+    return (TrilExtent){c->length, c->train, c->distinct, c->digest, c->lines, c->longest};
+}
+
+double tril_text_window(const TrilText *text, double context) {
+    const Corpus *c = &text->corpus;
+    if (!c->vocab.lines) return context;
+    return (double)(c->train - 1) / (double)lines_count(c->ids, c->train, (int)context);
 }
 
 const int32_t *tril_text_ids(const TrilText *text) {
@@ -174,13 +193,23 @@ uint64_t tril_digest(const char *text, size_t length) {
     return corpus_digest(text, length);
 }
 
+/* Returns the id of the newline of a list; -1 for other texts. */
+static int32_t newline_of(const Corpus *corpus) {
+    return corpus->vocab.lines ? corpus->ids[0] : -1;
+}
+
+/* Returns where the held-out part begins: in a list with the newline before it. */
+static size_t held_out_of(const Corpus *corpus) {
+    return corpus->train - corpus->vocab.lines;
+}
+
 TrilStatus tril_text_count(const TrilText *text, TrilCounts *counts, TrilError *error) {
     Error err = {0};
     Counts found;
     if (!text || !counts) return null_argument(error);
     const Corpus *c = &text->corpus;
-    if (!count_losses(c->ids, c->train, c->ids + c->train, c->length - c->train, c->vocab.size,
-                      &found, &err))
+    if (!count_losses(c->ids, c->train, c->ids + held_out_of(c), c->length - held_out_of(c),
+                      c->vocab.size, newline_of(c), &found, &err))
         return failed(TRIL_NO_MEMORY, &err, error);
     *counts = (TrilCounts){.uniform = found.uniform,
                            .unigram = found.unigram_held_out,
@@ -201,8 +230,8 @@ TrilStatus tril_text_count_spread(const TrilText *text, double *nats, TrilError 
     bool ok = memory_alloc(&c.ids, c.length, sizeof *c.ids, "the text", &err);
     if (ok) memcpy(c.ids, text->corpus.ids, c.length * sizeof *c.ids);
     ok = ok && (text->spread || corpus_spread(&c, &err)) &&
-         count_ngram(c.ids, c.train, c.ids + c.train, c.length - c.train, c.vocab.size, &order,
-                     NULL, nats, &err);
+         count_ngram(c.ids, c.train, c.ids + held_out_of(&c), c.length - held_out_of(&c),
+                     c.vocab.size, newline_of(&c), &order, NULL, nats, &err);
     memory_free(c.ids);
-    return outcome(ok, TRIL_NO_MEMORY, &err, error);
+    return outcome(ok, TRIL_TEXT, &err, error);
 }

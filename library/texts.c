@@ -123,7 +123,11 @@ static void choose(const Texts *t, Worker *w, int slot, const float *logits, Tex
         sampler_pick(&t->sampler, logits, V, w->numbers[slot], text->characters++, w->scratch);
     buffer_put(&text->written, one, (size_t)vocab_text(t->vocab, id, one));
     text->ended = text->characters == t->length || at_stop(t, &text->written);
-    if (!text->ended) group_append(&w->group, slot, id);
+    if (text->ended) return;
+    if (last_line(t->vocab, &id, 1) == 0)
+        group_begin(&w->group, slot, &id, 1);
+    else
+        group_append(&w->group, slot, id);
 }
 
 /* The work of a round: continues the texts of a group until its time is over. */
@@ -215,14 +219,19 @@ static bool size_groups(const TrilModel *model, Precision precision, size_t coun
     return true;
 }
 
-/* Sets t->prompt to the ids of the prompt, or to the start of a text without one. */
+/* Sets t->prompt to the ids of the prompt, which the start of a text precedes if it is empty or a
+ * line of a list. */
 static bool encode_prompt(Texts *t, const char *prompt, size_t length, Error *err) {
-    if (length > 0)
-        return vocab_encode(t->vocab, prompt, length, &t->prompt, &t->prompt_count, NULL, err);
-    if (!memory_alloc(&t->prompt, 1, sizeof *t->prompt, "the texts", err)) return false;
-    t->prompt[0] = vocab_start(t->vocab);
-    t->prompt_count = 1;
-    return true;
+    int32_t *ids = NULL;
+    size_t count = 0;
+    bool starts = length == 0 || t->vocab->lines,
+         ok = (length == 0 || vocab_encode(t->vocab, prompt, length, &ids, &count, NULL, err)) &&
+              memory_alloc(&t->prompt, count + 1, sizeof *t->prompt, "the texts", err);
+    const size_t line = last_line(t->vocab, ids, count), from = line < count ? line : 0;
+    if (ok && starts && line == count) t->prompt[t->prompt_count++] = vocab_start(t->vocab);
+    for (size_t i = from; ok && i < count; i++) t->prompt[t->prompt_count++] = ids[i];
+    memory_free(ids);
+    return ok;
 }
 
 static bool open_texts(Texts *t, const TrilModel *model, const TrilSampling *sampling, int *threads,

@@ -33,6 +33,19 @@ static bool open_run(TrilTraining *t, const TrilModel *teacher, const RunOptions
     return workers_teach(&t->workers, &teacher->model, err);
 }
 
+/* Gives the model a copy of the text's lines. */
+static bool take_lines(TrilModel *model, const LineDigests *known, Error *err) {
+    memory_free(model->known.digests);
+    model->known = (LineDigests){.count = 0};
+    if (!memory_alloc(&model->known.digests, known->count, sizeof *known->digests, "the lines",
+                      err))
+        return false;
+    model->known.count = known->count;
+    if (known->count > 0)
+        memcpy(model->known.digests, known->digests, known->count * sizeof *known->digests);
+    return true;
+}
+
 bool training_make(TrilTraining **training, TrilModel *model, const TrilText *text,
                    const TrilOptions *options, bool resumed, Error *err) {
     TrilTraining *t;
@@ -48,13 +61,15 @@ bool training_make(TrilTraining **training, TrilModel *model, const TrilText *te
     t->options.held_out = text->held_out;
     t->options.val_spread = text->spread;
     t->options.bytes = vocab_of(model)->bytes;
+    t->options.lines = vocab_of(model)->lines;
+    t->mean_window = tril_text_window(text, model->model.config.T);
     if (!isnan(options->dropout)) model->model.config.dropout = options->dropout;
     if (options->teacher) t->teacher = tril_model_digest(options->teacher);
-    t->recipe = recipe_with(model->model.config.model, options);
+    t->recipe = recipe_with(model->model.config.model, &t->options);
     t->progress =
         (TrilProgress){.step = 0, .steps = (int)options->steps, .recent = NAN, .lowest = NAN};
     if (options_fit(options, &text->corpus, resumed, &config, &run, err) &&
-        open_run(t, options->teacher, &run, err)) {
+        take_lines(model, &text->corpus.known, err) && open_run(t, options->teacher, &run, err)) {
         model->in_training = model->trained = true;
         model->seed = options->seed;
         model->text = text->corpus.digest;
@@ -80,7 +95,7 @@ void tril_training_close(TrilTraining *t) {
 bool text_suits(const TrilText *text, const Vocab *vocab, int context, Error *err) {
     if (!vocab_same(&text->corpus.vocab, vocab))
         return fail(err, "the text was encoded with another vocabulary than the model's");
-    return text->corpus.train > (size_t)context ||
+    return vocab->lines || text->corpus.train > (size_t)context ||
            fail(err, "too short for a context of %d: it has only %zu characters to train", context,
                 text->corpus.train);
 }
@@ -205,7 +220,8 @@ static TrilStatus take_step(TrilTraining *t, TrilStep *step, Error *err) {
         p->step++;
         p->recent_steps++;
         p->recent = (sum + taken.loss) / p->recent_steps;
-        p->operations += (double)run->batch * run->length * (t->each + window * t->look);
+        double mean = fmin(t->mean_window, run->length), seen = fmin(t->mean_window, window);
+        p->operations += run->batch * mean * (t->each + seen * t->look);
         p->seconds += t->workers.seconds - before;
         t->model->step = p->step;
         t->model->validation = NAN;

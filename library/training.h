@@ -13,6 +13,7 @@ struct TrilTraining {
     Workers workers;
     Recipe recipe;
     double each, look;     /* operations for a character, and for each one in its window */
+    double mean_window;    /* tril_text_window */
     TrilProgress progress; /* determines the place in the text and all random numbers, too */
     Asking stop;           /* for evaluations */
     Notes notes;           /* of the program, for states */

@@ -88,7 +88,17 @@ TRIL_API void tril_tokenizer_free(TrilTokenizer *tokenizer);
 TRIL_API int tril_tokenizer_size(const TrilTokenizer *tokenizer);
 TRIL_API int tril_tokenizer_has_bytes(const TrilTokenizer *tokenizer);
 
-/* Returns 1 if both give the same ids to the same characters, else 0. */
+/* Makes the tokenizer one of lists: each line of a text, such as a name, is read by itself, and
+ * nothing before it but a newline. Models that it is given to write line after line in the same
+ * way, and their files keep it. Call it before the tokenizer is used. TRIL_TEXT: it has no newline.
+ */
+TRIL_API TrilStatus tril_tokenizer_of_lines(TrilTokenizer *tokenizer, TrilError *error);
+
+/* Returns 1 if it is one of lists, else 0. */
+TRIL_API int tril_tokenizer_has_lines(const TrilTokenizer *tokenizer);
+
+/* Returns 1 if both give the same ids to the same characters, and both or neither are of lists,
+ * else 0. */
 TRIL_API int tril_tokenizer_same(const TrilTokenizer *one, const TrilTokenizer *other);
 
 /* Returns the id that stands before a text without a prompt: the newline, else the space, else 0.
@@ -114,31 +124,38 @@ typedef struct TrilText TrilText;
 
 /* Joins texts [count], of `lengths` bytes each, to one for tril_text_make with the same share:
  * first the beginnings of all, then their ends, both in order, so that the end of each is held out.
- * After each part but the last is a newline, none if `bytes` is true. Writes *length bytes to
- * `joined`, which has the capacity of all texts and 2 * count bytes more. TRIL_TEXT: text *which is
- * not UTF-8. */
+ * After each part but the last is a newline, none if `bytes` is true. With `lines` no line is
+ * divided, and each part has one newline at its end. Writes *length bytes to `joined`, which has
+ * the capacity of all texts and 2 * count bytes more. TRIL_TEXT: text *which is not UTF-8. */
 TRIL_API TrilStatus tril_text_join(const char *const *texts, const size_t *lengths, int count,
-                                   int bytes, double held_out, char *joined, size_t *length,
-                                   int *which, TrilError *error);
+                                   int bytes, int lines, double held_out, char *joined,
+                                   size_t *length, int *which, TrilError *error);
 
 /* Makes a text with the ids of a tokenizer. `held_out` is the share at its end that no training
- * sees. TRIL_TEXT: an unknown character; fewer than two characters to train on or held out.
- * Released by tril_text_free, after the trainings on it. */
+ * sees; of a list, whole lines. A list gets a newline before its first line and, if it lacks one,
+ * after its last. TRIL_TEXT: an unknown character; fewer than two characters to train on or held
+ * out. Released by tril_text_free, after the trainings on it. */
 TRIL_API TrilStatus tril_text_make(TrilText **text, const TrilTokenizer *tokenizer,
                                    const char *bytes, size_t length, double held_out,
                                    TrilError *error);
 TRIL_API void tril_text_free(TrilText *text);
 
 /* Holds out pieces all over the text instead of its end, as the option val_spread says; its ids
- * change their order. Before any training on it; a second call changes nothing. */
+ * change their order. Before any training on it; a second call changes nothing. TRIL_TEXT: too
+ * short a list, which is then of no use. */
 TRIL_API TrilStatus tril_text_spread(TrilText *text, TrilError *error);
 
 typedef struct {
     size_t characters, trained_on; /* all of them; those before the held-out part */
     int distinct;                  /* characters of the vocabulary that occur */
     uint64_t digest;               /* of its bytes: tril_digest */
+    size_t lines, longest; /* its newlines; the characters of its longest line, newline included */
 } TrilExtent;
 TRIL_API TrilExtent tril_text_extent(const TrilText *text);
+
+/* Returns the mean number of characters that a window of the training part predicts: the context
+ * or, in a list, the mean length of a line, newline included, cut where it exceeds the context. */
+TRIL_API double tril_text_window(const TrilText *text, double context);
 
 /* Returns the ids of its characters. */
 TRIL_API const int32_t *tril_text_ids(const TrilText *text);
@@ -180,6 +197,7 @@ typedef struct {
     double held_out; /* option "val": the share of the text, at its end, that is not trained on */
     bool val_spread; /* pieces all over the text are held out: the text is tril_text_spread */
     bool bytes;      /* the text is bytes, not UTF-8 */
+    bool lines;      /* the text is a list (tril_tokenizer_of_lines) */
     double steps, time, batch, epochs, eval_every, patience, save_every;
     double learning_rate, weight_decay; /* options "lr" and "decay" */
     double embedding_decay;
@@ -315,6 +333,10 @@ TRIL_API int tril_model_counted(const TrilModel *model, size_t *characters);
 /* Returns the loss of these weights on the held-out text that an evaluation in their training
  * found, or NaN. */
 TRIL_API double tril_model_loss(const TrilModel *model);
+
+/* Returns 1 if the list that the model was trained on, held-out part included, has this line,
+ * without its newline; 0 if it has not; -1 if it was not a list. */
+TRIL_API int tril_model_has_line(const TrilModel *model, const char *line, size_t length);
 
 /* Returns the value of a key, such as "step", "seed" or "dropout", in the metadata of the file that
  * the model was read from, or NULL if it has no such key. */

@@ -86,7 +86,11 @@ static bool open_run(Workers *workers, bool ok, Error *err) {
            tokens = windows * (size_t)workers->options.length;
     ok = ok && memory_alloc(&workers->inputs, tokens, sizeof(int32_t), "a batch", err) &&
          memory_alloc(&workers->targets, tokens, sizeof(int32_t), "a batch", err) &&
-         memory_alloc(&workers->starts, windows, sizeof(size_t), "a batch", err);
+         memory_alloc(&workers->starts, windows, sizeof(size_t), "a batch", err) &&
+         memory_alloc(&workers->ends, windows, sizeof(size_t), "a batch", err) &&
+         (!workers->options.lines ||
+          lines_cut(&workers->lines, workers->ids, workers->length, workers->options.length, err));
+    if (ok) workers->lines_train = lines_before(&workers->lines, workers->train - 1);
     if (!world_agree(ok, err) || !same_kernels(workers, err)) return false;
     world_broadcast(workers->model->weights, workers->model->weights_size * sizeof(float));
     return share_counts(workers->model, err);
@@ -112,14 +116,24 @@ static void close_run(Workers *workers) {
     memory_free(workers->inputs);
     memory_free(workers->targets);
     memory_free(workers->starts);
+    memory_free(workers->ends);
+    lines_free(&workers->lines);
     *workers = (Workers){0};
 }
 
 static Step take_step(Workers *workers, uint64_t step, int window, const Optimizer *optimizer) {
-    int T = workers->options.length, first, count = run_part(workers->run, &first);
+    const RunOptions *o = &workers->options;
+    int T = o->length, first, count = run_part(workers->run, &first);
     Step taken = {.norm = NAN};
-    batch_shuffled(workers->ids, workers->train, workers->options.batch, T, workers->options.seed,
-                   step, first, count, workers->inputs, workers->targets, workers->starts);
+    if (o->lines) {
+        window = T = batch_lines(&workers->lines, workers->lines_train, o->batch, o->seed, step,
+                                 first, count, workers->starts, workers->ends);
+        run_lay_out(workers->ids, workers->starts, workers->ends, count, T, workers->inputs,
+                    workers->targets);
+    } else {
+        batch_shuffled(workers->ids, workers->train, o->batch, T, o->seed, step, first, count,
+                       workers->inputs, workers->targets, workers->starts);
+    }
     count *= T / window;
     if (workers->teacher) {
         run_locate(workers->teacher, workers->ids, workers->starts, T, true);
@@ -141,6 +155,19 @@ static bool same_weights(const Workers *workers, Error *err) {
     digest_add(&digest, workers->model->weights, workers->model->weights_size * sizeof(float));
     uint64_t value = digest_value(&digest);
     return same(&value, sizeof value, "its weights differ from the first process's", err);
+}
+
+/* The held-out part of a list is read from the newline before it. */
+static double evaluate(Workers *workers, size_t from, size_t count, size_t every, Asking *asking) {
+    const Lines *lines = &workers->lines;
+    const size_t first = from > 0 ? workers->lines_train : 0,
+                 end = from > 0 ? lines->count : workers->lines_train;
+    if (workers->options.lines) {
+        run_cut(workers->run, lines->begins + first, end - first);
+        count = workers->length;
+    }
+    return run_evaluate(workers->run, workers->ids + (workers->options.lines ? 0 : from), count,
+                        every, from == 0, asking ? ask : NULL, asking);
 }
 
 /* ---- the first process ---- */
@@ -179,8 +206,11 @@ static bool send_text(const Corpus *corpus, Error *err) {
 
 bool workers_open(Workers *workers, Model *model, const RunOptions *options, const Corpus *corpus,
                   Error *err) {
-    *workers =
-        (Workers){.model = model, .options = *options, .ids = corpus->ids, .train = corpus->train};
+    *workers = (Workers){.model = model,
+                         .options = *options,
+                         .ids = corpus->ids,
+                         .length = corpus->length,
+                         .train = corpus->train};
     workers->options.shared = true;
     if (sharing)
         return fail(err, "several processes share one training at a time: another one is open");
@@ -228,7 +258,7 @@ bool workers_evaluate(Workers *workers, size_t from, size_t count, size_t charac
     const size_t every = characters > 0 ? (count - 1) / characters + 1 : 1;
     broadcast((Command){.kind = EVALUATE, .from = from, .count = count, .every = every});
     if (!same_weights(workers, err)) return false;
-    *loss = run_evaluate(workers->run, workers->ids + from, count, every, from == 0, ask, asking);
+    *loss = evaluate(workers, from, count, every, asking);
     return true;
 }
 
@@ -269,8 +299,11 @@ static void close_worker(Worker *w) {
 static void open_worker(Worker *w, const Command *command) {
     Error err = {0};
     assert(!w->part.run); /* one at a time */
-    w->part = (Workers){
-        .model = &w->model, .options = command->options, .ids = w->ids, .train = w->train};
+    w->part = (Workers){.model = &w->model,
+                        .options = command->options,
+                        .ids = w->ids,
+                        .length = w->count,
+                        .train = w->train};
     if (command->usual_threads) w->part.options.threads = run_default_threads();
     bool built = model_build(&w->model, &command->config, 0, &err);
     if (!open_run(&w->part, built, &err)) close_worker(w);
@@ -282,12 +315,11 @@ static void open_worker_teacher(Worker *w, const Command *command) {
     if (!open_teacher(&w->part, &w->teacher, built, &err)) close_worker(w);
 }
 
-static void evaluate(Worker *w, const Command *command) {
+static void take_part(Worker *w, const Command *command) {
     Error err = {0};
     assert(w->part.model); /* the first process has opened one */
     if (same_weights(&w->part, &err))
-        run_evaluate(w->part.run, w->ids + command->from, command->count, command->every,
-                     command->from == 0, NULL, NULL);
+        evaluate(&w->part, command->from, command->count, command->every, NULL);
 }
 
 static void execute(Worker *w, const Command *command) {
@@ -298,7 +330,7 @@ static void execute(Worker *w, const Command *command) {
         case CLOSE: close_worker(w); break;
         case RESTORE: run_restore(w->part.run, command->step, NULL, NULL); break;
         case STEP: take_step(&w->part, command->step, command->window, &command->optimizer); break;
-        case EVALUATE: evaluate(w, command); break;
+        case EVALUATE: take_part(w, command); break;
         case COLLECT: run_collect(w->part.run); break;
         case SHUTDOWN: break;
     }

@@ -25,13 +25,15 @@ typedef struct {
     Run *run; /* the caller may use it alone for what needs no worker: to write text */
     Model *model;
     RunOptions options;
-    const int32_t *ids; /* the text */
-    size_t train;       /* the first `train` ids are for training */
+    const int32_t *ids;   /* the text */
+    size_t length, train; /* its ids; the first `train` of them are for training */
     int32_t *inputs, *targets;
-    size_t *starts; /* of the windows of a batch, in the text */
-    Run *teacher;   /* workers_teach; NULL: none */
-    Model teaching; /* in the first process its model, with its own counts */
-    double seconds; /* of all steps */
+    size_t *starts, *ends; /* of the windows of a batch, in the text; ends: only of a list */
+    Lines lines;           /* the windows of a list, of which the first `lines_train` are for */
+    size_t lines_train;    /* training */
+    Run *teacher;          /* workers_teach; NULL: none */
+    Model teaching;        /* in the first process its model, with its own counts */
+    double seconds;        /* of all steps */
 } Workers;
 
 /* Sends the text and the model to the workers, and opens a run of it on every process; only one at

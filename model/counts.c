@@ -108,7 +108,8 @@ static double pair_entropy(const Tally *tally) {
 
 /* Higher orders are worse by themselves, though not beside a network (docs/records.md). */
 bool count_ngram(const int32_t *train, size_t train_count, const int32_t *held_out,
-                 size_t held_out_count, int V, int *order, double *own, double *loss, Error *err) {
+                 size_t held_out_count, int V, int32_t newline, int *order, double *own,
+                 double *loss, Error *err) {
     enum { ORDER = 7, EVERY = 9, SCORED = 1 << 19 };
     Ngram *ngram;
     const size_t every = 1 + held_out_count / SCORED;
@@ -118,14 +119,14 @@ bool count_ngram(const int32_t *train, size_t train_count, const int32_t *held_o
     }
     if (!ngram_count(&ngram, train, train_count, 0, ORDER, V, err)) return false;
     *order = ngram_order(ngram);
-    bool ok = (!own || ngram_loss(ngram, train, train_count, EVERY, true, own, err)) &&
-              ngram_loss(ngram, held_out, held_out_count, every, false, loss, err);
+    bool ok = (!own || ngram_loss(ngram, train, train_count, EVERY, true, newline, own, err)) &&
+              ngram_loss(ngram, held_out, held_out_count, every, false, newline, loss, err);
     ngram_free(ngram);
     return ok;
 }
 
 bool count_losses(const int32_t *train, size_t train_count, const int32_t *held_out,
-                  size_t held_out_count, int V, Counts *counts, Error *err) {
+                  size_t held_out_count, int V, int32_t newline, Counts *counts, Error *err) {
     Tally tally;
     if (!tally_text(&tally, train, train_count, V, err)) return false;
     *counts = (Counts){
@@ -137,6 +138,6 @@ bool count_losses(const int32_t *train, size_t train_count, const int32_t *held_
     counts->unigram_held_out /= (double)(held_out_count - 1);
     counts->bigram_held_out /= (double)(held_out_count - 1);
     tally_free(&tally);
-    return count_ngram(train, train_count, held_out, held_out_count, V, &counts->order,
+    return count_ngram(train, train_count, held_out, held_out_count, V, newline, &counts->order,
                        &counts->ngram, &counts->ngram_held_out, err);
 }

@@ -21,18 +21,19 @@ typedef struct {
  * pairs and modified Kneser-Ney for more. `ngram`, too, is held out: each prediction leaves out the
  * tenth of the text that it is in, and one place in nine is predicted. More than the last
  * MOST_COUNTED tokens would take minutes and gigabytes to count, so `ngram` counts only those, and
- * of a long held-out text it predicts evenly spaced places. Both texts have at least two tokens. An
- * error: no memory. */
+ * of a long held-out text it predicts evenly spaced places. `newline` is as in ngram_loss. Both
+ * texts have at least two tokens. An error: no memory. */
 #ifndef MOST_COUNTED_BITS /* fewer in extras/web/targets.mk */
 #define MOST_COUNTED_BITS 24
 #endif
 enum { MOST_COUNTED = 1 << MOST_COUNTED_BITS };
 bool count_losses(const int32_t *train, size_t train_count, const int32_t *held_out,
-                  size_t held_out_count, int V, Counts *counts, Error *err);
+                  size_t held_out_count, int V, int32_t newline, Counts *counts, Error *err);
 
 /* Sets *order and *loss to the `order` and `ngram_held_out` of count_losses and, unless it is
  * NULL, *own to its `ngram`. An error: no memory. */
 bool count_ngram(const int32_t *train, size_t train_count, const int32_t *held_out,
-                 size_t held_out_count, int V, int *order, double *own, double *loss, Error *err);
+                 size_t held_out_count, int V, int32_t newline, int *order, double *own,
+                 double *loss, Error *err);
 
 #endif

@@ -27,6 +27,9 @@ typedef struct {
  * four, model_lay_out and run_open fail if a size would overflow. */
 enum { MAX_CONTEXT = 65536, MAX_LAYERS = 256, MAX_WIDTH = 1 << 20, MAX_VOCABULARY = 0x110000 };
 
+/* The target of a token that is no part of the loss. */
+enum { NO_TARGET = -1 };
+
 /* Returns the name of rung i of the ladder, lowest first, a constant; NULL beyond the last. */
 const char *model_name(int i);
 

@@ -138,13 +138,16 @@ int ngram_predict(const Ngram *g, const int32_t *last, size_t known, int fold, d
 }
 
 bool ngram_loss(const Ngram *g, const int32_t *ids, size_t count, size_t every, bool counted,
-                double *loss, Error *err) {
+                int32_t newline, double *loss, Error *err) {
     double *p, total = 0;
-    size_t predicted = 0;
+    size_t predicted = 0, known = 0;
     if (!memory_alloc(&p, (size_t)g->V, sizeof *p, "the counts", err)) return false;
-    for (size_t i = 1; i < count; i += every, predicted++) {
-        ngram_predict(g, ids + i - 1, i, counted ? ngram_fold(g, i) : ALL_FOLDS, p);
+    for (size_t i = 1; i < count; i++) {
+        known = ids[i - 1] == newline ? 1 : known + 1;
+        if ((i - 1) % every > 0) continue;
+        ngram_predict(g, ids + i - 1, known, counted ? ngram_fold(g, i) : ALL_FOLDS, p);
         total -= log(p[ids[i]]);
+        predicted++;
     }
     *loss = total / (double)predicted;
     memory_free(p);

@@ -38,6 +38,9 @@ typedef struct {
                      needs more memory */
     bool growing; /* the sequences grow token by token, each by itself: for run_grow, in one thread,
                      without training */
+    bool lines;   /* each sequence is a line of a list, perhaps followed by tokens whose target is
+                     NO_TARGET: they are no part of the loss, and a model that counts sees nothing
+                     before a sequence */
     const Run *packed_by; /* NULL, or a frozen run of the same model and precision, which outlives
                              this one: its packed weights are used */
 } RunOptions;
@@ -130,6 +133,12 @@ void run_locate(Run *run, const int32_t *text, const size_t *starts, int window,
  * It is 1 at first, and must be 1 in training. */
 void run_weigh_counts(Run *run, double weight);
 
+/* Lays windows of a list out as sequences of T tokens: in sequence b, token t reads text[starts[b]
+ * + t] and has the next one as its target, up to text[ends[b]]. Beyond, tokens read text[starts[b]]
+ * and have NO_TARGET. Writes inputs[B,T] and targets[B,T]. ends[b] - starts[b] <= T. */
+void run_lay_out(const int32_t *text, const size_t *starts, const size_t *ends, int B, int T,
+                 int32_t *inputs, int32_t *targets);
+
 /* Mixes another model's predictions into the targets of the next run_backward: `share`, 0 to 1, of
  * each target is a row of probabilities[B,T,V], and the rest is the actual next token (Hinton,
  * Vinyals and Dean, "Distilling the Knowledge in a Neural Network", 2015). Borrows them until
@@ -189,12 +198,16 @@ void run_moments(const Run *run, const float **first, const float **second);
  * run. */
 const float *run_gradient(const Run *run, int tensor);
 
+/* The next run_evaluate of a run of lines reads these windows of its text, of which window i
+ * predicts the tokens after begins[i] up to begins[i + 1]. Borrows begins[count + 1] until then. */
+void run_cut(Run *run, const size_t *begins, size_t count);
+
 /* Returns the mean loss over ids[count], in nats, without dropout: windows of the run's length are
- * laid end to end, and each token but the first is predicted once. With every = k > 1, reads only
- * one batch in k. `counted` is as in run_locate. Collective: each process reads its part of
- * the windows; the number of processes does not change a bit of the result. Calls stopped(user)
- * often, unless it is NULL, and returns NaN soon after it returned anything but 0 in any process.
- * count >= 2, every >= 1. */
+ * laid end to end (or those of run_cut are read), and each token but the first is predicted once.
+ * With every = k > 1, reads only one batch in k. `counted` is as in run_locate. Collective: each
+ * process reads its part of the windows; the number of processes does not change a bit of the
+ * result. Calls stopped(user) often, unless it is NULL, and returns NaN soon after it returned
+ * anything but 0 in any process. count >= 2, every >= 1. */
 double run_evaluate(Run *run, const int32_t *ids, size_t count, size_t every, bool counted,
                     int (*stopped)(void *user), void *user);
 

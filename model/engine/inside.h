@@ -57,8 +57,11 @@ struct Run {
     Call *calls;
     Moving *moving;
     int moving_count;
-    float *losses; /* [tokens] */
-    double *sums;  /* the summed losses of windows, in an evaluation */
+    float *losses;             /* [tokens] */
+    double *sums;              /* the summed losses of windows, in an evaluation */
+    int32_t *inputs, *targets; /* [tokens] of an evaluation of lines; NULL without */
+    const size_t *begins;      /* run_cut: [windows + 1] */
+    size_t windows;
     /* in training, laid out like the weights: gradients, and their moments */
     float *gradients, *first, *second;
     double *squares; /* a sum for each chunk of the gradients */

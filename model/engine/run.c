@@ -85,6 +85,7 @@ static bool plan(Run **planned, Model *model, const RunOptions *options, Error *
         .optimizer = options->training ? 3 * model->weights_size * sizeof(float) : 0,
         .messages = messages ? world_buffer_size(model->weights_size, EVERYONE) * sizeof(float) : 0,
         .activations = (run->activations_size + run->rows_size + run_tokens(run)) * sizeof(float) +
+                       (options->lines ? 2 * run_tokens(run) * sizeof(int32_t) : 0) +
                        WINDOWS_AT_ONCE * sizeof(double),
         .threads = (size_t)options->threads * team_scratch(run->products, scratch_of(run)) *
                    sizeof(float)};
@@ -103,7 +104,10 @@ bool run_open(Run **opened, Model *model, const RunOptions *options, Error *err)
     if (!team_open(&run->team, run->isa, run->products, options->threads, scratch_of(run), err) ||
         (options->training && !update_open(run, err)) || !execute_allocate(run, err) ||
         !memory_alloc(&run->losses, run_tokens(run), sizeof(float), "the losses", err) ||
-        !memory_alloc(&run->sums, WINDOWS_AT_ONCE, sizeof(double), "the losses", err)) {
+        !memory_alloc(&run->sums, WINDOWS_AT_ONCE, sizeof(double), "the losses", err) ||
+        (options->lines &&
+         (!memory_alloc(&run->inputs, run_tokens(run), sizeof(int32_t), "the lines", err) ||
+          !memory_alloc(&run->targets, run_tokens(run), sizeof(int32_t), "the lines", err)))) {
         run_close(run);
         return false;
     }
@@ -138,6 +142,8 @@ void run_close(Run *run) {
     memory_free(run->moving);
     memory_free(run->losses);
     memory_free(run->sums);
+    memory_free(run->inputs);
+    memory_free(run->targets);
     memory_free(run->profile.seconds);
     memory_free(run);
 }
@@ -241,6 +247,7 @@ static int begin(Run *run, const int32_t *ids, int B, int T, int past, bool trai
                        .starts = run->pass.starts,
                        .window = run->pass.window,
                        .leaves_out = run->pass.leaves_out,
+                       .lines = run->options.lines,
                        .ngram = run->model->ngram,
                        .counts = run->counts};
     if (training) {
@@ -323,9 +330,15 @@ static void find_losses(Run *run, const int32_t *targets) {
 }
 
 /* The tokens in the loss, of all processes. Each process cuts its sequences into as many pieces. */
-static double tokens_in_loss(const Run *run) {
-    double tokens = (double)run->pass.B * run->pass.T;
-    return run->sharing ? tokens / run->options.batch * run->whole : tokens;
+static double tokens_in_loss(const Run *run, const int32_t *targets) {
+    int all = run->pass.B * run->pass.T;
+    double tokens = all;
+    for (int n = 0; n < all && run->options.lines; n++) tokens -= targets[n] == NO_TARGET;
+    if (run->sharing && run->options.lines)
+        world_allreduce(&tokens, 1);
+    else if (run->sharing)
+        tokens = tokens / run->options.batch * run->whole;
+    return tokens;
 }
 
 double run_loss(Run *run, const int32_t *targets) {
@@ -337,7 +350,7 @@ double run_loss(Run *run, const int32_t *targets) {
         world_allreduce(&total, 1);
         profile_add(run, NULL, PROFILE_SHARING, start);
     }
-    return total / tokens_in_loss(run);
+    return total / tokens_in_loss(run, targets);
 }
 
 void run_locate(Run *run, const int32_t *text, const size_t *starts, int window, bool counted) {
@@ -345,6 +358,21 @@ void run_locate(Run *run, const int32_t *text, const size_t *starts, int window,
     run->pass.starts = starts;
     run->pass.window = (size_t)window;
     run->pass.leaves_out = counted;
+}
+
+void run_lay_out(const int32_t *text, const size_t *starts, const size_t *ends, int B, int T,
+                 int32_t *inputs, int32_t *targets) {
+    for (int b = 0; b < B; b++)
+        for (size_t t = 0; t < (size_t)T; t++) {
+            bool within = starts[b] + t < ends[b];
+            *inputs++ = text[starts[b] + (within ? t : 0)];
+            *targets++ = within ? text[starts[b] + t + 1] : NO_TARGET;
+        }
+}
+
+void run_cut(Run *run, const size_t *begins, size_t count) {
+    run->begins = begins;
+    run->windows = count;
 }
 
 void run_weigh_counts(Run *run, double weight) {
@@ -359,7 +387,7 @@ void run_teach(Run *run, const float *probabilities, double share) {
 void run_backward(Run *run, const int32_t *targets) {
     assert(!run->options.frozen); /* its packed weights are those of a forward pass */
     run->pass.targets = targets;
-    run->pass.scale = 1.0f / (float)tokens_in_loss(run);
+    run->pass.scale = 1.0f / (float)tokens_in_loss(run, targets);
     execute_begin(run, 0, true);
     profile_team(run, run_threads(run), execute_pass, run);
     run->pass.teacher = NULL;
@@ -367,23 +395,49 @@ void run_backward(Run *run, const int32_t *targets) {
 
 /* ---- evaluation ---- */
 
-/* A text of `tokens` predictions, cut into windows of T tokens; the last may be shorter. One batch
- * of windows in `every` is read. */
+/* A text of `tokens` predictions, cut into windows of T tokens, of which the last may be shorter,
+ * or into the `count` windows of run_cut. One batch of windows in `every` is read. */
 typedef struct {
     const int32_t *ids;
     size_t tokens, T;
     size_t batch, every;
     bool counted; /* of run_locate */
+    const size_t *begins;
+    size_t count;
 } Windows;
 
 static size_t windows_in(const Windows *w) {
-    size_t all = (w->tokens + w->T - 1) / w->T, round = w->batch * w->every, last = all % round;
+    size_t all = w->count, round = w->batch * w->every, last = all % round;
     return all / round * w->batch + (last < w->batch ? last : w->batch);
 }
 
-/* Returns the place in the text at which window i, of those that are read, begins. */
-static size_t begin_of(const Windows *w, size_t i) {
-    return (i / w->batch * w->every * w->batch + i % w->batch) * w->T;
+/* Returns the number of window i of those that are read, in the text. */
+static size_t number_of(const Windows *w, size_t i) {
+    return i / w->batch * w->every * w->batch + i % w->batch;
+}
+
+/* Returns the place in the text at which window `number` begins. */
+static size_t begin_of(const Windows *w, size_t number) {
+    if (w->begins) return w->begins[number];
+    return number < w->count ? number * w->T : w->tokens;
+}
+
+/* Reads at most `most` windows of run_cut from window i on, all of one batch. Its longest window
+ * determines the length of the pass, so the bits do not depend on how processes share it. Returns
+ * how many it read. */
+static size_t read_lines(Run *run, const Windows *w, size_t i, size_t most, double *sums) {
+    const size_t number = number_of(w, i), first = number - i % w->batch;
+    size_t T = 0;
+    for (size_t j = first; j < first + w->batch && j < w->count; j++)
+        if (w->begins[j + 1] - w->begins[j] > T) T = w->begins[j + 1] - w->begins[j];
+    if (most > first + w->batch - number) most = first + w->batch - number;
+    run_lay_out(w->ids, w->begins + number, w->begins + number + 1, (int)most, (int)T, run->inputs,
+                run->targets);
+    run_locate(run, w->ids, w->begins + number, (int)T, w->counted);
+    run_forward(run, run->inputs, (int)most, (int)T, 0);
+    find_losses(run, run->targets);
+    for (size_t n = 0; n < most * T; n++) sums[n / T] += (double)run->losses[n];
+    return most;
 }
 
 /* Adds the loss of each window, `first` to `first` + `count`, to sums[count]. A pass takes
@@ -391,8 +445,14 @@ static size_t begin_of(const Windows *w, size_t i) {
 static void read_windows(Run *run, const Windows *w, size_t first, size_t count, double *sums) {
     const size_t end = first + count, most = (size_t)run->options.batch;
     for (size_t i = first, B = 1; i < end; i += B, B = 1) {
-        size_t at = begin_of(w, i), rest = w->tokens - at, T = rest < w->T ? rest : w->T;
-        while (B < most && i + B < end && begin_of(w, i + B) == at + B * T && (B + 1) * T <= rest)
+        if (w->begins) {
+            B = read_lines(run, w, i, end - i < most ? end - i : most, sums + i - first);
+            continue;
+        }
+        size_t at = begin_of(w, number_of(w, i)), rest = w->tokens - at,
+               T = rest < w->T ? rest : w->T;
+        while (B < most && i + B < end && begin_of(w, number_of(w, i + B)) == at + B * T &&
+               (B + 1) * T <= rest)
             B++;
         run_locate(run, w->ids, &at, (int)(B * T), w->counted);
         run_forward(run, w->ids + at, (int)B, (int)T, 0);
@@ -410,8 +470,12 @@ double run_evaluate(Run *run, const int32_t *ids, size_t count, size_t every, bo
     enum { ROUND = WINDOWS_AT_ONCE - 1, BATCHES = 4 };
     double *sums = run->sums, total = 0;
     assert(count >= 2 && every >= 1);
-    Windows w = {ids, count - 1, (size_t)run->options.length, (size_t)run->whole, every, counted};
-    size_t all = windows_in(&w), last = begin_of(&w, all - 1), rank = 0, size = 1;
+    const size_t T = (size_t)run->options.length, tokens = count - 1;
+    Windows w = {ids,   tokens,  T,           (size_t)run->whole,
+                 every, counted, run->begins, (tokens + T - 1) / T};
+    if (run->begins) w.count = run->windows;
+    run->begins = NULL;
+    size_t all = windows_in(&w), predicted = 0, rank = 0, size = 1;
     size_t max = BATCHES * w.batch < ROUND ? BATCHES * w.batch : ROUND;
     if (run->sharing) {
         rank = (size_t)world_rank();
@@ -427,6 +491,7 @@ double run_evaluate(Run *run, const int32_t *ids, size_t count, size_t every, bo
         if (sums[windows] > 0) return NAN;
         for (size_t i = 0; i < windows; i++) total += sums[i];
     }
-    size_t short_by = last + w.T > w.tokens ? last + w.T - w.tokens : 0;
-    return total / (double)(all * w.T - short_by);
+    for (size_t i = 0; i < all; i++)
+        predicted += begin_of(&w, number_of(&w, i) + 1) - begin_of(&w, number_of(&w, i));
+    return total / (double)predicted;
 }

@@ -19,8 +19,10 @@ static void expect(const Pass *pass, size_t n, double *p, size_t V) {
     int fold = ALL_FOLDS;
     if (pass->text) {
         size_t place = pass->starts[n / pass->window] + n % pass->window;
-        last = pass->text + place;
-        known = place + 1;
+        if (!pass->lines) {
+            last = pass->text + place;
+            known = place + 1;
+        }
         if (pass->leaves_out && pass->ngram) fold = ngram_fold(pass->ngram, place + 1);
     }
     if (pass->ngram)

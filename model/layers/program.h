@@ -50,6 +50,7 @@ typedef struct {
     const int32_t *text;
     const size_t *starts;
     size_t window;
+    bool lines; /* RunOptions.lines */
     /* of a growing run: its B sequences, each with one token, or NULL; the rows of earlier tokens,
      * `capacity` in a slot */
     const Continuation *sequences;

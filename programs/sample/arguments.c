@@ -31,6 +31,10 @@ static int list_options(Option options[MAX_OPTIONS], Arguments *a) {
         {'p', "prompt", OPTION_TEXT, &a->prompt, 0, 0, "TEXT", "the beginning of the text"},
         {0, "samples", OPTION_INT, &a->samples, 1, 1e6, "N",
          "texts to write, separated by lines of ----"},
+        {0, "lines", OPTION_INT, &a->lines, 1, 1e9, "N",
+         "write N lines, each by itself, as of a list of names"},
+        {0, "new", OPTION_FLAG, &a->new_lines, 0, 0, NULL,
+         "for --lines, only lines that the text of the training lacks"},
         {0, "stop", OPTION_TEXT, &a->stop, 0, 0, "TEXT", "end a text after writing TEXT"},
         {'i', "interactive", OPTION_FLAG, &a->interactive, 0, 0, NULL,
          "write in turns: type a line, the model continues it; /help lists commands"},
@@ -116,6 +120,9 @@ static bool check(const Arguments *a, Error *err) {
     if (a->sampling.counts < 1 && instead > a->interactive)
         return fail(err, "--counts is for writing and excludes --score, --explain, --export and "
                          "--info");
+    if (a->lines > 0 && (instead > 0 || a->samples > 1 || a->stop))
+        return fail(err, "--lines is for writing and excludes --samples, --stop and --interactive");
+    if (a->new_lines && a->lines == 0) return fail(err, "--new needs --lines");
     if (a->unknown && !a->score) return fail(err, "--unknown needs --score");
     if (a->json && !a->score && !a->info) return fail(err, "--json needs --score or --info");
     if (a->html && !a->explain) return fail(err, "--html needs --explain");

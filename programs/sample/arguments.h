@@ -10,10 +10,11 @@
 typedef struct {
     char *const *checkpoints; /* [count], as named */
     int count;
-    const char *prompt, *stop; /* may be NULL */
-    int length, samples;
-    TrilSampling sampling; /* except its length */
-    const char *precision; /* of the weights or of an export, as given; or NULL */
+    const char *prompt, *stop;  /* may be NULL */
+    int length, samples, lines; /* lines: 0 to write texts */
+    bool new_lines;             /* only those that the model's text lacks */
+    TrilSampling sampling;      /* except its length */
+    const char *precision;      /* of the weights or of an export, as given; or NULL */
     /* at most one of these is given (not NULL or false) instead of writing */
     bool interactive, info;
     const char *score, *explain, *export;

@@ -115,6 +115,16 @@ void show_unlike(double end, double spread) {
         end, spread);
 }
 
+/* Returns the size of a step, until the next call. */
+static const char *step_of(const TrilOptions *o) {
+    static char text[64];
+    if (o->lines)
+        snprintf(text, sizeof text, "%g lines", o->batch);
+    else
+        snprintf(text, sizeof text, "%g x %g characters", o->batch, o->context);
+    return text;
+}
+
 void show_decisions(const Plan *plan, const Decisions *d) {
     const TrilChoice *c = &d->choice;
     const TrilOptions *o = &plan->options, *asked = &plan->arguments->options;
@@ -127,8 +137,8 @@ void show_decisions(const Plan *plan, const Decisions *d) {
     }
     bool enough = o->epochs > 0 && d->epochs_seen >= o->epochs;
     double expected = d->epochs_seen * (double)plan->input.train / plan_step_characters(plan);
-    show_line("in %g s: layers %g, heads %g, width %g, steps of %g x %g characters, dropout %g",
-              o->time, o->layers, o->heads, o->width, o->batch, o->context, o->dropout);
+    show_line("in %g s: layers %g, heads %g, width %g, steps of %s, dropout %g", o->time, o->layers,
+              o->heads, o->width, step_of(o), o->dropout);
     show_line("  this machine trains %s characters a second: about %s steps%s, the whole text %.1f "
               "times%s",
               grouped(c->speed), grouped(expected), plan->ladder ? " for the last rung" : "",
@@ -172,9 +182,9 @@ void show_training(const RungFiles *rung, const TrilModel *model, const TrilTrai
     if (tril_processes_count() > 1)
         snprintf(processes, sizeof processes, ", %d processes", tril_processes_count());
     show_line("\n%s: %s", rung->name, rung->idea);
-    show_line("  %s parameters, %ssteps of %g x %g characters, %s kernels%s",
-              grouped((double)tril_model_parameters(model)), steps, plan->options.batch,
-              plan->options.context, now, processes);
+    show_line("  %s parameters, %ssteps of %s, %s kernels%s",
+              grouped((double)tril_model_parameters(model)), steps, step_of(&plan->options), now,
+              processes);
     if (done > 0) show_line("  resumes after step %d", done);
     show_memory(&memory, &plan->input);
     if (window < plan->options.context)
@@ -376,7 +386,7 @@ void show_next_steps(const Plan *plan, bool trained, bool page, const char *long
         if (known) snprintf(sampler, PATH_SIZE, "%.*ssample", (int)(length - end), train);
         fputs("\nTo read what it writes:  ", stdout);
         shell_program(stdout, sampler, shell_put);
-        fputs(" -n 500", stdout);
+        fputs(plan->options.lines ? " --lines 20" : " -n 500", stdout);
         if (!usual) put_path(" ", plan->arguments->out);
         putchar('\n');
     }

@@ -35,7 +35,7 @@ double plan_time(const Plan *plan) {
 }
 
 double plan_step_characters(const Plan *plan) {
-    return plan->options.batch * plan->options.context;
+    return plan->options.batch * (plan->options.lines ? plan->input.window : plan->options.context);
 }
 
 static double batches(const Plan *plan, size_t length) {

@@ -26,8 +26,10 @@ typedef struct {
 typedef struct {
     TrilText *text;
     TrilTokenizer *tokenizer;
-    size_t length;   /* characters */
-    size_t train;    /* characters for training, from the start; the rest is held out */
+    size_t length;         /* characters */
+    size_t train;          /* characters for training, from the start; the rest is held out */
+    size_t lines, longest; /* of tril_text_extent */
+    double window;         /* of a list, the mean characters of a window of this context */
     int vocabulary;  /* size of the tokenizer, which may know characters that the text lacks */
     int distinct;    /* characters of the vocabulary that occur in the text */
     uint64_t digest; /* of the file's bytes */
@@ -47,6 +49,7 @@ typedef enum {
     OVERFITTING, /* this and the next also appear while the rung trains */
     RATE_TOO_HIGH,
     TEXT_TOO_SHORT,
+    LIST,           /* nothing but a hint, as the next one */
     COUNTED,        /* compared with the counted n-gram: nothing else is to be said */
     NOT_COMPARABLE, /* from here on, more steps would lower the loss */
     TOO_FEW_STEPS,

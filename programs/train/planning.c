@@ -72,8 +72,7 @@ static bool is_wanted(const Plan *plan, bool *wanted, Error *err) {
     if (!asked->continues) return true;
     *wanted = !asked->options.rung || strcmp(asked->options.rung, plan->options.rung) == 0;
     if (!*wanted) return true;
-    if (!texts_read(&plan->texts, plan->options.bytes, plan->options.held_out, &text, &length, err))
-        return false;
+    if (!texts_read(&plan->texts, &plan->options, &text, &length, err)) return false;
     *wanted = tril_digest(text, length) == tril_state_text(plan->state);
     memory_free(text);
     return true;
@@ -130,9 +129,12 @@ static bool load_model(TrilModel **model, const char *path, Error *err) {
 static bool take_sizes(Plan *plan, Error *err) {
     const Arguments *asked = plan->arguments;
     const TrilOptions own = tril_model_sizes(plan->init), has = tril_options_sizes(&own);
-    bool bytes = tril_tokenizer_has_bytes(tril_model_tokenizer(plan->init));
+    const TrilTokenizer *tokenizer = tril_model_tokenizer(plan->init);
+    bool bytes = tril_tokenizer_has_bytes(tokenizer), lines = tril_tokenizer_has_lines(tokenizer);
     if (asked->options.bytes && !bytes)
         return fail(err, "%s: reads UTF-8 characters, not --bytes", asked->init);
+    if (asked->options.lines && !lines)
+        return fail(err, "%s: was trained without --lines", asked->init);
     for (int i = 0; tril_option(i); i++) {
         char is[TRIL_OPTION_SIZE], wanted[TRIL_OPTION_SIZE];
         const TrilOption *row = tril_option(i);
@@ -144,6 +146,8 @@ static bool take_sizes(Plan *plan, Error *err) {
         tril_options_set(&plan->options, row->name, is, NULL);
     }
     plan->options.bytes = bytes;
+    plan->options.lines = lines;
+    if (lines && isnan(asked->options.batch)) plan->options.batch = NAN;
     return true;
 }
 
@@ -156,6 +160,7 @@ static bool begin_anew(Plan *plan, Error *err) {
     plan->ladder = asked->ladder;
     if (!isnan(asked->options.time) && !asked->preset)
         o->layers = o->heads = o->width = o->context = o->batch = NAN;
+    if (asked->options.lines && !asked->preset) o->context = o->batch = NAN;
     return (!asked->init || load_model(&plan->init, asked->init, err)) &&
            command_line_over(asked, o, err) && (!plan->init || take_sizes(plan, err));
 }
@@ -237,6 +242,7 @@ static bool make_input(Plan *plan, const char *text, size_t length, Error *err) 
     TrilStatus status = known      ? tril_tokenizer_copy(made, known, &error)
                         : o->bytes ? tril_tokenizer_of_bytes(made, &error)
                                    : tril_tokenizer_make(made, text, length, &error);
+    if (status == TRIL_OK && o->lines) status = tril_tokenizer_of_lines(*made, &error);
     if (status == TRIL_OK)
         status = tril_text_make(&input->text, *made, text, length, o->held_out, &error);
     if (status != TRIL_OK) return message_take(err, &error, status == TRIL_TEXT ? path : NULL);
@@ -247,6 +253,8 @@ static bool make_input(Plan *plan, const char *text, size_t length, Error *err) 
     input->train = extent.trained_on;
     input->distinct = extent.distinct;
     input->digest = extent.digest;
+    input->lines = extent.lines;
+    input->longest = extent.longest;
     input->vocabulary = tril_tokenizer_size(input->tokenizer);
     return true;
 }
@@ -255,7 +263,7 @@ static bool check_input(const Plan *plan, Error *err) {
     const Input *input = &plan->input;
     const Arguments *asked = plan->arguments;
     int context = isnan(plan->options.context) ? 1 : (int)plan->options.context;
-    if (input->train <= (size_t)context)
+    if (!plan->options.lines && input->train <= (size_t)context)
         return fail(
             err,
             "%s: too short for a context of %d: it has %zu characters to train (at least %d are "
@@ -272,14 +280,18 @@ static bool check_input(const Plan *plan, Error *err) {
 bool plan_read_text(Plan *plan, Error *err) {
     char *text;
     size_t length;
-    if (!texts_read(&plan->texts, plan->options.bytes, plan->options.held_out, &text, &length, err))
-        return false;
+    if (!texts_read(&plan->texts, &plan->options, &text, &length, err)) return false;
     bool ok = make_input(plan, text, length, err) && check_input(plan, err);
     memory_free(text);
     return ok;
 }
 
 /* ---- the decisions ---- */
+
+static void measure_lines(Plan *plan) {
+    if (plan->options.lines)
+        plan->input.window = tril_text_window(plan->input.text, plan->options.context);
+}
 
 /* Returns the share of a rung's seconds that its evaluations take under the budget's rules: at most
  * nine, which take at most about a twentieth, and the last one with the final losses. */
@@ -313,6 +325,7 @@ static bool decide_by_time(Plan *plan, Decisions *d, Error *err) {
         tril_options_choose(o, plan->input.text, seconds, is_interrupted, NULL, &d->choice, &error);
     if (shows) show_activity(NULL);
     if (status != TRIL_OK) return message_take(err, &error, NULL);
+    measure_lines(plan);
     d->evaluating = share_of_evaluations(plan, d->choice.speed, seconds);
     double read = d->choice.speed * seconds * (1 - d->evaluating);
     if (o->epochs > 0) read = fmin(read, o->epochs * characters);
@@ -388,6 +401,7 @@ bool plan_decide(Plan *plan, Error *err) {
     if (!check_teacher(plan, err)) return false;
     o->precision = tril_precision(o->precision);
     if (!plan->state && !decide(plan, &decisions, err)) return false;
+    measure_lines(plan);
     o->threads = tril_threads(o->threads);
     if (plan->training == 0) number_training(plan);
     set_origins(plan);

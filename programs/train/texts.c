@@ -120,22 +120,22 @@ static bool read_one(const char *path, char **bytes, size_t *length, Error *err)
 }
 
 /* Joins the texts into *joined. */
-static bool join(const Texts *texts, char *const *bytes, const size_t *lengths, bool as_bytes,
-                 double held_out, char **joined, size_t *length, Error *err) {
+static bool join(const Texts *texts, char *const *bytes, const size_t *lengths,
+                 const TrilOptions *o, char **joined, size_t *length, Error *err) {
     size_t capacity = 2 * (size_t)texts->count;
     int which = 0;
     TrilError error;
     for (int i = 0; i < texts->count; i++) capacity += lengths[i];
     if (!memory_alloc(joined, capacity, 1, "the text", err)) return false;
-    if (tril_text_join((const char *const *)bytes, lengths, texts->count, as_bytes, held_out,
-                       *joined, length, &which, &error) == TRIL_OK)
+    if (tril_text_join((const char *const *)bytes, lengths, texts->count, o->bytes, o->lines,
+                       o->held_out, *joined, length, &which, &error) == TRIL_OK)
         return true;
     memory_free(*joined);
     *joined = NULL;
     return message_take(err, &error, texts->paths[which]);
 }
 
-bool texts_read(const Texts *texts, bool as_bytes, double held_out, char **bytes, size_t *length,
+bool texts_read(const Texts *texts, const TrilOptions *options, char **bytes, size_t *length,
                 Error *err) {
     char **parts = NULL;
     size_t *lengths = NULL;
@@ -145,7 +145,7 @@ bool texts_read(const Texts *texts, bool as_bytes, double held_out, char **bytes
               memory_alloc(&lengths, (size_t)texts->count, sizeof *lengths, "the texts", err);
     for (int i = 0; i < texts->count && ok; i++)
         ok = read_one(texts->paths[i], &parts[i], &lengths[i], err);
-    ok = ok && join(texts, parts, lengths, as_bytes, held_out, bytes, length, err);
+    ok = ok && join(texts, parts, lengths, options, bytes, length, err);
     for (int i = 0; i < texts->count && parts; i++) memory_free(parts[i]);
     memory_free(parts);
     memory_free(lengths);

@@ -4,8 +4,7 @@
 #define TRIL_PROGRAMS_TRAIN_TEXTS_H
 
 #include "base/error.h"
-
-#include <stddef.h>
+#include "library/tril.h"
 
 enum { TEXTS_NAME = 512 };
 
@@ -20,9 +19,9 @@ typedef struct {
  * releases them with texts_free, also after a failure. Fails for a folder without files. */
 bool texts_find(Texts *texts, char *const *operands, int count, Error *err);
 
-/* Reads all of them, joined as tril_text_join says, into *bytes [*length]. The caller releases
- * *bytes with memory_free. */
-bool texts_read(const Texts *texts, bool as_bytes, double held_out, char **bytes, size_t *length,
+/* Reads all of them, joined for `options` as tril_text_join says, into *bytes [*length]. The caller
+ * releases *bytes with memory_free. */
+bool texts_read(const Texts *texts, const TrilOptions *options, char **bytes, size_t *length,
                 Error *err);
 
 void texts_free(Texts *texts);

@@ -171,6 +171,19 @@ static bool judge_text(const Case *k, Verdict *v) {
                k->plan->input.length, epochs, ENOUGH_CHARACTERS);
 }
 
+/* A text of many short lines may be a list of names or words. Lines of verse are longer. */
+static bool judge_list(const Case *k, Verdict *v) {
+    enum { MANY = 100, SHORT = 20, LONGEST = 60 };
+    const Input *input = &k->plan->input;
+    const double mean = (double)input->length / (double)input->lines;
+    return k->course->ended && k->rung->chosen && !k->plan->options.lines && input->lines >= MANY &&
+           mean <= SHORT && input->longest <= LONGEST &&
+           say(v, LIST, 0,
+               "the text looks like a list: %zu lines of %.1f characters on average. --lines "
+               "learns and writes each line by itself.",
+               input->lines, mean);
+}
+
 /* True for a bigram that was trained, but not long enough to learn what counting finds. */
 static bool untrained(const Result *r, const Result *pairs) {
     const double near = 0.1;
@@ -255,7 +268,8 @@ static bool judge(const Case *k, Verdict *v) {
     if (k->rung->baseline) return judge_bigram(k, v);
     if (judge_rate(k, v) || judge_overfitting(k, v)) return true;
     return !isnan(k->result->validation) &&
-           (judge_text(k, v) || judge_bigram(k, v) || judge_steps(k, v) || judge_counts(k, v));
+           (judge_text(k, v) || judge_bigram(k, v) || judge_list(k, v) || judge_steps(k, v) ||
+            judge_counts(k, v));
 }
 
 void verdicts_judge(const Plan *plan, Result *results, int count) {
@@ -288,7 +302,8 @@ bool verdict_asks_for_more(const Result *result) {
 bool verdict_further(const Plan *plan, const Result *result, char options[LONGER_SIZE]) {
     const Course *c = result->course;
     longer(plan, c, 2, options);
-    return result->verdict.kind != NO_VERDICT && result->verdict.kind != COUNTED
+    const VerdictKind kind = result->verdict.kind;
+    return kind != NO_VERDICT && kind != LIST && kind != COUNTED
                ? verdict_asks_for_more(result)
                : c->since_lowest <= 0 && !twice_too_often(plan, c);
 }

@@ -395,8 +395,9 @@ TEST(join) {
             if (bytes) characters[i] = end;
             all += characters[i];
         }
-        assert_ok(corpus_join(given, lengths, TEXTS, bytes, share, joined, &length, &which, &err),
-                  err);
+        assert_ok(
+            corpus_join(given, lengths, TEXTS, bytes, false, share, joined, &length, &which, &err),
+            err);
         /* takes each text off both parts again */
         Corpus corpus;
         Vocab vocab;
@@ -430,7 +431,7 @@ TEST(join) {
     const char *bad[] = {"fine", "f\xffine"};
     size_t lengths[] = {4, 6}, length;
     int which;
-    assert_false(corpus_join(bad, lengths, 2, false, 0.1, joined, &length, &which, &err));
+    assert_false(corpus_join(bad, lengths, 2, false, false, 0.1, joined, &length, &which, &err));
     assert_int_equal(which, 1);
     expect_error(err, "0xFF", "1");
 }

@@ -1376,11 +1376,11 @@ TEST(wrong_texts) {
     char both[8];
     size_t size;
     int which;
-    expect(tril_text_join(texts, lengths, 2, 0, 0.1, both, &size, &which, &error), TRIL_TEXT,
+    expect(tril_text_join(texts, lengths, 2, 0, 0, 0.1, both, &size, &which, &error), TRIL_TEXT,
            "0xFF");
-    expect(tril_text_join(texts, lengths, 1, 0, 1, both, &size, &which, &error), TRIL_ARGUMENT,
+    expect(tril_text_join(texts, lengths, 1, 0, 0, 1, both, &size, &which, &error), TRIL_ARGUMENT,
            "1");
-    expect(tril_text_join(texts, lengths, 2, 0, 0.1, both, &size, NULL, &error), TRIL_ARGUMENT,
+    expect(tril_text_join(texts, lengths, 2, 0, 0, 0.1, both, &size, NULL, &error), TRIL_ARGUMENT,
            "NULL");
     expect(tril_text_make(&text, own, "", 0, 0.1, &error), TRIL_TEXT, "");
     expect(tril_text_make(&text, own, "\xff", 1, 0.1, &error), TRIL_TEXT, "UTF-8");

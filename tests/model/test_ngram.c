@@ -298,7 +298,7 @@ TEST(sample) {
     assert_ok(corpus_load(&corpus, "data/sample.txt", false, 0.1, NULL), err);
     const int V = corpus.vocab.size;
     const size_t n = corpus.train;
-    assert_ok(count_losses(corpus.ids, n, corpus.ids + n, corpus.length - n, V, &counts, &err),
+    assert_ok(count_losses(corpus.ids, n, corpus.ids + n, corpus.length - n, V, -1, &counts, &err),
               err);
     assert_int_equal(counts.order, 7);
     assert_near(counts.ngram_held_out, 1.4934045, 1e-7);

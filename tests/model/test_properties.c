@@ -160,7 +160,7 @@ TEST(bigram_is_counted) {
     assert_ok(corpus_load(&corpus, "data/sample.txt", false, 0.1, NULL), err);
     const int32_t *ids = corpus.ids;
     assert_ok(count_losses(ids, corpus.train, ids + corpus.train, corpus.length - corpus.train,
-                           corpus.vocab.size, &counts, &err),
+                           corpus.vocab.size, -1, &counts, &err),
               err);
     Config config = config_of("bigram", corpus.vocab.size, T, 1);
     Bench *bench = bench_open(&config, B, 2, 3);

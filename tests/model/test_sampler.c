@@ -424,7 +424,7 @@ TEST(narrow) {
 static Counts count(const int32_t *train, size_t length, const int32_t *held_out, size_t more,
                     int V) {
     Counts counts;
-    assert_ok(count_losses(train, length, held_out, more, V, &counts, &err), err);
+    assert_ok(count_losses(train, length, held_out, more, V, -1, &counts, &err), err);
     return counts;
 }
 

@@ -148,8 +148,9 @@ TEST(not_finite) {
     Model *model = &loaded(scratch("good/m.last.safetensors"))->model;
     const Tensor *tensor = &model->tensors[model->tensor_count - 1];
     model->weights[tensor->offset] = strtof("nan", NULL);
-    assert_ok(checkpoint_save(scratch("bad.safetensors"), model, NULL, NULL, 0, &err), err);
-    assert_ok(checkpoint_save(scratch("bad.last.safetensors"), model, NULL, NULL, 0, &err), err);
+    assert_ok(checkpoint_save(scratch("bad.safetensors"), model, NULL, NULL, NULL, 0, &err), err);
+    assert_ok(checkpoint_save(scratch("bad.last.safetensors"), model, NULL, NULL, NULL, 0, &err),
+              err);
     for (int i = 0; i < COUNT(commands); i++) {
         run("%s", commands[i]);
         expect_failure(1, "bad", tensor->name);

@@ -120,6 +120,22 @@ TEST(short_text) {
     expect_no_more("modern");
 }
 
+/* Many short lines, as of names, are a list; not with --lines, and not where they are few. */
+TEST(list) {
+    char words[12000], *to = words;
+    for (uint64_t i = 0; i < 900; i++)
+        to += sprintf(to, "%.*s\n", 3 + (int)(i % 7), "aeiounstrld" + random_bits(1, i) % 4);
+    scratch_put("words", words, (size_t)(to - words));
+    must_run("train " TINY "-m average -s 300 -o @list/m @words");
+    expect_verdict("average", "900", "--lines");
+    must_run("train " TINY "-m average -s 300 --lines -o @list/m @words");
+    assert_null(find_line(ran.out, TEXTS("average: ", "--lines")));
+    expect_line("sample", "--lines 20");
+    scratch_put("words", words, 600);
+    must_run("train " TINY "-m average -s 300 -o @list/m @words");
+    assert_null(find_line(ran.out, TEXTS("average: ", "--lines")));
+}
+
 /* The rate that is said is one at which the training does not go wrong. */
 TEST(rate) {
     static const struct {

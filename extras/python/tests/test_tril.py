@@ -329,6 +329,11 @@ class Tokenizers(unittest.TestCase):
         self.assertEqual(len(model.tokenizer), 256)
         self.assertTrue(model.generate(length=20))
 
+    def test_lines(self):
+        model = tril.train("anna\nbob\n" * 50, "gpt", steps=20, lines=True, **SMALL)
+        first, second, *_ = (model.generate(length=80, temperature=0) + "\n\n").split("\n")
+        self.assertEqual(first, second)
+
 
 class Trainings(Folder):
     def test_steps(self):

@@ -126,7 +126,7 @@ _ROWS = _rows()
 _WHOLE = [name for name, row in _ROWS.items() if _lib.enums["TrilKind"][row.kind] == "whole"]
 _SIZES = [name for name, row in _ROWS.items() if _lib.enums["TrilLasting"][row.lasting] == "model"]
 _TRAINING = [name for name in _ROWS if name not in _SIZES and name not in  # what only ./train heeds
-             ("time", "eval_every", "patience", "save_every", "bytes")]
+             ("time", "eval_every", "patience", "save_every", "bytes", "lines")]
 Sizes: Any = collections.namedtuple("Sizes", _SIZES)  # type: ignore[misc]
 Sizes.__doc__ = "The sizes of a model. None: kv_heads are the heads, hidden is 8/3 of the width."
 Options: Any = collections.namedtuple("Options", _SIZES + _TRAINING)  # type: ignore[misc]
@@ -228,14 +228,14 @@ def _bytes_of(text: Text) -> bytes:
     return buffer.tobytes()
 
 
-def _joined(texts: Texts, held_out: float, as_bytes: bool) -> bytes:
+def _joined(texts: Texts, options: Any) -> bytes:
     """Several texts as ./train joins them: the end of each is held out."""
     if not isinstance(texts, (list, tuple)):
         return _bytes_of(cast(Text, texts))
     parts, length = [_bytes_of(text) for text in texts], _Size()
     joined = ctypes.create_string_buffer(sum(map(len, parts)) + 2 * len(parts))
     _call("text_join", (_Name * len(parts))(*parts), (_Size * len(parts))(*map(len, parts)), len(parts),
-          as_bytes, held_out, joined, ctypes.byref(length), ctypes.byref(_Int()))
+          options.bytes, options.lines, options.held_out, joined, ctypes.byref(length), ctypes.byref(_Int()))
     return joined.raw[:length.value]
 
 
@@ -373,16 +373,19 @@ class Score(NamedTuple):
 
 class Tokenizer(_Object):
     """The characters that a model knows, and their ids from 0 to V - 1: all characters of `text`, or
-    with None the 256 values of bytes. len() is V."""
+    with None the 256 values of bytes. len() is V. With `lines` its texts are lists, such as of names:
+    each line is learned and written by itself."""
 
     _free = "tokenizer_free"
 
-    def __init__(self, text: Optional[Text]) -> None:
+    def __init__(self, text: Optional[Text], lines: bool = False) -> None:
         if text is None:
             _call("tokenizer_of_bytes", self._own())
         else:
             given = _bytes_of(text)
             _call("tokenizer_make", self._own(), given, len(given))
+        if lines:
+            _call("tokenizer_of_lines", self)
 
     @classmethod
     def load(cls, path: Path) -> "Tokenizer":
@@ -658,7 +661,8 @@ class _Text(_Object):
     _free = "text_free"
 
     def __init__(self, tokenizer: Any, text: Texts, options: Any) -> None:
-        given = _joined(text, options.held_out, bool(_call("tokenizer_has_bytes", tokenizer)))
+        options.bytes, options.lines = (bool(_call("tokenizer_has_" + name, tokenizer)) for name in ("bytes", "lines"))
+        given = _joined(text, options)
         _call("text_make", self._own(), tokenizer, given, len(given), options.held_out)
         if options.val_spread:
             _call("text_spread", self)
@@ -791,7 +795,7 @@ def _progress_bar(steps: int, done: int, wanted: Optional[bool]) -> Any:
     return None
 
 
-@_takes("time", "bytes", *_SIZES[1:], *_TRAINING)
+@_takes("time", "bytes", "lines", *_SIZES[1:], *_TRAINING)
 def train(text: Texts, rung: Optional[str] = None, *, preset: Optional[str] = None, init: Optional[Model] = None,
           teacher: Optional[Model] = None, on_step: Optional[Callable[[Step], Any]] = None,
           progress: Optional[bool] = None, **options: Any) -> Model:
@@ -802,25 +806,29 @@ def train(text: Texts, rung: Optional[str] = None, *, preset: Optional[str] = No
     KeyboardInterrupt of Ctrl-C has the current model as its attribute `model`."""
     begun, how = clock.monotonic(), _lib.tril_options()
     seconds = options.get("time") or math.inf
-    for name in _SIZES[1:] + ["batch"] if seconds < math.inf else []:
+    chosen = _SIZES[1:] if seconds < math.inf else ["context"] if options.get("lines") else []
+    for name in chosen and chosen + ["batch"]:
         setattr(how, name, math.nan)
     if preset is not None:
         _call("options_preset", ctypes.byref(how), _terminated(preset.encode()))
     if init is not None:
         _fill(how, init.sizes._asdict())
-    _fill(how, {"rung": rung, "teacher": teacher, **options}, ["time", "bytes", "teacher"] + _SIZES + _TRAINING)
-    given = _joined(text, how.held_out, how.bytes)
+    _fill(how, {"rung": rung, "teacher": teacher, **options}, ["time", "bytes", "lines", "teacher"] + _SIZES + _TRAINING)
+    given = _joined(text, how)
     known = init.extended(given, seed=how.seed) if init is not None else None
-    tokenizer = known.tokenizer if known is not None else Tokenizer(None if how.bytes else given)
+    tokenizer = known.tokenizer if known is not None else Tokenizer(None if how.bytes else given, how.lines)
     own, most = _Text(tokenizer, given, how), Training._most
     extent, choice = _call("text_extent", own), _lib.TrilChoice(speed=math.inf)
+    if seconds == math.inf and how.lines:
+        _call("options_decide", ctypes.byref(how), own, init is not None, None)
     if seconds < math.inf:
         characters = extent.trained_on
         if math.isnan(how.epochs):
             how.epochs = _call("epochs_that_help", characters, init is not None)
         _call("options_choose", ctypes.byref(how), own, seconds, None, None, ctypes.byref(choice))
-        most = int(min(most, max(1, (how.epochs or math.inf) * characters / (how.batch * how.context))))
-        how.steps = min(most, max(1, choice.speed * seconds // (how.batch * how.context)))
+        step = how.batch * _call("text_window", own, how.context)
+        most = int(min(most, max(1, (how.epochs or math.inf) * characters / step)))
+        how.steps = min(most, max(1, choice.speed * seconds // step))
     model = known if known is not None else Model._made("model_make", tokenizer, ctypes.byref(how))
     training: Training = Training.__new__(Training)
     training._most = most

@@ -3,19 +3,27 @@
 #include <stdint.h>
 #include <string.h>
 
-bool memory_alloc(void *block, size_t count, size_t size, const char *what, Error *err) {
+static size_t padded_size(size_t count, size_t size) {
+    return (count * size + MEMORY_ALIGNMENT) & ~(size_t)(MEMORY_ALIGNMENT - 1);
+}
+
+bool memory_alloc_unset(void *block, size_t count, size_t size, const char *what, Error *err) {
     void *bytes = NULL;
     bool fits = size == 0 || count <= (SIZE_MAX - MEMORY_ALIGNMENT) / size;
     fits = fits && count * size <= memory_installed();
-    if (fits) {
-        size_t padded = (count * size + MEMORY_ALIGNMENT) & ~(size_t)(MEMORY_ALIGNMENT - 1);
-        bytes = memory_request(padded);
-        if (bytes) memset(bytes, 0, padded);
-    }
+    if (fits) bytes = memory_request(padded_size(count, size));
     memcpy(block, &bytes, sizeof bytes);
     if (bytes) return true;
     fail(err, "not enough memory for %s (%.1f MiB)", what,
          (double)count * (double)size / 1048576.0);
     err->no_memory = true;
     return false;
+}
+
+bool memory_alloc(void *block, size_t count, size_t size, const char *what, Error *err) {
+    void *bytes;
+    if (!memory_alloc_unset(block, count, size, what, err)) return false;
+    memcpy(&bytes, block, sizeof bytes);
+    memset(bytes, 0, padded_size(count, size));
+    return true;
 }

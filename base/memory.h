@@ -15,6 +15,9 @@ enum { MEMORY_ALIGNMENT = 64 };
  * `what` names the block in the message. */
 bool memory_alloc(void *block, size_t count, size_t size, const char *what, Error *err);
 
+/* The same for a block that is overwritten: its bytes are any. */
+bool memory_alloc_unset(void *block, size_t count, size_t size, const char *what, Error *err);
+
 /* Returns a block of `size` bytes, a multiple of MEMORY_ALIGNMENT, for memory_alloc; NULL if there
  * is none (machine_posix.c, machine_windows.c). */
 void *memory_request(size_t size);

@@ -23,8 +23,8 @@ static bool build_bytes(Vocab *vocab, Error *err) {
 bool vocab_build(Vocab *vocab, const char *text, size_t length, bool bytes, Error *err) {
     *vocab = (Vocab){.bytes = bytes};
     if (bytes) return build_bytes(vocab, err);
-    unsigned char *seen; /* one mark for each Unicode code point: 1.1 MB, freed at the end */
-    if (!memory_alloc(&seen, CODE_POINTS, 1, "the vocabulary", err)) return false;
+    uint64_t *seen; /* a bit for each Unicode code point */
+    if (!memory_alloc(&seen, CODE_POINTS / 64, sizeof *seen, "the vocabulary", err)) return false;
     bool ok = false;
     uint32_t largest = 0;
     for (size_t i = 0; i < length;) {
@@ -34,8 +34,8 @@ bool vocab_build(Vocab *vocab, const char *text, size_t length, bool bytes, Erro
             fail_utf8(text, i, "; --bytes reads any file", err);
             goto done;
         }
-        vocab->size += !seen[code];
-        seen[code] = 1;
+        vocab->size += !(seen[code / 64] >> code % 64 & 1);
+        seen[code / 64] |= (uint64_t)1 << code % 64;
         if (code > largest) largest = code;
         i += (size_t)taken;
     }
@@ -44,7 +44,7 @@ bool vocab_build(Vocab *vocab, const char *text, size_t length, bool bytes, Erro
         goto done;
     uint32_t *next = vocab->codes;
     for (uint32_t code = 0; code <= largest; code++)
-        if (seen[code]) *next++ = code;
+        if (seen[code / 64] >> code % 64 & 1) *next++ = code;
     ok = true;
 done:
     memory_free(seen);

@@ -129,9 +129,25 @@ static bool take_lines(LineDigests *known, const SafeTensor *lines, const char *
     return true;
 }
 
+/* Adds a tensor's data. Returns false if they have numbers that are not finite. Looks for them
+ * while the data are in the cache. */
+static bool digest_data(Digest *digest, const SafeTensor *tensor) {
+    enum { PART = 1 << 15 };
+    const char *data = tensor->data;
+    bool finite = true, floats = strcmp(tensor->type, "F32") == 0;
+    for (size_t at = 0; at < tensor->bytes; at += PART) {
+        const size_t bytes = tensor->bytes - at < PART ? tensor->bytes - at : PART;
+        digest_add(digest, data + at, bytes);
+        finite = finite && (!floats || safetensors_finite(data + at, bytes));
+    }
+    return finite;
+}
+
 /* Writes the digest of a checkpoint: the sum of the digests of its tensors and its notes, except
- * the digest itself. It does not depend on their order. */
-static void digest_of(const SafeTensors *file, char text[DIGEST]) {
+ * the digest itself. It does not depend on their order. Returns the first tensor that is not
+ * finite, or NULL. */
+static const SafeTensor *digest_of(const SafeTensors *file, char text[DIGEST]) {
+    const SafeTensor *wrong = NULL;
     uint64_t sum = 0;
     for (int i = 0; i < file->note_count; i++) {
         const Note *note = &file->notes[i];
@@ -149,10 +165,11 @@ static void digest_of(const SafeTensors *file, char text[DIGEST]) {
             uint64_t rows = tensor->shape[j]; /* of eight bytes on every machine */
             digest_add(&digest, &rows, sizeof rows);
         }
-        digest_add(&digest, tensor->data, tensor->bytes);
+        if (!digest_data(&digest, tensor) && !wrong) wrong = tensor;
         sum += digest_value(&digest);
     }
     snprintf(text, DIGEST, "%016" PRIx64, sum);
+    return wrong;
 }
 
 /* ---- writing ---- */
@@ -317,28 +334,29 @@ static bool check_data(const SafeTensors *file, const char *path, Error *err) {
     char digest[DIGEST];
     const Note *note = safetensors_note(file, "digest");
     if (!note) return fail(err, "%s: its metadata has no 'digest'", path);
-    digest_of(file, digest);
+    const SafeTensor *wrong = digest_of(file, digest);
     if (strcmp(digest, note->value) != 0)
         return fail(err, "%s: damaged: its contents do not match its digest", path);
-    for (int i = 0; i < file->tensor_count; i++)
-        if (strcmp(file->tensors[i].type, "F32") == 0 && !safetensors_finite(&file->tensors[i]))
-            return fail(err, "%s: tensor %s has numbers that are not finite", path,
-                        file->tensors[i].name);
-    return true;
+    return !wrong || fail(err, "%s: tensor %s has numbers that are not finite", path, wrong->name);
 }
 
-/* Has the sets of tensors read to their places in the model and the moments. */
+/* Has the sets of tensors read to their places in the model and the moments. Only what lies between
+ * them is 0 already. */
 static bool place_tensors(Checkpoint *c, int count, const char *path, Error *err) {
     float **const to[SETS] = {&c->model.weights, &c->first_moments, &c->second_moments};
     char name[NAME];
-    bool ok = model_allocate(&c->model, err);
+    const Model *model = &c->model;
+    bool ok = true;
     for (int set = 0; ok && set < count; set++) {
-        if (set > 0) ok = memory_alloc(to[set], c->model.weights_size, sizeof(float), path, err);
-        for (int i = 0; ok && i < c->model.tensor_count; i++) {
-            name_of(&c->model.tensors[i], set, name);
+        ok = memory_alloc_unset(to[set], model->weights_size, sizeof(float), path, err);
+        for (int i = 0; ok && i < model->tensor_count; i++) {
+            const Tensor *tensor = &model->tensors[i];
+            name_of(tensor, set, name);
             int at = 0; /* check_tensors has found it */
             while (strcmp(c->file.tensors[at].name, name) != 0) at++;
-            c->file.tensors[at].data = *to[set] + c->model.tensors[i].offset;
+            c->file.tensors[at].data = *to[set] + tensor->offset;
+            memset(*to[set] + tensor->offset + tensor->size, 0,
+                   (memory_lines(tensor->size) - tensor->size) * sizeof(float));
         }
     }
     return ok;

@@ -254,12 +254,12 @@ bool safetensors_fetch(SafeTensors *file, File *from, Error *err) {
 
 /* A number is not finite if all bits of its exponent are set. The loop has no branch, so that
  * compilers can vectorize it. */
-bool safetensors_finite(const SafeTensor *tensor) {
+bool safetensors_finite(const void *data, size_t size) {
     const uint32_t exponent = 0x7F800000;
     uint32_t bad = 0;
-    for (size_t i = 0; i < tensor->bytes / sizeof(float); i++) {
+    for (size_t i = 0; i < size / sizeof(float); i++) {
         uint32_t bits;
-        memcpy(&bits, (const char *)tensor->data + i * sizeof bits, sizeof bits);
+        memcpy(&bits, (const char *)data + i * sizeof bits, sizeof bits);
         bad |= (bits & exponent) == exponent;
     }
     return !bad;

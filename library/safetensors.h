@@ -65,8 +65,8 @@ bool safetensors_open(SafeTensors *file, File *from, Error *err);
 bool safetensors_fetch(SafeTensors *file, File *from, Error *err);
 void safetensors_free(SafeTensors *file);
 
-/* True if all numbers of this F32 tensor are finite. */
-bool safetensors_finite(const SafeTensor *tensor);
+/* True if all numbers in these data of an F32 tensor are finite. */
+bool safetensors_finite(const void *data, size_t size);
 
 /* Return the tensor, or the entry of the metadata, with this name; NULL if there is none. */
 const SafeTensor *safetensors_tensor(const SafeTensors *file, const char *name);

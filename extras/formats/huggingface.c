@@ -312,7 +312,7 @@ static bool is_float(const SafeTensor *tensor) {
 static bool read_floats(const SafeTensor *tensor, float *to) {
     if (strcmp(tensor->type, "F32") == 0) {
         memcpy(to, tensor->data, tensor->bytes);
-        return safetensors_finite(tensor);
+        return safetensors_finite(tensor->data, tensor->bytes);
     }
     bool half = strcmp(tensor->type, "F16") == 0, finite = true;
     for (size_t i = 0; i < tensor->bytes / sizeof(uint16_t); i++) {

@@ -191,7 +191,7 @@ static void check_bytes(const char *name) {
         if (!checkpoint_has_key(stored->file.notes[i].key)) own[count++] = stored->file.notes[i];
     char *before, *now;
     size_t length, more;
-    assert_ok(checkpoint_save(path, &stored->model, NULL, own, count, &err), err);
+    assert_ok(checkpoint_save(path, &stored->model, NULL, NULL, own, count, &err), err);
     assert_ok(file_read(name, &before, &length, &err), err);
     assert_ok(file_read(path, &now, &more, &err), err);
     at_end(memory_free, before);

@@ -70,7 +70,7 @@ typedef struct {
     Writer *writer;
     Buffer line; /* the one that is being written */
     int shown;
-    size_t left_out; /* the text of the training has them */
+    size_t left_out; /* lines left out because the text of the training has them */
 } Lines;
 
 /* Takes a part of a line, and prints the line at its end. */

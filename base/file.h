@@ -33,10 +33,10 @@ bool file_take(File *file, void *to, size_t count, Error *err);
 
 void file_close(File *file);
 
-/* Writes the output of print(out, what, err) to the file `path`, if it succeeds, atomically: into a
- * new temporary file beside it, which is flushed to the disk and renamed. At every moment `path` is
- * the whole old file or the whole new one. On failure the old file is unchanged and the temporary
- * file is removed. */
+/* Calls print(out, what, err) and writes its output to the file `path` atomically: into a new
+ * temporary file beside it, which is then flushed to the disk and renamed. At every moment `path`
+ * is the whole old file or the whole new one. On failure the old file is unchanged and the
+ * temporary file is removed. */
 bool file_print(const char *path, bool (*print)(FILE *out, void *what, Error *err), void *what,
                 Error *err);
 
@@ -58,14 +58,14 @@ bool file_is_temporary(const char *name);
 /* Flushes standard output. Fails if any output was lost. */
 bool file_flush_output(Error *err);
 
-/* Return true if `path` leads to a file of any kind; if it exists, even as a broken link; if it
- * leads to a directory. */
+/* file_exists: true if `path` leads to a file of any kind. file_is_taken: true if there is anything
+ * at `path`, even a broken link. file_is_directory: true if `path` leads to a directory. */
 bool file_exists(const char *path);
 bool file_is_taken(const char *path);
 bool file_is_directory(const char *path);
 
-/* Writes when the file at `path` was last written, as "2026-11-25 15:04 UTC"; nothing if that
- * cannot be told. */
+/* Writes the time of the last change to the file at `path`, such as "2026-11-25 15:04 UTC", or an
+ * empty text if it is unknown. */
 enum { FILE_DATE = 40 };
 void file_date(const char *path, char date[FILE_DATE]);
 

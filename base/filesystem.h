@@ -9,7 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Replaces backslashes in a path that a user typed, which Windows also takes. */
+/* On Windows, replaces the backslashes in a path that a user typed with slashes. Elsewhere does
+ * nothing. */
 void filesystem_slash(char *path);
 
 typedef enum {
@@ -50,12 +51,13 @@ bool filesystem_status(int file, FileStatus *status);
 /* Sets *status to that of the file or link at `path`, or, with `follow`, of the link's target. */
 bool filesystem_look(const char *path, bool follow, FileStatus *status);
 
-/* Creates a folder with the user's usual rights, or with all rights for all users, so that one left
- * behind keeps nobody out. (On Windows with the rights of the folder around it.) */
+/* Creates a folder with the user's usual rights, or with all rights for all users: then a folder
+ * that one user leaves behind does not keep others out. (On Windows it gets the rights of its
+ * parent folder.) */
 typedef enum { FOR_USER, FOR_ALL_USERS } FolderUse;
 bool filesystem_make_folder(const char *path, FolderUse use);
 
-/* Removes an empty folder; a file. */
+/* filesystem_remove_folder removes an empty folder, filesystem_remove a file. */
 bool filesystem_remove_folder(const char *path);
 bool filesystem_remove(const char *path);
 
@@ -89,8 +91,8 @@ void filesystem_remove_unused(const char *path);
 
 typedef enum { LOCK_TAKEN, LOCK_REFUSED, LOCK_UNSUPPORTED } LockResult;
 
-/* Locks an empty file, of OPEN_LOCKS, for this process, until any descriptor of that file is
- * closed. If another process has locked it, *holder is that process's number, or 0 if the system
+/* Locks an empty file, opened with OPEN_LOCKS, for this process, until any descriptor of that file
+ * is closed. If another process has locked it, *holder is that process's number, or 0 if the system
  * does not say. */
 LockResult filesystem_lock(int file, long *holder);
 

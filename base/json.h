@@ -37,7 +37,8 @@ bool json_read(JsonValue **root, const char *name, const char *claim, char *text
 /* Returns the member with this key, or OUTER.INNER; NULL if there is none. `object` may be NULL. */
 const JsonValue *json_member(const JsonValue *object, const char *key);
 
-/* True for this literal, such as null; for this string. `value` may be NULL. */
+/* json_is: true for this literal, such as null. json_says: true for this string. `value` may be
+ * NULL. */
 bool json_is(const JsonValue *value, const char *literal);
 bool json_says(const JsonValue *value, const char *string);
 
@@ -55,8 +56,8 @@ void json_quote(Buffer *text, const char *string, size_t length);
 
 /* Append `"key":` and a value, a string or a number, after a comma unless it is the first in its
  * object. Bytes of the string that are not UTF-8 become U+FFFD; a string that is NULL and a number
- * that is not finite become null. With the key NULL, the value is one of an array. json_add appends
- * the key alone: a value follows, such as "[" and its members. */
+ * that is not finite become null. With a NULL key, the value is an element of an array. json_add
+ * appends the key alone: a value follows, such as "[" and its members. */
 void json_add(Buffer *text, const char *key);
 void json_add_text(Buffer *text, const char *key, const char *string);
 void json_add_number(Buffer *text, const char *key, double number);

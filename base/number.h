@@ -1,5 +1,6 @@
 /* number.h - numbers as text, with a decimal point in every locale: a program that uses the library
- * may have set one with a comma. Every number in a file or an option is written and read here. */
+ * may have set a locale with a decimal comma. Every number in a file or an option is written and
+ * read here. */
 #ifndef TRIL_BASE_NUMBER_H
 #define TRIL_BASE_NUMBER_H
 

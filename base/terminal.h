@@ -10,13 +10,14 @@
 #include <stdio.h>
 
 /* Prepares the program's streams. Call it before any file is opened. Opens the null device for each
- * standard stream that is closed, so that no later file gets its number. Takes the user's locale
- * for width_of, or a UTF-8 locale if the user's knows few characters. Reaching the size limit of a
+ * standard stream that is closed, so that no later file gets its number. For width_of, sets the
+ * user's locale, or a UTF-8 locale if the user's knows few characters. Reaching the size limit of a
  * file (SIGXFSZ) becomes an ordinary write error. On Windows the arguments become UTF-8, the
  * streams bytes without changed line ends, and the console takes UTF-8. */
 void terminal_prepare(int *argc, char ***argv);
 
-/* Return true if the stream is a terminal; if it is one with colors. */
+/* terminal_is: true if the stream is a terminal. terminal_has_colors: true if it is a terminal with
+ * colors. */
 bool terminal_is(FILE *stream);
 bool terminal_has_colors(FILE *stream);
 
@@ -43,21 +44,21 @@ typedef enum {
     SIGNAL_PIPE       /* nobody reads the output; not on Windows */
 } Signal;
 
-/* Calls `handle` for each signal from now on, never twice at once: inside a signal handler, or on
- * Windows in a thread of the system. Signals that were ignored from the start, as under nohup, stay
- * ignored. If it is NULL, the signals do nothing. */
+/* Calls `handle` for each signal from now on, inside a signal handler or, on Windows, in a thread
+ * of the system; two calls never overlap. Signals that were ignored from the start, as under nohup,
+ * stay ignored. If `handle` is NULL, the signals do nothing. */
 void signals_catch(void (*handle)(Signal signal));
 
-/* Ends the program, inside `handle`, as the signal would have. */
+/* Ends the program as the signal would have. For use inside `handle`. */
 void signals_die(Signal signal);
 
 /* Blocks all signals in this thread, and in threads that it starts, until signals_release. */
 void signals_hold(void);
 void signals_release(void);
 
-/* Lets Ctrl-C set *stopped to 1, if it was not ignored, in a dialogue of program and user: while
- * the program writes (between signals_let_through with true and with false), and while it waits in
- * terminal_read_line. signals_end_turns undoes it. */
+/* For a dialogue of program and user: from now on Ctrl-C, unless it was ignored from the start,
+ * sets *stopped to 1 while the program writes (between signals_let_through with true and with
+ * false) and while it waits in terminal_read_line. signals_end_turns undoes it. */
 void signals_take_turns(volatile sig_atomic_t *stopped);
 void signals_let_through(bool through);
 void signals_end_turns(void);

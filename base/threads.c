@@ -1,11 +1,11 @@
 /* threads.c - POSIX threads, which mingw-w64 has for Windows, too.
  *
- * A thread that waits looks at a number in memory again and again: first as fast as it can, then
- * with pauses, in all for some tens of microseconds, longer than fair shares of work differ. Then
- * it offers the processor to other programs between looks: on a busy machine a thread that only
- * looked would use the time that the late thread needs. If there are more threads than processors,
- * that is always so, and a waiting thread offers it at once. A thread that waits for work goes to
- * sleep if none comes for about a millisecond. */
+ * A waiting thread polls a number in memory: first as fast as it can, then with pauses. It does so
+ * for some tens of microseconds, because equal shares of work end closer together than that. Then
+ * it yields the processor to other programs between looks: on a busy machine, polling alone would
+ * use the time that the late thread needs. If there are more threads than processors, a waiting
+ * thread yields from the start. A thread that waits for work sleeps if none comes for about a
+ * millisecond. */
 #include "base/threads.h"
 #include "base/memory.h"
 #include "base/terminal.h"
@@ -76,9 +76,9 @@ void threads_barrier(Threads *threads, int count) {
 /* ---- workers ---- */
 
 /* Waits until the worker has been given more than `done` orders. Either it sees the order before it
- * sleeps, or whoever gives the order sees that it is asleep, and wakes it. For that, its look at
- * the orders must not overtake its change of `asleep`. By C's rules a store would do, but QEMU 7.2
- * for ARM on x86 lets a load overtake it: so it is an addition. */
+ * sleeps, or whoever gives the order sees that it is asleep, and wakes it. For that, the load of
+ * `orders` must not be reordered before the change of `asleep`. By the rules of C a store would be
+ * enough, but QEMU 7.2 for ARM on x86 reorders a load before it. So the change is an addition. */
 static void await_order(Worker *worker, unsigned done) {
     Threads *threads = worker->threads;
     for (int looks = 0; looks < threads->patience + OFFERS; looks++) {

@@ -12,9 +12,9 @@
 #include <stddef.h>
 
 /* Joins the other processes, once. Sets *number to this process's rank, also on failure, so that
- * only process 0 prints the message. Before it, and after world_leave, this process is alone;
- * world_leave then does nothing. Fails if several processes were started that cannot communicate,
- * and the second time. */
+ * only process 0 prints the message. Before this call, and after world_leave, this process is
+ * alone; world_leave then does nothing. Fails if several processes were started but cannot
+ * communicate, and if it is called again. */
 bool world_join(int *number, Error *err);
 void world_leave(void);
 
@@ -47,9 +47,9 @@ bool world_agree(bool ok, Error *err);
 enum { EVERYONE = -1 };
 
 /* Begins to sum x[count] over all processes, in place, for process `to` or for EVERYONE. On others
- * x is then undefined. Adds the same terms in the same order each time, which depends on the number
- * of processes. (Beyond 16 processes this relies on MPI, whose standard recommends it.) `buffer`
- * holds world_buffer_size floats, 0 on a process that needs none. */
+ * x is then undefined. The order in which the terms are added is the same in every call, and
+ * depends on the number of processes. (Beyond 16 processes this relies on MPI, whose standard
+ * recommends it.) `buffer` holds world_buffer_size floats, 0 on a process that needs none. */
 void world_sum_begin(float *x, size_t count, int to, float *buffer);
 size_t world_buffer_size(size_t count, int to);
 

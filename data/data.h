@@ -76,8 +76,8 @@ typedef struct {
     size_t count;
 } LineDigests;
 
-/* Returns true if one of them is the digest of line[length], without its newline. Another line has
- * the same digest once in 2^64 times. */
+/* Returns true if one of them is the digest of line[length], without its newline. A different line
+ * has the same digest with a probability of 2^-64. */
 bool lines_known(const LineDigests *known, const char *line, size_t length);
 
 typedef struct {
@@ -93,26 +93,26 @@ typedef struct {
 
 /* Encodes a text of `length` bytes with a vocabulary, which is copied. `held_out`, between 0 and 1,
  * is the fraction for validation. A list is closed (vocab_close_lines), and whole lines of it are
- * held out: its training part ends with a newline, after which its held-out part is read. The
- * caller releases the corpus with corpus_free; on failure there is nothing to release. Fails for an
- * empty text, as vocab_encode, and for fewer than two characters in either part. */
+ * held out: its training part ends with a newline, which also begins the first line of the held-out
+ * part. The caller releases the corpus with corpus_free; on failure there is nothing to release.
+ * Fails for an empty text, as vocab_encode, and for fewer than two characters in either part. */
 bool corpus_make(Corpus *corpus, const Vocab *vocab, const char *text, size_t length,
                  double held_out, Error *err);
 
 /* Moves the ids so that pieces all over the text are held out, instead of its end: cuts the text
  * into pieces and puts their beginnings before all of their ends. Cuts come after a newline if one
- * is near, or in any case in a list, which so trains on a few ids less; else their number stays, as
- * the digest does. Errors: no memory, too short a list. */
+ * is near, and in a list always. The digest stays the same. So does the number of ids to train on,
+ * except in a list, which may train on a few fewer. Errors: no memory, too short a list. */
 bool corpus_spread(Corpus *corpus, Error *err);
 
 void corpus_free(Corpus *corpus);
 
-/* Joins texts[count] into one whose end, as corpus_make divides it, has the end of each: first the
- * beginnings of all texts, then their ends, both in order, a newline after each but the last (none
- * with `bytes`). With `lines` no line is divided, and a part that has its last newline gets no
- * other. A single text is copied as it is. Writes *length bytes to `joined`, which has the
- * capacity of the texts and 2 * count bytes. Fails for text that is not UTF-8; *which is then its
- * index. */
+/* Joins texts[count] into one, such that corpus_make holds out the end of each: first come the
+ * beginnings of all texts, then their ends, both in order. A newline follows each part but the
+ * last; with `bytes`, none is added. With `lines` no line is divided, and a part that ends with a
+ * newline gets no other. A single text is copied as it is. Writes *length bytes to `joined`, which
+ * has the capacity of the texts and 2 * count bytes. Fails for text that is not UTF-8; *which is
+ * then its index. */
 bool corpus_join(const char *const *texts, const size_t *lengths, int count, bool bytes, bool lines,
                  double held_out, char *joined, size_t *length, int *which, Error *err);
 
@@ -124,9 +124,9 @@ uint64_t corpus_digest(const char *text, size_t length);
 /* Fills inputs[count,T] with windows `first` to first + count - 1 of this step's batch of B
  * windows, targets[count,T] with the same windows, one character later, and starts[count] with
  * their places in the text. Each epoch cuts ids[length] end to end into windows, from a random
- * offset (fewer than two windows are left over at both ends together), and visits each window once
- * in random order. A step continues where the last one ended. The same seed and step give the same
- * batch. length > T, first + count <= B. */
+ * offset (what is left over at the two ends is together less than two windows), and visits each
+ * window once in random order. A step continues where the last one ended. The same seed and step
+ * give the same batch. length > T, first + count <= B. */
 void batch_shuffled(const int32_t *ids, size_t length, int B, int T, uint64_t seed, uint64_t step,
                     int first, int count, int32_t *inputs, int32_t *targets, size_t *starts);
 
@@ -149,8 +149,8 @@ void lines_free(Lines *lines);
 size_t lines_before(const Lines *lines, size_t end);
 
 /* Sets starts[count] and ends[count] to the windows `first` to first + count - 1 of this step's
- * batch of B, of the first `windows` of a list. Each epoch visits each of them once in random
- * order, as batch_shuffled does. Returns the length of the longest one in the batch. */
+ * batch of B. Only the first `windows` of a list are used. Each epoch visits each of those once in
+ * random order, as in batch_shuffled. Returns the length of the longest one in the batch. */
 int batch_lines(const Lines *lines, size_t windows, int B, uint64_t seed, uint64_t step, int first,
                 int count, size_t *starts, size_t *ends);
 

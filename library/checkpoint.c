@@ -340,8 +340,8 @@ static bool check_data(const SafeTensors *file, const char *path, Error *err) {
     return !wrong || fail(err, "%s: tensor %s has numbers that are not finite", path, wrong->name);
 }
 
-/* Has the sets of tensors read to their places in the model and the moments. Only what lies between
- * them is 0 already. */
+/* Sets where each tensor is read to: its place in the model or the moments. Clears only the padding
+ * between tensors, because reading fills the rest. */
 static bool place_tensors(Checkpoint *c, int count, const char *path, Error *err) {
     float **const to[SETS] = {&c->model.weights, &c->first_moments, &c->second_moments};
     char name[NAME];

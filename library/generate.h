@@ -5,11 +5,11 @@
 #include "library/handles.h"
 #include "model/generation.h"
 
-/* Sets *sampler to the settings of `s`, with the ranges of ./sample. */
+/* Sets *sampler to the settings of `s`. Fails for one outside the ranges of ./sample. */
 bool read_sampler(Sampler *sampler, const TrilSampling *s, Error *err);
 
-/* Returns the place in ids[count] of the last newline of a list: nothing before it is read. If
- * there is none, or for other texts, returns `count`. */
+/* Returns the place of the last newline in ids[count] of a list, because nothing before it is read.
+ * Returns `count` if there is none, and for other texts. */
 size_t last_line(const Vocab *vocab, const int32_t *ids, size_t count);
 
 /* Weighs the counts of a run as `s` says. Fails if there are none. */

@@ -49,7 +49,7 @@ void trained_free(Trained *trained);
  * releases it with vocab_free. */
 bool trained_vocab(const Checkpoint *checkpoint, const char *path, Vocab *vocab, Error *err);
 
-/* Takes a model and a vocabulary over, also on failure. */
+/* Takes ownership of a model and a vocabulary, even on failure. */
 bool model_wrap(TrilModel **made, Model *model, Vocab *vocab, Error *err);
 
 /* Returns the model's vocabulary. */
@@ -68,7 +68,7 @@ bool precision_read(Precision *precision, const char *name, Error *err);
 /* Returns the name of the rung `name`, a constant; NULL if there is none. */
 const char *rung_named(const char *name);
 
-/* Checks that x [count], which a model predicts, are finite numbers. */
+/* Checks that all of x[count], the predictions of a model, are finite numbers. */
 bool are_finite(const float *x, size_t count, Error *err);
 
 /* Checks that `x` is in the range. `name` names it in the message. */
@@ -82,7 +82,7 @@ bool threads_wanted(int wanted, int *threads, Error *err);
  * `status`. */
 TrilStatus failed(TrilStatus status, const Error *err, TrilError *error);
 
-/* Returns TRIL_OK if `ok`, else as `failed`. */
+/* Returns TRIL_OK if `ok`; otherwise does the same as `failed`. */
 TrilStatus outcome(bool ok, TrilStatus status, const Error *err, TrilError *error);
 
 /* Fails with TRIL_ARGUMENT: an argument is NULL. */

@@ -18,8 +18,8 @@
 
 /* Muon for the matrices. A rare character, or one that only the held-out text has, gets small
    gradients that always lower its logit. Adam turns them into full steps, and the embedding, which
-   is also the head, would grow without end. A large epsilon keeps such steps small, and a decay
-   pulls the embedding back. */
+   is also the output layer, would grow without end. A large epsilon keeps such steps small, and a
+   decay pulls the embedding back. */
 #define MUON(rate, matrices, cooling)                                             \
     {                                                                             \
         .peak = {.learning_rate = (rate),                                         \

@@ -17,8 +17,8 @@ typedef struct {
                         matrices' */
 } Recipe;
 
-/* Returns the recipe of a rung. One without a row gets rates at which it learns, though others may
- * be better. */
+/* Returns the recipe of a rung. A rung without a row gets rates at which it learns, though others
+ * may be better. */
 Recipe recipe_of(const char *rung);
 
 /* Returns the recipe with the rates, decays and windows that `options` set. Muon's rate changes in
@@ -27,10 +27,10 @@ Recipe recipe_of(const char *rung);
 Recipe recipe_with(const char *rung, const TrilOptions *options);
 
 /* Returns the length of the windows in step `step`, counted from 0, of `steps`: a divisor of the
- * context T. Near context is learned first, and in short windows for less compute: they are a
- * quarter of T for 65 % of the steps, a half until 89 %, but not below 64 characters (Press, Smith
- * and Lewis, "Shortformer", 2021; the shares are from trials, docs/records.md). T throughout unless
- * the recipe's windows grow. */
+ * context T. Near context is learned first, and short windows cost less compute. So the windows are
+ * a quarter of T for 65 % of the steps and half of T until 89 %, but never below 64 characters
+ * (Press, Smith and Lewis, "Shortformer", 2021; the shares are from trials, docs/records.md). T
+ * throughout unless the recipe's windows grow. */
 int recipe_window(const Recipe *recipe, int T, int step, int steps);
 
 /* The share of a target that is the teacher's prediction; the rest is the actual character. */

@@ -88,10 +88,10 @@ TRIL_API void tril_tokenizer_free(TrilTokenizer *tokenizer);
 TRIL_API int tril_tokenizer_size(const TrilTokenizer *tokenizer);
 TRIL_API int tril_tokenizer_has_bytes(const TrilTokenizer *tokenizer);
 
-/* Makes the tokenizer one of lists: each line of a text, such as a name, is read by itself, and
- * nothing before it but a newline. Models that it is given to write line after line in the same
- * way, and their files keep it. Call it before the tokenizer is used. TRIL_TEXT: it has no newline.
- */
+/* Makes the tokenizer one of lists: each line of a text, such as a name, is read by itself, after a
+ * newline and nothing else. A model that is made with this tokenizer also writes each line by
+ * itself, and its file records that. Call it before the tokenizer is used. TRIL_TEXT: it has no
+ * newline. */
 TRIL_API TrilStatus tril_tokenizer_of_lines(TrilTokenizer *tokenizer, TrilError *error);
 
 /* Returns 1 if it is one of lists, else 0. */
@@ -124,9 +124,9 @@ typedef struct TrilText TrilText;
 
 /* Joins texts [count], of `lengths` bytes each, to one for tril_text_make with the same share:
  * first the beginnings of all, then their ends, both in order, so that the end of each is held out.
- * After each part but the last is a newline, none if `bytes` is true. With `lines` no line is
- * divided, and each part has one newline at its end. Writes *length bytes to `joined`, which has
- * the capacity of all texts and 2 * count bytes more. TRIL_TEXT: text *which is not UTF-8. */
+ * A newline follows each part but the last; with `bytes`, none is added. With `lines` no line is
+ * divided, and each part ends with one newline. Writes *length bytes to `joined`, which has the
+ * capacity of all texts and 2 * count bytes more. TRIL_TEXT: text *which is not UTF-8. */
 TRIL_API TrilStatus tril_text_join(const char *const *texts, const size_t *lengths, int count,
                                    int bytes, int lines, double held_out, char *joined,
                                    size_t *length, int *which, TrilError *error);
@@ -141,8 +141,8 @@ TRIL_API TrilStatus tril_text_make(TrilText **text, const TrilTokenizer *tokeniz
 TRIL_API void tril_text_free(TrilText *text);
 
 /* Holds out pieces all over the text instead of its end, as the option val_spread says; its ids
- * change their order. Before any training on it; a second call changes nothing. TRIL_TEXT: too
- * short a list, which is then of no use. */
+ * change their order. Call it before any training on the text. A second call changes nothing.
+ * TRIL_TEXT: too short a list; the text can then only be released. */
 TRIL_API TrilStatus tril_text_spread(TrilText *text, TrilError *error);
 
 typedef struct {
@@ -168,16 +168,16 @@ typedef struct {
     double uniform;                 /* each character of the vocabulary is equally likely */
     double unigram, bigram;         /* how often each occurs; how often it follows each other */
     double own_unigram, own_bigram; /* the same on the part in which they were counted */
-    /* each character after the order - 1 before it, with modified Kneser-Ney smoothing; on that
-       part each prediction leaves out the tenth that it is in. Of a long text only the last
-       16,777,216 characters are counted */
+    /* how often each follows the order - 1 before it, with modified Kneser-Ney smoothing; in
+       own_ngram each prediction leaves out the tenth of the part that it is in. Of a long text only
+       the last 16,777,216 characters are counted */
     double ngram, own_ngram;
     int order;
 } TrilCounts;
 TRIL_API TrilStatus tril_text_count(const TrilText *text, TrilCounts *counts, TrilError *error);
 
-/* Sets *nats to the `ngram` of tril_text_count if the text were spread. If that is much lower, the
- * end of the text is unlike the rest. */
+/* Sets *nats to the `ngram` that tril_text_count would find if the text were spread. If it is much
+ * lower than without, the end of the text is unlike the rest. */
 TRIL_API TrilStatus tril_text_count_spread(const TrilText *text, double *nats, TrilError *error);
 
 /* ---- options ---- */
@@ -195,7 +195,7 @@ typedef struct {
     double layers, heads, width, kv_heads, hidden, context;
     double dropout;
     double held_out; /* option "val": the share of the text, at its end, that is not trained on */
-    bool val_spread; /* pieces all over the text are held out: the text is tril_text_spread */
+    bool val_spread; /* pieces all over the text are held out (tril_text_spread) */
     bool bytes;      /* the text is bytes, not UTF-8 */
     bool lines;      /* the text is a list (tril_tokenizer_of_lines) */
     double steps, time, batch, epochs, eval_every, patience, save_every;
@@ -325,9 +325,9 @@ TRIL_API TrilOptions tril_model_sizes(const TrilModel *model);
 TRIL_API size_t tril_model_parameters(const TrilModel *model);
 TRIL_API uint64_t tril_model_digest(const TrilModel *model);
 
-/* Returns the order of a model that counts, one more than the characters before each one that it
- * counts with it, and sets *characters to the length of the counted text; 0 and 0 if it has counted
- * nothing. */
+/* Returns the order of a model that counts: it counts each character together with the order - 1
+ * characters before it. Sets *characters to the length of the counted text. Both are 0 if it has
+ * counted nothing. */
 TRIL_API int tril_model_counted(const TrilModel *model, size_t *characters);
 
 /* Returns the loss of these weights on the held-out text that an evaluation in their training
@@ -347,8 +347,8 @@ typedef struct {
     const char *name;  /* as in the model's file; belongs to the model */
     int rows, columns; /* columns is 1 for a vector */
     int rank;          /* 1 for a vector, 2 for a matrix */
-    float *data; /* [rows, columns], row after row; belongs to the model, which uses what is written
-                    there from the next call on */
+    float *data; /* [rows, columns], row after row; belongs to the model, which uses changed numbers
+                    from the next call on */
 } TrilTensor;
 
 /* Sets *tensor to tensor i, from 0. Returns 0 beyond the last, else 1. */
@@ -394,12 +394,12 @@ typedef struct {
     double worth;               /* characters that a model of these sizes must see to be better */
 } TrilChoice;
 
-/* Chooses unset sizes and the unset batch: those of the largest model that becomes better than
- * smaller ones in a training of so many seconds on this machine, in which it sees the text at most
- * options.epochs times, unless that is 0. Measures a few steps of each. If `stop`, which may be
- * NULL, asks for it, ends soon with any sizes. Sets *choice to the reasons. TRIL_TEXT: too short a
- * text for the context. TRIL_ARGUMENT: as tril_options_check; seconds that are not positive.
- * TRIL_NO_MEMORY: even the smallest sizes need too much. */
+/* Sets the sizes and the batch, where they are unset, to those of the largest model that becomes
+ * better than smaller ones in `seconds` of training on this machine. Such a training sees the text
+ * at most options.epochs times, unless that is 0. Measures a few steps of each model. If `stop`,
+ * which may be NULL, asks to stop, ends soon with arbitrary sizes. Sets *choice to the reasons.
+ * TRIL_TEXT: too short a text for the context. TRIL_ARGUMENT: as tril_options_check; seconds that
+ * are not positive. TRIL_NO_MEMORY: even the smallest sizes need too much. */
 TRIL_API TrilStatus tril_options_choose(TrilOptions *options, const TrilText *text, double seconds,
                                         TrilStop stop, void *user, TrilChoice *choice,
                                         TrilError *error);
@@ -495,9 +495,10 @@ TRIL_API TrilProgress tril_training_progress(const TrilTraining *training);
  * step on. After tril_training_cool_down the training takes no more steps than that planned. */
 TRIL_API TrilStatus tril_training_set_steps(TrilTraining *training, int steps, TrilError *error);
 
-/* Makes high rates that no longer lower the loss fall from now on, as fast as in a training whose
- * peak was planned to end at the lowest loss, and plans fewer steps. Returns 1. If the training
- * would end no earlier, or if its rates do not stay high, changes nothing and returns 0. */
+/* Makes the learning rates fall from now on, for a training whose high rates no longer lower the
+ * loss. They fall as fast as if the training had been planned to leave the peak at the lowest loss.
+ * Plans fewer steps. Returns 1. If the training would end no earlier, or if its rates do not stay
+ * high, changes nothing and returns 0. */
 TRIL_API int tril_training_cool_down(TrilTraining *training);
 
 /* Takes a step, and sets *step, which may be NULL, to its result. TRIL_ARGUMENT: no step is left.
@@ -639,8 +640,9 @@ TRIL_API const float *tril_reading_logits(const TrilReading *reading);
 /* Returns the mean loss on all characters read except the first, in nats; NaN for a single one. */
 TRIL_API double tril_reading_loss(const TrilReading *reading);
 
-/* Returns how many of the characters up to row t, counted back from it, occur together in the text
- * that the model counted: at most its order less 1, and 0 if it has counted nothing. */
+/* Returns the length of the longest run of characters that ends with the character of row t and
+ * occurs in the text that the model counted: at most its order - 1, and 0 if it has counted
+ * nothing. */
 TRIL_API int tril_reading_match(const TrilReading *reading, int t);
 
 /* Sets the numbers of layers that attend, and of heads in each; 0 and 0 in a rung without
@@ -689,8 +691,9 @@ typedef struct {
     int heads; /* of attention, rotary positions, and a norm of each head; else 0 or 1 */
     TrilArray inputs[TRIL_LINE_INPUTS]; /* attention: queries, keys, values; rotary: x, and each
                                            position's cosines and sines; swiglu: gate, up; add: both
-                                           terms; trusted: x, the trust, and the logarithms of what
-                                           counting expects; embedding, counted: none; else x */
+                                           terms; trusted: x, the trust, and the logarithms of the
+                                           counted probabilities; embedding, counted: none; else
+                                           x */
     TrilArray output;
     TrilWeights weights[TRIL_LINE_WEIGHTS]; /* weight and bias, or an embedding's tables of
                                                characters and positions */

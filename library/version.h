@@ -1,4 +1,4 @@
-/* library/version.h - what --version prints. */
+/* library/version.h - the version that --version prints. */
 #ifndef TRIL_LIBRARY_VERSION_H
 #define TRIL_LIBRARY_VERSION_H
 

@@ -96,7 +96,7 @@ static bool open_run(Workers *workers, bool ok, Error *err) {
     return share_counts(workers->model, err);
 }
 
-/* Each process computes what the teacher expects of its own part of a batch. */
+/* Each process computes the teacher's predictions for its own part of a batch. */
 static bool open_teacher(Workers *workers, Model *teacher, bool ok, Error *err) {
     int first;
     RunOptions options = workers->options;

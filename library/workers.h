@@ -11,26 +11,27 @@
 #include "library/tril.h"
 #include "model/run.h"
 
-/* A callback, and whether it said to stop. */
+/* A callback, and whether it has asked to stop. */
 typedef struct {
     TrilStop stop; /* NULL: never */
     void *user;
     bool stopped;
 } Asking;
 
-/* Asks the callback of an Asking, until it says to stop. Returns whether it did. */
+/* Calls the callback of an Asking, unless it has asked to stop before. Returns true if it has asked
+ * to stop. */
 int ask(void *asking);
 
 typedef struct {
-    Run *run; /* the caller may use it alone for what needs no worker: to write text */
+    Run *run; /* the caller may use it directly for work without workers, such as writing text */
     Model *model;
     RunOptions options;
     const int32_t *ids;   /* the text */
     size_t length, train; /* its ids; the first `train` of them are for training */
     int32_t *inputs, *targets;
     size_t *starts, *ends; /* of the windows of a batch, in the text; ends: only of a list */
-    Lines lines;           /* the windows of a list, of which the first `lines_train` are for */
-    size_t lines_train;    /* training */
+    Lines lines;           /* the windows of a list */
+    size_t lines_train;    /* the first of them, for training */
     Run *teacher;          /* workers_teach; NULL: none */
     Model teaching;        /* in the first process its model, with its own counts */
     double seconds;        /* of all steps */
@@ -44,10 +45,10 @@ bool workers_open(Workers *workers, Model *model, const RunOptions *options, con
                   Error *err);
 void workers_close(Workers *workers);
 
-/* From now on each step also learns what `teacher` expects: run_teach with TEACHER_SHARE. Sends the
- * teacher, which is borrowed, to the workers, and opens a run of it on every process. If it has
- * counted the text, it leaves out the part that is read. Its
- * vocabulary is the model's, and its context is not shorter than the windows. Fails for too little
+/* Makes each step from now on also learn the predictions of `teacher`: run_teach with
+ * TEACHER_SHARE. Sends the teacher, which is borrowed, to the workers, and opens a run of it on
+ * every process. A teacher that has counted the text leaves out the part that is read. It must have
+ * the model's vocabulary, and a context that is not shorter than the windows. Fails for too little
  * memory in any process. */
 bool workers_teach(Workers *workers, const Model *teacher, Error *err);
 
@@ -64,10 +65,10 @@ typedef struct {
  * of `window` characters, which divides their length. */
 Step workers_step(Workers *workers, uint64_t step, int window, const Optimizer *optimizer);
 
-/* Sets *loss to the mean loss on `count` ids of the text from `from` on; if they are more than
- * `characters`, on evenly spaced windows with about that many; 0: on all. NaN if `asking` said to
- * stop. Fails for weights that differ between processes, which means that memory, messages or
- * programs are broken. */
+/* Sets *loss to the mean loss on `count` ids of the text from `from` on; if these are more than
+ * `characters`, and that is not 0, only on evenly spaced windows of about that many. *loss is NaN
+ * if `asking` asked to stop. Fails for weights that differ between processes, which means that
+ * memory, messages or programs are broken. */
 bool workers_evaluate(Workers *workers, size_t from, size_t count, size_t characters,
                       Asking *asking, double *loss, Error *err);
 

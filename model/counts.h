@@ -10,18 +10,17 @@
 typedef struct {
     double uniform;                   /* ln V */
     double unigram, unigram_held_out; /* the entropy of the characters' frequencies */
-    double bigram, bigram_held_out;   /* the entropy of each character's frequency after the one
-                                         before */
+    double bigram, bigram_held_out;   /* the entropy of a character, given the one before */
     double ngram, ngram_held_out;     /* of `order` characters: the counted model (ngram.h) */
     int order;
 } Counts;
 
 /* Counts characters and pairs of train[train_count], in nats per token. The held-out figures are
  * cross-entropies under smoothed frequencies: add-one for single characters, Witten-Bell (1991) for
- * pairs and modified Kneser-Ney for more. `ngram`, too, is held out: each prediction leaves out the
- * tenth of the text that it is in, and one place in nine is predicted. More than the last
- * MOST_COUNTED tokens would take minutes and gigabytes to count, so `ngram` counts only those, and
- * of a long held-out text it predicts evenly spaced places. `newline` is as in ngram_loss. Both
+ * pairs and modified Kneser-Ney for more. `ngram` is a loss on text that was not counted, too: each
+ * prediction leaves out the tenth of the text that it is in, and one place in nine is predicted.
+ * `ngram` counts only the last MOST_COUNTED tokens, because more would take minutes and gigabytes.
+ * In a long held-out text it predicts evenly spaced places. `newline` is as in ngram_loss. Both
  * texts have at least two tokens. An error: no memory. */
 #ifndef MOST_COUNTED_BITS /* fewer in extras/web/targets.mk */
 #define MOST_COUNTED_BITS 24

@@ -49,8 +49,8 @@ static void add_noise(float *after, int rows, int columns, const int32_t *source
         }
 }
 
-/* Extends the dimensions of a tensor whose size changes: they are the vocabulary's. Logits and
- * biases need no noise. */
+/* Extends the dimensions of a tensor whose size changes: those are the dimensions of the
+ * vocabulary. Logits and biases need no noise. */
 static bool extend_tensor(const Tensor *before, const Tensor *after, const float *from, float *to,
                           const int32_t *sources, uint64_t key, Error *err) {
     int earlier = before->shape[0], rows = after->shape[0], columns = before->shape[1];

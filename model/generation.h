@@ -68,8 +68,8 @@ bool group_open(Group *group, Model *model, int slots, Precision precision, cons
                 Error *err);
 void group_close(Group *group);
 
-/* Drops the text in a slot, and begins another with ids[count], count >= 1; the last ones, if they
- * are more than the context. */
+/* Drops the text in a slot, and begins another with ids[count], count >= 1. If they are more than
+ * the context, only the last are used. */
 void group_begin(Group *group, int slot, const int32_t *ids, size_t count);
 
 /* Appends a token to a text that has been read to its end. */

@@ -67,8 +67,8 @@ typedef struct {
     Ngram *ngram; /* the counted model of a rung that has one, or NULL before anything is counted */
 } Model;
 
-/* Checks a configuration. Errors: an unknown rung, a size out of range, a
- * width that the number of heads does not divide, heads that those of keys do not divide. */
+/* Checks a configuration. Errors: an unknown rung, a size out of range, NH that does not divide C,
+ * NKV that does not divide NH. */
 bool model_check(const Config *config, Error *err);
 
 /* Return NKV and H of a valid configuration, with the defaults in place of 0; NH and 1 for a rung
@@ -104,14 +104,14 @@ bool model_extend(Model *model, int V, const int32_t *sources, uint64_t seed, Er
 /* True if the rung of a valid configuration has a counted model. */
 bool model_counts(const Config *config);
 
-/* Counts a training text, ids[count]: from now on the model has its counts. They replace those of a
- * text of which this one is the beginning, or that is its beginning; otherwise they are added to
- * those before. With `folds` a training on the text can leave parts of it out. Does nothing for a
- * rung that does not count. An error: no memory; the counts are then unchanged. */
+/* Counts a training text, ids[count]: from now on the model has its counts. If one of this text and
+ * the text counted before is the beginning of the other, the new counts replace the old. Otherwise
+ * they are added to them. With `folds` a training on the text can leave parts of it out. Does
+ * nothing for a rung that does not count. An error: no memory; the counts are then unchanged. */
 bool model_count(Model *model, const int32_t *ids, size_t count, bool folds, Error *err);
 
-/* Sets *folded to counts of the model's text that can leave out parts of ids[count], if the model
- * has counted that text; to NULL for a model without counts. The caller
+/* Counts the model's text again, to *folded, so that predictions can leave out parts of ids[count]
+ * if the model has counted that text. Sets *folded to NULL for a model without counts. The caller
  * releases them with ngram_free. Errors: those of ngram_count. */
 bool model_fold(const Model *model, const int32_t *ids, size_t count, Ngram **folded, Error *err);
 

@@ -2,9 +2,9 @@
  * last few tokens in a text, with interpolated modified Kneser-Ney smoothing (Chen and Goodman, "An
  * Empirical Study of Smoothing Techniques for Language Modeling", 1999).
  *
- * Of order K it looks at the last K - 1 tokens. The counted text is cut into FOLDS equal parts,
- * and each prediction can leave one of them out. So a network that trains on the text sees
- * predictions of the kind that it gets later, for text that was not counted (cross-fitting). */
+ * Of order K it looks at the last K - 1 tokens. The counted text is cut into FOLDS equal parts, and
+ * each prediction can leave one of them out. Otherwise a network that trains on the text would see
+ * better predictions than it gets later, for text that was not counted (cross-fitting). */
 #ifndef TRIL_MODEL_NGRAM_H
 #define TRIL_MODEL_NGRAM_H
 
@@ -20,9 +20,9 @@ enum { MAX_ORDER = 9, FOLDS = 10, ALL_FOLDS = -1 };
 /* Counts ids[count], count >= 1, 0 <= id < V, of which it keeps a copy. The folds are parts of the
  * text from `fresh` on, fresh <= count; the tokens before are never left out. fresh = count makes
  * no folds, which takes less memory. `order` is 1 to MAX_ORDER; it is reduced, but not below 3,
- * until the tables need about 40 bytes for a token at most, whatever the folds. ngram_free releases
- * the model; NULL is allowed. Errors: too long a text (2^31 tokens), no memory; *ngram is then
- * NULL. */
+ * until the tables need at most about 40 bytes per token, with or without folds. ngram_free
+ * releases the model; NULL is allowed. Errors: too long a text (2^31 tokens), no memory; *ngram is
+ * then NULL. */
 bool ngram_count(Ngram **ngram, const int32_t *ids, size_t count, size_t fresh, int order, int V,
                  Error *err);
 void ngram_free(Ngram *ngram);
@@ -34,8 +34,8 @@ const int32_t *ngram_text(const Ngram *ngram, size_t *count);
 size_t ngram_fresh(const Ngram *ngram);
 size_t ngram_size(const Ngram *ngram);
 
-/* Returns about the most bytes that the model of a text of `count` tokens takes, and sets *counting
- * to those that ngram_count needs beside them. */
+/* Estimates the most bytes that the model of a text of `count` tokens takes, and sets *counting to
+ * the bytes that ngram_count needs in addition while it counts. */
 double ngram_memory(double count, int V, double *counting);
 
 /* Returns the fold of token number `place` of the fresh text, or ALL_FOLDS outside of it. */

@@ -1,8 +1,8 @@
 /* ngram_tables.h - the tables of the counted model. ngram_count.c makes them, ngram.c reads them.
  *
  * A context of k tokens is a node of a tree: its children are the contexts of k + 1 tokens that end
- * with it. A context that occurs once has none: where it occurs, the text itself tells the longer
- * ones. The tokens before the text are a token that occurs nowhere else. */
+ * with it. A context that occurs once has no children, because the text at its place tells the
+ * longer contexts. Places before the text have a token of their own, V. */
 #ifndef TRIL_MODEL_NGRAM_TABLES_H
 #define TRIL_MODEL_NGRAM_TABLES_H
 
@@ -22,8 +22,8 @@ typedef struct {
 typedef struct {
     int32_t token;
     uint32_t count;
-    /* where in Ngram.parts is how much each fold takes away of the count: the set of folds that
-       take something, then of each how much. If it is negative, all of it is in fold -1 - part. */
+    /* the index in Ngram.parts of each fold's part of the count: first the set of folds that have a
+       part, then each of their parts. If negative, the whole count is in fold -1 - part. */
     int32_t part;
 } Follower;
 
@@ -43,7 +43,7 @@ struct Ngram {
     Level levels[MAX_ORDER + 1]; /* by the tokens in a context; the last is empty */
     uint32_t *parts;             /* the first is the empty set */
     size_t part_count, part_capacity;
-    double *base; /* [1 + FOLDS][V]: p without a context; of all folds, then without each */
+    double *base; /* [1 + FOLDS][V]: p without a context, first with all folds, then without each */
     size_t size;  /* bytes */
 };
 

@@ -64,8 +64,8 @@ bool run_open(Run **run, Model *model, const RunOptions *options, Error *err);
 void run_close(Run *run);
 
 /* Returns the number of sequences of a batch that this process computes, and sets *first to the
- * number before them. Without sharing they are the whole batch. The passes below take this part
- * only. */
+ * number of sequences before them. Without sharing they are the whole batch. The passes below take
+ * this part only. */
 int run_part(const Run *run, int *first);
 
 /* Promises (true) that the weights do not change from now on, and packs them; or lets them change
@@ -79,9 +79,9 @@ void run_pace(Run *run);
 /* Returns the instruction set that the run computes with, e.g. "avx2": a constant. */
 const char *run_kernels(const Run *run);
 
-/* The memory of a run and its model, in bytes: run_memory of an open run, run_estimate of one that
- * is not open, in little memory. Errors of run_estimate: those of model_check and run_open,
- * except for lack of memory for the run itself. */
+/* The memory of a run and its model, in bytes. run_memory returns that of an open run. run_estimate
+ * computes that of a run that is not open, and takes little memory itself. Errors of run_estimate:
+ * those of model_check and run_open, except for lack of memory for the run itself. */
 typedef struct {
     size_t weights;     /* and their packed copies */
     size_t counts;      /* of a model that has counted a text; run_estimate: 0 */
@@ -123,10 +123,10 @@ void run_forward_training(Run *run, const int32_t *ids, int B, int T);
  * whole shared batch. Collective. */
 double run_loss(Run *run, const int32_t *targets);
 
-/* Sets the places in a text of the tokens of the next pass: token n is text[starts[n / window] + n
- * % window]. So a counted model (ngram.h) also sees the tokens before a sequence. `counted` is true
- * if the model has counted this text last; each prediction then leaves out its own fold. Borrows
- * `text` and `starts` until the pass returns. */
+/* Says where the tokens of the next pass are in a text: token n is text[starts[n / window] + n %
+ * window]. So a counted model (ngram.h) also sees the tokens before a sequence. `counted` is true
+ * if this text is the last that the model has counted; each prediction then leaves out its own
+ * fold. Borrows `text` and `starts` until the pass returns. */
 void run_locate(Run *run, const int32_t *text, const size_t *starts, int window, bool counted);
 
 /* Multiplies what counting adds to the logits (layer `trusted`) by `weight` from the next pass on.
@@ -134,8 +134,9 @@ void run_locate(Run *run, const int32_t *text, const size_t *starts, int window,
 void run_weigh_counts(Run *run, double weight);
 
 /* Lays windows of a list out as sequences of T tokens: in sequence b, token t reads text[starts[b]
- * + t] and has the next one as its target, up to text[ends[b]]. Beyond, tokens read text[starts[b]]
- * and have NO_TARGET. Writes inputs[B,T] and targets[B,T]. ends[b] - starts[b] <= T. */
+ * + t], and its target is the next token, up to text[ends[b]]. Tokens after the end of a window
+ * read text[starts[b]] and have NO_TARGET. Writes inputs[B,T] and targets[B,T]. ends[b] - starts[b]
+ * <= T. */
 void run_lay_out(const int32_t *text, const size_t *starts, const size_t *ends, int B, int T,
                  int32_t *inputs, int32_t *targets);
 
@@ -146,8 +147,9 @@ void run_lay_out(const int32_t *text, const size_t *starts, const size_t *ends, 
  */
 void run_teach(Run *run, const float *probabilities, double share);
 
-/* Adds the gradient of that loss to the gradient of every weight, after run_forward_training.
- * Overwrites the logits. Collective; in a shared run only run_update may use the gradients. */
+/* Adds the gradient of the loss (run_loss, run_teach) to the gradient of every weight, after
+ * run_forward_training. Overwrites the logits. Collective; in a shared run only run_update may use
+ * the gradients. */
 void run_backward(Run *run, const int32_t *targets);
 
 typedef struct {
@@ -162,7 +164,7 @@ typedef struct {
  * the same weights afterwards. */
 double run_update(Run *run, const Optimizer *optimizer);
 
-/* Sends the first moments of each matrix that Muon trains from the process that has them to all
+/* Sends the first moments of each matrix that Muon trains from the process that owns them to all
  * others. Call it before saving. Collective. */
 void run_collect(Run *run);
 
@@ -206,8 +208,8 @@ void run_cut(Run *run, const size_t *begins, size_t count);
  * laid end to end (or those of run_cut are read), and each token but the first is predicted once.
  * With every = k > 1, reads only one batch in k. `counted` is as in run_locate. Collective: each
  * process reads its part of the windows; the number of processes does not change a bit of the
- * result. Calls stopped(user) often, unless it is NULL, and returns NaN soon after it returned
- * anything but 0 in any process. count >= 2, every >= 1. */
+ * result. Calls stopped(user) often, unless it is NULL. If that returns anything but 0 in any
+ * process, ends soon and returns NaN. count >= 2, every >= 1. */
 double run_evaluate(Run *run, const int32_t *ids, size_t count, size_t every, bool counted,
                     int (*stopped)(void *user), void *user);
 

@@ -99,9 +99,9 @@ const char *measured(double number);
 /* Reads the numbers of a line, up to `most`; 1,234 is one number. Returns how many. */
 int numbers_of(const char *line, double *numbers, int most);
 
-/* Returns memory for `count` elements of `size` bytes, zeroed. It is freed at the end of the test;
- * what was allocated before the first test, after the last. So is all that these functions return.
- */
+/* Returns memory for `count` elements of `size` bytes, zeroed. It is freed at the end of the test
+ * or, if it was allocated before the first test, after the last one. So are the results of these
+ * functions. */
 void *scrap(size_t count, size_t size);
 char *copy_text(const char *text);
 

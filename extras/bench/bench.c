@@ -270,7 +270,8 @@ static void bench_step(const Config *config, int B, int on, Precision precision,
     free(ids);
 }
 
-/* Prints what each kind of instruction took of a step, and of the peak. */
+/* Prints the share of a step that each kind of instruction took, and its share of the peak speed.
+ */
 static void bench_profile(const Config *config, int B, double budget) {
     enum { KINDS = 64 };
     Error err;

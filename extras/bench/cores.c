@@ -3,7 +3,7 @@
  *
  *     make build/extras/bench/cores && build/extras/bench/cores
  *
- * Measures on one thread what each part of a step takes. Then it walks through the schedule of the
+ * Measures the time of each part of a step on one thread. Then it walks through the schedule of the
  * run as a number of threads would, with the same functions that divide the work, and gives each
  * thread the time of its share. At a barrier all wait for the slowest. The time does not know that
  * cores share the clock, caches and memory; the bytes that travel between them are counted. */

@@ -179,7 +179,7 @@ bool filesystem_remove(const char *path) {
     return widen(path, wide) && (DeleteFileW(wide) || failed());
 }
 
-/* Only creating a file would show what the access lists allow. */
+/* The access lists do not count: only creating a file would show whether they allow it. */
 bool filesystem_is_writable(const char *folder) {
     FileStatus status;
     if (!filesystem_look(folder, true, &status)) return false;

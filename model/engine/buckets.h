@@ -21,8 +21,9 @@ bool buckets_open(Buckets **buckets, const Model *model, const Products *product
                   Error *err);
 void buckets_close(Buckets *b);
 
-/* Return true if this process updates tensor i of the model; if it counts tensor i in the global
- * norm, which exactly one process does. With NULL there is one process. */
+/* buckets_trains: true if this process updates that tensor of the model. buckets_counts: true if it
+ * counts that tensor in the global norm; exactly one process does. NULL means that there is one
+ * process. */
 bool buckets_trains(const Buckets *b, int tensor);
 bool buckets_counts(const Buckets *b, int tensor);
 

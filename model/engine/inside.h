@@ -19,7 +19,8 @@ typedef struct {
     double updates;
 } Profile;
 
-/* An operand of a call whose pointer moves with the position: to a row of a cached array. */
+/* A pointer of a Call that moves with the position of the token, because it points to a row of a
+ * cached array. */
 typedef struct {
     float **pointer, *first; /* first: the row of position 0 */
     size_t row;              /* floats from one position to the next */
@@ -49,11 +50,11 @@ struct Run {
     float *packed;                     /* copies of weights that are right operands */
     size_t *packed_offsets; /* [tensors]: in `packed`, in floats, or SIZE_MAX if not packed */
     size_t packed_size;
-    float *rows; /* of a growing run: those of earlier tokens, [capacity] in each slot, for each
+    float *rows; /* of a growing run: the rows of earlier tokens, `capacity` in each slot, for each
                     operand that has them */
     size_t rows_size, capacity;
-    /* unless training, those of passes of one token, or of a growing run: [threads][instructions],
-       and the pointers in them that move, [threads][moving_count] */
+    /* the calls of passes of one token, or of a growing run, unless training:
+       [threads][instructions], and the pointers in them that move, [threads][moving_count] */
     Call *calls;
     Moving *moving;
     int moving_count;
@@ -80,11 +81,11 @@ struct Run {
 /* Returns the most tokens in a pass. */
 size_t run_tokens(const Run *run);
 
-/* Returns the threads, at most `max`, that are useful for `work` multiply-adds with `waits`
- * barriers: each thread must work longer than it then waits. */
+/* Returns the number of threads, at most `max`, that is useful for `work` multiply-adds with
+ * `waits` barriers: each thread must work longer than it then waits. */
 int run_worth(double work, int waits, int max);
 
-/* Returns the threads that are useful for the current or last pass. */
+/* Returns the number of threads that is useful for the current or last pass. */
 int run_threads(const Run *run);
 
 /* Stops (false) or resumes (true) all sending of a shared run to other processes. Ownership stays:
@@ -164,9 +165,9 @@ enum {
 /* Returns the time in seconds, or 0 if nothing is measured. */
 double profile_now(const Run *run);
 
-/* Adds the time since `start` to a place of the thread, or, if that is NULL, of the process,
- * outside of a team's work. Returns the time now. A thread of several counts as its share of them,
- * so that the sums of all threads are elapsed seconds. */
+/* Adds the time since `start` to a place of the thread. Outside of a team's work `thread` is NULL.
+ * Returns the time now. The time of one of n threads counts 1/n, so that the sum over all threads
+ * is elapsed seconds. */
 double profile_add(const Run *run, const Thread *thread, int place, double start);
 
 /* Calls team_run, and counts the time for which each thread waited for the last one. */

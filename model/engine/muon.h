@@ -2,8 +2,8 @@
  * neural networks", 2024). Private to model/.
  *
  * A step goes along the orthogonal matrix nearest to the momentum: all its directions have the same
- * weight, however rare they are. A few steps of an iteration find it, each an odd polynomial in the
- * singular values; they are products of symmetric matrices. */
+ * weight, however rare they are. An iteration finds it in a few steps. Each applies an odd
+ * polynomial to the singular values, and is computed with products of symmetric matrices. */
 #ifndef TRIL_MODEL_ENGINE_MUON_H
 #define TRIL_MODEL_ENGINE_MUON_H
 
@@ -25,7 +25,7 @@ double muon_work(const Products *products, int rows, int columns);
  * nearest to momentum m' + (1 - momentum) g (Nesterov's momentum):
  *     m' = momentum m + (1 - momentum) g
  *     w' = (1 - rate decay) w - rate s o,   s = sqrt(rows / columns) if rows > columns, else 1
- * g is used as memory: its numbers are lost. */
+ * g is used as scratch: its numbers are lost. */
 void muon_step(const Thread *thread, float *w, float *m, float *g, int rows, int columns,
                Muon muon);
 

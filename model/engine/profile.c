@@ -49,8 +49,8 @@ void profile_team(Run *run, int threads, void (*work)(const Thread *, void *), v
 
 /* ---- reading ---- */
 
-/* Adds a place's seconds of all threads, if there are any, to the line of this name: a new one if
- * there is none yet, and room. */
+/* Adds the seconds of all threads at a place, if there are any, to the line of this name. Makes a
+ * new line if there is none yet and there is room. */
 static void add_seconds(ProfileLine *lines, int *count, int max, const char *name, const Run *run,
                         int place, double work) {
     double seconds = 0;

@@ -411,7 +411,7 @@ static size_t windows_in(const Windows *w) {
     return all / round * w->batch + (last < w->batch ? last : w->batch);
 }
 
-/* Returns the number of window i of those that are read, in the text. */
+/* Returns the number, among all windows of the text, of the i-th window that is read. */
 static size_t number_of(const Windows *w, size_t i) {
     return i / w->batch * w->every * w->batch + i % w->batch;
 }

@@ -26,7 +26,8 @@ typedef struct {
     int begin, end; /* instructions */
     bool team;      /* one instruction, executed by the whole team */
     bool barrier;   /* there is a barrier before it */
-    bool any;       /* any thread may take any slice: no other phase of its epoch has slices */
+    bool any;       /* any thread may take any slice, because no other phase of its epoch has
+                       slices */
 } Phase;
 
 typedef enum {

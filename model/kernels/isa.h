@@ -53,14 +53,14 @@ typedef struct {
 /* One head of one sequence, as in attention.h: the arrays at its first token. */
 typedef struct {
     const float *q, *key, *v;
-    float *out, *lse; /* forward writes them, backward reads them and the rest */
+    float *out, *lse; /* written forward; the backward reads them, and has the rest */
     const float *dout;
     float *dq, *dkey, *dvalue;
     size_t q_row, k_row, v_row, out_row; /* floats from one token to the next */
     int T, dk, dv;
     float scale;
-    bool adds;   /* attend_backward to dkey and dvalue, which are otherwise written */
-    size_t mask; /* its first query's row of the dropout mask */
+    bool adds;   /* attend_backward adds to dkey and dvalue instead of writing them */
+    size_t mask; /* the row of the dropout mask for its first query */
 } Sequence;
 
 enum { SEQUENCE_TOKENS = 16, SEQUENCE_CHANNELS = 64 };
@@ -83,9 +83,10 @@ typedef struct Isa {
     int tile_rows, tile_columns;
     int block_terms; /* terms in a block: as many rows of tile_columns as fit the L1 cache */
 
-    /* All tiles of `rows` rows and one panel b: 1 <= columns <= tile_columns. b is readable up to a
-       whole number of vectors; of whole panels, b_row is tile_columns. From `ahead` to about `end`,
-       cache lines are prefetched, one for one or two terms of a tile; none if `ahead` is `end`. */
+    /* Computes all tiles of `rows` rows and one panel b: 1 <= columns <= tile_columns. b is
+       readable up to a whole number of vectors; in whole panels, b_row is tile_columns. Prefetches
+       the cache lines from `ahead` to about `end`, one for every one or two terms of a tile; none
+       if `ahead` is `end`. */
     void (*panel)(const Tile *t, int rows, int columns, const float *ahead, const float *end);
 
     /* to[j,i] = from[i,j] for rows x columns elements; may prefetch the rows after these */
@@ -96,12 +97,12 @@ typedef struct Isa {
                  int columns);
     /* sums[columns] += the rows of x, one after another */
     void (*add_rows)(float *sums, const float *x, size_t row, int rows, int columns);
-    /* copy, to panels of tile_columns columns, one after another: to[j rows + i tile_columns +
-       k] = from[i,j + k] for every j that is a multiple of tile_columns, as `columns` must be */
+    /* copies to panels of tile_columns columns, one after another: to[j rows + i tile_columns + k]
+       = from[i,j + k] for every j that is a multiple of tile_columns, as `columns` must be */
     void (*copy_panels)(float *to, const float *from, size_t from_row, int rows, int columns);
 
-    /* copy, past the cache where the processor can, for numbers that are not read
-       again soon: a line of memory need not be read before it is written */
+    /* copies past the cache, where the processor can, numbers that are not read again soon: then a
+       line of memory need not be read before it is written */
     void (*copy_past_cache)(float *to, size_t to_row, const float *from, size_t from_row, int rows,
                             int columns);
 
@@ -115,20 +116,21 @@ typedef struct Isa {
                   int K, int heads, int group);
 
     /* y[columns] = x[K] w[K,columns] + bias for a panel of bfloat16 weights. columns <=
-       tile_columns; bias may be NULL. pairs[p/2,j] has w[p,j] in its lower half; as a whole it is
-       w[p+1,j]. Rows of pairs are whole vectors, padded with 0 */
+       tile_columns; bias may be NULL. The lower half of pairs[p/2,j] is w[p,j]; all of it, read as
+       a float, is w[p+1,j]. Rows of pairs are whole vectors, padded with 0 */
     void (*bf16_gemv)(float *y, const float *x, const uint32_t *pairs, int K, int columns,
                       const float *bias);
-    /* y[columns] = start + scale scales[j] (x[K] . column j) for each of `rows` rows, at most
-       tile_rows, with a scale each: the weights of 8 bits in panels of INT8_PANEL columns, zeros
-       beyond the last; so are the scales. start may be NULL, or y. Of term p and column j of a
-       panel, w has the number at p / 2 * 2 INT8_PANEL + 2 j + p % 2, and zeros beyond an odd K. The
-       sums must fit 32 bits: then they are exact. */
+    /* y[columns] = start + scale scales[j] (x[K] . column j) for each of `rows` rows of x, at most
+       tile_rows, each of which has its own `scale`. start may be NULL, or y. The weights w, of 8
+       bits, and their scales lie in panels of INT8_PANEL columns, with zeros beyond the last
+       column. Term p of column j of a panel is at p / 2 * 2 INT8_PANEL + 2 j + p % 2, with zeros
+       beyond an odd K. The sums must fit 32 bits: then they are exact. */
     void (*int8_rows)(bool vnni, float *y, size_t y_row, const int16_t *x, size_t x_row,
                       const float *scale, int rows, const int8_t *w, const float *scales, int K,
                       int columns, const float *start, size_t start_row);
     /* y[n] = x[n] / scale, rounded to whole numbers from -limit to limit; returns the scale. If x
-       has an infinity or a NaN, so is the scale. y is written in whole vectors, with 0 beyond n. */
+       has an infinity or a NaN, the scale is one, too. y is written in whole vectors, with 0 beyond
+       n. */
     float (*round_to_16)(int16_t *y, const float *x, int limit, int n);
 
     /* p = softmax(scale * x) for each of `rows` rows of n >= 1 numbers, `row` floats apart in both;
@@ -186,7 +188,8 @@ typedef struct Isa {
     void (*convolve)(float *y, const float *x, ptrdiff_t next, const float *taps, size_t row, int K,
                      int n);
     /* dtaps_k += sum_t dy_t x_(t-k) over n channels, k < K and 0 <= t < tokens: rows of all three
-       are `row` floats apart, and dy and x point to row 0. Likewise, in the order of t. */
+       are `row` floats apart, and dy and x point to row 0. Each sum is one chain, in the order of
+       t. */
     void (*convolve_gradients)(float *dtaps, const float *dy, const float *x, size_t row,
                                int tokens, int K, int n);
 

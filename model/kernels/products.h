@@ -22,7 +22,7 @@ typedef struct {
 struct Products {
     const char *name;
     const Products *attention; /* the table that attention uses: this or another */
-    bool rounds;               /* operands to bfloat16 */
+    bool rounds;               /* rounds operands to bfloat16 */
     int rows; /* the fewest rows of a left operand for an efficient product; if 0, those of a
                  register tile */
     /* packed_size: the floats of a packed right operand b[K,N]. pack: packs it, by the team; one
@@ -50,8 +50,8 @@ enum {
     MATMUL_TERMS = 256,   /* the most terms in a block; with bfloat16 numbers, twice that */
     MATMUL_COLUMNS = 512, /* columns of the right operand that are packed at a time; a multiple of
                              every tile's columns */
-    MATMUL_STRIP = 96,    /* rows of a transposed left operand, likewise; a multiple of every tile's
-                             rows and of every vector's lanes */
+    MATMUL_STRIP = 96,    /* rows of a transposed left operand that are packed at a time; a multiple
+                             of every tile's rows and of every vector's lanes */
     MATMUL_ROWS = 288     /* the same with bfloat16 numbers, which are packed transposed or not */
 };
 
@@ -62,7 +62,7 @@ extern const Products float32_products;
 extern const Products bf16_weight_products;
 
 /* Weights rounded to 8 bits, with a scale for each row of the weights; the left operand is rounded
- * to 16 bits. The same bits on every machine. Likewise for few rows, and not for training. */
+ * to 16 bits. Gives the same bits on every machine. For few rows and not for training, either. */
 extern const Products int8_weight_products;
 
 /* Sets `tables` to the bfloat16 products that this processor runs, slowest first. Returns their

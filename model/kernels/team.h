@@ -68,13 +68,13 @@ Items team_items(const Thread *thread, size_t count, atomic_int *taken);
 bool team_next(Items *items, size_t *item);
 
 /* Divides the team's work into two parts. With an even number of threads each half of them does one
- * part; otherwise all do both, one after the other. Sets *member to this thread as one of those
- * that do the part; returns false if it is not. A member must not wait at a barrier, which counts
- * the whole team. */
+ * part; otherwise all do both, one after the other. Sets *member to this thread's context among the
+ * threads that do the part. Returns false if it is not one of them. A member must not wait at a
+ * barrier, which counts the whole team. */
 bool team_half(const Thread *thread, int part, Thread *member);
 
-/* Returns this thread's part of a matrix of rows x columns. The threads form the grid in which the
- * slowest one has the least to multiply and pack: each packs both operands of its part itself.
+/* Returns this thread's part of a matrix of rows x columns. Each thread packs both operands of its
+ * part itself; the threads form the grid in which the slowest has the least to multiply and pack.
  * Parts are cut at multiples of each side's grain, and cover the matrix once. A thread may have
  * none. */
 typedef struct {

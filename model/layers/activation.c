@@ -1,4 +1,4 @@
-/* activation.c - functions of each number alone: GELU, SwiGLU, and the sum of two arrays. */
+/* activation.c - elementwise functions: GELU, SwiGLU, and the sum of two arrays. */
 #include "model/layers/program.h"
 
 static size_t numbers(const Call *c) {

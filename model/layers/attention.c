@@ -1,10 +1,10 @@
 /* attention.c - each token's query selects from the tokens up to its own, and takes a weighted mean
  * of their values.
  *
- * A task is one head of one sequence; threads divide the tasks. Backward, heads that share keys and
- * values are one task: so one thread sums their gradients, in a fixed order. Scores are computed
- * for a few queries at a time, in the thread's scratch. So memory grows with T, not with T x T. In
- * the masked half, only the rest of such a strip is computed. */
+ * A task is one head of one sequence; threads divide the tasks. In the backward pass, heads that
+ * share keys and values are one task, so that one thread sums their gradients in a fixed order.
+ * Scores are computed for a few queries at a time, in the thread's scratch. So memory grows with T,
+ * not with T x T. Scores of keys that none of these queries sees are not computed. */
 #include "model/layers/attention.h"
 #include "base/array.h"
 
@@ -47,7 +47,8 @@ static Sequence head_of(const Attention *a, size_t number) {
     return of;
 }
 
-/* Returns the head that the same thread computes next, as a rule; of the last one itself. */
+/* Returns the head that the same thread usually computes next; for the last head, that head itself.
+ */
 static Sequence head_after(const Attention *a, size_t number) {
     return head_of(a, number + 1 < (size_t)a->B * (size_t)a->NH ? number + 1 : number);
 }
@@ -94,9 +95,9 @@ static bool is_short(const Thread *own, const Attention *a) {
            a->dk <= SEQUENCE_CHANNELS && a->dv <= SEQUENCE_CHANNELS;
 }
 
-/* Prefetches rows of the next head, a few at a time so that they need not wait for each other: each
- * row lies far from the next, where the hardware does not look ahead. A cache line has 16 numbers.
- */
+/* Prefetches rows of the next head: they lie far apart, and the hardware does not prefetch such
+ * rows. Takes a few at a time, so that they need not wait for each other. A cache line has 16
+ * numbers. */
 static void prefetch_rows(const float *x, size_t row, int rows, int columns) {
     for (int i = 0; i < rows; i++)
         for (int c = 0; c < columns; c += 16) __builtin_prefetch(x + (size_t)i * row + c);
@@ -121,7 +122,7 @@ static size_t column_of(const Attention *a, size_t s, size_t head) {
     return group * KEY_GROUP * (size_t)a->dk + s % KEY_GROUP;
 }
 
-/* Copies the keys of T tokens of one head, from `past` on, to shape.columns; B = 1. */
+/* Copies the keys of T tokens of one head, from `past` on, to a->columns; B = 1. */
 static void copy_to_columns(int head, const Attention *a) {
     for (size_t s = (size_t)a->past; s < (size_t)a->past + (size_t)a->T; s++) {
         float *to = a->columns + column_of(a, s, (size_t)head);
@@ -245,8 +246,8 @@ static Operands pack_head(const Thread *thread, const Sequence *at, const Attent
                       .means = att + 2 * scores};
 }
 
-/* Recomputes att for some queries from t on, `above` rows into the block, then computes the
- * gradient of the scores, and from it dq. */
+/* Recomputes att for some queries from t on, whose rows begin at row `above` of the block, then
+ * computes the gradient of the scores, and from it dq. */
 static void backward_queries(const Thread *thread, const Operands *o, const Sequence *at,
                              const Sequence *next, int t, int rows, int above, const Attention *a) {
     const Isa *isa = thread->isa;
@@ -325,7 +326,7 @@ static void backward_group(const Thread *thread, size_t first, size_t end, const
     thread->isa->copy_past_cache(of.dvalue, a->v_row, o.dv, dv_row, a->T, a->dv);
 }
 
-/* The same, of short sequences. */
+/* The same for short sequences. */
 static void backward_short_group(const Thread *thread, size_t first, size_t end,
                                  const Attention *a) {
     for (size_t number = first; number < end; number++) {
@@ -345,8 +346,8 @@ void attention_backward_pass(const Thread *thread, const Attention *a) {
 }
 
 /* ---- as instructions ----
- * Inputs: q, k, v; backward also lse, out and dout. Outputs: out and lse; backward dq, dk and
- * dv. Without a backward pass also the keys in columns. */
+ * Inputs: q, k, v; backward also lse, out and dout. Outputs: out and lse; backward dq, dk and dv.
+ * Without a backward pass, the last output is the copy of the keys in columns. */
 
 enum { Q, K, V, LSE, OUT, DOUT };
 enum { COLUMNS = 3 };
@@ -393,8 +394,8 @@ static void point_to(Attention *a, const Attention *all, const Call *c, size_t b
     a->out = all->out + b * all->out_row;
 }
 
-/* One token of each sequence: all keys and values are stored before the first are read, for a read
- * would wait for a store to its line. */
+/* Computes one token of each sequence. Stores all keys and values before it reads the first,
+ * because a read waits for a recent store to the same cache line. */
 static void forward_growing(const Call *c, const Attention *all) {
     Attention a = *all;
     a.B = 1;
@@ -411,7 +412,8 @@ static void forward_growing(const Call *c, const Attention *all) {
     }
 }
 
-/* Several sequences of many tokens are not continued: they keep no columns. */
+/* A pass over several sequences of many tokens keeps no columns, because these are not continued.
+ */
 static void forward(const Call *c) {
     Attention a = attention_of(c);
     a.out = c->out[0];

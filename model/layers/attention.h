@@ -7,8 +7,8 @@
  *     out[t]      = sum_s att[t,s] v[s]
  * There are T queries, and past + T keys and values: `past` tokens come from earlier passes (then B
  * = 1). Heads share the channels: head h of q is channels h*dk to (h+1)*dk, of out h*dv to
- * (h+1)*dv. It reads head g = h / (NH / NKV) of key and v: channels g*dk to (g+1)*dk, and g*dv to
- * (g+1)*dv.
+ * (h+1)*dv. Head h reads head g = h / (NH / NKV) of key and v: channels g*dk to (g+1)*dk, and g*dv
+ * to (g+1)*dv.
  *
  * att is never stored: lse[B,NH,T], the logarithm of each softmax's denominator, is enough to
  * recompute it (Dao et al., "FlashAttention", 2022). With dropout, att is multiplied by its mask
@@ -35,11 +35,12 @@ typedef struct {
     bool causal;
     float scale;
     Dropout dropout;
-    atomic_int *taken; /* [threads]: heads taken from each share (team_items); NULL if equal */
-    float *columns;    /* NULL, or a second copy of all keys, KEY_GROUP keys after another, in which
-                          one query alone finds its scores faster: [past + T, NKV dk] numbers, the
-                          tokens rounded up to a multiple of KEY_GROUP. A pass adds the keys of its T
-                          tokens; passes before added those of `past`. Needs B = 1, no dropout */
+    atomic_int *taken; /* [threads]: heads taken from each share (team_items); NULL for equal
+                          shares */
+    float *columns;    /* NULL, or a second copy of all keys in groups of KEY_GROUP, from which a
+                          single query computes its scores faster: [past + T, NKV dk] numbers, the
+                          tokens rounded up to a multiple of KEY_GROUP. A pass adds the keys of its
+                          T tokens; earlier passes added those of `past`. Needs B = 1, no dropout */
 } Attention;
 
 size_t attention_scratch(const Isa *isa, const Products *products, int T, int dk, int dv);

@@ -93,9 +93,9 @@ void convolution_gradients(Program *p, Table taps, Array dy, Array x);
  *     out[t]       = sum_s weights[t,s] v[s]
  * k and v may have fewer heads than q, NKV = k.width / hs, which divide NH: then each is shared by
  * NH / NKV neighboring heads (Ainslie et al., "GQA", 2023). The gradient of a shared head is the
- * sum of theirs. In training, dropout sets a share of the weights to 0; `place` is the number of
- * the mask, or NO_DROPOUT. attention_qkv reads q, k and v from the thirds of one array qkv[N,3C];
- * its backward returns dqkv[N,3C]. */
+ * sum over the heads that share it. In training, dropout sets a share of the weights to 0; `place`
+ * is the number of the mask, or NO_DROPOUT. attention_qkv reads q, k and v from the thirds of one
+ * array qkv[N,3C]; its backward returns dqkv[N,3C]. */
 enum { NO_DROPOUT = -1 };
 Array attention(Program *p, int NH, Array q, Array k, Array v, int place);
 void attention_backward(Program *p, Array *dq, Array *dk, Array *dv, Array dout, Array out);
@@ -140,9 +140,8 @@ void swiglu_backward(Program *p, Array *dgate, Array *dup, Array *y, Array dy, A
 /* ---- counting ---- (model/ngram.h)
  * counted sets roots[N,V] = sqrt(p) and logarithms[N,V] = ln p, where p[n,v] is the counted model's
  * probability of token v after token n, or 1/V before anything is counted. In training, p leaves
- * out the part of the text that is read.
- * trusted: y[n,v] = x[n,v] + (1 + trust[n]) z[n,v], trust[N,1]. dy is also the gradient of x;
- * trusted_backward returns the gradient of trust. */
+ * out the part of the text that the pass reads. trusted: y[n,v] = x[n,v] + (1 + trust[n]) z[n,v],
+ * trust[N,1]. dy is also the gradient of x; trusted_backward returns the gradient of trust. */
 void counted(Program *p, Array *roots, Array *logarithms);
 Array trusted(Program *p, Array x, Array trust, Array z);
 Array trusted_backward(Program *p, Array dy, Array z);

@@ -2,9 +2,9 @@
  *
  *     y[N,OC] = x[N,C] w[OC,C]^T + b[OC];  dx = dy w;  dw += dy^T x;  db += sum_n dy
  *
- * The team computes dw and db in two steps, so that with two threads each mostly reads its own
- * writes: the sums over each half of the tokens, halves[2,OC,C]; after a barrier, the first half
- * plus the second. */
+ * The team computes dw and db in two steps: the sums over each half of the tokens, halves[2,OC,C];
+ * and, after a barrier, the first half plus the second. So each of two threads mostly reads numbers
+ * that it wrote itself. */
 #include "model/layers/program.h"
 #include "base/array.h"
 

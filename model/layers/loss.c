@@ -12,8 +12,8 @@ void cross_entropy(const Thread *thread, float *losses, const float *logits, con
         losses[n] = targets[n] == NO_TARGET ? 0 : losses[n] - logits[n * row + (size_t)targets[n]];
 }
 
-/* Tokens without a target have no gradient. Where another model teaches, `teacher_share` of each
- * target is its probabilities, and the rest the actual token. */
+/* Tokens without a target have no gradient. With a teacher, `teacher_share` of each target is the
+ * teacher's probabilities, and the rest is the actual token. */
 static void backward(const Call *c) {
     enum { ROWS = 16 }; /* at a time, so that they stay in the cache */
     const Pass *pass = c->pass;

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* A thread sums along a sequence, for WIDTH channels at a time: a task. */
+/* A task is the sum of WIDTH channels along a sequence. */
 enum { WIDTH = 32 };
 
 typedef struct {
@@ -55,7 +55,7 @@ static void backward(const Call *c) {
     }
 }
 
-/* One head, without queries and keys. */
+/* Shows the mean as one head without queries and keys. */
 static bool view(const Call *c, int head, AttentionView *view) {
     if (head != 0) return false;
     *view = (AttentionView){.T = c->pass->T,

@@ -135,7 +135,7 @@ static Array record(Program *p, const Operation *norm, Array x, Norm w) {
     return made.outputs[0];
 }
 
-/* Returns the same, which also reads the statistics that the norm saved. */
+/* Returns such an instruction that also reads the statistics that the norm saved. */
 static Instruction begin_again(Program *p, const Operation *norm, int kind, Array x, Norm w) {
     Instruction of = *program_user(p, &norm[FORWARD], x, w.weight);
     Instruction made = begin(p, &norm[kind], x, w);

@@ -69,7 +69,8 @@ bool program_has_rows(const Program *p, const Instruction *at, int number) {
     return at->operation->history && p->arrays[operand_of(at, number).id].cached;
 }
 
-/* Otherwise the tokens before the pass precede its own in memory. */
+/* In a growing run, first stores the pass's own row. In other runs, the rows of earlier tokens
+ * precede those of the pass in memory. */
 const float *rows_before(const Call *c, int number, size_t b, size_t *row) {
     const Pass *pass = c->pass;
     *row = c->in_row[number];

@@ -95,8 +95,8 @@ typedef enum { UNDIVIDED, BY_COLUMNS, BY_HEADS } Division;
 
 /* All that the engine knows of a layer. */
 typedef struct {
-    const char *name; /* in profiles and --explain: the layer's in layers.h */
-    /* in --explain, of a layer that a forward pass calls: a heading, and the equation */
+    const char *name; /* the layer's name in layers.h, in profiles and --explain */
+    /* a heading and the equation for --explain; only a layer of the forward pass has them */
     const char *title, *equation;
     void (*compute)(const Call *c);
     Reach reach;
@@ -119,8 +119,8 @@ typedef struct {
     /* Optional. Corrects the instruction's cache where it depends on positions: its first `dropped`
        tokens were forgotten, and the next N moved to their place. */
     void (*slide)(const Call *c, int dropped);
-    /* Optional, of a layer that reads x and weights: writes only out[0], of one token, computed in
-       double precision. */
+    /* Optional, of a layer that reads x and weights: computes only out[0], for one token, in double
+       precision. */
     void (*apply)(const Call *c);
     /* Optional, of a layer that attends. Sets *view to the results of `head`; false if there is no
        such head. */
@@ -135,8 +135,9 @@ struct Instruction {
     int taps;                 /* of a convolution */
     int place;                /* of the dropout mask, or NO_DROPOUT */
     bool fixed;               /* reads positions counted from the first token: a run cannot slide */
-    size_t rows[MAX_INPUTS + MAX_OUTPUTS]; /* in a growing run: where Pass.rows has the rows of each
-                                              input of `history` and of each cached output */
+    size_t rows[MAX_INPUTS + MAX_OUTPUTS]; /* in a growing run: the place in Pass.rows of the rows
+                                              of each input of `history` and of each cached
+                                              output */
     int block; /* the transformer block in which the rung called it (begin_block) */
 };
 
@@ -215,9 +216,9 @@ void program_close(Program *p);
 
 /* ---- for the layers: how a call is recorded ---- */
 
-/* Check that a rung gave a layer an array of `width` columns; that `holds`. Otherwise the program
- * fails, and *err names the layer and the tensor, unless that is 0. The layer continues all the
- * same; a program that failed is never run. */
+/* program_expect_width checks that a rung gave a layer an array of `width` columns; program_expect,
+ * that `holds` is true. Otherwise the program fails, and *err names the layer and, unless it is 0,
+ * the tensor. The layer continues in any case, because a program that failed is never run. */
 void program_expect_width(Program *p, const char *layer, int tensor, const char *name, Array array,
                           int width);
 void program_expect(Program *p, bool holds, const char *layer, const char *demand);
@@ -241,8 +242,9 @@ Array program_constants(Program *p, int width, void (*fill)(float *row, int posi
 /* Returns columns `offset` to `offset` + `width` - 1 of an array, without a copy. */
 Array program_columns(Array array, int offset, int width);
 
-/* Mark an array that later passes read; one that stays complete after a pass; all arrays so far as
- * such, but for constants, which stay in any case. */
+/* program_cache marks an array that later passes read; program_keep, one that stays complete after
+ * a pass; program_keep_all marks all arrays so far to stay complete, except constants, which always
+ * do. */
 void program_cache(Program *p, Array array);
 void program_keep(Program *p, Array array);
 void program_keep_all(Program *p);
@@ -251,9 +253,9 @@ void program_keep_all(Program *p);
  * input of Operation.history, or a cached output beside such inputs. */
 bool program_has_rows(const Program *p, const Instruction *at, int number);
 
-/* Return the last instruction of that operation whose first output is `made`; whose first input is
- * x and whose first tensor is `tensor`. If there is none, the program fails. Valid until the next
- * is added. */
+/* Return the last instruction of that operation: program_maker, the one whose first output is
+ * `made`; program_user, the one whose first input is x and whose first tensor is `tensor`. If there
+ * is none, the program fails. The pointer is valid until the next instruction is added. */
 const Instruction *program_maker(Program *p, const Operation *operation, Array made);
 const Instruction *program_user(Program *p, const Operation *operation, Array x, int tensor);
 

@@ -2,11 +2,12 @@
  *
  *     logits = table[id]
  *
- * Row i holds the logits of the character after character i. A bigram can know no more, so training
- * it must give the same as counting pairs. */
+ * Row i holds the logits of the character after character i. A bigram can learn nothing else, so
+ * its training must come to the same probabilities as counting pairs. */
 #include "model/rungs/rung.h"
 
-/* Sparse: a batch contains a few hundred of the thousands of characters in a large vocabulary. */
+/* Sparse, because a batch contains only a few hundred of the thousands of characters in a large
+ * vocabulary: an update leaves the rows of the others as they are. */
 #define WEIGHTS(TABLE, LINEAR, NORM)                                                       \
     TABLE(table, "token_embedding_table", SIZE_V, SIZE_V, .zeros = true, .no_decay = true, \
           .sparse = true)

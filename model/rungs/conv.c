@@ -41,7 +41,7 @@ RUNG_WEIGHTS(WEIGHTS);
 /* Arrays that the backward pass reads: for each block, and for the whole model. Cheap arrays are
  * recomputed there. */
 typedef struct {
-    Array x, ln_1, conv_1;   /* x [N,C] enters the block; its norm, and that convolved */
+    Array x, ln_1, conv_1;   /* x [N,C] enters the block; its norm, and the convolution of that */
     Array q_raw, k_raw, out; /* raw: before norm and rotation */
     Array mid, ln_2, conv_2; /* mid [N,C]: x between attention and MLP */
     Array gate, up;

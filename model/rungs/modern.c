@@ -1,5 +1,5 @@
-/* modern.c - today's usual architecture: that of Qwen3 (Yang et al., "Qwen3 Technical
- * Report", 2025), at any size.
+/* modern.c - the usual architecture of today, that of Qwen3 (Yang et al., "Qwen3 Technical Report",
+ * 2025), at any size.
  *
  *     x = embed_tokens[id]
  *     for each of L blocks:
@@ -11,11 +11,11 @@
  *     logits = norm(x) embed_tokens^T
  *
  * It adds to gpt: positions as rotations of queries and keys (Su et al., 2021), so that only
- * distances count; norms without mean and bias (Zhang and Sennrich, 2019), of queries and keys too,
- * head by head (Henry et al., 2020); a gate in the MLP (Shazeer, 2020); no biases. Several heads of
- * queries may share one of keys and values (Ainslie et al., 2023); usually each has its own. The
- * last matrix of every branch starts at 0, so a branch adds nothing at first. Muon trains the
- * matrices. Norms are RMSNorm. Tensors are named as in Hugging Face transformers. */
+ * distances count; norms without mean and bias (RMSNorm; Zhang and Sennrich, 2019), also for each
+ * head's queries and keys (Henry et al., 2020); a gate in the MLP (Shazeer, 2020); no biases.
+ * Several heads of queries may share one of keys and values (Ainslie et al., 2023); usually each
+ * has its own. The last matrix of every branch starts at 0, so a branch adds nothing at first. Muon
+ * trains the matrices. Tensors are named as in Hugging Face transformers. */
 #include "model/rungs/rung.h"
 
 #define SCALED .fan_in = true, .muon = true

@@ -1,4 +1,4 @@
-/* ngram.c - conv, and a counted model beside it: the network learns what counting does not know.
+/* ngram.c - conv, and a counted model beside it, which the network corrects.
  *
  *     p = the counted model's probabilities of the next character
  *     x = embed_tokens[id] + ngram_proj(sqrt(p))
@@ -11,12 +11,12 @@
  *     h = norm(x)
  *     logits = h embed_tokens^T + (1 + ngram_gate(h)) ln p
  *
- * It adds to conv: the network reads what followed the last characters in the training text, and
- * adds its own logits to it; the gate, a number for each character, says how far it trusts the
- * counts (Li et al., "Residual Learning of Neural Text Generation with n-gram Language Model",
- * 2022). At the start all of that is 0, and so the training begins with the counted model. In
- * training the counts leave out the part of the text that is read. transformers has no such model.
- */
+ * It adds to conv: the network reads the probabilities that counting gives for the next character,
+ * and adds its own logits to theirs. The gate, a number for each character, says how far the
+ * network trusts the counts (Li et al., "Residual Learning of Neural Text Generation with n-gram
+ * Language Model", 2022). At the start ngram_proj and ngram_gate are 0 and the network's own logits
+ * are small, so the training begins close to the counted model. In training the counts leave out
+ * the part of the text that the pass reads. transformers has no such model. */
 #include "model/rungs/rung.h"
 
 #define SCALED .fan_in = true, .muon = true
@@ -46,12 +46,12 @@ RUNG_WEIGHTS(WEIGHTS);
 /* Arrays that the backward pass reads: for each block, and for the whole model. Cheap arrays are
  * recomputed there. */
 typedef struct {
-    Array x, ln_1, conv_1;   /* x [N,C] enters the block; its norm, and that convolved */
+    Array x, ln_1, conv_1;   /* x [N,C] enters the block; its norm, and the convolution of that */
     Array q_raw, k_raw, out; /* raw: before norm and rotation */
     Array mid, ln_2, conv_2; /* mid [N,C]: x between attention and MLP */
     Array gate, up;
     Array last, ln_f;        /* x after the last block, and its norm */
-    Array roots, logarithms; /* of what counting expects */
+    Array roots, logarithms; /* of the counted probabilities */
 } Activations;
 
 /* Places of dropout: each has its own masks. GPT-2 also has it on the embedding, where it

@@ -82,8 +82,9 @@ struct Rung {
     int weight_count;
     size_t weights_size, activations_size; /* of the rung's two structs, in bytes */
     /* Record the passes in `p`. `w` and `a` are arrays of the rung's two structs, one struct for
-     * each block; weights of no block are in all structs of `w`, such arrays in the first of `a`.
-     * forward returns the logits [N,V]; backward is given their gradient. */
+     * each block; weights that belong to no block are in every struct of `w`, and arrays that
+     * belong to no block are in the first struct of `a`. forward returns the logits [N,V]; backward
+     * is given their gradient. */
     Array (*forward)(Program *p, const void *w, void *a);
     void (*backward)(Program *p, const void *w, const void *a, Array dlogits);
 };

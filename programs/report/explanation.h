@@ -28,7 +28,7 @@ typedef struct {
 } Branch;
 
 /* A part of the model: "embed" (the embedding; "embed wte" and "embed wpe" if it has a table of
- * positions), "counts" (the vector of what counting expects), "head 1.0" (layer.head), "MLP 1",
+ * positions), "counts" (the vector of the counted probabilities), "head 1.0" (layer.head), "MLP 1",
  * "bias 1" (of the output projection), "end biases" (of the last norm and the output layer),
  * "counting" (the trusted logits of counting). Its bar is what it adds to the likeliest logit. */
 typedef struct {
@@ -97,12 +97,13 @@ void steps_in_short(Explanation *e, int from, int to);
 
 /* ---- lines ---- */
 
-/* Return the line whose output is that array, and the first line that reads it; or -1. */
+/* explanation_maker returns the line whose output is that array; explanation_reader, the first line
+ * that reads it. Both return -1 if there is none. */
 int explanation_maker(const Explanation *e, int array);
 int explanation_reader(const Explanation *e, int array);
 
-/* Return true if the line is a linear layer that reads what counting expects; that computes the
- * trust. */
+/* True if the line is a linear layer that reads the counted probabilities (reads_counts), or one
+ * that computes the trust (trusts). */
 bool explanation_reads_counts(const Explanation *e, int i);
 bool explanation_trusts(const Explanation *e, int i);
 

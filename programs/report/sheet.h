@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* ---- what is shown ---- */
+/* ---- the parts of a sheet ---- */
 
 typedef enum { TITLE, HEADING, TEXT } SheetText;
 
@@ -20,8 +20,8 @@ typedef enum {
     TOKENS    /* one for each token; the middle is left out, never the last */
 } Across;
 
-/* numbers [rows, columns]. Rows are tokens, and the middle is left out if they are many, or have
- * labels. */
+/* A table of numbers[rows, columns]. Rows have labels, or they are tokens; of many tokens the
+ * middle is left out. */
 typedef struct {
     const char *title;         /* or NULL */
     const char *const *labels; /* [rows], or NULL if rows are tokens */

@@ -223,7 +223,7 @@ static void write_convolution(Explanation *e) {
     show_array(e, "y", &line->output);
 }
 
-/* Writes what counting expects: the likeliest characters after the last one. */
+/* Writes the likeliest characters after the last one, according to counting. */
 static void write_counted(Explanation *e) {
     const TrilArray *roots = &e->line->output;
     const int match = tril_reading_match(e->reading, e->last);

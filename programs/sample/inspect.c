@@ -22,7 +22,7 @@ static bool print_object(Buffer *text) {
     return ok;
 }
 
-/* ---- what is in a file ---- */
+/* ---- the contents of a file ---- */
 
 /* The sizes by the names of their rows, in the order of the lines. */
 typedef struct {

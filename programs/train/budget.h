@@ -46,12 +46,12 @@ void budget_limit_steps(Budget *budget, int steps);
  * for another. */
 bool budget_used(Budget *budget, const Progress *progress);
 
-/* True if an evaluation is due after a step: it is if the budget is used up, and is not shortly
+/* True if an evaluation is due after a step: always once the budget is used up, never shortly
  * before. */
 bool budget_evaluation_due(const Budget *budget, const Progress *progress, bool used);
 
-/* True if the rest of the time, after an evaluation that took longer than expected, is not worth
- * another: next to no step is left. */
+/* True if an evaluation took longer than expected, so that the time left has room for hardly a step
+ * and is not worth another evaluation. */
 bool budget_nearly_used(Budget *budget, const Progress *progress);
 
 /* Records the seconds that an evaluation took. */

@@ -56,7 +56,7 @@ static const char *figure(double value, int digits) {
     return text;
 }
 
-/* Returns what clears the progress line. */
+/* Returns the text that clears the progress line. */
 static const char *clear_line(void) {
     return terminal_is(stdout) ? "\r\033[K" : "";
 }

@@ -135,8 +135,8 @@ static bool is_own_log(const RungFiles *rung, const Plan *plan, bool own_page) {
 
 enum { ABOUT_SIZE = 2 * PATH_SIZE };
 
-/* Writes to `about` a line on the model at `path`: its text, rung, loss and date; nothing if it
- * cannot be read. */
+/* Writes to `about` a line on the model at `path`: its text, rung, loss and date; an empty text if
+ * it cannot be read. */
 static void describe(const char *path, char about[ABOUT_SIZE]) {
     TrilModel *model;
     char date[FILE_DATE], loss[32] = "unknown";

@@ -17,7 +17,7 @@ typedef struct {
     uint64_t tables[2]; /* digests of the existing table and of the next one, 0 if there is none */
 } Outputs;
 
-/* Claims every file of the training before it reads a text or trains. Fails where the functions of
+/* Claims every file of the training. Call it before a text is read. Fails where the functions of
  * claims.h fail, for an output that is also an input (the text, --init, --teacher), and for a state
  * that another training has written since it was loaded. The caller releases the claims with
  * claims_close, also on failure. */

@@ -35,7 +35,7 @@ typedef struct {
     uint64_t digest; /* of the file's bytes */
 } Input;
 
-/* Where a model comes from: metadata of all its files. */
+/* The origin of a model: metadata in all of its files. */
 enum { ORIGINS = 3, ORIGIN_SIZE = 4096 };
 typedef struct {
     const char *key;        /* "training", "text_name" or "command" */
@@ -49,8 +49,8 @@ typedef enum {
     OVERFITTING, /* this and the next also appear while the rung trains */
     RATE_TOO_HIGH,
     TEXT_TOO_SHORT,
-    LIST,           /* nothing but a hint, as the next one */
-    COUNTED,        /* compared with the counted n-gram: nothing else is to be said */
+    LIST,           /* only a hint, like the next one */
+    COUNTED,        /* compared with the counted n-gram; nothing else matters */
     NOT_COMPARABLE, /* from here on, more steps would lower the loss */
     TOO_FEW_STEPS,
     STILL_FALLING

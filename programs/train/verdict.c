@@ -11,7 +11,7 @@
 #define FALL_MIN 0.4
 #define FALL_MAX 0.8
 
-/* A result to judge, and what it is compared with. */
+/* A result to judge, and the results that it is compared with. */
 typedef struct {
     const Plan *plan;
     const RungFiles *rung;
@@ -158,7 +158,8 @@ static bool twice_too_often(const Plan *plan, const Course *c) {
     return 2 * epochs_of(plan, c) > margin * help;
 }
 
-/* A short text that was seen often, without getting below what counting finds, is too short. */
+/* A text is too short if it was seen often and the loss still did not get below that of counting.
+ */
 static bool judge_text(const Case *k, Verdict *v) {
     const double often = 10, below = 0.05; /* nearer to 0, there is nothing left to learn */
     double epochs = epochs_of(k->plan, k->course);
@@ -184,7 +185,7 @@ static bool judge_list(const Case *k, Verdict *v) {
                input->lines, mean);
 }
 
-/* True for a bigram that was trained, but not long enough to learn what counting finds. */
+/* True for a bigram that was trained, but not long enough to reach the loss of counting. */
 static bool untrained(const Result *r, const Result *pairs) {
     const double near = 0.1;
     return strcmp(r->name, tril_rung(0)) == 0 && still_falling(r->course) &&
@@ -220,8 +221,9 @@ static bool judge_counts(const Case *k, Verdict *v) {
 }
 
 /* Judges in this order: not below the rung before it in a ladder; not below pairs; above what it
- * can reach. Where a cosine lowers the rates, the loss may fall much further, when the model first
- * learns more than pairs: then only the least is said. So it is where the most would be below 0. */
+ * can reach. Where a cosine lowers the rates, the loss may fall much further once the model learns
+ * more than pairs, so the verdict gives only the least fall. It also does so where the most would
+ * be below 0. */
 static bool judge_steps(const Case *k, Verdict *v) {
     const double times = 4;
     char options[LONGER_SIZE], loss[32], counts[128] = "";

@@ -1,12 +1,11 @@
-/* verdict.h - judges the figures of a training: what went wrong or was too short, and what to
- * do. */
+/* verdict.h - finds faults in the figures of a training, and says how to mend them. */
 #ifndef TRIL_PROGRAMS_TRAIN_VERDICT_H
 #define TRIL_PROGRAMS_TRAIN_VERDICT_H
 
 #include "programs/train/plan.h"
 
-/* From about ENOUGH_CHARACTERS on, the default model learned more than pairs from a text, in trials
- * (docs/training.md). */
+/* In trials, the default model learned more than pairs from texts of about ENOUGH_CHARACTERS or
+ * more (docs/training.md). */
 enum { LONGER_SIZE = 64, ENOUGH_CHARACTERS = 4000 };
 
 /* Sets the verdicts of `results`, at most one for each rung. `results` begin with the counted

@@ -203,7 +203,7 @@ TEST(long_number) {
     refuse(line, "000x' ");
 }
 
-/* Wrong lines, and what the message names. */
+/* Wrong lines, and the words that the message must contain. */
 TEST(refused) {
     static const char *const lines[][2] = {
         {"-n", "'-n'"},
@@ -230,7 +230,7 @@ TEST(refused) {
         {"-xq", "'-x'"},
     };
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) refuse(lines[i][0], lines[i][1]);
-    accept("-n|5"); /* what failed inside a word of letters does not affect the next line */
+    accept("-n|5"); /* an error inside a word of letters does not affect the next line */
     assert_int_equal(values.number, 5);
     assert_false(values.quiet);
 }

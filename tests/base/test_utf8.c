@@ -44,7 +44,7 @@ TEST(known) {
     }
 }
 
-/* What the pairs below do not have: other bytes than a continuation as the 3rd or 4th. */
+/* The pairs below lack these cases: a 3rd or 4th byte that is not a continuation. */
 TEST(invalid) {
     static const char *const invalid[] = {"\xE4\xB8(", "\xE4\xB8\xE4", "\xF0\x9F(\x80",
                                           "\xF0\x9F\x98(", "\xF0\x9F\x98\xF0"};

@@ -73,7 +73,7 @@ static TrilOptions few(int steps, int threads) {
     return options;
 }
 
-/* What these functions return is released at the end of the test. */
+/* The test releases the results of these functions at its end. */
 #define RELEASE(kind, release)                 \
     static void release_##kind(void *object) { \
         release(object);                       \

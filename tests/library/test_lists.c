@@ -144,8 +144,8 @@ static Pass pass_over(const char *kind, int threads, const int32_t *text, const 
     return pass;
 }
 
-/* What stands before and after a line changes no bit of the loss and the gradients, with any number
- * of threads. */
+/* The text before and after a line changes no bit of the loss and the gradients, with any number of
+ * threads. */
 TEST(nothing_before) {
     static const size_t starts[ROWS] = {5, 14, 25}, ends[ROWS] = {9, 22, 28};
     for (int i = 0; kind_name(i); i++) {
@@ -255,7 +255,7 @@ TEST(sizes) {
 }
 
 /* The held-out part is whole lines, and its loss that of --score. The bigram, which sees one
- * character, comes to what counting says of the same characters. */
+ * character, comes to the loss of counting on the same characters. */
 TEST(held_out) {
     size_t length;
     char *words = put_words("words", &length);

@@ -27,7 +27,7 @@ static void close_reading(void *reading) {
     tril_reading_close(reading);
 }
 
-/* What these functions return is released at the end of the test. */
+/* The test releases the results of these functions at its end. */
 static TrilModel *make(const char *rung) {
     TrilOptions sizes = sized(rung, LAYERS, HEADS, C, T);
     sizes.kv_heads = KV_HEADS;

@@ -188,8 +188,8 @@ static void check_logits(Run *run, const float *logits, const int32_t *window, i
 
 /* Feeds `count` ids in steps of 1 to `step`, and tracks what the cache must hold: all ids while
  * they fit; then the last quarter of the context, or the last 16th if it is read again, or what
- * fits beside the new ids. What has slid is not what would be read again: its logits are
- * test_slide's. */
+ * fits beside the new ids. Rows that have slid differ from rows that are read again; test_slide
+ * checks their logits. */
 static void check_growth(Model *model, Generator *generator, Run *run, const int32_t *ids,
                          size_t count, size_t step) {
     int T = model->config.T;
@@ -279,9 +279,9 @@ TEST(groups) {
         }
 }
 
-/* In one layer, keys and values follow from their tokens alone. So what has slid, several times, is
- * what would be read again, but for the rounding of rotations. The taps of a convolution and what
- * counting expects would also see dropped tokens: here their weights are 0. */
+/* In one layer, keys and values follow from their tokens alone. So rows that have slid several
+ * times equal rows that are read again, but for the rounding of rotations. The taps of a
+ * convolution and what counting expects would also see dropped tokens: here their weights are 0. */
 static void check_slide(const char *kind) {
     enum { T = 40, V = 13, LENGTH = 5 * T };
     Model *model = build(kind, (Config){.V = V, .T = T, .L = 1, .NH = 4, .C = 24}, 0.3f);

@@ -262,7 +262,7 @@ TEST(in_use) {
     assert_false(scratch_has(ABANDONED));
 }
 
-/* Whatever exists under a temporary name, no link is followed and no file is truncated. */
+/* No link is followed and no file is truncated, whatever exists under a temporary name. */
 TEST(written) {
     FilePart part = {"new", 3};
     skip_without(SYMBOLIC_LINKS);

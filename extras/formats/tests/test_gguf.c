@@ -159,7 +159,7 @@ static void gguf_close(Gguf *g) {
     memory_free(g->reader.bytes);
 }
 
-/* ---- what is in a file ---- */
+/* ---- the contents of a file ---- */
 
 static void assert_sizes(const Gguf *g, const char *name, const Config *c, int kv_heads,
                          int feed_forward) {

@@ -95,7 +95,7 @@ static void log_sum_exp(float *lse, const float *x, size_t row, int rows, int n)
     softmax_of(NULL, false, row, lse, x, 1, rows, n);
 }
 
-/* The last numbers are computed with those before them, again, as a whole vector. */
+/* The last vector is whole, too: it also computes some of the numbers before it again. */
 static double shares(double *p, const float *x, double temperature, int n) {
     enum { SOME = 8 };
     const double most = (double)largest(x, n);
@@ -139,8 +139,8 @@ static void mask(float *x, size_t row, int rows, int n, int more, int columns) {
 /* 1 + 2^x, whose inverse is the logistic function of -x ln 2. 2^x has a relative error below 2e-7
  * from -125 to 125; beyond, it is 2^-125 or 2^125. x = n + r with |r| <= 1/2. Of all polynomials of
  * this degree that are 1 at 0, this one has the smallest maximal relative error of 2^r; linear
- * programming found it. The integer n is added to the exponent. For NaN the result is some number:
- * callers divide NaN by it, or multiply NaN by its inverse. */
+ * programming found it. The integer n is added to the exponent. For NaN the result is any number.
+ * Callers still get NaN, because they divide NaN by it or multiply NaN by its inverse. */
 static inline Vector one_and_power_of_two(Vector x) {
     static const float series[] = {0.00967151113f, 0.0555073395f, 0.240222424f, 0.693147004f, 1};
     Vector clamped = larger(all(-125.0f), smaller(all(125.0f), x));

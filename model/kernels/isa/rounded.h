@@ -36,7 +36,7 @@ static void bf16_gemv(float *y, const float *x, const uint32_t *pairs, int K, in
 
 typedef int32_t Pairs __attribute__((aligned(2), may_alias)); /* two int16_t */
 
-/* sum + x0 w0 + x1 w1 in each lane: `both` is x0 and x1, and w has w0 and w1 of each lane. */
+/* Returns sum + x0 w0 + x1 w1 in each lane. `both` is x0 and x1; w has w0 and w1 of each lane. */
 INLINE Integers add_pairs(const bool vnni, Integers sum, int32_t both, const int8_t *w) {
     (void)vnni;
 #if defined PORTABLE || !(defined __x86_64__ || defined __aarch64__)

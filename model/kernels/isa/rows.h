@@ -17,8 +17,9 @@ static float inverse_root(float square, float epsilon) {
     return square <= FLT_MAX ? 1.0f / sqrtf(square + epsilon) : NAN;
 }
 
-/* y = (x - mean) rstd w + b for at most LANES rows, or, if not `centers`, y = x rstd w. The lanes
- * of their statistics are rows. Of one row, only one lane is divided: whole vectors take longer. */
+/* y = (x - mean) rstd w + b for at most LANES rows, or, if not `centers`, y = x rstd w. Each lane
+ * of the statistics is a row. For a single row only one lane is divided, because dividing a whole
+ * vector takes longer. */
 INLINE void normalize_some(const bool centers, float *y, float *mean, float *rstd, const float *x,
                            const float *w, const float *b, int rows, int n) {
     Lanes sums[LANES];

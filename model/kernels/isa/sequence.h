@@ -169,7 +169,7 @@ static void attend_backward(const Sequence *a) {
         score_queries(scores, a, t, n, count);
         load_columns(columns, a->dout + of_out, a->out_row, count, a->dv);
         dots(gradients, a->v, a->v_row, n, columns, a->dv);
-        /* sum_s weight dweight = dout . out: a shorter sum */
+        /* sum_s weight dweight = dout . out, which has fewer terms */
         for (int c = 0; c < a->dv; c += 4) {
             Quad out = load_tokens(a->out + of_out + c, a->out_row, count);
             EACH(i, 4) {

@@ -146,8 +146,8 @@ INLINE void means_of(const int heads, const int vectors, float *y, const float *
     }
 }
 
-/* As many channels of a head together as whole vectors allow: 8, 4, 2 or 1 of them, and SUMS
- * vectors of several heads; then the last channels. */
+/* Computes as many channels of a head together as whole vectors allow: 8, 4, 2 or 1 vectors, and
+ * SUMS vectors over several heads; then the last channels. */
 static void means(float *y, const float *p, size_t p_row, const float *v, size_t v_row, int n,
                   int K, int heads, int group) {
     const float *from[SUMS];

@@ -11,8 +11,8 @@ enum {
     BLOCK_TERMS = PANEL / TILE_COLUMNS < MATMUL_TERMS ? PANEL / TILE_COLUMNS : MATMUL_TERMS
 };
 
-/* Adds one term to the sums. The rows of a are reached from a pointer for every three, so that the
- * addresses need few registers. */
+/* Adds one term to the sums. One pointer serves three rows of a, so that the addresses need few
+ * registers. */
 INLINE void add_term(const int rows, const int vectors, Vector sum[TALL_ROWS][TILE_VECTORS],
                      const float *const *threes, size_t term, size_t a_row, const float *b) {
     Vector row[TILE_VECTORS];
@@ -57,7 +57,7 @@ INLINE void tile_of(const int rows, const int vectors, const int terms, Tile t, 
     }
 }
 
-/* One tile of rows and columns that are no constants. */
+/* Computes one tile whose rows and columns are not known at compile time. */
 static void tile(const Tile *t, int rows, int columns, const float *ahead) {
     /* clang-format off */
 #define TILE(m, n) case (m) * 8 + (n): \

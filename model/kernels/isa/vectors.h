@@ -38,7 +38,7 @@ enum { LANES = 8, ZIP_LANES = 4, TILE_ROWS = 6, TILE_VECTORS = 2 };
 #define ZIP_HIGH 2, 6, 3, 7
 #if defined __aarch64__
 enum { LANES = 4, ZIP_LANES = 4, TILE_ROWS = 6, TILE_VECTORS = 4 };
-#elif defined __wasm__ /* the registers are the browser's to give; found by trial */
+#elif defined __wasm__ /* the browser assigns registers; sizes found by trial */
 enum { LANES = 4, ZIP_LANES = 4, TILE_ROWS = 2, TILE_VECTORS = 4 };
 #else
 enum { LANES = 4, ZIP_LANES = 4, TILE_ROWS = 4, TILE_VECTORS = 2 };
@@ -76,7 +76,7 @@ static inline void store(float *x, Vector of) {
 /* A float plus this is rounded to an integer, which is in the low bits of the sum. */
 static const float shift = 0x1.8p23f;
 
-/* x in every lane: x - 0 is x, also if x is -0. */
+/* Returns x in every lane. It subtracts 0 because -0 + 0 would be 0. */
 static inline Vector all(float x) {
     return x - (Vector){0};
 }
@@ -159,8 +159,8 @@ static inline Integers lanes_below(int n) {
     return number < n;
 }
 
-/* The first of n > 0 numbers; beyond the last, `beyond`. No function is called, so that constants
- * stay in registers. */
+/* Loads up to LANES of n > 0 numbers, and `beyond` in the lanes after the last. Calls no function,
+ * so that constants stay in registers. */
 static inline Vector load_some(const float *x, size_t n, float beyond) {
     if (n >= LANES) return load(x);
 #if defined __AVX512F__

@@ -119,7 +119,8 @@ static const char prefix[] = ".tril-", suffix[] = ".tmp";
 enum { DIGITS = 16, TEMPORARY = sizeof prefix + DIGITS + sizeof suffix };
 
 /* The temporary file being written, and its descriptor. Globals, because file_abandon runs in a
- * signal handler; atomic, because several threads may write files: then it knows the last one. */
+ * signal handler; atomic, because several threads may write files; file_abandon then knows only the
+ * last one. */
 static char *_Atomic under_way;
 static atomic_int under_way_file;
 

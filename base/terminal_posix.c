@@ -125,8 +125,8 @@ void signals_end_turns(void) {
     taking_turns = false;
 }
 
-/* Waits for a line; false if Ctrl-C comes first. SIGINT is delivered only inside pselect: just
- * before, its handler would run and the wait would begin all the same. */
+/* Waits for a line; false if Ctrl-C comes first. SIGINT is delivered only inside pselect: if it
+ * came just before, its handler would run, but the wait would still begin. */
 static bool await_input(void) {
     sigset_t open;
     fd_set input;

@@ -115,7 +115,7 @@ bool corpus_spread(Corpus *corpus, Error *err) {
     const size_t length = corpus->length, train = corpus->train, rest = length - train;
     const size_t pieces = rest < LEAST * LONG ? LEAST : rest > MOST * LONG ? MOST : rest / LONG;
     const bool lines = corpus->vocab.lines;
-    /* so near is a newline that no part of a piece becomes negative */
+    /* a newline counts only if it is so near that no part of a piece becomes negative */
     const size_t near = (rest < train ? rest : train) / pieces / 4;
     size_t begin = 0, trained = 0;
     int32_t *ids, *held_out;

@@ -32,11 +32,11 @@ static double dropout_for(const Config *config, double epochs, double characters
     return round(100 * fmin(dropout, max)) / 100;
 }
 
-/* Returns the decay of the embedding: the full one times (epochs / 4)^2, since it keeps a model
- * from memorizing a text but before that slows learning; at least times 1000 V / N for V characters
- * in the vocabulary and N to train on. With fewer than a thousand characters of text for each
- * character of the vocabulary some are rare, and only the decay keeps their vectors from growing
- * without end (library/recipe.c). Found by trial (docs/records.md). */
+/* Returns the decay of the embedding: the full decay times (epochs / 4)^2, or times 1000 V / N if
+ * that is more, for V characters in the vocabulary and N to train on. The decay keeps a model from
+ * memorizing a text, but slows learning before that. With fewer than a thousand characters of text
+ * for each character of the vocabulary some are rare, and only the decay keeps their vectors from
+ * growing without end (library/recipe.c). Found by trial (docs/records.md). */
 static double embedding_decay_for(double full, int V, double epochs, double characters) {
     const double several = 4, common = 1000;
     double often = fmin(1, epochs / several), rare = fmin(1, common * V / characters);
@@ -120,9 +120,9 @@ bool teacher_fits(const TrilModel *teacher, const Vocab *vocab, double context, 
 
 /* ---- by the time ---- */
 
-/* Sizes from small to large. A training must see `worth` characters for a model of this size to
- * become better, in the same time, than one of the size before: found by trial up to width 128,
- * beyond by estimate (docs/records.md). */
+/* Sizes from small to large. After `worth` characters, a model of this size is better than one of
+ * the size before that trained for the same time. Found by trial up to width 128, estimated beyond
+ * (docs/records.md). */
 typedef struct {
     int layers, width, context, batch;
     double worth;
@@ -212,16 +212,16 @@ static bool measure_speed(const TrilOptions *o, Search *search, double *speed, E
 }
 
 /* Returns the relative work per character: the matrices and attention of each layer, then the
- * head. */
+ * output layer. */
 static double work(const TrilOptions *o, const Search *search) {
     double layer = 12 * o->width + o->context;
     return o->width * (o->layers * layer + search->text->corpus.vocab.size);
 }
 
-/* True if the larger size is worth its time. Sets the reasons in `choice`. *speed is the speed of
- * the smaller one, and becomes its own; it has `slower` times the work. A text that is seen often
- * teaches a small model less each time, so a larger one is worth its time sooner, but the text must
- * be as long: found by trial, as above. */
+/* True if the larger size is worth its time. Sets the reasons in `choice`. *speed is first the
+ * speed of the smaller size, then that of the larger one, which has `slower` times the work. A text
+ * that is seen often teaches a small model less each time, so a larger one is worth its time
+ * sooner, but the text must be as long: found by trial, as above. */
 static bool is_worth(const TrilOptions *larger, const Candidate *candidate, Search *search,
                      double slower, double *speed, TrilChoice *choice) {
     const double max_gain = 2; /* wider products are faster, but not by more */

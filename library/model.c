@@ -87,7 +87,7 @@ static bool gather(Vocab *all, const Vocab *vocab, const char *text, size_t leng
     return ok;
 }
 
-/* Takes over *all, which contains the model's characters, also on failure. */
+/* Takes ownership of *all, which contains the model's characters, even on failure. */
 static bool extend(TrilModel **extended, const TrilModel *model, Vocab *all, uint64_t seed,
                    Error *err) {
     const Vocab *known = vocab_of(model);

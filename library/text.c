@@ -7,8 +7,8 @@
 
 /* ---- tokenizers ---- */
 
-/* Makes a tokenizer if `ok`, that is, if the vocabulary could be made. Takes the vocabulary over,
- * also on failure. */
+/* Makes a tokenizer if `ok`, that is, if the vocabulary could be made. Takes ownership of the
+ * vocabulary, even on failure. */
 static bool wrap(TrilTokenizer **tokenizer, Vocab *vocab, bool ok, Error *err) {
     if (!ok) return false;
     ok = memory_alloc(tokenizer, 1, sizeof **tokenizer, "the tokenizer", err);

@@ -196,8 +196,9 @@ static TrilStatus write_texts(Texts *t, TrilOnTexts on_text, void *user, Error *
     return status;
 }
 
-/* Sets *size to the texts of a group. The more, the more of them share a read of the weights, as
- * long as their keys and values do not take more of the cache than the weights do. */
+/* Sets *size to the number of texts in a group. All of them share each read of the weights, so the
+ * more the better, as long as their keys and values take no more of the cache than the weights do.
+ */
 static bool size_groups(const TrilModel *model, Precision precision, size_t count, int threads,
                         int *size, Error *err) {
     enum { CACHE = 1 << 19 };

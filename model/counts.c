@@ -57,7 +57,7 @@ static bool tally_text(Tally *tally, const int32_t *ids, size_t count, int V, Er
     return true;
 }
 
-/* The first place in the sorted pairs that is not below `pair`. */
+/* Returns the first place in the sorted pairs that is not below `pair`. */
 static size_t lower_bound(const Tally *tally, uint64_t pair) {
     size_t low = 0, high = tally->count - 1;
     while (low < high) {
@@ -92,7 +92,7 @@ static double single_entropy(const Tally *tally) {
     return total / N;
 }
 
-/* The entropy of a character after another: sum n(a,b)/N ln(n(a)/n(a,b)). */
+/* Returns the entropy of a character after another: sum n(a,b)/N ln(n(a)/n(a,b)). */
 static double pair_entropy(const Tally *tally) {
     double total = 0;
     size_t pairs = tally->count - 1;

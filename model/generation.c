@@ -46,7 +46,7 @@ static int likeliest_of(const float *logits, int V) {
 }
 
 /* The tokens that may be picked: their ids are the last `kept` of order[V], the most likely one
- * last; without an order, all V by their ids. shares[V] has their probabilities in proportion. */
+ * last; without an order, all V by their ids. shares[V] is proportional to their probabilities. */
 typedef struct {
     double *shares, total;
     int32_t *order;
@@ -146,9 +146,9 @@ void generator_reset(Generator *generator) {
     generator->length = 0;
 }
 
-/* Returns how many tokens of a full context of T are kept before `more` new ones. Few, so that the
- * mean context costs little more than that of a text which has just begun, and even fewer if their
- * keys and values depend on their position and must be computed again. */
+/* Returns how many tokens of a full context of T are kept before `more` new ones. It keeps few, so
+ * that the mean context costs little more than that of a text that has just begun, and even fewer
+ * if their keys and values depend on positions and must be computed again. */
 static int kept_of(bool slides, int T, int more) {
     return min_int(slides ? T / 4 : T / 16, T - more);
 }

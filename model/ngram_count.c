@@ -39,8 +39,8 @@ double ngram_memory(double count, int V, double *counting) {
 /* Memory for counting alone. */
 typedef struct {
     uint32_t *places, *sorted; /* [count]: all places of the text; scratch */
-    uint8_t *shared;     /* [count]: how many tokens before a place of the list are those before the
-                            place above it, at most the order less 1 */
+    uint8_t *shared;     /* [count]: the length of the context that a place of the list shares with
+                            the place above it, at most the order - 1 */
     size_t *starts;      /* [V + 2] */
     Follower *followers; /* of the level that is made */
     FoldSet *folds, *of_longer; /* of its followers, and of those of the longer contexts */

@@ -5,8 +5,8 @@
  *
  * Measures the time of each part of a step on one thread. Then it walks through the schedule of the
  * run as a number of threads would, with the same functions that divide the work, and gives each
- * thread the time of its share. At a barrier all wait for the slowest. The time does not know that
- * cores share the clock, caches and memory; the bytes that travel between them are counted. */
+ * thread the time of its share. At a barrier all wait for the slowest. The prediction leaves out
+ * that cores share the clock, caches and memory, but counts the bytes that travel between them. */
 #include "base/random.h"
 #include "model/engine/inside.h"
 #include "model/engine/muon.h"

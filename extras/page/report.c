@@ -96,7 +96,7 @@ static const Course *course_of(const Report *r, const RungFiles *rung) {
 
 /* ---- a line of the held-out text ---- */
 
-/* Writes the text of ids [count], which has room for four bytes each. Returns length of the
+/* Writes the text of ids [count], which has room for four bytes each. Returns the length of the
  * line. */
 static size_t decode(const Input *input, const int32_t *ids, int count, char *text) {
     const size_t most = 4;

@@ -21,8 +21,8 @@ struct Buckets {
 };
 
 /* Chooses the owners and fills the list: block by block, in the order of the tensors' offsets, so
- * Muon's after the others. Of those the next goes to the process with the least work so far: the
- * matrices of one block, which are sent at the same time, mostly go to different processes. */
+ * Muon's after the others. Each matrix of Muon goes to the process with the least work so far. So
+ * the matrices of one block, which are sent at the same time, mostly go to different processes. */
 static bool fill(Buckets *b, const Products *products, Error *err) {
     const Model *model = b->model;
     size_t processes = (size_t)world_size();

@@ -12,10 +12,10 @@ typedef struct {
 } Polynomial;
 
 /* Together the steps move singular values between 0.01 and 1 to between 0.71 and 1.27. Each
- * polynomial is that which comes nearest to 1 on the interval that the one before leaves, found by
- * linear programming; no three others of degree 5 come nearer (Amsel, Persson, Musco and Gower,
- * "The Polar Express", 2025). Above its interval it rises steeply. So each is taken of x / 1.01, as
- * in the paper: that leaves room for rounding to bfloat16. */
+ * polynomial is the one that comes nearest to 1 on the interval that the polynomial before it
+ * leaves, found by linear programming; no three others of degree 5 come nearer (Amsel, Persson,
+ * Musco and Gower, "The Polar Express", 2025). Above its interval it rises steeply. So each is
+ * taken of x / 1.01, as in the paper: that leaves room for rounding to bfloat16. */
 enum { STEPS = 3 };
 static const Polynomial polynomials[STEPS] = {{8.01324f, -22.9257f, 16.5995f},
                                               {3.60058f, -2.64188f, 0.510505f},
@@ -60,8 +60,8 @@ double muon_work(const Products *products, int rows, int columns) {
 
 /* ---- products of one thread ---- */
 
-/* Copies the numbers above the diagonal of c[m,m] to those below it: for one column of squares
- * after another those beside the diagonal, then the square on it. */
+/* Copies the numbers above the diagonal of c[m,m] below it, one column of squares after another:
+ * first the squares beside the diagonal, then the one on it. */
 static void mirror(const Isa *isa, float *c, int m) {
     enum { SQUARE = 16 };
     size_t row = (size_t)m;

@@ -168,8 +168,9 @@ static void update_work(const Thread *thread, void *argument) {
     profile_add(run, thread, PROFILE_MUON, start);
 }
 
-/* Returns the threads for an update: those of the pass, whose caches have the weights and the
- * gradients; all threads for weights that no cache has, or for Muon. */
+/* Returns the number of threads for an update: those of the pass, because their caches have the
+ * weights and the gradients; all threads if the weights are too many for the caches, or for Muon.
+ */
 static int threads_of(const Run *run) {
     enum { CACHED = 1 << 19 }; /* weights: 8 MB with gradients and moments */
     bool many = run->model->parameters > CACHED || update_muon_work(run) > 0;

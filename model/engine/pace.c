@@ -35,6 +35,6 @@ void pace_note(Pace *pace, bool shared, double work, double seconds, double work
     if (tried || (busy && is_due(pace, work)))
         pace->gone = pace->worked = 0; /* begin to wait
                                           again */
-    /* a moving average; after a try, the new value alone, for the old one is out of date */
+    /* a moving average; after a try, the new value alone, because the old one is out of date */
     *known = tried || *known <= 0 ? each : *known + (each - *known) / 4;
 }

@@ -221,7 +221,7 @@ int run_threads(const Run *run) {
 void run_freeze(Run *run, bool frozen) {
     run->options.frozen = frozen;
     run->backward = false;
-    /* no more threads than a pass of one token needs: others are started when they are useful */
+    /* only the threads that a pass of one token needs; others are started when they are useful */
     int threads =
         run->options.training ? run->options.threads : threads_for(run, work_of(run, 1, 1), true);
     if (frozen) team_run(run->team, threads, execute_packing, run);
@@ -329,7 +329,8 @@ static void find_losses(Run *run, const int32_t *targets) {
     profile_team(run, run_threads(run), loss_work, run);
 }
 
-/* The tokens in the loss, of all processes. Each process cuts its sequences into as many pieces. */
+/* Returns the number of tokens in the loss, over all processes, which cut their sequences into
+ * equally many pieces. */
 static double tokens_in_loss(const Run *run, const int32_t *targets) {
     int all = run->pass.B * run->pass.T;
     double tokens = all;

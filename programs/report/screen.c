@@ -115,7 +115,7 @@ typedef struct {
     Elision tokens;
 } Row;
 
-/* Draws things, as many side by side as fit. `draw` writes row `row` of one of them and returns the
+/* Draws items, as many side by side as fit. `draw` writes row `row` of one item and returns the
  * columns that it took. */
 static void draw_beside(const Row *all, int (*draw)(const Row *all, int one, int row)) {
     FILE *out = all->sheet->out;

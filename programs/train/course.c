@@ -180,8 +180,9 @@ static double significant(double x, int digits) {
     return round(x * scale) / scale;
 }
 
-/* Adds a row, with the digits that the log has: so a page is the same after resuming, which reads
- * the log. The last row of its kind, unless it is an n-th, was kept only as the last. */
+/* Adds a row, rounded to the digits of the log, so that a page is the same after resuming, which
+ * reads the log. The last row of its kind was kept only because it was the last, unless it is an
+ * n-th row. */
 static void keep_row(Course *c, const LogRow *row) {
     int kind = kind_of(row), last = c->count - 1;
     int *held = &c->kinds[kind].kept, *seen = &c->kinds[kind].seen, *every = &c->kinds[kind].every;
@@ -244,7 +245,8 @@ double course_validation(const Course *c, double step) {
 
 /* ---- the course: the training loss ---- */
 
-/* Counts a loss that is farther above the block before than the chance of single batches goes. */
+/* Counts a loss that is farther above the block before than the randomness of single batches
+ * explains. */
 static void add_spike(Course *c, const LogRow *row) {
     const double far = 1, deviations = 8;
     double deviation = c->block.noise * sqrt(COURSE_BLOCK);

@@ -23,7 +23,7 @@
 
 enum { NUMBER_SIZE = 32 };
 
-/* Returns room for the text of a number, which the next seven calls leave alone. */
+/* Returns room for the text of a number. The next seven calls do not use it again. */
 static char *number_text(void) {
     static char texts[8][NUMBER_SIZE];
     static int next;

@@ -146,7 +146,8 @@ static bool check_memory(const Plan *plan, Error *err) {
 /* ---- training ---- */
 
 /* Returns the seconds of a rung, an equal share of those `left` for this and the later rungs,
- * `rungs` in all; 0 if steps count. A baseline needs few, and ends when it has had its steps. */
+ * `rungs` in all; 0 if steps count. A baseline needs few seconds, and ends when it has had its
+ * steps. */
 static double seconds_for(const Plan *plan, const RungFiles *rung, double left, int rungs) {
     const double min = 0.1, most = 0.1; /* seconds; the largest share of a baseline */
     if (!plan_has_time(plan)) return 0;

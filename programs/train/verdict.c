@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* With twice the steps the loss fell by FALL_MIN to FALL_MAX times what it fell between 0.3 and 0.6
- * of the steps: in trials that trained twice as long (docs/training.md). */
+/* In trials that trained twice as long, the loss fell by another FALL_MIN to FALL_MAX times its
+ * fall between 0.3 and 0.6 of the steps (docs/training.md). */
 #define FALL_MIN 0.4
 #define FALL_MAX 0.8
 
@@ -42,8 +42,8 @@ double verdict_lower_rate(const char *rung, double rate) {
     return fmin(tril_rung_recipe(rung).learning_rate, rate / 3);
 }
 
-/* True if the loss stayed where it was while the rate was high, although the model has not even
- * learned the pairs. */
+/* True if the loss stayed level while the rate was high, although the model has not even learned
+ * the pairs. */
 static bool stands_still(const Case *k) {
     const double fall = 0.2, above = 0.15;
     const Course *c = k->course;
@@ -90,7 +90,7 @@ static bool judge_rate(const Case *k, Verdict *v) {
 /* ---- overfitting ---- */
 
 /* True if the training loss still falls, far below the held-out loss, which has risen by `rise`
- * since its lowest: twice at least, for once can be chance. */
+ * since its lowest. At least two evaluations must show that, because one can be chance. */
 static bool parts(const Course *c, double rise) {
     const double apart = 0.2, fall = 0.02;
     if (c->since_lowest < 2) return false;
@@ -99,7 +99,8 @@ static bool parts(const Course *c, double rise) {
            c->last.validation - c->last.loss > apart && from - c->last.loss > fall;
 }
 
-/* At the end even a small rise tells, and if the training text is known by heart, none at all. */
+/* At the end even a small rise counts, and none is needed if the training text is known by heart.
+ */
 static bool judge_overfitting(const Case *k, Verdict *v) {
     const double rise = 0.03, small_rise = 0.01, by_heart = 0.25;
     const Course *c = k->course;
@@ -201,7 +202,7 @@ static bool judge_bigram(const Case *k, Verdict *v) {
 }
 
 /* Returns the loss of the counted n-gram, with which a model that does not count is compared; NaN
- * in a ladder, whose table tells. */
+ * in a ladder, whose table shows that loss. */
 static double counts_of(const Case *k) {
     bool compared = k->ngram && !k->plan->ladder && strcmp(k->rung->name, "ngram") != 0;
     return compared ? k->ngram->validation : NAN;

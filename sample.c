@@ -174,7 +174,7 @@ int main(int argc, char **argv) {
                    "Writes text with the model in CHECKPOINT (out/model.safetensors): a file\n"
                    "that tril trained, or a folder of Hugging Face transformers.\n"
                    "A text may be longer than the model's context: whenever the context is full,\n"
-                   "the model forgets all but its last quarter (or 16th).");
+                   "the model forgets all but its last quarter (rungs below modern: last 16th).");
         arguments_print_options(stdout);
         return EXIT_SUCCESS;
     }

@@ -308,8 +308,8 @@ static bool check_tensors(const Model *model, const SafeTensors *file, int count
             return fail(err, "%s: tensor %s is %s, not F32", path, name, stored->type);
         if (stored->rank != tensor->rank || stored->shape[0] != (size_t)tensor->shape[0] ||
             (stored->rank == 2 && stored->shape[1] != (size_t)tensor->shape[1]))
-            return fail(err, "%s: tensor %s has another shape than its metadata's sizes give", path,
-                        name);
+            return fail(err, "%s: the shape of tensor %s contradicts the sizes in its metadata",
+                        path, name);
     }
     return true;
 }

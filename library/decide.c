@@ -275,7 +275,7 @@ TrilStatus tril_options_choose(TrilOptions *o, const TrilText *text, double seco
     if (status != TRIL_OK) return status;
     const Corpus *corpus = &text->corpus;
     if (!teacher_fits(o->teacher, &corpus->vocab, o->context, &err) ||
-        (!(seconds > 0) && !fail(&err, "the seconds must be positive, not %g", seconds)))
+        (!(seconds > 0) && !fail(&err, "the number of seconds, %g, is not positive", seconds)))
         return failed(TRIL_ARGUMENT, &err, error);
     if (!corpus->vocab.lines && (double)corpus->train <= o->context) {
         fail(&err, "too short for a context of %g: it has %zu characters to train", o->context,

@@ -42,7 +42,7 @@ bool weigh_counts(Run *run, const TrilSampling *s, Error *err) {
     const Model *model = run_model(run);
     run_weigh_counts(run, s->counts);
     return s->counts == 1 || model->ngram ||
-           fail(err, "counts: %g is for a model that counts, but this one, %s, does not", s->counts,
+           fail(err, "counts: %g is only for models that count, and %s does not", s->counts,
                 model->config.model);
 }
 

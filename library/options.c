@@ -37,17 +37,17 @@ static const TrilOption table[] = {
     {"eval-every", 0, TRIL_WHOLE, 1, 1e9, NULL, "250", TRIL_KEPT, AT(eval_every), budget, "N",
      "steps between evaluations"},
     {"epochs", 'e', TRIL_REAL, 0, 1e9, NULL, NULL, TRIL_KEPT, AT(epochs), budget, "X",
-     "most passes over the text; 0: no limit; default: 16 to 40, more for a shorter text"},
+     "limit on passes over the text; 0: none; default: 16 for a long text, up to 40 for a short one"},
     {"patience", 0, TRIL_REAL, 0, 1, NULL, "0.3", TRIL_KEPT, AT(patience), budget, "X",
-     "stop early after this share of the training without a lower loss; 1: never"},
+     "stop early if the loss reaches no new low for this share of the training; 1: never"},
     {"save-every", 0, TRIL_REAL, 0, 60, NULL, "60", TRIL_FRESH, AT(save_every), budget, "X",
-     "most seconds between saves of the state"},
+     "longest time between saves of the state, in seconds"},
     {"threads", 'j', TRIL_WHOLE, 1, TRIL_MAX_THREADS, NULL, NULL, TRIL_FRESH, AT(threads), budget, "N",
      "threads; any number gives the same result; default: one per processor"},
     {"windows", 0, TRIL_NAME, 0, 0, windows_names, "auto", TRIL_KEPT, AT(windows), budget, "NAME",
-     "length of windows: grow (short at first), whole, or auto: by model and text"},
+     "length of the windows: grow (short at first), whole, or auto, which depends on model and text"},
     {"precision", 0, TRIL_NAME, 0, 0, precision_names, "auto", TRIL_KEPT, AT(precision), budget, "NAME",
-     "type of matrix products: f32, bf16, or auto: bf16 if the processor has it"},
+     "precision of matrix products: f32, bf16, or auto, which is bf16 if the processor has it"},
     {"seed", 0, TRIL_SEED, 0, 0, NULL, "1337", TRIL_KEPT, AT(seed), budget, "N", "random seed"},
     {"layers", 'l', TRIL_WHOLE, 1, TRIL_MAX_LAYERS, NULL, "4", TRIL_MODEL, AT(layers), size, "N",
      "transformer blocks, from gpt on"},
@@ -66,11 +66,11 @@ static const TrilOption table[] = {
     {"val", 0, TRIL_REAL, 1e-6, 0.999999, NULL, "0.1", TRIL_FIXED, AT(held_out), text_part, "X",
      "share of the text, at its end, that is held out"},
     {"val-spread", 0, TRIL_FLAG, 0, 1, NULL, "0", TRIL_FIXED, AT(val_spread), text_part, NULL,
-     "hold out pieces all over the text, for one that is sorted or in blocks"},
+     "hold out pieces spread over the text, for a text that is sorted or has unlike parts"},
     {"bytes", 0, TRIL_FLAG, 0, 1, NULL, "0", TRIL_FIXED, AT(bytes), text_part, NULL,
      "read any file byte by byte, instead of as UTF-8 characters"},
     {"lines", 0, TRIL_FLAG, 0, 1, NULL, "0", TRIL_FIXED, AT(lines), text_part, NULL,
-     "the text is a list, of names or words: each line is learned by itself"},
+     "treat the text as a list, such as of names: each line is learned by itself"},
 };
 /* clang-format on */
 enum { ROWS = COUNT(table) };
@@ -233,7 +233,8 @@ bool options_in_range(const TrilOptions *o, Error *err) {
             return fail(err, "%s: %g is not a whole number", row->name, x);
     }
     if (o->lines && o->windows && strcmp(o->windows, "grow") == 0)
-        return fail(err, "windows: 'grow' is not for lists, whose windows are lines");
+        return fail(err,
+                    "windows: 'grow' does not apply to a list, because its windows are its lines");
     return true;
 }
 
@@ -272,7 +273,7 @@ TrilStatus tril_options_preset(TrilOptions *options, const char *name, TrilError
                 tril_options_set(options, columns[j], presets[i].values[j], error);
         return TRIL_OK;
     }
-    fail(&err, "there is no preset '%.64s'; there are %s", name, names);
+    fail(&err, "there is no preset '%.64s'; the presets are %s", name, names);
     return failed(TRIL_ARGUMENT, &err, error);
 }
 

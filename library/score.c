@@ -101,7 +101,7 @@ TrilStatus tril_text_evaluate(const TrilText *text, const TrilModel *model, int 
     options.length = model->model.config.T;
     options.lines = c->vocab.lines;
     if (!vocab_same(&c->vocab, vocab_of(model))) {
-        fail(&err, "the text was encoded with another vocabulary than the model's");
+        fail(&err, "the text was not encoded with the vocabulary of the model");
         return failed(TRIL_TEXT, &err, error);
     }
     const size_t from = trained_on ? 0 : c->train,

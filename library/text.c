@@ -75,8 +75,8 @@ int tril_tokenizer_has_bytes(const TrilTokenizer *tokenizer) {
 TrilStatus tril_tokenizer_of_lines(TrilTokenizer *tokenizer, TrilError *error) {
     Error err = {0};
     if (!tokenizer) return null_argument(error);
-    bool ok = vocab_id(&tokenizer->vocab, '\n') >= 0 ||
-              fail(&err, "is no list of lines: it has no newline");
+    bool ok =
+        vocab_id(&tokenizer->vocab, '\n') >= 0 || fail(&err, "is not a list: it has no newline");
     if (ok) tokenizer->vocab.lines = true;
     return outcome(ok, TRIL_TEXT, &err, error);
 }

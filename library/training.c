@@ -94,7 +94,7 @@ void tril_training_close(TrilTraining *t) {
 
 bool text_suits(const TrilText *text, const Vocab *vocab, int context, Error *err) {
     if (!vocab_same(&text->corpus.vocab, vocab))
-        return fail(err, "the text was encoded with another vocabulary than the model's");
+        return fail(err, "the text was not encoded with the vocabulary of the model");
     return vocab->lines || text->corpus.train > (size_t)context ||
            fail(err, "too short for a context of %d: it has only %zu characters to train", context,
                 text->corpus.train);
@@ -106,7 +106,7 @@ TrilStatus tril_training_open(TrilTraining **training, TrilModel *model, const T
     if (training) *training = NULL;
     if (!training || !model || !text || !options) return null_argument(error);
     if (model->in_training || options->teacher == model) {
-        fail(&err, model->in_training ? "the model is in training already"
+        fail(&err, model->in_training ? "the model is already being trained"
                                       : "the model cannot be its own teacher");
         return failed(TRIL_ARGUMENT, &err, error);
     }

@@ -71,7 +71,8 @@ static bool check_own(Config *c, const Rung *rung, Error *err) {
     if (!has_size(rung, SIZE_KV) || c->NKV == c->NH) c->NKV = 0;
     if (!has_size(rung, SIZE_H) || c->H == size_of(&usual, SIZE_H)) c->H = 0;
     if (c->NKV < 0 || (c->NKV > 0 && c->NH % c->NKV != 0))
-        return fail(err, "%d heads are not a multiple of %d key-value heads", c->NH, c->NKV);
+        return fail(err, "%d heads cannot be divided evenly among %d key-value heads", c->NH,
+                    c->NKV);
     if (c->H < 0 || c->H > MAX_WIDTH)
         return fail(err, "the number of channels inside the MLP, %d, is not between 1 and %d", c->H,
                     MAX_WIDTH);
@@ -86,7 +87,7 @@ static bool check(Config *c, const Rung **rung, Error *err) {
             size_t used = strlen(names);
             snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "", ladder[i]->name);
         }
-        return fail(err, "there is no model '%s'; there are %s", c->model, names);
+        return fail(err, "there is no model '%s'; the models are %s", c->model, names);
     }
     if (!has_size(*rung, SIZE_C)) c->C = 1;
     if (!(*rung)->has_heads) c->NH = 1;

@@ -5,7 +5,7 @@ const LESSON = [
     ask: "Why can't the bigram close a bracket?",
     look: "Type a line with an open bracket. Change the characters before the last one: the bars do not change.",
     answer: "It sees only the last character: it is a table that says which character follows which, and nothing else. The " +
-      "bracket, or a quote, was opened long before that, and so it cannot know that one is to be closed. Its loss falls to that of counting pairs " +
+      "bracket, or a quote, was opened long before, so the bigram cannot know that it should be closed. Its loss falls to that of counting pairs " +
       "and stays there, because the best such table is the table of counts."
   },
   {
@@ -13,15 +13,15 @@ const LESSON = [
     ask: "The average sees every earlier character. Why is it hardly better?",
     look: "Look at its map: each row is even. Then swap two characters in the middle of the line.",
     answer: "Each character becomes a list of numbers, and the model predicts from the plain mean of all lists so far. A mean forgets the " +
-      "order, and fifty characters far away drown the one that matters. It sees everything and can point at nothing: so its loss is hardly " +
-      "better than that of pairs."
+      "order, and fifty characters far away drown the one that matters. It sees everything and can point at nothing, so its loss is hardly " +
+      "better than that of the bigram."
   },
   {
     rungs: ["average", "head"], line: "the man and the ", sizes: { steps: 600 }, marks: ["heads", "arcs"],
     ask: "What does one head of attention look for?",
     look: "Watch its map while it trains: even at first, then some cells darken. Go back with the slider: when did that begin?",
     answer: "It looks back along the line: an arc, or a dark cell, is a large weight. Each character asks with a query, each earlier one offers a " +
-      "key, and where they match, the weight is large. So the plain mean has become one with learned weights. Mostly it learns to " +
+      "key, and where they match, the weight is large. So the mean now has learned weights. Mostly it learns to " +
       "look at the characters just before: enough to know the word that is being written."
   },
   {
@@ -36,18 +36,18 @@ const LESSON = [
     rungs: ["multihead", "gpt"], line: "The king said to his ", sizes: { width: 64, steps: 600 }, marks: ["heads", "samples"],
     ask: "What do more layers give that more heads do not?",
     look: "Compare the maps of the two layers of gpt, and what both models write.",
-    answer: "The second layer attends to what the first has found, no longer to single characters. And each layer has an MLP: " +
+    answer: "The second layer attends to the results of the first, no longer to single characters. And each layer has an MLP: " +
       "attention can only mix what earlier characters hold; the MLP then computes with the mixture, for each character by itself. Its neurons " +
       "answer to combinations, say a “t” and then an “h” in a new word, which no mean can tell apart. (Click “up” in the drawing.) Sums (+) keep what is " +
       "already known, norms keep the numbers in range. After so few " +
-      "steps on so small a text all that gains little; on a million characters of Shakespeare, 2,500 steps take the loss from 2.13 to 1.95."
+      "steps, on so small a text, all this gains little; on a million characters of Shakespeare, 2,500 steps take the loss from 2.13 to 1.95."
   },
   {
     rungs: ["gpt", "modern"], line: "The king said to his ", sizes: { steps: 600 }, marks: ["chart", "samples"],
     ask: "Same layers, same width: why does modern learn faster?",
     look: "Compare the curves by steps, then by seconds: each step of modern costs more.",
     answer: "Rotary positions encode how far apart two characters are, not where they stand. The gated MLP multiplies " +
-      "two values, where the old one only bends one. And Muon, its optimizer, takes steps that change each matrix evenly in all " +
+      "two values; the old one only bends a single value. And Muon, its optimizer, takes steps that change each matrix evenly in all " +
       "directions, so that they can be larger."
   },
   {
@@ -55,7 +55,7 @@ const LESSON = [
     ask: "What must attention learn first, and how can a model skip that?",
     look: "Compare the first layer's maps of both models early in the training: how many heads look at the " +
       "character just before?",
-    answer: "Most heads of the first layer learn to look at the neighbors, and each needs many steps for that. In conv " +
+    answer: "Most heads of the first layer learn to look at the characters just before, and each takes many steps to learn it. In conv " +
       "a convolution gives every character its last three neighbors from the start, with four learned numbers " +
       "for each channel. So attention is free to look further back, and the loss falls sooner. On a text as short " +
       "as the built-in one it also memorizes sooner: train longer, and its held-out loss rises again."
@@ -64,10 +64,10 @@ const LESSON = [
     rungs: ["conv", "ngram"], line: "The king said to his ", sizes: { steps: 200 }, marks: ["chart", "bars"],
     ask: "Counting beats a small network. What is left for the network?",
     look: "Compare where the curves begin with the line of the counted 7-gram. Then click “count” and “trust” in the drawing.",
-    answer: "The text itself is the table: whatever stood after these very characters is likely to follow again, and no " +
-      "training is needed to look it up. A network must press all of that into its weights, step by step. But counting " +
+    answer: "The text itself is the table: whatever followed these very characters before is likely to follow again, and looking it up needs no " +
+      "training. A network must press all of that into its weights, step by step. But counting " +
       "knows nothing where the match is short: a new name, a rare word, a line that rhymes. So ngram begins with the counts " +
-      "and adds its own logits to theirs. It learns only what they miss, and a trust that says how far they hold."
+      "and adds its own logits to theirs. It learns only what they miss, and how far to trust them."
   }
 ];
 
@@ -109,7 +109,7 @@ function showLesson() {
     `${[0, 0.1, 0.25, 0.5, 1].map(share => moments[Math.floor(share * (moments.length - 1))]).map(({ step, focus }) => `${focus.toFixed(2)} at step ${count(step)}`).join(", ")}.` : "";
   $("answer-seen").textContent = there.filter(r => r.heldOut.length > 0).map(r =>
     `Here ${r.name} has a loss of ${r.heldOut.at(-1)[2].toFixed(2)} after ${count(r.step)} steps and writes “${r.line}”.`).join(" ") + learned +
-    (about ? ` Counting reaches ${about.bigram.toFixed(2)} in pairs, ${about.ngram.toFixed(2)} after the last ${about.order - 1}.` : "");
+    (about ? ` Counting pairs gives ${about.bigram.toFixed(2)}; counting what follows the last ${about.order - 1} characters, ${about.ngram.toFixed(2)}.` : "");
 }
 
 // Sets up everything that the question needs, and trains its rungs.

@@ -154,8 +154,8 @@ function showArcs(of = head, t = placeChosen()) {
 function listSampler() {
   addNumbers("sampler", [
     { name: "temperature", help: "higher is bolder; 0: always the likeliest", min: 0, step: 0.1, value: 0.8 },
-    { name: "top_k", label: "top-k", help: "among the k likeliest only; 0: all", min: 0, step: 1, value: 0 },
-    { name: "top_p", label: "top-p", help: "of these, among the likeliest with this share", min: 0.05, max: 1, step: 0.05, value: 1 }]);
+    { name: "top_k", label: "top-k", help: "choose among the k likeliest; 0: among all", min: 0, step: 1, value: 0 },
+    { name: "top_p", label: "top-p", help: "of these, choose among the likeliest that together have this share", min: 0.05, max: 1, step: 0.05, value: 1 }]);
 }
 async function resample() {
   if (!sent) return;

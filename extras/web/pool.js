@@ -38,7 +38,7 @@ async function compile() {
 
 async function openReader() {
   reader = openWorker(async why => {
-    say("status", `Reading failed and starts again (${why}).`);
+    say("status", `The reader failed (${why}) and starts again.`);
     await openReader();
     await takeText(false);
   });

@@ -26,7 +26,7 @@ async function showStep() {
     element("ol", { className: "bars", ariaLabel: "The prediction before and after the step" })));
   const place = placeChosen(), [words, bars] = $("step").children;
   if (place === 0) {
-    words.textContent = "No character stands before the first one, and so nothing predicts it. Click another one in the line.";
+    words.textContent = "No character stands before the first one, so the model cannot predict it. Click another one in the line.";
     bars.replaceChildren();
     return paint([]);
   }
@@ -34,8 +34,8 @@ async function showStep() {
   if (!words.isConnected) return;
   const [before, after] = loss.map(loss => percent(Math.exp(-loss)));
   words.textContent = `“${glyph}” after “${glyphs.slice(Math.max(0, place - 8), place).join("")}”: the model gave it ${before}, so the loss here is ` +
-    `−ln ${Math.exp(-loss[0]).toPrecision(2)} = ${loss[0].toFixed(2)}. The gradient says how each number should change to make that smaller. It comes back from the ` +
-    `logits to the embedding: the bluer a block, the more of it arrives. After a small step against it the model gives ${after}, a loss of ${loss[1].toFixed(2)}. ` +
+    `−ln ${Math.exp(-loss[0]).toPrecision(2)} = ${loss[0].toFixed(2)}. The gradient says how each number should change to make that smaller. It flows back from the ` +
+    `logits to the embedding: the bluer a block, the larger the gradient there. After a small step against it the model gives ${after}, a loss of ${loss[1].toFixed(2)}. ` +
     "(Training does this for all characters of a batch together.) Click another character in the line.";
   showBars(next, bars, ["before", "after"]);
   paint(sizes);

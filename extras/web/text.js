@@ -25,8 +25,8 @@ async function takeText(again = true) {
     look();
     showLadder();
     about = await reader.ask("countText");
-    say("about-text", `${count(about.characters)} characters, ${count(about.vocabulary)} distinct. Counting alone has a loss of ` +
-      `${about.unigram.toFixed(2)}, in pairs ${about.bigram.toFixed(2)}, after the last ${about.order - 1} ${about.ngram.toFixed(2)}.`);
+    say("about-text", `${count(about.characters)} characters, ${count(about.vocabulary)} distinct. Losses of counting: single characters ` +
+      `${about.unigram.toFixed(2)}, pairs ${about.bigram.toFixed(2)}, after the last ${about.order - 1} characters ${about.ngram.toFixed(2)}.`);
     renew();
     await estimate();
     await writeTrained();

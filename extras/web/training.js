@@ -29,7 +29,7 @@ function dropAll() {
 }
 function setState(to) {
   state = to;
-  $("train").textContent = { none: "Train", built: "Train", training: "Pause", paused: "Continue", done: "Train on" }[state];
+  $("train").textContent = { none: "Train", built: "Train", training: "Pause", paused: "Continue", done: "Train more" }[state];
   $("more").hidden = state !== "built";
   $("reset").hidden = state === "built";
   $("reset").disabled = state === "none";
@@ -149,7 +149,7 @@ async function begin() {
   grant();
 }
 
-// Train, Pause, Continue, Train on.
+// Train, Pause, Continue, Train more.
 async function press(lesson = false) {
   fromLesson = lesson || fromLesson && state === "training";
   if (state === "training") return setState("paused");

@@ -77,7 +77,7 @@ static void add_forward(const Call *c) {
 
 static const Operation add_operation = {.name = "add",
                                         .title =
-                                            "Residual sum: what the branch computed is added to x",
+                                            "Residual sum: the result of the branch is added to x",
                                         .equation = "y = a + b",
                                         .compute = add_forward,
                                         .reused = 1};

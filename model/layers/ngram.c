@@ -71,7 +71,7 @@ static void trust_gradient(const Call *c) {
 
 static const Operation counted_operation = {
     .name = "counted",
-    .title = "Counting: what followed the last characters in the training text",
+    .title = "Counting: how often each character followed these in the training text",
     .equation = "p = smoothed counts, as sqrt(p) and ln p",
     .compute = count,
     .scratch = scratch};

@@ -232,7 +232,7 @@ static void write_counted(Explanation *e) {
     write_heading(e, NULL);
     if (match > 0)
         say(e,
-            "The longest match of the end of the text with the counted text is '%s', of length %d. "
+            "The longest end of this text that occurs in the counted text is '%s', of length %d. "
             "The likeliest after it:",
             matched, match);
     else
@@ -261,7 +261,7 @@ static void write_trusted(Explanation *e) {
     }
     write_heading(e, NULL);
     say(e,
-        "For '%s': %s + (1 + %s) * %s = %s. What each of the two alone would expect, and both together, with x, ln p and y:",
+        "For '%s': %s + (1 + %s) * %s = %s. The next character as counting alone, the network alone, and both together expect it, with ln p, x and y:",
         glyph_of(e->tokenizer, first).text, SHOWN(own[first]), SHOWN(trust), SHOWN(z[first]),
         SHOWN(last_of(e, &e->line->output)[first]));
     e->sheet->kind->bars(e->sheet,
@@ -330,9 +330,10 @@ void steps_in_short(Explanation *e, int from, int to) {
         const int n = b->after.width;
         if (b->layer < from || b->layer > to) continue;
         if (shown++ == 0 && from == to)
-            say(e, "## Layer %d in short: what it adds to x of '%s'.", from, e->glyph);
+            say(e, "## Layer %d in short: the vectors that it adds to x of '%s'.", from, e->glyph);
         else if (shown == 1)
-            say(e, "## Layers %d to %d in short: what they add to x of '%s'.", from, to, e->glyph);
+            say(e, "## Layers %d to %d in short: the vectors that they add to x of '%s'.", from, to,
+                e->glyph);
         say(e, "Layer %d, %s: adds a vector of length %.3f; x then has length %.3f.", b->layer,
             b->reads_past ? "attention" : "MLP", length_of(added, n), length_of(x, n));
         show_rows(e, n, 2, (Row[]){{"added", added}, {"new x", x}});
@@ -391,7 +392,7 @@ static void write_linear(Explanation *e) {
             "The matrix is %s; row n belongs to the character with id n. The higher its logit, the "
             "likelier it is to come next. %s '%s', id %d:",
             e->trusted ? " of the network" : "", e->V, matrix,
-            e->trusted ? "With those of counting, the highest will be that of"
+            e->trusted ? "After counting has added its own, the highest is that of"
                        : "The highest is that of",
             glyph_of(e->tokenizer, first).text, first);
         show_neuron(e, first, "y", "logit", first, 2);
@@ -404,7 +405,7 @@ static void write_linear(Explanation *e) {
     if (explanation_trusts(e, e->i)) {
         say(e,
             "## Trust: how far the network follows the counts here.\n"
-            "The matrix is %s. It is added to 1, the weight of the counts:",
+            "The matrix is %s. The counts have the weight 1 + trust:",
             matrix);
         show_neuron(e, 0, "y", "trust", 0, 1);
         return;
@@ -506,7 +507,7 @@ static void write_attention(Explanation *e) {
     e->sheet->kind->maps(e->sheet, &e->maps[e->all_heads ? 0 : e->head],
                          e->all_heads ? line_heads(line) : 1);
     say(e,
-        "## Weighted sum of the values: what each character has read.\n"
+        "## Weighted sum: each character mixes the values that it reads.\n"
         "The first number of '%s': its weights times the first number of each value.",
         e->glyph);
     show_dot(e, (Row){"weight", last}, (Row){"value[0]", values.data}, values.row, e->T, NULL,

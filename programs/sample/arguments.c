@@ -32,12 +32,12 @@ static int list_options(Option options[MAX_OPTIONS], Arguments *a) {
         {0, "samples", OPTION_INT, &a->samples, 1, 1e6, "N",
          "texts to write, separated by lines of ----"},
         {0, "lines", OPTION_INT, &a->lines, 1, 1e9, "N",
-         "write N lines, each by itself, as of a list of names"},
+         "write N lines, such as names, each by itself"},
         {0, "new", OPTION_FLAG, &a->new_lines, 0, 0, NULL,
-         "for --lines, only lines that the text of the training lacks"},
+         "for --lines, only lines that the training text does not contain"},
         {0, "stop", OPTION_TEXT, &a->stop, 0, 0, "TEXT", "end a text after writing TEXT"},
         {'i', "interactive", OPTION_FLAG, &a->interactive, 0, 0, NULL,
-         "write in turns: type a line, the model continues it; /help lists commands"},
+         "take turns with the model: you begin a line, and it continues; /help lists commands"},
         {.kind = OPTION_SECTION, .help = "How to choose each character"},
         {'t', "temperature", OPTION_REAL, &s->temperature, 0, 100, "X",
          "randomness; 0 always takes the likeliest character"},
@@ -63,7 +63,7 @@ static int list_options(Option options[MAX_OPTIONS], Arguments *a) {
          "most"},
         {0, "head", OPTION_INT, &a->head, 0, TRIL_MAX_WIDTH, "N",
          "for --explain, the head to write out; default: the one that matters most, and a map of "
-         "each"},
+         "every head"},
         {0, "html", OPTION_PATH, &a->html, 0, 0, "FILE",
          "for --explain, write a page to this new file"},
         {0, "export", OPTION_PATH, &a->export, 0, 0, "PATH",
@@ -75,7 +75,7 @@ static int list_options(Option options[MAX_OPTIONS], Arguments *a) {
         {'j', "threads", OPTION_INT, &s->threads, 1, TRIL_MAX_THREADS, "N",
          "threads; any number writes the same text; default: one per processor"},
         {0, "precision", OPTION_TEXT, &a->precision, 0, 0, "NAME",
-         "type of the weights: f32, bf16 or int8 (default: int8, but f32 for --score); in a .gguf "
+         "precision of the weights: f32, bf16 or int8 (default: int8, or f32 for --score); in a .gguf "
          "file: f32 (the default), f16 or q8_0"},
         {'h', "help", OPTION_FLAG, &a->help, 0, 0, NULL, "print this help"},
         {0, "version", OPTION_FLAG, &a->version, 0, 0, NULL, "print the version"},
@@ -118,10 +118,12 @@ static bool check(const Arguments *a, Error *err) {
             "--interactive, --score, --explain, --export and --info exclude each other; give only "
             "one");
     if (a->sampling.counts < 1 && instead > a->interactive)
-        return fail(err, "--counts is for writing and excludes --score, --explain, --export and "
-                         "--info");
+        return fail(
+            err,
+            "--counts changes how text is written; it has no effect on --score, --explain, --export and "
+            "--info");
     if (a->lines > 0 && (instead > 0 || a->samples > 1 || a->stop))
-        return fail(err, "--lines is for writing and excludes --samples, --stop and --interactive");
+        return fail(err, "--lines only writes text, without --samples, --stop or --interactive");
     if (a->new_lines && a->lines == 0) return fail(err, "--new needs --lines");
     if (a->unknown && !a->score) return fail(err, "--unknown needs --score");
     if (a->json && !a->score && !a->info) return fail(err, "--json needs --score or --info");

@@ -91,7 +91,7 @@ static bool look(Claim *claim, Error *err) {
     claim->file = status.id;
     claim->filled = status.size > 0;
     if (!claim->written || status.kind == FILE_REGULAR) return true;
-    return fail(err, "%s: is %s, and %s cannot be written there", claim->path, kinds[status.kind],
+    return fail(err, "%s: is %s, so %s cannot be written there", claim->path, kinds[status.kind],
                 claim->what);
 }
 

@@ -100,7 +100,7 @@ void show_corpus(const Plan *plan) {
               grouped((double)(input->length - input->train)));
     if (input->length < ENOUGH_CHARACTERS && !plan->init)
         show_line(
-            "the text is short: from about %d characters on a model learns more than pairs of "
+            "the text is short: a model needs about %d characters to learn more than pairs of "
             "characters; --init MODEL begins with a trained model",
             ENOUGH_CHARACTERS);
     if (plan->added > 0)
@@ -110,8 +110,8 @@ void show_corpus(const Plan *plan) {
 
 void show_unlike(double end, double spread) {
     show_line(
-        "the held-out end is unlike the rest: counting has a loss of %.2f there, and of %.2f on "
-        "pieces all over the text; --val-spread holds out such pieces",
+        "the end of the text, which is held out, is unlike the rest: counting has a loss of %.2f "
+        "there, but of %.2f on pieces spread over the text; --val-spread holds out such pieces",
         end, spread);
 }
 
@@ -137,19 +137,20 @@ void show_decisions(const Plan *plan, const Decisions *d) {
     }
     bool enough = o->epochs > 0 && d->epochs_seen >= o->epochs;
     double expected = d->epochs_seen * (double)plan->input.train / plan_step_characters(plan);
-    show_line("in %g s: layers %g, heads %g, width %g, steps of %s, dropout %g", o->time, o->layers,
-              o->heads, o->width, step_of(o), o->dropout);
-    show_line("  this machine trains %s characters a second: about %s steps%s, the whole text %.1f "
-              "times%s",
-              grouped(c->speed), grouped(expected), plan->ladder ? " for the last rung" : "",
-              d->epochs_seen, enough ? ", and no more (--epochs)" : "");
+    show_line("chosen for %g s: layers %g, heads %g, width %g, steps of %s, dropout %g", o->time,
+              o->layers, o->heads, o->width, step_of(o), o->dropout);
+    show_line(
+        "  this machine trains on %s characters a second: about %s steps%s, %.1f passes over the "
+        "text%s",
+        grouped(c->speed), grouped(expected), plan->ladder ? " for the last rung" : "",
+        d->epochs_seen, enough ? ", and no more (--epochs)" : "");
     if (!enough && d->evaluating > 0.33)
         show_line("  evaluations take about %.0f %% of the time; a smaller --val shortens them",
                   10 * round(10 * d->evaluating));
     if (c->limit == TRIL_LIMIT_NONE) return;
     char why[120] = "does not fit into memory";
     if (c->limit != TRIL_LIMIT_MEMORY)
-        snprintf(why, sizeof why, "pays off only after %.3g %s characters, more than this %s",
+        snprintf(why, sizeof why, "pays off only if it reads %.3g %s characters, more than this %s",
                  c->worth / (c->worth >= 1e6 ? 1e6 : 1e3), c->worth >= 1e6 ? "million" : "thousand",
                  c->limit == TRIL_LIMIT_TIME ? "time allows" : "text offers");
     show_line("  the next larger size (layers %d, width %d, context %d) %s", c->layers, c->width,

@@ -111,8 +111,8 @@ static bool judge_overfitting(const Case *k, Verdict *v) {
                     : c->ended ? small_rise
                                : rise) &&
            say(v, OVERFITTING, step,
-               "overfitting since step %d: the model learns the training text by heart (training "
-               "loss %.2f), and the held-out loss no longer falls (%.4f then, now %.4f). The model "
+               "overfitting since step %d: the model memorizes the training text (training loss %.2f), "
+               "and the held-out loss no longer falls: it was %.4f then and is %.4f now. The model "
                "of step %d is kept.%s",
                step, c->last.loss, c->lowest.validation, c->last.validation, step,
                c->ended ? " A longer text helps most; then a smaller model, or more --dropout."
@@ -168,7 +168,7 @@ static bool judge_text(const Case *k, Verdict *v) {
            k->result->validation >= fmax(below, k->counted - below) &&
            say(v, TEXT_TOO_SHORT, 0,
                "the text is too short: the model learned only pairs of characters from its %zu "
-               "characters, seen %.0f times. From about %d on, a model learns more. Use a longer "
+               "characters, seen %.0f times. To learn more, a model needs about %d. Use a longer "
                "text, or begin with a trained model: --init MODEL.",
                k->plan->input.length, epochs, ENOUGH_CHARACTERS);
 }
@@ -196,8 +196,9 @@ static bool untrained(const Result *r, const Result *pairs) {
 static bool judge_bigram(const Case *k, Verdict *v) {
     return untrained(k->result, k->pairs) &&
            say(v, NOT_COMPARABLE, 0,
-               "%d steps were too few to learn what counting finds (%.4f against %.4f): compare "
-               "with the counted bigram, which is the same table.",
+               "%d steps were too few to learn the pairs (a loss of %.4f, but counting them gives "
+               "%.4f). Compare other models with the counted bigram, the same table without "
+               "training.",
                k->course->steps, k->result->validation, k->pairs->validation);
 }
 
@@ -212,12 +213,14 @@ static bool judge_counts(const Case *k, Verdict *v) {
     const double is = k->result->validation, counts = counts_of(k);
     if (is < counts)
         return say(v, COUNTED, 0,
-                   "better than counting the last %d characters alone (%.4f against %.4f).",
+                   "better than only counting what follows the last %d characters (a loss of %.4f, "
+                   "against %.4f).",
                    k->order - 1, is, counts);
     return is >= counts &&
            say(v, COUNTED, 0,
-               "counting the last %d characters alone gives %.4f on the same text, without any "
-               "training. --model ngram begins there, and learns what counting misses.",
+               "counting what follows the last %d characters gives a loss of %.4f on the same text, "
+               "without any training. --model ngram starts from these counts and learns what they "
+               "miss.",
                k->order - 1, counts);
 }
 
@@ -234,15 +237,18 @@ static bool judge_steps(const Case *k, Verdict *v) {
     if (!still_falling(c)) return false;
     longer(plan, c, times, options);
     if (plan->ladder && strcmp(k->rung->name, tril_rung(0)) != 0 && is >= k->below->validation)
-        return say(v, NOT_COMPARABLE, 0,
-                   "not below %s yet (%.4f against %.4f), and still falling after %d steps: this "
-                   "says nothing about its idea. Train longer: %s, for example.",
-                   k->below->name, is, k->below->validation, c->steps, options);
+        return say(
+            v, NOT_COMPARABLE, 0,
+            "its loss is not below that of %s yet (%.4f against %.4f), but was still falling "
+            "after %d steps, so this comparison does not judge its idea. Train longer: %s, "
+            "for example.",
+            k->below->name, is, k->below->validation, c->steps, options);
     if (is >= k->pairs->validation)
-        return say(v, TOO_FEW_STEPS, 0,
-                   "worse than counting pairs (%.4f against %.4f), and still falling: %d steps are "
-                   "too few. Train longer: %s, for example.",
-                   is, k->pairs->validation, c->steps, options);
+        return say(
+            v, TOO_FEW_STEPS, 0,
+            "worse than counting pairs (a loss of %.4f, against %.4f), but the loss was still "
+            "falling: %d steps are too few. Train longer: %s, for example.",
+            is, k->pairs->validation, c->steps, options);
     if (twice_too_often(plan, c)) return false;
     double fall = course_fall(c, 0.3, 0.6), least = is - FALL_MIN * fall,
            most = is - FALL_MAX * fall;
@@ -251,12 +257,14 @@ static bool judge_steps(const Case *k, Verdict *v) {
     else
         snprintf(loss, sizeof loss, "%.2f or lower", least);
     if (is >= counts_of(k))
-        snprintf(counts, sizeof counts,
-                 " Counting the last %d characters alone gives %.4f: --model ngram begins there.",
-                 k->order - 1, counts_of(k));
+        snprintf(
+            counts, sizeof counts,
+            " Counting what follows the last %d characters gives %.4f: --model ngram starts from "
+            "these counts.",
+            k->order - 1, counts_of(k));
     return say(
         v, STILL_FALLING, 0,
-        "still falling: with twice the %s the loss would be about %s instead of %.2f (%s).%s",
+        "the loss was still falling: with twice the %s it would be about %s instead of %.2f (%s).%s",
         !plan_has_time(plan)       ? "steps"
         : ended_by_epochs(plan, c) ? "epochs"
                                    : "time",

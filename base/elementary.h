@@ -72,7 +72,7 @@ static inline double natural_exponential(double x) {
     return x != x ? x : result;
 }
 
-/* Returns x^y for x > 0, as e^(y ln x): the error grows with |y ln x|, by as many units. */
+/* Returns x^y for x > 0, as e^(y ln x): the error grows by about |y ln x| units. */
 double power(double x, double y);
 
 /* Sets the cosine and sine of `angle` radians, |angle| < 2^20, with absolute errors below 2^-52. */

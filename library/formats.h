@@ -1,5 +1,6 @@
 /* formats.h - the files of other programs. Each format is a row of `formats`, which
- * extras/formats/formats.c defines; without that folder library/no_formats.c does, and has none. */
+ * extras/formats/formats.c defines; without that folder library/no_formats.c defines an empty list.
+ */
 #ifndef TRIL_LIBRARY_FORMATS_H
 #define TRIL_LIBRARY_FORMATS_H
 

@@ -12,7 +12,8 @@ bool read_sampler(Sampler *sampler, const TrilSampling *s, Error *err);
  * Returns `count` if there is none, and for other texts. */
 size_t last_line(const Vocab *vocab, const int32_t *ids, size_t count);
 
-/* Weighs the counts of a run as `s` says. Fails if there are none. */
+/* Sets the weight of a run's counts to that of `s`. Fails if it is not 1 and the model has no
+ * counts. */
 bool weigh_counts(Run *run, const TrilSampling *s, Error *err);
 
 #endif

@@ -19,7 +19,7 @@ void options_complete(TrilOptions *options, const TrilOptions *decided);
 bool options_in_range(const TrilOptions *options, Error *err);
 
 /* Sets *config to the sizes of a model with V characters. Fails for options out of range, for an
- * unset size, and as model_check. */
+ * unset size, and where model_check fails. */
 bool options_config(const TrilOptions *options, int V, Config *config, Error *err);
 
 /* Returns a record in which only the sizes of `config` are set; kv_heads and hidden only where they

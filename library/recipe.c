@@ -45,7 +45,8 @@ static const struct {
     {"multihead", ADAMW(0.01)},
     {"gpt", ADAMW(1e-3)},
     {"modern", MUON(6e-3, 0.025, 0.6)},
-    /* AdamW, which trains the convolutions, has a higher rate, and the rates fall at once */
+    /* AdamW, which trains the convolutions, has a higher rate, and the rates fall after the
+       warm-up */
     {"conv", MUON(0.015, 0.025, 1)},
     /* begins with the counted model, and has less to learn */
     {"ngram", MUON(7.5e-3, 0.0125, 1)},

@@ -1,4 +1,4 @@
-/* decimal.h - a locale whose decimal point is another one, for a test. */
+/* decimal.h - a locale with another decimal point, for a test. */
 #ifndef TRIL_DECIMAL_H
 #define TRIL_DECIMAL_H
 
@@ -6,9 +6,8 @@
 
 #include <locale.h>
 
-/* Makes the locale in the scratch directory, and sets it for this process: until
- * setlocale(LC_ALL, "C"). `point` is as a source of localedef has it. False if this system cannot.
- */
+/* Makes the locale in the scratch directory, and sets it for this process: until setlocale(LC_ALL,
+ * "C"). `point` is written as in a source file of localedef. False if this system cannot. */
 static inline bool decimal_point(const char *point, const char *charmap) {
     char text[256], command[2 * SCRATCH_PATH];
     int length = snprintf(text, sizeof text,

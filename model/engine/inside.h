@@ -40,7 +40,7 @@ struct Run {
     Pass pass;
     bool backward;     /* its direction */
     int slice;         /* tokens in a slice */
-    int longest_slice; /* the most in any pass: each thread has memory for as many */
+    int longest_slice; /* the most in any pass, for which each thread has memory */
     atomic_int *taken; /* [phases][threads]: slices and heads taken from each thread's share */
     /* activations: the three memories of schedule.h; `own` has own_size floats for each thread, one
        thread after another */
@@ -67,8 +67,8 @@ struct Run {
     float *gradients, *first, *second;
     double *squares; /* a sum for each chunk of the gradients */
     uint64_t step;   /* updates done */
-    /* sequences of a shared batch: in all, and before this process's part; otherwise the batch, and
-       0 */
+    /* sequences of a shared batch: `whole` in all, `before` of them before this process's part. If
+       it is not shared, the batch and 0 */
     int whole, before;
     bool sharing;     /* sends to other processes */
     Buckets *buckets; /* NULL with one process */

@@ -370,8 +370,8 @@ static void divide_single(Planner *planner) {
     }
 }
 
-/* Places the shared arrays, or the threads' own arrays. Arrays that last stay where they are in
- * passes of many tokens. */
+/* Places the shared arrays, or the threads' own arrays. Arrays that outlast the pass stay at their
+ * places in passes of many tokens. */
 static size_t place_single(Planner *planner, bool shared) {
     const Program *p = planner->p;
     for (int id = 1; id < p->array_count; id++) {

@@ -28,7 +28,7 @@ bool log_create(Log *log, const char *path, Error *err) {
     return true;
 }
 
-/* True if a spreadsheet would take the text, without apostrophes before it, for a formula. */
+/* True if a spreadsheet would take the text, after any apostrophes at its start, for a formula. */
 static bool like_formula(const char *text) {
     text += strspn(text, "'");
     return *text && strchr("=+-@\t\r", *text);

@@ -21,7 +21,7 @@ typedef struct {
     char counted[24]; /* the name of the last closed form */
 } Ladder;
 
-/* Trains a rung for `seconds`, earlier runs included, or, if that is 0, for its steps, and sets the
+/* Trains a rung for `seconds`, earlier runs included, or for its steps if `seconds` is 0. Sets the
  * result at `count`. If `resumes`, continues from the plan's state, which it releases once it is
  * copied; else begins with the model of --init, if the rung is --model, or with random weights.
  *

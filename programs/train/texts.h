@@ -14,9 +14,10 @@ typedef struct {
     char name[TEXTS_NAME]; /* for messages and titles: the path of the only one, or their number */
 } Texts;
 
-/* Lists the files named by `operands` [count] and, for each folder, those in it and in its folders,
- * except names that begin with a dot, links to folders, and all but regular files. The caller
- * releases them with texts_free, also after a failure. Fails for a folder without files. */
+/* Lists the files named by operands[count] and, for each folder named there, the files in it and in
+ * all folders below it. Leaves out names that begin with a dot, links to folders, and all but
+ * regular files. The caller releases them with texts_free, also after a failure. Fails for a folder
+ * without files. */
 bool texts_find(Texts *texts, char *const *operands, int count, Error *err);
 
 /* Reads all of them, joined for `options` as tril_text_join says, into *bytes [*length]. The caller

@@ -157,7 +157,7 @@ static void run_on_terminal(const char *command) {
     expect_success();
 }
 
-/* Runs a command on a terminal that has no size, as COLUMNS says it. */
+/* Runs a command on a terminal of unknown size, whose width COLUMNS gives. */
 static void run_on_columns(int columns, const char *command) {
     char text[8];
     snprintf(text, sizeof text, "%d", columns);

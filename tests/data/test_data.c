@@ -437,7 +437,8 @@ TEST(join) {
 }
 
 /* A spread text has the same ids as before. Those of either part are in the order of the text, in
- * ten or more pieces of whole lines, but for the last cut; as many train. */
+ * ten or more pieces of whole lines, but for the last cut. The number of ids to train on stays the
+ * same. */
 TEST(spread) {
     enum { LINE = 20, MOST = 300000 };
     static const size_t lengths[] = {4, 19, 203, 1003, 100013, MOST - 13};

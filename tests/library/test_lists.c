@@ -196,8 +196,8 @@ static uint64_t digest_of(const char *name) {
     return digest;
 }
 
-/* Resumed, also with other threads, a training has the same bits, in every rung. A training
- * is one of lists or not for good. */
+/* Resumed, also with other threads, a training has the same bits, in every rung. A training cannot
+ * change whether its text is a list. */
 TEST(resumed) {
     size_t length;
     skip_without(SIGNALS);

@@ -109,7 +109,7 @@ TEST(ladder) {
 }
 
 /* Evaluations and samples are not counted as instructions: twice as many change only their own
- * lines. Each takes one tick, for the clock is read only before and after. */
+ * lines. Each takes one tick, because the clock is read only before and after. */
 TEST(evaluations) {
     static const char *const parts[] = {"linear",    "linear_backward",    "linear_gradients",
                                         "attention", "attention_backward", "embedding",

@@ -539,7 +539,7 @@ TEST(many) {
     assert_near(course_fall(&c, 0.3, 0.6), 3000, 1e-9);
 }
 
-/* Without evaluations the training loss tells, but not if its log begins in the middle. */
+/* Without evaluations the training loss decides, but not if its log begins in the middle. */
 TEST(part_of_log) {
     for (int first = 1; first <= 501; first += 500) {
         Course c = {0};

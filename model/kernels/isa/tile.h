@@ -23,9 +23,9 @@ INLINE void add_term(const int rows, const int vectors, Vector sum[TALL_ROWS][TI
     }
 }
 
-/* The sums start from t.start, so a long sum is one chain however it is cut into blocks. The rows
- * of c that the next tile needs are prefetched; so are cache lines from `ahead` on, unless it is
- * NULL, one for the 1 or 2 `terms` of a turn. */
+/* The sums start from t.start, so a long sum is one chain however it is cut into blocks. Prefetches
+ * the rows of c that the next tile needs and, unless `ahead` is NULL, cache lines from there on:
+ * one for each 1 or 2 `terms`. */
 INLINE void tile_of(const int rows, const int vectors, const int terms, Tile t, size_t columns,
                     const float *ahead) {
     static const float zeros[TILE_COLUMNS] = {0};

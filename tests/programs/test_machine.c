@@ -99,9 +99,9 @@ TEST(spread) {
     char text[LINES * LINE + 1];
     for (int i = 0; i < LINES; i++)
         for (int j = 0; j < LINE; j++)
-            text[i * LINE + j] = j == LINE - 1        ? '\n'
-                                 : i < LINES * 9 / 10 ? (char)('a' + (i * j) % 7)
-                                                      : (char)('n' + (i + j * j) % 11);
+            text[i * LINE + j] = (char)(j == LINE - 1        ? '\n'
+                                        : i < LINES * 9 / 10 ? 'a' + (i * j) % 7
+                                                             : 'n' + (i + j * j) % 11);
     scratch_put("blocks", text, LINES * LINE);
     must_run("train " COUNTS "-s 1 -o @end/m.safetensors @blocks");
     expect_line("--val-spread", "counting");

@@ -356,7 +356,8 @@ int bf16_available(const Products *tables[BF16_MAX]) {
     unsigned a, b, c, d;
     int count = 0;
     const Isa *isas[ISA_MAX];
-    if (isas[isa_available(isas) - 1]->lanes < 16) return 0; /* without AVX-512 */
+    const int sets = isa_available(isas);
+    if (isas[sets - 1]->lanes < 16) return 0; /* without AVX-512 */
     if (!__get_cpuid_count(7, 1, &a, &b, &c, &d) || !(a & 1u << 5)) return 0;
     tables[count++] = &avx512_products;
     if (__get_cpuid_count(7, 0, &a, &b, &c, &d) && d & 1u << 22 && d & 1u << 24 && amx_allowed())

@@ -344,8 +344,10 @@ TEST(reading_in_between) {
         for (int j = 0; j < tensor.rows * tensor.columns; j++) tensor.data[j] *= 8;
     sampling.temperature = 0;
     TrilWriter *writer = write_with(model, &sampling);
-    for (int i = 0; i < LENGTH; i++)
-        write_down(text, (size_t)tril_writer_write(writer, text), &whole);
+    for (int i = 0; i < LENGTH; i++) {
+        const int length = tril_writer_write(writer, text);
+        write_down(text, (size_t)length, &whole);
+    }
     assert_int_equal(whole.length, LENGTH); /* each character is a byte */
     tril_writer_begin(writer, 0);
     for (int i = 0; i < LENGTH; i++) {

@@ -11,10 +11,9 @@ typedef struct Run Run;
  * = 0. Rows of tokens are `_row` floats apart. The run owns the arrays; its next call overwrites
  * them. In `modern`, queries and keys are those after norm and rotation. */
 typedef struct {
-    int T, dk, dv;                /* tokens; channels of the head */
-    const float *query, *key;     /* [T, dk], or NULL for the plain mean */
-    const float *value, *context; /* [T, dv]; context: the weighted mean of the values */
-    size_t query_row, key_row, value_row, context_row;
+    int T, dk;                /* tokens; channels of the head's queries and keys */
+    const float *query, *key; /* [T, dk], or NULL for the plain mean */
+    size_t query_row, key_row;
     float scale; /* multiplies query . key before the softmax */
 } AttentionView;
 

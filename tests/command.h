@@ -6,8 +6,8 @@
 #ifndef TRIL_COMMAND_H
 #define TRIL_COMMAND_H
 
+#include "tests/objects.h"
 #include "tests/scratch.h"
-#include "library/tril.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -50,13 +50,9 @@ static inline void expect_same_model(const char *name, const char *other) {
     uint64_t digests[2];
     double losses[2];
     for (int i = 0; i < 2; i++) {
-        TrilModel *model;
-        TrilError error;
-        if (tril_model_load(&model, scratch(names[i]), &error) != TRIL_OK)
-            fail_msg("%s", error.text);
+        const TrilModel *model = load_model(scratch(names[i]));
         digests[i] = tril_model_digest(model);
         losses[i] = tril_model_loss(model);
-        tril_model_free(model);
     }
     assert_int_equal(digests[0], digests[1]);
     assert_memory_equal(&losses[0], &losses[1], sizeof *losses);

@@ -108,6 +108,26 @@ static inline int scratch_close(void **state) {
     return 0;
 }
 
+typedef struct {
+    const char *path, *bytes;
+    size_t length;
+} Poured;
+
+static inline int pour(void *context) {
+    const Poured *p = context;
+    int pipe = open(p->path, O_WRONLY);
+    size_t put = 0;
+    for (ssize_t more = 1; more > 0 && put < p->length; put += (size_t)more)
+        more = write(pipe, p->bytes + put,
+                     (unsigned)(p->length - put < 7000 ? p->length - put : 7000));
+    return put == p->length ? 0 : 1;
+}
+
+/* Forks a process that writes these bytes into a named pipe. */
+static inline Process write_pipe(const char *path, const char *bytes, size_t length) {
+    return fork_process(pour, &(Poured){path, bytes, length});
+}
+
 /* Copies the bytes to the end of a page before an unreadable page. Valid until the next call. */
 static inline char *guarded(const void *bytes, size_t length) {
     static char *guard;

@@ -1,9 +1,8 @@
-/* screenful.h - helpers for tests of drawings: output in memory, its width, and tokenizers. */
+/* screenful.h - helpers for tests of drawings: output in memory, and its width. */
 #ifndef TRIL_SCREENFUL_H
 #define TRIL_SCREENFUL_H
 
-#include "tests/support.h"
-#include "library/tril.h"
+#include "tests/objects.h"
 #include "programs/report/sheet.h"
 
 /* Output to a temporary file, read back. */
@@ -53,19 +52,6 @@ static inline void check_width(const char *text, int max) {
         if (columns > max) fail_msg("%d columns: %.*s", columns, (int)length, line);
         line += length + (line[length] == '\n');
     }
-}
-
-static inline void free_tokenizer(void *tokenizer) {
-    tril_tokenizer_free(tokenizer);
-}
-
-/* A tokenizer of the characters of a text, until the end of the test. */
-static inline TrilTokenizer *tokenizer_of(const char *text) {
-    TrilTokenizer *tokenizer;
-    TrilError error;
-    assert_ok(tril_tokenizer_make(&tokenizer, text, strlen(text), &error) == TRIL_OK, error);
-    at_end(free_tokenizer, tokenizer);
-    return tokenizer;
 }
 
 #endif

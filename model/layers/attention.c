@@ -464,15 +464,10 @@ static bool view(const Call *c, int head, AttentionView *view) {
     Sequence at = head_of(&a, (size_t)head);
     *view = (AttentionView){.T = a.T,
                             .dk = a.dk,
-                            .dv = a.dv,
                             .query = at.q,
                             .key = at.key,
-                            .value = at.v,
-                            .context = at.out,
                             .query_row = a.q_row,
                             .key_row = a.k_row,
-                            .value_row = a.v_row,
-                            .context_row = a.out_row,
                             .scale = a.scale};
     return true;
 }

@@ -58,12 +58,7 @@ static void backward(const Call *c) {
 /* Shows the mean as one head without queries and keys. */
 static bool view(const Call *c, int head, AttentionView *view) {
     if (head != 0) return false;
-    *view = (AttentionView){.T = c->pass->T,
-                            .dv = (int)c->in_row[0],
-                            .value = c->in[0],
-                            .context = c->out[0],
-                            .value_row = c->in_row[0],
-                            .context_row = c->out_row[0]};
+    *view = (AttentionView){.T = c->pass->T};
     return true;
 }
 

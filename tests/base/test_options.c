@@ -255,6 +255,13 @@ TEST(ambiguous) {
     assert_true(exact && !flag);
 }
 
+static void expect_printed(const Option *list, int count, const char *expected) {
+    size_t length;
+    FILE *out = tmpfile();
+    options_print(out, list, count);
+    assert_string_equal(stream_text(out, &length), expected);
+}
+
 /* A text continues in the next line where it would be wider than 100 columns. */
 TEST(wide_entries) {
     static const char indent[] = "\n                             ";
@@ -266,13 +273,8 @@ TEST(wide_entries) {
     assert_int_equal(strlen(expected), 100);
     strcat(expected, indent);
     strcat(expected, "or eleven seventh or eleven\n");
-    size_t length;
-    FILE *out = tmpfile();
-    assert_non_null(out);
     const Option wide = {0, "name", OPTION_FLAG, &values.quiet, 0, 0, NULL, long_text};
-    options_print(out, &wide, 1);
-    char *text = stream_text(out, &length);
-    assert_string_equal(text, expected);
+    expect_printed(&wide, 1, expected);
 }
 
 TEST(print) {
@@ -286,11 +288,6 @@ TEST(print) {
                                    "  -o, --out FILE             where to (default)\n"
                                    "  -q, --quiet                say little\n"
                                    "      --version              print the version\n";
-    size_t length;
-    FILE *out = tmpfile();
-    assert_non_null(out);
     values = defaults;
-    options_print(out, options, COUNT);
-    char *text = stream_text(out, &length);
-    assert_string_equal(text, expected);
+    expect_printed(options, COUNT, expected);
 }

@@ -3,7 +3,6 @@
 #define _XOPEN_SOURCE 700 /* terminals to test with */
 #include "tests/support.h"
 #include "library/checkpoint.h"
-#include "library/tril.h"
 #include "tests/command.h"
 #include "base/escape.h"
 #include "base/memory.h"
@@ -137,7 +136,7 @@ TEST(many_threads) {
     assert_string_equal(ran.out, kept);
 }
 
-/* ---- on a narrow screen, and for help ---- */
+/* ---- on a narrow screen ---- */
 
 /* Runs a command on a terminal, and takes the text on the terminal as its output. */
 static void run_on_terminal(const char *command) {
@@ -225,41 +224,22 @@ TEST(activity) {
     assert_null(strstr(ran.out, " ..."));
 }
 
-TEST(help) {
-    must_run("train --help");
-    for (int i = 0; model_name(i); i++) {
-        char line[256];
-        snprintf(line, sizeof line, "\n  %-10s %s\n", model_name(i), model_idea(model_name(i)));
-        after(line);
-    }
-}
-
 /* ---- generated text ---- */
 
 enum { CAPACITY = 1 << 16 };
 
 /* The library's own text from a checkpoint of bytes or characters. */
 typedef struct {
-    TrilModel *model;
     TrilWriter *writer;
     char text[CAPACITY];
     size_t length;
 } Author;
 
-static void author_close(void *author) {
-    Author *a = author;
-    tril_writer_close(a->writer);
-    tril_model_free(a->model);
-}
-
 static Author *author_open(const char *name) {
-    TrilError error;
     TrilSampling sampling = tril_sampling();
     Author *a = scrap(1, sizeof *a);
     sampling.temperature = 100;
-    assert_ok(tril_model_load(&a->model, scratch(name), &error) == TRIL_OK, error);
-    assert_ok(tril_writer_open(&a->writer, a->model, &sampling, &error) == TRIL_OK, error);
-    at_end(author_close, a);
+    a->writer = write_with(load_model(scratch(name)), &sampling);
     return a;
 }
 
@@ -270,9 +250,8 @@ static void author_put(Author *a, const char *text, size_t length) {
 }
 
 static void author_say(Author *a, const char *text, size_t length) {
-    TrilError error;
     author_put(a, text, length);
-    assert_ok(tril_writer_read(a->writer, text, length, &error) == TRIL_OK, error);
+    must(tril_writer_read(a->writer, text, length, &error));
 }
 
 static void author_write(Author *a, int count) {

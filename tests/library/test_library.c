@@ -2,8 +2,6 @@
  * programs, to the bit; every failure is a value and a sentence; models in different threads do not
  * interfere. */
 #include "tests/support.h"
-#include "tests/sizes.h"
-#include "library/tril.h"
 #include "tests/command.h"
 #include "tests/decimal.h"
 
@@ -12,8 +10,6 @@
 #include <stdatomic.h>
 
 enum { STEPS = 30 };
-
-static TrilError error;
 
 /* ---- failing memory ---- */
 
@@ -26,11 +22,6 @@ void *aligned_alloc(size_t alignment, size_t size) {
 }
 
 /* ---- small models ---- */
-
-#define must(call)                                                                    \
-    do {                                                                              \
-        if ((call) != TRIL_OK) fail_msg("%s:%d: %s", __FILE__, __LINE__, error.text); \
-    } while (0)
 
 static char *play;
 static size_t play_length;
@@ -73,40 +64,11 @@ static TrilOptions few(int steps, int threads) {
     return options;
 }
 
-/* The test releases the results of these functions at its end. */
-#define RELEASE(kind, release)                 \
-    static void release_##kind(void *object) { \
-        release(object);                       \
-    }
-RELEASE(model, tril_model_free)
-RELEASE(tokenizer, tril_tokenizer_free)
-RELEASE(text, tril_text_free)
-RELEASE(training, tril_training_close)
 RELEASE(state, tril_state_free)
-RELEASE(reading, tril_reading_close)
-RELEASE(writer, tril_writer_close)
 
 static TrilModel *make(TrilOptions sizes, uint64_t seed) {
-    TrilModel *model;
     sizes.seed = seed;
-    must(tril_model_make(&model, letters, &sizes, &error));
-    at_end(release_model, model);
-    return model;
-}
-
-static TrilText *text_of(const TrilTokenizer *tokenizer, const char *characters, size_t length,
-                         double held_out) {
-    TrilText *text;
-    must(tril_text_make(&text, tokenizer, characters, length, held_out, &error));
-    at_end(release_text, text);
-    return text;
-}
-
-static TrilTraining *begin_on(TrilModel *model, const TrilText *text, const TrilOptions *options) {
-    TrilTraining *training;
-    must(tril_training_open(&training, model, text, options, &error));
-    at_end(release_training, training);
-    return training;
+    return model_of(letters, &sizes);
 }
 
 static TrilTraining *begin(TrilModel *model, const TrilOptions *options) {
@@ -134,20 +96,6 @@ static TrilStatus resume(TrilTraining **training, TrilModel **model, const char 
     return resume_with(training, model, state_of(name), text, NULL);
 }
 
-static TrilReading *read_lines(const TrilModel *model, const char *text, size_t length, int lines) {
-    TrilReading *reading;
-    must(tril_reading_open(&reading, model, text, length, lines, 1, &error));
-    at_end(release_reading, reading);
-    return reading;
-}
-
-static TrilWriter *write_with(const TrilModel *model, const TrilSampling *sampling) {
-    TrilWriter *writer;
-    must(tril_writer_open(&writer, model, sampling, &error));
-    at_end(release_writer, writer);
-    return writer;
-}
-
 static TrilStatus loss_on(const TrilModel *model, const char *text, size_t length, double *nats) {
     const TrilScoring scoring = tril_scoring();
     TrilScore found;
@@ -157,10 +105,7 @@ static TrilStatus loss_on(const TrilModel *model, const char *text, size_t lengt
 }
 
 static TrilModel *load(const char *name) {
-    TrilModel *model;
-    must(tril_model_load(&model, scratch(name), &error));
-    at_end(release_model, model);
-    return model;
+    return load_model(scratch(name));
 }
 
 static uint64_t digest_of(const char *name) {
@@ -392,7 +337,7 @@ TEST(counts) {
     int differ = 0;
     for (int i = 0; i < PROMPTS; i++) {
         const char *prompt = play + 100 * i;
-        const TrilReading *reading = read_lines(model, prompt, LENGTH, 1);
+        const TrilReading *reading = read_with(model, prompt, LENGTH, 1, 1);
         TrilLine line;
         for (int at = 0; tril_reading_line(reading, at, &line);) at++;
         assert_string_equal(line.operation, "trusted");
@@ -475,15 +420,17 @@ static uint64_t end_of(TrilTraining *training, TrilModel *model) {
     return tril_model_digest(model);
 }
 
-/* A training that was stopped, saved and continued, here or by ./train, ends with the same bits. */
+/* A training that was stopped, saved and continued, here or by ./train, ends with the same bits. A
+ * program may plan other steps, and the state keeps them. */
 TEST(states) {
-    TrilOptions options = few(STEPS, 1);
+    TrilOptions options = few(STEPS / 3, 1);
     TrilModel *model = train("modern", 1);
     uint64_t whole = tril_model_digest(model);
 
     Steps steps = {.until = STEPS / 2};
     model = make(small("modern"), options.seed);
     TrilTraining *training = begin(model, &options);
+    must(tril_training_set_steps(training, STEPS, &error));
     assert_int_equal(tril_training_run(training, count, &steps, &error), TRIL_STOPPED);
     assert_int_equal(tril_training_progress(training).step, STEPS / 2);
     must(tril_training_save(training, scratch("half.last.safetensors"), &error));
@@ -495,6 +442,7 @@ TEST(states) {
 
     must(resume(&training, &model, "half.last.safetensors", whole_play));
     assert_int_equal(tril_training_progress(training).step, STEPS / 2);
+    assert_int_equal(tril_training_progress(training).steps, STEPS);
     assert_int_equal(end_of(training, model), whole);
     const TrilText *shorter = text_of(letters, play, play_length - 1, 0.1);
     expect(resume(&training, &model, "half.last.safetensors", shorter), TRIL_TEXT, "");
@@ -935,25 +883,6 @@ TEST(files) {
 
 /* ---- texts, and models that learn more characters ---- */
 
-/* A program may plan other steps, and the state keeps them. It resumes here on a text of
- * tril_text_make, and in ./train. */
-TEST(more_steps) {
-    TrilOptions options = few(STEPS / 3, 1);
-    uint64_t whole = tril_model_digest(train("gpt", 1));
-    TrilModel *model = make(small("gpt"), options.seed);
-    TrilTraining *training = begin(model, &options);
-    must(tril_training_set_steps(training, STEPS, &error));
-    for (int i = 0; i < 5; i++) must(tril_training_step(training, NULL, &error));
-    must(tril_training_save(training, scratch("more.last.safetensors"), &error));
-    assert_int_equal(end_of(training, model), whole);
-    must(resume(&training, &model, "more.last.safetensors", whole_play));
-    assert_int_equal(tril_training_progress(training).step, 5);
-    assert_int_equal(tril_training_progress(training).steps, STEPS);
-    assert_int_equal(end_of(training, model), whole);
-    must_run("train -q --resume -o @more.safetensors " PLAY);
-    assert_int_equal(digest_of("more.last.safetensors"), whole);
-}
-
 TEST(progress) {
     TrilOptions options = few(STEPS, 1);
     TrilStep step;
@@ -1105,7 +1034,7 @@ TEST(readings) {
         double nats;
         float weights[T * T];
         must(tril_encode(tokenizer, text, T, ids, T, &ids_count, &error));
-        const TrilReading *reading = read_lines(model, text, T, 0);
+        const TrilReading *reading = read_with(model, text, T, 0, 1);
         must(loss_on(model, text, T, &nats));
         assert_int_equal(tril_reading_tokens(reading), T);
         assert_near(loss_of(reading, ids, T, tril_tokenizer_size(tokenizer)), nats, 1e-5);
@@ -1131,12 +1060,12 @@ TEST(readings) {
         assert_int_equal(tril_reading_attention(reading, 0, 0, weights, T * T - 1, &error),
                          TRIL_ARGUMENT);
         /* of a long text the end: as long as the context */
-        reading = read_lines(model, play, play_length, 0);
+        reading = read_with(model, play, play_length, 0, 1);
         assert_int_equal(tril_reading_tokens(reading), tril_model_sizes(model).context);
         const char *end = play + play_length - tril_reading_tokens(reading);
         must(loss_on(model, end, (size_t)tril_reading_tokens(reading), &nats));
         assert_near(tril_reading_loss(reading), nats, 1e-5);
-        assert_true(isnan(tril_reading_loss(read_lines(model, text, 1, 0))));
+        assert_true(isnan(tril_reading_loss(read_with(model, text, 1, 0, 1))));
     }
 }
 
@@ -1496,7 +1425,7 @@ TEST(wrong_numbers_of_texts) {
             try_sampling(model, broken, &top);
         }
         if (broken) break;
-        const TrilReading *reading = read_lines(model, "THE", 3, 1);
+        const TrilReading *reading = read_with(model, "THE", 3, 1, 1);
         for (int i = 0; i < WHOLE; i++) {
             TrilLine line;
             if (!tril_reading_line(reading, whole[i], &line))

@@ -1,20 +1,11 @@
 /* test_lists.c - lists (--lines): each line is learned, predicted and written by itself. */
 #include "tests/support.h"
-#include "library/tril.h"
-#include "tests/command.h"
 #include "tests/state.h"
 #include "tests/table.h"
 #include "base/array.h"
 #include "base/random.h"
 
 FIXTURE(scratch_open, scratch_close)
-
-static TrilError error;
-
-#define must(call)                                                                    \
-    do {                                                                              \
-        if ((call) != TRIL_OK) fail_msg("%s:%d: %s", __FILE__, __LINE__, error.text); \
-    } while (0)
 
 #define TINY "-l 1 -H 2 -w 16 -c 8 -b 10 --precision f32 --patience 1 "
 
@@ -188,14 +179,6 @@ TEST(mean_of_characters) {
 
 /* ---- trainings ---- */
 
-static uint64_t digest_of(const char *name) {
-    TrilModel *model;
-    must(tril_model_load(&model, scratch(name), &error));
-    const uint64_t digest = tril_model_digest(model);
-    tril_model_free(model);
-    return digest;
-}
-
 /* Resumed, also with other threads, a training has the same bits, in every rung. A training cannot
  * change whether its text is a list. */
 TEST(resumed) {
@@ -204,13 +187,12 @@ TEST(resumed) {
     put_words("words", &length);
     for (int i = 0; tril_rung(i); i++) {
         const char *rung = tril_rung(i);
-        setenv("TRIL_CLOCK", "0.01 2@0.4", 1); /* interrupts it early by that clock */
-        run("clocked/train -q " TINY "-m %s --lines -s 60 -j 1 -o @part.safetensors @words", rung);
-        unsetenv("TRIL_CLOCK");
+        run_clocked(0.01, " 2@0.4", /* interrupts it early */
+                    "train -q " TINY "-m %s --lines -s 60 -j 1 -o @part.safetensors @words", rung);
         assert_true(state_number("part.last.safetensors", "step") < 60);
         must_run("train -q -r -j %d -o @part.safetensors @words", i < 5 ? 1 : 2);
         must_run("train -q " TINY "-m %s --lines -s 60 -o @whole.safetensors @words", rung);
-        assert_int_equal(digest_of("part.last.safetensors"), digest_of("whole.last.safetensors"));
+        expect_same_model("part.last.safetensors", "whole.last.safetensors");
         assert_true(row_of(rung).validation < log(62));
     }
     must_run("train -q " TINY "-m modern -s 20 -o @text.safetensors @words");
@@ -227,14 +209,12 @@ TEST(sizes) {
     size_t length;
     char *words = put_words("words", &length), longest[] = "\nHonorificabilitudinitatibus!";
     char *list = scrap(length + sizeof longest, 1);
-    TrilTokenizer *tokenizer;
-    TrilText *text;
     TrilChoice choice;
     TrilOptions options = tril_options_unset(), chosen = options;
     snprintf(list, length + sizeof longest, "%s%s", words, longest);
-    must(tril_tokenizer_make(&tokenizer, list, strlen(list), &error));
-    must(tril_tokenizer_of_lines(tokenizer, &error));
-    must(tril_text_make(&text, tokenizer, list, strlen(list), 0.1, &error));
+    TrilTokenizer *lines = tokenizer_of(list), *two = tokenizer_of("ab");
+    must(tril_tokenizer_of_lines(lines, &error));
+    const TrilText *text = text_of(lines, list, strlen(list), 0.1);
     assert_int_equal(tril_text_extent(text).longest, strlen(longest));
     must(tril_options_decide(&options, text, 0, NULL, &error));
     assert_true(options.context == 32);
@@ -246,12 +226,8 @@ TEST(sizes) {
     chosen.epochs = 1;
     must(tril_options_choose(&chosen, text, 0.1, NULL, NULL, &choice, &error));
     assert_true(chosen.context == 32 && chosen.batch * mean >= 8 * 64);
-    tril_text_free(text);
-    tril_tokenizer_free(tokenizer);
-    must(tril_tokenizer_make(&tokenizer, "ab", 2, &error));
-    assert_int_equal(tril_tokenizer_of_lines(tokenizer, &error), TRIL_TEXT);
-    assert_int_equal(tril_tokenizer_has_lines(tokenizer), 0);
-    tril_tokenizer_free(tokenizer);
+    assert_int_equal(tril_tokenizer_of_lines(two, &error), TRIL_TEXT);
+    assert_int_equal(tril_tokenizer_has_lines(two), 0);
 }
 
 /* The held-out part is whole lines, and its loss that of --score. The bigram, which sees one
@@ -264,11 +240,9 @@ TEST(held_out) {
     assert_near(learned.validation, counted.validation, 0.02);
     char *held_out = words + (size_t)((double)(length + 2) * 0.9) - 1;
     while (held_out[-1] != '\n') held_out--;
-    TrilModel *model;
-    TrilText *text;
+    const TrilModel *model = load_model(scratch("b.safetensors"));
+    const TrilText *text = text_of(tril_model_tokenizer(model), words, length, 0.1);
     double nats;
-    must(tril_model_load(&model, scratch("b.safetensors"), &error));
-    must(tril_text_make(&text, tril_model_tokenizer(model), words, length, 0.1, &error));
     assert_int_equal(tril_text_extent(text).trained_on, held_out - words + 1);
     for (int trained = 1; trained >= 0; trained--) {
         scratch_put("part", trained ? words : held_out,
@@ -278,8 +252,6 @@ TEST(held_out) {
         assert_near(atof(after("nats_per_char ")), nats, 1e-6);
     }
     assert_near(nats, learned.validation, 6e-5);
-    tril_text_free(text);
-    tril_model_free(model);
     /* the order of lines does not matter, nor does a newline at the end */
     char *turned = scrap(strlen(held_out) + 2, 1);
     const char *second = strchr(held_out, '\n') + 1;
@@ -307,9 +279,8 @@ TEST(new_lines) {
     size_t length, left_out = 0, n = 0;
     double number;
     char *words = put_words("words", &length);
-    TrilModel *model;
     must_run("train -q " TINY "-m modern --lines -s 500 -o @m.safetensors @words");
-    must(tril_model_load(&model, scratch("m.safetensors"), &error));
+    const TrilModel *model = load_model(scratch("m.safetensors"));
     must_run("sample --lines 400 -t 1 @m.safetensors");
     size_t count = split(copy_text(ran.out), all, MOST);
     run("sample --lines 40 --new -t 1 -j 1 @m.safetensors");
@@ -331,7 +302,6 @@ TEST(new_lines) {
     assert_int_equal(number, left_out);
     const char *last = strrchr(words, '\n') + 1;
     assert_int_equal(tril_model_has_line(model, last, strlen(last)), 1);
-    tril_model_free(model);
     must_run("sample --lines 3 --prompt Th @m.safetensors");
     assert_int_equal(split(ran.out, all, MOST), 3);
     for (int i = 0; i < 3; i++) assert_memory_equal(all[i], "Th", 2);

@@ -2,9 +2,9 @@
  * ones start as an average, and ./train --init does this for any text. */
 #include "tests/support.h"
 #include "base/array.h"
+#include "library/handles.h"
 #include "tests/state.h"
 #include "tests/table.h"
-#include "library/handles.h"
 
 /* ---- a model of every rung ---- */
 

@@ -548,7 +548,6 @@ static void check_softmax(const Isa *isa) {
 }
 TEST_OF_EACH_TABLE(softmax)
 
-/* Two rows: each has its own lse and mean. */
 /* The same bits without vectors. Nothing beyond the last share is written. */
 static void check_shares(const Isa *isa) {
     const double temperature = 0.7;
@@ -569,6 +568,7 @@ static void check_shares(const Isa *isa) {
 }
 TEST_OF_EACH_TABLE(shares)
 
+/* Two rows: each has its own lse and mean. */
 static void check_softmax_backward(const Isa *isa) {
     enum { ROW = LONGEST };
     const float lse[] = {0.5f, -1}, mean[] = {0.25f, 0}, scale = 1.5f;

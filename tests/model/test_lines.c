@@ -1,9 +1,7 @@
 /* test_lines.c - the computation of a model, line by line (tril_reading_line): each number of each
  * line follows from the numbers of the lines before it and from the weights, by the layer's
  * definition in double precision. */
-#include "tests/support.h"
-#include "tests/sizes.h"
-#include "library/tril.h"
+#include "tests/objects.h"
 
 /* A text longer than the context. */
 static const char text[] = "THE FOREST AND THE SEA";
@@ -17,44 +15,19 @@ enum {
     KV_HEADS = 2
 };
 
-static TrilError error;
-
-static void free_model(void *model) {
-    tril_model_free(model);
-}
-
-static void close_reading(void *reading) {
-    tril_reading_close(reading);
-}
-
-/* The test releases the results of these functions at its end. */
 static TrilModel *make(const char *rung) {
     TrilOptions sizes = sized(rung, LAYERS, HEADS, C, T);
     sizes.kv_heads = KV_HEADS;
     sizes.hidden = 24;
     sizes.seed = 5;
-    TrilTokenizer *tokenizer;
-    TrilModel *model;
-    TrilTensor tensor;
-    assert_int_equal(tril_tokenizer_make(&tokenizer, text, LENGTH, &error), TRIL_OK);
-    assert_int_equal(tril_model_make(&model, tokenizer, &sizes, &error), TRIL_OK);
-    tril_tokenizer_free(tokenizer);
-    for (int i = 0; tril_model_tensor(model, i, &tensor); i++) { /* also biases, and norms */
-        size_t count = (size_t)tensor.rows * (size_t)tensor.columns;
-        float *noise = random_floats(7 + (uint64_t)i, count);
-        for (size_t j = 0; j < count; j++) tensor.data[j] += 0.3f * noise[j];
-    }
-    at_end(free_model, model);
+    TrilModel *model = model_of(tokenizer_of(text), &sizes);
+    shake(model);
     return model;
 }
 
 /* Reads the first `length` characters of the text, and keeps its lines or not. */
 static TrilReading *trace(const TrilModel *model, size_t length, int threads, int lines) {
-    TrilReading *reading;
-    assert_ok(tril_reading_open(&reading, model, text, length, lines, threads, &error) == TRIL_OK,
-              error);
-    at_end(close_reading, reading);
-    return reading;
+    return read_with(model, text, length, lines, threads);
 }
 
 static double at(const TrilArray *array, int t, int column) {

@@ -1,10 +1,10 @@
 /* test_ngram.c - the counted model beside one that reads the whole text for each probability, and
  * what a training leaves out. */
+#include "library/training.h"
 #include "tests/command.h"
 #include "base/array.h"
 #include "base/memory.h"
 #include "base/random.h"
-#include "library/training.h"
 #include "model/counts.h"
 #include "model/ngram.h"
 
@@ -184,31 +184,19 @@ TEST(folds) {
 
 /* ---- trainings ---- */
 
-static TrilError error;
-
-static TrilText *text_of(const char *characters, size_t length, const TrilTokenizer *tokenizer) {
-    TrilText *text;
-    assert_ok(tril_text_make(&text, tokenizer, characters, length, 0.1, &error) == TRIL_OK, error);
-    return text;
-}
-
 static TrilOptions small(const char *rung) {
-    TrilOptions options = tril_options();
-    options.rung = rung;
-    options.layers = options.heads = 1;
-    options.width = options.context = 8;
+    TrilOptions options = sized(rung, 1, 1, 8, 8);
     options.batch = 4;
     options.steps = 2;
     return options;
 }
 
-/* A model that was trained for two steps, which the caller frees. */
+/* A model that was trained for two steps. */
 static TrilModel *trained_on(const TrilText *text, const TrilTokenizer *tokenizer) {
-    TrilModel *model;
-    TrilTraining *training;
     const TrilOptions options = small("ngram");
-    assert_ok(tril_model_make(&model, tokenizer, &options, &error) == TRIL_OK, error);
-    assert_ok(tril_training_open(&training, model, text, &options, &error) == TRIL_OK, error);
+    TrilModel *model = model_of(tokenizer, &options);
+    TrilTraining *training;
+    must(tril_training_open(&training, model, text, &options, &error));
     const Corpus *corpus = &text->corpus;
     size_t count;
     const int32_t *counted = ngram_text(model->model.ngram, &count);
@@ -216,7 +204,7 @@ static TrilModel *trained_on(const TrilText *text, const TrilTokenizer *tokenize
     assert_memory_equal(counted, corpus->ids, count * sizeof *counted);
     assert_int_equal(ngram_fold(model->model.ngram, count - 1), FOLDS - 1);
     assert_near(tril_training_memory(training).counts, (double)ngram_size(model->model.ngram), 0);
-    assert_ok(tril_training_run(training, NULL, NULL, &error) == TRIL_OK, error);
+    must(tril_training_run(training, NULL, NULL, &error));
     tril_training_close(training);
     return model;
 }
@@ -227,36 +215,26 @@ TEST(trainings) {
     size_t length;
     double nats[2];
     char *play = slurp("data/sample.txt", &length);
-    TrilTokenizer *tokenizer;
-    assert_int_equal(tril_tokenizer_make(&tokenizer, play, length, &error), TRIL_OK);
-    TrilText *text = text_of(play, 8000, tokenizer), *other = text_of(play + 9000, 8000, tokenizer);
-    TrilModel *model = trained_on(text, tokenizer), *pupil;
+    const TrilTokenizer *tokenizer = tokenizer_of(play);
+    const TrilText *text = text_of(tokenizer, play, 8000, 0.1),
+                   *other = text_of(tokenizer, play + 9000, 8000, 0.1);
+    TrilModel *model = trained_on(text, tokenizer);
     uint64_t digest = tril_model_digest(model);
     for (int i = 0; i < 2; i++)
-        assert_int_equal(
-            tril_text_evaluate(i ? other : text, model, 1, 0, 4, 1, NULL, NULL, &nats[i], &error),
-            TRIL_OK);
+        must(tril_text_evaluate(i ? other : text, model, 1, 0, 4, 1, NULL, NULL, &nats[i], &error));
     assert_near(nats[0], nats[1], 0.3); /* 0.4 is the loss with all that was counted */
     assert_int_equal(tril_model_digest(model), digest);
 
-    TrilTraining *training;
     TrilOptions options = small("gpt");
     options.teacher = model;
-    assert_int_equal(tril_model_make(&pupil, tokenizer, &options, &error), TRIL_OK);
     for (int i = 0; i < 2; i++) {
-        assert_int_equal(tril_training_open(&training, pupil, i ? other : text, &options, &error),
-                         TRIL_OK);
+        TrilTraining *training =
+            begin_on(model_of(tokenizer, &options), i ? other : text, &options);
         int fold = ngram_fold(training->workers.teaching.ngram, 0);
         assert_int_equal(fold, i ? ALL_FOLDS : 0);
-        assert_int_equal(tril_training_step(training, NULL, &error), TRIL_OK);
-        tril_training_close(training);
+        must(tril_training_step(training, NULL, &error));
     }
     assert_int_equal(tril_model_digest(model), digest);
-    tril_model_free(pupil);
-    tril_model_free(model);
-    tril_text_free(text);
-    tril_text_free(other);
-    tril_tokenizer_free(tokenizer);
 }
 
 /* The same text counts once, also if one is the beginning of the other; another text is added. */

@@ -41,27 +41,6 @@ TEST_OF_EACH_RUNG(causality, check_causality)
 
 /* ---- a look inside ---- */
 
-/* Weights are positive and sum to 1; with them, the values make what the head heard. */
-static void check_head(const AttentionView *head) {
-    float weights[16];
-    for (int t = 0; t < head->T; t++) {
-        double sum = 0;
-        attention_weights(head, t, weights);
-        for (int s = 0; s <= t; s++) {
-            assert_true(weights[s] > 0);
-            sum += (double)weights[s];
-        }
-        assert_near(sum, 1, 1e-6);
-        for (int i = 0; i < head->dv; i++) {
-            const float *value = head->value + i, *context = head->context + i;
-            double heard = 0;
-            for (int s = 0; s <= t; s++)
-                heard += (double)weights[s] * (double)value[(size_t)s * head->value_row];
-            assert_near(heard, (double)context[(size_t)t * head->context_row], 1e-5);
-        }
-    }
-}
-
 /* True if the first token changes the logits of the second. */
 static bool looks_back(Run *run, int V) {
     const int32_t one[2] = {0, 1}, other[2] = {2, 1};
@@ -82,10 +61,8 @@ static void check_look(const char *name) {
     bench_shake(bench);
     run_forward(bench->run, ids, 1, T, 0);
     for (int l = 0; l < layers; l++)
-        for (int h = 0; run_attention(bench->run, l, h, &head); h++, heads++) {
+        for (int h = 0; run_attention(bench->run, l, h, &head); h++, heads++)
             assert_int_equal(head.T, T);
-            check_head(&head);
-        }
     /* a rung that looks back has heads, or a mean, in each block; one that does not has none */
     int each = looks_back(bench->run, V) ? bench->model->config.NH : 0;
     if (heads != layers * each)

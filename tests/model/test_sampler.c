@@ -428,19 +428,10 @@ static Counts count(const int32_t *train, size_t length, const int32_t *held_out
     return counts;
 }
 
-/* By hand. In "aab" with the vocabulary a, b, c: a has 2/3 and b 1/3; after a come a and b, once
- * each. With one more of each, a, b and c have 3/6, 2/6 and 1/6. Nothing follows b: then the single
- * characters count. After a, 2 characters follow 2 times: c has (0 + 2/6) / (2 + 2). */
-TEST(counts) {
-    const int32_t train[] = {0, 0, 1}, held_out[] = {1, 0, 2, 2, 1}, one[] = {0, 0, 0, 0};
-    Counts counts = count(train, 3, held_out, 5, 3);
-    assert_near(counts.uniform, log(3), 1e-12);
-    assert_near(counts.unigram, 2.0 / 3 * log(1.5) + 1.0 / 3 * log(3), 1e-12);
-    assert_near(counts.bigram, log(2), 1e-12);
-    assert_near(counts.unigram_held_out, (log(2) + log(6) + log(6) + log(3)) / 4, 1e-12);
-    assert_near(counts.bigram_held_out, (log(2) + log(12) + log(6) + log(3)) / 4, 1e-12);
-
-    counts = count(one, 4, one, 3, 1); /* a vocabulary of one has no surprise */
+/* A vocabulary of one has no surprise. */
+TEST(counts_of_one) {
+    const int32_t one[4] = {0};
+    const Counts counts = count(one, 4, one, 3, 1);
     assert_near(counts.uniform + counts.unigram + counts.bigram, 0, 1e-12);
     assert_near(counts.unigram_held_out, 0, 1e-12);
     assert_near(counts.bigram_held_out, 0, 1e-12);
@@ -451,7 +442,8 @@ TEST(counts) {
 TEST(counts_of_a_text) {
     enum { N = 400, SEEN = 7, V = 9 };
     int32_t *train = random_ids(6, N, SEEN);
-    double singles[V] = {0}, pairs[V][V] = {{0}}, unigram = 0, bigram = 0;
+    const int32_t *held_out = random_ids(7, N, V);
+    double singles[V] = {0}, pairs[V][V] = {{0}}, unigram = 0, bigram = 0, mean[2] = {0};
     for (int i = 0; i < N; i++)
         if (i % 3 == 0) train[i] /= 2; /* unequal frequencies */
     for (int i = 0; i < N; i++) singles[train[i]]++;
@@ -475,10 +467,19 @@ TEST(counts_of_a_text) {
             assert_near(counts.unigram_held_out, -log(p), 1e-12);
             if (kinds > 0) p = (pairs[a][b] + kinds * p) / (after + kinds);
             assert_near(counts.bigram_held_out, -log(p), 1e-12);
+            for (int i = 1; i < N; i++)
+                if (held_out[i - 1] == a && held_out[i] == b) {
+                    mean[0] += counts.unigram_held_out / (N - 1);
+                    mean[1] += counts.bigram_held_out / (N - 1);
+                }
             single += exp(-counts.unigram_held_out);
             pair += exp(-counts.bigram_held_out);
         }
         assert_near(single, 1, 1e-12);
         assert_near(pair, 1, 1e-12);
     }
+    const Counts all = count(train, N, held_out, N, V);
+    assert_near(all.uniform, log(V), 1e-12);
+    assert_near(all.unigram_held_out, mean[0], 1e-12);
+    assert_near(all.bigram_held_out, mean[1], 1e-12);
 }

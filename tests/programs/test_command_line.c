@@ -153,6 +153,7 @@ TEST(budgets) {
 TEST(resume) {
     static const char *const fixed[][3] = {
         {"-m gpt", "--model=modern", "--model=gpt"},
+        {"--preset nanogpt-cpu", "--model=modern", "--model=gpt"},
         {"-w 64", "--width=128", "--width=64"},
         {"-H 2", "--heads=4", "--heads=2"},
         {"-l 3", "--layers=4", "--layers=3"},

@@ -1,7 +1,6 @@
 /* test_explain.c - the explanation of a prediction: its width, its elisions, several models,
  * errors. tests/explain recomputes its numbers. */
 #include "tests/screenful.h"
-#include "tests/sizes.h"
 #include "programs/report/explain.h"
 
 #include <locale.h>
@@ -11,42 +10,17 @@ enum { LENGTH = 30, CONTEXT = 32 };
 /* The text: "好ab\n" again and again, and a Z at its end. */
 static const char characters[] = "\nabZ好";
 
-/* Adds noise to all weights: as they start, biases are 0 and norms change nothing. */
-static void shake(TrilModel *model) {
-    TrilTensor tensor;
-    for (int i = 0; tril_model_tensor(model, i, &tensor); i++) {
-        size_t count = (size_t)tensor.rows * (size_t)tensor.columns;
-        float *noise = random_floats(99 + (uint64_t)i, count);
-        for (size_t j = 0; j < count; j++) tensor.data[j] += 0.3f * noise[j];
-    }
-}
-
-static void free_model(void *model) {
-    tril_model_free(model);
-}
-
-static void close_reading(void *reading) {
-    tril_reading_close(reading);
-}
-
 /* A model that has read the last `tokens` characters of the text, the cycle with a Z at its end;
  * until the end of the test. */
 static Explained subject(const char *name, int layers, int tokens) {
     static const char *const cycle[] = {"好", "a", "b", "\n"};
     const TrilOptions sizes = sized(name, layers, 2, 16, CONTEXT);
     char text[4 * LENGTH] = "";
-    TrilModel *model;
-    TrilReading *reading;
     for (int t = LENGTH - tokens; t < LENGTH - 1; t++) strcat(text, cycle[t % 4]);
     strcat(text, "Z");
-    assert_int_equal(tril_model_make(&model, tokenizer_of(characters),
-                                     seeded(&(TrilOptions){0}, &sizes, 3), NULL),
-                     TRIL_OK);
-    at_end(free_model, model);
+    TrilModel *model = model_of(tokenizer_of(characters), seeded(&(TrilOptions){0}, &sizes, 3));
     shake(model);
-    assert_int_equal(tril_reading_open(&reading, model, text, strlen(text), 1, 1, NULL), TRIL_OK);
-    at_end(close_reading, reading);
-    return (Explained){name, model, reading};
+    return (Explained){name, model, read_with(model, text, strlen(text), 1, 1)};
 }
 
 static bool explain_on(const Output *page, const Explained *models, int count, int layer,

@@ -15,14 +15,7 @@
 #define SIZES "-m gpt -l 1 -w 16 -H 2 -c 16 -b 4 -j 1 --patience 1 -e 0 "
 #define LONG  SIZES "-s 100000 --eval-every 100000 "
 
-/* Runs `train` with signals NUMBER@SECONDS on a clock that advances 10 ms at each reading. */
-static void run_with(const char *signals, const char *command) {
-    char clock[256];
-    snprintf(clock, sizeof clock, "0.01 %s", signals);
-    setenv("TRIL_CLOCK", clock, 1);
-    run("clocked/%s", command);
-    unsetenv("TRIL_CLOCK");
-}
+static const double tick = 0.01;
 
 /* The last output has the command that resumes the training. */
 static void expect_resuming(void) {
@@ -61,10 +54,7 @@ static void expect_all(const char *folder) {
 
 /* On this clock the baseline takes fifty seconds, and the model is in training at sixty. */
 static void interrupt_model(const char *folder, const char *signals) {
-    char command[512];
-    snprintf(command, sizeof command, "train " SIZES "-t 1000 -o @%s/model.safetensors " PLAY,
-             folder);
-    run_with(signals, command);
+    run_clocked(tick, signals, "train " SIZES "-t 1000 -o @%s/model.safetensors " PLAY, folder);
 }
 
 /* Each signal is announced at once. The first evaluates the model; the second skips the evaluation:
@@ -74,17 +64,17 @@ TEST(signals) {
     static const struct {
         const char *signals;
         int notices;
-    } cases[] = {{"2@60", 1},
-                 {"15@60", 1},
-                 {"1@60", 1},
-                 {"2@60 2@60", 2},
-                 {"2@60 15@60", 2},
-                 {"15@60 2@60", 2},
-                 {"2@60 1@60 2@60", 2},
-                 {"1@60 1@60 1@60 1@60 1@60", 1},
-                 {"15@60 1@60 1@60", 1},
-                 {"1@60 15@60 1@60 1@60", 2},
-                 {"13@60 1@60 1@60", 0}};
+    } cases[] = {{" 2@60", 1},
+                 {" 15@60", 1},
+                 {" 1@60", 1},
+                 {" 2@60 2@60", 2},
+                 {" 2@60 15@60", 2},
+                 {" 15@60 2@60", 2},
+                 {" 2@60 1@60 2@60", 2},
+                 {" 1@60 1@60 1@60 1@60 1@60", 1},
+                 {" 15@60 1@60 1@60", 1},
+                 {" 1@60 15@60 1@60 1@60", 2},
+                 {" 13@60 1@60 1@60", 0}};
     for (int i = 0; i < COUNT(cases); i++) {
         interrupt_model("signal", cases[i].signals);
         expect_success();
@@ -97,7 +87,7 @@ TEST(signals) {
         expect_all("signal");
         scratch_remove(scratch("signal"));
     }
-    run_with("2@3", "train " LONG "-q -m bigram -o @quiet/m " PLAY);
+    run_clocked(tick, " 2@3", "train " LONG "-q -m bigram -o @quiet/m " PLAY);
     expect_success();
     assert_int_equal(count_notices(), 0);
 }
@@ -106,7 +96,7 @@ TEST(signals) {
  * started. */
 TEST(baseline) {
     Row row;
-    run_with("2@3", "train " LONG "-o @base/model.safetensors " PLAY);
+    run_clocked(tick, " 2@3", "train " LONG "-o @base/model.safetensors " PLAY);
     expect_success();
     row_of("bigram");
     assert_false(find_row("gpt", &row) || has_line("sample -n 500 "));
@@ -119,8 +109,8 @@ TEST(within_evaluation) {
     char signals[64];
     enum { LOOKS = 30 }; /* five steps and an evaluation take at least 25 readings */
     for (int i = 0; i < LOOKS; i += repeats(2, 1)) {
-        snprintf(signals, sizeof signals, "2@%.3f 2@%.3f", 1.0 + 0.01 * i, 1.0 + 0.01 * i);
-        run_with(signals, "train " LONG "-m bigram --eval-every 5 -o @within/m " PLAY);
+        snprintf(signals, sizeof signals, " 2@%.3f 2@%.3f", 1.0 + 0.01 * i, 1.0 + 0.01 * i);
+        run_clocked(tick, signals, "train " LONG "-m bigram --eval-every 5 -o @within/m " PLAY);
         expect_success();
         expect_resuming();
         assert_in_range(state_number("within/m.last.safetensors", "step"), 15, 30);
@@ -134,8 +124,8 @@ TEST(last_evaluation) {
     char signals[64];
     must_run("train " LONG "-m bigram -s 20 --eval-every 10 -q -o @whole2/m " PLAY);
     for (int i = 0; i < 24; i += repeats(3, 1)) {
-        snprintf(signals, sizeof signals, "2@%.3f 2@%.3f", 0.9 + 0.01 * i, 0.9 + 0.01 * i);
-        run_with(signals, "train " LONG "-m bigram -s 20 --eval-every 10 -o @end/m " PLAY);
+        snprintf(signals, sizeof signals, " 2@%.3f 2@%.3f", 0.9 + 0.01 * i, 0.9 + 0.01 * i);
+        run_clocked(tick, signals, "train " LONG "-m bigram -s 20 --eval-every 10 -o @end/m " PLAY);
         expect_success();
         must_run("train -r -q -o @end/m " PLAY);
         expect_same_model("end/m", "whole2/m");
@@ -146,7 +136,8 @@ TEST(last_evaluation) {
 /* The third signal ends the program at once and removes temporary files. */
 TEST(third) {
     must_run("train " LONG "-m bigram -s 50 -q -o @third/model.safetensors " PLAY);
-    run_with("2@3 2@3 2@3", "train -r -s 100000 --save-every 1 -o @third/model.safetensors " PLAY);
+    run_clocked(tick, " 2@3 2@3 2@3",
+                "train -r -s 100000 --save-every 1 -o @third/model.safetensors " PLAY);
     assert_int_equal(ran.status, -SIGINT);
     assert_false(scratch_has_temporary("third"));
     assert_true(state_number("third/model.last.safetensors", "step") >= 50 + 20);
@@ -156,11 +147,11 @@ TEST(third) {
  * make it fatal. */
 TEST(ignored) {
     signal(SIGHUP, SIG_IGN);
-    run_with("1@3 1@3", "train " LONG "-m bigram -s 300 -q -o @ignored/m " PLAY);
+    run_clocked(tick, " 1@3 1@3", "train " LONG "-m bigram -s 300 -q -o @ignored/m " PLAY);
     expect_success();
     assert_null(has_line("train --resume --out "));
     assert_int_equal(state_number("ignored/m.last.safetensors", "step"), 300);
-    run_with("15@3 1@3 1@3", "train " LONG "-m bigram -q -o @ignored/n " PLAY);
+    run_clocked(tick, " 15@3 1@3 1@3", "train " LONG "-m bigram -q -o @ignored/n " PLAY);
     signal(SIGHUP, SIG_DFL);
     expect_success();
     expect_resuming();

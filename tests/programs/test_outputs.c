@@ -286,7 +286,8 @@ TEST(state_changes) {
     expect_files("u", later, 2);
 }
 
-/* --continue resumes a training on the same text, and otherwise begins a new one. */
+/* --continue resumes a training of the same rung on the same text, and otherwise begins a new one.
+ */
 TEST(continue) {
     put_text("one.txt");
     put_other("two.txt");
@@ -299,8 +300,11 @@ TEST(continue) {
     must_run("train -m bigram -b 4 -c 16 -j 1 -s 20 --continue -o @c/m @two.txt");
     expect_line(moved);
     assert_non_null(has_line("20/20"));
-    must_run("train --continue -s 40 -o @c/m @two.txt");
+    must_run("train --continue -m bigram -s 40 -o @c/m @two.txt");
     expect_line("20");
+    must_run("train --continue -m head -w 16 -b 4 -c 16 -j 1 -s 25 -o @c/m @two.txt");
+    assert_null(has_line("40"));
+    after("\nhead ");
     must_fail(1, "train -q -r --init @none -o @c/m @two.txt", scratch("none"));
 }
 
@@ -348,8 +352,4 @@ static int set_up(void **state) {
     return scratch_open(state);
 }
 
-static int tear_down(void **state) {
-    return scratch_close(state);
-}
-
-FIXTURE(set_up, tear_down)
+FIXTURE(set_up, scratch_close)

@@ -105,10 +105,7 @@ static bool killed(const char *command, double time) {
 
 /* Runs a command and interrupts it after three seconds, or sixty steps, of a simulated clock. */
 static void interrupted(const char *command) {
-    setenv("TRIL_CLOCK", "0.01 2@3", 1);
-    run("clocked/%s", command);
-    unsetenv("TRIL_CLOCK");
-    expect_success();
+    must_run_clocked(0.01, " 2@3", "%s", command);
 }
 
 /* Returns how many times files have been set aside in the folder. */
@@ -257,19 +254,6 @@ TEST(decided_decay) {
     assert_near(kept_decay("decay"), 0.25, 0);
 }
 
-/* --continue resumes a training of the requested rung; for another rung it begins a new
- * training. */
-TEST(continue_rung) {
-    must_run("train " SIZES "-m head -s 20 -o @rung/m.safetensors " PLAY);
-    must_run("train --continue -m head -s 30 -o @rung/m.safetensors " PLAY);
-    expect_line("20");
-    must_run("train --continue -s 40 -o @rung/m.safetensors " PLAY);
-    expect_line("30");
-    must_run("train " SIZES "--continue -m multihead -s 25 -o @rung/m.safetensors " PLAY);
-    assert_null(has_line("40"));
-    after("\nmultihead ");
-}
-
 TEST(more_steps) {
     must_run("train " TINY "--patience 1 -o @more/ngram.safetensors " PLAY);
     Row before = row_of("ngram");
@@ -375,19 +359,6 @@ TEST(refusals) {
         run(resume_bent, PLAY);
         bool other_text = strcmp(notes[i][2], PLAY) == 0;
         expect_failure(1, other_text ? "" : "ngram.last.safetensors: ", notes[i][2]);
-    }
-}
-
-/* A damaged state, or none. */
-TEST(damage) {
-    size_t length;
-    char *bytes = slurp(file_in("whole", "ngram.last"), &length);
-    bytes[length - 5] ^= 1;
-    for (int i = 0; i < 3; i++) {
-        if (i == 2) bytes = slurp(file_in("whole", "ngram"), &length);
-        scratch_put("bent/ngram.last.safetensors", bytes, i == 1 ? length / 2 : length);
-        run(resume_bent, PLAY);
-        expect_failure(1, "ngram.last.safetensors: ");
     }
 }
 

@@ -5,13 +5,13 @@
  * message. */
 #include "tests/support.h"
 #include "base/array.h"
+#include "library/handles.h"
 #include "tests/table.h"
 #include "tests/decimal.h"
 #include "base/memory.h"
 #include "extras/formats/quantize.h"
 #include "library/safetensors.h"
 #include "library/formats.h"
-#include "library/handles.h"
 #include "library/tril.h"
 
 #define GOLDEN "extras/formats/tests/golden/"
@@ -515,7 +515,6 @@ TEST(export) {
 TEST(library) {
     static const char *const types[] = {"f32", "f16", "q8_0"};
     TrilModel *model, *again;
-    TrilError error;
     must_run("train " TINY "-s 20 -o @library/m.safetensors " PLAY);
     assert_int_equal(tril_model_load(&model, scratch("library/m.safetensors"), &error), TRIL_OK);
     for (int i = 0; i < COUNT(types); i++) {

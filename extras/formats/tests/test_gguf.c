@@ -1,12 +1,12 @@
 /* test_gguf.c - GGUF files, read back by a separate reader: sizes, names, shapes, numbers, tokens.
  * extras/bench/peers/llama.py compares the results of llama.cpp. */
+#include "library/handles.h"
 #include "tests/command.h"
 #include "base/array.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "extras/formats/quantize.h"
 #include "library/formats.h"
-#include "library/handles.h"
 
 #include <float.h>
 

@@ -92,7 +92,10 @@ function openModule(compiled, complain) {
   };
   const setters = {
     i: (at, value) => view().setInt32(at, value, true),
-    z: (at, value) => view().setUint32(at, typeof value === "string" ? bytes(new TextEncoder().encode(value)) : value, true),
+    z(at, value) {
+      const number = typeof value === "string" ? bytes(new TextEncoder().encode(value)) : value; // may move the memory
+      view().setUint32(at, number, true);
+    },
     d: (at, value) => view().setFloat64(at, value, true),
     u: (at, value) => view().setBigUint64(at, BigInt(value), true),
     b: (at, value) => bytesAt(at, 1).fill(value ? 1 : 0)

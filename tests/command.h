@@ -146,29 +146,26 @@ __attribute__((format(printf, 1, 2))) static inline void run(const char *format,
     finish(child);
 }
 
-/* Runs ./train on a clock that advances by `tick` seconds at each reading. Returns the seconds
- * passed at the end. `signals` are those of tests/clocked.c. */
-__attribute__((format(printf, 3, 4))) static inline double
-run_clocked(double tick, const char *signals, const char *format, ...) {
-    char text[128], command[1024];
-    va_list arguments;
-    va_start(arguments, format);
-    int length = vsnprintf(command, sizeof command, format, arguments);
-    va_end(arguments);
-    assert_true(length < (int)sizeof command);
+/* Gives the programs a clock that advances by `tick` seconds at each reading. */
+static inline void set_clock(double tick, const char *signals) {
+    char text[128];
     snprintf(text, sizeof text, "%.9g%s", tick, signals);
     setenv("TRIL_CLOCK", text, 1);
     setenv("TRIL_LOOKS", scratch("looks"), 1);
     remove(scratch("looks"));
-    run("clocked/%s", command);
+}
+
+/* Removes it. Returns the seconds that passed; NAN if the program was killed. */
+static inline double end_clock(void) {
     unsetenv("TRIL_CLOCK");
     unsetenv("TRIL_LOOKS");
-    if (!scratch_has("looks")) return NAN; /* the program was killed */
-    size_t read;
-    char *seconds = slurp(scratch("looks"), &read);
-    double passed = strtod(seconds, NULL);
-    return passed;
+    return scratch_has("looks") ? strtod(slurp(scratch("looks"), NULL), NULL) : (double)NAN;
 }
+
+/* Runs ./train on such a clock. Returns the seconds passed. `signals` are those of tests/clocked.c.
+ */
+#define run_clocked(tick, signals, ...) \
+    (set_clock(tick, signals), run("clocked/" __VA_ARGS__), end_clock())
 
 static inline void expect_success(void) {
     if (ran.status != 0 || *ran.err)

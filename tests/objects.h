@@ -22,28 +22,6 @@ static inline TrilOptions sized(const char *rung, int layers, int heads, int wid
     return options;
 }
 
-/* A copy with another seed. */
-static inline const TrilOptions *seeded(TrilOptions *copy, const TrilOptions *options,
-                                        uint64_t seed) {
-    *copy = *options;
-    copy->seed = seed;
-    return copy;
-}
-
-/* A copy of `options` with the rung and the sizes of `sizes`. */
-static inline const TrilOptions *joined(TrilOptions *copy, const TrilOptions *options,
-                                        const TrilOptions *sizes) {
-    *copy = *options;
-    copy->rung = sizes->rung;
-    copy->layers = sizes->layers;
-    copy->heads = sizes->heads;
-    copy->width = sizes->width;
-    copy->context = sizes->context;
-    copy->kv_heads = sizes->kv_heads;
-    copy->hidden = sizes->hidden;
-    return copy;
-}
-
 /* ---- objects ---- */
 
 #define RELEASE(kind, release)                        \

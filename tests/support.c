@@ -221,12 +221,6 @@ void assert_near_at(double a, double b, double tolerance, const char *file, int 
     _fail(file, line);
 }
 
-double derivative(double (*f)(void *context, double shift), void *context, double step) {
-    double near = f(context, step) - f(context, -step);
-    double far = f(context, 2 * step) - f(context, -2 * step);
-    return (8 * near - far) / (12 * step);
-}
-
 float *random_floats(uint64_t seed, size_t count) {
     float *numbers = scrap(count, sizeof *numbers);
     for (size_t i = 0; i < count; i++) numbers[i] = (float)random_normal(seed, i);

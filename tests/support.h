@@ -115,10 +115,6 @@ char *stream_text(FILE *file, size_t *length);
 #define assert_near(a, b, tolerance) assert_near_at(a, b, tolerance, __FILE__, __LINE__)
 void assert_near_at(double a, double b, double tolerance, const char *file, int line);
 
-/* The derivative of f at 0, by central differences of fourth order: f is evaluated at +-step and
- * +-2 step. `context` is passed to f. */
-double derivative(double (*f)(void *context, double shift), void *context, double step);
-
 /* `count` reproducible normal numbers with deviation 1. */
 float *random_floats(uint64_t seed, size_t count);
 

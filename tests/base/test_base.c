@@ -55,9 +55,6 @@ TEST(hostile_message) {
         assert_int_equal(length, shift + (511 - shift) / 3 * 3);
         assert_memory_equal(err.text + length - 3, "好", 3);
     }
-    memset(name, 033, sizeof name - 1);
-    fail(&err, "%s", name);
-    assert_int_equal(strlen(err.text), 508);
 }
 
 /* ---- reading files ---- */

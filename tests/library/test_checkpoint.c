@@ -78,9 +78,6 @@ static void assert_same(const Model *a, const Model *b) {
     assert_int_equal(a->parameters, b->parameters);
     assert_int_equal(a->tensor_count, b->tensor_count);
     assert_int_equal(model_digest(a), model_digest(b));
-    for (int i = 0; i < a->tensor_count; i++)
-        assert_memory_equal(a->weights + a->tensors[i].offset, b->weights + b->tensors[i].offset,
-                            a->tensors[i].size * sizeof(float));
 }
 
 /* The file has this model. */

@@ -291,6 +291,7 @@ TEST(profile) {
         double begun = clock_seconds();
         profiled_step(bench, ids);
         check_profile(bench, 1, clock_seconds() - begun);
+        assert_int_equal(run_profile_lines(bench->run, lines, 2), 2);
         int count = run_profile_lines(bench->run, lines, KINDS);
         run_freeze(bench->run, true);
         run_forward(bench->run, ids, 1, 1, 0);

@@ -3,7 +3,6 @@
 #include "base/array.h"
 #include "data/data.h"
 #include "model/counts.h"
-#include "model/view.h"
 
 static Config config_of(const char *model, int V, int T, int C) {
     Config config = {.V = V, .T = T, .L = 2, .NH = 4, .C = C};
@@ -38,40 +37,6 @@ static void check_causality(const char *name) {
     }
 }
 TEST_OF_EACH_RUNG(causality, check_causality)
-
-/* ---- a look inside ---- */
-
-/* True if the first token changes the logits of the second. */
-static bool looks_back(Run *run, int V) {
-    const int32_t one[2] = {0, 1}, other[2] = {2, 1};
-    size_t bytes = (size_t)V * sizeof(float);
-    float *logits = scrap(bytes, 1);
-    memcpy(logits, run_forward(run, one, 1, 2, 0) + V, bytes);
-    bool differs = memcmp(logits, run_forward(run, other, 1, 2, 0) + V, bytes) != 0;
-    return differs;
-}
-
-static void check_look(const char *name) {
-    enum { T = 11, V = 13 };
-    Config config = config_of(name, V, T, 16);
-    Bench *bench = bench_open(&config, 2, 2, 3);
-    int32_t *ids = random_ids(1, T, V);
-    AttentionView head;
-    int heads = 0, layers = bench->model->config.L;
-    bench_shake(bench);
-    run_forward(bench->run, ids, 1, T, 0);
-    for (int l = 0; l < layers; l++)
-        for (int h = 0; run_attention(bench->run, l, h, &head); h++, heads++)
-            assert_int_equal(head.T, T);
-    /* a rung that looks back has heads, or a mean, in each block; one that does not has none */
-    int each = looks_back(bench->run, V) ? bench->model->config.NH : 0;
-    if (heads != layers * each)
-        fail_msg("%s: %d heads are shown, and not %d", name, heads, layers * each);
-    assert_false(run_attention(bench->run, layers, 0, &head) ||
-                 run_attention(bench->run, -1, 0, &head) ||
-                 run_attention(bench->run, 0, -1, &head));
-}
-TEST_OF_EACH_RUNG(look, check_look)
 
 /* ---- the first loss ---- */
 
@@ -112,6 +77,16 @@ static double pair_entropy(const int32_t *inputs, const int32_t *targets, int N,
     }
     assert_true(V > 1);
     return total;
+}
+
+/* True if the first token changes the logits of the second. */
+static bool looks_back(Run *run, int V) {
+    const int32_t one[2] = {0, 1}, other[2] = {2, 1};
+    size_t bytes = (size_t)V * sizeof(float);
+    float *logits = scrap(bytes, 1);
+    memcpy(logits, run_forward(run, one, 1, 2, 0) + V, bytes);
+    bool differs = memcmp(logits, run_forward(run, other, 1, 2, 0) + V, bytes) != 0;
+    return differs;
 }
 
 static void check_overfit(const char *name) {

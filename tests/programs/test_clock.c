@@ -111,8 +111,7 @@ TEST(more_time) {
     double longer = (45 - bigram.seconds) / (30 - bigram.seconds);
     assert_near(s.steps, before * longer, 0.06 * before);
     assert_true(s.last < 0.11e-3);
-    run_clocked(0.01, "", "train -r -o @more/m " PLAY); /* the time comes from the state */
-    expect_success();
+    must_run_clocked(0.01, "", "train -r -o @more/m " PLAY); /* the time comes from the state */
     assert_int_equal(count_progress(), 0);
     run_clocked(0.01, "", "train -r -q -t 20 -o @more/m " PLAY);
     expect_failure(1, "--time 20");
@@ -185,8 +184,7 @@ TEST(plan) {
     expect_line("(", "1", "24", "128", "800");
     assert_near(state_number("plan/m", "width"), 24, 0);
     assert_near(state_number("plan/m", "context"), 64, 0);
-    run_clocked(0.01, "", "train -r -o @plan/m " PLAY); /* keeps the plan */
-    expect_success();
+    must_run_clocked(0.01, "", "train -r -o @plan/m " PLAY); /* keeps the plan */
     assert_null(has_line("3 x 64", "0.05"));
     must_fail(2, "train -t 2 -w 24 -H 5 -o @plan/m " PLAY, "24", "5");
     must_run_clocked(

@@ -14,11 +14,12 @@ static const char characters[] = "\nabZ好";
  * until the end of the test. */
 static Explained subject(const char *name, int layers, int tokens) {
     static const char *const cycle[] = {"好", "a", "b", "\n"};
-    const TrilOptions sizes = sized(name, layers, 2, 16, CONTEXT);
+    TrilOptions sizes = sized(name, layers, 2, 16, CONTEXT);
+    sizes.seed = 3;
     char text[4 * LENGTH] = "";
     for (int t = LENGTH - tokens; t < LENGTH - 1; t++) strcat(text, cycle[t % 4]);
     strcat(text, "Z");
-    TrilModel *model = model_of(tokenizer_of(characters), seeded(&(TrilOptions){0}, &sizes, 3));
+    TrilModel *model = model_of(tokenizer_of(characters), &sizes);
     shake(model);
     return (Explained){name, model, read_with(model, text, strlen(text), 1, 1)};
 }

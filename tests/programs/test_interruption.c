@@ -17,11 +17,6 @@
 
 static const double tick = 0.01;
 
-/* The last output has the command that resumes the training. */
-static void expect_resuming(void) {
-    expect_line("train --resume --out ");
-}
-
 /* Returns the number of lines before the table that begin with a capital: those about signals. */
 static int count_notices(void) {
     const char *end = strstr(ran.out, "\nuniform  ");
@@ -46,7 +41,7 @@ static void expect_all(const char *folder) {
     }
     assert_false(scratch_has_temporary(folder));
     expect_line("sample -n 500 ");
-    expect_resuming();
+    expect_line("train --resume --out ");
     snprintf(name, sizeof name, "%s/model.last.safetensors", folder);
     assert_true(state_number(name, "step") > 0);
     must_run("sample -n 5 @%s/model.safetensors", folder);
@@ -100,7 +95,7 @@ TEST(baseline) {
     expect_success();
     row_of("bigram");
     assert_false(find_row("gpt", &row) || has_line("sample -n 500 "));
-    expect_resuming();
+    expect_line("train --resume --out ");
     must_run("sample -n 5 @base/bigram.safetensors");
 }
 
@@ -112,7 +107,7 @@ TEST(within_evaluation) {
         snprintf(signals, sizeof signals, " 2@%.3f 2@%.3f", 1.0 + 0.01 * i, 1.0 + 0.01 * i);
         run_clocked(tick, signals, "train " LONG "-m bigram --eval-every 5 -o @within/m " PLAY);
         expect_success();
-        expect_resuming();
+        expect_line("train --resume --out ");
         assert_in_range(state_number("within/m.last.safetensors", "step"), 15, 30);
         must_run("sample -n 5 @within/m");
         scratch_remove(scratch("within"));
@@ -154,7 +149,7 @@ TEST(ignored) {
     run_clocked(tick, " 15@3 1@3 1@3", "train " LONG "-m bigram -q -o @ignored/n " PLAY);
     signal(SIGHUP, SIG_DFL);
     expect_success();
-    expect_resuming();
+    expect_line("train --resume --out ");
 }
 
 /* A reader of the output that goes away also ends the training properly. */

@@ -1003,8 +1003,7 @@ TEST(readings) {
         const int order = tril_model_counted(model, &counted);
         assert_int_equal(order > 0, strcmp(tril_rung(i), "ngram") == 0);
         assert_int_equal(counted, order > 0 ? tril_text_extent(whole_play).trained_on : 0);
-        for (int t = 0; t < T && order == 0; t++)
-            assert_int_equal(tril_reading_match(reading, t), 0);
+        assert_int_equal(tril_reading_match(reading, 0), order > 0); /* T is in the play */
         tril_reading_heads(reading, &layers, &heads);
         assert_int_equal(layers, i > 0);
         assert_int_equal(heads, i == 0 ? 0 : i < 3 ? 1 : 2);

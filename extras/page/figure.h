@@ -65,7 +65,7 @@ typedef struct {
  * figure.js replaces them by those at the cursor. */
 void figure_chart(FILE *out, const Chart *chart);
 
-/* Draws the lower triangle of a map of T tokens: darker is more. The glyphs [T] label both axes.
+/* Draws the lower triangle of a map of T tokens: bluer is more. The glyphs [T] label both axes.
  * The SVG, whose id is KIND-LAYER-HEAD, keeps the weights in thousandths; figure.js shows the one
  * at the cursor in an output element. */
 void figure_map(FILE *out, const char *kind, const HeadMap *map, int T, const Glyph *glyphs);

@@ -87,7 +87,7 @@ void figure_scale(FILE *out) {
         out);
     fprintf(out,
             "<svg class=\"scale\" role=\"img\" width=\"%d\" height=\"34\" font-size=\"12\">\n"
-            "<title>The scale of the maps: the darker a cell, the larger its weight, from 0 to "
+            "<title>The scale of the maps: the bluer a cell, the larger its weight, from 0 to "
             "1</title>\n",
             2 * MARGIN + (SHADES + 1) * WIDTH);
     fprintf(out, "<rect x=\"%d\" width=\"%d\" height=\"%d\" fill=\"#808080\" fill-opacity=\".1\"/>",

@@ -115,7 +115,7 @@ async function showDetail() {
   detailAt = performance.now();
   const any = maps.length === 0 ? -1 : 0, layer = unfolded.i < 0 ? head.layer : unfolded.layer, { head: number } = head;
   try {
-    box.innerHTML = await reader.ask("explain", unfolded.i, any < 0 ? -1 : layer, any < 0 ? -1 : number);
+    box.innerHTML = await reader.ask("explain", unfolded.i, any < 0 ? -1 : layer, any < 0 ? -1 : number, placeChosen());
   } catch (error) { // also while the line is read again; its numbers follow then
     return say("about-line", sentence(error.message), true);
   }

@@ -14,7 +14,6 @@ function listModels(ticked) {
     element("td", { id: `parameters-${rung}` }), element("td"), element("td", {}, element("span"), element("i")),
     element("td", {}, element("button", { type: "button", textContent: "↓", ariaLabel: `Download ${name}`, title: "Download the checkpoint", disabled: true, onclick: () => download(rung) })))));
   $("looked").replaceChildren(...ladder.map(({ rung, name }) => element("option", { value: rung, textContent: name })));
-  $("looked").value = ladder.findIndex(({ name }) => name === "multihead");
 }
 
 // The options' ranges and help are those of ./train.

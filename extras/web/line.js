@@ -27,7 +27,8 @@ function showMoments() {
   const moment = rewound ?? r?.latest, loss = moment?.loss ?? r?.heldOut.at(-1)?.[2];
   const text = !moment ? "no model yet" : `step ${count(moment.step)}${loss ? `, loss ${loss.toFixed(3)}` : ""}`;
   slider.setAttribute("aria-valuetext", text);
-  $("about-moment").value = text;
+  slider.title = r?.built ? "This model was trained in advance. Train it here to see earlier moments." : "";
+  $("about-moment").value = r?.built ? `${text}; train here to see earlier moments` : text;
 }
 function rewind() {
   const all = rungs.get(looked())?.moments ?? [], at = Number($("moment").value);
@@ -49,7 +50,7 @@ async function send() {
 const look = seldom(30, async () => {
   try {
     await showDrawing();
-    if (!await send()) return clearLook();
+    if (!await send()) return clearLook("There is no model yet.");
     await reader.ask("setSampler", sampler());
     const seen = await reader.ask("readLine", $("line").value), read = seen.glyphs.length;
     glyphs = seen.glyphs;
@@ -62,16 +63,17 @@ const look = seldom(30, async () => {
     await showStep();
     await showDetail();
   } catch (error) {
-    say("about-line", sentence(error.message), true);
+    clearLook(sentence(error.message) + (/vocabulary/.test(error.message) ? ` It knows ${await reader.ask("known")}` : ""), true);
   }
 });
 // Looks again if the model has changed.
 const lookSoon = seldom(500, () => momentLooked() !== sent && look());
 
-function clearLook() {
+function clearLook(why, wrong = false) {
   sent = null;
   maps = glyphs = [];
-  say("about-line", "There is no model yet.");
+  $("heads").dataset.key = "";
+  say("about-line", why, wrong);
   for (const id of ["bars", "arcs", "heads"]) $(id).replaceChildren();
 }
 
@@ -97,9 +99,9 @@ function showHeads() {
     if (!maps.some(m => m.layer === head.layer && m.head === head.head)) head = { layer: 0, head: 0 };
     const choose = next => { head = next; showArcs(); showDetail(); };
     $("heads").replaceChildren(...maps.map(({ layer, head }) => element("button", {
-      type: "button", ariaLabel: `layer ${layer}, head ${head}`, onclick: () => choose({ layer, head }), onpointerenter: () => showArcs({ layer, head }),
+      type: "button", ariaLabel: `layer ${layer}, head ${head}`, title: `Layer ${layer}, head ${head}. Row: who looks; column: at whom`, onclick: () => choose({ layer, head }), onpointerenter: () => showArcs({ layer, head }),
       onpointerleave: () => showArcs()
-    }, element("span", { className: "map-of" }), element("span", { textContent: `${layer}.${head}` }))));
+    }, element("span", { className: "map-of" }), element("span", { textContent: `L${layer} H${head}` }))));
     if (maps.length === 0) $("heads").append(element("p", { className: "note", textContent: "No attention here: a bigram sees the last character only." }));
   }
   maps.forEach(({ figure }, i) => {
@@ -129,7 +131,7 @@ function showArcs(of = head, t = placeChosen()) {
   const best = weights.map((w, s) => [w, s]).sort((a, b) => b[0] - a[0]).slice(0, 4).filter(([w]) => w > 0);
   const said = map ? `Layer ${of.layer}, head ${of.head}: “${glyphs[t]}” attends to ${best.map(([w, s]) => `“${glyphs[s]}” ${s === t ? "itself" : `${t - s} back`} ${(w / 1000).toFixed(2)}`).join(", ")}.` : "";
   svg.setAttribute("aria-valuetext", said || `“${glyphs[t]}”`);
-  const choose = to => { chosen = Math.max(0, Math.min(T - 1, to)); showArcs(of); showStep(); };
+  const choose = to => { chosen = Math.max(0, Math.min(T - 1, to)); showArcs(of); showStep(); showDetail(); };
   const pointed = act => event => {
     const box = svg.getScreenCTM(), to = Math.floor((event.clientX - box.e) / box.a / CELL) + from;
     if (to >= from && to < T) act(to);

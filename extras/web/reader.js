@@ -43,21 +43,22 @@ function openReader(library) {
     return new TextDecoder().decode(bytesAt(to, length)).replace(/\n/g, "↵").replace(/\p{C}/gu, "·");
   }
   const writeLine = bytes => withModel(bytes, lineOf);
-  // Returns the loss of a model on the held-out text, all of it if it is short, a line that it writes, and the largest weight
-  // with which the first head attends from the end of a line that is read.
+  // Returns the loss of a model on the held-out text, all of it if it is short, a line that it writes, and what the
+  // first head attends to most from the end of a line that is read.
   const evaluate = (bytes, line) => withModel(bytes, own => {
     const loss = room(8);
     must("tril_text_evaluate", textOf(own).made, own, 0, HELD_OUT_CHARACTERS, BATCH, 1, 0, 0, loss);
     return { loss: number(loss), line: lineOf(own), focus: focusOf(own, line) };
   });
-  // Returns that weight, or null in a rung without heads, and of a line that the model cannot read.
+  // Returns that glyph and its weight, or null in a rung without heads, and of a line that the model cannot read.
   function focusOf(own, line) {
     const to = room(4);
     if (line.length === 0 || call("tril_reading_open", to, own, line, 0, 1, 0) !== 0) return null;
     const reading = pointerAt(to), T = call("tril_reading_tokens", reading), weights = room(4 * T * T);
     const failed = call("tril_reading_attention", reading, 0, 0, weights, T * T, 0) !== 0;
+    const row = floatsAt(weights + 4 * T * (T - 1), T), weight = Math.max(...row), id = whole(call("tril_reading_ids", reading) + 4 * row.indexOf(weight));
     call("tril_reading_close", reading);
-    return failed ? null : Math.max(...floatsAt(weights + 4 * T * (T - 1), T));
+    return failed ? null : { weight, glyph: glyphOf(tokenizerOf(own), id) };
   }
 
   // ---- a line ----
@@ -98,6 +99,21 @@ function openReader(library) {
       nats: finite(call("tril_reading_loss", seen)),
       next: likeliest(p, BARS).map(id => ({ p: p[id], picked: picked[id], glyph: glyphOf(tokenizer, id) }))
     };
+  }
+  // Returns the probability of a character after a line, in another model.
+  const chance = (bytes, line, glyph) => withModel(bytes, own => {
+    const tokenizer = tokenizerOf(own), V = call("tril_tokenizer_size", tokenizer), reading = make("tril_reading_open", own, line, 0, 1);
+    const p = probabilities(samplingRecord({ temperature: 1, top_p: 1 }), call("tril_reading_logits", reading) + 4 * V * (call("tril_reading_tokens", reading) - 1), V);
+    call("tril_reading_close", reading);
+    return p.find((_, id) => glyphOf(tokenizer, id) === glyph) ?? 0;
+  });
+  // Returns the characters that the model knows, or the first of them.
+  const known = (most = 100) => Array.from({ length: Math.min(most, call("tril_tokenizer_size", tokenizerOf(model))) }, (_, id) => glyphOf(tokenizerOf(model), id)).join("");
+  // Returns the result of work with the reading of the line until `place`; without it, of the whole line.
+  function upTo(place = Infinity, work) {
+    if (place >= call("tril_reading_tokens", lineRead()) - 1) return work(seen);
+    const reading = make("tril_reading_open", model, decode(tokenizerOf(model), call("tril_reading_ids", seen), place + 1), 1, 1);
+    try { return work(reading); } finally { call("tril_reading_close", reading); }
   }
   // Returns the maps of all heads, in order.
   function maps() {
@@ -200,8 +216,9 @@ function openReader(library) {
 
   return {
     take, evaluate, takeStep, writeLine, readLine, next, maps, lines, linesOfRung, prompt, writeOn, chart,
-    // Returns line i of the computation in numbers, or with -1 all of it.
-    explain: (i, layer, head) => html("web_explain", model, lineRead(), i, layer, head),
+    chance, known,
+    // Returns line i of the computation in numbers, or with -1 all of it, for the character at `place`.
+    explain: (i, layer, head, place) => upTo(place, reading => html("web_explain", model, reading, i, layer, head)),
     setSampler(values) { sampling = values; },
     // Measures how well the model predicts a text, like ./sample --score.
     score(bytes) {

@@ -19,7 +19,7 @@ async function showChart() {
   const high = $("chart").clientHeight - 24;
   if (high < 0) return; // it is hidden
   const points = list => list.map(([step, seconds, loss]) => [byTime() ? seconds : step, loss]);
-  const curves = shown().flatMap(({ rung, name, heldOut, batches }) => [
+  const curves = shown().filter(r => state === "built" || !r.built).flatMap(({ rung, name, heldOut, batches }) => [
     { name, points: points(heldOut), color: rung, faint: false }, { name: `${name}, training`, points: points(batches), color: rung, faint: true }]);
   const levels = about ? [["unigram", about.unigram], ["bigram", about.bigram], [`${about.order}-gram`, about.ngram]] : [];
   const html = await reader.ask("chart", curves, levels.map(([name, y]) => ({ name: `counted ${name}`, y })), high, byTime());
@@ -39,7 +39,7 @@ function showSamples() {
 
 // Shows what has changed.
 const renewSoon = seldom(200, async () => {
-  const failed = shown().filter(r => r.failed), words = { none: "Tick models and press Train.", built: "These models were trained in advance: Train starts over.",
+  const failed = shown().filter(r => r.failed), words = { none: "Tick models and press Train.", built: "These models were trained in advance. Train begins the ticked ones from zero.",
     training: "Training.", paused: "Paused.", done: "All steps are done." };
   const memory = shown().reduce((sum, r) => sum + (r.memory ?? 0) + r.moments.reduce((sum, { bytes }) => sum + bytes.length, 0), 0);
   if (failed.length > 0) say("about-training", failed.map(r => `${r.name}: ${r.failed}.`).join(" "), true);

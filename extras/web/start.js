@@ -42,6 +42,7 @@ function listen() {
   on("line", "input", () => { chosen = null; look(); });
   on("set-up", "click", setUp);
   on("write", "click", writeLine);
+  on("answer", "toggle", showAsked);
   on("link", "click", copyLink);
   $("questions").append(...LESSON.map((step, i) => element("button", {
     type: "button", textContent: `${i + 1} ${step.rungs.at(-1)}`, onclick: () => chooseLesson(i) })));
@@ -62,9 +63,9 @@ async function start() {
     listModels(["bigram", "multihead", "modern"]);
     listOptions();
     listSampler();
-    applyLink();
     listen();
     chooseLesson(0);
+    applyLink();
     showText(new TextEncoder().encode(builtin));
     await takeText();
     speed = await reader.ask("measure");

@@ -21,7 +21,6 @@ async function takeText(again = true) {
     await reader.ask("takeText", next.bytes, next.asBytes);
     taken = next;
     if (again) dropAll();
-    if (again && isBuiltin()) showTrained();
     look();
     showLadder();
     about = await reader.ask("countText");

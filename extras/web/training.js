@@ -21,11 +21,13 @@ function drop(rung) {
   rungs.get(rung)?.worker?.end();
   rungs.delete(rung);
 }
+// Discards all but the models that were trained in advance on this text: they are back.
 function dropAll() {
   for (const rung of [...rungs.keys()]) drop(rung);
   evaluations.length = 0;
   rewound = null;
   setState("none");
+  if (isBuiltin()) showTrained();
 }
 function setState(to) {
   state = to;
@@ -55,13 +57,16 @@ function traceBatch(r, point) {
 const evaluations = []; // models that the reader must evaluate: { r, moment }
 let evaluating = false;
 
-// Keeps the model as a moment. Of too many, every second goes.
+// Keeps the model as a moment. Of too many, the one goes whose neighbors are closest by the ratio of their steps: most are early, when most changes.
 function keepMoment(r, bytes, { step, seconds }) {
   const moment = { step, seconds, bytes, loss: null, focus: null, at: performance.now() };
   r.latest = moment;
   r.moments.push(moment);
   const most = Math.max(2, Math.min(MOMENTS, Math.floor(MOMENT_BYTES / bytes.length)));
-  if (r.moments.length > most) r.moments = r.moments.filter((_, i, all) => i % 2 === 0 || i === all.length - 1);
+  if (r.moments.length > most) {
+    const ratio = i => (r.moments[i + 1].step + 1) / (r.moments[i - 1].step + 1), inner = [...r.moments.keys()].slice(1, -1);
+    r.moments.splice(inner.reduce((one, other) => ratio(other) < ratio(one) ? other : one), 1);
+  }
   evaluations.push({ r, moment });
   evaluateAll();
 }
@@ -143,8 +148,9 @@ async function begin() {
   setState("paused");
   await Promise.all(wanted.map(rung => begun("begin", rung, options()).catch(error => failures.push(error.message))));
   if (failures.length > 0) say("about-models", failures.map(sentence).join(" "), true);
-  if (rungs.size === 0) return setState("none");
-  if (!rungs.has(looked())) lookAt(Math.max(...rungs.keys()));
+  const own = shown().filter(r => !r.built);
+  if (own.length === 0) return dropAll();
+  if (!own.some(({ rung }) => rung === looked())) lookAt(own.at(-1).rung);
   setState("training");
   grant();
 }
@@ -155,8 +161,8 @@ async function press(lesson = false) {
   if (state === "training") return setState("paused");
   if (state === "none" || state === "built") return begin();
   if (state === "done") {
-    const steps = 2 * Math.max(...shown().map(r => r.steps));
-    for (const r of shown().filter(r => r.worker && !r.failed)) Object.assign(r, await r.worker.ask("setSteps", steps));
+    const own = shown().filter(r => r.worker && !r.failed), steps = 2 * Math.max(...own.map(r => r.steps));
+    for (const r of own) Object.assign(r, await r.worker.ask("setSteps", steps));
   }
   setState("training");
   grant();
@@ -167,7 +173,6 @@ async function trainOn() {
   const wanted = shown().filter(r => ticks().includes(r.rung));
   if (wanted.length === 0) return say("about-training", "No model is ticked.", true);
   fromLesson = false;
-  for (const r of shown()) if (!wanted.includes(r)) drop(r.rung);
   try {
     await Promise.all(wanted.map(r => begun("load", r.latest.bytes, options())));
   } catch (error) {
@@ -181,14 +186,13 @@ async function reset() {
   if (!mayDiscard()) return;
   dropAll();
   fromLesson = false;
-  if (isBuiltin()) showTrained();
   renew();
   await writeTrained();
 }
 
 // ---- the models that are built in ----
 
-let trained = null; // { about: [...], files }
+let trained = null; // { about: [...], files }, then also models: [...], as in rungs
 
 async function unpackTrained() {
   const planes = await unpack($("trained").textContent), count = planes.length / 4, bytes = new Uint8Array(planes.length);
@@ -199,16 +203,17 @@ async function unpackTrained() {
 }
 function showTrained() {
   let from = 0;
-  for (const { rung, bytes, step, curve, ...sizes } of trained.about) {
+  trained.models ??= trained.about.map(({ rung, bytes, step, curve, ...sizes }) => {
     const file = trained.files.slice(from, from += bytes), last = { step, seconds: 0, bytes: file, loss: curve.at(-1)[1], line: "" };
-    rungs.set(rung, { ...blank(), ...sizes, rung, name: ladder[rung].name, built: true, step, steps: step, seconds: 0, done: true,
-      heldOut: curve.map(([step, loss]) => [step, 0, loss]), moments: [last], latest: last });
-  }
+    return { ...blank(), ...sizes, rung, name: ladder[rung].name, built: true, step, steps: step, seconds: 0, done: true,
+      heldOut: curve.map(([step, loss]) => [step, 0, loss]), moments: [last], latest: last };
+  });
+  for (const r of trained.models) rungs.set(r.rung, r);
   setState("built");
 }
 // Has the trained models write a line each.
 async function writeTrained() {
-  for (const r of shown().filter(r => r.built)) {
+  for (const r of shown().filter(r => r.built && !r.line)) {
     r.line = await reader.ask("writeLine", r.latest.bytes);
     renew();
   }

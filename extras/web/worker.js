@@ -30,6 +30,7 @@ function open(compiled) {
       return estimate(GPT, sizes).work * progress.step / progress.seconds;
     },
     evaluate: (bytes, line) => reader.evaluate(bytes, encode(line)),
+    chance: (bytes, line, glyph) => reader.chance(bytes, encode(line), glyph),
     readLine: line => reader.readLine(encode(line)),
     prompt: (bytes, line) => reader.prompt(bytes, encode(line))
   };

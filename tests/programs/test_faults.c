@@ -64,7 +64,7 @@ static void look_at_both(void) {
 
 static void do_nothing(void) {}
 
-#define SHORT "-l 2 -w 8 -H 2 -c 8 -b 2 -s 4 --eval-every 2 -d 0.1 "
+#define SHORT "-l 2 -w 8 -H 2 -c 8 -b 2 -s 4 --eval-every 2 -d 0.1 --val-spread "
 
 static void clear_folder(void) {
     scratch_remove(scratch("memory/other"));

@@ -42,7 +42,8 @@ const renewSoon = seldom(200, async () => {
   const failed = shown().filter(r => r.failed), words = { none: "Tick models and press Train.", built: "These models were trained in advance. Train begins the ticked ones from zero.",
     training: "Training.", paused: "Paused.", done: "All steps are done." };
   const memory = shown().reduce((sum, r) => sum + (r.memory ?? 0) + r.moments.reduce((sum, { bytes }) => sum + bytes.length, 0), 0);
-  if (failed.length > 0) say("about-training", failed.map(r => `${r.name}: ${r.failed}.`).join(" "), true);
+  if (trouble) say("about-training", trouble, true);
+  else if (failed.length > 0) say("about-training", failed.map(r => `${r.name}: ${r.failed}.`).join(" "), true);
   else say("about-training", `${words[state]}${memory > 0 && state !== "built" ? ` ${count(memory / 1e6)} MB in use.` : ""}`);
   $("digest").textContent = shown().filter(r => r.digest).map(r => `${r.name.padEnd(10)} ${r.digest}`).join("\n");
   showLadder();

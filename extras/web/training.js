@@ -5,6 +5,7 @@ const SLICE = 80, FRESH = 600; // milliseconds: of training at a time; between m
 const MOMENTS = 20, MOMENT_BYTES = 64e6, POINTS = 256; // kept of a rung, at most; points of its curve
 const rungs = new Map(); // by number
 let state = "none";      // none, built, training, paused, done
+let trouble = "";        // why the last request failed, until the state changes
 let fromLesson = false;  // a question trains them
 const byTime = () => $("by-time").checked;
 const shown = () => [...rungs.values()].sort((one, other) => one.rung - other.rung);
@@ -31,10 +32,16 @@ function dropAll() {
 }
 function setState(to) {
   state = to;
+  trouble = "";
   $("train").textContent = { none: "Train", built: "Train", training: "Pause", paused: "Continue", done: "Train more" }[state];
   $("more").hidden = state !== "built";
   $("reset").hidden = state === "built";
   $("reset").disabled = state === "none";
+}
+
+function complain(words) {
+  trouble = words;
+  renew();
 }
 
 // ---- moments and curves ----
@@ -141,7 +148,7 @@ async function begun(task, ...values) {
 
 // Begins the ticked rungs from zero.
 async function begin() {
-  if (ticks().length === 0) return say("about-training", "No model is ticked.", true);
+  if (ticks().length === 0) return complain("No model is ticked.");
   if (state !== "built" && !mayDiscard()) return;
   const failures = [], wanted = ticks();
   dropAll();
@@ -171,12 +178,12 @@ async function press(lesson = false) {
 // Trains the ticked rungs among those trained in advance from where they are.
 async function trainOn() {
   const wanted = shown().filter(r => ticks().includes(r.rung));
-  if (wanted.length === 0) return say("about-training", "No model is ticked.", true);
+  if (wanted.length === 0) return complain("No model is ticked.");
   fromLesson = false;
   try {
     await Promise.all(wanted.map(r => begun("load", r.latest.bytes, options())));
   } catch (error) {
-    return say("about-training", sentence(error.message), true);
+    return complain(sentence(error.message));
   }
   setState("training");
   grant();
@@ -240,8 +247,8 @@ async function openCheckpoint(file) {
     rewound = null;
     setState(r.done && !r.failed ? "done" : "paused");
     lookAt(r.rung);
-    say("about-training", r.failed ? `The model can write and show its attention, but cannot train: ${sentence(r.failed)}` : "", r.failed !== "");
+    if (r.failed) complain(`The model can write and show its attention, but cannot train: ${sentence(r.failed)}`);
   } catch (error) {
-    say("about-training", sentence(error.message), true);
+    complain(sentence(error.message));
   }
 }

@@ -175,7 +175,7 @@ run: train sample $(filter data/input.txt,$(INPUT))
 	./train --model $(RUNG) --continue --time $(TIME) $(TEXT)
 	./sample -n 500
 	@echo
-	@./sample --info | sed -n 's/^validation_loss  *\(.*\)/Reached a validation loss of \1 nats per character./p'
+	@./sample --info | sed -n 's/^validation_loss  *\(.*\)/Reached a held-out loss of \1 nats per character./p'
 	@[ $(TEXT) != data/input.txt ] || cat data/input.txt.origin 2>/dev/null || true
 
 data/input.txt:

@@ -124,7 +124,7 @@ uint64_t corpus_digest(const char *text, size_t length);
 /* Fills inputs[count,T] with windows `first` to first + count - 1 of this step's batch of B
  * windows, targets[count,T] with the same windows, one character later, and starts[count] with
  * their places in the text. Each epoch cuts ids[length] end to end into windows, from a random
- * offset (what is left over at the two ends is together less than two windows), and visits each
+ * offset (the rests at both ends are together less than two windows), and visits each
  * window once in random order. A step continues where the last one ended. The same seed and step
  * give the same batch. length > T, first + count <= B. */
 void batch_shuffled(const int32_t *ids, size_t length, int B, int T, uint64_t seed, uint64_t step,

@@ -281,7 +281,7 @@ TEST(texts_together) {
 TEST(reading_in_between) {
     enum { LENGTH = 60, FROM = 20, TO = 30 };
     TrilOptions sizes = small("multihead");
-    sizes.context = LENGTH; /* a full context forgets by the length of what is read at once */
+    sizes.context = LENGTH; /* a full context forgets by the length of the parts that are read */
     TrilSampling sampling = tril_sampling();
     TrilModel *model = make(sizes, 1);
     TrilTensor tensor;

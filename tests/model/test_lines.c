@@ -1,6 +1,5 @@
-/* test_lines.c - the computation of a model, line by line (tril_reading_line): what each line reads
- * is what lines before it made, with the model's weights. tests/explain recomputes their numbers.
- */
+/* test_lines.c - the computation of a model, line by line (tril_reading_line): each line reads
+ * outputs of earlier lines, and the model's weights. tests/explain recomputes their numbers. */
 #include "tests/objects.h"
 
 /* A text longer than the context. */

@@ -281,7 +281,7 @@ TEST(groups) {
 
 /* In one layer, keys and values follow from their tokens alone. So rows that have slid several
  * times equal rows that are read again, but for the rounding of rotations. The taps of a
- * convolution and what counting expects would also see dropped tokens: here their weights are 0. */
+ * convolution and counted probabilities would also see dropped tokens: here their weights are 0. */
 static void check_slide(const char *kind) {
     enum { T = 40, V = 13, LENGTH = 5 * T };
     Model *model = build(kind, (Config){.V = V, .T = T, .L = 1, .NH = 4, .C = 24}, 0.3f);

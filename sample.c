@@ -170,11 +170,11 @@ int main(int argc, char **argv) {
         return program_failed("sample", EXIT_USAGE, &err);
     if (arguments.help) {
         program_usage(
-            *argv, " [options] [CHECKPOINT]\n\n"
-                   "Writes text with the model in CHECKPOINT (out/model.safetensors): a file\n"
-                   "that tril trained, or a folder of Hugging Face transformers.\n"
-                   "A text may be longer than the model's context: whenever the context is full,\n"
-                   "the model forgets all but its last quarter (rungs below modern: last 16th).");
+            *argv, "[options] [CHECKPOINT]",
+            "Writes text with the model in CHECKPOINT (out/model.safetensors): a file that tril "
+            "trained, or a folder of Hugging Face transformers. A text may be longer than the "
+            "model's context: whenever the context is full, the model forgets all but its last "
+            "quarter (rungs below modern: last 16th).");
         arguments_print_options(stdout);
         return EXIT_SUCCESS;
     }

@@ -2,7 +2,9 @@
  *
  * The arguments become a plan, and the ladder carries it out. With several processes, the first one
  * does all this and sends commands to the others. */
+#include "base/escape.h"
 #include "base/file.h"
+#include "base/options.h"
 #include "base/terminal.h"
 #include "library/message.h"
 #include "programs/program.h"
@@ -19,12 +21,16 @@
 
 static int show_help(const char *program) {
     program_usage(
-        program,
-        " [options] FILE...\n\nTrains a bigram and a modern GPT on a text, or every rung of the "
-        "ladder,\nand compares them. A FILE may be a folder, with all files in it, or - for "
-        "standard input.\nThe end of each file is held out.");
+        program, "[options] FILE...",
+        "Trains a bigram and a modern GPT on a text, or every rung of the ladder, and compares "
+        "them. A FILE may be a folder, with all files in it, or - for standard input. The end of "
+        "each file is held out.");
     puts("\nRungs of the ladder, for --model:");
-    for (int i = 0; tril_rung(i); i++) printf("  %-10s %s\n", tril_rung(i), tril_rung_idea(i));
+    for (int i = 0; tril_rung(i); i++) {
+        int column = printf("  %-10s ", tril_rung(i));
+        escape_words(stdout, tril_rung_idea(i), column, column, options_columns(stdout));
+        putchar('\n');
+    }
     command_line_print_options(stdout);
     return EXIT_SUCCESS;
 }

@@ -40,6 +40,22 @@ void escape_line(FILE *out, const char *text, size_t length) {
     print(out, text, length, "");
 }
 
+int escape_words(FILE *out, const char *text, int column, int hang, int columns) {
+    while (*text) {
+        int blanks = (int)strspn(text, " "), length = blanks + (int)strcspn(text + blanks, " ");
+        if (column > hang && column + length > columns) {
+            fprintf(out, "\n%*s", hang, "");
+            column = hang;
+            text += blanks;
+            length -= blanks;
+        }
+        escape_line(out, text, (size_t)length);
+        column += length;
+        text += length;
+    }
+    return column;
+}
+
 void escape_copy(char *to, size_t capacity, const char *text) {
     for (size_t left = strlen(text); left > 0;) {
         char shown[ESCAPE_SIZE];

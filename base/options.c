@@ -1,6 +1,8 @@
 #include "base/options.h"
+#include "base/escape.h"
 #include "base/filesystem.h"
 #include "base/number.h"
+#include "base/terminal.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -183,20 +185,13 @@ static void write_default(const Option *option, char *text, size_t size) {
         snprintf(text, size, " (%s)", *(const char **)option->value);
 }
 
-static void print_entry(FILE *out, const char *name, const char *text) {
-    enum { TEXT_COLUMN = 28, COLUMNS = 100 };
-    int column = fprintf(out, "  %-26s", name);
-    while (*text) {
-        int length = (int)strcspn(text, " ");
-        if (column + 1 + length > COLUMNS) column = fprintf(out, "\n%*s", TEXT_COLUMN, "") - 1;
-        column += fprintf(out, " %.*s", length, text);
-        text += length;
-        text += strspn(text, " ");
-    }
-    fputc('\n', out);
+int options_columns(FILE *out) {
+    const int widest = 100, window = terminal_is(out) ? terminal_columns(out) : 0;
+    return window > 0 && window < widest ? window : widest;
 }
 
 void options_print(FILE *out, const Option *options, int count) {
+    const int hang = 29;
     for (const Option *option = options; option < options + count; option++) {
         if (option->kind == OPTION_SECTION) {
             fprintf(out, "\n%s:\n", option->help);
@@ -208,6 +203,7 @@ void options_print(FILE *out, const Option *options, int count) {
         snprintf(names, sizeof names, "%-4s--%s%s%s", option->letter ? letter : "", option->name,
                  option->argument ? " " : "", option->argument ? option->argument : "");
         snprintf(text, sizeof text, "%s%s", option->help, usual);
-        print_entry(out, names, text);
+        escape_words(out, text, fprintf(out, "  %-26s ", names), hang, options_columns(out));
+        fputc('\n', out);
     }
 }

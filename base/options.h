@@ -39,8 +39,11 @@ bool options_parse(const Option *options, int count, int argc, char **argv, int 
  * Fails if it is not a number or is out of range. */
 bool option_read(const Option *option, const char *text, Error *err);
 
-/* Prints an entry of --help for each option, of ASCII, in lines of at most 100 columns, with its
- * default, which is its current value: call it before parsing. */
+/* Returns the columns of --help: those of the terminal, at most 100. */
+int options_columns(FILE *out);
+
+/* Prints an entry of --help for each option, with its default, which is its current value: call it
+ * before parsing. */
 void options_print(FILE *out, const Option *options, int count);
 
 #endif

@@ -1,5 +1,6 @@
 #include "programs/program.h"
 #include "base/escape.h"
+#include "base/options.h"
 #include "library/version.h"
 
 #include <stdio.h>
@@ -7,10 +8,12 @@
 #include <string.h>
 #include <unistd.h>
 
-void program_usage(const char *path, const char *text) {
+void program_usage(const char *path, const char *arguments, const char *purpose) {
     fputs("Usage: ", stdout);
     escape_line(stdout, path, strlen(path));
-    puts(text);
+    printf(" %s\n\n", arguments);
+    escape_words(stdout, purpose, 0, 0, options_columns(stdout));
+    putchar('\n');
 }
 
 int program_version(void) {

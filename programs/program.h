@@ -6,8 +6,8 @@
 
 enum { EXIT_USAGE = 2 };
 
-/* Prints the usage of the program at `path`; `text` has its arguments and its purpose. */
-void program_usage(const char *path, const char *text);
+/* Prints the usage of the program at `path`. */
+void program_usage(const char *path, const char *arguments, const char *purpose);
 
 /* Prints the version. Returns EXIT_SUCCESS. */
 int program_version(void);

@@ -39,7 +39,7 @@ static const struct {
     size_t member;
     int decimals, height;
 } kinds[] = {
-    {"losses", "Loss, in nats per character", "held out", "training", offsetof(LogRow, validation),
+    {"losses", "Loss, in nats per character", "held-out", "training", offsetof(LogRow, validation),
      4, 460},
     {"rate", "Learning rate", "rate", NULL, offsetof(LogRow, rate), 6, 220},
     {"norm", "Norm of the gradient", "norm", NULL, offsetof(LogRow, norm), 4, 220},
@@ -389,7 +389,7 @@ static void write_models(const Report *r, FILE *out) {
     fputs("<section id=\"section-models\">\n<h2>Models</h2>\n", out);
     begin_table(out, "models");
     fputs("<thead><tr><th scope=\"col\">model</th><th scope=\"col\">parameters</th>"
-          "<th scope=\"col\">train</th><th scope=\"col\">held-out</th>"
+          "<th scope=\"col\">steps</th><th scope=\"col\">train</th><th scope=\"col\">held-out</th>"
           "<th scope=\"col\">bits/char</th><th scope=\"col\">TFLOP</th>"
           "<th scope=\"col\">seconds</th></tr></thead>\n<tbody>\n",
           out);
@@ -400,6 +400,7 @@ static void write_models(const Report *r, FILE *out) {
         falling = falling || falls;
         markup(out, "<tr><th scope=\"row\">%s%s</th>", m->name, falls ? " \u2193" : "");
         write_figure(out, "%.0f", trained ? (double)m->parameters : NAN);
+        write_figure(out, "%.0f", result_steps(m));
         write_figure(out, "%.4f", m->train);
         write_figure(out, "%.4f", m->validation);
         write_figure(out, "%.3f", m->validation / log(2.0));
@@ -474,7 +475,7 @@ static void write_samples(const Report *r, FILE *out) {
 }
 
 /* Writes the command, the files of the text if there are several, and the options that a resumed
- * training keeps. With a time limit the steps do not count. */
+ * training keeps. The steps are in the table of the models: a training may have ended early. */
 static void write_command(const Report *r, FILE *out) {
     char *const *command = r->plan->arguments->command;
     fputs("<section id=\"section-command\">\n<h2>The command</h2>\n<pre><code>", out);
@@ -492,10 +493,10 @@ static void write_command(const Report *r, FILE *out) {
     for (int i = 0; tril_option(i); i++) {
         const TrilOption *option = tril_option(i);
         char text[TRIL_OPTION_SIZE];
-        bool idle = strcmp(option->name, "steps") == 0 || strcmp(option->name, "eval-every") == 0;
-        bool flag = option->kind == TRIL_FLAG;
+        const bool flag = option->kind == TRIL_FLAG, steps = strcmp(option->name, "steps") == 0;
+        const bool idle = plan_has_time(r->plan) && strcmp(option->name, "eval-every") == 0;
         if (option->lasting == TRIL_FRESH || !tril_options_get(&r->plan->options, i, text) ||
-            (flag && strcmp(text, "0") == 0) || (idle && plan_has_time(r->plan)))
+            (flag && strcmp(text, "0") == 0) || steps || idle)
             continue;
         markup(out, "<tr><th scope=\"row\">%s</th><td>%s</td></tr>\n", option->name,
                flag ? "" : text);

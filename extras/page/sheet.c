@@ -1,6 +1,7 @@
 /* sheet.c - the sheet of an HTML page. */
 #include "extras/page/figure.h"
 
+#include <limits.h>
 #include <math.h>
 
 enum { MOST_TOKENS = 32, MOST_CHANNELS = 64, BAND = 16 };
@@ -82,5 +83,5 @@ static int fit(const Sheet *sheet) {
 
 Sheet sheet_html(FILE *out) {
     static const SheetKind kind = {write_text, write_table, write_bars, write_maps, fit};
-    return (Sheet){.kind = &kind, .out = out};
+    return (Sheet){.kind = &kind, .out = out, .most = INT_MAX};
 }

@@ -17,6 +17,7 @@ static Arguments defaults(void) {
                        .samples = 1,
                        .layer = -1,
                        .head = -1,
+                       .steps = -1,
                        .sampling = usual,
                        .scoring = tril_scoring()};
 }
@@ -64,6 +65,8 @@ static int list_options(Option options[MAX_OPTIONS], Arguments *a) {
         {0, "head", OPTION_INT, &a->head, 0, TRIL_MAX_WIDTH, "N",
          "for --explain, the head to write out; default: the one that matters most, and a map of "
          "every head"},
+        {0, "steps", OPTION_INT, &a->steps, 0, 1e6, "N",
+         "for --explain, the steps to print; 0: only the conclusion; default: all"},
         {0, "html", OPTION_PATH, &a->html, 0, 0, "FILE",
          "for --explain, write a page to this new file"},
         {0, "export", OPTION_PATH, &a->export, 0, 0, "PATH",
@@ -111,7 +114,7 @@ static bool read_names(Arguments *a, Error *err) {
 
 static bool check(const Arguments *a, Error *err) {
     int instead = !!a->score + !!a->explain + !!a->export + a->info + a->interactive;
-    bool chosen = a->layer >= 0 || a->head >= 0;
+    bool chosen = a->layer >= 0 || a->head >= 0 || a->steps >= 0;
     if (instead > 1)
         return fail(
             err,
@@ -128,11 +131,12 @@ static bool check(const Arguments *a, Error *err) {
     if (a->unknown && !a->score) return fail(err, "--unknown needs --score");
     if (a->json && !a->score && !a->info) return fail(err, "--json needs --score or --info");
     if (a->html && !a->explain) return fail(err, "--html needs --explain");
-    if (chosen && !a->explain) return fail(err, "--layer and --head need --explain");
+    if (chosen && !a->explain) return fail(err, "--layer, --head and --steps need --explain");
+    if (a->html && a->steps >= 0) return fail(err, "--steps: a page of --html has all steps");
     if (a->count > 1 && !a->explain && !a->score)
         return fail(err, "one CHECKPOINT is expected, not %d; see --help", a->count);
     return a->count <= 1 || !chosen ||
-           fail(err, "--layer and --head need exactly one CHECKPOINT, not %d", a->count);
+           fail(err, "--layer, --head and --steps need exactly one CHECKPOINT, not %d", a->count);
 }
 
 bool arguments_read(Arguments *a, int argc, char **argv, Error *err) {

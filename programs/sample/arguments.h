@@ -21,6 +21,7 @@ typedef struct {
     const char *unknown; /* for score: refuse, skip or uniform; NULL counts as refuse */
     TrilScoring scoring; /* for score */
     int layer, head;     /* for explain, or ANY of explain.h */
+    int steps;           /* for explain, to print, or ANY for all */
     const char *html;    /* for explain: the page to write, or NULL */
     bool json, help, version;
 } Arguments;

@@ -317,6 +317,7 @@ bool inspect_steps(const Arguments *a, Error *err) {
         ok = open_subject(&subjects[i], a, i, err);
         models[i] = (Explained){subjects[i].name, subjects[i].model, subjects[i].reading};
     }
+    if (a->steps >= 0) sheet.most = a->steps;
     ok = ok && (a->html ? explain_page(a->html, models, count, a->layer, a->head, err)
                         : explain(&sheet, models, count, a->layer, a->head, err));
     for (int i = 0; i < count && subjects; i++) {

@@ -80,9 +80,12 @@ bool budget_nearly_used(Budget *b, const Progress *p) {
 
 bool budget_evaluation_due(const Budget *b, const Progress *p, bool used) {
     const double rare = 20, soon = 0.25; /* of the steps between evaluations */
-    if (used) return true;
+    const int few = b->eval_every > 1 ? 2 : 1;
+    /* under a time limit the steps left may have been overestimated at the last evaluation */
+    if (used) return b->seconds <= 0 || isnan(p->now.lowest) || p->now.recent_steps >= few;
     if (b->seconds <= 0)
-        return p->now.step % b->eval_every == 0 && b->steps - p->now.step >= soon * b->eval_every;
+        return p->now.step % b->eval_every == 0 &&
+               b->steps - p->now.step >= fmax(few, soon * b->eval_every);
     double left = p->seconds / p->now.step * (b->steps - p->now.step);
     double part = (p->seconds + left) / EVALUATIONS, since = p->seconds - b->last_evaluation;
     return since >= part && since >= rare * b->evaluation && left >= part / 2;

@@ -1,4 +1,5 @@
 #include "programs/train/display.h"
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/escape.h"
 #include "base/json.h"
@@ -61,27 +62,20 @@ static const char *clear_line(void) {
     return terminal_is(stdout) ? "\r\033[K" : "";
 }
 
+/* Returns the columns of a line; a pipe or a file has no limit. */
+static int line_columns(void) {
+    return terminal_is(stdout) ? screen_of(stdout).columns : INT_MAX;
+}
+
 void show_line(const char *format, ...) {
     char line[2 * PATH_SIZE + VERDICT_SIZE], *text = line;
-    int columns = terminal_is(stdout) ? screen_of(stdout).columns : INT_MAX;
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(line, sizeof line, format, arguments);
     va_end(arguments);
     fputs(clear_line(), stdout);
     if (*text == '\n') putchar(*text++);
-    for (int column = 0; *text;) {
-        int blanks = (int)strspn(text, " "), length = blanks + (int)strcspn(text + blanks, " ");
-        if (column > 4 && column + length >= columns) {
-            fputs("\n    ", stdout);
-            column = 4;
-            text += blanks;
-            length -= blanks;
-        }
-        escape_line(stdout, text, (size_t)length);
-        column += length;
-        text += length;
-    }
+    escape_words(stdout, text, 0, 4, line_columns());
     putchar('\n');
     fflush(stdout);
 }
@@ -255,15 +249,16 @@ void show_activity(const char *activity) {
 
 void show_evaluation(const Progress *p, const Plan *plan, int steps, double recent,
                      double validation, const char *mark, const char *sample) {
-    fputs(clear_line(), stdout);
+    char line[128], speed[2 * NUMBER_SIZE], seconds[NUMBER_SIZE];
+    int used = snprintf(line, sizeof line, "  step %5d/%s%d  loss %s  held-out %s%s", p->now.step,
+                        about(plan), steps, figure(recent, 4), figure(validation, 4), mark);
+    int left = line_columns() - used - snprintf(seconds, sizeof seconds, "  %.1f s", p->seconds);
+    int fits = snprintf(speed, sizeof speed, "  %s tokens/s", speed_of(p, plan)) <= left;
     if (p->now.step == 0)
-        printf("  begins with a held-out loss of %s\n", figure(validation, 4));
+        show_line("  begins with a held-out loss of %s", figure(validation, 4));
     else
-        printf("  step %5d/%s%d  loss %s  held-out %s%s  %s tokens/s  %.1f s\n", p->now.step,
-               about(plan), steps, figure(recent, 4), figure(validation, 4), mark,
-               speed_of(p, plan), p->seconds);
-    printf("        | %s\n", sample);
-    fflush(stdout);
+        show_line("%s%s%s", line, fits ? speed : "", left >= 0 ? seconds : "");
+    show_line("        | %s", sample);
 }
 
 void show_sharing(const TrilTraffic *traffic, int steps, double seconds) {
@@ -277,31 +272,45 @@ void show_sharing(const TrilTraffic *traffic, int steps, double seconds) {
 
 /* ---- the results ---- */
 
-static const char table_format[] = "%-16s  %10s  %7s  %10s  %9s  %6s  %7s%s\n";
+/* The columns of the table. A terminal that has fewer columns than `least` lacks them. */
+static const struct {
+    const char *name;
+    int width, least;
+} table[] = {{"model", -16, 0},    {"parameters", 10, 60}, {"train", 7, 0},   {"held-out", 10, 0},
+             {"bits/char", 9, 80}, {"TFLOP", 6, 80},       {"seconds", 7, 60}};
+
+static void show_row(const char *const cells[COUNT(table)], const char *mark) {
+    const int columns = line_columns();
+    for (int i = 0; i < COUNT(table); i++)
+        if (columns >= table[i].least)
+            printf("%s%*s", i > 0 ? "  " : "", table[i].width, cells ? cells[i] : table[i].name);
+    puts(mark);
+}
 
 static void show_result(const Result *r) {
     const bool trained = r->seconds >= 0;
     double tera = r->compute / TERA;
     int digits = tera < 0.0095 ? 4 : tera < 95 ? 2 : 0;
-    printf(table_format, r->name, trained ? grouped((double)r->parameters) : "-",
-           figure(r->train, 4), figure(r->validation, 4), figure(r->validation / log(2.0), 3),
-           figure(tera, digits), figure(trained ? r->seconds : NAN, 1),
-           verdict_asks_for_more(r) ? " \u2193" : "");
+    show_row((const char *[]){r->name, trained ? grouped((double)r->parameters) : "-",
+                              figure(r->train, 4), figure(r->validation, 4),
+                              figure(r->validation / log(2.0), 3), figure(tera, digits),
+                              figure(trained ? r->seconds : NAN, 1)},
+             verdict_asks_for_more(r) ? " \u2193" : "");
 }
 
 void show_results(const Result *results, int count) {
     bool falling = false;
     putchar('\n');
-    printf(table_format, "model", "parameters", "train", "held-out", "bits/char", "TFLOP",
-           "seconds", "");
+    show_row(NULL, "");
     for (const Result *r = results; r < results + count; r++) {
         show_result(r);
         falling = falling || verdict_asks_for_more(r);
     }
-    if (falling) puts("\u2193 the loss was still falling at the end: more steps would lower it");
+    if (falling)
+        show_line("\u2193 the loss was still falling at the end: more steps would lower it");
     putchar('\n');
     for (const Result *r = results; r < results + count; r++)
-        if (r->digest) printf("digest of the weights of %s: %016" PRIx64 "\n", r->name, r->digest);
+        if (r->digest) show_line("digest of the weights of %s: %016" PRIx64, r->name, r->digest);
 }
 
 static void add_result(Buffer *text, const Result *r) {
@@ -312,6 +321,7 @@ static void add_result(Buffer *text, const Result *r) {
     buffer_printf(text, "{");
     json_add_text(text, "model", r->name);
     json_add_number(text, "parameters", trained ? (double)r->parameters : NAN);
+    json_add_number(text, "steps", result_steps(r));
     json_add_number(text, "train", r->train);
     json_add_number(text, "held_out", r->validation);
     json_add_number(text, "bits_per_char", r->validation / log(2.0));
@@ -463,6 +473,7 @@ static int longer_first(const void *a, const void *b) {
 void stopwatch_stop(Stopwatch *watch, const char *of) {
     static const char format[] = "  %-38s  %8.2f  %4.1f %%";
     const double small = 0.0005; /* lines with less than this share of the time are summed */
+    const bool wide = line_columns() >= 67;
     char head[64];
     double rest = 0;
     if (watch->count == 0) return;
@@ -470,7 +481,7 @@ void stopwatch_stop(Stopwatch *watch, const char *of) {
     double all = watch->since - watch->begun;
     qsort(watch->lines, (size_t)watch->count, sizeof *watch->lines, longer_first);
     snprintf(head, sizeof head, "where the %.2f s of %s went", all, of);
-    printf("\n%-40s  %8s  %6s  %7s\n", head, "seconds", "share", "GFLOP/s");
+    printf("\n%-40s  %8s  %6s%s\n", head, "seconds", "share", wide ? "  GFLOP/s" : "");
     for (int i = 0; i < watch->count; i++) {
         const TrilPart *line = &watch->lines[i];
         if (line->seconds < small * all) {
@@ -478,7 +489,8 @@ void stopwatch_stop(Stopwatch *watch, const char *of) {
             continue;
         }
         printf(format, line->name, line->seconds, 100 * line->seconds / all);
-        if (line->operations > 0) printf("  %7.1f", line->operations / line->seconds * 1e-9);
+        if (wide && line->operations > 0)
+            printf("  %7.1f", line->operations / line->seconds * 1e-9);
         putchar('\n');
     }
     if (rest > 0) printf(format, "lines of less than 0.05 %", rest, 100 * rest / all);

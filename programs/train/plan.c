@@ -38,6 +38,10 @@ double plan_step_characters(const Plan *plan) {
     return plan->options.batch * (plan->options.lines ? plan->input.window : plan->options.context);
 }
 
+double result_steps(const Result *r) {
+    return r->course && r->course->steps > 0 ? (double)r->course->steps : NAN;
+}
+
 static double batches(const Plan *plan, size_t length) {
     return ceil((double)length / plan_step_characters(plan));
 }

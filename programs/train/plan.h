@@ -130,6 +130,9 @@ bool plan_has_time(const Plan *plan); /* true with a time limit, false with a nu
 bool plan_is_bf16(const Plan *plan);  /* true if products are in bf16 */
 double plan_time(const Plan *plan);   /* the time limit in seconds, or 0 */
 
+/* Returns the steps of a result's training so far; NaN without a training or its log. */
+double result_steps(const Result *result);
+
 /* Returns the number of characters in a step. */
 double plan_step_characters(const Plan *plan);
 

@@ -359,7 +359,8 @@ static bool advance(Trainer *t, bool *last, Error *err) {
  * was interrupted. */
 static bool take_steps(Trainer *t, Error *err) {
     bool last = budget_complete(&t->budget, &t->progress);
-    bool owes = last && t->progress.now.recent_steps > 0;
+    bool owes = last && t->progress.now.recent_steps > 0 &&
+                budget_evaluation_due(&t->budget, &t->progress, true);
     bool ok = !owes || evaluate_and_keep(t, err);
     while (ok && !last) ok = advance(t, &last, err);
     if (t->live && !ok) putchar('\n'); /* the message begins a new line, after the progress */

@@ -422,6 +422,9 @@ TEST(explain) {
     must_run("sample --explain THE~CLOCK~STRIKES~THREE @explained");
     expect_line("23", "16");
     char *steps = copy_text(after("\n1. "));
+    must_run("sample --explain THE~CLOCK~STRIKES~THREE --steps 2 @explained");
+    assert_memory_equal(after("\n1. "), steps, strlen(after("\n1. ")));
+    assert_true(strstr(ran.out, "\n2. ") && !strstr(ran.out, "\n3. "));
     must_run("sample --explain CK~STRIKES~THREE @explained");
     assert_string_equal(steps, after("\n1. "));
     assert_true(!has_line("16") || has_line("16") > after("\n1. ")); /* all of the text */
@@ -437,7 +440,9 @@ TEST(explain_several) {
     must_fail(2, "sample --explain THE --head 1 @explained @counted", "--layer", "--head");
     must_fail(2, "sample @explained @counted", "CHECKPOINT");
     must_fail(2, "sample --html @none.html @explained", "--html", "--explain");
-    must_fail(2, "sample --head 0 @explained", "--layer", "--head", "--explain");
+    must_fail(2, "sample --head 0 @explained", "--layer", "--head", "--steps", "--explain");
+    must_fail(2, "sample --explain THE --steps 1 --html @none.html @explained", "--steps",
+              "--html");
     scratch_put("few.txt", "abababababababababababababababababababababababababababab", 56);
     train("-m bigram -c 4 -o @narrow/few "
           "@few.txt");
@@ -651,10 +656,10 @@ TEST(help) {
                                            "help",
                                            "version"};
     static const char *const sampling[] = {
-        "length (500)", "prompt",    "samples (1)", "stop",  "temperature (0.8)",
-        "top-k 0: ",    "top-p (1)", "seed (1337)", "score", "unknown uniform",
-        "info",         "explain",   "layer",       "head",  "html",
-        "threads",      "help",      "version"};
+        "length (500)", "prompt",    "samples (1)", "stop",   "temperature (0.8)",
+        "top-k 0: ",    "top-p (1)", "seed (1337)", "score",  "unknown uniform",
+        "info",         "explain",   "layer",       "head",   "html",
+        "steps",        "threads",   "help",        "version"};
     const TrilOptions usual = tril_options();
     check_help("sample", sampling, COUNT(sampling));
     check_help("train", training, COUNT(training));

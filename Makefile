@@ -51,6 +51,10 @@ endif
 # -ffp-contract=off: the compiler does not choose which operations to fuse, so all give the same bits.
 FLAGS    = -std=c11 -ffp-contract=off $(SYSTEM) -I. -I$(BUILD)/text $(WARNINGS) -MMD -MP -fopenmp-simd
 
+# A float is computed as a float, not with more digits, on 32-bit x86 and s390x, too.
+FLAGS   += $(if $(filter i386-% i486-% i586-% i686-%,$(TARGET)),-msse2 -mfpmath=sse)
+FLAGS   += $(if $(filter s390x-%,$(TARGET)),-fexcess-precision=fast)
+
 # The register tiles and vector loops are compiled once for each instruction set. No -ffast-math: masks
 # need infinities and tests need NaNs. Loops begin at a cache line; otherwise their speed depends on the
 # code before them (docs/performance.md).

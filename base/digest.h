@@ -1,8 +1,7 @@
 /* digest.h - a 64-bit checksum against accidents, not against forgery.
  *
  * Detects every change of a single byte, and any other change with a probability of 1 - 2^-64. The
- * algorithm is not a standard one: only this program reads its values. Little-endian machines
- * only. */
+ * algorithm is not a standard one: only this program reads its values. */
 #ifndef TRIL_BASE_DIGEST_H
 #define TRIL_BASE_DIGEST_H
 
@@ -22,6 +21,9 @@ Digest digest_start(void);
 
 /* Adds bytes. The result does not depend on how they are split into calls. */
 void digest_add(Digest *digest, const void *bytes, size_t length);
+
+/* Adds numbers of `width` bytes each, up to eight, as a little-endian machine has them. */
+void digest_numbers(Digest *digest, const void *numbers, size_t length, size_t width);
 
 /* Returns the digest of all bytes so far. More may be added later. */
 uint64_t digest_value(const Digest *digest);

@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "base/order.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -65,6 +66,11 @@ static int text_type(int V) {
     return i;
 }
 
+/* Returns the place of the id's lowest bytes. */
+static void *low_bytes(const int32_t *id, size_t bytes) {
+    return (char *)id + (BIG_ENDIAN_MEMORY ? sizeof *id - bytes : 0);
+}
+
 /* Sets *text to the tensor of the model's counted text. The caller releases its data. */
 static bool pack_text(const Model *model, SafeTensor *text, const char *path, Error *err) {
     size_t count, bytes = text_types[text_type(model->config.V)].bytes;
@@ -76,7 +82,7 @@ static bool pack_text(const Model *model, SafeTensor *text, const char *path, Er
                          .shape = {count},
                          .bytes = count * bytes};
     if (!memory_alloc(&packed, count, bytes, path, err)) return false;
-    for (size_t i = 0; i < count; i++) memcpy(packed + i * bytes, &ids[i], bytes);
+    for (size_t i = 0; i < count; i++) memcpy(packed + i * bytes, low_bytes(&ids[i], bytes), bytes);
     text->data = packed;
     return true;
 }
@@ -98,7 +104,7 @@ static bool take_text(Model *model, const SafeTensor *text, const char *path, Er
     int32_t *ids;
     bool ok = memory_alloc(&ids, count, sizeof *ids, path, err);
     for (size_t i = 0; ok && i < count; i++) {
-        memcpy(&ids[i], packed + i * bytes, bytes);
+        memcpy(low_bytes(&ids[i], bytes), packed + i * bytes, bytes);
         if (ids[i] < 0 || ids[i] >= model->config.V)
             ok = fail(err, "%s: tensor %s has id %u at %zu, not below the vocabulary of %d", path,
                       text_name, (unsigned)ids[i], i, model->config.V);
@@ -137,7 +143,7 @@ static bool digest_data(Digest *digest, const SafeTensor *tensor) {
     bool finite = true, floats = strcmp(tensor->type, "F32") == 0;
     for (size_t at = 0; at < tensor->bytes; at += PART) {
         const size_t bytes = tensor->bytes - at < PART ? tensor->bytes - at : PART;
-        digest_add(digest, data + at, bytes);
+        digest_numbers(digest, data + at, bytes, safetensors_width(tensor->type));
         finite = finite && (!floats || safetensors_finite(data + at, bytes));
     }
     return finite;
@@ -163,7 +169,7 @@ static const SafeTensor *digest_of(const SafeTensors *file, char text[DIGEST]) {
         digest_add(&digest, tensor->name, strlen(tensor->name) + 1);
         for (int j = 0; j < tensor->rank; j++) {
             uint64_t rows = tensor->shape[j]; /* of eight bytes on every machine */
-            digest_add(&digest, &rows, sizeof rows);
+            digest_numbers(&digest, &rows, sizeof rows, sizeof rows);
         }
         if (!digest_data(&digest, tensor) && !wrong) wrong = tensor;
         sum += digest_value(&digest);

@@ -4,16 +4,13 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/memory.h"
+#include "base/order.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
-#error "safetensors are little-endian, and so must the machine be"
-#endif
 
 enum { PREFIX = 8, MAX_HEADER = 64 << 20 };
 
@@ -59,7 +56,7 @@ static bool read_sizes(const JsonValue *list, size_t *sizes, int capacity, int *
     return true;
 }
 
-static size_t bytes_of_type(const char *type) {
+size_t safetensors_width(const char *type) {
     static const struct {
         const char *name;
         size_t bytes;
@@ -74,7 +71,7 @@ static size_t bytes_of_type(const char *type) {
 /* Sets *bytes to the size of a tensor by its type and shape. Returns false if the type is unknown
  * or the size overflows. */
 static bool expected_bytes(const SafeTensor *tensor, size_t *bytes) {
-    *bytes = bytes_of_type(tensor->type);
+    *bytes = safetensors_width(tensor->type);
     if (*bytes == 0) return false;
     for (int i = 0; i < tensor->rank; i++) {
         size_t side = tensor->shape[i];
@@ -173,6 +170,7 @@ static bool check_prefix(const char *bytes, size_t length, const char *name, siz
     if (length < PREFIX)
         return fail(err, "%s: not a valid checkpoint: it has only %zu bytes", name, length);
     memcpy(&prefix, bytes, PREFIX);
+    little_endian(&prefix, PREFIX, PREFIX);
     *header = (size_t)prefix;
     return (prefix <= length - PREFIX && prefix <= MAX_HEADER) ||
            fail(err,
@@ -199,9 +197,11 @@ static bool read_header(SafeTensors *file, const char *name, char *start, size_t
     return ok && check_places(file, name, data_bytes, err);
 }
 
-static void place_data(SafeTensors *file, const char *data) {
-    for (int i = 0; i < file->tensor_count; i++)
-        file->tensors[i].data = data + file->tensors[i].offset;
+static void place_data(SafeTensors *file, char *data) {
+    for (SafeTensor *t = file->tensors; t < file->tensors + file->tensor_count; t++) {
+        t->data = data + t->offset;
+        little_endian(data + t->offset, t->bytes, safetensors_width(t->type));
+    }
 }
 
 bool safetensors_read(SafeTensors *file, const char *name, char *bytes, size_t length, Error *err) {
@@ -247,6 +247,7 @@ bool safetensors_fetch(SafeTensors *file, File *from, Error *err) {
             next += tensor->bytes;
         }
         ok = file_take(from, (void *)tensor->data, tensor->bytes, err);
+        little_endian((void *)tensor->data, tensor->bytes, safetensors_width(tensor->type));
     }
     memory_free(sorted);
     return ok;
@@ -315,18 +316,31 @@ static void write_header(Buffer *out, const SafeTensors *file) {
 bool safetensors_write(const SafeTensors *file, const char *path, Error *err) {
     Buffer header = buffer_begin(path, err);
     FilePart *parts = NULL;
-    size_t count = 2 + (size_t)file->tensor_count;
+    char *turned = NULL, *next;
+    size_t count = 2 + (size_t)file->tensor_count, bytes = 0;
+    for (int i = 0; BIG_ENDIAN_MEMORY && i < file->tensor_count; i++)
+        bytes += file->tensors[i].bytes;
     write_header(&header, file);
-    bool ok = !header.failed && memory_alloc(&parts, count, sizeof *parts, path, err);
+    bool ok = !header.failed && memory_alloc(&parts, count, sizeof *parts, path, err) &&
+              (!bytes || memory_alloc(&turned, bytes, 1, path, err));
     if (ok) {
+        next = turned;
         uint64_t prefix = header.length;
         parts[0] = (FilePart){&prefix, PREFIX};
         parts[1] = (FilePart){header.bytes, header.length};
-        for (int i = 0; i < file->tensor_count; i++)
-            parts[2 + i] = (FilePart){file->tensors[i].data, file->tensors[i].bytes};
+        little_endian(&prefix, PREFIX, PREFIX);
+        for (int i = 0; i < file->tensor_count; i++) {
+            const SafeTensor *tensor = &file->tensors[i];
+            parts[2 + i] = (FilePart){tensor->data, tensor->bytes};
+            if (!BIG_ENDIAN_MEMORY) continue;
+            parts[2 + i].bytes = memcpy(next, tensor->data, tensor->bytes);
+            little_endian(next, tensor->bytes, safetensors_width(tensor->type));
+            next += tensor->bytes;
+        }
         ok = file_write(path, parts, count, err);
     }
     buffer_end(&header);
+    memory_free(turned);
     memory_free(parts);
     return ok;
 }

@@ -2,7 +2,7 @@
  *
  * The format (Hugging Face, "safetensors", 2022): first eight bytes, the little-endian length of a
  * JSON header; then the header, which maps each tensor name to type, shape and byte range, and
- * "__metadata__" to strings; then the tensors, end to end. Little-endian machines only. */
+ * "__metadata__" to strings; then the tensors, end to end. */
 #ifndef TRIL_LIBRARY_SAFETENSORS_H
 #define TRIL_LIBRARY_SAFETENSORS_H
 
@@ -67,6 +67,9 @@ void safetensors_free(SafeTensors *file);
 
 /* True if all numbers in these data of an F32 tensor are finite. */
 bool safetensors_finite(const void *data, size_t size);
+
+/* Returns the bytes of a number of this type; 0 if it is none. */
+size_t safetensors_width(const char *type);
 
 /* Return the tensor, or the entry of the metadata, with this name; NULL if there is none. */
 const SafeTensor *safetensors_tensor(const SafeTensors *file, const char *name);

@@ -315,12 +315,13 @@ uint64_t model_digest(const Model *model) {
     for (int i = 0; i < model->tensor_count; i++) {
         const Tensor *tensor = &model->tensors[i];
         digest_add(&digest, tensor->name, strlen(tensor->name) + 1);
-        digest_add(&digest, model->weights + tensor->offset, tensor->size * sizeof(float));
+        digest_numbers(&digest, model->weights + tensor->offset, tensor->size * sizeof(float),
+                       sizeof(float));
     }
     if (model->ngram) {
         size_t count;
         const int32_t *ids = ngram_text(model->ngram, &count);
-        digest_add(&digest, ids, count * sizeof *ids);
+        digest_numbers(&digest, ids, count * sizeof *ids, sizeof *ids);
     }
     return digest_value(&digest);
 }

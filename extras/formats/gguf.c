@@ -6,6 +6,7 @@
 #include "base/buffer.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/order.h"
 #include "extras/formats/quantize.h"
 #include "model/rungs/rung.h"
 
@@ -80,12 +81,17 @@ typedef struct {
     uint64_t keys; /* so far */
 } Header;
 
+static void put_number(Header *h, void *number, size_t width) {
+    little_endian(number, width, width);
+    buffer_put(&h->out, number, width);
+}
+
 static void put_u32(Header *h, uint32_t number) {
-    buffer_put(&h->out, &number, sizeof number);
+    put_number(h, &number, sizeof number);
 }
 
 static void put_u64(Header *h, uint64_t number) {
-    buffer_put(&h->out, &number, sizeof number);
+    put_number(h, &number, sizeof number);
 }
 
 static void put_string(Header *h, const char *text) {
@@ -109,7 +115,7 @@ static void add_number(Header *h, const char *key, uint32_t number) {
 
 static void add_real(Header *h, const char *key, float number) {
     begin(h, key, VALUE_FLOAT32);
-    buffer_put(&h->out, &number, sizeof number);
+    put_number(h, &number, sizeof number);
 }
 
 static void add_text(Header *h, const char *key, const char *text) {
@@ -243,8 +249,10 @@ static bool store_tensors(char *to, const Model *model, Type type, Error *err) {
                             tensor->name, (double)from[i]);
         if (own == F32) memcpy(to, from, tensor->size * sizeof *from);
         if (own == Q8_0) quantize_q8((Q8Block *)(void *)to, from, tensor->size);
+        const size_t width = own == F32 ? sizeof *from : sizeof(uint16_t);
         for (size_t i = 0; own == F16 && i < tensor->size; i++)
             ((uint16_t *)(void *)to)[i] = half_of(from[i]);
+        if (own != Q8_0) little_endian(to, tensor->size * width, width);
         to += aligned(bytes_of(tensor, type));
     }
     return true;
@@ -269,6 +277,7 @@ static size_t write_header(Header *h, const Model *model, const Vocab *vocab, Ty
     add_number(h, "general.alignment", ALIGNMENT);
     add_sizes(h, &model->config);
     add_tokenizer(h, vocab);
+    little_endian(&h->keys, sizeof h->keys, sizeof h->keys);
     if (!h->out.failed) memcpy(h->out.bytes + count_at, &h->keys, sizeof h->keys);
     size_t bytes = list_tensors(h, model, type);
     while (!h->out.failed && h->out.length % ALIGNMENT != 0) buffer_put(&h->out, "", 1);

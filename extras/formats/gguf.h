@@ -2,8 +2,7 @@
  * on it load.
  *
  * The format (Gerganov et al., "GGUF", version 3, 2023): counts; a list of keys and values; a list
- * of tensors; then their numbers, each tensor at a multiple of 32 bytes. Little-endian machines
- * only. */
+ * of tensors; then their numbers, each tensor at a multiple of 32 bytes. */
 #ifndef TRIL_EXTRAS_FORMATS_GGUF_H
 #define TRIL_EXTRAS_FORMATS_GGUF_H
 

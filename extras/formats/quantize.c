@@ -1,4 +1,5 @@
 #include "extras/formats/quantize.h"
+#include "base/order.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -53,6 +54,7 @@ void quantize_q8(Q8Block *blocks, const float *numbers, size_t count) {
         for (int i = 0; i < Q8_NUMBERS; i++) max = fmaxf(max, fabsf(numbers[i]));
         float scale = max / largest;
         blocks[b].scale = half_of(scale);
+        little_endian(&blocks[b].scale, sizeof blocks[b].scale, sizeof blocks[b].scale);
         bool zero = blocks[b].scale == 0; /* the quotients may then exceed an int8_t */
         for (int i = 0; i < Q8_NUMBERS; i++)
             blocks[b].multiples[i] = (int8_t)(zero ? 0 : roundf(numbers[i] / scale));

@@ -19,7 +19,7 @@ float bfloat_value(uint16_t upper);
  * replaces each number. */
 enum { Q8_NUMBERS = 32 };
 typedef struct {
-    uint16_t scale; /* a half */
+    uint16_t scale; /* a half, little-endian */
     int8_t multiples[Q8_NUMBERS];
 } Q8Block;
 

@@ -27,13 +27,28 @@ test-release:
 	@tests/deps release
 	+extras/release/test $(BUILD) $(VERSION)
 
-# Only the kernels differ on 64-bit ARM: an emulator runs their tests. extras/release/test trains every rung there.
-ARM_TESTS = $(patsubst %,model/test_%,kernels attention gradients)
-test-arm:
-	@tests/deps arm
-	@$(MAKE) --no-print-directory BUILD=build/arm CC=aarch64-linux-gnu-gcc $(ARM_TESTS:%=build/arm/test/tests/%)
-	@set -e; for test in $(ARM_TESTS); do \
-		echo "aarch64: $$test"; qemu-aarch64 build/arm/test/tests/$$test; \
+# Tests on other processors, under emulators. On 64-bit ARM only the kernels differ, and extras/release/test trains
+# every rung there. Of the others, 32-bit x86 has small sizes, s390x is big-endian, and for riscv64 Debian has no cmocka.
+FILE_TESTS = $(patsubst %,tests/%,base/test_json base/test_random base/test_utf8 base/test_elementary data/test_data \
+	library/test_checkpoint library/test_safetensors library/test_fuzz library/test_recipe) extras/formats/tests/test_gguf
+RUNG_TESTS = $(patsubst %,tests/model/test_%,kernels attention gradients)
+CC_arm     = aarch64-linux-gnu-gcc
+TESTS_arm  = $(RUNG_TESTS)
+RUN_arm    = qemu-aarch64
+CC_i386    = i686-linux-gnu-gcc -mfma
+TESTS_i386 = $(FILE_TESTS) $(RUNG_TESTS) tests/library/test_library
+CC_riscv64 = riscv64-linux-gnu-gcc
+RUN_riscv64 = qemu-riscv64 -L /usr/riscv64-linux-gnu
+CC_s390x   = s390x-linux-gnu-gcc
+TESTS_s390x = $(FILE_TESTS) $(RUNG_TESTS)
+RUN_s390x  = qemu-s390x
+test-machines: test-i386 test-riscv64 test-s390x
+test-arm test-i386 test-riscv64 test-s390x: test-%:
+	@tests/deps $*
+	@$(MAKE) --no-print-directory BUILD=build/$* CC='$(CC_$*)' $(patsubst %,build/$*/test/%,$(TESTS_$*) train sample)
+	@set -e; for test in $(TESTS_$*); do \
+		echo "$*: $$test"; TRIL_PROGRAMS=build/$*/test $(RUN_$*) build/$*/test/$$test; \
 	done
+	$(if $(filter arm,$*),,STEPS=25 tests/bits build/$*/test $(RUN_$*))
 
-.PHONY: release test-release test-arm
+.PHONY: release test-release test-arm test-machines test-i386 test-riscv64 test-s390x

@@ -1,5 +1,6 @@
 /* fuzz_safetensors.c - whatever the safetensors reader accepts lies within its file. */
 #include "tests/fuzz/fuzz.h"
+#include "base/order.h"
 #include "library/safetensors.h"
 
 #include <string.h>
@@ -15,6 +16,7 @@ static void check_file(const SafeTensors *file, const char *bytes, size_t length
     uint64_t header;
     size_t total = 0;
     memcpy(&header, bytes, sizeof header);
+    little_endian(&header, sizeof header, sizeof header);
     for (int i = 0; i < file->tensor_count; i++) {
         const SafeTensor *tensor = &file->tensors[i];
         check_inside(tensor->name, strlen(tensor->name) + 1, bytes, length);

@@ -4,6 +4,7 @@
  * The bytes end at an unreadable page, so that reading too far crashes. */
 #include "tests/scratch.h"
 #include "base/array.h"
+#include "base/order.h"
 #include "library/safetensors.h"
 
 enum { PREFIX = 8 };
@@ -17,8 +18,9 @@ static bool read_bytes(SafeTensors *file, const char *bytes, size_t length) {
 /* Writes a file with this header (' means ") and `data` bytes of data, 0, 1, 2, ... Returns its
  * length. */
 static size_t compose(char *bytes, const char *header, size_t data) {
-    uint64_t length = strlen(header);
-    memcpy(bytes, &length, PREFIX);
+    const size_t length = strlen(header);
+    memcpy(bytes, &(uint64_t){length}, PREFIX);
+    little_endian(bytes, PREFIX, PREFIX);
     for (size_t i = 0; i < length; i++)
         bytes[PREFIX + i] = (char)(header[i] == '\'' ? '"' : header[i]);
     for (size_t i = 0; i < data; i++) bytes[PREFIX + length + i] = (char)i;
@@ -71,6 +73,7 @@ TEST(spellings) {
         assert_int_equal(tensor->bytes, expected[i].bytes);
         for (int j = 0; j < tensor->rank; j++)
             assert_int_equal(tensor->shape[j], expected[i].shape[j]);
+        little_endian((void *)tensor->data, tensor->bytes, safetensors_width(tensor->type));
         if (tensor->bytes) assert_int_equal(*(const char *)tensor->data, expected[i].first);
     }
     assert_int_equal(file.note_count, 2);
@@ -241,6 +244,7 @@ TEST(lengths) {
     }
     for (int i = 0; i < COUNT(lengths); i++) {
         memcpy(bytes, &lengths[i], PREFIX);
+        little_endian(bytes, PREFIX, PREFIX);
         assert_false(read_bytes(&file, bytes, sizeof bytes));
         assert_refusal(&file, "");
     }

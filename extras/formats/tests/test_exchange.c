@@ -9,6 +9,7 @@
 #include "tests/table.h"
 #include "tests/decimal.h"
 #include "base/memory.h"
+#include "base/order.h"
 #include "extras/formats/quantize.h"
 #include "library/safetensors.h"
 #include "library/formats.h"
@@ -368,6 +369,7 @@ TEST(not_finite) {
             fresh_copy(kinds[kind]);
             char *bytes = slurp(scratch("edited/model.safetensors"), &length);
             memcpy(bytes + length - sizeof *worst, &worst[i], sizeof *worst);
+            little_endian(bytes + length - sizeof *worst, sizeof *worst, sizeof *worst);
             scratch_put("edited/model.safetensors", bytes, length);
             assert_refused("", last[kind]);
         }

@@ -5,6 +5,7 @@
 #include "base/array.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/order.h"
 #include "extras/formats/quantize.h"
 #include "library/formats.h"
 
@@ -82,13 +83,13 @@ typedef struct {
 static uint64_t take(Reader *r, size_t bytes) {
     uint64_t number = 0;
     assert_true(r->at + bytes <= r->bytes + r->length);
-    memcpy(&number, r->at, bytes);
+    for (size_t i = bytes; i-- > 0;) number = number << 8 | (unsigned char)r->at[i];
     r->at += bytes;
     return number;
 }
 
 static void take_string(Reader *r, char *text, size_t size) {
-    size_t length = take(r, 8);
+    size_t length = (size_t)take(r, 8);
     assert_true(length < size && r->at + length <= r->bytes + r->length);
     memcpy(text, r->at, length);
     text[length] = 0;
@@ -112,7 +113,7 @@ typedef struct {
 
 static void take_array(Reader *r, Entry *entry) {
     uint64_t type = take(r, 4);
-    entry->count = take(r, 8);
+    entry->count = (size_t)take(r, 8);
     assert_true(type == 8 || type == 5);
     entry->texts = type == 8 ? scrap(entry->count, sizeof *entry->texts) : NULL;
     for (size_t i = 0; i < entry->count; i++)
@@ -187,20 +188,18 @@ static void assert_sizes(const Gguf *g, const char *name, const Config *c, int k
 static double distance_of(const char *stored, int type, const float *weights, size_t count) {
     double worst = 0;
     for (size_t i = 0; i < count; i++) {
-        float own;
+        const size_t bytes = type == GGUF_F32   ? i * sizeof(float)
+                             : type == GGUF_F16 ? i * sizeof(uint16_t)
+                                                : i / Q8_NUMBERS * sizeof(Q8Block);
+        float own = 0;
         uint16_t half;
-        Q8Block block;
-        double value;
-        if (type == GGUF_F32) {
-            memcpy(&own, stored + i * sizeof own, sizeof own);
-            value = (double)own;
-        } else if (type == GGUF_F16) {
-            memcpy(&half, stored + i * sizeof half, sizeof half);
-            value = value_of_half(half);
-        } else {
-            memcpy(&block, stored + i / Q8_NUMBERS * sizeof block, sizeof block);
-            value = value_of_half(block.scale) * block.multiples[i % Q8_NUMBERS];
-        }
+        if (type == GGUF_F32) memcpy(&own, stored + bytes, sizeof own);
+        memcpy(&half, stored + bytes, sizeof half);
+        little_endian(&own, sizeof own, sizeof own);
+        little_endian(&half, sizeof half, sizeof half);
+        double value = type == GGUF_F32 ? (double)own : value_of_half(half);
+        if (type == GGUF_Q8_0)
+            value *= ((const Q8Block *)(const void *)(stored + bytes))->multiples[i % Q8_NUMBERS];
         worst = fmax(worst, fabs(value - (double)weights[i]));
     }
     return worst;
@@ -229,7 +228,7 @@ static const char *data_of(const Gguf *g) {
     char name[64];
     for (int i = 0; i < g->tensors; i++) {
         take_string(&r, name, sizeof name);
-        size_t rank = take(&r, 4);
+        size_t rank = (size_t)take(&r, 4);
         r.at += 8 * rank + 4 + 8;
     }
     return r.bytes + ((size_t)(r.at - r.bytes) + 31) / 32 * 32;

@@ -84,7 +84,7 @@ static inline Vector all(float x) {
 /* a b + c, rounded once where the set has an instruction for that. The relaxed SIMD of WebAssembly
  * rounds once if the processor does, and has no such instruction for a single number. */
 static inline float fused(float a, float b, float c) {
-#if defined __FMA__ || defined __aarch64__
+#if defined __FMA__ || defined __aarch64__ || defined __FP_FAST_FMAF
     return __builtin_fmaf(a, b, c);
 #elif defined __wasm_relaxed_simd__
     return wasm_f32x4_extract_lane(
@@ -95,13 +95,13 @@ static inline float fused(float a, float b, float c) {
 }
 
 static inline Vector multiply_add(Vector a, Vector b, Vector c) {
-#if defined PORTABLE
+#if defined INTRINSIC
+    return INTRINSIC(fmadd_ps)(a, b, c);
+#elif defined __aarch64__ && !defined PORTABLE
+    return vfmaq_f32(c, a, b);
+#elif defined PORTABLE || defined __FP_FAST_FMAF
     for (int i = 0; i < LANES; i++) c[i] = fused(a[i], b[i], c[i]);
     return c;
-#elif defined INTRINSIC
-    return INTRINSIC(fmadd_ps)(a, b, c);
-#elif defined __aarch64__
-    return vfmaq_f32(c, a, b);
 #elif defined __wasm_relaxed_simd__
     return (Vector)wasm_f32x4_relaxed_madd((v128_t)a, (v128_t)b, (v128_t)c);
 #else

@@ -34,7 +34,8 @@ size_t memory_installed(void) {
     return MEMORY_LIMIT;
 #elif defined _SC_PHYS_PAGES
     long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-    return pages > 0 && page > 0 ? (size_t)pages * (size_t)page : SIZE_MAX;
+    const size_t most = SIZE_MAX / (page > 0 ? (size_t)page : 1);
+    return pages > 0 && page > 0 && (size_t)pages <= most ? (size_t)pages * (size_t)page : SIZE_MAX;
 #else
     return SIZE_MAX;
 #endif

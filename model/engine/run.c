@@ -46,7 +46,7 @@ static bool take_part(Run *run, Error *err) {
         return fail(err, "a --batch of %d is too small for %d processes to share", run->whole,
                     size);
     if (o->batch == 0) o->batch = 1;
-    if ((size_t)o->batch * (size_t)o->length <= MAX_TOKENS) return true;
+    if ((int64_t)o->batch * o->length <= MAX_TOKENS) return true;
     return fail(err, "a batch of %d x %d tokens is larger than %d", o->batch, o->length,
                 MAX_TOKENS);
 }

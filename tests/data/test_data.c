@@ -384,7 +384,7 @@ TEST(join) {
         const bool bytes = seed % 2;
         for (int i = 0; i < TEXTS; i++) {
             size_t end = 0;
-            characters[i] = random_bits(seed, (uint64_t)i) % (MOST / 3);
+            characters[i] = (size_t)random_bits(seed, (uint64_t)i) % (MOST / 3);
             if (i == 2) characters[i] = 0;
             for (size_t c = 0; c < characters[i]; c++)
                 end += (size_t)utf8_encode((bytes || random_bits(seed + 100, c) % 2 ? 'a' : 0x3B1) +

@@ -67,7 +67,7 @@ TEST(whole_lines) {
         size_t lengths[LISTS], length, lines = 0;
         int which;
         for (int i = 0; i < LISTS; i++) {
-            const size_t count = 2 + random_bits(seed, (uint64_t)i) % 60;
+            const size_t count = 2 + (size_t)random_bits(seed, (uint64_t)i) % 60;
             char *to = lists[i];
             for (size_t j = 0; j < count; j++) {
                 memset(to, 'a' + (int)(j % 7), 1 + j % 20);

@@ -109,7 +109,9 @@ TEST(table) {
             assert_int_equal(tril_options_set(&o, t->name, "", &error), TRIL_OK);
             assert_int_equal(tril_options_get(&o, i, text), 0);
         }
-        covered += t->kind == TRIL_FLAG ? sizeof(bool) : sizeof(double);
+        covered += t->kind == TRIL_FLAG   ? sizeof(bool)
+                   : t->kind == TRIL_NAME ? sizeof(char *)
+                                          : sizeof(double);
     }
     /* a member without a row would not be covered */
     assert_in_range(sizeof o - covered - sizeof o.teacher, 0, sizeof(double) - 1);

@@ -30,7 +30,7 @@ test-release:
 # Tests on other processors, under emulators. On 64-bit ARM only the kernels differ, and extras/release/test trains
 # every rung there. Of the others, 32-bit x86 has small sizes, s390x is big-endian, and for riscv64 Debian has no cmocka.
 FILE_TESTS = $(patsubst %,tests/%,base/test_json base/test_random base/test_utf8 base/test_elementary data/test_data \
-	library/test_checkpoint library/test_safetensors library/test_fuzz library/test_recipe) extras/formats/tests/test_gguf
+	library/test_checkpoint library/test_safetensors library/test_fuzz) extras/formats/tests/test_gguf
 RUNG_TESTS = $(patsubst %,tests/model/test_%,kernels attention gradients)
 CC_arm     = aarch64-linux-gnu-gcc
 TESTS_arm  = $(RUNG_TESTS)

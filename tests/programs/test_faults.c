@@ -66,14 +66,6 @@ static void do_nothing(void) {}
 
 #define SHORT "-l 2 -w 8 -H 2 -c 8 -b 2 -s 4 --eval-every 2 -d 0.1 --val-spread "
 
-static void clear_folder(void) {
-    scratch_remove(scratch("memory/other"));
-}
-
-static void look_for_folder(void) {
-    assert_int_equal(scratch_has("memory/other"), ran.status == 0);
-}
-
 #define NEW "+ 0123456789 + 0123456789 + 0123456789 + 0123456789 + 0123456789 +"
 
 TEST(no_memory) {
@@ -91,21 +83,11 @@ TEST(no_memory) {
         fail_in_turn("train", "-r -s 6 -o @memory/m.safetensors " VERSE, put_back, look_at_both);
     assert_true(resumed > 60);
     put_back();
-    static const char *const commands[] = {"-n 3 -p THE @memory/m.safetensors",
-                                           "--score " VERSE " @memory/m.safetensors",
-                                           "--explain THE @memory/m.safetensors",
-                                           "--info @memory/m.safetensors", "--info @memory/folder"};
-    if (writes_folders()) must_run("sample --export @memory/folder @memory/m.safetensors");
-    for (int i = 0; i < 4 + writes_folders(); i++)
+    static const char *const commands[] = {
+        "-n 3 -p THE @memory/m.safetensors", "--score " VERSE " @memory/m.safetensors",
+        "--explain THE @memory/m.safetensors", "--info @memory/m.safetensors"};
+    for (int i = 0; i < 4; i++)
         assert_true(fail_in_turn("sample", commands[i], do_nothing, do_nothing) > 5);
-    if (writes_folders()) { /* a failed export leaves nothing */
-        assert_true(fail_in_turn("sample", "--export @memory/other @memory/m.safetensors",
-                                 clear_folder, look_for_folder) > 5);
-        assert_true(
-            fail_in_turn("train",
-                         "-q -b 4 -s 5 -j 2 --init @memory/folder -o @memory/n.safetensors " VERSE,
-                         put_back, look_at_both) > 60);
-    }
     scratch_put("new.txt", NEW, sizeof NEW - 1); /* characters that the model lacks */
     assert_true(
         fail_in_turn("train",

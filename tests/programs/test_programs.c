@@ -140,14 +140,9 @@ TEST(training) {
     const char *last = expect_line("  train --resume --steps 80 --out ",
                                    scratch("new/deep/model.safetensors"), PLAY);
     assert_string_equal(strchr(last, '\n'), "\n");
-    size_t parameters = row_of("gpt").parameters;
     assert_int_equal(row_of("bigram").parameters, V * V);
     check_sample(scratch("new/deep/model.csv"), "@new/deep/model.safetensors");
     check_sample(scratch("new/deep/bigram.csv"), "@new/deep/bigram.safetensors");
-    sample("--info @new/deep/bigram.safetensors");
-    expect_line("bigram");
-    sample("--info @new/deep/model.safetensors");
-    expect_line(measured((double)parameters));
 }
 
 /* The predicted memory is the measured one, that of the largest child so far. */
@@ -182,24 +177,6 @@ TEST(choice_of_model) {
     assert_int_equal(scratch_count("chosen"), 6);
     check_log(scratch("chosen/steps"));
     assert_false(scratch_has("chosen/h.csv"));
-}
-
-/* A preset gives the settings that the command line does not. */
-TEST(preset) {
-    must_run("train -s 2 -o @preset/q --preset quick -b 3 " VERSE);
-    expect_line("2", "3 x 128");
-    learned("modern");
-    assert_true(state_number("preset/q", "layers") == 2 && state_number("preset/q", "heads") == 3);
-    assert_near(state_number("preset/q", "width"), 96, 0);
-}
-
-/* In 300 steps on 39,054 characters it learns more than a bigram can (2.34), without memorising the
- * text. With sanitizers it would take a minute. */
-TEST(learns) {
-    if (SANITIZED) skip();
-    must_run("train -q -l 1 -w 64 -H 2 -c 32 -b 16 -s 300 -o @learns/m " PLAY);
-    Row row = row_of("modern");
-    assert_true(row.validation < 1.85 && row.train < row.validation && row.train > 1.4);
 }
 
 /* A training that memorises the text ends early. Resuming needs a larger --patience. */
@@ -274,6 +251,24 @@ TEST(ladder) {
     sample("-n 5 @ladder/multihead.safetensors");
 }
 
+/* A rung of a ladder is trained as it would be alone, with the options that the last rung gets
+ * alone. Only that of --model gets its rates. */
+TEST(ladder_alone) {
+    int last = 0;
+    while (model_name(last + 1)) last++;
+    scratch_random("short", 300, 5, 3);
+    must_run("train -q " TINY "--ladder -m bigram --lr 0.02 --decay 0.3 -o @rungs/bigram @short");
+    for (int i = 0; i <= last; i++) {
+        char rung[64], alone[64], option[32] = "";
+        snprintf(rung, sizeof rung, "rungs/%s%s", model_name(i), i > 0 ? ".safetensors" : "");
+        snprintf(alone, sizeof alone, "alone/%s", model_name(i));
+        if (i < last) snprintf(option, sizeof option, "-d %.2f", state_number(rung, "dropout"));
+        must_run("train -q " TINY "-m %s %s %s -o @%s @short", model_name(i),
+                 i == 0 ? "--lr 0.02 --decay 0.3" : "", option, alone);
+        expect_same_model(rung, alone);
+    }
+}
+
 /* There is no evaluation shortly before the last one. The losses of the last one are not measured
  * again; a resumed training, which must measure them, finds the same loss. */
 TEST(evaluated_once) {
@@ -309,18 +304,6 @@ TEST(quiet) {
 }
 
 /* ---- other texts ---- */
-
-TEST(bytes) {
-    char noise[2000];
-    for (size_t i = 0; i < sizeof noise; i++) noise[i] = (char)(random_bits(3, i) >> 40);
-    scratch_put("noise", noise, sizeof noise);
-    train("--bytes -o @bytes @noise");
-    expect_line("2,000", "256", "1,800", "200");
-    assert_near(row_of("uniform").validation, log(256.0), 1e-4);
-    assert_true(row_of("gpt").validation < log(256.0) + 0.1);
-    sample("--score @noise @bytes");
-    expect_line("2000");
-}
 
 /* A text of a single character: nothing to learn, and no failure. */
 TEST(one_character) {

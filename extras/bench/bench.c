@@ -1,205 +1,76 @@
 /* bench.c - measures speed, and its share of the processor's peak: `make bench`.
  *
- * First measures the peak: multiply-adds in registers. Then products, layers, whole training steps
- * and generation, each timed several times; and where the time of a training step goes. Prints the
- * median, the spread (fastest to slowest) and the share of the peak. A processor lowers its clock
- * under load, so the peak is measured again, briefly and on all threads, after each training step.
- * The same figures go to bench.csv. */
-#include "extras/bench/peak.h"
+ * First measures the peak, then whole training steps and generation, each several times, and where
+ * the time of a training step goes. Prints the median, the spread (slowest to fastest) and the
+ * share of the peak. A processor lowers its clock under load, so the peak is measured again,
+ * briefly and on all threads, after each training step. */
 #include "base/clock.h"
 #include "base/random.h"
-#include "extras/bench/layer.h"
 #include "model/generation.h"
+#include "model/kernels/products.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    REPEATS = 9,
-    ROWS = 96, /* tokens in a thread's block */
-    THREADS_MAX = 1024
-};
+enum { REPEATS = 9, THREADS_MAX = 1024 };
 
 static int threads;
 static const Isa *isa;
-static const Products *products;
 static double peak; /* GFLOP/s of one thread */
-static FILE *csv;
-
-/* ---- timing ---- */
-
-typedef struct {
-    double median, min, max; /* seconds */
-} Timing;
-
-static int by_size(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static Timing summarize(double *seconds, int count) {
-    qsort(seconds, (size_t)count, sizeof *seconds, by_size);
-    return (Timing){seconds[count / 2], seconds[0], seconds[count - 1]};
-}
-
-/* Times `work` on all threads, REPEATS times. Each time it runs for a few milliseconds. */
-static Timing time_work(Team *team, int on, void (*work)(const Thread *, void *), void *argument) {
-    double seconds[REPEATS];
-    double start = clock_seconds();
-    team_run(team, on, work, argument);
-    int rounds = 1 + (int)(4e-3 / (clock_seconds() - start + 1e-9));
-    for (int i = 0; i < REPEATS; i++) {
-        start = clock_seconds();
-        for (int round = 0; round < rounds; round++) team_run(team, on, work, argument);
-        seconds[i] = (clock_seconds() - start) / rounds;
-    }
-    return summarize(seconds, REPEATS);
-}
-
-/* ---- reporting ---- */
 
 static void fail_with(const Error *err) {
     fprintf(stderr, "bench: %s\n", err->text);
     exit(EXIT_FAILURE);
 }
 
-/* Prints a line: a time, and the floating-point operations done in it, unless that is 0. */
-static void report(const char *group, const char *what, Timing t, double operations, int on) {
-    double gflops = operations / t.median * 1e-9, share = gflops / (peak * on);
-    printf("  %-30s %10.1f us  (%.1f to %.1f)", what, t.median * 1e6, t.min * 1e6, t.max * 1e6);
-    if (operations > 0) printf("  %6.1f GFLOP/s  %5.1f %%", gflops, 100 * share);
-    putchar('\n');
-    fprintf(csv, "%s,%s,%d,%.9f,%.9f,%.9f,%.3f,%.4f,\n", group, what, on, t.median, t.min, t.max,
-            gflops, share);
-}
+/* ---- the peak: multiply-adds in registers and nothing else ---- */
 
-/* Prints a line: a rate per second, and its share of the peak of all threads at that time, unless
- * that is 0. */
-static void report_rate(const char *group, const char *what, Timing t, double things,
-                        const char *unit, double operations, int on, double peak_then) {
-    double gflops = operations / t.median * 1e-9, share = gflops / (peak * on);
-    printf("  %-30s %10.0f %s  (%.0f to %.0f)  %6.1f GFLOP/s  %5.1f %%", what, things / t.median,
-           unit, things / t.max, things / t.min, gflops, 100 * share);
-    fprintf(csv, "%s,%s,%d,%.9f,%.9f,%.9f,%.3f,%.4f,", group, what, on, t.median, t.min, t.max,
-            gflops, share);
-    if (peak_then > 0) {
-        printf(", of the peak then %5.1f %%", 100 * gflops / peak_then);
-        fprintf(csv, "%.4f", gflops / peak_then);
+/* A loop for each vector width: `sums` accumulators of `bytes` each, independent of each other and
+ * enough to keep every execution unit busy. Compiled with fused multiply-adds. */
+#define LOOP(name, target, bytes, sums)                                                     \
+    typedef float Vector_##name __attribute__((vector_size(bytes)));                        \
+    target static double name(int rounds, float *kept) {                                    \
+        Vector_##name sum[sums], factor, term;                                              \
+        for (int i = 0; i < (int)(bytes / sizeof(float)); i++) factor[i] = 0.5f;            \
+        term = factor;                                                                      \
+        _Pragma("GCC unroll 24") for (int i = 0; i < sums; i++) sum[i] = factor + (float)i; \
+        double start = clock_seconds();                                                     \
+        for (int round = 0; round < rounds; round++) {                                      \
+            _Pragma("GCC unroll 24") for (int i = 0; i < sums; i++) sum[i] =                \
+                sum[i] * factor + term;                                                     \
+        }                                                                                   \
+        double seconds = clock_seconds() - start;                                           \
+        _Pragma("GCC unroll 24") for (int i = 0; i < sums; i++) *kept += sum[i][0];         \
+        return 2.0 * rounds * sums * (bytes / sizeof(float)) / seconds * 1e-9;              \
     }
-    putchar('\n');
-    fputc('\n', csv);
+
+#if defined __x86_64__
+LOOP(avx512, __attribute__((target("avx512f,fma"))), 64, 12)
+LOOP(avx2, __attribute__((target("avx2,fma"))), 32, 12)
+LOOP(base, , 16, 8)
+#else
+LOOP(base, , 16, 24)
+#endif
+
+/* Returns float32 GFLOP/s of the calling thread with the registers that the kernels use, in
+ * `rounds` rounds of a few nanoseconds each. */
+static double peak_float32(int rounds) {
+    float sum = 0;
+    double gflops = 0;
+#if defined __x86_64__
+    if (strncmp(isa->name, "avx512", strlen("avx512")) == 0)
+        gflops = avx512(rounds, &sum);
+    else if (strcmp(isa->name, "avx2") == 0)
+        gflops = avx2(rounds, &sum);
+    else
+#endif
+        gflops = base(rounds, &sum);
+    volatile float kept = sum; /* keeps the compiler from removing the sums */
+    (void)kept;
+    return gflops;
 }
 
-/* ---- the layers of a block ---- */
-
-typedef struct {
-    const Layer *layer;
-    float *packed;
-    int in, out;
-} Packing;
-
-static void pack_work(const Thread *thread, void *argument) {
-    const Packing *p = argument;
-    layer_pack(thread, p->packed, p->layer->weights[0].w, p->in, p->out, false);
-}
-
-/* Prints a line for each of the layer's instructions: the one at `first`, and `more` after it. */
-static void bench_instructions(Team *team, Layer *l, const char *group, const char *name, int first,
-                               int more, double operations) {
-    l->first = first;
-    l->end = first + 1 + more;
-    report(group, name, time_work(team, threads, layer_work, l), operations, threads);
-}
-
-/* Prints a line for each product of the linear layer C -> OC. */
-static void bench_linear(Team *team, const char *group, const char *name, int B, int T, int C,
-                         int OC) {
-    static const struct {
-        const char *what;
-        int first, more;
-    } parts[] = {{"forward", 0, 0}, {"backward", 1, 0}, {"gradients", 2, 1}};
-    char what[64];
-    Layer l;
-    size_t size = (size_t)C * (size_t)OC;
-    Linear w = {.weight = 1, .bias = 2, .in = C, .out = OC};
-    layer_open(&l, B, T);
-    Array x = program_array(&l.program, C, PER_TOKEN), y = linear(&l.program, x, w);
-    l.program.backward = l.program.count;
-    linear_backward(&l.program, y, w);
-    linear_gradients(&l.program, w, y, x);
-    layer_allocate(&l);
-    float *packed = layer_numbers(2 * size);
-    l.weights[0] = (Param){layer_numbers(size), layer_numbers(size), packed};
-    l.weights[1] = (Param){layer_numbers((size_t)OC), layer_numbers((size_t)OC), NULL};
-    Packing packing = {&l, packed, C, OC};
-    snprintf(what, sizeof what, "%s pack", name);
-    report(group, what, time_work(team, threads, pack_work, &packing), 0, threads);
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        snprintf(what, sizeof what, "%s %s", name, parts[i].what);
-        bench_instructions(team, &l, group, what, parts[i].first, parts[i].more,
-                           2.0 * B * T * (double)size);
-    }
-    float *all[] = {packed, l.weights[0].w, l.weights[0].dw, l.weights[1].w, l.weights[1].dw};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
-    layer_close(&l);
-}
-
-static void bench_layers(int B, int T, int C, int NH) {
-    Error err;
-    Team *team;
-    char group[64];
-    Layer l;
-    layer_open(&l, B, T);
-    Program *p = &l.program;
-    Norm w = {.weight = 1, .bias = 2, .size = C};
-    Array qkv = program_array(p, 3 * C, PER_TOKEN), hidden = program_array(p, 4 * C, PER_TOKEN);
-    Array out = attention_qkv(p, NH, qkv, NO_DROPOUT), unused;
-    Array y = layernorm(p, out, w);
-    gelu(p, hidden);
-    add(p, out, y);
-    p->backward = p->count;
-    attention_qkv_backward(p, out, out);
-    layernorm_backward(p, out, y, out, w);
-    gelu_backward(p, &unused, hidden, hidden);
-    layer_allocate(&l);
-    for (int i = 0; i < LAYER_WEIGHTS; i++)
-        l.weights[i] = (Param){layer_numbers((size_t)C), layer_numbers((size_t)C), NULL};
-    size_t scratch = p->list[0].operation->scratch(&p->list[0], isa, products, T);
-    if (!team_open(&team, isa, products, threads, scratch, &err)) fail_with(&err);
-    snprintf(group, sizeof group, "layer C%d T%d B%d", C, T, B);
-    printf("\nlayers of a block, %d x %d tokens, width %d, %d heads, %d threads\n", B, T, C, NH,
-           threads);
-    bench_linear(team, group, "qkv", B, T, C, 3 * C);
-    bench_linear(team, group, "proj", B, T, C, C);
-    bench_linear(team, group, "fc", B, T, C, 4 * C);
-    bench_linear(team, group, "out", B, T, 4 * C, C);
-    static const struct {
-        const char *name;
-        int instruction;
-        double operations; /* per token and channel; for attention those of the unmasked half */
-    } others[] = {{"attention forward", 0, 2},
-                  {"attention backward", 4, 5},
-                  {"norm forward", 1, 0},
-                  {"norm backward", 5, 0},
-                  {"gelu forward", 2, 0},
-                  {"gelu backward", 7, 0},
-                  {"sum", 3, 0}};
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        bench_instructions(team, &l, group, others[i].name, others[i].instruction, 0,
-                           others[i].operations * (double)B * T * (T + 1) * C);
-    team_close(team);
-    for (int i = 0; i < LAYER_WEIGHTS; i++) {
-        free(l.weights[i].w);
-        free(l.weights[i].dw);
-    }
-    layer_close(&l);
-}
-
-/* ---- training steps ---- */
-
-/* Measures the peak now, in GFLOP/s of each thread. */
 static void peak_work(const Thread *thread, void *each) {
     ((double *)each)[thread->index] = peak_float32(40000);
 }
@@ -211,22 +82,29 @@ static double peak_of_all(Team *team, int on) {
     return sum;
 }
 
-/* Opens a training of B windows of random tokens ids[B T + 1]. */
-static Run *open_training(Model *model, const Config *config, int B, int on, Precision precision,
-                          int32_t **ids) {
-    Error err;
-    Run *run;
-    RunOptions options = {
-        .batch = B, .length = config->T, .training = true, .threads = on, .precision = precision};
-    if (!model_build(model, config, 1, &err) || !run_open(&run, model, &options, &err))
-        fail_with(&err);
-    size_t tokens = (size_t)B * (size_t)config->T;
-    *ids = calloc(tokens + 1, sizeof **ids);
-    if (!*ids) exit(EXIT_FAILURE);
-    for (size_t i = 0; i <= tokens; i++)
-        (*ids)[i] = (int32_t)(random_uniform(2, (uint64_t)i) * config->V);
-    return run;
+/* ---- reporting ---- */
+
+static int by_size(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
 }
+
+/* Sorts the numbers, and returns the median. */
+static double median_of(double *numbers, int count) {
+    qsort(numbers, (size_t)count, sizeof *numbers, by_size);
+    return numbers[count / 2];
+}
+
+/* Prints how many `things` a second were done in times[count], each with so many floating-point
+ * operations, and their share of the peak. */
+static void report(const char *what, double *times, int count, double things, const char *unit,
+                   double operations, int on) {
+    double median = median_of(times, count), gflops = operations / median * 1e-9;
+    printf("  %-30s %10.0f %s  (%.0f to %.0f)  %6.1f GFLOP/s  %5.1f %%", what, things / median,
+           unit, things / times[count - 1], things / *times, gflops, 100 * gflops / (peak * on));
+}
+
+/* ---- training steps ---- */
 
 static void train_step(Run *run, const int32_t *ids, int B, int T) {
     static const Optimizer optimizer = {
@@ -237,15 +115,43 @@ static void train_step(Run *run, const int32_t *ids, int B, int T) {
     run_update(run, &optimizer);
 }
 
-static void bench_step(const Config *config, int B, int on, Precision precision, double budget) {
+/* Prints the share of a step that each kind of instruction took, and its share of the peak. */
+static void print_profile(Run *run, const int32_t *ids, int B, int T, int on) {
+    enum { KINDS = 64, STEPS = 5 };
+    Error err;
+    ProfileLine lines[KINDS];
+    double total = 0;
+    if (!run_profile(run, &err)) fail_with(&err);
+    for (int step = 0; step < STEPS; step++) train_step(run, ids, B, T);
+    int count = run_profile_lines(run, lines, KINDS);
+    for (int i = 0; i < count; i++) total += lines[i].seconds;
+    for (int i = 0; i < count; i++) {
+        double gflops = lines[i].operations / lines[i].seconds * 1e-9;
+        printf("    %-28s %10.1f us  %5.1f %%", lines[i].name, lines[i].seconds / STEPS * 1e6,
+               100 * lines[i].seconds / total);
+        if (gflops > 0) printf("  %5.1f %% of the peak", 100 * gflops / (peak * on));
+        putchar('\n');
+    }
+}
+
+/* Times steps of B windows of random tokens for `budget` seconds. */
+static void bench_step(const Config *config, int B, int on, Precision precision, double budget,
+                       bool profiles) {
     enum { MAX = 200, MIN = 3 };
     Error err;
     Model model;
+    Run *run;
     Team *team;
-    int32_t *ids;
-    Run *run = open_training(&model, config, B, on, precision, &ids);
+    RunOptions options = {
+        .batch = B, .length = config->T, .training = true, .threads = on, .precision = precision};
     size_t tokens = (size_t)B * (size_t)config->T;
-    if (!team_open(&team, isa, products, on, 0, &err)) fail_with(&err);
+    int32_t *ids = calloc(tokens + 1, sizeof *ids);
+    if (!ids) exit(EXIT_FAILURE);
+    for (size_t i = 0; i <= tokens; i++)
+        ids[i] = (int32_t)(random_uniform(2, (uint64_t)i) * config->V);
+    if (!model_build(&model, config, 1, &err) || !run_open(&run, &model, &options, &err) ||
+        !team_open(&team, isa, &float32_products, on, 0, &err))
+        fail_with(&err);
     double seconds[MAX], peaks[MAX], began = clock_seconds();
     int steps = 0;
     for (int step = -1; step < MAX && (steps < MIN || clock_seconds() - began < budget); step++) {
@@ -257,155 +163,84 @@ static void bench_step(const Config *config, int B, int on, Precision precision,
     }
     bool table = strcmp(config->model, "gpt") == 0;
     size_t positions = table ? (size_t)config->T * (size_t)config->C : 0;
-    double each =
-        6.0 * (double)(model.parameters - positions) + 12.0 * config->L * config->T * config->C;
+    double operations = (double)tokens * (6.0 * (double)(model.parameters - positions) +
+                                          12.0 * config->L * config->T * config->C);
     char what[64];
     snprintf(what, sizeof what, "%s C%d T%d B%d %s x%d", config->model, config->C, config->T, B,
              precision == BFLOAT16 ? "bf16" : "f32", on);
-    report_rate("step", what, summarize(seconds, steps), (double)tokens, "tokens/s",
-                each * (double)tokens, on, summarize(peaks, steps).median);
+    report(what, seconds, steps, (double)tokens, "tokens/s", operations, on);
+    double then = median_of(peaks, steps), median = median_of(seconds, steps);
+    printf(", of the peak then %5.1f %%\n", 100 * operations / median * 1e-9 / then);
+    if (profiles) print_profile(run, ids, B, config->T, on);
     team_close(team);
     run_close(run);
     model_free(&model);
     free(ids);
 }
 
-/* Prints the share of a step that each kind of instruction took, and its share of the peak speed.
- */
-static void bench_profile(const Config *config, int B, double budget) {
-    enum { KINDS = 64 };
-    Error err;
-    Model model;
-    int32_t *ids;
-    ProfileLine lines[KINDS];
-    Run *run = open_training(&model, config, B, threads, FLOAT32, &ids);
-    train_step(run, ids, B, config->T);
-    if (!run_profile(run, &err)) fail_with(&err);
-    double began = clock_seconds(), total = 0;
-    int steps = 0, count;
-    for (; steps < 3 || clock_seconds() - began < budget; steps++)
-        train_step(run, ids, B, config->T);
-    count = run_profile_lines(run, lines, KINDS);
-    for (int i = 0; i < count; i++) total += lines[i].seconds;
-    printf("\nwhere the time of a step of %s goes, C%d T%d B%d, %d threads\n", config->model,
-           config->C, config->T, B, threads);
-    for (int i = 0; i < count; i++) {
-        double rate = lines[i].operations / lines[i].seconds * 1e-9;
-        printf("  %-30s %10.1f us  %5.1f %%", lines[i].name, lines[i].seconds / steps * 1e6,
-               100 * lines[i].seconds / total);
-        if (rate > 0) printf("  %5.1f %% of the peak", 100 * rate / (peak * threads));
-        putchar('\n');
-        fprintf(csv, "profile %s C%d,%s,%d,%.9f,,,%.3f,,\n", config->model, config->C,
-                lines[i].name, threads, lines[i].seconds / steps, rate);
-    }
-    run_close(run);
-    model_free(&model);
-    free(ids);
-}
-
-static Config gpt_of(int L, int NH, int C, int T) {
-    return (Config){.model = "gpt", .V = 65, .L = L, .NH = NH, .C = C, .T = T};
-}
-
 /* Times a configuration in float32 on all threads and on one, and in bfloat16 if the processor has
  * it. */
-static void bench_configuration(const Config *config, int B, double budget) {
+static void bench_steps(const Config *config, int B, double budget) {
     const Products *tables[BF16_MAX];
-    bench_step(config, B, threads, FLOAT32, budget);
-    if (threads > 1) bench_step(config, B, 1, FLOAT32, budget);
-    if (bf16_available(tables) > 0) bench_step(config, B, threads, BFLOAT16, budget);
-}
-
-static void bench_steps(void) {
-    Config small = gpt_of(4, 4, 128, 64), large = gpt_of(6, 6, 384, 256),
-           modern = gpt_of(4, 4, 128, 128);
-    strcpy(modern.model, "modern");
-    printf("\ntraining steps on x threads (operations: 6 for each parameter but the positions, and "
-           "12 L T C, a token)\n");
-    bench_configuration(&small, 12, 2);
-    bench_configuration(&large, 16, 6);
-    bench_configuration(&modern, 16, 2);
-    for (int C = 64; C <= 512; C += C < 128 ? 64 : 128) {
-        Config config = gpt_of(4, C / 32, C, 64);
-        bench_step(&config, 12, threads, FLOAT32, 1.5);
-    }
-    bench_profile(&small, 12, 2);
-    bench_profile(&large, 16, 6);
-    bench_profile(&modern, 16, 2);
+    bench_step(config, B, threads, FLOAT32, budget, true);
+    if (threads > 1) bench_step(config, B, 1, FLOAT32, budget, false);
+    if (bf16_available(tables) > 0) bench_step(config, B, threads, BFLOAT16, budget, false);
 }
 
 /* ---- generation ---- */
 
-static void bench_generation(int on) {
-    enum { LENGTH = 256, PARTS = 4, ROUNDS = 9 };
+/* Times texts as long as the context. */
+static void bench_generation(const Config *config, Precision precision, int on) {
     Error err;
     Model model;
-    Config config = gpt_of(4, 4, 128, LENGTH);
     Generator generator;
-    static const int marks[PARTS + 1] = {1, 64, 128, 192, 256};
-    double took[PARTS][ROUNDS], whole[ROUNDS];
-    if (!model_build(&model, &config, 1, &err) ||
-        !generator_open(&generator, &model, on, INT8_WEIGHTS, &err))
+    double each[REPEATS];
+    char what[64];
+    if (!model_build(&model, config, 1, &err) ||
+        !generator_open(&generator, &model, on, precision, &err))
         fail_with(&err);
-    printf("\ngeneration, %zu parameters in 8 bits, x%d, by what has gone before\n",
-           model.parameters, on);
-    for (int round = -1; round < ROUNDS; round++) { /* the first is for warming up */
+    for (int round = -1; round < REPEATS; round++) { /* the first is for warming up */
         int32_t id = 0;
-        double all = 0;
         generator_reset(&generator);
         generator_feed(&generator, &id, 1);
-        for (int i = 0; i < PARTS; i++) {
-            double start = clock_seconds();
-            for (int at = marks[i]; at < marks[i + 1]; at++) {
-                id = (id * 7 + at) % config.V;
-                generator_feed(&generator, &id, 1);
-            }
-            double seconds = clock_seconds() - start;
-            all += seconds;
-            if (round >= 0) took[i][round] = seconds / (marks[i + 1] - marks[i]);
+        double start = clock_seconds();
+        for (int at = 1; at < config->T; at++) {
+            id = (id * 7 + at) % config->V;
+            generator_feed(&generator, &id, 1);
         }
-        if (round >= 0) whole[round] = all / (LENGTH - 1);
+        if (round >= 0) each[round] = (clock_seconds() - start) / (config->T - 1);
     }
-    char what[64];
-    double operations = 2.0 * (double)model.parameters;
-    for (int i = 0; i < PARTS; i++) {
-        snprintf(what, sizeof what, "from %d to %d x%d", marks[i], marks[i + 1], on);
-        report_rate("generation", what, summarize(took[i], ROUNDS), 1, "characters/s", operations,
-                    on, 0);
-    }
-    snprintf(what, sizeof what, "from 1 to %d x%d", LENGTH, on);
-    report_rate("generation", what, summarize(whole, ROUNDS), 1, "characters/s", operations, on, 0);
+    snprintf(what, sizeof what, "%s C%d T%d %s x%d", config->model, config->C, config->T,
+             precision == INT8_WEIGHTS ? "int8" : "bf16", on);
+    report(what, each, REPEATS, 1, "characters/s", 2.0 * (double)model.parameters, on);
+    putchar('\n');
     generator_close(&generator);
     model_free(&model);
 }
 
 int main(void) {
+    const Config small = {.model = "gpt", .V = 65, .L = 4, .NH = 4, .C = 128, .T = 64},
+                 large = {.model = "gpt", .V = 65, .L = 6, .NH = 6, .C = 384, .T = 256},
+                 modern = {.model = "modern", .V = 65, .L = 4, .NH = 4, .C = 128, .T = 128},
+                 writer = {.model = "gpt", .V = 65, .L = 4, .NH = 4, .C = 128, .T = 256};
     Error err;
     double found[REPEATS];
     isa = isa_choose(&err);
-    products = &float32_products;
     if (!isa) fail_with(&err);
     threads = run_default_threads();
     if (threads > THREADS_MAX) threads = THREADS_MAX;
-    csv = fopen("bench.csv", "w");
-    if (!csv) {
-        fprintf(stderr, "bench: bench.csv cannot be created\n");
-        return EXIT_FAILURE;
-    }
-    fprintf(csv,
-            "group,what,threads,median_s,least_s,most_s,gflops,share_of_peak,share_of_peak_then\n");
     for (int i = 0; i < REPEATS; i++) found[i] = peak_float32(400000);
-    Timing rates = summarize(found, REPEATS);
-    peak = rates.median;
+    peak = median_of(found, REPEATS);
     printf("peak: %.1f GFLOP/s a thread in float32 (%.1f to %.1f); %s kernels, %d threads\n", peak,
-           rates.min, rates.max, isa->name, threads);
-    fprintf(csv, "peak,float32,1,,,,%.3f,1,\n", peak);
-    bench_layers(12, 64, 128, 4);
-    bench_layers(16, 256, 384, 6);
-    bench_steps();
-    bench_generation(1);
-    if (threads > 1) bench_generation(threads);
-    fclose(csv);
-    puts("\nThe same figures are in bench.csv.");
+           *found, found[REPEATS - 1], isa->name, threads);
+    puts("\ntraining steps on x threads (operations: 6 for each parameter but the positions, and "
+         "12 L T C, a token)");
+    bench_steps(&small, 12, 2);
+    bench_steps(&large, 16, 6);
+    bench_steps(&modern, 16, 2);
+    puts("\ngeneration");
+    bench_generation(&writer, INT8_WEIGHTS, 1);
+    bench_generation(&writer, BF16_WEIGHTS, 1);
+    if (threads > 1) bench_generation(&writer, INT8_WEIGHTS, threads);
     return EXIT_SUCCESS;
 }

@@ -1,7 +1,7 @@
 # Benchmarks, linked to the programs' objects.
-$(BUILD)/extras/bench/%: $(BUILD)/extras/bench/%.o $(BUILD)/extras/bench/peak.o $(BUILD)/tril.a
+$(BUILD)/extras/bench/%: $(BUILD)/extras/bench/%.o $(BUILD)/tril.a
 	$(call link,$(CFLAGS))
-$(BUILD)/extras/bench/peak.o: extras/bench/peak.c
+$(BUILD)/extras/bench/bench.o: extras/bench/bench.c
 	$(call compile,$(CFLAGS) -ffp-contract=fast)
 
 bench: $(BUILD)/extras/bench/bench

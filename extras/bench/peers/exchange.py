@@ -1,6 +1,6 @@
 """What `./sample --export` and `./train --init` promise, held against Hugging Face transformers.
 
-    make && make build/extras/bench/logits
+    make && make wheel && pip install build/*.whl
     python3 extras/bench/peers/exchange.py CHECKPOINT FILE
 
 exports the checkpoint, a gpt or modern, opens the folder with AutoModelForCausalLM and
@@ -8,7 +8,7 @@ AutoTokenizer, and compares ids, text, logits and greedy text; then models of ra
 transformers made, a GPT-2 and two Qwen3, with the characters in no order, are read by tril and
 compared likewise; each is then trained further by tril, exported again, and compared once more. One
 Qwen3 has fewer heads of keys and values than of queries, and an MLP of an odd width. FILE is a text of the checkpoint's vocabulary. `--record FOLDER` makes
-extras/formats/tests/golden. Needs the packages torch, transformers and safetensors; is no part of
+extras/formats/tests/golden. Needs the packages torch, transformers and tril; is no part of
 `make test`.
 """
 
@@ -18,18 +18,20 @@ import subprocess
 import sys
 import tempfile
 
-import numpy as np
 import tokenizers
 import torch
 import transformers
+
+import tril
 
 TOLERANCE = 1e-4
 KINDS = "gpt2", "qwen3", "qwen3-shared"
 
 
-def ours(folder, path, size):
-    done = subprocess.run(["build/extras/bench/logits", folder, path], check=True, stdout=subprocess.PIPE)
-    return torch.from_numpy(np.frombuffer(done.stdout, np.float32).copy()).view(-1, size)
+def ours(folder, text):
+    with tril.Model.load(folder) as model:
+        T = model.sizes.context
+        return torch.cat([torch.from_numpy(model.read(text[i : i + T]).logits.copy()) for i in range(0, len(text), T)])
 
 
 def theirs(model, ids):
@@ -71,7 +73,7 @@ def compare(name, folder, path, checkpoint):
     assert tokenizer.decode(ids) == text, "the text comes back as another"
     # our ids are the places of the characters in their sorted order; rows are theirs
     rows = sorted(range(len(tokenizer)), key=lambda i: code_of(tokenizer, i))
-    a = ours(checkpoint, path, len(tokenizer))
+    a = ours(checkpoint, text.encode() if is_bytes(tokenizer) else text)
     b = theirs(model, ids)[:, rows]
     worst = (a - b).abs().max().item()
     print(f"{name}: {len(ids)} characters, {len(tokenizer)} distinct, {type(model).__name__}, "

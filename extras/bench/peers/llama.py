@@ -1,13 +1,12 @@
 """What `./sample --export NAME.gguf` promises, held against llama.cpp itself.
 
-    make
+    make && make wheel && pip install build/*.whl
     python3 extras/bench/peers/llama.py CHECKPOINT FILE
 
 exports the checkpoint, a gpt or modern, in f32, f16 and q8_0, reads the files with the package gguf,
 loads them with llama.cpp (package llama-cpp-python), and compares tokens, text, logits and, in f32,
 greedy text with ./sample. FILE is a text of the checkpoint's vocabulary. Needs the packages
-llama-cpp-python, gguf and numpy, and build/extras/bench/logits (make build/extras/bench/logits); is no part of
-`make test`.
+llama-cpp-python, gguf, numpy and tril; is no part of `make test`.
 """
 
 import ctypes
@@ -19,6 +18,8 @@ import gguf
 import llama_cpp
 import numpy as np
 
+import tril
+
 # llama.cpp looks up GELU, which gpt2 has, in a table of 16-bit numbers, and rounds the inputs of
 # products with a q8_0 matrix to 8 bits.
 TOLERANCES = {"f32": 1e-4, "f16": 2e-2, "q8_0": 3e-1}
@@ -26,9 +27,10 @@ TABLE = 1e-3
 GREEDY = 200
 
 
-def ours(checkpoint, path, size):
-    done = subprocess.run(["build/extras/bench/logits", checkpoint, path], check=True, capture_output=True)
-    return np.frombuffer(done.stdout, np.float32).reshape(-1, size)
+def ours(checkpoint, text):
+    with tril.Model.load(checkpoint) as model:
+        T = model.sizes.context
+        return np.concatenate([model.read(text[i : i + T]).logits.copy() for i in range(0, len(text), T)])
 
 
 def without_extra_buffers():
@@ -95,10 +97,7 @@ def compare(kind, path, checkpoint, name, T):
     end = llama_cpp.llama_vocab_is_eog
     vocab = llama_cpp.llama_model_get_vocab(model._model.model)
     assert not any(end(vocab, i) for i in range(vocabulary)), "a character ends the text"
-    with tempfile.NamedTemporaryFile() as part:
-        part.write(text)
-        part.flush()
-        a = ours(checkpoint, part.name, vocabulary)
+    a = ours(checkpoint, text if vocabulary == 256 else text.decode())
     b = theirs(model, ids, T)
     worst = float(np.abs(a - b).max())
     print(f"{kind}: {len(ids)} tokens, {vocabulary} distinct: logits differ by {worst:.1e} at most")

@@ -1,20 +1,17 @@
 """tril and PyTorch train the same GPTs, in turn, on the same processor.
 
-    python3 extras/bench/peers/train.py FILE [--rounds N] [--seconds S] [--sweep] [--emulated]
+    make
+    python3 extras/bench/peers/train.py FILE [--rounds N] [--seconds S] [--precisions f32,bf16] [--compiled]
 
 Both start from the same weights (tril's, drawn again here from its seed) and see the same batches,
 so that their losses agree step by step; what is compared is tokens per second, round by round
-(A B A B), medians and ratios. PyTorch runs eager and compiled, float32 and, through autocast,
-bfloat16, each in a process of its own. Where the processor has no instructions for bfloat16, tril
-does without, and PyTorch, which is many times slower by it, is left out unless --emulated asks for
-it. --sweep compares widths and contexts instead. Needs the packages torch and numpy, a C++ compiler
-for torch.compile, and `make`; is no part of `make test`.
+(A B A B). PyTorch runs eager or, with --compiled, compiled; its bfloat16 is that of autocast. Needs
+the packages torch and numpy, and --compiled a C++ compiler; is no part of `make test`.
 """
 
 import argparse
 import csv
 import math
-import multiprocessing
 import statistics
 import subprocess
 import tempfile
@@ -184,49 +181,6 @@ class Torch:
         return tokens / (time.perf_counter() - started), losses
 
 
-def serve(pipe, ids, V, sizes, bf16, compiled, threads):
-    """Answers each (first, count, steps); None starts anew."""
-    torch.set_num_threads(threads)
-    peer = None
-    while True:
-        try:
-            order = pipe.recv()
-        except EOFError:  # whoever asked is gone
-            return
-        try:
-            if order is None:
-                peer = Torch(ids, V, sizes, bf16, compiled)
-            pipe.send(peer.run(*order) if order else None)
-        except Exception as error:
-            pipe.send(error if type(error).__module__ == "builtins" else RuntimeError(str(error)))
-
-
-class Peer:
-    """A Torch in a process of its own: what it dies of, it alone dies of."""
-
-    def __init__(self, *how):
-        context = multiprocessing.get_context("spawn")
-        self.pipe, theirs = context.Pipe()
-        self.process = context.Process(target=serve, args=(theirs, *how), daemon=True)
-        self.process.start()
-        theirs.close()
-
-    def ask(self, order):
-        try:
-            self.pipe.send(order)
-            answer = self.pipe.recv()
-        except (EOFError, OSError):
-            self.process.join()
-            raise RuntimeError(f"its process ended with {self.process.exitcode}") from None
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
-
-    def close(self):
-        self.process.terminate()
-        self.process.join()
-
-
 def tril(text, sizes, steps, precision, threads):
     """Tokens per second and losses of as many steps of ./train."""
     with tempfile.TemporaryDirectory() as out:
@@ -241,81 +195,32 @@ def tril(text, sizes, steps, precision, threads):
     return float(rows[-1]["tokens_per_second"]), [float(row["train_loss"]) for row in rows]
 
 
-# ---- what this processor has ----
-
-
-def has_bfloat16():
-    """Has it instructions for bfloat16 (AVX512-BF16, AMX, or Arm's) that PyTorch may use?"""
-    if torch.backends.cpu.get_cpu_capability() == "AVX2":  # perhaps by ATEN_CPU_CAPABILITY
-        return False
-    if hasattr(torch.cpu, "get_capabilities"):
-        known = torch.cpu.get_capabilities().items()
-        return any(there and name.endswith("bf16") for name, there in known)
-    try:
-        with open("/proc/cpuinfo") as file:
-            return "bf16" in file.read()
-    except OSError:
-        return False
-
-
-def available(text, precisions, threads):
-    """Those in which tril runs here; says why it does not in the others."""
-    there = []
-    for precision in precisions:
-        try:
-            tril(text, SMALL, 10, precision, threads)
-            there.append(precision)
-        except subprocess.CalledProcessError as error:
-            print(f"tril {precision}: left out: {error.stderr.decode().strip()}")
-    return there
-
-
 # ---- in turn ----
 
 
-def compare(text, ids, V, sizes, rounds, seconds, threads, modes, precisions):
+def compare(text, ids, V, sizes, options):
     print("\n" + ", ".join(f"{name} {value}" for name, value in sizes.items()), flush=True)
-    rate, _ = tril(text, sizes, 10, precisions[0], threads)
-    steps = max(10, int(seconds * rate / (sizes["batch"] * sizes["context"])))
+    precisions = options.precisions.split(",")
+    rate, _ = tril(text, sizes, 10, precisions[0], options.threads)
+    steps = max(10, int(options.seconds * rate / (sizes["batch"] * sizes["context"])))
+    share = max(3, steps // 4)
     peers, speeds, losses = {}, {}, {}
-
-    def leave_out(name, error):
-        why = next(iter(str(error).splitlines()), "")
-        print(f"  PyTorch {name}: does not run: {type(error).__name__}: {why:.100}", flush=True)
-        peers.pop(name).close()
-        speeds.pop(f"PyTorch {name}", None)
-
-    for name, (bf16, compiled) in modes.items():
-        peers[name] = Peer(ids, V, sizes, bf16, compiled, threads)
-        try:
-            for order in (None, (0, 3, steps), None):  # compiles, and warms up
-                peers[name].ask(order)
-        except Exception as error:
-            leave_out(name, error)
-    for turn in range(rounds):
+    for precision in precisions:
+        how = ids, V, sizes, precision == "bf16", options.compiled
+        Torch(*how).run(0, 3, steps)  # compiles, and warms up
+        peers[precision] = Torch(*how)
+    for turn in range(options.rounds):
         for precision in precisions:
-            speed, loss = tril(text, sizes, steps, precision, threads)
-            speeds.setdefault(f"tril {precision}", []).append(speed)
-            losses[f"tril {precision}"] = loss
-        for name, peer in list(peers.items()):
-            share = max(3, steps // 4)
-            try:
-                speed, loss = peer.ask((turn * share, share, steps))
-            except Exception as error:
-                leave_out(name, error)
-                continue
-            speeds.setdefault(f"PyTorch {name}", []).append(speed)
-            losses.setdefault(f"PyTorch {name}", []).extend(loss)
-    for peer in peers.values():
-        peer.close()
-    ours = losses[f"tril {precisions[0]}"]
-    for name, values in speeds.items():
-        middle = statistics.median(values)
-        apart = max(abs(a - b) for a, b in zip(ours, losses[name]))
-        same = [statistics.median(speeds[f"tril {p}"]) / middle for p in precisions]
-        ratios = "  ".join(f"tril {p} / it {r:5.2f}" for p, r in zip(precisions, same))
-        print(f"  {name:24} {middle:9,.0f} tokens/s  ({min(values):,.0f} to {max(values):,.0f})  "
-              f"{ratios}  losses apart by {apart:.4f}", flush=True)
+            speed, losses["tril", precision] = tril(text, sizes, steps, precision, options.threads)
+            speeds.setdefault(("tril", precision), []).append(speed)
+            speed, loss = peers[precision].run(turn * share, share, steps)
+            speeds.setdefault(("PyTorch", precision), []).append(speed)
+            losses.setdefault(("PyTorch", precision), []).extend(loss)
+    for precision in precisions:
+        ours, theirs = (statistics.median(speeds[name, precision]) for name in ("tril", "PyTorch"))
+        apart = max(abs(a - b) for a, b in zip(losses["tril", precision], losses["PyTorch", precision]))
+        print(f"  {precision}: tril {ours:9,.0f} tokens/s, PyTorch {theirs:9,.0f}, ratio {ours / theirs:.2f}, "
+              f"losses apart by {apart:.4f}", flush=True)
 
 
 def main():
@@ -324,10 +229,8 @@ def main():
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=4)
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
-    parser.add_argument("--precisions", default="f32,bf16")
-    parser.add_argument("--sweep", action="store_true", help="widths and contexts")
-    parser.add_argument("--emulated", action="store_true",
-                        help="PyTorch's bfloat16 even without instructions for it")
+    parser.add_argument("--precisions", default="f32", help="f32, bf16, or f32,bf16")
+    parser.add_argument("--compiled", action="store_true", help="PyTorch compiles its model")
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     with open(options.file, encoding="utf-8", newline="") as file:
@@ -335,26 +238,9 @@ def main():
     alphabet = {character: i for i, character in enumerate(sorted(set(characters)))}
     train = int(len(characters) * (1 - 0.1))
     ids = np.array([alphabet[character] for character in characters[:train]], np.int64)
-    subprocess.run(["make", "--silent", "train"], check=True)
     print(f"PyTorch {torch.__version__}, {options.threads} threads")
-    asked = options.precisions.split(",")
-    precisions = available(options.file, asked, options.threads)
-    if not precisions:
-        raise SystemExit("tril runs in none of these precisions")
-    modes = {"float32, eager": (False, False), "float32, compiled": (False, True)}
-    if "bf16" in asked and (has_bfloat16() or options.emulated):
-        modes |= {"bfloat16, eager": (True, False), "bfloat16, compiled": (True, True)}
-    elif "bf16" in asked:
-        print("PyTorch bfloat16: left out: this processor has no instructions for it; --emulated")
-    configurations = [SMALL, LARGE]
-    if options.sweep:
-        modes = {"float32, eager": (False, False)}
-        widths, contexts = (64, 128, 256, 512), (64, 128, 256, 512, 1024)
-        configurations = [{**SMALL, "heads": C // 32, "width": C} for C in widths]
-        configurations += [{**SMALL, "context": T, "batch": 4096 // T} for T in contexts]
-    for sizes in configurations:
-        compare(options.file, ids, len(alphabet), sizes, options.rounds, options.seconds,
-                options.threads, modes, precisions)
+    for sizes in (SMALL, LARGE):
+        compare(options.file, ids, len(alphabet), sizes, options)
 
 
 if __name__ == "__main__":

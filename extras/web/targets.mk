@@ -4,7 +4,7 @@
 # is beyond WEB_MEMORY bytes.
 WEB_CC      = python3 -m ziglang cc -target wasm32-wasi
 WEB_MEMORY  = 1073741824
-WEB_FLAGS   = -std=c11 -ffp-contract=off $(SYSTEM) -D_WASI_EMULATED_SIGNAL -DMEMORY_LIMIT=$(WEB_MEMORY) -DMOST_COUNTED_BITS=21 -I. $(WARNINGS) -Werror -MMD -MP \
+WEB_FLAGS   = -std=c11 -ffp-contract=off $(SYSTEM) -D_WASI_EMULATED_SIGNAL -DMEMORY_LIMIT=$(WEB_MEMORY) -DMOST_COUNTED_BITS=21 -I. -I$(BUILD)/text $(WARNINGS) -Werror -MMD -MP \
               -Wno-unknown-pragmas -Wno-enum-float-conversion -fopenmp-simd -msimd128
 WEB_WORKER  = $(patsubst %,extras/web/%.js,module library trainer backward reader worker)
 # JavaScript calls these functions of tril.h, web.h and memfile.h.
@@ -30,6 +30,12 @@ $(BUILD)/web/$(1).wasm: $(WEB_WORKER) $(WEB_SOURCES:%.c=$(BUILD)/web/$(1)/%.o)
 endef
 $(eval $(call web_rules,simd))
 $(eval $(call web_rules,relaxed,$(WEB_RELAXED)))
+
+WEB_HEADERS = library/tril.h extras/page/figure.h
+$(BUILD)/text/extras/web/members.inc: extras/web/members $(WEB_HEADERS)
+	@mkdir -p $(@D)
+	$(call quiet,TEXT)extras/web/members $(WEB_HEADERS) >$@
+$(patsubst %,$(BUILD)/%/extras/web/web.o,web/simd web/relaxed san): $(BUILD)/text/extras/web/members.inc
 
 # The models that are built in: trained here, with fixed seeds.
 $(BUILD)/extras/web/build/trained: $(BUILD)/extras/web/build/trained.o $(BUILD)/tril.a

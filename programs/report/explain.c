@@ -171,46 +171,16 @@ static bool explain_one(Sheet *sheet, const Explained *model, int layer, int hea
 
 /* ---- several models ---- */
 
-/* Returns how many bytes all names share at their beginnings, up to a slash, or with `ends` at
- * their ends, from a slash or a file's extension on. Leaves something of each name. Ignores the
- * first `skipped` bytes. */
-static size_t common(const Explained *models, int count, size_t skipped, bool ends) {
-    size_t found = 0;
-    bool in_file = ends; /* the last point of a name begins its extension */
-    for (size_t n = 0;; n++) {
-        char c = 0;
-        for (int i = 0; i < count; i++) {
-            const char *name = models[i].name + skipped;
-            const size_t length = strlen(name);
-            if (n + 1 >= length) return found;
-            const char own = name[ends ? length - 1 - n : n];
-            if (i > 0 && own != c) return found;
-            c = own;
-        }
-        if (c == '/' || (c == '.' && in_file)) found = n + 1;
-        if (c == '/' || c == '.') in_file = false;
-    }
-}
-
 static bool compare(Sheet *sheet, const Explained *models, int count, Error *err) {
-    enum { NAME = 256 };
-    struct {
-        char name[NAME];
-        Ranking next;
-    } *each = NULL;
+    Ranking *next = NULL;
     Bars *bars = NULL;
     const TrilReading *any = models[0].reading;
-    const size_t folder = common(models, count, 0, false),
-                 ending = common(models, count, folder, true);
     int cuts = 0;
-    bool ok = memory_alloc(&each, (size_t)count, sizeof *each, "the models", err) &&
+    bool ok = memory_alloc(&next, (size_t)count, sizeof *next, "the models", err) &&
               memory_alloc(&bars, (size_t)count, sizeof *bars, "the models", err);
     for (int i = 0; i < count && ok; i++) {
-        const char *name = models[i].name + folder;
-        const size_t length = strlen(name) - ending, cut = length < NAME ? 0 : length + 1 - NAME;
-        snprintf(each[i].name, NAME, "%.*s", (int)(length - cut), name + cut);
-        each[i].next = ranking_of(&models[i]);
-        bars[i] = (Bars){each[i].name, each[i].next.bars, each[i].next.count, .shares = true};
+        next[i] = ranking_of(&models[i]);
+        bars[i] = (Bars){models[i].name, next[i].bars, next[i].count, .shares = true};
         cuts += tril_reading_skipped(models[i].reading) > 0;
     }
     if (ok) sheet_say(sheet, "# The likeliest next character");
@@ -222,7 +192,7 @@ static bool compare(Sheet *sheet, const Explained *models, int count, Error *err
             tril_reading_skipped(any) + (size_t)tril_reading_tokens(any),
             cuts == count ? "all" : "some");
     if (ok) sheet->kind->bars(sheet, bars, count);
-    memory_free(each);
+    memory_free(next);
     memory_free(bars);
     return ok;
 }

@@ -10,7 +10,7 @@ enum { ANY = -1 }; /* any negative number works */
 
 /* A model and the text that it has read, both borrowed. */
 typedef struct {
-    const char *name; /* path of the model; of several paths the parts that differ are shown */
+    const char *name; /* path of the model */
     const TrilModel *model;
     const TrilReading *reading; /* traced */
 } Explained;

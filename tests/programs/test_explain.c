@@ -139,38 +139,6 @@ TEST(several) {
     assert_non_null(strstr(page.text, "\n  -way-to-the-bigram\n"));
 }
 
-/* Only the parts of file names that differ are shown. */
-TEST(names) {
-    static const struct {
-        const char *names[2], *shown[2];
-    } cases[] = {
-        {{"out/ladder/bigram.safetensors", "out/ladder/gpt.safetensors"}, {"bigram", "gpt"}},
-        {{"out/a/model.safetensors", "out/b/model.safetensors"}, {"a", "b"}},
-        {{"out/a/model.safetensors", "model.safetensors"}, {"out/a/model", "model"}},
-        {{"out/m.safetensors", "out/m.safetensors"}, {"m", "m"}},
-        {{"a.safetensors", "b.gguf"}, {"a.safetensors", "b.gguf"}},
-        {{"lr-0.1.gguf", "lr-1.1.gguf"}, {"lr-0.1", "lr-1.1"}},
-        {{"one/", "one/two/"}, {"one", "one/two"}},
-        {{"m", "m"}, {"m", "m"}},
-        {{"/", "/"}, {"/", "/"}},
-    };
-    const Explained bigram = subject("bigram", 1, LENGTH);
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        Explained models[2];
-        char line[64];
-        for (int m = 0; m < 2; m++) {
-            models[m] = bigram;
-            models[m].name = cases[i].names[m];
-        }
-        Output page;
-        compare(&page, models, 2, 24);
-        for (int m = 0; m < 2; m++) {
-            snprintf(line, sizeof line, "\n  %s\n", cases[i].shown[m]);
-            assert_non_null(strstr(page.text, line));
-        }
-    }
-}
-
 /* ---- refusals ---- */
 
 TEST(refusals) {

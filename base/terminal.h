@@ -31,8 +31,8 @@ int width_of(uint32_t code);
 void terminal_send_lines(FILE *stream);
 
 /* Reads a line of standard input, with its newline if it has one, as getline of POSIX does: *line
- * is owned by the caller, who releases it with free. Returns its length, -1 at the end (with errno
- * 0, or feof), and 0 if Ctrl-C comes first after signals_take_turns. */
+ * is owned by the caller, who releases it with free. Returns its length, or -1 at the end (with
+ * errno 0, or feof). */
 int64_t terminal_read_line(char **line, size_t *capacity);
 
 /* ---- signals; on Windows events of the console ---- */
@@ -57,10 +57,7 @@ void signals_hold(void);
 void signals_release(void);
 
 /* For a dialogue of program and user: from now on Ctrl-C, unless it was ignored from the start,
- * sets *stopped to 1 while the program writes (between signals_let_through with true and with
- * false) and while it waits in terminal_read_line. signals_end_turns undoes it. */
+ * only sets *stopped to 1. */
 void signals_take_turns(volatile sig_atomic_t *stopped);
-void signals_let_through(bool through);
-void signals_end_turns(void);
 
 #endif

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/select.h>
 #include <unistd.h>
 #include <wchar.h>
 
@@ -94,49 +93,19 @@ void signals_release(void) {
 /* ---- turns ---- */
 
 static volatile sig_atomic_t *stop;
-static struct sigaction before_turns;
-static bool taking_turns;
 
 static void on_stop(int number) {
     (void)number;
     *stop = 1;
 }
 
-/* Blocked, SIGINT stays pending. */
-void signals_let_through(bool through) {
-    sigset_t interruption;
-    sigemptyset(&interruption);
-    sigaddset(&interruption, SIGINT);
-    pthread_sigmask(through ? SIG_UNBLOCK : SIG_BLOCK, &interruption, NULL);
-}
-
 void signals_take_turns(volatile sig_atomic_t *stopped) {
-    struct sigaction action = {.sa_handler = on_stop, .sa_flags = SA_RESTART};
+    struct sigaction action = {.sa_handler = on_stop, .sa_flags = SA_RESTART}, before;
     stop = stopped;
-    taking_turns =
-        sigaction(SIGINT, NULL, &before_turns) == 0 && before_turns.sa_handler != SIG_IGN;
-    if (taking_turns) sigaction(SIGINT, &action, NULL);
-    signals_let_through(false);
-}
-
-void signals_end_turns(void) {
-    signals_let_through(true);
-    if (taking_turns) sigaction(SIGINT, &before_turns, NULL);
-    taking_turns = false;
-}
-
-/* Waits for a line; false if Ctrl-C comes first. SIGINT is delivered only inside pselect: if it
- * came just before, its handler would run, but the wait would still begin. */
-static bool await_input(void) {
-    sigset_t open;
-    fd_set input;
-    pthread_sigmask(SIG_SETMASK, NULL, &open);
-    sigdelset(&open, SIGINT);
-    FD_ZERO(&input);
-    FD_SET(STDIN_FILENO, &input);
-    return pselect(STDIN_FILENO + 1, &input, NULL, NULL, NULL, &open) >= 0 || errno != EINTR;
+    if (sigaction(SIGINT, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+        sigaction(SIGINT, &action, NULL);
 }
 
 int64_t terminal_read_line(char **line, size_t *capacity) {
-    return taking_turns && !await_input() ? 0 : getline(line, capacity, stdin);
+    return getline(line, capacity, stdin);
 }

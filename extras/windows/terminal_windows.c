@@ -122,7 +122,10 @@ static int64_t read_console(char **line, size_t *capacity) {
         DWORD count = 0;
         SetLastError(0);
         if (!ReadConsoleW(console_of(stdin), wide, PIECE, &count, NULL)) return -1;
-        if (GetLastError() == ERROR_OPERATION_ABORTED) return 0; /* Ctrl-C */
+        if (GetLastError() == ERROR_OPERATION_ABORTED) { /* Ctrl-C */
+            length = 0;
+            continue;
+        }
         errno = 0; /* the end of the input is not an error */
         if (count == 0 || (length == 0 && (*wide == CTRL_D || *wide == CTRL_Z))) return -1;
         if (!reserve(line, capacity, length + 4 * count)) return -1;
@@ -232,13 +235,4 @@ static BOOL WINAPI on_stop(DWORD event) {
 void signals_take_turns(volatile sig_atomic_t *stopped) {
     stop = stopped;
     SetConsoleCtrlHandler(on_stop, TRUE);
-}
-
-void signals_end_turns(void) {
-    SetConsoleCtrlHandler(on_stop, FALSE);
-}
-
-/* terminal_read_line returns at Ctrl-C. */
-void signals_let_through(bool through) {
-    (void)through;
 }

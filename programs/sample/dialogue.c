@@ -10,20 +10,13 @@
 
 static volatile sig_atomic_t stopped;
 
-/* Reads one line without its newline. Returns false at the end of the input. After Ctrl-C the
- * terminal drops the typed characters, and the prompt appears again. */
+/* Reads one line without its newline. Returns false at the end of the input. */
 static bool read_line(char **line, size_t *capacity, size_t *length, bool terminal) {
-    int64_t count = 0;
-    while (count == 0) {
-        if (terminal) fputs("> ", stdout);
-        if (terminal) fflush(stdout);
-        count = terminal_read_line(line, capacity);
-        if (count == 0) putchar('\n');
-    }
-    if (count < 0) {
-        if (terminal) putchar('\n');
-        return false;
-    }
+    if (terminal) fputs("> ", stdout);
+    if (terminal) fflush(stdout);
+    const int64_t count = terminal_read_line(line, capacity);
+    if (count < 0 && terminal) putchar('\n');
+    if (count < 0) return false;
     *length = (size_t)count - (count > 0 && (*line)[count - 1] == '\n');
     return true;
 }
@@ -76,9 +69,7 @@ static bool take_line(Dialogue *d, const char *line, size_t length, bool *more, 
 }
 
 static bool continue_text(Dialogue *d, Error *err) {
-    if (d->terminal) signals_let_through(true);
     bool ok = writer_continue(d->writer, d->now.length, &stopped, err);
-    if (d->terminal) signals_let_through(false);
     writer_end_text(d->writer);
     return ok;
 }
@@ -110,14 +101,12 @@ bool dialogue(const TrilModel *model, const Arguments *arguments, Error *err) {
     Dialogue d = {.model = model, .now = *arguments, .texts = 1};
     d.terminal = terminal_is(stdin) && terminal_is(stdout);
     if (d.terminal) {
-        signals_take_turns(
-            &stopped); /* before the writer's threads start, which inherit the blocked signals */
+        signals_take_turns(&stopped);
         puts("Type the beginning of a text, then Enter. An empty line continues; /help lists "
              "commands; Ctrl-C stops the writing, Ctrl-D ends.");
     }
     bool ok =
         writer_open(&d.writer, model, &d.now.sampling, d.now.stop, err) && take_turns(&d, err);
     writer_close(d.writer);
-    if (d.terminal) signals_end_turns();
     return ok;
 }

@@ -180,7 +180,6 @@ run: train sample $(filter data/input.txt,$(INPUT))
 	./sample -n 500
 	@echo
 	@./sample --info | sed -n 's/^validation_loss  *\(.*\)/Reached a held-out loss of \1 nats per character./p'
-	@[ $(TEXT) != data/input.txt ] || cat data/input.txt.origin 2>/dev/null || true
 
 data/input.txt:
 	data/fetch any $@

@@ -2,7 +2,6 @@
 #include "base/buffer.h"
 #include "base/file.h"
 #include "base/terminal.h"
-#include "base/threads.h"
 #include "library/message.h"
 #include "library/tril.h"
 #include "programs/program.h"
@@ -152,16 +151,6 @@ static bool run_program(const Arguments *a, Error *err) {
     return ok;
 }
 
-/* Warns if --threads exceeds the processors. The library uses no more threads than processors,
- * since others would only wait. */
-static void say_threads(int asked) {
-    int processors = threads_processors();
-    int max = processors < TRIL_MAX_THREADS ? processors : TRIL_MAX_THREADS;
-    if (asked > max)
-        fprintf(stderr, "sample: -j %d: only %d processors are available; uses %d threads\n", asked,
-                max, max);
-}
-
 int main(int argc, char **argv) {
     Arguments arguments;
     Error err = {0};
@@ -179,7 +168,6 @@ int main(int argc, char **argv) {
         return EXIT_SUCCESS;
     }
     if (arguments.version) return program_version();
-    say_threads(arguments.sampling.threads);
     return run_program(&arguments, &err) ? EXIT_SUCCESS
                                          : program_failed("sample", EXIT_FAILURE, &err);
 }

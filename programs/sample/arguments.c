@@ -1,11 +1,9 @@
 #include "programs/sample/arguments.h"
 #include "base/array.h"
 #include "base/file.h"
-#include "base/filesystem.h"
 #include "base/options.h"
 
 #include <inttypes.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -159,32 +157,10 @@ void arguments_print_options(FILE *out) {
 
 #define USUAL "out/model.safetensors"
 
-/* Sets *last to the number of a folder earlier-N that holds a model, if it is higher. */
-static void take_earlier(void *last, const char *name) {
-    static const char prefix[] = "earlier-";
-    const size_t begin = sizeof prefix - 1;
-    int *highest = last;
-    char path[64], *end;
-    Error none;
-    if (strncmp(name, prefix, begin) != 0) return;
-    long number = strtol(name + begin, &end, 10);
-    if (*end || number <= *highest || number > INT_MAX) return;
-    snprintf(path, sizeof path, "out/earlier-%ld/model.safetensors", number);
-    if (file_can_be_read(path, &none)) *highest = (int)number;
-}
-
 const char *arguments_checkpoint(const Arguments *a, int i, Error *err) {
-    int earlier = 0; /* the highest number of the folders out/earlier-N that hold a model */
     if (i < a->count) return a->checkpoints[i];
     if (file_exists(USUAL)) return USUAL;
-    filesystem_each("out", take_earlier, &earlier);
-    if (earlier > 0)
-        fail(err,
-             USUAL ": no such file; to use the model of an earlier training, name "
-                   "out/earlier-%d/model.safetensors",
-             earlier);
-    else
-        fail(err, USUAL ": no such file; train a model first (train FILE), or name a checkpoint");
+    fail(err, USUAL ": no such file; train a model first (train FILE), or name a checkpoint");
     return NULL;
 }
 

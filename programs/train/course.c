@@ -313,37 +313,13 @@ static double sum_until(const Course *c, double step) {
     return sum;
 }
 
-/* Returns the mean training loss in column i of `columns`. */
-static double column_mean(const Course *c, int i, int columns) {
-    double each = (double)(c->steps - c->start) / columns, from = c->start + i * each;
-    return (sum_until(c, from + each) - sum_until(c, from)) / each;
-}
-
-int course_spark(const Course *c, char text[SPARK_SIZE]) {
-    static const char blocks[][4] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
-    enum { HEIGHTS = sizeof blocks / sizeof *blocks };
-    double means[SPARK_COLUMNS], min = INFINITY, max = -INFINITY;
-    int steps = c->steps - c->start, columns = steps < SPARK_COLUMNS ? steps : SPARK_COLUMNS;
-    for (int i = 0; i < columns; i++) {
-        means[i] = column_mean(c, i, columns);
-        min = fmin(min, means[i]);
-        if (i >= columns / 4) max = fmax(max, means[i]);
-    }
-    *text = 0;
-    for (int i = 0; i < columns; i++) {
-        double share = max > min ? (means[i] - min) / (max - min) : 0;
-        int height = (int)(fmin(share, 1) * HEIGHTS);
-        memcpy(text, blocks[height < HEIGHTS ? height : HEIGHTS - 1], sizeof *blocks);
-        text += sizeof *blocks - 1;
-    }
-    return columns;
-}
-
-/* Returns the training loss at this share of the steps, or NaN if there are too few steps or the
- * log lacks its beginning. */
+/* Returns the training loss at this share of the steps, the mean of a 16th of them, or NaN if there
+ * are too few steps or the log lacks its beginning. */
 static double training_loss(const Course *c, double share) {
-    bool known = c->start == 0 && c->steps >= SPARK_COLUMNS / 2;
-    return known ? column_mean(c, (int)(share * SPARK_COLUMNS), SPARK_COLUMNS) : NAN;
+    const int parts = 16;
+    double each = (double)c->steps / parts, from = floor(share * parts) * each;
+    if (c->start != 0 || c->steps < parts / 2) return NAN;
+    return (sum_until(c, from + each) - sum_until(c, from)) / each;
 }
 
 double course_fall(const Course *c, double from, double to) {

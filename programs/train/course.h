@@ -60,9 +60,7 @@ void log_close(Log *log);
 enum {
     COURSE_KEPT = 300,             /* most rows with an evaluation, and most without */
     COURSE_ROWS = 2 * COURSE_KEPT, /* at most */
-    COURSE_BLOCK = 20,             /* steps */
-    SPARK_COLUMNS = 16,
-    SPARK_SIZE = 3 * SPARK_COLUMNS + 1
+    COURSE_BLOCK = 20              /* steps */
 };
 
 typedef struct {
@@ -127,11 +125,5 @@ double course_fall(const Course *course, double from, double to);
 /* Returns the validation loss after `step` steps, interpolated between evaluations; NaN before the
  * first one. */
 double course_validation(const Course *course, double step);
-
-/* Writes the training loss as a word of UTF-8 blocks of eight heights: ▇▅▃▂▂▁▁▁. Each column is the
- * mean of equally many steps. The scale ends at the highest loss of the last three quarters,
- * because the first steps lower the loss so far that the rest would look flat. Returns the number
- * of columns, 0 without steps. */
-int course_spark(const Course *course, char text[SPARK_SIZE]);
 
 #endif

@@ -204,20 +204,18 @@ static const char *about(const Plan *plan) {
     return plan_has_time(plan) ? "~" : "";
 }
 
-void show_progress(const Progress *p, const Plan *plan, int steps, const Course *course) {
-    enum { PLACE, LOSS, CURVE, SPEED, LEFT, PARTS };
-    static const int first[PARTS] = {PLACE, LOSS, LEFT, CURVE, SPEED}; /* where space is short */
+void show_progress(const Progress *p, const Plan *plan, int steps) {
+    enum { PLACE, LOSS, SPEED, LEFT, PARTS };
+    static const int first[PARTS] = {PLACE, LOSS, LEFT, SPEED}; /* where space is short */
     const double minute = 60, hour = 3600;
-    char parts[PARTS][2 + SPARK_SIZE];
-    int widths[PARTS], room = screen_of(stdout).columns - 1; /* the cursor follows the line */
+    char parts[PARTS][48];
+    int room = screen_of(stdout).columns - 1; /* the cursor follows the line */
     double left = fmax(0, p->seconds / p->now.step * (steps - p->now.step));
     const size_t size = sizeof *parts;
     snprintf(parts[PLACE], size, "  step %d/%s%d", p->now.step, about(plan), steps);
     snprintf(parts[LOSS], size, "  loss %s", figure(p->now.recent, 4));
     if (strlen(parts[PLACE]) + strlen(parts[LOSS]) > (size_t)room)
         snprintf(parts[PLACE], size, "  %.0f %%", 100.0 * p->now.step / steps);
-    strcpy(parts[CURVE], "  ");
-    int columns = course_spark(course, parts[CURVE] + 2);
     snprintf(parts[SPEED], size, "  %s tokens/s", speed_of(p, plan));
     if (left < 2 * minute)
         snprintf(parts[LEFT], size, "  %.0f s left", left);
@@ -225,11 +223,10 @@ void show_progress(const Progress *p, const Plan *plan, int steps, const Course 
         snprintf(parts[LEFT], size, "  %.0f min left", left / minute);
     else
         snprintf(parts[LEFT], size, "  %.1f h left", left / hour);
-    for (int i = 0; i < PARTS; i++) widths[i] = (int)strlen(parts[i]);
-    widths[CURVE] = 2 + columns;
     for (int i = 0; i < PARTS; i++) {
-        if (widths[first[i]] <= room)
-            room -= widths[first[i]];
+        const int width = (int)strlen(parts[first[i]]);
+        if (width <= room)
+            room -= width;
         else
             *parts[first[i]] = 0;
     }

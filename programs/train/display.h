@@ -61,7 +61,7 @@ void show_training(const RungFiles *rung, const TrilModel *model, const TrilTrai
 
 /* On a terminal, prints the progress line, which overwrites itself and never takes two lines.
  * `steps` is the number of all steps, as far as known. */
-void show_progress(const Progress *progress, const Plan *plan, int steps, const Course *course);
+void show_progress(const Progress *progress, const Plan *plan, int steps);
 
 /* On a terminal, prints the current activity, such as "evaluating", in place of the progress line.
  * NULL clears it. */

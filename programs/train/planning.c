@@ -395,7 +395,6 @@ static void set_origins(Plan *plan) {
 }
 
 bool plan_decide(Plan *plan, Error *err) {
-    const Arguments *asked = plan->arguments;
     TrilOptions *o = &plan->options;
     Decisions decisions = {.choice.speed = 0};
     if (!check_teacher(plan, err)) return false;
@@ -405,10 +404,6 @@ bool plan_decide(Plan *plan, Error *err) {
     o->threads = tril_threads(o->threads);
     if (plan->training == 0) number_training(plan);
     set_origins(plan);
-    if (asked->quiet) return true;
-    if (asked->options.threads > o->threads)
-        show_line("-j %g: only %g processors are available to this program", asked->options.threads,
-                  o->threads);
-    if (!plan->state) show_decisions(plan, &decisions);
+    if (!plan->arguments->quiet && !plan->state) show_decisions(plan, &decisions);
     return true;
 }

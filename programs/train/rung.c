@@ -351,7 +351,7 @@ static bool advance(Trainer *t, bool *last, Error *err) {
     *last = used || stops || budget_complete(&t->budget, p) || interrupted();
     if (evaluated || *last || now - t->saved >= t->plan->options.save_every) keep_state(t);
     if (!*last && report_due(t->ladder->report, now, evaluated)) renew_page(t);
-    if (!evaluated && may_show(t)) show_progress(p, t->plan, t->budget.steps, t->course);
+    if (!evaluated && may_show(t)) show_progress(p, t->plan, t->budget.steps);
     return true;
 }
 

@@ -109,8 +109,7 @@ static long memory_of_children(void) {
     return usage.ru_maxrss;
 }
 
-/* More threads than processors: uses one per processor, prints one line about it, and writes the
- * same text. */
+/* More threads than processors: uses one per processor, and writes the same text. */
 TEST(many_threads) {
     must_run("sample -j %d -n 200 @bytes", run_max_threads());
     keep();
@@ -119,19 +118,11 @@ TEST(many_threads) {
     assert_in_range(memory_of_children(), before, before + before / 2);
     assert_int_equal(ran.status, 0);
     assert_string_equal(ran.out, kept);
-    if (run_max_threads() < 1024) {
-        assert_int_equal(strncmp(ran.err, "sample: -j 1024: ", 17), 0);
-        assert_ptr_equal(strchr(ran.err, '\n'), ran.err + strlen(ran.err) - 1);
-    }
     must_run("train -j 1024 -q " TINY "-o @many " PLAY);
-    assert_null(strstr(ran.out, "-j 1024"));
-    must_run("train -j 1024 " TINY "-o @many " PLAY);
-    if (run_max_threads() < 1024) after("-j 1024: ");
     assert_in_range(memory_of_children(), before, 2 * before);
     must_run("sample -j 1 -n 200 @many");
     keep();
     must_run("train -j 1 " TINY "-o @few " PLAY);
-    assert_null(has_line("-j 1"));
     must_run("sample -j 1 -n 200 @few");
     assert_string_equal(ran.out, kept);
 }

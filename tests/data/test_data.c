@@ -480,14 +480,6 @@ static int fetch(const char *arguments) {
 TEST(fetch) {
     char arguments[2 * SCRATCH_PATH], *text;
     size_t length;
-    static const char *const origins[] = {
-        "The text is the King James Bible: Shakespeare could not be fetched.\n",
-        "The text is data/sample.txt, a short play: neither Shakespeare nor the Bible could be "
-        "fetched.\n",
-        "The text is mine.\n",
-        "The text is the King James Bible: Shakespeare could not be fetched.\nOr so I think.\n",
-        "The text is ",
-    };
     skip_without(SHELL_TOOLS);
     snprintf(arguments, sizeof arguments, "sample '%s'", scratch("fetched"));
     assert_int_equal(fetch(arguments), 0);
@@ -495,24 +487,9 @@ TEST(fetch) {
     scratch_expect("fetched", text, length);
     assert_int_equal(fetch(arguments), 0); /* the same text once more */
     scratch_expect("fetched", text, length);
-    /* another text stays; a removed text leaves no file about its origin */
-    scratch_put("fetched", "mine", 4);
-    for (int i = 0; i < 5; i++) {
-        scratch_put("fetched.origin", origins[i], strlen(origins[i]));
-        assert_int_equal(fetch(arguments), 1);
-        scratch_expect("fetched", "mine", 4);
-        scratch_expect("fetched.origin", origins[i], strlen(origins[i]));
-    }
-    for (int i = 0; i < 5; i++) {
-        scratch_put("fetched.origin", origins[i], strlen(origins[i]));
-        scratch_remove(scratch("fetched"));
-        assert_int_equal(fetch(arguments), 0);
-        scratch_expect("fetched", text, length);
-        if (i < 2)
-            assert_false(scratch_has("fetched.origin"));
-        else /* a user wrote it */
-            scratch_expect("fetched.origin", origins[i], strlen(origins[i]));
-    }
+    scratch_put("fetched", "mine", 4); /* another text stays */
+    assert_int_equal(fetch(arguments), 1);
+    scratch_expect("fetched", "mine", 4);
     memory_free(text);
     snprintf(arguments, sizeof arguments, "sample '%s'", scratch("no/such/folder"));
     assert_int_equal(fetch(arguments), 1);

@@ -1,4 +1,4 @@
-/* test_report.c - glyphs, the curve of a loss, maps and the width of a terminal. */
+/* test_report.c - glyphs, maps and the width of a terminal. */
 #include "tests/screenful.h"
 #include "base/escape.h"
 #include "programs/train/course.h"
@@ -60,34 +60,7 @@ TEST(line) {
     assert_string_equal(text, "");
 }
 
-/* ---- the curve of a loss ---- */
-
-/* Adds a step. */
-static void learn(Course *course, double loss) {
-    course_add(course, &(LogRow){.step = course->steps + 1, .loss = loss, .validation = NAN});
-}
-
-TEST(spark) {
-    static Course few, two, many, steep;
-    char text[SPARK_SIZE];
-    assert_int_equal(course_spark(&few, text), 0);
-    assert_string_equal(text, "");
-    for (int i = 8; i > 0; i--) learn(&few, i);
-    assert_int_equal(course_spark(&few, text), 8);
-    assert_string_equal(text, "███▇▅▄▂▁"); /* scaled to the last six */
-    learn(&two, 3);
-    learn(&two, 3);
-    course_spark(&two, text);
-    assert_string_equal(text, "▁▁");
-    /* each column has as much of a loss that falls evenly */
-    for (int i = 0; i < 10000; i++) learn(&many, -i);
-    assert_int_equal(course_spark(&many, text), SPARK_COLUMNS);
-    assert_string_equal(text, "██████▇▆▆▅▄▃▃▂▁▁");
-    /* the fall of the first steps does not make the rest flat: of 16 columns it takes one */
-    for (int i = 0; i < 16; i++) learn(&steep, i == 0 ? 8 : 2.5 - 0.05 * i);
-    course_spark(&steep, text);
-    assert_string_equal(text, "██████▇▆▆▅▄▃▃▂▁▁");
-}
+/* ---- the width of a terminal ---- */
 
 /* The width without a window, and color without a terminal. */
 TEST(screen) {

@@ -1,6 +1,5 @@
 #include "programs/train/display.h"
 #include "base/array.h"
-#include "base/clock.h"
 #include "base/escape.h"
 #include "base/json.h"
 #include "base/memory.h"
@@ -11,7 +10,6 @@
 #include "programs/train/interruption.h"
 #include "programs/train/verdict.h"
 
-#include <assert.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <math.h>
@@ -421,75 +419,37 @@ void show_next_steps(const Plan *plan, bool trained, bool page, const char *long
 
 /* ---- where the time goes ---- */
 
-/* Returns the index of the line of that name, which it adds if there is none. */
-static int find_line(Stopwatch *watch, const char *name) {
-    int i = 0;
-    while (i < watch->count && strcmp(watch->lines[i].name, name) != 0) i++;
-    assert(i < MAX_LINES);
-    if (i == watch->count) watch->lines[watch->count++] = (TrilPart){.name = name};
-    return i;
-}
-
-void stopwatch_start(Stopwatch *watch, const char *rest, double begun) {
-    *watch = (Stopwatch){.begun = begun, .since = begun};
-    find_line(watch, rest);
-}
-
-/* Adds the time since the last change to the current line, then changes to another. */
-static void change(Stopwatch *watch, int line) {
-    double now = clock_seconds();
-    watch->lines[watch->now].seconds += now - watch->since;
-    watch->since = now;
-    watch->now = line;
-}
-
-void stopwatch_enter(Stopwatch *watch, const char *name) {
-    if (watch->count > 0) change(watch, find_line(watch, name));
-}
-
-void stopwatch_leave(Stopwatch *watch) {
-    if (watch->count > 0) change(watch, 0);
-}
-
-void stopwatch_split(Stopwatch *watch, const char *name, const TrilPart *parts, int count) {
-    if (watch->count == 0) return;
-    int whole = find_line(watch, name);
-    for (int i = 0; i < count; i++) {
-        TrilPart *line = &watch->lines[find_line(watch, parts[i].name)];
-        line->seconds += parts[i].seconds;
-        line->operations += parts[i].operations;
-        watch->lines[whole].seconds -= parts[i].seconds;
-    }
-}
-
 static int longer_first(const void *a, const void *b) {
     double one = ((const TrilPart *)a)->seconds, other = ((const TrilPart *)b)->seconds;
     return (other > one) - (other < one);
 }
 
-void stopwatch_stop(Stopwatch *watch, const char *of) {
+void show_profile(const char *of, const Profile *p) {
     static const char format[] = "  %-38s  %8.2f  %4.1f %%";
     const double small = 0.0005; /* lines with less than this share of the time are summed */
     const bool wide = line_columns() >= 67;
+    TrilPart lines[MAX_PARTS + 3];
     char head[64];
-    double rest = 0;
-    if (watch->count == 0) return;
-    change(watch, 0);
-    double all = watch->since - watch->begun;
-    qsort(watch->lines, (size_t)watch->count, sizeof *watch->lines, longer_first);
-    snprintf(head, sizeof head, "where the %.2f s of %s went", all, of);
+    int count = p->count;
+    double parts = 0, rest = 0;
+    memcpy(lines, p->parts, sizeof p->parts);
+    for (int i = 0; i < count; i++) parts += lines[i].seconds;
+    lines[count++] = (TrilPart){"the rest of the steps", p->steps - parts, 0};
+    lines[count++] = (TrilPart){"evaluations", p->evaluations, 0};
+    lines[count++] = (TrilPart){"the rest", p->all - p->steps - p->evaluations, 0};
+    qsort(lines, (size_t)count, sizeof *lines, longer_first);
+    snprintf(head, sizeof head, "where the %.2f s of %s went", p->all, of);
     printf("\n%-40s  %8s  %6s%s\n", head, "seconds", "share", wide ? "  GFLOP/s" : "");
-    for (int i = 0; i < watch->count; i++) {
-        const TrilPart *line = &watch->lines[i];
-        if (line->seconds < small * all) {
+    for (const TrilPart *line = lines; line < lines + count; line++) {
+        if (line->seconds < small * p->all) {
             rest += line->seconds;
             continue;
         }
-        printf(format, line->name, line->seconds, 100 * line->seconds / all);
+        printf(format, line->name, line->seconds, 100 * line->seconds / p->all);
         if (wide && line->operations > 0)
             printf("  %7.1f", line->operations / line->seconds * 1e-9);
         putchar('\n');
     }
-    if (rest > 0) printf(format, "lines of less than 0.05 %", rest, 100 * rest / all);
+    if (rest > 0) printf(format, "lines of less than 0.05 %", rest, 100 * rest / p->all);
     if (rest > 0) putchar('\n');
 }

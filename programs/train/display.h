@@ -1,37 +1,9 @@
-/* display.h - prints the output of ./train, and measures its time for --profile. */
+/* display.h - prints the output of ./train. */
 #ifndef TRIL_PROGRAMS_TRAIN_DISPLAY_H
 #define TRIL_PROGRAMS_TRAIN_DISPLAY_H
 
 #include "programs/train/plan.h"
 #include "programs/train/verdict.h"
-
-/* ---- where the time goes ---- */
-
-enum { MAX_LINES = 96 };
-
-/* Divides the time from its start to its stop among lines. A stopwatch that is {0} was never
- * started and measures nothing. */
-typedef struct {
-    TrilPart lines[MAX_LINES]; /* the first has the time that belongs to no other */
-    int count;
-    int now;      /* the current line */
-    double since; /* clock_seconds() when the current line began */
-    double begun; /* clock_seconds() when the stopwatch was started */
-} Stopwatch;
-
-/* Starts a stopwatch at `begun`, a value of clock_seconds(). Time goes to the line `rest` until
- * stopwatch_enter, then to the line `name` until stopwatch_leave. Names are constants. */
-void stopwatch_start(Stopwatch *watch, const char *rest, double begun);
-void stopwatch_enter(Stopwatch *watch, const char *name);
-void stopwatch_leave(Stopwatch *watch);
-
-/* Moves `parts` of the time of line `name` to lines of their own. The line keeps the rest. */
-void stopwatch_split(Stopwatch *watch, const char *name, const TrilPart *parts, int count);
-
-/* Stops the stopwatch and prints the lines, the longest first, under the name `of`. */
-void stopwatch_stop(Stopwatch *watch, const char *of);
-
-/* ---- lines ---- */
 
 /* Prints a line in place of the progress line. Escapes it, except a newline at its start. On a
  * terminal, breaks it between words; continued lines begin with four spaces. */
@@ -71,6 +43,17 @@ void show_activity(const char *activity);
  * and the text that the model generated. */
 void show_evaluation(const Progress *progress, const Plan *plan, int steps, double recent,
                      double validation, const char *mark, const char *sample);
+
+/* The time of a rung's training in this run of the program, for --profile. */
+enum { MAX_PARTS = 48 };
+typedef struct {
+    TrilPart parts[MAX_PARTS]; /* [count], of the steps */
+    int count;
+    double steps, evaluations, all; /* seconds */
+} Profile;
+
+/* Prints what took the time of the rung `of`, the longest first. */
+void show_profile(const char *of, const Profile *profile);
 
 /* With several processes, prints the bytes sent in each of `steps` steps, which took `seconds`
  * seconds, and the share of the time that this process waited. */

@@ -181,16 +181,13 @@ static bool train_rungs(Ladder *l, Error *err) {
             add_known(l, rung, known);
             earlier += known->seconds;
         } else {
-            stopwatch_enter(&l->watch, "the page");
             report_next(l->report, rung, &l->courses[l->count], l->count);
-            stopwatch_enter(&l->watch, rung->name);
             double left = plan_time(plan) - earlier - (clock_seconds() - plan->arguments->begun);
             /* the state of a later rung is worth more than the state of this one */
             bool keeps_state = i >= place || place == rungs;
             if (!train_rung(l, rung, seconds_for(plan, rung, left, rungs - i), i == place,
                             keeps_state, err))
                 return false;
-            stopwatch_leave(&l->watch);
             l->count++;
         }
     }
@@ -227,9 +224,7 @@ static bool write_results(Ladder *l, Error *err) {
     Error page_failed;
     if (*path) table = table_of(l, err);
     if (*path && !table.failed) l->outputs->tables[1] = tril_digest(table.bytes, table.length);
-    stopwatch_enter(&l->watch, "the page");
     bool page = report_end(l->report, l->count, NULL, &page_failed);
-    stopwatch_leave(&l->watch);
     bool ok = !*path ||
               (!table.failed && file_write(path, &(FilePart){table.bytes, table.length}, 1, err));
     buffer_end(&table);
@@ -257,7 +252,6 @@ static bool compare(Ladder *l, Error *err) {
     }
     bool further = model && verdict_further(plan, model, longer);
     bool written = write_results(l, err);
-    stopwatch_stop(&l->watch, "the program");
     if (plan->arguments->json)
         written = show_object(plan, l->results, l->count, err) && written;
     else
@@ -273,7 +267,6 @@ bool ladder_train(Plan *plan, Outputs *outputs, Error *err) {
         return false;
     l->plan = plan;
     l->outputs = outputs;
-    if (plan->arguments->profile) stopwatch_start(&l->watch, "the rest", plan->arguments->begun);
     bool ok = add_closed_forms(l, err) && outputs_make_way(outputs, where, err);
     if (ok && *where) show_line("existing files were moved to %s", where);
     ok = ok && report_open(&l->report, plan, outputs, l->results, err);

@@ -12,9 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The line of --profile for the time of the steps that belongs to none of their parts. */
-static const char steps_rest[] = "the rest of the steps";
-
 static const char no_number[] = "the loss is no longer a number";
 
 /* The training of a rung. */
@@ -32,14 +29,13 @@ typedef struct {
     double saved;        /* clock_seconds() when the state was last written */
     TrilTraffic traffic; /* of the steps of this run of the program */
     int steps;           /* steps of this run of the program */
-    double seconds;      /* seconds of these steps */
+    Profile profile;     /* of it */
     Log log;
     Course *course;                  /* read from the log */
     char kernels[16];                /* of the state, or empty */
     bool measured;                   /* Progress.best is the checkpoint's float32 loss, with these
                                         kernels */
     bool said[STILL_FALLING + 1];    /* the kinds of verdicts that were shown */
-    Stopwatch watch;                 /* measures with --profile */
     bool shows, live;                /* prints lines, and progress on a terminal */
     double shown;                    /* clock_seconds() when the progress was last shown */
     Error best_failed, state_failed; /* the last error of writing the file, or empty */
@@ -109,8 +105,6 @@ static bool open_training(Trainer *t, bool resumes, double seconds, Error *err) 
     TrilError error;
     const bool profile = t->plan->arguments->profile;
     const double begun = clock_seconds();
-    if (profile) stopwatch_start(&t->watch, "the rest", begun);
-    stopwatch_enter(&t->watch, "opening");
     TrilStatus status = resumes ? resume(t, &error) : begin(t, &error);
     if (status == TRIL_OK && profile) status = tril_training_profile(t->training, &error);
     if (status != TRIL_OK) return message_take(err, &error, NULL);
@@ -128,7 +122,6 @@ static bool open_training(Trainer *t, bool resumes, double seconds, Error *err) 
         return message_take(err, &error, NULL);
     t->started = begun - t->progress.seconds;
     t->saved = begun;
-    stopwatch_leave(&t->watch);
     return true;
 }
 
@@ -147,10 +140,8 @@ static bool train_step(Trainer *t, LogRow *row, Error *err) {
     TrilError error;
     const TrilTraffic before = tril_processes_traffic();
     const double stepped = p->now.seconds;
-    stopwatch_enter(&t->watch, steps_rest);
     TrilStatus status = tril_training_set_steps(t->training, t->budget.steps, &error);
     if (status == TRIL_OK) status = tril_training_step(t->training, &step, &error);
-    stopwatch_leave(&t->watch);
     if (status == TRIL_DIVERGED)
         return diverged(t, isfinite(step.loss) ? "the gradient is no longer finite" : no_number,
                         p->now.step + 1, err);
@@ -159,7 +150,7 @@ static bool train_step(Trainer *t, LogRow *row, Error *err) {
     const TrilTraffic after = tril_processes_traffic();
     renew_progress(t);
     t->steps++;
-    t->seconds += p->now.seconds - stepped;
+    t->profile.steps += p->now.seconds - stepped;
     t->traffic.bytes += after.bytes - before.bytes;
     t->traffic.seconds += after.seconds - before.seconds;
     p->seconds = clock_seconds() - t->started;
@@ -192,10 +183,8 @@ static bool save_model(Trainer *t) {
 
 /* Writes the weights as the best ones. */
 static bool keep_best(Trainer *t, double validation) {
-    stopwatch_enter(&t->watch, "saving");
     if (t->live) show_activity("saving");
     bool saved = save_model(t);
-    stopwatch_leave(&t->watch);
     if (saved) t->progress.best = validation;
     t->measured = saved && !plan_is_bf16(t->plan);
     return saved;
@@ -210,9 +199,7 @@ static void write_sample(Trainer *t, char sample[SAMPLE_SIZE]) {
     sampling.length = SAMPLE_COLUMNS;
     sampling.seed = t->plan->options.seed;
     *sample = 0;
-    stopwatch_enter(&t->watch, "samples");
     tril_training_generate(t->training, &sampling, glyph_take, &line, NULL);
-    stopwatch_leave(&t->watch);
 }
 
 /* Measures the loss on the whole held-out text, and keeps the weights if it is the lowest so far.
@@ -223,13 +210,12 @@ static bool evaluate(Trainer *t, LogRow *row, Error *err) {
     double begun = clock_seconds(), recent = p->now.recent, validation;
     row->validation = NAN;
     if (t->live) show_activity("evaluating");
-    stopwatch_enter(&t->watch, "evaluations");
     TrilStatus status = tril_training_evaluate(t->training, 0, &validation, &error);
-    stopwatch_leave(&t->watch);
+    double took = clock_seconds() - begun;
+    t->profile.evaluations += took;
     if (status == TRIL_STOPPED) return true;
     if (status == TRIL_DIVERGED) return diverged(t, no_number, p->now.step, err);
     if (status != TRIL_OK) return message_take(err, &error, NULL);
-    double took = clock_seconds() - begun;
     row->validation = validation;
     renew_progress(t);
     if (p->now.step == 0) course_begin(t->course, validation);
@@ -260,7 +246,6 @@ static void keep_state(Trainer *t) {
     const Ladder *l = t->ladder;
     Progress *p = &t->progress;
     if (!t->keeps_state) return;
-    stopwatch_enter(&t->watch, "saving");
     bool shown = may_show(t);
     if (shown) show_activity("saving");
     p->log_length = log_flush(&t->log) ? (double)t->log.length : 0;
@@ -271,7 +256,6 @@ static void keep_state(Trainer *t) {
         saved_write(t->plan, t->training, p, l->results + CLOSED_FORMS, l->count - CLOSED_FORMS,
                     &t->state_failed);
     if (shown) show_activity(NULL);
-    stopwatch_leave(&t->watch);
     t->saved = clock_seconds();
 }
 
@@ -309,11 +293,9 @@ static Result result_so_far(const Trainer *t) {
                     .course = t->course};
 }
 
-static void renew_page(Trainer *t) {
-    stopwatch_enter(&t->watch, "the page");
+static void renew_page(const Trainer *t) {
     const Result now = result_so_far(t);
     report_renew(t->ladder->report, t->model, &now);
-    stopwatch_leave(&t->watch);
 }
 
 /* Shows a verdict that already matters, once. */
@@ -406,7 +388,6 @@ static bool measure(Trainer *t, Result *result, Error *err) {
     const char *path = t->rung->checkpoint;
     TrilError error;
     TrilModel *kept;
-    stopwatch_enter(&t->watch, "losses of the best model");
     if (t->live) show_activity("measuring the best model");
     if (tril_model_load(&kept, path, &error) != TRIL_OK) return message_take(err, &error, NULL);
     const TrilOptions has = tril_model_sizes(kept);
@@ -418,7 +399,6 @@ static bool measure(Trainer *t, Result *result, Error *err) {
               fail(err, "%s: was replaced by another program", path);
     ok = ok && measure_part(t, kept, true, &result->train, err) &&
          (known || measure_part(t, kept, false, &result->validation, err));
-    stopwatch_leave(&t->watch);
     result->parameters = tril_model_parameters(kept);
     result->digest = tril_model_digest(kept);
     tril_model_free(kept);
@@ -437,14 +417,6 @@ static void note_failures(Trainer *t) {
         fail(failed, "%s: cannot be written", t->rung->log);
 }
 
-/* Divides the time of the steps among their parts. */
-static void split_steps(Trainer *t) {
-    TrilPart parts[MAX_LINES];
-    if (!t->training || !t->plan->arguments->profile) return;
-    int count = tril_training_parts(t->training, parts, MAX_LINES / 2);
-    stopwatch_split(&t->watch, steps_rest, parts, count);
-}
-
 /* Completes a result that has its losses. */
 static void set_result(const Trainer *t, Result *result) {
     const Progress *p = &t->progress;
@@ -461,7 +433,8 @@ static void set_result(const Trainer *t, Result *result) {
 
 bool train_rung(Ladder *ladder, const RungFiles *rung, double seconds, bool resumes,
                 bool keeps_state, Error *err) {
-    const bool shows = !ladder->plan->arguments->quiet;
+    const double begun = clock_seconds();
+    const bool shows = !ladder->plan->arguments->quiet, profiles = ladder->plan->arguments->profile;
     Trainer t = {.ladder = ladder,
                  .plan = ladder->plan,
                  .rung = rung,
@@ -476,11 +449,12 @@ bool train_rung(Ladder *ladder, const RungFiles *rung, double seconds, bool resu
     /* the loss of a model of --init is the first lowest one */
     if (ok && !resumes && t.model == t.plan->init) ok = evaluate_and_keep(&t, err);
     ok = ok && take_steps(&t, err);
-    if (ok && shows) show_sharing(&t.traffic, t.steps, t.seconds);
+    if (ok && shows) show_sharing(&t.traffic, t.steps, t.profile.steps);
     ok = ok && keep_something(&t, err);
     if (ok) note_failures(&t);
     if (ok && !file_exists(rung->checkpoint)) ok = fail(err, "%s", ladder->failed.text);
-    split_steps(&t);
+    if (t.training && profiles)
+        t.profile.count = tril_training_parts(t.training, t.profile.parts, MAX_PARTS);
     tril_training_close(t.training); /* frees memory and the workers for the next model */
     *result = (Result){.name = rung->name, .train = NAN, .course = t.course};
     ok = ok && measure(&t, result, err);
@@ -488,6 +462,7 @@ bool train_rung(Ladder *ladder, const RungFiles *rung, double seconds, bool resu
     set_result(&t, result);
     tril_model_free(t.own);
     log_close(&t.log);
-    if (ok) stopwatch_stop(&t.watch, rung->name);
+    t.profile.all = clock_seconds() - begun;
+    if (ok && profiles) show_profile(rung->name, &t.profile);
     return ok;
 }

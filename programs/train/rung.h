@@ -17,7 +17,6 @@ typedef struct {
     Course courses[CLOSED_FORMS + MAX_RUNGS]; /* of the rungs, at their indices in `results` */
     int count;
     Error failed;     /* the first error of writing a file, or empty */
-    Stopwatch watch;  /* of the whole program, with --profile */
     char counted[24]; /* the name of the last closed form */
 } Ladder;
 

@@ -1,18 +1,21 @@
-"""The loss of a gpt, modern or conv checkpoint on a text, computed apart from tril, in float64: a
-gpt and a conv with PyTorch, a modern as the Qwen3ForCausalLM of Hugging Face transformers.
+"""The loss of a gpt, modern or conv checkpoint on a text, computed apart from tril, in float64: a conv with
+PyTorch, the others by Hugging Face transformers, to which ./sample exports them.
 
+    make
     python3 extras/bench/peers/score.py out/model.safetensors FILE [--slide N]
 
 prints what `./sample --score FILE out/model.safetensors` should print: the loss of windows of the
 model's context that are laid end to end. With --slide N windows overlap, and only the last N
 characters of each count (of the first window, all): most characters are then predicted from nearly a
 whole context, and the loss is lower. Never compare one kind with the other. Needs the packages torch,
-safetensors and, for modern, transformers; is no part of `make test`.
+safetensors and, except for conv, transformers; is no part of `make test`.
 """
 
 import argparse
 import math
+import subprocess
 import sys
+import tempfile
 
 import torch
 import torch.nn.functional as F
@@ -25,56 +28,14 @@ def load(path):
         return file.metadata(), weights
 
 
-def modern(meta, weights):
+def exported(checkpoint):
     """A function from ids[B,T] to logits[B,T,V]."""
     import transformers
 
-    width, heads = int(meta["width"]), int(meta["heads"])
-    config = transformers.Qwen3Config(
-        vocab_size=int(meta["vocabulary_size"]),
-        hidden_size=width,
-        intermediate_size=weights["model.layers.0.mlp.up_proj.weight"].shape[0],
-        num_hidden_layers=int(meta["layers"]),
-        num_attention_heads=heads,
-        num_key_value_heads=int(meta.get("kv_heads", heads)),
-        head_dim=width // heads,
-        max_position_embeddings=int(meta["context"]),
-        rms_norm_eps=1e-6,
-        rope_theta=10000.0,
-        tie_word_embeddings=True,
-    )
-    model = transformers.Qwen3ForCausalLM(config).double().eval()
-    tied = {"lm_head.weight": weights["model.embed_tokens.weight"]}
-    model.load_state_dict(weights | tied, strict=True)
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run(["./sample", "--export", folder, checkpoint], check=True)
+        model = transformers.AutoModelForCausalLM.from_pretrained(folder).double().eval()
     return lambda ids: model(ids).logits
-
-
-def gpt(meta, weights):
-    layers, heads = int(meta["layers"]), int(meta["heads"])
-    return lambda ids: gpt_logits(ids, weights, layers, heads)
-
-
-def gpt_logits(ids, w, layers, heads):
-    """ids[B,T] -> logits[B,T,V]"""
-    T = ids.shape[1]
-    x = w["transformer.wte.weight"][ids] + w["transformer.wpe.weight"][:T]
-    C = x.shape[-1]
-
-    def norm(x, name):
-        return F.layer_norm(x, (C,), w[name + ".weight"], w[name + ".bias"])
-
-    def linear(x, name):
-        return F.linear(x, w[name + ".weight"], w[name + ".bias"])
-
-    for layer in range(layers):
-        h = f"transformer.h.{layer}."
-        qkv = linear(norm(x, h + "ln_1"), h + "attn.c_attn").split(C, dim=-1)
-        q, k, v = (part.unflatten(-1, (heads, C // heads)).transpose(1, 2) for part in qkv)
-        att = F.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).flatten(-2)
-        x = x + linear(att, h + "attn.c_proj")
-        fc = F.gelu(linear(norm(x, h + "ln_2"), h + "mlp.c_fc"), approximate="tanh")
-        x = x + linear(fc, h + "mlp.c_proj")
-    return norm(x, "transformer.ln_f") @ w["transformer.wte.weight"].T
 
 
 def conv(meta, weights):
@@ -169,13 +130,12 @@ def main():
     parser.add_argument("--slide", type=int, metavar="N")
     options = parser.parse_args()
     meta, weights = load(options.checkpoint)
-    models = {"gpt": gpt, "modern": modern, "conv": conv}
-    if meta["model"] not in models:
+    if meta["model"] not in ("gpt", "modern", "conv"):
         sys.exit(f"{options.checkpoint} is a {meta['model']}, not a gpt, modern or conv")
     T = int(meta["context"])
     if options.slide is not None and not 0 < options.slide < T:
         sys.exit(f"--slide takes 1 to {T - 1}, less than the model's context")
-    logits_of = models[meta["model"]](meta, weights)
+    logits_of = conv(meta, weights) if meta["model"] == "conv" else exported(options.checkpoint)
     if meta["characters"] == "utf-8":
         place = {character: i for i, character in enumerate(meta["vocabulary"])}
         with open(options.text, encoding="utf-8", newline="") as file:

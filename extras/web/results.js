@@ -49,6 +49,7 @@ const renewSoon = seldom(200, async () => {
   showLadder();
   showSamples();
   showLesson();
+  if ($("answer").open) showAsked();
   showMoments();
   await showChart();
 });

@@ -22,7 +22,7 @@ function drop(rung) {
   rungs.get(rung)?.worker?.end();
   rungs.delete(rung);
 }
-// Discards all but the models that were trained in advance on this text: they are back.
+// Discards all. The models that were trained in advance on this text are back.
 function dropAll() {
   for (const rung of [...rungs.keys()]) drop(rung);
   evaluations.length = 0;
@@ -215,7 +215,7 @@ function showTrained() {
     return { ...blank(), ...sizes, rung, name: ladder[rung].name, built: true, step, steps: step, seconds: 0, done: true,
       heldOut: curve.map(([step, loss]) => [step, 0, loss]), moments: [last], latest: last };
   });
-  for (const r of trained.models) rungs.set(r.rung, r);
+  for (const r of trained.models) if (!rungs.has(r.rung)) rungs.set(r.rung, r);
   setState("built");
 }
 // Has the trained models write a line each.
@@ -242,6 +242,7 @@ async function openCheckpoint(file) {
     if (!mayDiscard()) return;
     const r = await begun("load", bytes, options());
     for (const other of shown()) if (other !== r) drop(other.rung);
+    if (isBuiltin()) showTrained();
     fromLesson = false;
     r.downloaded = r.step;
     rewound = null;

@@ -287,6 +287,26 @@ static int most_active(const Explanation *e, const TrilLine *activation) {
     return most;
 }
 
+/* Writes the largest values of a neuron, by the characters that end with the one that has it. */
+static void write_firing(Explanation *e, const TrilArray *neurons, int neuron) {
+    enum { MOST = 5, BEFORE = 5 };
+    Bar bars[MOST + 1];
+    int count = 0, at;
+    for (int t = 0; t < e->T; t++) {
+        Bar bar = {.value = (double)line_row(neurons, t)[neuron]};
+        for (int s = t < BEFORE ? 0 : t - BEFORE; s <= t; s++) {
+            const Glyph glyph = glyph_of(e->tokenizer, e->ids[s]);
+            if (strlen(bar.label) + strlen(glyph.text) < BAR_LABEL) strcat(bar.label, glyph.text);
+        }
+        for (at = count; at > 0 && fabs(bars[at - 1].value) < fabs(bar.value); at--)
+            bars[at] = bars[at - 1];
+        bars[at] = bar;
+        if (count < MOST) count++;
+    }
+    say(e, "Of the text, it is most active at the ends of:");
+    e->sheet->kind->bars(e->sheet, &(Bars){NULL, bars, count, false, false}, 1);
+}
+
 /* Writes an activation, or a layer without a function of its own here. */
 static void write_other(Explanation *e) {
     const TrilLine *line = e->line;
@@ -302,6 +322,7 @@ static void write_other(Explanation *e) {
             snprintf(call, sizeof call, line_is(line, "swiglu") ? "silu(%s) * %s" : "(%s, %s)",
                      z.text, SHOWN(last_of(e, &in[1])[neuron]));
         say(e, "Neuron %d: %s = %s.", neuron, call, SHOWN(last_of(e, &line->output)[neuron]));
+        write_firing(e, &line->output, neuron);
     }
     show_array(e, "y", &line->output);
 }

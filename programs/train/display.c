@@ -92,9 +92,9 @@ void show_corpus(const Plan *plan) {
               grouped((double)(input->length - input->train)));
     if (input->length < ENOUGH_CHARACTERS && !plan->init)
         show_line(
-            "the text is short: a model needs about %d characters to learn more than pairs of "
+            "the text is short: a model needs about %s characters to learn more than pairs of "
             "characters; --init MODEL begins with a trained model",
-            ENOUGH_CHARACTERS);
+            grouped(ENOUGH_CHARACTERS));
     if (plan->added > 0)
         show_line("%d of these characters are new to the model; its vocabulary grows to %d",
                   plan->added, input->vocabulary);

@@ -156,7 +156,7 @@ static void run_on_columns(int columns, const char *command) {
     assert_int_equal(unsetenv("COLUMNS"), 0);
 }
 
-/* The progress line never wraps, and the most important parts stay: how far, and the loss. */
+/* Neither progress nor table wraps, and the most important parts stay: how far, and the loss. */
 TEST(narrow_progress) {
     static const int widths[] = {20, 25, 30, 40, 47, 59, 79, 200};
     for (int i = 0; i < 8; i++) {
@@ -187,6 +187,7 @@ TEST(narrow_progress) {
             lines++;
         }
         assert_true(lines > 0);
+        assert_true(widths[i] < 40 || (int)strcspn(after("\nmodel"), "\r") + 5 <= widths[i]);
     }
 }
 

@@ -32,7 +32,7 @@ def web(*files: str) -> int:
     if not page.exists():
         sys.exit("tril: this wheel was built without the page: make web")
     if not files:
-        return 0 if webbrowser.open(page.as_uri()) else 1
+        return 0 if webbrowser.open(page.as_uri()) else sys.exit("tril: no browser was found; copy the page: tril web FILE")
     try:
         with open(files[0], "xb") as copy:
             copy.write(page.read_bytes())

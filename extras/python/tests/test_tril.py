@@ -18,6 +18,7 @@ import tempfile
 import threading
 import time
 import unittest
+import unittest.mock
 import weakref
 
 import tril
@@ -270,7 +271,7 @@ class Models(Folder):
         self.assertTrue(all(line.title and line.equation for line in lines))
         with self.assertRaises((TypeError, ValueError)):
             y[9, 5] = 1
-        alive = weakref.ref(reading)
+        alive = weakref.ref(reading._owner)
         del reading, lines, attention, x, y
         gc.collect()
         self.assertEqual(alive() is None, numpy is None)  # it lives as long as its arrays
@@ -472,7 +473,12 @@ class Trainings(Folder):
         def generate(begun):
             small().generate(length=1 << 40, on_text=lambda piece: begun())
 
-        for call in (train, generate) * 10:
+        def texts(begun):
+            model = small()
+            begun()
+            model.texts(100, length=1 << 20)
+
+        for call in (train, generate, texts) * 10:
             self.assertTrue(self.interrupt(call))
         self.assertTrue(all(model.generate(length=5) for model in models))
 
@@ -483,6 +489,39 @@ class Trainings(Folder):
             with self.assertRaisesRegex(tril.Error, "the training is closed"):
                 training.run(lambda step: training.close())
             self.assertTrue(model.generate(length=5))
+
+    def test_model_closed_by_a_callback(self):
+        model, other, written = untrained(), untrained(), []
+        training, expected = (tril.Training(one, TEXT, steps=20, batch=4, threads=1) for one in (model, other))
+        self.assertTrue(training.run(lambda step: (model.close(), untrained())))
+        self.assertTrue(expected.run())
+        self.assertEqual(training.evaluate(), expected.evaluate())
+        with self.assertRaisesRegex(tril.Error, "the model is closed"):
+            model.digest
+        writer, same = small(), small()
+        writer.generate(length=200, on_text=lambda piece: (written.append(piece), writer.close(), untrained()))
+        self.assertEqual("".join(written), same.generate(length=200))
+
+    def test_clock_that_stands_still(self):
+        with unittest.mock.patch("tril.clock.monotonic", lambda: 5.0):
+            with tril.Training(untrained(), TEXT, batch=4, threads=1) as training:
+                self.assertFalse(training.run(lambda step: step.step < 3, seconds=1))
+
+    @unittest.skipUnless(hasattr(os, "fork"), "without fork")
+    def test_fork(self):
+        with tril.Training(untrained(), TEXT, steps=5, batch=4, threads=2) as training:
+            training.step()
+            child = os.fork()
+            if child == 0:
+                signal.alarm(60)  # ends it if it waits for threads that it does not have
+                try:
+                    training.step()
+                except tril.Error:
+                    training.close()
+                    os._exit(0)
+                os._exit(1)
+            self.assertEqual(os.waitpid(child, 0)[1], 0)
+            self.assertTrue(training.run())
 
     def test_threads(self):
         digests = {}

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import codecs
 import collections
+import concurrent.futures
 import ctypes
 import inspect
 import itertools
@@ -186,6 +187,7 @@ def _call(name: str, *arguments: Any) -> Any:
     """Calls a function of the library with checked arguments, and raises its error."""
     function, error = getattr(_lib, "tril_" + name), _lib.TrilError()
     given = [_checked(kind, value, name) for kind, value in zip(function.argtypes, arguments)]
+    owners = [getattr(value, "_owner", None) for value in arguments]  # another thread may close them meanwhile
     if len(given) == len(function.argtypes):
         return function(*given)
     status = function(*given, ctypes.byref(error))
@@ -272,6 +274,10 @@ def _numbers(address: int, shape: List[int], owner: Any, step: int = 0) -> Any:
     return view if numpy is None else numpy.asarray(view)
 
 
+class _Owner:
+    """Held by an object and by all that was made from it: the library's object is released with the last."""
+
+
 class _Object:
     """An object of the library, which is released with it."""
 
@@ -281,14 +287,15 @@ class _Object:
         """A place for its handle, for the function that makes it. What is put there is released even if
         Ctrl-C comes right after that call; what it borrows stays until then."""
         function = getattr(_lib, "tril_" + self._free)
-        handle = function.argtypes[0]()
+        self._handle, self._owner, self._process = function.argtypes[0](), _Owner(), os.getpid()
 
-        def release(_: Any) -> None:
-            function(handle)
-            handle.value = None
+        def release(handle: Any, process: int, _borrowed: Any) -> None:
+            if process == os.getpid():  # else it would wait for threads that a fork does not copy
+                function(handle)
 
-        self._handle, self._close = handle, weakref.finalize(self, release, borrowed)
-        return ctypes.byref(handle)
+        kept = [one and one._owner for one in borrowed]
+        weakref.finalize(self._owner, release, self._handle, self._process, kept)
+        return ctypes.byref(self._handle)
 
     @classmethod
     def _made(cls, function: str, *arguments: Any) -> Any:
@@ -298,8 +305,8 @@ class _Object:
         return made
 
     def close(self) -> None:
-        """Releases it. What was made from it, such as an array, must not be used any more."""
-        self._close()
+        """Releases it, once nothing is left that was made from it, such as an array."""
+        self._handle, self._owner = type(self._handle)(), None
 
     def __enter__(self: _Self) -> _Self:
         return self
@@ -499,7 +506,7 @@ class Model(_Object):
         tensor = _lib.TrilTensor()
         while _call("model_tensor", self, len(tensors), ctypes.byref(tensor)):
             shape = [tensor.rows, tensor.columns][:tensor.rank]
-            tensors[tensor.name.decode()] = _numbers(tensor.data, shape, self)
+            tensors[tensor.name.decode()] = _numbers(tensor.data, shape, self._owner)
         return tensors
 
     def generate(self, prompt: Text = "", *, on_text: Optional[Callable[[str], Any]] = None, **sampling: Any) -> str:
@@ -523,14 +530,21 @@ class Model(_Object):
         of the time of one after another. A text also ends after `stop`. Options as those of `generate`."""
         given, how = _bytes_of(prompt), _lib.tril_sampling()
         parts: List[bytearray] = [bytearray() for _ in range(_checked(_Size, count, "count"))]
+        interrupted: List[bool] = []
         _fill(how, sampling)
 
         def take(number: int, text: int, length: int, _ended: int, _user: Any) -> int:
             parts[number] += ctypes.string_at(text, length) if length else b""
-            return 0
+            return len(interrupted)
 
-        _call("generate_texts", self, given, len(given), ctypes.byref(how), len(parts),
-              None if stop is None else _terminated(stop.encode()), ctypes.cast(_TAKES_TEXT(take), ctypes.c_void_p), None)
+        call = ("generate_texts", self, given, len(given), ctypes.byref(how), len(parts),
+                None if stop is None else _terminated(stop.encode()), ctypes.cast(_TAKES_TEXT(take), ctypes.c_void_p), None)
+        with concurrent.futures.ThreadPoolExecutor(1) as thread:  # Ctrl-C would be lost in `take`, but comes here
+            try:
+                thread.submit(_call, *call).result()
+            except KeyboardInterrupt:
+                interrupted.append(True)
+                raise
         return [part.decode("utf-8", "replace") for part in parts]
 
     def score(self, text: Text, *, unknown: str = "refuse", precision: Optional[str] = None,
@@ -592,7 +606,7 @@ class Reading(_Object):
     def logits(self) -> Any:
         """[T, V], without a copy: row t predicts the character after t."""
         shape = [len(self), len(self.model.tokenizer)]
-        return _numbers(_call("reading_logits", self), shape, self)
+        return _numbers(_call("reading_logits", self), shape, self._owner)
 
     @property
     def loss(self) -> float:
@@ -636,7 +650,7 @@ class Reading(_Object):
         lines: List[Line] = []
         line = _lib.TrilLine()
         while _call("reading_line", self, len(lines), ctypes.byref(line)):
-            *inputs, output = [_numbers(array.data, [len(self), array.width], self, array.row)
+            *inputs, output = [_numbers(array.data, [len(self), array.width], self._owner, array.row)
                                for array in (*line.inputs, line.output) if array.number]
             weights = [tensor.name.decode() for tensor in line.weights if tensor.name]
             lines.append(Line(line.operation.decode(), line.title.decode(), line.equation.decode(), line.layer,
@@ -720,8 +734,13 @@ class Training(_Object):
     def step(self) -> Step:
         """Takes a step. Fails if no step is left, or if the loss is no longer a number."""
         step = _lib.TrilStep()
-        _call("training_step", self, ctypes.byref(step))
+        self._step(step)
         return Step(*_values(step, Step._fields))
+
+    def _step(self, step: Any) -> None:
+        if self._process != os.getpid():
+            raise Error("a fork does not copy a training's threads: save its state, and resume it there", "argument")
+        _call("training_step", self, ctypes.byref(step))
 
     def run(self, on_step: Optional[Callable[[Step], Any]] = None, *, seconds: float = math.inf,
             progress: Optional[bool] = None) -> bool:
@@ -744,9 +763,9 @@ class Training(_Object):
 
         try:
             while self.done < _call("training_options", self).steps:
-                _call("training_step", self, ctypes.byref(step))
+                self._step(step)
                 if seconds < math.inf:
-                    spent = clock.monotonic() - begun
+                    spent = max(clock.monotonic() - begun, 1e-9)  # a clock may stand still for a step
                     fit = int(max(0, seconds - spent) * (step.step - before) / spent)
                     self.set_steps(min(step.step + fit, max(step.step, self._most)))
                 if tell() is False:

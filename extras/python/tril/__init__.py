@@ -282,6 +282,7 @@ class _Object:
     """An object of the library, which is released with it."""
 
     _free: str  # the function that releases it
+    _owner: Optional[_Owner] = None
 
     def _own(self, *borrowed: Any) -> Any:
         """A place for its handle, for the function that makes it. What is put there is released even if

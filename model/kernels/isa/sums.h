@@ -114,16 +114,14 @@ INLINE void scores_of(const int groups, float *y, const float *q, const float *k
 }
 
 static void scores(float *y, const float *q, const float *keys, size_t stride, int groups, int K) {
-    enum { MOST = SUMS / GROUP_VECTORS, HALF = MOST / 2 };
-    for (int some; groups > 0; groups -= some, y += some * KEY_GROUP) {
-        some = groups >= MOST ? MOST : groups >= HALF ? HALF : 1;
-        if (some == MOST)
-            scores_of(MOST, y, q, keys, stride, K);
-        else if (some == HALF)
-            scores_of(HALF, y, q, keys, stride, K);
-        else
-            scores_of(1, y, q, keys, stride, K);
-        keys += (size_t)some * stride;
+    enum { MOST = SUMS / GROUP_VECTORS };
+    for (; groups > 0; groups -= MOST, y += SUMS * LANES, keys += MOST * stride) {
+        /* clang-format off */
+#define SCORES(n) case n: if (n <= MOST) scores_of(n <= MOST ? n : 1, y, q, keys, stride, K); break;
+        switch (groups < MOST ? groups : MOST) {
+            SCORES(1) SCORES(2) SCORES(3) SCORES(4) SCORES(5) SCORES(6) SCORES(7) SCORES(8)
+        }
+        /* clang-format on */
     }
 }
 

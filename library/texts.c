@@ -198,10 +198,10 @@ static TrilStatus write_texts(Texts *t, TrilOnTexts on_text, void *user, Error *
 
 /* Sets *size to the number of texts in a group. All of them share each read of the weights, so the
  * more the better, as long as their keys and values take no more of the cache than the weights do.
- */
+ * Weights that are outside of it anyway are worth more texts. */
 static bool size_groups(const TrilModel *model, Precision precision, size_t count, int threads,
                         int *size, Error *err) {
-    enum { CACHE = 1 << 19 };
+    enum { CACHE = 1 << 19, OUTSIDE = 1 << 21, MANY = 4 * ROWS };
     RunOptions options = {.batch = 1,
                           .length = model->model.config.T,
                           .frozen = true,
@@ -213,7 +213,8 @@ static bool size_groups(const TrilModel *model, Precision precision, size_t coun
     if (!run_estimate(&model->model.config, &options, &memory, err)) return false;
     size_t packed = memory.weights - model->model.weights_size * sizeof(float);
     size_t most = (packed + CACHE) / (memory.activations / 3) / ROWS * ROWS;
-    if (most < ROWS) most = ROWS;
+    const size_t fewest = packed > OUTSIDE ? MANY : ROWS;
+    if (most < fewest) most = fewest;
     if (most > SLOTS) most = SLOTS;
     if (most * memory.activations > KEPT_BYTES) most = 1 + KEPT_BYTES / memory.activations;
     *size = (int)(each < most ? each : most);

@@ -6,8 +6,8 @@
 NAMES has a name in each line. The ports are given as source files: microgpt.py (Karpathy, 2026),
 microgpt.c of github.com/vixhal-baraiya/microgpt-c, eemicrogpt.c of github.com/Entrpi/eemicrogpt.
 The last one has vectors of ARM; elsewhere it needs SIMDe (libsimde-dev). All have one block, 4
-heads, a context of 16 and --width channels. The first two take one name in a step, the other 16;
-tril takes 16 windows of 16 characters of the text. A position is a character that is predicted.
+heads, a context of 16 and --width channels. The first two take one name in a step, the other and
+tril (--lines) 16. A position is a character that is predicted, the end of the name included.
 
 The time of a step is the processor time of a long run minus that of a short one; from that of
 tril, whose ./train trains a bigram first, that of the bigram is taken away. A training of one second, or of
@@ -119,8 +119,8 @@ class Tril:
 
     def train(self, rung, steps):
         """Returns the processor's seconds and the log."""
-        sizes = ["-l1", "-H4", f"-c{CONTEXT}", f"-b{BATCH}", f"-w{self.width}", "-j1"]
-        took = timed(["./train", "-q", "-m", rung, *sizes, "--precision=f32", "--windows=whole", "-d0",
+        sizes = ["--lines", "-l1", "-H4", f"-c{CONTEXT}", f"-b{BATCH}", f"-w{self.width}", "-j1"]
+        took = timed(["./train", "-q", "-m", rung, *sizes, "--precision=f32", "-d0",
                       "--patience=1", f"-s{steps}", f"--eval-every={steps}", f"--out={self.model}",
                       self.names])[1]
         with open(self.model.replace(".safetensors", ".csv"), encoding="utf-8") as file:
@@ -152,7 +152,7 @@ def main():
     with open(options.names, encoding="utf-8") as file:
         text = file.read()
     lengths = [min(CONTEXT, len(line) + 1) for line in text.split()]
-    positions = {"tril": BATCH * CONTEXT}
+    positions = {"tril": BATCH * statistics.mean(lengths)}
     with tempfile.TemporaryDirectory() as folder:
         os.mkdir(f"{folder}/mach")
         files = {"names.txt": text, "input.txt": text, "mach/mach_time.h": CLOCK}

@@ -1,8 +1,10 @@
 #include "programs/program.h"
 #include "base/escape.h"
 #include "base/options.h"
+#include "base/terminal.h"
 #include "library/version.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,8 +24,11 @@ int program_version(void) {
 }
 
 int program_failed(const char *name, int status, const Error *err) {
+    const int window = terminal_is(stderr) ? terminal_columns(stderr) : 0, hang = 4;
     fflush(stdout);
-    fprintf(stderr, "%s: %s\n", name, err->text);
+    escape_words(stderr, err->text, fprintf(stderr, "%s: ", name), hang,
+                 window > 0 ? window : INT_MAX);
+    fputc('\n', stderr);
     return status;
 }
 

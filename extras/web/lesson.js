@@ -39,7 +39,7 @@ const LESSON = [
     look: "Compare the maps of the two layers of gpt (L0, L1), and what both models write.",
     answer: "The second layer attends to the results of the first, no longer to single characters. And each layer has an MLP (multilayer perceptron: neurons, " +
       "each a weighted sum of the character's numbers that counts only if it is large): attention can only mix what earlier characters hold; the MLP then computes with the mixture, for each character by itself. Its neurons " +
-      "answer to combinations, say a “t” and then an “h” in a new word, which no mean can tell apart. (Click “up” in the drawing.) Sums (+) keep what is " +
+      "answer to combinations, say a “t” and then an “h” in a new word, which no mean can tell apart. (Click “GELU” in the drawing: it shows where in the line one is most active.) Sums (+) keep what is " +
       "already known, norms keep the numbers in range. On so small a " +
       "text, in so few steps, gpt is even a little worse: it has more to learn than they teach. On a million characters of Shakespeare, 2,500 steps take " +
       "multihead to 2.13 and gpt to 1.95."

@@ -128,7 +128,7 @@ function showArcs(of = head, t = placeChosen()) {
     x: x(from + i), y: HIGH + 14, class: from + i === t ? "here" : "", "fill-opacity": from + i > t ? 0.35 : 1 }, glyph));
   const svg = drawn("svg", { viewBox: `0 0 ${CELL * Math.max(FEW, Math.min(T, SHOWN))} ${HIGH + 20}`, role: "slider", tabindex: 0, "aria-label": "The character whose attention is shown",
     "aria-valuemin": 1, "aria-valuemax": T, "aria-valuenow": t + 1 }, drawn("g", { class: "arcs" }, ...arcs), drawn("g", { class: "letters" }, ...letters));
-  const best = weights.map((w, s) => [w, s]).sort((a, b) => b[0] - a[0]).slice(0, 4).filter(([w]) => w > 0);
+  const best = weights.map((w, s) => [w, s]).sort((a, b) => b[0] - a[0]).slice(0, 3).filter(([w]) => w > 0);
   const said = map ? `Layer ${of.layer}, head ${of.head}: “${glyphs[t]}” attends to ${best.map(([w, s]) => `“${glyphs[s]}” ${s === t ? "itself" : `${t - s} back`} ${(w / 1000).toFixed(2)}`).join(", ")}.` : "";
   svg.setAttribute("aria-valuetext", said || `“${glyphs[t]}”`);
   const choose = to => { chosen = Math.max(0, Math.min(T - 1, to)); showArcs(of); showStep(); showDetail(); };

@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/shell.h"
+#include "base/terminal.h"
 #include "library/message.h"
 #include "programs/report/explain.h"
 
@@ -217,6 +218,12 @@ static const struct {
                      {"bits_per_char", 13, 6},
                      {"perplexity", 10, 4}};
 
+/* True if a terminal is too narrow for this column of the table beside a path: all but the loss. */
+static bool leaves_out(int column) {
+    const int wide = 80;
+    return column != 2 && terminal_is(stdout) && screen_of(stdout).columns < wide;
+}
+
 /* Prints the scores as lines, as rows of a table, or as values of an object. */
 static void show_score(Buffer *object, const char *path, const TrilScore *s, const Arguments *a) {
     const double numbers[] = {(double)s->characters, (double)s->unknown, s->nats,
@@ -231,10 +238,10 @@ static void show_score(Buffer *object, const char *path, const TrilScore *s, con
         const int digits = score_columns[i].digits;
         if (a->json)
             json_add_number(object, name, numbers[i]);
-        else if (a->count > 1)
-            printf("%*.*f  ", score_columns[i].width, digits, numbers[i]);
-        else
+        else if (a->count <= 1)
             printf("%s %.*f\n", name, digits, numbers[i]);
+        else if (!leaves_out(i))
+            printf("%*.*f  ", score_columns[i].width, digits, numbers[i]);
     }
     if (a->json)
         buffer_printf(object, "}");
@@ -252,8 +259,8 @@ bool inspect_score(const Arguments *a, Error *err) {
     const bool table = a->count > 1 && !a->json, input = strcmp(a->score, "-") == 0;
     if (!(input ? file_read_input(&text, &length, err) : file_read(a->score, &text, &length, err)))
         return false;
-    for (int i = 0; i < COUNT(score_columns) && table; i++)
-        printf("%*s  ", score_columns[i].width, score_columns[i].name);
+    for (int i = 0; table && i < COUNT(score_columns); i++)
+        if (!leaves_out(i)) printf("%*s  ", score_columns[i].width, score_columns[i].name);
     if (table) puts("file");
     if (a->json) {
         buffer_printf(&object, "{");

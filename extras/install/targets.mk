@@ -71,6 +71,6 @@ dist: $(PACKED_MAN) $(PACKED_PAGE) tril.c
 # Tests `make install`, `make uninstall` and `make dist` in a temporary folder.
 test-install: train sample tril.c
 	@tests/deps install
-	+extras/install/test
-	+extras/amalgamation/test $(BUILD)
+	+extras/install/tests/test
+	+extras/amalgamation/tests/test $(BUILD)
 .PHONY: library install uninstall dist test-install

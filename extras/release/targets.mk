@@ -25,9 +25,9 @@ release-%: extras/web/tril.html tril.c
 # Unpacks the archives of `make release`, and runs those that can run here.
 test-release:
 	@tests/deps release
-	+extras/release/test $(BUILD) $(VERSION)
+	+extras/release/tests/test $(BUILD) $(VERSION)
 
-# Tests on other processors, under emulators. On 64-bit ARM only the kernels differ, and extras/release/test trains
+# Tests on other processors, under emulators. On 64-bit ARM only the kernels differ, and extras/release/tests/test trains
 # every rung there. Of the others, 32-bit x86 has small sizes, s390x is big-endian, and for riscv64 Debian has no cmocka.
 FILE_TESTS = $(patsubst %,tests/%,base/test_json base/test_random base/test_utf8 base/test_elementary data/test_data \
 	library/test_checkpoint library/test_safetensors library/test_fuzz) extras/formats/tests/test_gguf

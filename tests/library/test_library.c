@@ -1385,7 +1385,7 @@ TEST(wrong_numbers_of_texts) {
 
 /* ---- processes ---- */
 
-/* A process without others joins none, serves none, and may continue. (extras/mpi/test has
+/* A process without others joins none, serves none, and may continue. (extras/mpi/tests/test has
  * several.) */
 TEST(alone) {
     int number = -1;

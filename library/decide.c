@@ -110,7 +110,9 @@ bool teacher_fits(const TrilModel *teacher, const Vocab *vocab, double context, 
     if (teacher->in_training)
         return fail(err, "the teacher is being trained; close its training first");
     if (!vocab_same(vocab_of(teacher), vocab))
-        return fail(err, "the teacher's characters differ from the text's");
+        return fail(err,
+                    "the teacher's characters differ from the text's; choose one that was trained "
+                    "on the same characters");
     return !(teacher->model.config.T < context) ||
            fail(err,
                 "the teacher's context of %d characters is shorter than the %g of the model to "

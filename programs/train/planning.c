@@ -259,29 +259,23 @@ static bool make_input(Plan *plan, const char *text, size_t length, Error *err) 
     return true;
 }
 
-static bool check_input(const Plan *plan, Error *err) {
+/* Checks the length before files are moved for the training. */
+static bool check_length(const Plan *plan, Error *err) {
     const Input *input = &plan->input;
-    const Arguments *asked = plan->arguments;
     int context = isnan(plan->options.context) ? 1 : (int)plan->options.context;
-    if (!plan->options.lines && input->train <= (size_t)context)
-        return fail(
-            err,
-            "%s: too short for a context of %d: it has %zu characters to train (at least %d are "
-            "needed) and %zu held out (at least 2); use a longer text or a smaller --context",
-            plan->texts.name, context, input->train, context + 1, input->length - input->train);
-    return !plan->teacher ||
-           tril_tokenizer_same(tril_model_tokenizer(plan->teacher), input->tokenizer) ||
+    return plan->options.lines || input->train > (size_t)context ||
            fail(err,
-                "%s: its characters differ from the text's; choose a teacher that was trained on "
-                "the same characters",
-                asked->teacher);
+                "%s: too short for a context of %d: it has %zu characters to train (at least %d "
+                "are needed) and %zu held out (at least 2); use a longer text or a smaller "
+                "--context",
+                plan->texts.name, context, input->train, context + 1, input->length - input->train);
 }
 
 bool plan_read_text(Plan *plan, Error *err) {
     char *text;
     size_t length;
     if (!texts_read(&plan->texts, &plan->options, &text, &length, err)) return false;
-    bool ok = make_input(plan, text, length, err) && check_input(plan, err);
+    bool ok = make_input(plan, text, length, err) && check_length(plan, err);
     memory_free(text);
     return ok;
 }
@@ -332,16 +326,6 @@ static bool decide_by_time(Plan *plan, Decisions *d, Error *err) {
     d->epochs_seen = read / characters;
     o->steps = floor(fmin(most_steps, fmax(1, read / plan_step_characters(plan))));
     return !interrupted() || fail(err, "interrupted before training began");
-}
-
-/* Makes the library's check of the teacher's context, with the teacher's name in the message. An
- * unset context will not be longer than the teacher's. */
-static bool check_teacher(const Plan *plan, Error *err) {
-    double context = plan->options.context;
-    if (!plan->teacher || !(tril_model_sizes(plan->teacher).context < context)) return true;
-    return fail(err,
-                "%s: its context of %g characters is shorter than the %g of the model to train",
-                plan->arguments->teacher, tril_model_sizes(plan->teacher).context, context);
 }
 
 /* Decides the options for the last rung, which is the largest or the chosen one. */
@@ -397,7 +381,6 @@ static void set_origins(Plan *plan) {
 bool plan_decide(Plan *plan, Error *err) {
     TrilOptions *o = &plan->options;
     Decisions decisions = {.choice.speed = 0};
-    if (!check_teacher(plan, err)) return false;
     o->precision = tril_precision(o->precision);
     if (!plan->state && !decide(plan, &decisions, err)) return false;
     measure_lines(plan);

@@ -50,16 +50,16 @@ static int show_text(size_t number, const char *text, size_t length, int ended, 
 
 /* Writes `samples` texts with a line between them. */
 static bool write_samples(const TrilModel *model, const Arguments *a, Error *err) {
-    TrilError error;
     TrilSampling sampling = a->sampling;
     Texts texts = {.prompt = a->prompt ? a->prompt : ""};
     sampling.length = (size_t)a->length;
     if (!writer_open(&texts.writer, model, NULL, NULL, err)) return false;
-    TrilStatus status = tril_generate_texts(model, texts.prompt, strlen(texts.prompt), &sampling,
-                                            (size_t)a->samples, a->stop, show_text, &texts, &error);
+    TrilStatus status =
+        tril_generate_texts(model, texts.prompt, strlen(texts.prompt), &sampling,
+                            (size_t)a->samples, a->stop, show_text, &texts, message(err));
     if (status != TRIL_OK && texts.begun) writer_end_text(texts.writer);
     writer_close(texts.writer);
-    return status == TRIL_OK || status == TRIL_STOPPED || message_take(err, &error, NULL);
+    return status == TRIL_OK || status == TRIL_STOPPED;
 }
 
 /* The lines of --lines. */
@@ -96,7 +96,6 @@ static int show_line(size_t number, const char *text, size_t length, int ended, 
 /* Writes lines, each after a newline that is not printed. */
 static bool write_lines(const TrilModel *model, const Arguments *a, Error *err) {
     const size_t tries = 1000; /* for each new line */
-    TrilError error;
     TrilSampling sampling = a->sampling;
     Lines lines = {.model = model, .arguments = a, .line = buffer_begin("the line", err)};
     const char *prompt = a->prompt ? a->prompt : "";
@@ -108,10 +107,9 @@ static bool write_lines(const TrilModel *model, const Arguments *a, Error *err) 
     sampling.length = (size_t)a->length;
     if (!writer_open(&lines.writer, model, NULL, NULL, err)) return false;
     TrilStatus status = tril_generate_texts(model, prompt, strlen(prompt), &sampling, count, "\n",
-                                            show_line, &lines, &error);
+                                            show_line, &lines, message(err));
     writer_close(lines.writer);
-    bool ok = !lines.line.failed &&
-              (status == TRIL_OK || status == TRIL_STOPPED || message_take(err, &error, NULL));
+    bool ok = !lines.line.failed && (status == TRIL_OK || status == TRIL_STOPPED);
     buffer_end(&lines.line);
     fflush(stdout);
     if (a->new_lines && ok)
@@ -125,12 +123,10 @@ static bool write_lines(const TrilModel *model, const Arguments *a, Error *err) 
 }
 
 static bool use_model(TrilModel *model, const Arguments *a, Error *err) {
-    TrilError error;
     if (a->info) return inspect_file(model, a, err);
     if (a->export)
-        return tril_model_export(model, a->export, a->precision ? a->precision : "f32", &error) ==
-                   TRIL_OK ||
-               message_take(err, &error, NULL);
+        return tril_model_export(model, a->export, a->precision ? a->precision : "f32",
+                                 message(err)) == TRIL_OK;
     if (a->prompt && !writer_knows(model, "--prompt", a->prompt, strlen(a->prompt), err))
         return false;
     if (a->interactive) return dialogue(model, a, err);
@@ -139,13 +135,12 @@ static bool use_model(TrilModel *model, const Arguments *a, Error *err) {
 }
 
 static bool run_program(const Arguments *a, Error *err) {
-    TrilError error;
     TrilModel *model;
     if (a->explain) return inspect_steps(a, err) && file_flush_output(err);
     if (a->score) return inspect_score(a, err) && file_flush_output(err);
     const char *path = arguments_checkpoint(a, 0, err);
     if (!path) return false;
-    if (tril_model_load(&model, path, &error) != TRIL_OK) return message_take(err, &error, NULL);
+    if (tril_model_load(&model, path, message(err)) != TRIL_OK) return false;
     bool ok = use_model(model, a, err) && file_flush_output(err);
     tril_model_free(model);
     return ok;

@@ -37,11 +37,10 @@ static int show_help(const char *program) {
 
 /* Checks the sizes for each rung that will be trained. */
 static bool check_options(const Plan *plan, Error *err) {
-    TrilError error;
     for (int i = 0; i < plan->rung_count; i++) {
         TrilOptions of = plan->options;
         of.rung = plan->rungs[i].name;
-        if (tril_options_check(&of, &error) != TRIL_OK) return message_take(err, &error, NULL);
+        if (tril_options_check(&of, message(err)) != TRIL_OK) return false;
     }
     return true;
 }
@@ -81,11 +80,9 @@ static int first_process(int argc, char **argv) {
 
 int main(int argc, char **argv) {
     int number, status = EXIT_SUCCESS;
-    TrilError error;
     Error err;
     terminal_prepare(&argc, &argv);
-    if (tril_processes_join(&number, &error) != TRIL_OK) {
-        message_take(&err, &error, NULL);
+    if (tril_processes_join(&number, message(&err)) != TRIL_OK) {
         status = number == 0 ? program_failed("train", EXIT_FAILURE, &err) : EXIT_FAILURE;
     } else if (number == 0) {
         status = first_process(argc, argv);

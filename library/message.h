@@ -5,10 +5,20 @@
 #include "base/error.h"
 #include "library/tril.h"
 
-/* Copies the library's message to *err, after `name` and a colon unless `name` is NULL. Returns
- * false. */
-static inline bool message_take(Error *err, const TrilError *error, const char *name) {
-    return name ? fail(err, "%s: %s", name, error->text) : fail(err, "%s", error->text);
+#include <stddef.h>
+
+_Static_assert(offsetof(Error, text) == 0 && sizeof((Error *)0)->text == sizeof(TrilError),
+               "an Error begins with the text of a TrilError");
+
+/* Returns the place in *err where the library writes its message. */
+static inline TrilError *message(Error *err) {
+    return (TrilError *)(void *)err;
+}
+
+/* Puts `name` and a colon before the message. Returns false. */
+static inline bool message_of(Error *err, const char *name) {
+    const Error own = *err;
+    return fail(err, "%s: %s", name, own.text);
 }
 
 #endif

@@ -153,11 +153,9 @@ static void read_prompt(Report *r) {
 /* Loads the checkpoint of a rung. *model is NULL if it is not there yet, was removed, or belongs to
  * another text. */
 static bool load(const Report *r, const RungFiles *rung, TrilModel **model, Error *err) {
-    TrilError error;
     *model = NULL;
     if (!file_exists(rung->checkpoint)) return true;
-    if (tril_model_load(model, rung->checkpoint, &error) != TRIL_OK)
-        return message_take(err, &error, NULL);
+    if (tril_model_load(model, rung->checkpoint, message(err)) != TRIL_OK) return false;
     if (tril_tokenizer_same(tril_model_tokenizer(*model), r->input->tokenizer)) return true;
     tril_model_free(*model);
     *model = NULL;
@@ -183,10 +181,9 @@ static void collect_writings(Report *r) {
         const RungFiles *rung = rung_with(r->plan, &r->results[i]);
         Writing *to = rung ? &r->writings[1 + rung - r->plan->rungs] : NULL;
         TrilModel *model;
-        TrilError error;
         Error none;
         if (!to || to->length > 0 || !load(r, rung, &model, &none) || !model) continue;
-        if (tril_generate(model, r->prompt, r->prompt_length, &sampling, take_text, to, &error) !=
+        if (tril_generate(model, r->prompt, r->prompt_length, &sampling, take_text, to, NULL) !=
             TRIL_OK)
             to->length = 0;
         tril_model_free(model);
@@ -551,18 +548,17 @@ static bool write_attention(const Report *r, FILE *out, Error *err) {
     char text[LINE_TOKENS * UTF8_MAX];
     TrilReading *reading;
     TrilModel *kept = NULL;
-    TrilError error;
     const int32_t *ids = tril_text_ids(r->input->text) + r->line;
     if (!r->model && !load(r, r->shown, &kept, err)) return false;
     const TrilModel *model = kept ? kept : r->model;
     if (!model) return true;
     int tokens = min_int((int)tril_model_sizes(model).context, r->line_tokens);
     size_t length = decode(r->input, ids, tokens, text);
-    bool ok = tril_reading_open(&reading, model, text, length, 0, 1, &error) == TRIL_OK &&
-              write_heads(r, out, reading, tokens, &error);
+    bool ok = tril_reading_open(&reading, model, text, length, 0, 1, message(err)) == TRIL_OK &&
+              write_heads(r, out, reading, tokens, message(err));
     tril_reading_close(reading);
     tril_model_free(kept);
-    return ok || !kept || message_take(err, &error, NULL);
+    return ok || !kept;
 }
 
 /* ---- the page ---- */

@@ -189,14 +189,13 @@ bool inspect_file(TrilModel *model, const Arguments *a, Error *err) {
 /* Scores a model on the text [length]. */
 static bool score(const char *path, const char *text, size_t length, const Arguments *a,
                   TrilScore *found, Error *err) {
-    TrilError error;
     TrilModel *model;
     char first[151];
-    if (tril_model_load(&model, path, &error) != TRIL_OK) return message_take(err, &error, NULL);
-    TrilStatus status = tril_score(model, text, length, &a->scoring, found, &error);
+    if (tril_model_load(&model, path, message(err)) != TRIL_OK) return false;
+    TrilStatus status = tril_score(model, text, length, &a->scoring, found, message(err));
     tril_model_free(model);
     if (status == TRIL_OK) return true;
-    message_take(err, &error, status == TRIL_TEXT ? a->score : NULL);
+    if (status == TRIL_TEXT) message_of(err, a->score);
     if (a->scoring.unknown == TRIL_REFUSE && found->unknown > 0) {
         /* shortens a long file name without splitting a character */
         escape_copy(first, sizeof first, err->text);
@@ -296,20 +295,18 @@ typedef struct {
  * several models, a message begins with the file's name. */
 static bool open_subject(Subject *subject, const Arguments *a, int i, Error *err) {
     const char *path = arguments_checkpoint(a, i, err);
-    TrilError error;
     Error own;
     if (!path) return false;
     escape_copy(subject->name, sizeof subject->name, path);
-    if (tril_model_load(&subject->model, path, &error) != TRIL_OK)
-        return message_take(err, &error, NULL);
+    if (tril_model_load(&subject->model, path, message(err)) != TRIL_OK) return false;
     TrilStatus status;
     if (!*a->explain)
         fail(&own, "--explain: the text is empty; give at least one character");
     else if ((status = tril_reading_open(&subject->reading, subject->model, a->explain,
-                                         strlen(a->explain), 1, 1, &error)) == TRIL_OK)
+                                         strlen(a->explain), 1, 1, message(&own))) == TRIL_OK)
         return true;
-    else
-        message_take(&own, &error, status == TRIL_TEXT ? "--explain" : NULL);
+    else if (status == TRIL_TEXT)
+        message_of(&own, "--explain");
     return a->count > 1 ? fail(err, "%s: %s", path, own.text) : fail(err, "%s", own.text);
 }
 

@@ -27,7 +27,6 @@ struct Writer {
 bool writer_open(Writer **opened, const TrilModel *model, const TrilSampling *sampling,
                  const char *stop, Error *err) {
     Writer *w;
-    TrilError error;
     *opened = NULL;
     if (!memory_alloc(&w, 1, sizeof *w, "the writer", err)) return false;
     w->bytes = tril_tokenizer_has_bytes(tril_model_tokenizer(model));
@@ -35,8 +34,7 @@ bool writer_open(Writer **opened, const TrilModel *model, const TrilSampling *sa
     w->stop = stop ? stop : "";
     w->stop_length = strlen(w->stop);
     if (!memory_alloc(&w->tail, w->stop_length, 1, "the writer", err) ||
-        (sampling && tril_writer_open(&w->text, model, sampling, &error) != TRIL_OK &&
-         !message_take(err, &error, NULL))) {
+        (sampling && tril_writer_open(&w->text, model, sampling, message(err)) != TRIL_OK)) {
         writer_close(w);
         return false;
     }
@@ -145,9 +143,8 @@ bool writer_continue(Writer *w, int length, const volatile sig_atomic_t *interru
 
 bool writer_knows(const TrilModel *model, const char *name, const char *text, size_t length,
                   Error *err) {
-    TrilError error;
     size_t count;
-    return tril_encode(tril_model_tokenizer(model), text, length, NULL, 0, &count, &error) ==
+    return tril_encode(tril_model_tokenizer(model), text, length, NULL, 0, &count, message(err)) ==
                TRIL_OK ||
-           message_take(err, &error, name);
+           message_of(err, name);
 }

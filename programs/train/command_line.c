@@ -107,10 +107,8 @@ bool command_line_read(Arguments *a, int argc, char **argv, Error *err) {
 
 bool command_line_over(const Arguments *a, TrilOptions *options, Error *err) {
     Arguments any = *a;
-    TrilError error;
     int first;
-    if (a->preset && tril_options_preset(options, a->preset, &error) != TRIL_OK)
-        return message_take(err, &error, NULL);
+    if (a->preset && tril_options_preset(options, a->preset, message(err)) != TRIL_OK) return false;
     if (!isnan(a->options.steps) || (a->preset && isnan(a->options.time))) options->time = NAN;
     return parse(&any, options, &first, err) && take_names(options, err);
 }

@@ -22,11 +22,9 @@ enum { MAX_BASELINE_VOCABULARY = 8192 };
 static bool say_unlike(const Plan *plan, double end, Error *err) {
     const double far =
         1.15; /* found by trial: sorted lists and blocks are farther (docs/training.md) */
-    TrilError error;
     double spread;
     if (plan->state || plan->options.val_spread || plan->arguments->quiet) return true;
-    if (tril_text_count_spread(plan->input.text, &spread, &error) != TRIL_OK)
-        return message_take(err, &error, NULL);
+    if (tril_text_count_spread(plan->input.text, &spread, message(err)) != TRIL_OK) return false;
     if (end > far * spread) show_unlike(end, spread);
     return true;
 }
@@ -34,9 +32,7 @@ static bool say_unlike(const Plan *plan, double end, Error *err) {
 /* Adds the results that need no training. */
 static bool add_closed_forms(Ladder *l, Error *err) {
     TrilCounts c;
-    TrilError error;
-    if (tril_text_count(l->plan->input.text, &c, &error) != TRIL_OK)
-        return message_take(err, &error, NULL);
+    if (tril_text_count(l->plan->input.text, &c, message(err)) != TRIL_OK) return false;
     snprintf(l->counted, sizeof l->counted, "counted %d-gram", c.order);
     const struct {
         const char *name;
@@ -135,10 +131,9 @@ static bool check_memory(const Plan *plan, Error *err) {
     int place = place_of_state(plan);
     for (int i = 0; i < plan->rung_count; i++) {
         const TrilOptions options = plan_options(plan, &plan->rungs[i]);
-        TrilError error;
         if (!leaves_out(plan, &plan->rungs[i], place) &&
-            tril_training_fits(&options, plan->input.text, i == place, &error) != TRIL_OK)
-            return message_take(err, &error, NULL);
+            tril_training_fits(&options, plan->input.text, i == place, message(err)) != TRIL_OK)
+            return false;
     }
     return true;
 }

@@ -1,7 +1,7 @@
 #include "programs/train/outputs.h"
 #include "base/file.h"
 #include "base/memory.h"
-#include "library/tril.h"
+#include "library/message.h"
 #include "programs/train/course.h"
 
 #include <inttypes.h>
@@ -43,11 +43,9 @@ static bool claim_model(Claims *claims, const char *what, const char *model, Err
 /* Checks that the state is still the one that was loaded: before the claims, another training may
  * have written the file. */
 static bool check_state(const Plan *plan, Error *err) {
-    TrilError error;
     uint64_t now;
     if (!plan->state) return true;
-    if (tril_file_digest(plan->state_file, "digest", &now, &error) != TRIL_OK)
-        return fail(err, "%s", error.text);
+    if (tril_file_digest(plan->state_file, "digest", &now, message(err)) != TRIL_OK) return false;
     return now == plan->state_digest ||
            fail(err, "%s: another training has just written this file; start again",
                 plan->state_file);
@@ -107,11 +105,10 @@ static uint64_t digest_of(const char *path) {
 }
 
 static bool is_own_model(const char *path, uint64_t training, bool *own, Error *err) {
-    TrilError error;
     uint64_t of;
-    TrilStatus status = tril_file_digest(path, "training", &of, &error);
+    TrilStatus status = tril_file_digest(path, "training", &of, message(err));
     *own = status == TRIL_OK && of == training;
-    return status != TRIL_NO_MEMORY || fail(err, "%s", error.text);
+    return status != TRIL_NO_MEMORY;
 }
 
 static bool same_folder(const char *path, const char *other) {

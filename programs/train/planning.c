@@ -120,8 +120,7 @@ static bool load_state(Plan *plan, Error *err) {
 /* ---- trained models ---- */
 
 static bool load_model(TrilModel **model, const char *path, Error *err) {
-    TrilError error;
-    return tril_model_load(model, path, &error) == TRIL_OK || message_take(err, &error, NULL);
+    return tril_model_load(model, path, message(err)) == TRIL_OK;
 }
 
 /* Sets the sizes and characters to those of the model of --init. Fails if the command line gives
@@ -213,11 +212,10 @@ void plan_close(Plan *plan) {
 
 /* Adds all characters of the text to the model of --init. */
 static bool extend_model(Plan *plan, const char *text, size_t length, Error *err) {
-    TrilError error;
     TrilModel *extended;
-    if (tril_model_extend(&extended, plan->init, text, length, plan->options.seed, &error) !=
+    if (tril_model_extend(&extended, plan->init, text, length, plan->options.seed, message(err)) !=
         TRIL_OK)
-        return message_take(err, &error, plan->texts.name);
+        return message_of(err, plan->texts.name);
     plan->added = tril_tokenizer_size(tril_model_tokenizer(extended)) -
                   tril_tokenizer_size(tril_model_tokenizer(plan->init));
     tril_model_free(plan->init);
@@ -226,7 +224,6 @@ static bool extend_model(Plan *plan, const char *text, size_t length, Error *err
 }
 
 static bool make_input(Plan *plan, const char *text, size_t length, Error *err) {
-    TrilError error;
     const char *path = plan->texts.name;
     const TrilOptions *o = &plan->options;
     Input *input = &plan->input;
@@ -239,15 +236,14 @@ static bool make_input(Plan *plan, const char *text, size_t length, Error *err) 
     if (plan->state) known = tril_state_tokenizer(plan->state);
     if (plan->init) known = tril_model_tokenizer(plan->init);
     TrilTokenizer **made = &input->tokenizer;
-    TrilStatus status = known      ? tril_tokenizer_copy(made, known, &error)
-                        : o->bytes ? tril_tokenizer_of_bytes(made, &error)
-                                   : tril_tokenizer_make(made, text, length, &error);
-    if (status == TRIL_OK && o->lines) status = tril_tokenizer_of_lines(*made, &error);
+    TrilStatus status = known      ? tril_tokenizer_copy(made, known, message(err))
+                        : o->bytes ? tril_tokenizer_of_bytes(made, message(err))
+                                   : tril_tokenizer_make(made, text, length, message(err));
+    if (status == TRIL_OK && o->lines) status = tril_tokenizer_of_lines(*made, message(err));
     if (status == TRIL_OK)
-        status = tril_text_make(&input->text, *made, text, length, o->held_out, &error);
-    if (status != TRIL_OK) return message_take(err, &error, status == TRIL_TEXT ? path : NULL);
-    if (o->val_spread && tril_text_spread(input->text, &error) != TRIL_OK)
-        return message_take(err, &error, NULL);
+        status = tril_text_make(&input->text, *made, text, length, o->held_out, message(err));
+    if (status != TRIL_OK) return status == TRIL_TEXT && message_of(err, path);
+    if (o->val_spread && tril_text_spread(input->text, message(err)) != TRIL_OK) return false;
     TrilExtent extent = tril_text_extent(input->text);
     input->length = extent.characters;
     input->train = extent.trained_on;
@@ -308,17 +304,16 @@ static int is_interrupted(void *user) {
 /* Chooses sizes for the time limit and estimates the number of steps. The speed is measured even if
  * all sizes are given, because windows depend on the epochs. */
 static bool decide_by_time(Plan *plan, Decisions *d, Error *err) {
-    TrilError error;
     TrilOptions *o = &plan->options;
     double characters = (double)plan->input.train, most_steps = 1e9;
     double seconds = o->time / (plan->ladder ? plan->rung_count : 1);
     bool shows = !plan->arguments->quiet;
     if (isnan(o->epochs)) o->epochs = tril_epochs_that_help(characters, plan->init != NULL);
     if (shows) show_activity("measuring the speed of this machine");
-    TrilStatus status =
-        tril_options_choose(o, plan->input.text, seconds, is_interrupted, NULL, &d->choice, &error);
+    TrilStatus status = tril_options_choose(o, plan->input.text, seconds, is_interrupted, NULL,
+                                            &d->choice, message(err));
     if (shows) show_activity(NULL);
-    if (status != TRIL_OK) return message_take(err, &error, NULL);
+    if (status != TRIL_OK) return false;
     measure_lines(plan);
     d->evaluating = share_of_evaluations(plan, d->choice.speed, seconds);
     double read = d->choice.speed * seconds * (1 - d->evaluating);
@@ -330,14 +325,14 @@ static bool decide_by_time(Plan *plan, Decisions *d, Error *err) {
 
 /* Decides the options for the last rung, which is the largest or the chosen one. */
 static bool decide(Plan *plan, Decisions *d, Error *err) {
-    TrilError error;
     TrilOptions *o = &plan->options;
     const char *chosen = o->rung;
     double epochs;
     o->rung = plan->rungs[plan->rung_count - 1].name;
     if (plan_has_time(plan) && !decide_by_time(plan, d, err)) return false;
-    if (tril_options_decide(o, plan->input.text, plan->init != NULL, &epochs, &error) != TRIL_OK)
-        return message_take(err, &error, NULL);
+    if (tril_options_decide(o, plan->input.text, plan->init != NULL, &epochs, message(err)) !=
+        TRIL_OK)
+        return false;
     if (!plan_has_time(plan)) d->epochs_seen = epochs;
     o->rung = chosen;
     return true;

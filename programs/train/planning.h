@@ -15,8 +15,8 @@ void plan_close(Plan *plan);
 
 /* Reads the text, with the tokenizer of the state or of the model if there is one. Adds missing
  * characters to the model. Fails for a file that cannot be read, an empty text, invalid UTF-8,
- * another text than the state's, a training part shorter than context + 1 characters, and a held-out
- * part of fewer than two. */
+ * another text than the state's, a training part shorter than context + 1 characters, and a
+ * held-out part of fewer than two. */
 bool plan_read_text(Plan *plan, Error *err);
 
 /* Decides the unset options (tril_options_decide) and prints the decisions. With a time limit,

@@ -102,24 +102,23 @@ static bool open_log(Trainer *t, Error *err) {
 }
 
 static bool open_training(Trainer *t, bool resumes, double seconds, Error *err) {
-    TrilError error;
     const bool profile = t->plan->arguments->profile;
     const double begun = clock_seconds();
-    TrilStatus status = resumes ? resume(t, &error) : begin(t, &error);
-    if (status == TRIL_OK && profile) status = tril_training_profile(t->training, &error);
-    if (status != TRIL_OK) return message_take(err, &error, NULL);
+    TrilStatus status = resumes ? resume(t, message(err)) : begin(t, message(err));
+    if (status == TRIL_OK && profile) status = tril_training_profile(t->training, message(err));
+    if (status != TRIL_OK) return false;
     for (int i = 0; i < ORIGINS; i++) {
         const Origin *origin = &t->plan->origins[i];
         if (*origin->text &&
-            tril_model_mark(t->model, origin->key, origin->text, &error) != TRIL_OK)
-            return message_take(err, &error, NULL);
+            tril_model_mark(t->model, origin->key, origin->text, message(err)) != TRIL_OK)
+            return false;
     }
     renew_progress(t);
     tril_training_set_stop(t->training, is_stopped, NULL);
     if (!open_log(t, err)) return false;
     t->budget = budget_open(t->plan, t->rung, seconds, &t->progress);
-    if (tril_training_set_steps(t->training, t->budget.steps, &error) != TRIL_OK)
-        return message_take(err, &error, NULL);
+    if (tril_training_set_steps(t->training, t->budget.steps, message(err)) != TRIL_OK)
+        return false;
     t->started = begun - t->progress.seconds;
     t->saved = begun;
     return true;
@@ -137,15 +136,14 @@ static bool diverged(const Trainer *t, const char *what, int step, Error *err) {
 static bool train_step(Trainer *t, LogRow *row, Error *err) {
     Progress *p = &t->progress;
     TrilStep step = {.loss = NAN};
-    TrilError error;
     const TrilTraffic before = tril_processes_traffic();
     const double stepped = p->now.seconds;
-    TrilStatus status = tril_training_set_steps(t->training, t->budget.steps, &error);
-    if (status == TRIL_OK) status = tril_training_step(t->training, &step, &error);
+    TrilStatus status = tril_training_set_steps(t->training, t->budget.steps, message(err));
+    if (status == TRIL_OK) status = tril_training_step(t->training, &step, message(err));
     if (status == TRIL_DIVERGED)
         return diverged(t, isfinite(step.loss) ? "the gradient is no longer finite" : no_number,
                         p->now.step + 1, err);
-    if (status != TRIL_OK) return message_take(err, &error, NULL);
+    if (status != TRIL_OK) return false;
 
     const TrilTraffic after = tril_processes_traffic();
     renew_progress(t);
@@ -173,12 +171,10 @@ static bool train_step(Trainer *t, LogRow *row, Error *err) {
  * again.
  */
 static bool save_model(Trainer *t) {
-    TrilError error;
     Error *failed = &t->best_failed;
     *failed = (Error){0};
     return claims_hold(t->ladder->outputs->claims, failed) &&
-           (tril_model_save(t->model, t->rung->checkpoint, &error) == TRIL_OK ||
-            message_take(failed, &error, NULL));
+           tril_model_save(t->model, t->rung->checkpoint, message(failed)) == TRIL_OK;
 }
 
 /* Writes the weights as the best ones. */
@@ -206,16 +202,15 @@ static void write_sample(Trainer *t, char sample[SAMPLE_SIZE]) {
  * Sets the row's validation loss, NaN if the user did not wait for it, and its sample. */
 static bool evaluate(Trainer *t, LogRow *row, Error *err) {
     Progress *p = &t->progress;
-    TrilError error;
     double begun = clock_seconds(), recent = p->now.recent, validation;
     row->validation = NAN;
     if (t->live) show_activity("evaluating");
-    TrilStatus status = tril_training_evaluate(t->training, 0, &validation, &error);
+    TrilStatus status = tril_training_evaluate(t->training, 0, &validation, message(err));
     double took = clock_seconds() - begun;
     t->profile.evaluations += took;
     if (status == TRIL_STOPPED) return true;
     if (status == TRIL_DIVERGED) return diverged(t, no_number, p->now.step, err);
-    if (status != TRIL_OK) return message_take(err, &error, NULL);
+    if (status != TRIL_OK) return false;
     row->validation = validation;
     renew_progress(t);
     if (p->now.step == 0) course_begin(t->course, validation);
@@ -369,15 +364,14 @@ static bool keep_something(Trainer *t, Error *err) {
  * unless the user does not wait. */
 static bool measure_part(const Trainer *t, const TrilModel *kept, bool trained_on, double *loss,
                          Error *err) {
-    TrilError error;
     double found;
     size_t characters = trained_on ? (size_t)(TRAIN_BATCHES * plan_step_characters(t->plan)) : 0;
     if (interrupted_twice()) return true;
     TrilStatus status =
         tril_text_evaluate(t->plan->input.text, kept, trained_on, characters, (int)t->options.batch,
-                           (int)t->options.threads, is_stopped, NULL, &found, &error);
+                           (int)t->options.threads, is_stopped, NULL, &found, message(err));
     if (status == TRIL_OK) *loss = found;
-    return status == TRIL_OK || status == TRIL_STOPPED || message_take(err, &error, NULL);
+    return status == TRIL_OK || status == TRIL_STOPPED;
 }
 
 /* Sets the losses of the best checkpoint, read back from its file, in float32: on the held-out
@@ -386,10 +380,9 @@ static bool measure_part(const Trainer *t, const TrilModel *kept, bool trained_o
  * the other is NaN. */
 static bool measure(Trainer *t, Result *result, Error *err) {
     const char *path = t->rung->checkpoint;
-    TrilError error;
     TrilModel *kept;
     if (t->live) show_activity("measuring the best model");
-    if (tril_model_load(&kept, path, &error) != TRIL_OK) return message_take(err, &error, NULL);
+    if (tril_model_load(&kept, path, message(err)) != TRIL_OK) return false;
     const TrilOptions has = tril_model_sizes(kept);
     double in_file = tril_model_loss(kept);
     bool known = t->measured && fabs(in_file - t->progress.best) < 1e-6;

@@ -40,13 +40,11 @@ static bool is_of_run(const TrilOption *row) {
 __attribute__((format(printf, 4, 5))) static bool note(TrilTraining *training, Error *err,
                                                        const char *key, const char *format, ...) {
     char text[MAX_RUNGS * RESULT_SIZE];
-    TrilError error;
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    return tril_training_note(training, key, text, &error) == TRIL_OK ||
-           message_take(err, &error, NULL);
+    return tril_training_note(training, key, text, message(err)) == TRIL_OK;
 }
 
 /* Writes the results as metadata, with a line for each rung. */
@@ -67,7 +65,6 @@ static bool note_results(TrilTraining *training, const Result *results, int coun
 bool saved_write(const Plan *plan, TrilTraining *training, const Progress *progress,
                  const Result *results, int count, Error *err) {
     char key[KEY_SIZE], text[NUMBER_SIZE];
-    TrilError error;
     bool ok = true;
     for (int i = 0; i < COUNT(numbers) && ok; i++) {
         double value;
@@ -88,8 +85,7 @@ bool saved_write(const Plan *plan, TrilTraining *training, const Progress *progr
     }
     return ok && (!plan->ladder || note(training, err, "ladder", "1")) &&
            note_results(training, results, count, err) &&
-           (tril_training_save(training, plan->state_file, &error) == TRIL_OK ||
-            message_take(err, &error, NULL));
+           (tril_training_save(training, plan->state_file, message(err)) == TRIL_OK);
 }
 
 /* ---- reading ---- */
@@ -196,9 +192,7 @@ static bool read_teacher(Plan *plan) {
 }
 
 bool saved_load(Plan *plan, Error *err) {
-    TrilError error;
-    if (tril_state_load(&plan->state, plan->state_file, &error) != TRIL_OK)
-        return message_take(err, &error, NULL);
+    if (tril_state_load(&plan->state, plan->state_file, message(err)) != TRIL_OK) return false;
     plan->progress.now = tril_state_progress(plan->state);
     const char *bad = read_progress(plan);
     if (!bad && !read_teacher(plan)) bad = "taught_by";

@@ -124,15 +124,14 @@ static bool join(const Texts *texts, char *const *bytes, const size_t *lengths,
                  const TrilOptions *o, char **joined, size_t *length, Error *err) {
     size_t capacity = 2 * (size_t)texts->count;
     int which = 0;
-    TrilError error;
     for (int i = 0; i < texts->count; i++) capacity += lengths[i];
     if (!memory_alloc(joined, capacity, 1, "the text", err)) return false;
     if (tril_text_join((const char *const *)bytes, lengths, texts->count, o->bytes, o->lines,
-                       o->held_out, *joined, length, &which, &error) == TRIL_OK)
+                       o->held_out, *joined, length, &which, message(err)) == TRIL_OK)
         return true;
     memory_free(*joined);
     *joined = NULL;
-    return message_take(err, &error, texts->paths[which]);
+    return message_of(err, texts->paths[which]);
 }
 
 bool texts_read(const Texts *texts, const TrilOptions *options, char **bytes, size_t *length,

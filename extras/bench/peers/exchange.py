@@ -66,7 +66,7 @@ def compare(name, folder, path, checkpoint):
     model = transformers.AutoModelForCausalLM.from_pretrained(folder)
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
     with open(path, encoding="utf-8", newline="") as file:
-        text = file.read()
+        text = file.read()[:4000]
     ids = tokenizer(text)["input_ids"]
     count = len(text.encode() if is_bytes(tokenizer) else text)
     assert len(ids) == count, f"{len(ids)} ids for {count} characters"

@@ -60,10 +60,6 @@ static bool put_number(Notes *notes, const char *key, double x, Error *err) {
     return notes_put(notes, key, text, strlen(text), err);
 }
 
-static bool put_digest(Notes *notes, const char *key, uint64_t digest, Error *err) {
-    return !digest || notes_print(notes, key, err, "%016" PRIx64, digest);
-}
-
 /* Adds the metadata of models and states. */
 static bool begin(Notes *notes, const Vocab *vocab, uint64_t seed, uint64_t text, Error *err) {
     char *joined = NULL;
@@ -131,7 +127,7 @@ TrilStatus tril_training_save(TrilTraining *t, const char *path, TrilError *erro
     bool ok = begin(&notes, vocab_of(t->model), t->options.seed, t->text->corpus.digest, &err) &&
               notes_print(&notes, "state", &err, "%s", version) &&
               put_progress(&notes, &t->progress, &err) && put_options(&notes, &t->options, &err) &&
-              put_digest(&notes, "teacher", t->teacher, &err) &&
+              (!t->teacher || notes_print(&notes, "teacher", &err, "%016" PRIx64, t->teacher)) &&
               notes_print(&notes, "kernels", &err, "%s", run_kernels(t->workers.run));
     ok = ok && put_notes(&notes, &t->notes, &err) &&
          checkpoint_save(path, &t->model->model, &t->model->known, t->workers.run, notes.list,

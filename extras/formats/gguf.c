@@ -1,7 +1,11 @@
-/* gguf.c - exports gpt as llama.cpp's architecture gpt2, and modern as its qwen3. The tokenizer is
+/* gguf.c - exports a model and its vocabulary as one GGUF file, which llama.cpp and programs built
+ * on it load: gpt as llama.cpp's architecture gpt2, and modern as its qwen3.
+ *
+ * The format (Gerganov et al., "GGUF", version 3, 2023): counts; a list of keys and values; a list
+ * of tensors; then their numbers, each tensor at a multiple of 32 bytes. The tokenizer is
  * llama.cpp's tokenizer of RWKV, which only looks up the longest token. So each character (or byte)
  * stays a token, blanks stay blanks, and no character is taken for the end of a text. */
-#include "extras/formats/gguf.h"
+#include "library/formats.h"
 #include "base/array.h"
 #include "base/buffer.h"
 #include "base/file.h"

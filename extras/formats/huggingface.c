@@ -1,6 +1,6 @@
 /* huggingface.c - converts models to and from folders of Hugging Face transformers: gpt as GPT-2
  * (whose Conv1D stores a linear layer's matrix transposed), modern as Qwen3. */
-#include "extras/formats/huggingface.h"
+#include "library/formats.h"
 #include "library/safetensors.h"
 #include "extras/formats/quantize.h"
 #include "extras/formats/folder.h"

@@ -239,11 +239,7 @@ static bool rename_open(HANDLE handle, const WCHAR *path) {
     return SetFileInformationByHandle(handle, FileRenameInfo, &rename, sizeof rename);
 }
 
-/* Virus scanners and the like hold new files open for a moment. */
-static bool is_for_a_moment(DWORD error) {
-    return error == ERROR_ACCESS_DENIED || error == ERROR_SHARING_VIOLATION;
-}
-
+/* Tries again for a second: virus scanners and the like hold new files open for a moment. */
 bool filesystem_replace(int file, const char *temporary, const char *path) {
     enum { TRIES = 50, PAUSE = 20 /* milliseconds */ };
     WCHAR wide[PATH];
@@ -253,7 +249,8 @@ bool filesystem_replace(int file, const char *temporary, const char *path) {
     for (int i = 0; i < TRIES && ok && !renamed; i++) {
         if (i > 0) Sleep(PAUSE);
         renamed = rename_open(handle_of(file), wide);
-        if (!renamed && !is_for_a_moment(GetLastError())) break;
+        const DWORD why = GetLastError();
+        if (!renamed && why != ERROR_ACCESS_DENIED && why != ERROR_SHARING_VIOLATION) break;
     }
     return ok && (renamed || failed());
 }

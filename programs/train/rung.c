@@ -288,11 +288,6 @@ static Result result_so_far(const Trainer *t) {
                     .course = t->course};
 }
 
-static void renew_page(const Trainer *t) {
-    const Result now = result_so_far(t);
-    report_renew(t->ladder->report, t->model, &now);
-}
-
 /* Shows a verdict that already matters, once. */
 static void show_news(Trainer *t) {
     Result now = result_so_far(t);
@@ -327,7 +322,10 @@ static bool advance(Trainer *t, bool *last, Error *err) {
     p->early_stop = stops ? t->budget.steps : 0;
     *last = used || stops || budget_complete(&t->budget, p) || interrupted();
     if (evaluated || *last || now - t->saved >= t->plan->options.save_every) keep_state(t);
-    if (!*last && report_due(t->ladder->report, now, evaluated)) renew_page(t);
+    if (!*last && report_due(t->ladder->report, now, evaluated)) {
+        const Result result = result_so_far(t);
+        report_renew(t->ladder->report, t->model, &result);
+    }
     if (!evaluated && may_show(t)) show_progress(p, t->plan, t->budget.steps);
     return true;
 }

@@ -1,5 +1,5 @@
 /* test_exchange.c - folders of Hugging Face transformers. That library wrote
- * extras/formats/tests/golden, with its own results (extras/bench/peers/exchange.py); in
+ * extras/formats/tests/golden, with its own results (extras/formats/tests/exchange.py); in
  * qwen3-shared six heads of queries share two of keys and values, and the MLP has 19 channels.
  * Exported models are read back, and a folder that is not one of our models is an error with a
  * message. */

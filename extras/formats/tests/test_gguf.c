@@ -1,5 +1,5 @@
 /* test_gguf.c - GGUF files, read back by a separate reader: sizes, names, shapes, numbers, tokens.
- * extras/bench/peers/llama.py compares the results of llama.cpp. */
+ * extras/formats/tests/llama.py compares the results of llama.cpp. */
 #include "library/handles.h"
 #include "tests/command.h"
 #include "base/array.h"

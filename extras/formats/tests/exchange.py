@@ -1,7 +1,7 @@
 """What `./sample --export` and `./train --init` promise, held against Hugging Face transformers.
 
     make && make wheel && pip install build/*.whl
-    python3 extras/bench/peers/exchange.py CHECKPOINT FILE
+    python3 extras/formats/tests/exchange.py CHECKPOINT FILE
 
 exports the checkpoint, a gpt or modern, opens the folder with AutoModelForCausalLM and
 AutoTokenizer, and compares ids, text, logits and greedy text; then models of random weights that

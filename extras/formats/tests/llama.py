@@ -1,7 +1,7 @@
 """What `./sample --export NAME.gguf` promises, held against llama.cpp itself.
 
     make && make wheel && pip install build/*.whl
-    python3 extras/bench/peers/llama.py CHECKPOINT FILE
+    python3 extras/formats/tests/llama.py CHECKPOINT FILE
 
 exports the checkpoint, a gpt or modern, in f32, f16 and q8_0, reads the files with the package gguf,
 loads them with llama.cpp (package llama-cpp-python), and compares tokens, text, logits and, in f32,

@@ -4,13 +4,13 @@
 #include "base/number.h"
 #include "base/terminal.h"
 
+#include <assert.h>
 #include <errno.h>
+#include <getopt.h>
 #include <inttypes.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { MAX_NAME = 32 };
 
 /* True if the text consists of these characters only: number_read also reads "inf". */
 static bool made_of(const char *text, const char *characters) {
@@ -68,105 +68,49 @@ bool option_read(const Option *option, const char *text, Error *err) {
     return false;
 }
 
-/* Returns the number of letters to change, add or remove to get from a to b (Levenshtein, 1965). */
-static int edit_distance(const char *a, const char *b) {
-    int row[MAX_NAME + 1];
-    int length = (int)strlen(b);
-    for (int j = 0; j <= length; j++) row[j] = j;
-    for (int i = 0; a[i]; i++) {
-        int diagonal = row[0];
-        row[0] = i + 1;
-        for (int j = 0; j < length; j++) {
-            int change = diagonal + (a[i] != b[j]);
-            int shorter = 1 + (row[j] < row[j + 1] ? row[j] : row[j + 1]);
-            diagonal = row[j + 1];
-            row[j + 1] = change < shorter ? change : shorter;
-        }
-    }
-    return row[length];
-}
-
-/* Returns the option with this long name of `length` letters, or the only one that begins with it.
- * On failure NULL. */
-static const Option *find_name(const Option *options, int count, const char *name, int length,
-                               Error *err) {
-    char known[MAX_NAME + 1];
-    snprintf(known, sizeof known, "%.*s", length, name);
-    const Option *found = NULL, *nearest = NULL;
-    int matches = 0, min = 4; /* suggests names at most three edits away */
-    for (int i = 0; i < count; i++) {
-        if (options[i].kind == OPTION_SECTION) continue;
-        bool begins = length > 0 && strncmp(options[i].name, name, (size_t)length) == 0;
-        int distance = begins ? 0 : edit_distance(known, options[i].name);
-        if (begins && !options[i].name[length]) return &options[i];
-        if (begins && matches++ == 0) found = &options[i];
-        if (distance < min) nearest = &options[i];
-        if (distance < min) min = distance;
-    }
-    if (matches == 1) return found;
-    if (nearest)
-        fail(err, "unknown option '--%s'; did you mean --%s?", known, nearest->name);
-    else
-        fail(err, "unknown option '--%s'; see --help", known);
+/* Returns the option of a value of getopt_long: its letter, or LONG plus its index; else NULL. */
+enum { LONG = 256, MOST = 64 };
+static const Option *find(const Option *options, int count, int found) {
+    if (found >= LONG) return &options[found - LONG];
+    for (int i = 0; i < count && found != 0; i++)
+        if (options[i].letter == (char)found) return &options[i];
     return NULL;
 }
 
-/* Returns the option with the letter at `letter` in the argument `word`. On failure NULL. */
-static const Option *find_letter(const Option *options, int count, const char *word,
-                                 const char *letter, Error *err) {
-    for (int i = 0; i < count; i++)
-        if (options[i].kind != OPTION_SECTION && options[i].letter == *letter) return &options[i];
-    bool ascii = (unsigned char)*letter < 0x80;
-    fail(err, "unknown option '%s'; see --help", ascii ? (char[]){'-', *letter, 0} : word);
-    return NULL;
-}
-
-/* Parses "--name", "--name=value" or letters: flags, the last of which may be an option with its
- * value attached. The value may also be the next argument; then *used is 2. */
-static bool parse_word(const Option *options, int count, char *word, char *next, int *used,
-                       Error *err) {
-    bool by_name = word[1] == '-';
-    char *at = word + 1 + by_name, *value = NULL;
-    const Option *option;
-    do {
-        size_t length = by_name ? strcspn(at, "=") : 1;
-        option = by_name ? find_name(options, count, at, (int)length, err)
-                         : find_letter(options, count, word, at, err);
-        if (!option) return false;
-        at += length;
-        if (option->kind == OPTION_FLAG) {
-            if (by_name && *at) return fail(err, "--%s takes no value", option->name);
-            *(bool *)option->value = true;
-        }
-    } while (option->kind == OPTION_FLAG && *at);
-    if (option->kind == OPTION_FLAG) return true;
-    value = *at ? at + by_name : next;
-    *used = *at ? 1 : 2;
-    if (!value) return fail(err, "option '%s' needs a value; see --help", word);
-    if (option->kind == OPTION_PATH) filesystem_slash(value);
-    return option_read(option, value, err);
+/* Fails for what getopt_long does not take. */
+static bool fail_word(const Option *options, int count, char **argv, Error *err) {
+    const Option *option = find(options, count, optopt);
+    const char letter[] = {'-', (char)optopt, 0}, *word = optopt ? letter : argv[optind - 1];
+    if (option && option->kind == OPTION_FLAG)
+        return fail(err, "--%s takes no value", option->name);
+    if (option) return fail(err, "option '--%s' needs a value; see --help", option->name);
+    return fail(err, "unknown option '%.*s'; see --help", (int)strcspn(word, "="), word);
 }
 
 bool options_parse(const Option *options, int count, int argc, char **argv, int *first,
                    Error *err) {
-    *first = 1; /* argv[*first] to argv[i - 1] are operands */
-    for (int i = 1; i < argc;) {
-        char *word = argv[i], *next = i + 1 < argc ? argv[i + 1] : NULL;
-        if (word[0] != '-' || !word[1]) {
-            i++;
+    struct option names[MOST] = {{0}};
+    char letters[2 * MOST + 2] = ":", *letter = letters + 1;
+    assert(count < MOST);
+    for (int i = 0, n = 0; i < count; i++) {
+        const int value = options[i].kind == OPTION_FLAG ? no_argument : required_argument;
+        if (options[i].kind == OPTION_SECTION) continue;
+        names[n++] = (struct option){options[i].name, value, NULL, LONG + i};
+        if (options[i].letter) *letter++ = options[i].letter;
+        if (options[i].letter && value == required_argument) *letter++ = ':';
+    }
+    opterr = optind = 0; /* no output; 0 begins anew, also on BSDs */
+    for (int found; (found = getopt_long(argc, argv, letters, names, NULL)) >= 0;) {
+        if (found == '?' || found == ':') return fail_word(options, count, argv, err);
+        const Option *option = find(options, count, found);
+        if (option->kind == OPTION_FLAG) {
+            *(bool *)option->value = true;
             continue;
         }
-        bool end = strcmp(word, "--") == 0;
-        int used = 1;
-        if (!end && !parse_word(options, count, word, next, &used, err)) return false;
-        /* moves the option's arguments before the operands */
-        for (int moved = 0; moved < used; moved++, i++, (*first)++) {
-            char *taken = argv[i];
-            memmove(argv + *first + 1, argv + *first, (size_t)(i - *first) * sizeof *argv);
-            argv[*first] = taken;
-        }
-        if (end) break;
+        if (option->kind == OPTION_PATH) filesystem_slash(optarg);
+        if (!option_read(option, optarg, err)) return false;
     }
+    *first = optind;
     for (int i = *first; i < argc; i++) filesystem_slash(argv[i]);
     return true;
 }

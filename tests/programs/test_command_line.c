@@ -186,7 +186,7 @@ TEST(refusals) {
         {"-s 3 -t 4", "--time"},           {"--preset none", "'none'"},
         {"--precision f16", "'f16'"},      {"--model modernist", "'modernist'"},
         {"--ladder --init x", "--ladder"}, {"--preset small --init x", "--preset"},
-        {"--wodth 3", "--width"},
+        {"--wodth 3", "--wodth"},
     };
     Arguments a;
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {

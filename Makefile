@@ -95,8 +95,7 @@ VERSION := $(shell sed -n 's/.*TRIL_VERSION "\(.*\)"/\1/p' library/version.h)
 
 # The tests whose results come from the kernels that the machine chooses, and the readers that `make fuzz` tries.
 NUMBERS = $(patsubst %,tests/model/test_%,attention extend gradients ngram properties sampler) tests/library/test_training
-FUZZ    = safetensors utf8
-FUZZED  = $(wildcard tests/fuzz/*.c base/*.c) library/safetensors.c data/vocab.c
+FUZZ    = safetensors utf8 state command
 
 # Sources and settings that the extras add or replace.
 include $(wildcard extras/*/build.mk)
@@ -196,7 +195,7 @@ UNSANITIZED = tests/test_house tests/model/test_plain $(patsubst %,tests/program
 SAN   = $(patsubst %,$(BUILD)/san/%.log,$(filter-out $(UNSANITIZED),$(TESTS)))
 test: $(PLAIN)
 MORE  = $(patsubst %,$(BUILD)/test/%.log,$(basename $(shell grep -lwE 'repeats|TRIL_ALL' $(TESTS:%=%.c) $(SCRIPTS:%=tests/%)))) $(SAN)
-test-all: $(PLAIN) $(SAN)
+test-all: $(PLAIN) $(SAN) | $(if $(shell command -v clang),fuzz)
 test-more: $(MORE)
 test-numbers: $(NUMBERS:%=$(BUILD)/test/%.log) $(BUILD)/test/tests/explain.log
 san: $(SAN)

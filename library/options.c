@@ -168,7 +168,7 @@ int tril_options_get(const TrilOptions *o, int i, char text[TRIL_OPTION_SIZE]) {
     } else {
         /* the parser accepts no exponent for these kinds */
         double x = *number_at(o, row);
-        int digits = 0, most = row->kind == TRIL_TIME ? 9 : 0;
+        int digits = 0, most = row->kind == TRIL_TIME ? 16 : 0;
         if (row->kind == TRIL_REAL) number_shortest(text, TRIL_OPTION_SIZE, x);
         while (row->kind != TRIL_REAL && digits <= most) {
             number_write(text, TRIL_OPTION_SIZE, 'f', digits++, x);

@@ -8,6 +8,8 @@
 
 void fuzz_safetensors(const uint8_t *bytes, size_t length);
 void fuzz_utf8(const uint8_t *bytes, size_t length);
+void fuzz_state(const uint8_t *bytes, size_t length);
+void fuzz_command(const uint8_t *bytes, size_t length);
 
 /* Calls a harness with every prefix of every file of a folder. Fails the test if there is none. */
 void fuzz_replay(const char *folder, void (*harness)(const uint8_t *bytes, size_t length));
@@ -16,6 +18,9 @@ void fuzz_replay(const char *folder, void (*harness)(const uint8_t *bytes, size_
  * read beyond the end. The next call overwrites the copy. NULL for more than FUZZ_MAX bytes. */
 enum { FUZZ_MAX = 1 << 20 };
 char *fuzz_guarded(const uint8_t *bytes, size_t length);
+
+/* Returns the folder for files: TMPDIR or /tmp. */
+const char *fuzz_files(void);
 
 /* Prints the broken promise and ends the process. */
 void fuzz_fail(const char *promise);

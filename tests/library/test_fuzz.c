@@ -14,6 +14,14 @@ TEST(utf8) {
     fuzz_replay("tests/fuzz/corpus/utf8", fuzz_utf8);
 }
 
+TEST(state) {
+    fuzz_replay("tests/fuzz/corpus/state", fuzz_state);
+}
+
+TEST(command) {
+    fuzz_replay("tests/fuzz/corpus/command", fuzz_command);
+}
+
 static int read_too_far(void *text) {
     signal(SIGSEGV, SIG_DFL); /* the test library would report a failure */
 #ifdef SIGBUS

@@ -51,7 +51,7 @@ static int list_options(Option options[MAX_OPTIONS], Arguments *a) {
         {0, "score", OPTION_PATH, &a->score, 0, 0, "FILE",
          "print how well the model predicts the text in FILE (- for standard input); with several "
          "CHECKPOINTs, a table"},
-        {0, "unknown", OPTION_TEXT, &a->unknown, 0, 0, "HOW",
+        {0, "unknown", OPTION_TEXT, &a->unknown, 0, 0, "NAME",
          "for --score, characters that the model does not know: refuse (an error, the default), "
          "skip, or uniform (count each as a uniform guess)"},
         {0, "explain", OPTION_TEXT, &a->explain, 0, 0, "TEXT",
@@ -144,7 +144,7 @@ bool arguments_read(Arguments *a, int argc, char **argv, Error *err) {
     if (!options_parse(options, list_options(options, a), argc, argv, &first, err)) return false;
     a->checkpoints = argv + first;
     a->count = argc - first;
-    return a->help || a->version || (check(a, err) && read_names(a, err));
+    return a->help || a->version || (read_names(a, err) && check(a, err));
 }
 
 void arguments_print_options(FILE *out) {

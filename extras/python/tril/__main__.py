@@ -37,7 +37,7 @@ def web(*files: str) -> int:
         with open(files[0], "xb") as copy:
             copy.write(page.read_bytes())
     except OSError as error:
-        sys.exit(f"tril: {error}")
+        sys.exit(f"tril: {files[0]}: {error.strerror}")
     return 0
 
 
@@ -45,6 +45,8 @@ def main() -> None:
     part, *words = sys.argv[1:] or ["--help"]
     if part in ("train", "sample"):
         status = program(part, *words)
+    elif part == "--version":
+        status = program("train", part)
     elif part == "explain" and words:
         status = program("sample", "--explain", *words)
     elif part == "web" and len(words) < 2:

@@ -140,6 +140,13 @@ TEST(read_broken) {
     expect_unread("/proc/self/mem");
 }
 
+TEST(read_forbidden) {
+    skip_without(FILE_RIGHTS);
+    const char *path = scratch_put("forbidden", "secret", 6);
+    set_rights(path, 0);
+    expect_unread(path);
+}
+
 /* ---- writing files ---- */
 
 static void expect_written(const char *name, const FilePart *parts, size_t count) {
@@ -266,6 +273,14 @@ TEST(make_parent_blocked) {
         fail_msg("a file passes for a directory");
     expect_error(err, scratch("block"));
     scratch_expect("block", "x", 1);
+}
+
+TEST(make_parent_forbidden) {
+    skip_without(FILE_RIGHTS);
+    make_folder(scratch("locked"));
+    set_rights(scratch("locked"), 0555);
+    assert_false(file_make_parent(scratch("locked/two/file"), NULL, NULL, &err));
+    expect_error(err, scratch("locked/two"));
 }
 
 /* ---- memory ---- */

@@ -271,11 +271,16 @@ static Array ask_for_heads(Program *p, const void *w, void *a) {
     return program_array(p, 10 + heads(p), PER_TOKEN);
 }
 
-/* Eleven columns are not those of three heads. */
+/* Columns of queries, keys and values that are not those of three heads. */
+static const int uneven[][3] = {{11, 9, 9}, {12, 5, 8}, {12, 12, 8}, {12, 8, 8}};
+static int columns;
+
 static Array attend_unevenly(Program *p, const void *w, void *a) {
     (void)w, (void)a;
-    return attention(p, 3, program_array(p, 11, PER_TOKEN), program_array(p, 9, PER_TOKEN),
-                     program_array(p, 9, PER_TOKEN), 0);
+    const int *width = uneven[columns];
+    return attention(p, 3, program_array(p, width[0], PER_TOKEN),
+                     program_array(p, width[1], PER_TOKEN), program_array(p, width[2], PER_TOKEN),
+                     0);
 }
 
 static void check_refused(Array (*forward)(Program *, const void *, void *), const char *place) {
@@ -295,5 +300,5 @@ TEST(refused) {
     check_refused(return_nothing, "forward: ");
     check_refused(add_unlike, "add: ");
     check_refused(ask_for_heads, "heads: ");
-    check_refused(attend_unevenly, "attention: ");
+    for (columns = 0; columns < 4; columns++) check_refused(attend_unevenly, "attention: ");
 }

@@ -262,7 +262,8 @@ TEST(in_use) {
     assert_false(scratch_has(ABANDONED));
 }
 
-/* No link is followed and no file is truncated, whatever exists under a temporary name. */
+/* No link is followed and no file is truncated, whatever exists under the name of a temporary or
+ * lock file. */
 TEST(written) {
     FilePart part = {"new", 3};
     skip_without(SYMBOLIC_LINKS);
@@ -277,6 +278,10 @@ TEST(written) {
     scratch_expect("precious", "precious", 8);
     assert_int_equal(scratch_count("w"), 3);
     assert_true(file_is_temporary(".tril-0123456789abcdef.tmp"));
+    make_folder(scratch("w/.tril.locks"));
+    make_symbolic_link("../../made", scratch("w/.tril.locks/m"));
+    expect_refused(CLAIM("w/m"), "w/m: ", "");
+    assert_false(scratch_has("made"));
 }
 
 /* ---- moving files aside ---- */

@@ -168,9 +168,7 @@ TEST(memory) {
 
 TEST(choice_of_model) {
     Row row;
-    train("-m head -w 7 -o @choice/odd " PLAY); /* head accepts any width: it has one head */
-    learned("head");
-    train("-m head -o @chosen/h --log @chosen/steps " PLAY);
+    train("-m head -w 7 -o @chosen/h --log @chosen/steps " PLAY);
     learned("bigram");
     learned("head");
     assert_false(find_row("multihead", &row) || find_row("gpt", &row));

@@ -125,7 +125,7 @@ function showLesson() {
 }
 
 // Says how likely the character that is asked about is to some models, with the first character of the line and without it.
-const showAsked = seldom(200, async () => {
+const showAsked = seldom(1000, async () => {
   const { asked, among, line } = LESSON[lesson], said = [];
   for (const r of asked && isBuiltin() ? shown().filter(({ name }) => among.includes(name)) : []) {
     const [whole, cut] = [await reader.ask("chance", r.latest.bytes, line, asked), await reader.ask("chance", r.latest.bytes, line.slice(1), asked)];

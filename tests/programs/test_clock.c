@@ -81,18 +81,18 @@ TEST(time) {
 }
 
 /* An evaluation that takes most of the time that was left ends the training: there would be another
- * after a step or two. */
+ * after a step or two. If it nevertheless goes on, none follows the next step. */
 TEST(late_evaluation) {
-    const Budget budget = {.seconds = 100, .steps = 1000, .max_steps = 1 << 30};
     static const struct {
         double seconds;
         bool ends;
     } cases[] = {{60, false}, {90, false}, {99, true}, {99.95, true}, {130, true}};
     for (int i = 0; i < COUNT(cases); i++) {
-        Progress p = {.now = {.step = 900, .seconds = 81}, .seconds = cases[i].seconds};
-        Budget b = budget;
+        Budget b = {.seconds = 100, .steps = 1000, .max_steps = 1 << 30, .eval_every = 250};
+        Progress p = {.now = {900, .seconds = 81, .recent_steps = i}, .seconds = cases[i].seconds};
         budget_evaluated(&b, &p, 0);
         assert_int_equal(budget_nearly_used(&b, &p), cases[i].ends);
+        assert_int_equal(budget_evaluation_due(&b, &p, true), i > 1);
         b.seconds = 0; /* steps count */
         b.steps = 901;
         assert_false(budget_nearly_used(&b, &p));

@@ -89,7 +89,7 @@ static bool open_writer(TrilWriter *w, const TrilModel *model, const TrilSamplin
         !generator_open(&w->generator, to_read(model), threads, precision, err) ||
         !weigh_counts(w->generator.run, sampling, err))
         return false;
-    run_pace(w->generator.run);
+    run_pace(w->generator.run, true);
     tril_writer_begin(w, 0);
     return true;
 }

@@ -82,6 +82,7 @@ static bool share_counts(Model *model, Error *err) {
 static bool open_run(Workers *workers, bool ok, Error *err) {
     int first;
     ok = ok && run_open(&workers->run, workers->model, &workers->options, err);
+    if (ok) run_pace(workers->run, false);
     size_t windows = ok ? (size_t)run_part(workers->run, &first) : 0,
            tokens = windows * (size_t)workers->options.length;
     ok = ok && memory_alloc(&workers->inputs, tokens, sizeof(int32_t), "a batch", err) &&

@@ -72,9 +72,10 @@ int run_part(const Run *run, int *first);
  * between passes (false). RunOptions.frozen is the setting at the start. */
 void run_freeze(Run *run, bool frozen);
 
-/* Times passes from now on, and uses one thread where several are slower, as on a busy machine. The
- * results are the same. */
-void run_pace(Run *run);
+/* Times passes and steps from now on, and gives short ones a single thread where several are
+ * slower, as on a busy machine. The first have one (`alone`), as is best for a short text, or
+ * several. The results are the same. */
+void run_pace(Run *run, bool alone);
 
 /* Returns the instruction set that the run computes with, e.g. "avx2": a constant. */
 const char *run_kernels(const Run *run);

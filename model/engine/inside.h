@@ -70,11 +70,14 @@ struct Run {
     /* sequences of a shared batch: `whole` in all, `before` of them before this process's part. If
        it is not shared, the batch and 0 */
     int whole, before;
-    bool sharing;     /* sends to other processes */
-    Buckets *buckets; /* NULL with one process */
-    float counts;     /* run_weigh_counts */
-    bool paced;       /* run_pace */
-    Pace paces[2];    /* of passes of one token, and of several */
+    bool sharing;         /* sends to other processes */
+    Buckets *buckets;     /* NULL with one process */
+    float counts;         /* run_weigh_counts */
+    bool paced;           /* run_pace */
+    Pace paces[3];        /* of passes of one token, and of several; of steps */
+    Pace *pace;           /* those that the current pass or step will change; NULL: none */
+    bool alone;           /* it has one thread, where more might be useful */
+    double begun, worked; /* when it began, in seconds of the clock and of the processors */
     Profile profile;
 };
 
@@ -87,6 +90,9 @@ int run_worth(double work, int waits, int max);
 
 /* Returns the number of threads that is useful for the current or last pass. */
 int run_threads(const Run *run);
+
+/* Notes how long the current pass or step took. */
+void run_note_pace(Run *run);
 
 /* Stops (false) or resumes (true) all sending of a shared run to other processes. Ownership stays:
  * each process updates its own matrices. For benchmarks. */

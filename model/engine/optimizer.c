@@ -174,7 +174,7 @@ static void update_work(const Thread *thread, void *argument) {
 static int threads_of(const Run *run) {
     enum { CACHED = 1 << 19 }; /* weights: 8 MB with gradients and moments */
     bool many = run->model->parameters > CACHED || update_muon_work(run) > 0;
-    return many ? run->options.threads : run_threads(run);
+    return many && !run->alone ? run->options.threads : run_threads(run);
 }
 
 double run_update(Run *run, const Optimizer *optimizer) {
@@ -191,6 +191,7 @@ double run_update(Run *run, const Optimizer *optimizer) {
         buckets_share(run->buckets, run->model->weights);
         profile_add(run, NULL, PROFILE_SHARING, start);
     }
+    run_note_pace(run);
     run->profile.updates += run->profile.in_step;
     run->profile.in_step = false;
     return update.norm;

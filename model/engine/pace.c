@@ -1,9 +1,10 @@
 #include "model/engine/pace.h"
 
 /* Trying several threads costs about ten milliseconds on a busy machine. `first`: seconds before
- * the first try, twice that cost. `again`: later tries may take a twentieth of the time. `idle`: no
- * try while one thread alone has its processor for less than this share of the time. */
-static const double first = 0.02, again = 20, idle = 0.95;
+ * the first try, twice that cost. `again`: later tries may take a hundredth of the time. `longest`:
+ * seconds after which there is one anyway. `idle`: no try while one thread alone has its processor
+ * for less than this share of the time. */
+static const double first = 0.02, again = 100, longest = 5, idle = 0.95;
 
 /* Returns the seconds per multiply-add of one thread; before the first measurement, assumes twenty
  * billion a second. */
@@ -19,7 +20,7 @@ static bool shared_is_faster(const Pace *pace) {
 static bool is_due(const Pace *pace, double work) {
     if (pace->shared <= 0) return pace->gone + alone_of(pace) * work >= first;
     double slower = shared_is_faster(pace) ? alone_of(pace) : pace->shared;
-    return pace->gone >= again * slower * work;
+    return pace->gone >= again * slower * work || pace->gone >= longest;
 }
 
 bool pace_shares(const Pace *pace, double work) {

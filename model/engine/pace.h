@@ -11,10 +11,12 @@
 /* Measurements of similar passes; all 0 before the first. */
 typedef struct {
     double alone, shared; /* seconds per multiply-add of recent passes, with one thread and with
-                             several; 0 if unknown */
+                             several; 0 if unknown. With PACE_SHARED_FIRST, the first are shared */
     double gone, worked;  /* since the slower way was last tried: seconds of passes, and seconds
                              that processors worked on them */
 } Pace;
+
+#define PACE_SHARED_FIRST 1e-12
 
 /* Returns true if several threads should make a pass of `work` multiply-adds: they were faster
  * lately, or should be tried. They are first tried after some passes, or for one long pass. The

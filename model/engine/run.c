@@ -148,8 +148,10 @@ void run_close(Run *run) {
     memory_free(run);
 }
 
-void run_pace(Run *run) {
+void run_pace(Run *run, bool alone) {
     run->paced = true;
+    for (int i = 0; i < COUNT(run->paces); i++)
+        run->paces[i] = (Pace){.shared = alone ? 0 : PACE_SHARED_FIRST};
 }
 
 void run_send(Run *run, bool sending) {
@@ -213,6 +215,7 @@ static int threads_for(const Run *run, double work, bool single) {
 }
 
 int run_threads(const Run *run) {
+    if (run->alone) return 1;
     int threads = threads_for(run, work_of_pass(run), run->pass.single);
     /* a thread without a slice would only wait */
     return run->pass.single ? threads : min_int(threads, execute_slices(run));
@@ -228,6 +231,25 @@ void run_freeze(Run *run, bool frozen) {
 }
 
 /* ---- passes ---- */
+
+/* Chooses one thread, or as many as are useful: whichever was faster lately in passes, or steps, of
+ * this kind. Begins to measure. On a busy machine, long ones lose little by waiting. */
+static int choose_threads(Run *run, Pace *pace) {
+    const double longest = 1e10, work = work_of_pass(run);
+    int threads = threads_for(run, work, run->pass.single);
+    run->pace = run->paced && threads > 1 && work < longest ? pace : NULL;
+    run->alone = run->pace && !pace_shares(pace, work);
+    if (run->pace) run->begun = clock_seconds();
+    if (run->pace) run->worked = clock_worked();
+    return run->alone ? 1 : threads;
+}
+
+void run_note_pace(Run *run) {
+    if (run->pace)
+        pace_note(run->pace, !run->alone, work_of_pass(run), clock_seconds() - run->begun,
+                  clock_worked() - run->worked);
+    run->pace = NULL;
+}
 
 /* Begins a pass. Returns how many threads are useful. */
 static int begin(Run *run, const int32_t *ids, int B, int T, int past, bool training) {
@@ -257,17 +279,8 @@ static int begin(Run *run, const int32_t *ids, int B, int T, int past, bool trai
     profile->in_step = training && profile->seconds;
     profile->tokens += profile->in_step ? tokens : 0;
     profile->pairs += profile->in_step ? tokens * (T + 1) / 2 : 0;
-    execute_begin(run, threads_for(run, work_of_pass(run), run->pass.single), false);
+    execute_begin(run, choose_threads(run, &run->paces[training ? 2 : B * T > 1]), false);
     return run_threads(run);
-}
-
-/* Runs the pass with `threads` threads, or with one if that was faster lately, and measures it. */
-static void forward_timed(Run *run, int threads) {
-    Pace *pace = &run->paces[run->pass.B * run->pass.T > 1];
-    double work = work_of_pass(run), begun = clock_seconds(), worked = clock_worked();
-    bool shared = pace_shares(pace, work);
-    team_run(run->team, shared ? threads : 1, execute_pass, run);
-    pace_note(pace, shared, work, clock_seconds() - begun, clock_worked() - worked);
 }
 
 const float *run_grow(Run *run, const Continuation *sequences, int B) {
@@ -282,11 +295,8 @@ const float *run_grow(Run *run, const Continuation *sequences, int B) {
 }
 
 const float *run_forward(Run *run, const int32_t *ids, int B, int T, int past) {
-    int threads = begin(run, ids, B, T, past, false);
-    if (run->paced && threads > 1)
-        forward_timed(run, threads);
-    else
-        team_run(run->team, threads, execute_pass, run);
+    team_run(run->team, begin(run, ids, B, T, past, false), execute_pass, run);
+    run_note_pace(run);
     run->pass.text = NULL;
     return execute_array(run, run->program.logits);
 }

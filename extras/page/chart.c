@@ -148,24 +148,6 @@ static void draw_curves(const Drawing *d) {
     fputs("</g>\n</svg>\n", d->out);
 }
 
-/* Draws each mark: a ring, a line from it to the upper edge, and its text there, one below the
- * other. */
-static void draw_marks(const Drawing *d) {
-    for (int i = 0; i < d->chart->mark_count; i++) {
-        const Mark *mark = &d->chart->marks[i];
-        const char *color = color_of(mark->color);
-        double x = x_of(d, mark->at.x), y = y_of(d, mark->at.y);
-        bool left = x > 50; /* the text is to the left of the line */
-        markup(d->out,
-               "<svg class=\"mark\" x=\"%.5g%%\" overflow=\"visible\"><path d=\"M0 0V%.1f\" "
-               "stroke=\"%s\" stroke-dasharray=\"2 3\"/><circle cy=\"%.1f\" r=\"5\" fill=\"none\" "
-               "stroke=\"%s\" stroke-width=\"2\"/><text x=\"%d\" y=\"%d\" text-anchor=\"%s\" "
-               "fill=\"" GRAY "\">%s</text></svg>\n",
-               x, y - 5, color, y, color, left ? -6 : 6, LINE * (i + 1) - 4, left ? "end" : "start",
-               mark->text);
-    }
-}
-
 /* Sorts the labels from top to bottom and moves them at least a line apart. */
 static void spread(const Drawing *d, Label *labels, int count) {
     for (int i = 1; i < count; i++)
@@ -215,7 +197,6 @@ static void draw_chart(FILE *out, const Chart *chart) {
            chart->id, d.height, chart->x_place, chart->decimals, chart->title);
     draw_axes(&d);
     draw_curves(&d);
-    draw_marks(&d);
     if (chart->names) draw_names(&d);
     fputs("</svg>\n", out);
 }

@@ -35,13 +35,6 @@ typedef struct {
     double y;
 } Level;
 
-/* A point with a text. */
-typedef struct {
-    Point at;
-    const char *text;
-    int color;
-} Mark;
-
 typedef struct {
     const char *id, *title; /* id: a plain word */
     const char *x_name;     /* below the axis */
@@ -50,8 +43,7 @@ typedef struct {
     const char *faint;      /* the meaning of the faint ones, or NULL */
     const Curve *curves;
     const Level *levels;
-    const Mark *marks;
-    int curve_count, level_count, mark_count;
+    int curve_count, level_count;
     int height;     /* of the drawing, in pixels */
     int decimals;   /* of the values, where a reader sees them */
     bool from_zero; /* the y axis begins at 0 */

@@ -224,22 +224,6 @@ static void write_head(const Report *r, FILE *out) {
                r->every, r->version + 1, r->status, r->done);
 }
 
-/* Writes the words of a sentence, each after a blank. Options of a program are code, which no line
- * breaks. */
-static void write_words(FILE *out, const char *text) {
-    for (; *text; text += strspn(text, " ")) {
-        int length = (int)strcspn(text, " "), at = (int)strspn(text, "("), option = 0;
-        if (strncmp(text + at, "--", 2) == 0)
-            option = (int)strspn(text + at, "abcdefghijklmnopqrstuvwxyz-");
-        if (option > 0)
-            markup(out, " %.*s<code>%.*s</code>%.*s", at, text, option, text + at,
-                   length - at - option, text + at + option);
-        else
-            markup(out, " %.*s", length, text);
-        text += length;
-    }
-}
-
 static void write_verdicts(const Report *r, FILE *out) {
     if (r->failure)
         markup(out, "<p id=\"failure\"><strong>The training ended early:</strong> %s</p>\n",
@@ -251,9 +235,7 @@ static void write_verdicts(const Report *r, FILE *out) {
           out);
     for (int i = 0; i < r->all_count; i++) {
         if (r->all[i].verdict.kind == NO_VERDICT) continue;
-        markup(out, "<li><strong>%s:</strong>", r->all[i].name);
-        write_words(out, r->all[i].verdict.text);
-        fputs("</li>\n", out);
+        markup(out, "<li><strong>%s:</strong> %s</li>\n", r->all[i].name, r->all[i].verdict.text);
     }
     fputs("</ul>\n</section>\n", out);
 }
@@ -278,25 +260,12 @@ static Curve curve_of(const Report *r, const char *name, int place, size_t membe
     return curve;
 }
 
-/* Marks the lowest point of the curve, after which the rung memorizes its text. Returns false if
- * the rung does not. */
-static bool mark_of(const Verdict *v, const Curve *curve, char text[NAME_SIZE], Mark *mark) {
-    if (v->kind != OVERFITTING || curve->count == 0) return false;
-    const Point *lowest = curve->points;
-    for (int p = 1; p < curve->count; p++)
-        if (curve->points[p].y < lowest->y) lowest = &curve->points[p];
-    snprintf(text, NAME_SIZE, "overfitting after step %d", v->step);
-    *mark = (Mark){*lowest, text, curve->color};
-    return true;
-}
-
 /* Draws a chart of all rungs: the losses, or one of the others. */
 static void draw_chart(Report *r, FILE *out, int kind) {
     const bool by_time = plan_has_time(r->plan), losses = kind == 0;
     Curve curves[2 * MAX_RUNGS];
     Level levels[MAX_MODELS];
-    Mark marks[MAX_RUNGS];
-    char names[MAX_RUNGS][NAME_SIZE], texts[MAX_RUNGS][NAME_SIZE];
+    char names[MAX_RUNGS][NAME_SIZE];
     Chart chart = {.id = kinds[kind].id,
                    .title = kinds[kind].title,
                    .x_name = by_time ? "seconds" : "steps",
@@ -305,7 +274,6 @@ static void draw_chart(Report *r, FILE *out, int kind) {
                    .faint = kinds[kind].faint,
                    .curves = curves,
                    .levels = levels,
-                   .marks = marks,
                    .height = kinds[kind].height,
                    .decimals = kinds[kind].decimals,
                    .from_zero = !losses,
@@ -327,9 +295,6 @@ static void draw_chart(Report *r, FILE *out, int kind) {
         *curve = curve_of(r, rung->name, place, kinds[kind].member, *points,
                           losses ? COURSE_ROWS : FEW_POINTS);
         chart.curve_count += 1 + losses;
-        if (losses)
-            chart.mark_count +=
-                mark_of(&r->all[i].verdict, curve, texts[place], &marks[chart.mark_count]);
     }
     figure_chart(out, &chart);
 }

@@ -28,7 +28,6 @@ TEST(chart) {
     const Point first[] = {{1, 4.25}, {250, 1.456207}, {1000, 2}}, one[] = {{500, 3}};
     const Curve curves[] = {{"a<b", first, 3, 0, false}, {"thin", one, 1, 0, true}};
     const Level levels[] = {{"level", 4.5}};
-    const Mark marks[] = {{{250, 1.456207}, "<mark>", 0}};
     const Chart chart = {.id = "c",
                          .title = "\"title\"",
                          .x_name = "steps",
@@ -39,8 +38,6 @@ TEST(chart) {
                          .curve_count = 2,
                          .levels = levels,
                          .level_count = 1,
-                         .marks = marks,
-                         .mark_count = 1,
                          .height = 300,
                          .decimals = 2,
                          .names = true};
@@ -57,7 +54,7 @@ TEST(chart) {
     assert_non_null(strstr(page.text, "<td data-name=\"a&#60;b\">2.00</td>"
                                       "<td data-name=\"thin\">3.00</td></tr>\n"));
     assert_non_null(strstr(page.text, "level</th><td>4.50</td><td></td></tr>\n"));
-    /* a quarter from the left, and where the matrix puts the point */
+    /* the matrix puts the points into the frame */
     double a, d, f, x, y;
     const char *matrix = strstr(page.text, "matrix(");
     assert_int_equal(sscanf(matrix, "matrix(%lf 0 0 %lf 0 %lf)", &a, &d, &f), 3);
@@ -66,12 +63,6 @@ TEST(chart) {
         x = a * first[i].x, y = d * first[i].y + f;
         assert_true(x > 0 && x <= 1000 && y > 0 && y < 300);
     }
-    const char *mark = strstr(page.text, "class=\"mark\"");
-    assert_int_equal(sscanf(mark, "class=\"mark\" x=\"%lf%%", &x), 1);
-    assert_near(x, 25, 1e-6);
-    assert_int_equal(sscanf(strstr(mark, "cy="), "cy=\"%lf", &y), 1);
-    assert_near(y, d * first[1].y + f, 0.1);
-    assert_non_null(strstr(mark, ">&#60;mark&#62;</text>"));
 }
 
 /* Any points have coordinates. */

@@ -32,22 +32,27 @@ static const Optimizer optimizer = {.learning_rate = 1e-4,
 
 /* ---- a step, and its parts ---- */
 
-static void compute(Bench *b) {
-    run_send(b->run, false);
+static void train(Bench *b) {
     run_forward_training(b->run, b->ids, b->count, b->T);
     run_loss(b->run, b->ids + 1);
     run_backward(b->run, b->ids + 1);
     run_update(b->run, &optimizer);
+}
+
+static void compute(Bench *b) {
+    run_send(b->run, false);
+    train(b);
     run_send(b->run, true);
 }
 
 static void send_gradients(Bench *b) {
-    for (int l = b->model.config.L - 1; l >= -1; l--) buckets_send(b->run->buckets, l);
+    for (int l = b->model.config.L - 1; l >= -1 && b->run->buckets; l--) /* none alone */
+        buckets_send(b->run->buckets, l);
     world_wait();
 }
 
 static void send_weights(Bench *b) {
-    buckets_share(b->run->buckets, b->model.weights);
+    if (b->run->buckets) buckets_share(b->run->buckets, b->model.weights);
 }
 
 /* Sends the command, the loss and the parts of the norm. */
@@ -63,10 +68,7 @@ static void send_rest(Bench *b) {
 static void step(Bench *b) {
     char call[CALL] = {0};
     world_broadcast(call, sizeof call);
-    run_forward_training(b->run, b->ids, b->count, b->T);
-    run_loss(b->run, b->ids + 1);
-    run_backward(b->run, b->ids + 1);
-    run_update(b->run, &optimizer);
+    train(b);
 }
 
 /* ---- times ---- */

@@ -155,7 +155,7 @@ void run_pace(Run *run, bool alone) {
 }
 
 void run_send(Run *run, bool sending) {
-    run->sharing = sending;
+    run->sharing = sending && run->buckets;
 }
 
 /* ---- parts of a run ---- */

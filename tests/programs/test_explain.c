@@ -77,6 +77,19 @@ TEST(conclusion) {
     assert_memory_equal(first - 6, softmax - 6, 7);
 }
 
+/* Equally likely characters are in the order of the vocabulary. A bigram begins with zeros. */
+TEST(equal) {
+    static const char *const order[] = {"\n  ↵ ", "\n  Z ", "\n  a ", "\n  b ", "\n  好 "};
+    const TrilOptions sizes = sized("bigram", 1, 1, 1, CONTEXT);
+    TrilModel *model = model_of(tokenizer_of(characters), &sizes);
+    const Explained even = {"bigram", model, read_with(model, "Z", 1, 1, 1)};
+    Output page = output_open(80, false);
+    assert_ok(explain_on(&page, &even, 1, ANY, ANY), err);
+    output_end(&page);
+    const char *at = page.text;
+    for (int i = 0; i < 5; i++) assert_non_null(at = strstr(at, order[i]));
+}
+
 /* The middle of a long text is left out; a text of one character is whole. */
 TEST(elision) {
     Output page = page_of("head", 1, LENGTH, 80, ANY, ANY);

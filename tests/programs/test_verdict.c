@@ -195,8 +195,8 @@ TEST(ladder) {
 /* The table's compute: 6 operations for each parameter but the positions, and 12 L T C, for each
  * character read. */
 TEST(compute) {
-    must_run("train -q " TINY "--ladder -l 2 -s 40 --eval-every 20 -o @sum/m.safetensors " PLAY);
-    const double read = 40 * 4 * 16, T = 16, C = 16, L = 2;
+    must_run("train -q " TINY "--ladder -l 2 -s 60 --eval-every 30 -o @sum/m.safetensors " PLAY);
+    const double read = 60 * 4 * 16, T = 16, C = 16, L = 2;
     for (int i = 0; model_name(i); i++) {
         const char *name = model_name(i);
         bool bigram = i == 0;

@@ -196,17 +196,6 @@ TEST(write_refused) {
     assert_false(scratch_has_temporary("."));
 }
 
-TEST(write_forbidden) {
-    skip_without(FILE_RIGHTS);
-    make_folder(scratch("closed"));
-    scratch_put("closed/file", "old", 3);
-    set_rights(scratch("closed"), 0555);
-    expect_unwritten("closed/file", "new", 3);
-    set_rights(scratch("closed"), 0777);
-    scratch_expect("closed/file", "old", 3);
-    assert_false(scratch_has_temporary("closed"));
-}
-
 /* Simulates a full disk: files may not grow beyond 4096 bytes. The partial file is removed. */
 TEST(write_full) {
     skip_without(SIZE_LIMITS);
@@ -273,14 +262,6 @@ TEST(make_parent_blocked) {
         fail_msg("a file passes for a directory");
     expect_error(err, scratch("block"));
     scratch_expect("block", "x", 1);
-}
-
-TEST(make_parent_forbidden) {
-    skip_without(FILE_RIGHTS);
-    make_folder(scratch("locked"));
-    set_rights(scratch("locked"), 0555);
-    assert_false(file_make_parent(scratch("locked/two/file"), NULL, NULL, &err));
-    expect_error(err, scratch("locked/two"));
 }
 
 /* ---- memory ---- */

@@ -1,4 +1,5 @@
 #include "base/escape.h"
+#include "base/terminal.h"
 #include "base/utf8.h"
 
 #include <stdbool.h>
@@ -40,17 +41,34 @@ void escape_line(FILE *out, const char *text, size_t length) {
     print(out, text, length, "");
 }
 
+/* Returns the columns of text [length], escaped. */
+static int width(const char *text, size_t length) {
+    int columns = 0;
+    while (length > 0) {
+        char shown[ESCAPE_SIZE];
+        uint32_t code;
+        size_t taken = escape_first(text, length, shown);
+        if (taken > 1 && *shown == *text && utf8_decode(text, length, &code) > 0)
+            columns += width_of(code) > 0 ? width_of(code) : 0;
+        else
+            columns += (int)strlen(shown);
+        text += taken;
+        length -= taken;
+    }
+    return columns;
+}
+
 int escape_words(FILE *out, const char *text, int column, int hang, int columns) {
     while (*text) {
-        int blanks = (int)strspn(text, " "), length = blanks + (int)strcspn(text + blanks, " ");
-        if (column > hang && column + length > columns) {
+        size_t blanks = strspn(text, " "), length = blanks + strcspn(text + blanks, " ");
+        if (column > hang && column + width(text, length) > columns) {
             fprintf(out, "\n%*s", hang, "");
             column = hang;
             text += blanks;
             length -= blanks;
         }
-        escape_line(out, text, (size_t)length);
-        column += length;
+        escape_line(out, text, length);
+        column += width(text, length);
         text += length;
     }
     return column;

@@ -20,8 +20,8 @@ size_t escape_first(const char *text, size_t length, char shown[ESCAPE_SIZE]);
 void escape_text(FILE *out, const char *text, size_t length);
 void escape_line(FILE *out, const char *text, size_t length);
 
-/* Prints words on one line, escaped, from `column` on. Goes on in a new line, `hang` columns to the
- * right, where a word would end beyond `columns` bytes. Returns the column of its end. */
+/* Prints words on one line, escaped, from `column` on. Begins a new line, indented by `hang`,
+ * before a word that would end beyond `columns`. Returns the column of its end. */
 int escape_words(FILE *out, const char *text, int column, int hang, int columns);
 
 /* Copies a string, escaped like a line: the whole characters that fit into `capacity` bytes, and a

@@ -68,23 +68,28 @@ bool option_read(const Option *option, const char *text, Error *err) {
     return false;
 }
 
-/* Returns the option of a value of getopt_long: its letter, or LONG plus its index; else NULL. */
-enum { LONG = 256, MOST = 64 };
+enum { LONG = 0x110000 /* above all characters: in musl, letters are wide */, MOST = 64 };
+
+/* Returns the option that getopt_long found: its letter, or LONG plus its index. NULL if there is
+ * none. */
 static const Option *find(const Option *options, int count, int found) {
     if (found >= LONG) return &options[found - LONG];
     for (int i = 0; i < count && found != 0; i++)
-        if (options[i].letter == (char)found) return &options[i];
+        if (options[i].letter == found) return &options[i];
     return NULL;
 }
 
-/* Fails for what getopt_long does not take. */
+/* Fails with a message about the word that getopt_long rejected. */
 static bool fail_word(const Option *options, int count, char **argv, Error *err) {
     const Option *option = find(options, count, optopt);
     const char letter[] = {'-', (char)optopt, 0}, *word = optopt ? letter : argv[optind - 1];
+    if (!option && (optopt < 0 || optopt > 0x7F))
+        return fail(err, "unknown option with a letter that is not ASCII; see --help");
     if (option && option->kind == OPTION_FLAG)
         return fail(err, "--%s takes no value", option->name);
     if (option) return fail(err, "option '--%s' needs a value; see --help", option->name);
-    return fail(err, "unknown option '%.*s'; see --help", (int)strcspn(word, "="), word);
+    return fail(err, "unknown or ambiguous option '%.*s'; see --help", (int)strcspn(word, "="),
+                word);
 }
 
 bool options_parse(const Option *options, int count, int argc, char **argv, int *first,

@@ -1,4 +1,4 @@
-/* message.h - turns an error of the library (library/tril.h) into one of a program. */
+/* message.h - lets the library (library/tril.h) write its message into the Error of a program. */
 #ifndef TRIL_LIBRARY_MESSAGE_H
 #define TRIL_LIBRARY_MESSAGE_H
 

@@ -68,7 +68,7 @@ void safetensors_free(SafeTensors *file);
 /* True if all numbers in these data of an F32 tensor are finite. */
 bool safetensors_finite(const void *data, size_t size);
 
-/* Returns the bytes of a number of this type; 0 if it is none. */
+/* Returns the bytes of a number of this type; 0 for an unknown type. */
 size_t safetensors_width(const char *type);
 
 /* Return the tensor, or the entry of the metadata, with this name; NULL if there is none. */

@@ -198,7 +198,7 @@ static TrilStatus write_texts(Texts *t, TrilOnTexts on_text, void *user, Error *
 
 /* Sets *size to the number of texts in a group. All of them share each read of the weights, so the
  * more the better, as long as their keys and values take no more of the cache than the weights do.
- * Weights that are outside of it anyway are worth more texts. */
+ * If the weights exceed the cache, a group has at least MANY texts. */
 static bool size_groups(const TrilModel *model, Precision precision, size_t count, int threads,
                         int *size, Error *err) {
     enum { CACHE = 1 << 19, OUTSIDE = 1 << 21, MANY = 4 * ROWS };

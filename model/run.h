@@ -73,8 +73,8 @@ int run_part(const Run *run, int *first);
 void run_freeze(Run *run, bool frozen);
 
 /* Times passes and steps from now on, and gives short ones a single thread where several are
- * slower, as on a busy machine. The first have one (`alone`), as is best for a short text, or
- * several. The results are the same. */
+ * slower, as on a busy machine. The first passes have one thread if `alone`, as is best for a short
+ * text, else several. The results are the same. */
 void run_pace(Run *run, bool alone);
 
 /* Returns the instruction set that the run computes with, e.g. "avx2": a constant. */

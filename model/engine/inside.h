@@ -75,8 +75,8 @@ struct Run {
     float counts;         /* run_weigh_counts */
     bool paced;           /* run_pace */
     Pace paces[3];        /* of passes of one token, and of several; of steps */
-    Pace *pace;           /* those that the current pass or step will change; NULL: none */
-    bool alone;           /* it has one thread, where more might be useful */
+    Pace *pace;           /* of the current pass or step; NULL if it is not timed */
+    bool alone;           /* one thread makes the pass, which was faster lately */
     double begun, worked; /* when it began, in seconds of the clock and of the processors */
     Profile profile;
 };

@@ -1,10 +1,13 @@
 #include "model/engine/pace.h"
 
+#include <math.h>
+
 /* Trying several threads costs about ten milliseconds on a busy machine. `first`: seconds before
  * the first try, twice that cost. `again`: later tries may take a hundredth of the time. `longest`:
- * seconds after which there is one anyway. `idle`: no try while one thread alone has its processor
- * for less than this share of the time. */
-static const double first = 0.02, again = 100, longest = 5, idle = 0.95;
+ * seconds after which the slower way is tried in any case, unless that takes more than a twentieth
+ * of the time (`often`). `idle`: no try while one thread alone has its processor for less than this
+ * share of the time. */
+static const double first = 0.02, again = 100, longest = 5, often = 20, idle = 0.95;
 
 /* Returns the seconds per multiply-add of one thread; before the first measurement, assumes twenty
  * billion a second. */
@@ -19,8 +22,8 @@ static bool shared_is_faster(const Pace *pace) {
 /* Returns true if enough time has passed to try the slower way, or the unknown one. */
 static bool is_due(const Pace *pace, double work) {
     if (pace->shared <= 0) return pace->gone + alone_of(pace) * work >= first;
-    double slower = shared_is_faster(pace) ? alone_of(pace) : pace->shared;
-    return pace->gone >= again * slower * work || pace->gone >= longest;
+    double cost = work * (shared_is_faster(pace) ? alone_of(pace) : pace->shared);
+    return pace->gone >= fmin(again * cost, fmax(longest, often * cost));
 }
 
 bool pace_shares(const Pace *pace, double work) {

@@ -11,17 +11,19 @@
 /* Measurements of similar passes; all 0 before the first. */
 typedef struct {
     double alone, shared; /* seconds per multiply-add of recent passes, with one thread and with
-                             several; 0 if unknown. With PACE_SHARED_FIRST, the first are shared */
+                             several; 0 if unknown */
     double gone, worked;  /* since the slower way was last tried: seconds of passes, and seconds
                              that processors worked on them */
 } Pace;
 
+/* A guess for `shared` that is so low that the first passes are shared. */
 #define PACE_SHARED_FIRST 1e-12
 
 /* Returns true if several threads should make a pass of `work` multiply-adds: they were faster
  * lately, or should be tried. They are first tried after some passes, or for one long pass. The
- * slower way is tried again when the cost is a small share of the time since the last try. Several
- * threads are not tried while a single thread does not have its processor to itself. */
+ * slower way is tried again when the cost is a small share, at most a twentieth, of the time since
+ * the last try. Several threads are not tried while a single thread does not have its processor to
+ * itself. */
 bool pace_shares(const Pace *pace, double work);
 
 /* Records a pass of `work` multiply-adds, made by several threads (`shared`) or one: it took

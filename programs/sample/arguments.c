@@ -130,7 +130,8 @@ static bool check(const Arguments *a, Error *err) {
     if (a->json && !a->score && !a->info) return fail(err, "--json needs --score or --info");
     if (a->html && !a->explain) return fail(err, "--html needs --explain");
     if (chosen && !a->explain) return fail(err, "--layer, --head and --steps need --explain");
-    if (a->html && a->steps >= 0) return fail(err, "--steps: a page of --html has all steps");
+    if (a->html && a->steps >= 0)
+        return fail(err, "--steps does not shorten a page of --html; leave out one of them");
     if (a->count > 1 && !a->explain && !a->score)
         return fail(err, "one CHECKPOINT is expected, not %d; see --help", a->count);
     return a->count <= 1 || !chosen ||

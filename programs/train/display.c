@@ -267,7 +267,7 @@ void show_sharing(const TrilTraffic *traffic, int steps, double seconds) {
 
 /* ---- the results ---- */
 
-/* The columns of the table. A terminal that has fewer columns than `least` lacks them. */
+/* The columns of the table. `least`: columns of the narrowest terminal that shows it. */
 static const struct {
     const char *name;
     int width, least;

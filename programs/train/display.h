@@ -52,7 +52,7 @@ typedef struct {
     double steps, evaluations, all; /* seconds */
 } Profile;
 
-/* Prints what took the time of the rung `of`, the longest first. */
+/* Prints the table of --profile for the rung `of`, the longest part first. */
 void show_profile(const char *of, const Profile *profile);
 
 /* With several processes, prints the bytes sent in each of `steps` steps, which took `seconds`

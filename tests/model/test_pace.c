@@ -46,6 +46,10 @@ TEST(quiet) {
     Course course = play(&pace, quiet, 10000);
     assert_true(course.shared > 9900 && course.shared < 10000);
     assert_true(course.seconds < 1.01 * 10000 * quiet.shared);
+    const Machine slow = {1, 0.5, false};
+    play(&pace, slow, 100);
+    course = play(&pace, slow, 1000);
+    assert_true(course.shared < 1000 && course.seconds < 1.03 * 1000 * slow.shared);
 }
 
 /* Where several are slower, trying them costs at most a hundredth, plus the first try. */

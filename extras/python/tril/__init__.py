@@ -735,13 +735,13 @@ class Training(_Object):
     def step(self) -> Step:
         """Takes a step. Fails if no step is left, or if the loss is no longer a number."""
         step = _lib.TrilStep()
-        self._step(step)
+        self._compute("training_step", step)
         return Step(*_values(step, Step._fields))
 
-    def _step(self, step: Any) -> None:
+    def _compute(self, function: str, *arguments: Any) -> None:
         if self._process != os.getpid():
             raise Error("a fork does not copy a training's threads: save its state, and resume it there", "argument")
-        _call("training_step", self, ctypes.byref(step))
+        _call(function, self, *(a if isinstance(a, int) else ctypes.byref(a) for a in arguments))
 
     def run(self, on_step: Optional[Callable[[Step], Any]] = None, *, seconds: float = math.inf,
             progress: Optional[bool] = None) -> bool:
@@ -764,7 +764,7 @@ class Training(_Object):
 
         try:
             while self.done < _call("training_options", self).steps:
-                self._step(step)
+                self._compute("training_step", step)
                 if seconds < math.inf:
                     spent = max(clock.monotonic() - begun, 1e-9)  # a clock may stand still for a step
                     fit = int(max(0, seconds - spent) * (step.step - before) / spent)
@@ -793,7 +793,7 @@ class Training(_Object):
         """The mean loss over the held-out text. If `characters` is given and the text is longer, reads
         only evenly spaced windows of about that many characters, which is faster."""
         nats = _Double()
-        _call("training_evaluate", self, 0 if characters is None else characters, ctypes.byref(nats))
+        self._compute("training_evaluate", 0 if characters is None else characters, nats)
         return nats.value
 
     def save(self, path: Path) -> None:

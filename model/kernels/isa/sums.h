@@ -115,12 +115,16 @@ INLINE void scores_of(const int groups, float *y, const float *q, const float *k
 
 static void scores(float *y, const float *q, const float *keys, size_t stride, int groups, int K) {
     enum { MOST = SUMS / GROUP_VECTORS };
-    for (; groups > 0; groups -= MOST, y += SUMS * LANES, keys += MOST * stride) {
+    for (int done = 0; done < groups; done += MOST) {
+        const int left = groups - done;
+        float *to = y + done * KEY_GROUP;
+        const float *from = keys + (size_t)done * stride;
         /* clang-format off */
-#define SCORES(n) case n: if (n <= MOST) scores_of(n <= MOST ? n : 1, y, q, keys, stride, K); break;
-        switch (groups < MOST ? groups : MOST) {
+#define SCORES(n) case n: if (n <= MOST) scores_of(n <= MOST ? n : 1, to, q, from, stride, K); break;
+        switch (left < MOST ? left : MOST) {
             SCORES(1) SCORES(2) SCORES(3) SCORES(4) SCORES(5) SCORES(6) SCORES(7) SCORES(8)
         }
+#undef SCORES
         /* clang-format on */
     }
 }

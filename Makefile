@@ -215,9 +215,9 @@ check: $(patsubst %,$(BUILD)/%,test/train test/sample tsan/train tsan/sample tsa
 	@tests/deps check
 	tests/check $(BUILD)
 
-# Kills trainings ten times as often as `make test-all`, and closes terminals twice as often.
+# Kills trainings twenty times as often as `make test-all`, and closes terminals twice as often.
 soak: $(BUILD)/test/tests/programs/test_resume $(BUILD)/test/tests/programs/test_interruption $(PROGRAMS:%=$(BUILD)/test/%)
-	TRIL_KILLS=500 TRIL_PROGRAMS=$(BUILD)/test $(BUILD)/test/tests/programs/test_resume
+	TRIL_KILLS=1000 TRIL_PROGRAMS=$(BUILD)/test $(BUILD)/test/tests/programs/test_resume
 	TRIL_CLOSINGS=200 TRIL_PROGRAMS=$(BUILD)/test $(BUILD)/test/tests/programs/test_interruption
 
 # Tests the tests: make mutate ARGUMENTS="--count 300 --seed 7".

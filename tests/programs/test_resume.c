@@ -109,6 +109,8 @@ static int set_aside(const char *folder) {
 
 /* ---- killed and interrupted ---- */
 
+/* In every second life, another training is begun, killed and resumed in the same folder. */
+#define OTHER "train -r -q " SIZES "-m bigram -s 300 --eval-every 13 -j 1 -o @"
 TEST(killed) {
     /* the second does not repeat the options of the first */
     static const char *const ways[] = {"train -r " TINY
@@ -121,6 +123,7 @@ TEST(killed) {
     double before = clock_seconds();
     must_run("train " TINY "--ladder -q -o @whole/ngram.safetensors " PLAY);
     double whole = clock_seconds() - before;
+    must_run(OTHER "alone/other.safetensors " PLAY);
     for (int life = 0; done < wanted; life++) {
         for (int i = 0;; i++) {
             assert_true(i < 200); /* or it makes no progress */
@@ -130,15 +133,20 @@ TEST(killed) {
             int way = begun ? (int)(random_bits(key, 0) % 3) : 0;
             /* later runs get more time, in case the machine has become slower */
             double time = random_uniform(key, 1) * whole * (1 + i / 10.0);
+            if (begun && life % 2)
+                done += killed(OTHER "life/other.safetensors " PLAY,
+                               random_uniform(key, 2) * whole / 9);
             int aside = set_aside("life");
             bool ended = !killed(ways[way], time);
             /* a resumed training knows its files, whenever it was killed */
-            if (begun) assert_int_equal(set_aside("life"), aside);
+            if (begun && life % 2 == 0) assert_int_equal(set_aside("life"), aside);
             if (ended) break;
             done++;
         }
         for (int i = 0; i < FILES; i++) assert_same_file("whole", "life", rungs[i]);
         for (int i = 0; i < FILES - 1; i++) check_log("life", rungs[i], 100);
+        must_run(OTHER "life/other.safetensors " PLAY);
+        assert_same_file("alone", "life", "other.last");
         scratch_remove(scratch("life"));
     }
 }

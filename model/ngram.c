@@ -113,16 +113,17 @@ static double add_single(const Ngram *g, size_t place, int from, int to, int fol
     return weight;
 }
 
-int ngram_predict(const Ngram *g, const int32_t *last, size_t known, int fold, double *p) {
+/* Adds to p[V] what followed the known tokens, as ngram_predict. Sets *left to the weight of the
+ * base, and returns the length of the longest context. */
+static int add_followers(const Ngram *g, const int32_t *last, size_t known, int fold, double *p,
+                         double *left) {
     size_t contexts[MAX_ORDER] = {0};
-    const size_t V = (size_t)g->V;
     const int most = known < (size_t)g->order ? (int)known : g->order - 1;
     double weight = 1;
     int length = 0, single;
     while (length < most && find_child(&g->levels[length], contexts[length], &g->levels[length + 1],
                                        last[-length], &contexts[length + 1]))
         length++;
-    memset(p, 0, V * sizeof *p);
     const Context *found = &g->levels[length].contexts[contexts[length]];
     single = length + 1;
     if (found->follower == found[1].follower) {
@@ -132,21 +133,34 @@ int ngram_predict(const Ngram *g, const int32_t *last, size_t known, int fold, d
     }
     for (int k = single - 1; k > 0; k--)
         weight = add_context(g, &g->levels[k], contexts[k], fold, weight, p);
-    const double *base = g->base + (size_t)(fold + 1) * V;
-    for (size_t v = 0; v < V; v++) p[v] += weight * base[v];
+    *left = weight;
+    return length;
+}
+
+static const double *base_of(const Ngram *g, int fold) {
+    return g->base + (size_t)(fold + 1) * (size_t)g->V;
+}
+
+int ngram_predict(const Ngram *g, const int32_t *last, size_t known, int fold, double *p) {
+    double weight;
+    memset(p, 0, (size_t)g->V * sizeof *p);
+    const int length = add_followers(g, last, known, fold, p, &weight);
+    for (int v = 0; v < g->V; v++) p[v] += weight * base_of(g, fold)[v];
     return length;
 }
 
 bool ngram_loss(const Ngram *g, const int32_t *ids, size_t count, size_t every, bool counted,
                 int32_t newline, double *loss, Error *err) {
-    double *p, total = 0;
+    double *p, total = 0, weight; /* only p of the next token is right: V may be a million */
     size_t predicted = 0, known = 0;
     if (!memory_alloc(&p, (size_t)g->V, sizeof *p, "the counts", err)) return false;
     for (size_t i = 1; i < count; i++) {
         known = ids[i - 1] == newline ? 1 : known + 1;
         if ((i - 1) % every > 0) continue;
-        ngram_predict(g, ids + i - 1, known, counted ? ngram_fold(g, i) : ALL_FOLDS, p);
-        total -= log(p[ids[i]]);
+        const int fold = counted ? ngram_fold(g, i) : ALL_FOLDS;
+        p[ids[i]] = 0;
+        add_followers(g, ids + i - 1, known, fold, p, &weight);
+        total -= log(p[ids[i]] + weight * base_of(g, fold)[ids[i]]);
         predicted++;
     }
     *loss = total / (double)predicted;

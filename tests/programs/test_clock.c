@@ -184,6 +184,11 @@ TEST(plan) {
     expect_line("(", "1", "24", "128", "800");
     assert_near(state_number("plan/m", "width"), 24, 0);
     assert_near(state_number("plan/m", "context"), 64, 0);
+    /* in more time also five evaluations, which together take a twentieth */
+    must_run_clocked(0.01, "",
+                     "train --precision f32 -t 20 -w 24 -l 1 -b 3 -d 0.05 -o @more/m " PLAY);
+    assert_int_equal(numbers_of(expect_line("6,400"), said, 3), 3);
+    assert_near(said[1], 20 / 0.03 - (21 + 32 + 5 * 21) / 4.0, 1);
     must_run_clocked(0.01, "", "train -r -o @plan/m " PLAY); /* keeps the plan */
     assert_null(has_line("3 x 64", "0.05"));
     must_fail(2, "train -t 2 -w 24 -H 5 -o @plan/m " PLAY, "24", "5");

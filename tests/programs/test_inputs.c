@@ -26,7 +26,9 @@ TEST(other_kernels) {
     assert_null(has_line(other));
     resume(other, 40, "");
     expect_line(base, other);
-    resume(base, 50, "-q ");
+    resume(base, 50, "");
+    expect_line(other, base);
+    resume(other, 60, "-q ");
     assert_null(has_line(other));
     static const char *const bad[] = {"\33[2J", "avx2 ", "sixteen0letters0"};
     for (int i = 0; i < COUNT(bad); i++) {

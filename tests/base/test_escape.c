@@ -119,37 +119,23 @@ static void check_word(const char *word) {
     if (strcmp(found, expected) != 0) fail_msg("%s was read as %s", written, found);
 }
 
+/* Every byte at the beginning, in the middle and at the end of a word; and several together. */
 TEST(words) {
     static const char *const words[] = {"",
-                                        "plain",
                                         "my text.txt",
-                                        "it's",
-                                        "'",
                                         "''a'",
                                         "$HOME `id` $(id) \"\\",
-                                        "*",
-                                        "~",
-                                        "#",
-                                        "a;b&c|d<e>f(g)h{i,j}k!l?m[n]",
+                                        "{i,j}",
                                         "好 ô",
-                                        "-n",
-                                        "=ls",
-                                        "a\033[31mb",
-                                        "-\033",
                                         "it's \033 100% \\033 %s",
                                         "\xC2\x9B\x9B\xFF",
                                         "\u202Etxt.exe",
-                                        "line\nline",
-                                        "\n",
                                         "a \n\n",
-                                        "a\033\n\n",
-                                        "\n\033"};
+                                        "a\033\n\n"};
     skip_without(SHELL_TOOLS);
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) check_word(words[i]);
-    for (int byte = 1; byte < 256; byte++) {
-        char word[] = {'a', (char)byte, '1', 0};
-        check_word(word);
-    }
+    for (int byte = 1; byte < 256; byte++)
+        check_word((char[]){(char)byte, 'a', (char)byte, 'a', (char)byte, 0});
 }
 
 /* A word that needs no quotes gets none. */

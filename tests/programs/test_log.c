@@ -1,7 +1,6 @@
 /* test_log.c - a training log is read back as written. */
 #include "tests/support.h"
 #include "tests/command.h"
-#include "base/file.h"
 #include "programs/train/course.h"
 
 #include <unistd.h>

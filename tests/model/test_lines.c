@@ -140,10 +140,8 @@ TEST(lines) {
 static void check_scores(const TrilReading *reading, const TrilLine *line, int head) {
     float scores[T * T], weights[T * T];
     const double scale = 1 / sqrt(line->inputs[0].width / line->heads);
-    assert_int_equal(tril_reading_scores(reading, line->layer, head, scores, T * T, &error),
-                     TRIL_OK);
-    assert_int_equal(tril_reading_attention(reading, line->layer, head, weights, T * T, &error),
-                     TRIL_OK);
+    must(tril_reading_scores(reading, line->layer, head, scores, T * T, &error));
+    must(tril_reading_attention(reading, line->layer, head, weights, T * T, &error));
     for (int t = 0; t < T; t++) {
         double total = 0;
         for (int s = 0; s <= t; s++) total += exp((double)scores[t * T + s] * scale);
@@ -158,6 +156,7 @@ static void check_scores(const TrilReading *reading, const TrilLine *line, int h
 TEST(scores) {
     float scores[T * T], weights[T * T];
     TrilLine line;
+    TrilTensor tensor;
     int heads = 0;
     for (int r = 0; tril_rung(r); r++) {
         const TrilReading *reading = read_with(make(tril_rung(r)), text, LENGTH, 1, 1);
@@ -176,4 +175,11 @@ TEST(scores) {
     assert_int_equal(tril_reading_attention(reading, 0, 0, weights, T * T, &error), TRIL_OK);
     for (int i = 0; i < T * T; i++)
         assert_near(weights[i], i % T <= i / T ? 1.0 / (i / T + 1) : 0, 1e-6);
+    /* large scores have weights, too */
+    TrilModel *large = make("head");
+    for (int i = 0; tril_model_tensor(large, i, &tensor); i++)
+        for (int j = 0; j < tensor.rows * tensor.columns; j++) tensor.data[j] *= 1000;
+    must(
+        tril_reading_attention(read_with(large, text, LENGTH, 1, 1), 0, 0, weights, T * T, &error));
+    for (int i = 0; i < T * T; i++) assert_true(weights[i] >= 0 && weights[i] <= 1);
 }

@@ -2,7 +2,6 @@
  * is read for the last time, and no thread reads or writes what another one may be writing.
  * Gradients are ready once. No slice is longer than the memory for it. */
 #include "tests/support.h"
-#include "base/memory.h"
 #include "model/engine/inside.h"
 #include "model/rungs/rung.h"
 

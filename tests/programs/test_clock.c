@@ -6,8 +6,6 @@
 #include "tests/state.h"
 #include "tests/table.h"
 #include "base/array.h"
-#include "base/random.h"
-#include "data/data.h"
 #include "programs/train/budget.h"
 
 /* Sizes that train at once. The last of repeated options counts. */

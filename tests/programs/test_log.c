@@ -3,8 +3,6 @@
 #include "tests/command.h"
 #include "programs/train/course.h"
 
-#include <unistd.h>
-
 static LogRow row_at(int step) {
     LogRow row = {.step = step,
                   .characters = 64.0 * step,

@@ -1,7 +1,6 @@
 /* test_machine.c - the programs among others: texts from standard input, several files and folders,
  * scores of several models, and JSON. */
 #include "tests/command.h"
-#include "base/array.h"
 #include "base/json.h"
 #include "base/memory.h"
 

@@ -1,7 +1,6 @@
 /* test_report.c - glyphs, maps and the width of a terminal. */
 #include "tests/screenful.h"
 #include "base/escape.h"
-#include "programs/train/course.h"
 
 #include <locale.h>
 

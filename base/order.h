@@ -8,11 +8,11 @@ enum { BIG_ENDIAN_MEMORY = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ };
 
 /* Converts numbers of `width` bytes each, `length` bytes in all, to little-endian ones, or back. */
 static inline void little_endian(void *numbers, size_t length, size_t width) {
-    for (char *at = numbers, *end = at + length; BIG_ENDIAN_MEMORY && at < end; at += width)
+    for (size_t at = 0; BIG_ENDIAN_MEMORY && at < length; at += width)
         for (size_t i = 0; i < width / 2; i++) {
-            char byte = at[i];
-            at[i] = at[width - 1 - i];
-            at[width - 1 - i] = byte;
+            char *number = (char *)numbers + at, byte = number[i];
+            number[i] = number[width - 1 - i];
+            number[width - 1 - i] = byte;
         }
 }
 

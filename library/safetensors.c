@@ -316,15 +316,14 @@ static void write_header(Buffer *out, const SafeTensors *file) {
 bool safetensors_write(const SafeTensors *file, const char *path, Error *err) {
     Buffer header = buffer_begin(path, err);
     FilePart *parts = NULL;
-    char *turned = NULL, *next;
-    size_t count = 2 + (size_t)file->tensor_count, bytes = 0;
+    char *turned = NULL;
+    size_t count = 2 + (size_t)file->tensor_count, bytes = 0, at = 0;
     for (int i = 0; BIG_ENDIAN_MEMORY && i < file->tensor_count; i++)
         bytes += file->tensors[i].bytes;
     write_header(&header, file);
     bool ok = !header.failed && memory_alloc(&parts, count, sizeof *parts, path, err) &&
               (!bytes || memory_alloc(&turned, bytes, 1, path, err));
     if (ok) {
-        next = turned;
         uint64_t prefix = header.length;
         parts[0] = (FilePart){&prefix, PREFIX};
         parts[1] = (FilePart){header.bytes, header.length};
@@ -333,9 +332,9 @@ bool safetensors_write(const SafeTensors *file, const char *path, Error *err) {
             const SafeTensor *tensor = &file->tensors[i];
             parts[2 + i] = (FilePart){tensor->data, tensor->bytes};
             if (!BIG_ENDIAN_MEMORY) continue;
-            parts[2 + i].bytes = memcpy(next, tensor->data, tensor->bytes);
-            little_endian(next, tensor->bytes, safetensors_width(tensor->type));
-            next += tensor->bytes;
+            parts[2 + i].bytes = memcpy(turned + at, tensor->data, tensor->bytes);
+            little_endian(turned + at, tensor->bytes, safetensors_width(tensor->type));
+            at += tensor->bytes;
         }
         ok = file_write(path, parts, count, err);
     }

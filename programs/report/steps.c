@@ -296,7 +296,8 @@ static void write_firing(Explanation *e, const TrilArray *neurons, int neuron) {
         Bar bar = {.value = (double)line_row(neurons, t)[neuron]};
         for (int s = t < BEFORE ? 0 : t - BEFORE; s <= t; s++) {
             const Glyph glyph = glyph_of(e->tokenizer, e->ids[s]);
-            if (strlen(bar.label) + strlen(glyph.text) < BAR_LABEL) strcat(bar.label, glyph.text);
+            const size_t used = strlen(bar.label), more = strlen(glyph.text) + 1;
+            if (used + more <= BAR_LABEL) memcpy(bar.label + used, glyph.text, more);
         }
         for (at = count; at > 0 && fabs(bars[at - 1].value) < fabs(bar.value); at--)
             bars[at] = bars[at - 1];

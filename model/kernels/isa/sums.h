@@ -120,7 +120,7 @@ static void scores(float *y, const float *q, const float *keys, size_t stride, i
         float *to = y + done * KEY_GROUP;
         const float *from = keys + (size_t)done * stride;
         /* clang-format off */
-#define SCORES(n) case n: if (n <= MOST) scores_of(n <= MOST ? n : 1, to, q, from, stride, K); break;
+#define SCORES(n) case n: if (n <= MOST) scores_of(n < MOST ? n : MOST, to, q, from, stride, K); break;
         switch (left < MOST ? left : MOST) {
             SCORES(1) SCORES(2) SCORES(3) SCORES(4) SCORES(5) SCORES(6) SCORES(7) SCORES(8)
         }

@@ -113,8 +113,8 @@ static double add_single(const Ngram *g, size_t place, int from, int to, int fol
     return weight;
 }
 
-/* Adds to p[V] what followed the known tokens, as ngram_predict. Sets *left to the weight of the
- * base, and returns the length of the longest context. */
+/* Adds to p[V] the shares of the tokens that followed the known ones (see ngram_predict). Sets
+ * *left to the weight of the base, and returns the length of the longest context. */
 static int add_followers(const Ngram *g, const int32_t *last, size_t known, int fold, double *p,
                          double *left) {
     size_t contexts[MAX_ORDER] = {0};

@@ -5,6 +5,7 @@
 #include "model/view.h"
 
 #include <math.h>
+#include <string.h>
 
 struct TrilReading {
     Run *run;
@@ -111,47 +112,87 @@ int tril_reading_match(const TrilReading *r, int t) {
 
 /* ---- attention ---- */
 
+static int heads_of(const LineView *line) {
+    return line->NH > 0 ? line->NH : 1;
+}
+
 void tril_reading_heads(const TrilReading *reading, int *layers, int *heads) {
-    AttentionView any;
+    LineView line;
     int in_all = 0, in_each = 0;
-    while (run_attention(reading->run, in_all, 0, &any)) in_all++;
-    while (in_all > 0 && run_attention(reading->run, 0, in_each, &any)) in_each++;
+    for (int i = 0; run_line(reading->run, i, &line); i++) {
+        if (!line.attends) continue;
+        in_all = line.block + 1;
+        in_each = heads_of(&line);
+    }
     if (layers) *layers = in_all;
     if (heads) *heads = in_each;
 }
 
-/* Finds a head, and checks that its map fits into `capacity` numbers. */
+/* Finds the line of a head, and checks that its map fits into `capacity` numbers. */
 static bool find_head(const TrilReading *reading, int layer, int head, size_t capacity,
-                      AttentionView *view, Error *err) {
+                      LineView *line, Error *err) {
     const size_t numbers = (size_t)reading->tokens * (size_t)reading->tokens;
     if (numbers > capacity)
         return fail(err, "the map has %zu numbers, but there is room for %zu", numbers, capacity);
-    return run_attention(reading->run, layer, head, view) ||
-           fail(err, "there is no head %d in layer %d", head, layer);
+    for (int i = 0; run_line(reading->run, i, line); i++)
+        if (line->attends && line->block == layer && head >= 0 && head < heads_of(line))
+            return true;
+    return fail(err, "there is no head %d in layer %d", head, layer);
+}
+
+/* Writes query . key for the query of row t and the keys of all T rows. Neighboring heads may share
+ * their keys. Returns the factor before the softmax. */
+static float write_scores(const LineView *line, int head, int t, int T, float *scores) {
+    const LineArray *q = &line->inputs[0], *k = &line->inputs[1];
+    const int dk = q->width / line->NH, sharing = q->width / k->width;
+    const float *query = q->data + (size_t)t * q->row + head * dk;
+    for (int s = 0; s < T; s++) {
+        const float *key = k->data + (size_t)s * k->row + head / sharing * dk;
+        double score = 0;
+        for (int i = 0; i < dk; i++) score += (double)query[i] * (double)key[i];
+        scores[s] = (float)score;
+    }
+    return 1.0f / sqrtf((float)dk);
+}
+
+/* Writes the softmax of the scaled scores over the rows up to t, or equal weights, and 0 beyond. */
+static void write_weights(const LineView *line, int head, int t, int T, float *weights) {
+    double sum = 0;
+    const bool mean = !line->inputs[1].data;
+    if (mean) memset(weights, 0, (size_t)T * sizeof *weights);
+    const float scale = mean ? 1 : write_scores(line, head, t, T, weights);
+    float largest = weights[0];
+    for (int s = 1; s <= t; s++) largest = fmaxf(largest, weights[s]);
+    for (int s = 0; s <= t; s++) {
+        weights[s] = expf(scale * (weights[s] - largest));
+        sum += (double)weights[s];
+    }
+    for (int s = 0; s <= t; s++) weights[s] = (float)((double)weights[s] / sum);
+    for (int s = t + 1; s < T; s++) weights[s] = 0;
 }
 
 TrilStatus tril_reading_attention(const TrilReading *reading, int layer, int head, float *weights,
                                   size_t capacity, TrilError *error) {
     Error err = {0};
-    AttentionView view;
+    LineView line;
     if (!reading || !weights) return null_argument(error);
-    if (!find_head(reading, layer, head, capacity, &view, &err))
+    if (!find_head(reading, layer, head, capacity, &line, &err))
         return failed(TRIL_ARGUMENT, &err, error);
-    for (int t = 0; t < view.T; t++)
-        attention_weights(&view, t, weights + (size_t)t * (size_t)view.T);
+    for (int t = 0, T = reading->tokens; t < T; t++, weights += T)
+        write_weights(&line, head, t, T, weights);
     return TRIL_OK;
 }
 
 TrilStatus tril_reading_scores(const TrilReading *reading, int layer, int head, float *scores,
                                size_t capacity, TrilError *error) {
     Error err = {0};
-    AttentionView view;
+    LineView line;
     if (!reading || !scores) return null_argument(error);
-    if (!find_head(reading, layer, head, capacity, &view, &err) ||
-        (!view.query && !fail(&err, "a mean has no scores")))
+    if (!find_head(reading, layer, head, capacity, &line, &err) ||
+        (!line.inputs[1].data && !fail(&err, "a mean has no scores")))
         return failed(TRIL_ARGUMENT, &err, error);
-    for (int t = 0; t < view.T; t++)
-        attention_scores(&view, t, scores + (size_t)t * (size_t)view.T);
+    for (int t = 0, T = reading->tokens; t < T; t++, scores += T)
+        write_scores(&line, head, t, T, scores);
     return TRIL_OK;
 }
 
@@ -186,7 +227,7 @@ int tril_reading_line(const TrilReading *reading, int i, TrilLine *line) {
                        .layer = view.block,
                        .heads = view.NH};
     for (int j = 0; j < LINE_INPUTS; j++) line->inputs[j] = array_of(&view.inputs[j]);
-    line->output = array_of(&view.outputs[0]);
+    line->output = array_of(&view.output);
     for (int j = 0; j < LINE_TENSORS; j++)
         line->weights[j] = weights_of(run_model(reading->run), view.tensors[j]);
     return 1;

@@ -1,15 +1,13 @@
-/* view.c - the results of a forward pass, by lines and by heads; and a text that slides. */
+/* view.c - the results of a forward pass, line by line; and a text that slides. */
 #include "model/view.h"
 #include "model/engine/inside.h"
 
 #include <assert.h>
-#include <math.h>
 #include <string.h>
 
 /* ---- lines ---- */
 
-_Static_assert(LINE_INPUTS <= (int)MAX_INPUTS && LINE_OUTPUTS <= (int)MAX_OUTPUTS &&
-                   LINE_TENSORS == (int)MAX_TENSORS,
+_Static_assert(LINE_INPUTS <= (int)MAX_INPUTS && LINE_TENSORS == (int)MAX_TENSORS,
                "a line is a part of an instruction");
 
 static LineArray view_of(const Run *run, Array array) {
@@ -28,9 +26,10 @@ bool run_line(const Run *run, int i, LineView *line) {
                        .title = at->operation->title,
                        .equation = at->operation->equation,
                        .block = at->block,
-                       .NH = at->NH};
+                       .NH = at->NH,
+                       .attends = at->operation->attends,
+                       .output = view_of(run, at->outputs[0])};
     for (int j = 0; j < LINE_INPUTS; j++) line->inputs[j] = view_of(run, at->inputs[j]);
-    for (int j = 0; j < LINE_OUTPUTS; j++) line->outputs[j] = view_of(run, at->outputs[j]);
     for (int j = 0; j < LINE_TENSORS; j++) line->tensors[j] = at->tensors[j] - 1;
     return true;
 }
@@ -43,45 +42,6 @@ bool run_line_apply(const Run *run, int i, const float *x, float *y) {
     call.out[0] = y;
     at->operation->apply(&call);
     return true;
-}
-
-/* ---- heads ---- */
-
-bool run_attention(const Run *run, int block, int head, AttentionView *view) {
-    Share tokens = {0, (size_t)run->pass.T};
-    for (int i = 0; i < run->program.backward; i++) {
-        const Instruction *at = &run->program.list[i];
-        if (at->block != block || !at->operation->view) continue;
-        Call call = execute_call(run, &(Thread){.count = 1}, at, tokens);
-        return at->operation->view(&call, head, view);
-    }
-    return false;
-}
-
-void attention_scores(const AttentionView *head, int t, float *scores) {
-    const float *query = head->query + (size_t)t * head->query_row;
-    for (int s = 0; s < head->T; s++) {
-        const float *key = head->key + (size_t)s * head->key_row;
-        double score = 0;
-        for (int i = 0; i < head->dk; i++) score += (double)query[i] * (double)key[i];
-        scores[s] = (float)score;
-    }
-}
-
-void attention_weights(const AttentionView *head, int t, float *weights) {
-    if (head->query)
-        attention_scores(head, t, weights);
-    else
-        memset(weights, 0, (size_t)head->T * sizeof *weights);
-    float largest = weights[0];
-    double sum = 0;
-    for (int s = 1; s <= t; s++) largest = fmaxf(largest, weights[s]);
-    for (int s = 0; s <= t; s++) {
-        weights[s] = expf(head->scale * (weights[s] - largest));
-        sum += (double)weights[s];
-    }
-    for (int s = 0; s <= t; s++) weights[s] = (float)((double)weights[s] / sum);
-    for (int s = t + 1; s < head->T; s++) weights[s] = 0;
 }
 
 /* ---- sliding ---- */

@@ -456,22 +456,6 @@ static void slide(const Call *c, int dropped) {
     for (int head = 0; head < a.NKV; head++) copy_to_columns(head, &a);
 }
 
-static bool view(const Call *c, int head, AttentionView *view) {
-    Attention a = attention_of(c);
-    if (head < 0 || head >= a.NH) return false;
-    a.out = c->out[0];
-    a.lse = c->out[1];
-    Sequence at = head_of(&a, (size_t)head);
-    *view = (AttentionView){.T = a.T,
-                            .dk = a.dk,
-                            .query = at.q,
-                            .key = at.key,
-                            .query_row = a.q_row,
-                            .key_row = a.k_row,
-                            .scale = a.scale};
-    return true;
-}
-
 static const Operation operation = {
     .name = "attention",
     .title = "Attention: each character takes a weighted mean of the characters before it",
@@ -483,7 +467,7 @@ static const Operation operation = {
     .work = work,
     .scratch = scratch,
     .slide = slide,
-    .view = view};
+    .attends = true};
 static const Operation backward_operation = {.name = "attention_backward",
                                              .compute = backward,
                                              .reach = ALL_TOKENS,

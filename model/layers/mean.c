@@ -55,13 +55,6 @@ static void backward(const Call *c) {
     }
 }
 
-/* Shows the mean as one head without queries and keys. */
-static bool view(const Call *c, int head, AttentionView *view) {
-    if (head != 0) return false;
-    *view = (AttentionView){.T = c->pass->T};
-    return true;
-}
-
 static const Operation operation = {
     .name = "mean",
     .title = "Mean: each character takes the mean of the characters before it",
@@ -69,7 +62,7 @@ static const Operation operation = {
     .compute = forward,
     .reach = ALL_TOKENS,
     .history = 1,
-    .view = view};
+    .attends = true};
 static const Operation backward_operation = {
     .name = "mean_backward", .compute = backward, .reach = ALL_TOKENS};
 

@@ -11,7 +11,6 @@
 #include "model/layers/layers.h"
 #include "model/model.h"
 #include "model/ngram.h"
-#include "model/view.h"
 
 #include <stdint.h>
 
@@ -110,6 +109,9 @@ typedef struct {
     bool gradient;    /* adds to gradients of weights, which nothing in the program reads */
     bool reduces; /* a gradient that only adds sums of earlier instructions: scheduled last, so that
                      one barrier serves all */
+    bool attends; /* each token takes a weighted mean of those before it, in each head: with the
+                     softmax of its query times their keys (inputs 0 and 1), or, of one input, equal
+                     weights */
     /* Optional. Returns the multiply-adds for `tokens` tokens, which see each other in `pairs`
      * pairs. */
     double (*work)(const Instruction *at, double tokens, double pairs);
@@ -122,9 +124,6 @@ typedef struct {
     /* Optional, of a layer that reads x and weights: computes only out[0], for one token, in double
        precision. */
     void (*apply)(const Call *c);
-    /* Optional, of a layer that attends. Sets *view to the results of `head`; false if there is no
-       such head. */
-    bool (*view)(const Call *c, int head, AttentionView *view);
 } Operation;
 
 struct Instruction {

@@ -32,22 +32,9 @@ struct TrilModel {
     SafeTensors file; /* the metadata of the file that it was read from */
 };
 
-/* A trained model with its vocabulary, read from a checkpoint or from another program's file
- * (formats.h). */
-typedef struct {
-    Checkpoint checkpoint; /* from another program's file: only its model */
-    Vocab vocab;
-} Trained;
-
-/* Reads the model at `path` with all checks of checkpoint_load, or of its format, and checks that
- * model and vocabulary have the same size. The caller releases it with trained_free. On failure
- * there is nothing to release. */
-bool trained_load(Trained *trained, const char *path, Error *err);
-void trained_free(Trained *trained);
-
-/* Reads the vocabulary from the metadata of a checkpoint. `path` begins the messages. The caller
- * releases it with vocab_free. */
-bool trained_vocab(const Checkpoint *checkpoint, const char *path, Vocab *vocab, Error *err);
+/* Reads the vocabulary from the metadata of a checkpoint, and checks its size. `path` begins the
+ * messages. The caller releases it with vocab_free. */
+bool checkpoint_vocab(const Checkpoint *checkpoint, const char *path, Vocab *vocab, Error *err);
 
 /* Takes ownership of a model and a vocabulary, even on failure. */
 bool model_wrap(TrilModel **made, Model *model, Vocab *vocab, Error *err);

@@ -126,7 +126,7 @@ TrilStatus tril_model_extend(TrilModel **extended, const TrilModel *model, const
 
 /* ---- files ---- */
 
-bool trained_vocab(const Checkpoint *checkpoint, const char *path, Vocab *vocab, Error *err) {
+bool checkpoint_vocab(const Checkpoint *checkpoint, const char *path, Vocab *vocab, Error *err) {
     const Note *kind = safetensors_note(&checkpoint->file, "characters");
     const Note *text = safetensors_note(&checkpoint->file, "vocabulary");
     *vocab = (Vocab){0};
@@ -151,23 +151,9 @@ bool trained_vocab(const Checkpoint *checkpoint, const char *path, Vocab *vocab,
     return fail(err, "%s: its vocabulary and its model have different sizes", path);
 }
 
-bool trained_load(Trained *trained, const char *path, Error *err) {
-    const Format *format = format_to_read(path);
-    *trained = (Trained){.vocab = {0}};
-    if (format) return format->read(&trained->checkpoint.model, &trained->vocab, path, err);
-    bool ok = checkpoint_load(&trained->checkpoint, path, err) &&
-              trained_vocab(&trained->checkpoint, path, &trained->vocab, err);
-    if (!ok) trained_free(trained);
-    return ok;
-}
-
-void trained_free(Trained *trained) {
-    checkpoint_free(&trained->checkpoint);
-    vocab_free(&trained->vocab);
-}
-
-/* Takes the metadata over. A file of another program has none. */
-static void take_metadata(TrilModel *model, SafeTensors *file) {
+/* Takes the metadata and the lines over. A file of another program has none. */
+static void take_metadata(TrilModel *model, Checkpoint *from) {
+    SafeTensors *file = &from->file;
     const Note *step = safetensors_note(file, "step"), *seed = safetensors_note(file, "seed");
     const Note *text = safetensors_note(file, "text");
     const Note *loss = safetensors_note(file, "validation_loss");
@@ -177,23 +163,26 @@ static void take_metadata(TrilModel *model, SafeTensors *file) {
     if (text) model->text = strtoull(text->value, NULL, 16);
     if (loss) model->validation = number_read(loss->value, NULL);
     model->file = *file;
+    model->known = from->known;
     *file = (SafeTensors){.notes = NULL};
+    from->known = (LineDigests){0};
 }
 
 TrilStatus tril_model_load(TrilModel **model, const char *path, TrilError *error) {
     Error err = {0};
-    Trained trained;
+    Checkpoint c = {.first_moments = NULL};
+    Vocab vocab = {0};
     if (model) *model = NULL;
     if (!model || !path) return null_argument(error);
-    if (!trained_load(&trained, path, &err)) return failed(TRIL_FILE, &err, error);
-    bool ok = model_wrap(model, &trained.checkpoint.model, &trained.vocab, &err);
-    trained.checkpoint.model = (Model){0};
+    const Format *format = format_to_read(path);
+    bool ok = format ? format->read(&c.model, &vocab, path, &err)
+                     : checkpoint_load(&c, path, &err) && checkpoint_vocab(&c, path, &vocab, &err);
     if (ok) {
-        take_metadata(*model, &trained.checkpoint.file);
-        (*model)->known = trained.checkpoint.known;
-        trained.checkpoint.known = (LineDigests){0};
+        ok = model_wrap(model, &c.model, &vocab, &err);
+        c.model = (Model){0};
     }
-    checkpoint_free(&trained.checkpoint); /* the moments of a state are not needed */
+    if (ok) take_metadata(*model, &c);
+    checkpoint_free(&c); /* the moments of a state are not needed */
     return outcome(ok, TRIL_FILE, &err, error);
 }
 

@@ -257,7 +257,7 @@ static bool load_state(TrilState *s, const char *path, Error *err) {
                     "%s: was written by another version of tril and cannot be resumed; begin a new "
                     "training from its model with --init",
                     path);
-    if (!trained_vocab(&s->checkpoint, path, &s->tokenizer.vocab, err)) return false;
+    if (!checkpoint_vocab(&s->checkpoint, path, &s->tokenizer.vocab, err)) return false;
     const char *bad = read_metadata(s);
     return !bad || fail(err, "%s: its metadata has no valid '%s'", path, bad);
 }

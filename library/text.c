@@ -39,16 +39,6 @@ TrilStatus tril_tokenizer_of_bytes(TrilTokenizer **tokenizer, TrilError *error) 
     return outcome(wrap(tokenizer, &vocab, ok, &err), TRIL_ARGUMENT, &err, error);
 }
 
-TrilStatus tril_tokenizer_load(TrilTokenizer **tokenizer, const char *path, TrilError *error) {
-    Error err = {0};
-    Trained trained;
-    if (tokenizer) *tokenizer = NULL;
-    if (!tokenizer || !path) return null_argument(error);
-    bool ok = trained_load(&trained, path, &err);
-    if (ok) checkpoint_free(&trained.checkpoint);
-    return outcome(wrap(tokenizer, &trained.vocab, ok, &err), TRIL_FILE, &err, error);
-}
-
 TrilStatus tril_tokenizer_copy(TrilTokenizer **copy, const TrilTokenizer *tokenizer,
                                TrilError *error) {
     Error err = {0};
@@ -57,6 +47,16 @@ TrilStatus tril_tokenizer_copy(TrilTokenizer **copy, const TrilTokenizer *tokeni
     if (!copy || !tokenizer) return null_argument(error);
     bool ok = vocab_copy(&vocab, &tokenizer->vocab, &err);
     return outcome(wrap(copy, &vocab, ok, &err), TRIL_ARGUMENT, &err, error);
+}
+
+TrilStatus tril_tokenizer_load(TrilTokenizer **tokenizer, const char *path, TrilError *error) {
+    TrilModel *model;
+    if (tokenizer) *tokenizer = NULL;
+    if (!tokenizer) return null_argument(error);
+    TrilStatus status = tril_model_load(&model, path, error);
+    if (status == TRIL_OK) status = tril_tokenizer_copy(tokenizer, &model->tokenizer, error);
+    tril_model_free(model);
+    return status;
 }
 
 void tril_tokenizer_free(TrilTokenizer *tokenizer) {

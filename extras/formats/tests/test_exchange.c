@@ -5,7 +5,7 @@
  * message. */
 #include "tests/support.h"
 #include "base/array.h"
-#include "library/handles.h"
+#include "extras/formats/tests/folder_model.h"
 #include "tests/table.h"
 #include "tests/decimal.h"
 #include "base/memory.h"
@@ -47,7 +47,7 @@ static void assert_golden(Trained *trained, const char *kind) {
     float logits[TEXT][CHARACTERS];
     int32_t ids[TEXT];
     Run *run;
-    Model *model = &trained->checkpoint.model;
+    Model *model = &trained->model;
     RunOptions options = {.batch = 1, .length = model->config.T, .threads = 2};
     read_golden(kind, text, logits);
     assert_int_equal(trained->vocab.size, CHARACTERS);
@@ -68,7 +68,7 @@ TEST(golden) {
     for (int i = 0; i < COUNT(kinds); i++) {
         Trained trained;
         assert_ok(trained_load(&trained, golden(kinds[i]), &err), err);
-        assert_string_equal(trained.checkpoint.model.config.model, rungs[i]);
+        assert_string_equal(trained.model.config.model, rungs[i]);
         assert_golden(&trained, kinds[i]);
         trained_free(&trained);
     }
@@ -77,7 +77,7 @@ TEST(golden) {
 /* ---- round trip ---- */
 
 static void assert_same(const Trained *a, const Trained *b) {
-    const Model *x = &a->checkpoint.model, *y = &b->checkpoint.model;
+    const Model *x = &a->model, *y = &b->model;
     assert_int_equal(a->vocab.size, b->vocab.size);
     assert_int_equal(a->vocab.bytes, b->vocab.bytes);
     assert_memory_equal(a->vocab.codes, b->vocab.codes,
@@ -89,7 +89,7 @@ static void assert_same(const Trained *a, const Trained *b) {
 
 static bool export_to(const Trained *trained, const char *path) {
     const Format *format = format_to_write(path, "f32", &err);
-    return format->write(&trained->checkpoint.model, &trained->vocab, "f32", path, &err);
+    return format->write(&trained->model, &trained->vocab, "f32", path, &err);
 }
 
 /* Checks that reading an export gives the same model to the bit. */
@@ -118,7 +118,7 @@ TEST(decimal_comma) {
     Trained trained;
     size_t length;
     assert_ok(trained_load(&trained, golden("gpt2"), &err), err);
-    trained.checkpoint.model.config.dropout = 0.25;
+    trained.model.config.dropout = 0.25;
     assert_ok(export_to(&trained, scratch("dot")), err);
     char *config = slurp(scratch("dot/config.json"), &length);
     assert_non_null(strstr(config, ": 0.25"));
@@ -140,7 +140,7 @@ TEST(vocabularies) {
             Config config = {.V = trained.vocab.size, .T = 8, .L = 2, .NH = 2, .C = 12};
             kind_set(&config, kind_name(rung));
             snprintf(name, sizeof name, "%s%d", kind_name(rung), bytes);
-            assert_ok(model_build(&trained.checkpoint.model, &config, 3, &err), err);
+            assert_ok(model_build(&trained.model, &config, 3, &err), err);
             if (strcmp(config.model, "gpt") == 0 || strcmp(config.model, "modern") == 0) {
                 assert_returns(&trained, name);
             } else {
@@ -194,7 +194,7 @@ static void assert_refused(const char *subject, const char *name) {
     err = (Error){0};
     if (trained_load(&trained, scratch("edited"), &err))
         fail_msg("loaded: %s", subject ? subject : name);
-    assert_null(trained.checkpoint.model.weights);
+    assert_null(trained.model.weights);
     assert_null(trained.vocab.codes);
     expect_case(subject, err, "edited/", name);
 }
@@ -463,7 +463,7 @@ TEST(precisions) {
             rewrite(i % 2 ? "BF16" : "F16", i < 2 ? 1 : 3);
             assert_ok(trained_load(&trained, scratch("edited"), &err), err);
             assert_ok(trained_load(&whole, golden(kinds[kind]), &err), err);
-            double far = distance(&trained.checkpoint.model, &whole.checkpoint.model);
+            double far = distance(&trained.model, &whole.model);
             assert_true(far > 1e-5 && far < (i % 2 ? 1.0 / 128 : 1.0 / 2048));
             trained_free(&trained);
             trained_free(&whole);

@@ -1,6 +1,6 @@
 /* test_gguf.c - GGUF files, read back by a separate reader: sizes, names, shapes, numbers, tokens.
  * extras/formats/tests/llama.py compares the results of llama.cpp. */
-#include "library/handles.h"
+#include "extras/formats/tests/folder_model.h"
 #include "tests/command.h"
 #include "base/array.h"
 #include "base/file.h"
@@ -17,7 +17,7 @@ typedef enum { GGUF_F32 = 0, GGUF_F16 = 1, GGUF_Q8_0 = 8 } GgufType;
 static bool export_to(const Trained *trained, const char *path, GgufType type) {
     const char *name = type == GGUF_Q8_0 ? "q8_0" : type == GGUF_F16 ? "f16" : "f32";
     const Format *format = format_to_write(path, name, &err);
-    return format && format->write(&trained->checkpoint.model, &trained->vocab, name, path, &err);
+    return format && format->write(&trained->model, &trained->vocab, name, path, &err);
 }
 
 /* ---- halves ---- */
@@ -246,8 +246,8 @@ static void build(Trained *trained, const char *rung, int width, bool bytes) {
     assert_ok(vocab_build(&trained->vocab, text, sizeof text - 1, bytes, &err), err);
     Config config = {.V = trained->vocab.size, .T = 8, .L = 2, .NH = 2, .C = width};
     kind_set(&config, rung);
-    assert_ok(model_build(&trained->checkpoint.model, &config, 3, &err), err);
-    Model *model = &trained->checkpoint.model;
+    assert_ok(model_build(&trained->model, &config, 3, &err), err);
+    Model *model = &trained->model;
     float *noise = random_floats(4, model->weights_size);
     for (size_t i = 0; i < model->weights_size; i++) model->weights[i] += 0.1f * noise[i];
 }
@@ -293,7 +293,7 @@ static void name_of(const Tensor *tensor, char name[64]) {
 }
 
 static void assert_file(const Trained *trained, const char *path, GgufType type) {
-    const Model *model = &trained->checkpoint.model;
+    const Model *model = &trained->model;
     const Config *c = &model->config;
     bool gpt = strcmp(c->model, "gpt") == 0;
     int usual = gpt ? 4 * c->C : (8 * c->C / 3 + 31) / 32 * 32;
@@ -370,7 +370,7 @@ TEST(refusals) {
     trained_free(&trained);
 
     build(&trained, "gpt", 12, false);
-    trained.checkpoint.model.weights[5] = 70000;
+    trained.model.weights[5] = 70000;
     assert_false(export_to(&trained, scratch("r.gguf"), GGUF_F16));
     expect_error(err, "transformer.wte.weight: ", "70000");
     assert_false(export_to(&trained, scratch("folder"), GGUF_F16));

@@ -5,9 +5,7 @@
 #include "library/message.h"
 #include "library/tril.h"
 #include "programs/program.h"
-#include "programs/sample/arguments.h"
-#include "programs/sample/dialogue.h"
-#include "programs/sample/inspect.h"
+#include "programs/sample/sample.h"
 #include "programs/sample/writer.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-#include "programs/sample/arguments.h"
+#include "programs/sample/sample.h"
 #include "base/array.h"
 #include "base/file.h"
 #include "base/options.h"

@@ -1,6 +1,6 @@
-#include "programs/sample/dialogue.h"
 #include "base/terminal.h"
 #include "library/message.h"
+#include "programs/sample/sample.h"
 #include "programs/sample/writer.h"
 
 #include <errno.h>

@@ -1,4 +1,3 @@
-#include "programs/sample/inspect.h"
 #include "base/array.h"
 #include "base/escape.h"
 #include "base/file.h"
@@ -9,6 +8,7 @@
 #include "base/terminal.h"
 #include "library/message.h"
 #include "programs/report/explain.h"
+#include "programs/sample/sample.h"
 
 #include <inttypes.h>
 #include <math.h>

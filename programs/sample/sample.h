@@ -1,6 +1,6 @@
-/* arguments.h - the command line of ./sample. */
-#ifndef TRIL_PROGRAMS_SAMPLE_ARGUMENTS_H
-#define TRIL_PROGRAMS_SAMPLE_ARGUMENTS_H
+/* sample.h - the command line of ./sample, and the functions that carry it out. */
+#ifndef TRIL_PROGRAMS_SAMPLE_SAMPLE_H
+#define TRIL_PROGRAMS_SAMPLE_SAMPLE_H
 
 #include "base/error.h"
 #include "library/tril.h"
@@ -44,5 +44,29 @@ bool arguments_set(Arguments *a, const char *name, const char *value, Error *err
 
 /* Prints those options with their current values. */
 void arguments_print_settings(FILE *out, const Arguments *a);
+
+/* ---- a dialogue (dialogue.c) ---- */
+
+/* Prints and continues the prompt, if it is not empty. Then reads standard input to its end. Each
+ * line becomes a new line of the text, and the model continues it. An empty line adds nothing: the
+ * model just continues. A line that begins with / is a command, as /help says; // begins a line of
+ * text with /. After /new the next text is the next one of --samples. On a terminal SIGINT stops
+ * only the current continuation. A line with an unknown character, an unknown command and, on a
+ * terminal, an escape sequence, which an arrow key sends, leave the text unchanged and cause a
+ * message on standard error. */
+bool dialogue(const TrilModel *model, const Arguments *arguments, Error *err);
+
+/* ---- a model is shown instead (inspect.c) ---- */
+
+/* Prints, for --info, the contents of the model's file or folder; with --json as an object. */
+bool inspect_file(TrilModel *model, const Arguments *arguments, Error *err);
+
+/* Prints, for --score, how well each model predicts a text: lines, or a table for several models;
+ * with --json an object. */
+bool inspect_score(const Arguments *arguments, Error *err);
+
+/* Shows, for --explain, how a text leads to the next character; for several models, only the
+ * character that each expects. */
+bool inspect_steps(const Arguments *arguments, Error *err);
 
 #endif

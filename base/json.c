@@ -275,19 +275,17 @@ void json_quote(Buffer *text, const char *string, size_t length) {
     text->bytes[text->length++] = '"';
 }
 
-void json_add(Buffer *text, const char *key) {
+void json_add(Buffer *text, const char *key, const char *value) {
     int last = text->length > 0 ? text->bytes[text->length - 1] : '{';
     if (last != '{' && last != '[') buffer_put(text, ",", 1);
     if (key) buffer_printf(text, "\"%s\":", key);
+    buffer_printf(text, "%s", value);
 }
 
 void json_add_text(Buffer *text, const char *key, const char *string) {
     Buffer valid = buffer_begin(text->name, text->err);
-    json_add(text, key);
-    if (!string) {
-        buffer_printf(text, "null");
-        return;
-    }
+    json_add(text, key, string ? "" : "null");
+    if (!string) return;
     for (size_t at = 0, length = strlen(string); at < length;) {
         uint32_t code;
         int bytes = utf8_decode(string + at, length - at, &code);
@@ -307,6 +305,5 @@ void json_add_text(Buffer *text, const char *key, const char *string) {
 void json_add_number(Buffer *text, const char *key, double number) {
     char digits[NUMBER_SIZE];
     number_shortest(digits, sizeof digits, number);
-    json_add(text, key);
-    buffer_printf(text, "%s", isfinite(number) ? digits : "null");
+    json_add(text, key, isfinite(number) ? digits : "null");
 }

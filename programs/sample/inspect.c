@@ -25,162 +25,149 @@ static bool print_object(Buffer *text) {
 
 /* ---- the contents of a file ---- */
 
-/* The sizes by the names of their rows, in the order of the lines. */
-typedef struct {
-    const char *name;
-    double number; /* NaN if the rung has none */
-} Size;
-enum { SIZES = 7 };
-static const char *const notes[] = {"step", "seed", "validation_loss", "best_loss"};
+/* Each of these writes a value to `json`, or prints a line if that is NULL. A value that is missing
+ * (NULL, empty or NaN) is null, or has no line. */
 
-static void list_sizes(const TrilModel *model, Size sizes[SIZES]) {
-    const TrilOptions s = tril_model_sizes(model);
-    const char *dropout = tril_model_note(model, "dropout"); /* a folder has none */
-    const Size all[SIZES] = {{"layers", s.layers},
-                             {"heads", s.heads},
-                             {"width", s.width},
-                             {"context", s.context},
-                             {"dropout", dropout ? number_read(dropout, NULL) : 0},
-                             {"kv_heads", s.kv_heads},
-                             {"hidden", s.hidden}};
-    memcpy(sizes, all, sizeof all);
-}
-
-static void print_vocabulary(const TrilTokenizer *tokenizer) {
-    const int32_t size = tril_tokenizer_size(tokenizer);
-    bool bytes = tril_tokenizer_has_bytes(tokenizer);
-    printf("%-16s %d %s\n", "vocabulary", (int)size, bytes ? "byte values" : "characters");
-    for (int32_t id = 0; id < size && !bytes; id++) {
-        char text[4];
-        size_t length = 0;
-        tril_decode(tokenizer, &id, 1, text, sizeof text, &length, NULL);
-        escape_line(stdout, text, length);
-    }
-    if (!bytes) putchar('\n');
-}
-
-/* Prints a line unless `value` is NULL or empty. */
-static void print_note(const char *name, const char *value) {
-    if (!value || !*value) return;
+static void put_text(Buffer *json, const char *name, const char *value) {
+    const bool there = value && *value;
+    if (json) json_add_text(json, name, there ? value : NULL);
+    if (json || !there) return;
     printf("%-16s ", name);
     escape_line(stdout, value, strlen(value));
     putchar('\n');
 }
 
-/* Calls take(context, argument) for each argument of a command, in which newlines separate them;
- * none if it is NULL. */
-static void each_argument(const char *command, void (*take)(void *, const char *), void *context) {
+static void put_number(Buffer *json, const char *name, double value) {
+    if (json)
+        json_add_number(json, name, value);
+    else if (!isnan(value))
+        printf("%-16s %.10g\n", name, value);
+}
+
+/* Writes a number of the file's metadata, of any length, such as a seed. */
+static void put_note(Buffer *json, const TrilModel *model, const char *name) {
+    const char *value = tril_model_note(model, name);
+    const bool whole = value && *value && strspn(value, "0123456789") == strlen(value);
+    if (!json)
+        put_text(NULL, name, value);
+    else if (whole)
+        json_add(json, name, value);
+    else
+        json_add_number(json, name, value ? number_read(value, NULL) : NAN);
+}
+
+/* Writes the command that trained the model; newlines separate its arguments. */
+static void put_command(Buffer *json, const char *command) {
     char argument[4096];
+    const bool line = !json && command;
+    if (json) json_add(json, "command", "[");
+    if (line) printf("%-16s", "command");
     for (size_t length; command && *command; command += length + (command[length] == '\n')) {
         length = strcspn(command, "\n");
         snprintf(argument, sizeof argument, "%.*s", (int)length, command);
-        take(context, argument);
+        if (json) {
+            json_add_text(json, NULL, argument);
+            continue;
+        }
+        putchar(' ');
+        shell_word(stdout, argument, shell_put);
     }
+    if (json) buffer_printf(json, "]");
+    if (line) putchar('\n');
 }
 
-static void print_argument(void *out, const char *argument) {
-    fputc(' ', out);
-    shell_word(out, argument, shell_put);
+/* Writes the vocabulary: its size, whether it is of bytes, and its characters. */
+static void put_vocabulary(Buffer *json, const TrilTokenizer *tokenizer) {
+    const int32_t size = tril_tokenizer_size(tokenizer);
+    const bool bytes = tril_tokenizer_has_bytes(tokenizer);
+    if (json) {
+        json_add_number(json, "vocabulary", size);
+        json_add(json, "bytes", bytes ? "true" : "false");
+        json_add(json, "characters", "[");
+    } else {
+        printf("%-16s %d %s\n", "vocabulary", (int)size, bytes ? "byte values" : "characters");
+    }
+    for (int32_t id = 0; id < size && !bytes; id++) {
+        char text[4];
+        size_t length = 0;
+        tril_decode(tokenizer, &id, 1, text, sizeof text, &length, NULL);
+        if (json) {
+            json_add(json, NULL, "");
+            json_quote(json, text, length);
+        } else {
+            escape_line(stdout, text, length);
+        }
+    }
+    if (json)
+        buffer_printf(json, "]");
+    else if (!bytes)
+        putchar('\n');
 }
 
-static void add_argument(void *text, const char *argument) {
-    json_add_text(text, NULL, argument);
-}
-
-static void print_lines(TrilModel *model, const Size sizes[SIZES], const char *date) {
+static void put_tensors(Buffer *json, TrilModel *model) {
     TrilTensor tensor;
+    if (json)
+        json_add(json, "tensors", "{");
+    else
+        puts("tensors");
+    for (int i = 0; tril_model_tensor(model, i, &tensor); i++) {
+        if (json) {
+            json_add(json, tensor.name, "");
+            buffer_printf(json, tensor.rank == 2 ? "[%d,%d]" : "[%d]", tensor.rows, tensor.columns);
+        } else {
+            printf("  %-44s %d", tensor.name, tensor.rows);
+            if (tensor.rank == 2) printf(" x %d", tensor.columns);
+            putchar('\n');
+        }
+    }
+    if (json) buffer_printf(json, "}");
+}
+
+static void put_model(Buffer *json, TrilModel *model, const char *path) {
+    static const char *const notes[] = {"step", "seed", "validation_loss", "best_loss"};
+    const TrilOptions s = tril_model_sizes(model);
+    const char *dropout = tril_model_note(model, "dropout"); /* a folder has none */
+    char digest[17], date[FILE_DATE];
     size_t counted;
     const int order = tril_model_counted(model, &counted);
-    printf("%-16s %s\n%-16s %zu\n", "model", tril_model_sizes(model).rung, "parameters",
-           tril_model_parameters(model));
-    for (int i = 0; i < SIZES; i++)
-        if (!isnan(sizes[i].number)) printf("%-16s %.10g\n", sizes[i].name, sizes[i].number);
-    if (order > 0) printf("%-16s %zu characters, up to %d at a time\n", "counted", counted, order);
-    for (int i = 0; i < COUNT(notes); i++) print_note(notes[i], tril_model_note(model, notes[i]));
-    print_note("text", tril_model_note(model, "text_name"));
-    print_note("date", date);
-    const char *command = tril_model_note(model, "command");
-    if (command) {
-        printf("%-16s", "command");
-        each_argument(command, print_argument, stdout);
-        putchar('\n');
+    const struct {
+        const char *name;
+        double number; /* NaN if the rung has none */
+    } sizes[] = {{"parameters", (double)tril_model_parameters(model)},
+                 {"layers", s.layers},
+                 {"heads", s.heads},
+                 {"width", s.width},
+                 {"context", s.context},
+                 {"dropout", dropout ? number_read(dropout, NULL) : 0},
+                 {"kv_heads", s.kv_heads},
+                 {"hidden", s.hidden}};
+    if (json) json_add_text(json, "file", path);
+    put_text(json, "model", s.rung);
+    for (int i = 0; i < COUNT(sizes); i++) put_number(json, sizes[i].name, sizes[i].number);
+    if (json) {
+        json_add_number(json, "counted_order", order);
+        json_add_number(json, "counted_characters", (double)counted);
+    } else if (order > 0) {
+        printf("%-16s %zu characters, up to %d at a time\n", "counted", counted, order);
     }
-    printf("%-16s %016" PRIx64 "\n", "digest", tril_model_digest(model));
-    print_vocabulary(tril_model_tokenizer(model));
-    puts("tensors");
-    for (int i = 0; tril_model_tensor(model, i, &tensor); i++) {
-        printf("  %-44s %d", tensor.name, tensor.rows);
-        if (tensor.rank == 2) printf(" x %d", tensor.columns);
-        putchar('\n');
-    }
-}
-
-/* Appends the vocabulary: its size, whether it is of bytes, and its characters, a string each. */
-static void add_vocabulary(Buffer *text, const TrilTokenizer *tokenizer) {
-    const int32_t size = tril_tokenizer_size(tokenizer);
-    bool bytes = tril_tokenizer_has_bytes(tokenizer);
-    json_add_number(text, "vocabulary", size);
-    json_add(text, "bytes");
-    buffer_printf(text, bytes ? "true" : "false");
-    json_add(text, "characters");
-    buffer_printf(text, "[");
-    for (int32_t id = 0; id < size && !bytes; id++) {
-        char character[4];
-        size_t length = 0;
-        tril_decode(tokenizer, &id, 1, character, sizeof character, &length, NULL);
-        json_add(text, NULL);
-        json_quote(text, character, length);
-    }
-    buffer_printf(text, "]");
+    for (int i = 0; i < COUNT(notes); i++) put_note(json, model, notes[i]);
+    put_text(json, "text", tril_model_note(model, "text_name"));
+    file_date(path, date);
+    put_text(json, "date", date);
+    put_command(json, tril_model_note(model, "command"));
+    snprintf(digest, sizeof digest, "%016" PRIx64, tril_model_digest(model));
+    put_text(json, "digest", digest);
+    put_vocabulary(json, tril_model_tokenizer(model));
+    put_tensors(json, model);
 }
 
 bool inspect_file(TrilModel *model, const Arguments *a, Error *err) {
-    Size sizes[SIZES];
-    char digest[17];
-    TrilTensor tensor;
-    size_t counted;
-    char date[FILE_DATE];
     const char *path = arguments_checkpoint(a, 0, err);
-    file_date(path, date);
-    list_sizes(model, sizes);
-    if (!a->json) {
-        print_lines(model, sizes, date);
-        return true;
-    }
     Buffer text = buffer_begin("the object", err);
-    buffer_printf(&text, "{");
-    json_add_text(&text, "file", path);
-    json_add_text(&text, "model", tril_model_sizes(model).rung);
-    json_add_number(&text, "parameters", (double)tril_model_parameters(model));
-    for (int i = 0; i < SIZES; i++) json_add_number(&text, sizes[i].name, sizes[i].number);
-    json_add_number(&text, "counted_order", tril_model_counted(model, &counted));
-    json_add_number(&text, "counted_characters", (double)counted);
-    for (int i = 0; i < COUNT(notes); i++) {
-        const char *value = tril_model_note(model, notes[i]);
-        bool whole = value && *value && strspn(value, "0123456789") == strlen(value);
-        if (whole) { /* of any length, such as a seed */
-            json_add(&text, notes[i]);
-            buffer_printf(&text, "%s", value);
-        } else {
-            json_add_number(&text, notes[i], value ? number_read(value, NULL) : NAN);
-        }
-    }
-    json_add_text(&text, "text", tril_model_note(model, "text_name"));
-    json_add_text(&text, "date", *date ? date : NULL);
-    json_add(&text, "command");
-    buffer_printf(&text, "[");
-    each_argument(tril_model_note(model, "command"), add_argument, &text);
-    buffer_printf(&text, "]");
-    snprintf(digest, sizeof digest, "%016" PRIx64, tril_model_digest(model));
-    json_add_text(&text, "digest", digest);
-    add_vocabulary(&text, tril_model_tokenizer(model));
-    json_add(&text, "tensors");
-    buffer_printf(&text, "{");
-    for (int i = 0; tril_model_tensor(model, i, &tensor); i++) {
-        json_add(&text, tensor.name);
-        buffer_printf(&text, tensor.rank == 2 ? "[%d,%d]" : "[%d]", tensor.rows, tensor.columns);
-    }
-    buffer_printf(&text, "}}");
+    if (a->json) buffer_printf(&text, "{");
+    put_model(a->json ? &text : NULL, model, path);
+    if (!a->json) return true;
+    buffer_printf(&text, "}");
     return print_object(&text);
 }
 
@@ -228,8 +215,7 @@ static void show_score(Buffer *object, const char *path, const TrilScore *s, con
     const double numbers[] = {(double)s->characters, (double)s->unknown, s->nats,
                               s->nats / log(2.0), exp(s->nats)};
     if (a->json) {
-        json_add(object, NULL);
-        buffer_printf(object, "{");
+        json_add(object, NULL, "{");
         json_add_text(object, "file", path);
     }
     for (int i = 0; i < COUNT(numbers); i++) {
@@ -264,8 +250,7 @@ bool inspect_score(const Arguments *a, Error *err) {
     if (a->json) {
         buffer_printf(&object, "{");
         json_add_text(&object, "text", a->score);
-        json_add(&object, "scores");
-        buffer_printf(&object, "[");
+        json_add(&object, "scores", "[");
     }
     bool ok = true;
     for (int i = 0; ok && (i == 0 || i < a->count); i++) {

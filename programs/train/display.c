@@ -312,8 +312,7 @@ static void add_result(Buffer *text, const Result *r) {
     char digest[17];
     const bool trained = r->seconds >= 0;
     snprintf(digest, sizeof digest, "%016" PRIx64, r->digest);
-    json_add(text, NULL);
-    buffer_printf(text, "{");
+    json_add(text, NULL, "{");
     json_add_text(text, "model", r->name);
     json_add_number(text, "parameters", trained ? (double)r->parameters : NAN);
     json_add_number(text, "steps", result_steps(r));
@@ -329,20 +328,17 @@ static void add_result(Buffer *text, const Result *r) {
 
 /* Appends the options: names as strings, flags as literals, all else as numbers. */
 static void add_options(Buffer *text, const TrilOptions *options) {
-    buffer_printf(text, "{");
+    json_add(text, "options", "{");
     for (int i = 0; tril_option(i); i++) {
         const TrilOption *row = tril_option(i);
         char value[TRIL_OPTION_SIZE];
         bool set = tril_options_get(options, i, value);
-        if (row->kind == TRIL_NAME) {
+        if (row->kind == TRIL_NAME)
             json_add_text(text, row->name, set ? value : NULL);
-            continue;
-        }
-        json_add(text, row->name);
-        if (row->kind == TRIL_FLAG)
-            buffer_printf(text, strcmp(value, "1") == 0 ? "true" : "false");
+        else if (row->kind == TRIL_FLAG)
+            json_add(text, row->name, strcmp(value, "1") == 0 ? "true" : "false");
         else
-            buffer_printf(text, "%s", set ? value : "null");
+            json_add(text, row->name, set ? value : "null");
     }
     buffer_printf(text, "}");
 }
@@ -353,19 +349,15 @@ bool show_object(const Plan *plan, const Result *results, int count, Error *err)
     buffer_printf(&text, "{");
     json_add_text(&text, "version", tril_version());
     json_add_text(&text, "file", plan->arguments->out);
-    json_add(&text, "interrupted");
-    buffer_printf(&text, interrupted() ? "true" : "false");
-    json_add(&text, "texts");
-    buffer_printf(&text, "[");
+    json_add(&text, "interrupted", interrupted() ? "true" : "false");
+    json_add(&text, "texts", "[");
     for (int i = 0; i < plan->texts.count; i++) json_add_text(&text, NULL, plan->texts.paths[i]);
     buffer_printf(&text, "]");
     json_add_number(&text, "characters", (double)input->length);
     json_add_number(&text, "held_out_characters", (double)(input->length - input->train));
     json_add_number(&text, "distinct_characters", input->distinct);
-    json_add(&text, "options");
     add_options(&text, &plan->options);
-    json_add(&text, "results");
-    buffer_printf(&text, "[");
+    json_add(&text, "results", "[");
     for (int i = 0; i < count; i++) add_result(&text, &results[i]);
     buffer_printf(&text, "]}\n");
     program_divert(false);

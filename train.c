@@ -14,10 +14,8 @@
 #include "programs/train/outputs.h"
 #include "programs/train/planning.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 static int show_help(const char *program) {
     program_usage(

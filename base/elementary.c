@@ -1,8 +1,6 @@
 #include "base/elementary.h"
 
-#include <math.h>
 #include <stdint.h>
-#include <string.h>
 
 /* pi / 2 in parts, like ln2. */
 static const double quarter_turn[] = {0x1.921fb54400000p+0, 0x1.0b4611a600000p-34,

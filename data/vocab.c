@@ -2,7 +2,6 @@
 #include "data/data.h"
 #include "base/memory.h"
 
-#include <stdio.h>
 #include <string.h>
 
 enum { BYTE_VALUES = 256, CODE_POINTS = 0x110000 };

@@ -1,5 +1,4 @@
 /* model.c - makes, reads, exports and inspects the models of tril.h. */
-#include "base/array.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "library/formats.h"

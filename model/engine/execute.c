@@ -1,7 +1,6 @@
 /* execute.c - from a rung to a program, and its instructions at work. */
 #include "model/engine/inside.h"
 #include "model/rungs/rung.h"
-#include "base/array.h"
 #include "base/memory.h"
 #include "base/world.h"
 

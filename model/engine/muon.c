@@ -3,7 +3,6 @@
 #include "base/memory.h"
 
 #include <math.h>
-#include <string.h>
 
 /* A step replaces x by P x with P = a I + b A + c A A and A = x x^T: a x + b x^3 + c x^5 of each
  * singular value x. */

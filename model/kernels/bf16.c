@@ -10,9 +10,7 @@
 #include "model/kernels/isa/vectors.h"
 #include "model/kernels/products.h"
 #include "base/array.h"
-#include "base/threads.h"
 
-#include <assert.h>
 #include <cpuid.h>
 #include <sys/syscall.h>
 #include <unistd.h>

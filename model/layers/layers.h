@@ -19,8 +19,6 @@
 #ifndef TRIL_MODEL_LAYERS_LAYERS_H
 #define TRIL_MODEL_LAYERS_LAYERS_H
 
-#include <stdbool.h>
-
 typedef struct Program Program;
 
 /* A matrix [N, width] of a program: columns `offset` to `offset` + `width` - 1 of array number

@@ -4,7 +4,6 @@
 #include "base/options.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { MAX_OPTIONS = 32 };

@@ -1,5 +1,4 @@
 #include "programs/train/texts.h"
-#include "base/escape.h"
 #include "base/file.h"
 #include "base/filesystem.h"
 #include "base/memory.h"

@@ -79,33 +79,27 @@ static bool prepare(TrilWriter *w, const Vocab *vocab, const TrilSampling *sampl
                         "sampling", err);
 }
 
-static bool open_writer(TrilWriter *w, const TrilModel *model, const TrilSampling *sampling,
-                        Error *err) {
-    Precision precision;
-    int threads;
-    if (!prepare(w, vocab_of(model), sampling, err) ||
-        !precision_read(&precision, sampling->precision, err) ||
-        !threads_wanted(sampling->threads, &threads, err) ||
-        !generator_open(&w->generator, to_read(model), threads, precision, err) ||
-        !weigh_counts(w->generator.run, sampling, err))
-        return false;
-    run_pace(w->generator.run, true);
-    tril_writer_begin(w, 0);
-    return true;
-}
-
 TrilStatus tril_writer_open(TrilWriter **writer, const TrilModel *model,
                             const TrilSampling *sampling, TrilError *error) {
     Error err = {0};
     TrilWriter *w = NULL;
+    Precision precision;
+    int threads;
     if (writer) *writer = NULL;
     if (!writer || !model || !sampling) return null_argument(error);
-    bool ok =
-        memory_alloc(&w, 1, sizeof *w, "the writer", &err) && open_writer(w, model, sampling, &err);
-    if (ok)
+    bool ok = memory_alloc(&w, 1, sizeof *w, "the writer", &err) &&
+              prepare(w, vocab_of(model), sampling, &err) &&
+              precision_read(&precision, sampling->precision, &err) &&
+              threads_wanted(sampling->threads, &threads, &err) &&
+              generator_open(&w->generator, to_read(model), threads, precision, &err) &&
+              weigh_counts(w->generator.run, sampling, &err);
+    if (ok) {
+        run_pace(w->generator.run, true);
+        tril_writer_begin(w, 0);
         *writer = w;
-    else
+    } else {
         tril_writer_close(w);
+    }
     return outcome(ok, TRIL_ARGUMENT, &err, error);
 }
 

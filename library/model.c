@@ -77,15 +77,6 @@ static bool copy_model(Model *copy, const Model *model, Error *err) {
     return !counted || model_count(copy, counted, count, false, err);
 }
 
-/* Sets *all to the characters of the model and the text. */
-static bool gather(Vocab *all, const Vocab *vocab, const char *text, size_t length, Error *err) {
-    Vocab own;
-    if (!vocab_build(&own, text, length, vocab->bytes, err)) return false;
-    bool ok = vocab_merge(all, vocab, &own, err);
-    vocab_free(&own);
-    return ok;
-}
-
 /* Takes ownership of *all, which contains the model's characters, even on failure. */
 static bool extend(TrilModel **extended, const TrilModel *model, Vocab *all, uint64_t seed,
                    Error *err) {
@@ -116,10 +107,14 @@ static bool extend(TrilModel **extended, const TrilModel *model, Vocab *all, uin
 TrilStatus tril_model_extend(TrilModel **extended, const TrilModel *model, const char *text,
                              size_t length, uint64_t seed, TrilError *error) {
     Error err = {0};
-    Vocab all;
+    Vocab all, own;
     if (extended) *extended = NULL;
     if (!extended || !model || !text) return null_argument(error);
-    if (!gather(&all, vocab_of(model), text, length, &err)) return failed(TRIL_TEXT, &err, error);
+    if (!vocab_build(&own, text, length, vocab_of(model)->bytes, &err))
+        return failed(TRIL_TEXT, &err, error);
+    const bool merged = vocab_merge(&all, vocab_of(model), &own, &err);
+    vocab_free(&own);
+    if (!merged) return failed(TRIL_TEXT, &err, error);
     return outcome(extend(extended, model, &all, seed, &err), TRIL_ARGUMENT, &err, error);
 }
 

@@ -84,24 +84,19 @@ const float *tril_reading_logits(const TrilReading *reading) {
     return reading->logits;
 }
 
-/* Returns the logarithm of the softmax's sum. */
-static double log_sum(const float *logits, int V) {
-    float most = logits[0];
-    for (int v = 1; v < V; v++)
-        if (logits[v] > most) most = logits[v];
-    double sum = exp((double)logits[0] - (double)most);
-    for (int v = 1; v < V; v++) sum += exp((double)logits[v] - (double)most);
-    return (double)most + log(sum);
-}
-
 double tril_reading_loss(const TrilReading *reading) {
-    double sum = 0;
+    const int V = reading->V;
+    double loss = 0;
     for (int t = 0; t + 1 < reading->tokens; t++) {
-        const float *row = reading->logits + (size_t)t * (size_t)reading->V;
-        int32_t next = reading->ids[reading->skipped + (size_t)t + 1];
-        sum += log_sum(row, reading->V) - (double)row[next];
+        const float *row = reading->logits + (size_t)t * (size_t)V;
+        float most = row[0];
+        double sum = 0;
+        for (int v = 1; v < V; v++)
+            if (row[v] > most) most = row[v];
+        for (int v = 0; v < V; v++) sum += exp((double)row[v] - (double)most);
+        loss += (double)most + log(sum) - (double)row[tril_reading_ids(reading)[t + 1]];
     }
-    return reading->tokens > 1 ? sum / (reading->tokens - 1) : NAN;
+    return reading->tokens > 1 ? loss / (reading->tokens - 1) : NAN;
 }
 
 int tril_reading_match(const TrilReading *r, int t) {

@@ -5,14 +5,6 @@
 
 #include <math.h>
 
-/* Removes the ids that are -1. Returns how many ids stay. */
-static size_t drop_unknown(int32_t *ids, size_t count) {
-    size_t known = 0;
-    for (size_t i = 0; i < count; i++)
-        if (ids[i] >= 0) ids[known++] = ids[i];
-    return known;
-}
-
 /* Writes a message that names the first unknown character. */
 static bool fail_unknown(const Vocab *vocab, const char *text, size_t length, size_t unknown,
                          Error *err) {
@@ -69,7 +61,9 @@ TrilStatus tril_score(const TrilModel *model, const char *text, size_t length,
     const Vocab *vocab = vocab_of(model);
     if (!vocab_encode(vocab, text, length, &ids, &score->characters, &score->unknown, &err))
         return failed(TRIL_TEXT, &err, error);
-    size_t known = drop_unknown(ids, score->characters);
+    size_t known = 0;
+    for (size_t i = 0; i < score->characters; i++)
+        if (ids[i] >= 0) ids[known++] = ids[i];
     TrilStatus status = TRIL_TEXT;
     options.lines = vocab->lines;
     if (vocab->lines && known > 0 && !vocab_close_lines(vocab, &ids, &known, &err)) {

@@ -247,29 +247,25 @@ static const char *read_metadata(TrilState *s) {
     return NULL;
 }
 
-static bool load_state(TrilState *s, const char *path, Error *err) {
-    if (!checkpoint_load(&s->checkpoint, path, err)) return false;
-    if (!s->checkpoint.first_moments)
-        return fail(err, "%s: is a model, not the state of a training", path);
-    const Note *of = safetensors_note(&s->checkpoint.file, "state");
-    if (!of || strcmp(of->value, version) != 0)
-        return fail(err,
-                    "%s: was written by another version of tril and cannot be resumed; begin a new "
-                    "training from its model with --init",
-                    path);
-    if (!checkpoint_vocab(&s->checkpoint, path, &s->tokenizer.vocab, err)) return false;
-    const char *bad = read_metadata(s);
-    return !bad || fail(err, "%s: its metadata has no valid '%s'", path, bad);
-}
-
 TrilStatus tril_state_load(TrilState **state, const char *path, TrilError *error) {
     Error err = {0};
-    TrilState *s;
+    TrilState *s = NULL;
+    const char *bad = NULL;
     if (state) *state = NULL;
     if (!state || !path) return null_argument(error);
-    if (!memory_alloc(&s, 1, sizeof *s, "the state", &err))
-        return failed(TRIL_NO_MEMORY, &err, error);
-    bool ok = load_state(s, path, &err);
+    bool ok = memory_alloc(&s, 1, sizeof *s, "the state", &err) &&
+              checkpoint_load(&s->checkpoint, path, &err);
+    if (ok && !s->checkpoint.first_moments)
+        ok = fail(&err, "%s: is a model, not the state of a training", path);
+    const Note *of = ok ? safetensors_note(&s->checkpoint.file, "state") : NULL;
+    if (ok && (!of || strcmp(of->value, version) != 0))
+        ok = fail(&err,
+                  "%s: was written by another version of tril and cannot be resumed; begin a new "
+                  "training from its model with --init",
+                  path);
+    ok = ok && checkpoint_vocab(&s->checkpoint, path, &s->tokenizer.vocab, &err);
+    if (ok && (bad = read_metadata(s)))
+        ok = fail(&err, "%s: its metadata has no valid '%s'", path, bad);
     if (ok)
         *state = s;
     else
@@ -311,24 +307,22 @@ TrilOptions tril_state_options(const TrilState *state) {
 
 /* ---- resuming ---- */
 
-static bool same_teacher(const TrilState *state, const TrilModel *teacher, Error *err) {
-    uint64_t now = teacher ? tril_model_digest(teacher) : 0, before = state->teacher;
-    if (now == before) return true;
-    if (!before) return fail(err, "this training has no teacher");
-    return fail(err, "this training began with %s teacher, which has the digest %016" PRIx64,
-                teacher ? "another" : "a", before);
-}
-
 /* Checks that this can be the same training. */
 static TrilStatus check_same(const TrilState *state, const TrilText *text,
                              const TrilOptions *options, Error *err) {
     const Vocab *vocab = &state->tokenizer.vocab;
     const int context = state->checkpoint.model.config.T;
+    const TrilModel *teacher = options->teacher;
     bool ok = (state->checkpoint.model.weights ||
                fail(err, "this state has already been resumed; load it again")) &&
-              options_in_range(options, err) && same_teacher(state, options->teacher, err) &&
-              teacher_fits(options->teacher, vocab, context, err);
-    if (!ok) return TRIL_ARGUMENT;
+              options_in_range(options, err);
+    if (ok && (teacher ? tril_model_digest(teacher) : 0) != state->teacher)
+        ok = !state->teacher ? fail(err, "this training has no teacher")
+                             : fail(err,
+                                    "this training began with %s teacher, which has the digest "
+                                    "%016" PRIx64,
+                                    teacher ? "another" : "a", state->teacher);
+    if (!ok || !teacher_fits(teacher, vocab, context, err)) return TRIL_ARGUMENT;
     static const char spread[] = "pieces all over it", end[] = "its end";
     const double held_out = state->options.held_out;
     ok = text_suits(text, vocab, context, err) &&

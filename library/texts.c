@@ -74,14 +74,6 @@ static bool worker_open(Worker *w, const Texts *t, const TrilModel *model, int s
     return weigh_counts(w->group.run, sampling, err);
 }
 
-static void worker_close(Worker *w) {
-    group_close(&w->group);
-    memory_free(w->slots);
-    memory_free(w->numbers);
-    memory_free(w->logits);
-    memory_free(w->scratch);
-}
-
 /* ---- in a thread ---- */
 
 /* Sets *number to the next text to begin; false if there is none or too many are in memory. */
@@ -264,7 +256,13 @@ static bool open_texts(Texts *t, const TrilModel *model, const TrilSampling *sam
 
 static void close_texts(Texts *t) {
     for (size_t i = 0; t->ring && i < t->most; i++) buffer_end(&t->ring[i].written);
-    for (int i = t->threads; i-- > 0;) worker_close(&t->workers[i]);
+    for (Worker *w = t->workers + t->threads; w-- > t->workers;) {
+        group_close(&w->group);
+        memory_free(w->slots);
+        memory_free(w->numbers);
+        memory_free(w->logits);
+        memory_free(w->scratch);
+    }
     memory_free(t->ring);
     memory_free(t->workers);
     memory_free(t->prompt);

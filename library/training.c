@@ -261,38 +261,30 @@ TrilStatus tril_training_run(TrilTraining *training, TrilOnStep on_step, void *u
 
 /* ---- evaluations ---- */
 
-static void count_evaluation(TrilProgress *p, double loss) {
+TrilStatus tril_training_evaluate(TrilTraining *t, size_t characters, double *nats,
+                                  TrilError *error) {
+    Error err = {0};
+    if (!t || !nats) return null_argument(error);
+    const Corpus *corpus = &t->text->corpus;
+    TrilProgress *p = &t->progress;
+    t->stop.stopped = false;
+    if (!workers_evaluate(&t->workers, corpus->train, corpus->length - corpus->train, characters,
+                          &t->stop, nats, &err))
+        return failed(TRIL_ARGUMENT, &err, error);
+    if (!isfinite(*nats) && t->stop.stopped) {
+        fail(&err, "the evaluation was stopped");
+        return failed(TRIL_STOPPED, &err, error);
+    }
+    if (!isfinite(*nats)) return failed(diverged(t, p->step, &err), &err, error);
+    if (characters == 0) t->model->validation = *nats;
     p->recent = NAN;
     p->recent_steps = 0;
     if (p->step > 0) p->since_lowest++;
-    if (loss >= p->lowest) return;
-    p->lowest = loss;
+    if (*nats >= p->lowest) return TRIL_OK;
+    p->lowest = *nats;
     p->lowest_step = p->step;
     p->since_lowest = 0;
-}
-
-static TrilStatus evaluate(TrilTraining *t, size_t characters, double *nats, Error *err) {
-    const Corpus *corpus = &t->text->corpus;
-    const size_t held_out = corpus->length - corpus->train;
-    t->stop.stopped = false;
-    if (!workers_evaluate(&t->workers, corpus->train, held_out, characters, &t->stop, nats, err))
-        return TRIL_ARGUMENT;
-    if (isfinite(*nats)) {
-        count_evaluation(&t->progress, *nats);
-        if (characters == 0) t->model->validation = *nats;
-        return TRIL_OK;
-    }
-    if (!t->stop.stopped) return diverged(t, t->progress.step, err);
-    fail(err, "the evaluation was stopped");
-    return TRIL_STOPPED;
-}
-
-TrilStatus tril_training_evaluate(TrilTraining *training, size_t characters, double *nats,
-                                  TrilError *error) {
-    Error err = {0};
-    if (!training || !nats) return null_argument(error);
-    TrilStatus status = evaluate(training, characters, nats, &err);
-    return outcome(status == TRIL_OK, status, &err, error);
+    return TRIL_OK;
 }
 
 /* ---- where the time goes ---- */

@@ -186,20 +186,19 @@ static void set_sharing(bool now) {
     if (world_size() > 1) sharing = now;
 }
 
-/* Returns a digest of the text and of the ids of its characters. */
-static uint64_t digest_of(const Corpus *corpus) {
+/* Sends the text, unless all have it already: they compare its digest, and that of its characters'
+ * ids. */
+static bool send_text(const Corpus *corpus, Error *err) {
+    Error none = {0};
     const Vocab *vocab = &corpus->vocab;
     Digest digest = digest_start();
     digest_add(&digest, &corpus->digest, sizeof corpus->digest);
     digest_add(&digest, vocab->codes, (size_t)vocab->size * sizeof *vocab->codes);
-    return digest_value(&digest);
-}
-
-static bool send_text(const Corpus *corpus, Error *err) {
-    Error none = {0};
-    broadcast((Command){
-        .kind = TEXT, .train = corpus->train, .count = corpus->length, .text = digest_of(corpus)});
-    if (world_agree(true, &none)) return true; /* all have it already */
+    broadcast((Command){.kind = TEXT,
+                        .train = corpus->train,
+                        .count = corpus->length,
+                        .text = digest_value(&digest)});
+    if (world_agree(true, &none)) return true;
     if (!world_agree(true, err)) return false;
     world_broadcast(corpus->ids, corpus->length * sizeof *corpus->ids);
     return true;

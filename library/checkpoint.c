@@ -119,11 +119,6 @@ static bool take_text(Model *model, const SafeTensor *text, const char *path, Er
 
 static const char lines_name[] = "lines";
 
-static bool check_lines(const SafeTensor *lines, const char *path, Error *err) {
-    return (strcmp(lines->type, "U64") == 0 && lines->rank == 1) ||
-           fail(err, "%s: tensor %s is not a list of digests of type U64", path, lines_name);
-}
-
 static bool take_lines(LineDigests *known, const SafeTensor *lines, const char *path, Error *err) {
     known->count = lines->shape[0];
     if (!memory_alloc(&known->digests, known->count, sizeof *known->digests, path, err))
@@ -301,7 +296,8 @@ static bool check_tensors(const Model *model, const SafeTensors *file, int count
     const SafeTensor *text = safetensors_tensor(file, text_name),
                      *lines = safetensors_tensor(file, lines_name);
     if (text && !check_text(model, text, path, err)) return false;
-    if (lines && !check_lines(lines, path, err)) return false;
+    if (lines && (strcmp(lines->type, "U64") != 0 || lines->rank != 1))
+        return fail(err, "%s: tensor %s is not a list of digests of type U64", path, lines_name);
     if (file->tensor_count - (text != NULL) - (lines != NULL) != count * model->tensor_count)
         return fail(err, "%s: has %d tensors, but %s with these sizes has %d", path,
                     file->tensor_count, model->config.model, model->tensor_count);

@@ -16,22 +16,15 @@
 
 enum { MAX_BASELINE_VOCABULARY = 8192 };
 
-/* Says whether the held-out end of the text is unlike the rest. `end` is the loss of the counted
- * n-gram there. */
-static bool say_unlike(const Plan *plan, double end, Error *err) {
-    const double far =
-        1.15; /* found by trial: sorted lists and blocks are farther (docs/training.md) */
-    double spread;
-    if (plan->state || plan->options.val_spread || plan->arguments->quiet) return true;
-    if (tril_text_count_spread(plan->input.text, &spread, message(err)) != TRIL_OK) return false;
-    if (end > far * spread) show_unlike(end, spread);
-    return true;
-}
-
-/* Adds the results that need no training. */
+/* Adds the results that need no training. Says so if the held-out end of the text is unlike the
+ * rest, by the loss of the counted n-gram. */
 static bool add_closed_forms(Ladder *l, Error *err) {
+    const double far = 1.15; /* found by trial: sorted lists and blocks are farther
+                                (docs/training.md) */
+    const Plan *plan = l->plan;
     TrilCounts c;
-    if (tril_text_count(l->plan->input.text, &c, message(err)) != TRIL_OK) return false;
+    double spread;
+    if (tril_text_count(plan->input.text, &c, message(err)) != TRIL_OK) return false;
     snprintf(l->counted, sizeof l->counted, "counted %d-gram", c.order);
     const struct {
         const char *name;
@@ -47,7 +40,10 @@ static bool add_closed_forms(Ladder *l, Error *err) {
                                         .compute = NAN,
                                         .seconds = -1};
     l->results[CLOSED_FORMS - 1].order = c.order;
-    return say_unlike(l->plan, c.ngram, err);
+    if (plan->state || plan->options.val_spread || plan->arguments->quiet) return true;
+    if (tril_text_count_spread(plan->input.text, &spread, message(err)) != TRIL_OK) return false;
+    if (c.ngram > far * spread) show_unlike(c.ngram, spread);
+    return true;
 }
 
 /* ---- which rungs ---- */
@@ -139,16 +135,6 @@ static bool check_memory(const Plan *plan, Error *err) {
 
 /* ---- training ---- */
 
-/* Returns the seconds of a rung, an equal share of those `left` for this and the later rungs,
- * `rungs` in all; 0 if steps count. A baseline needs few seconds, and ends when it has had its
- * steps. */
-static double seconds_for(const Plan *plan, const RungFiles *rung, double left, int rungs) {
-    const double min = 0.1, most = 0.1; /* seconds; the largest share of a baseline */
-    if (!plan_has_time(plan)) return 0;
-    left = fmax(left, min);
-    return rung->baseline ? most * left : left / rungs;
-}
-
 /* Adds the result of a complete rung, with the course from its log if that still exists. */
 static void add_known(Ladder *l, const RungFiles *rung, const Result *known) {
     Course *course = &l->courses[l->count];
@@ -160,7 +146,11 @@ static void add_known(Ladder *l, const RungFiles *rung, const Result *known) {
     result->compute = course->steps > 0 ? course->compute : NAN;
 }
 
+/* Trains the rungs that are not complete. Under a time limit each gets an equal share of the
+ * seconds left for it and the later ones. A baseline needs few, and ends when it has had its steps.
+ */
 static bool train_rungs(Ladder *l, Error *err) {
+    const double min = 0.1, most = 0.1; /* seconds; the largest share of a baseline */
     const Plan *plan = l->plan;
     const int rungs = plan->rung_count, place = place_of_state(plan);
     double earlier = 0; /* seconds of complete rungs */
@@ -176,12 +166,13 @@ static bool train_rungs(Ladder *l, Error *err) {
             earlier += known->seconds;
         } else {
             report_next(l->report, rung, &l->courses[l->count], l->count);
-            double left = plan_time(plan) - earlier - (clock_seconds() - plan->arguments->begun);
+            const double passed = clock_seconds() - plan->arguments->begun;
+            double seconds =
+                plan_has_time(plan) ? fmax(min, plan_time(plan) - earlier - passed) : 0;
+            seconds = rung->baseline ? most * seconds : seconds / (rungs - i);
             /* the state of a later rung is worth more than the state of this one */
             bool keeps_state = i >= place || place == rungs;
-            if (!train_rung(l, rung, seconds_for(plan, rung, left, rungs - i), i == place,
-                            keeps_state, err))
-                return false;
+            if (!train_rung(l, rung, seconds, i == place, keeps_state, err)) return false;
             l->count++;
         }
     }

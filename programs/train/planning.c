@@ -119,10 +119,6 @@ static bool load_state(Plan *plan, Error *err) {
 
 /* ---- trained models ---- */
 
-static bool load_model(TrilModel **model, const char *path, Error *err) {
-    return tril_model_load(model, path, message(err)) == TRIL_OK;
-}
-
 /* Sets the sizes and characters to those of the model of --init. Fails if the command line gives
  * others. */
 static bool take_sizes(Plan *plan, Error *err) {
@@ -160,7 +156,7 @@ static bool begin_anew(Plan *plan, Error *err) {
     if (!isnan(asked->options.time) && !asked->preset)
         o->layers = o->heads = o->width = o->context = o->batch = NAN;
     if (asked->options.lines && !asked->preset) o->context = o->batch = NAN;
-    return (!asked->init || load_model(&plan->init, asked->init, err)) &&
+    return (!asked->init || tril_model_load(&plan->init, asked->init, message(err)) == TRIL_OK) &&
            command_line_over(asked, o, err) && (!plan->init || take_sizes(plan, err));
 }
 
@@ -168,7 +164,7 @@ static bool begin_anew(Plan *plan, Error *err) {
 static bool load_teacher(Plan *plan, Error *err) {
     const char *path = plan->arguments->teacher;
     uint64_t before = plan->teacher_digest;
-    if (path && !load_model(&plan->teacher, path, err)) return false;
+    if (path && tril_model_load(&plan->teacher, path, message(err)) != TRIL_OK) return false;
     plan->teacher_digest = plan->teacher ? tril_model_digest(plan->teacher) : 0;
     plan->options.teacher = plan->teacher;
     if (!plan->state || plan->teacher_digest == before) return true;
@@ -255,25 +251,22 @@ static bool make_input(Plan *plan, const char *text, size_t length, Error *err) 
     return true;
 }
 
-/* Checks the length before files are moved for the training. */
-static bool check_length(const Plan *plan, Error *err) {
-    const Input *input = &plan->input;
-    int context = isnan(plan->options.context) ? 1 : (int)plan->options.context;
-    return plan->options.lines || input->train > (size_t)context ||
-           fail(err,
-                "%s: too short for a context of %d: it has %zu characters to train (at least %d "
-                "are needed) and %zu held out (at least 2); use a longer text or a smaller "
-                "--context",
-                plan->texts.name, context, input->train, context + 1, input->length - input->train);
-}
-
 bool plan_read_text(Plan *plan, Error *err) {
+    const Input *input = &plan->input;
+    const int context = isnan(plan->options.context) ? 1 : (int)plan->options.context;
     char *text;
     size_t length;
     if (!texts_read(&plan->texts, &plan->options, &text, &length, err)) return false;
-    bool ok = make_input(plan, text, length, err) && check_length(plan, err);
+    bool ok = make_input(plan, text, length, err);
     memory_free(text);
-    return ok;
+    /* checks the length before files are moved for the training */
+    return ok && (plan->options.lines || input->train > (size_t)context ||
+                  fail(err,
+                       "%s: too short for a context of %d: it has %zu characters to train (at "
+                       "least %d are needed) and %zu held out (at least 2); use a longer text or a "
+                       "smaller --context",
+                       plan->texts.name, context, input->train, context + 1,
+                       input->length - input->train));
 }
 
 /* ---- the decisions ---- */
@@ -323,21 +316,6 @@ static bool decide_by_time(Plan *plan, Decisions *d, Error *err) {
     return !interrupted() || fail(err, "interrupted before training began");
 }
 
-/* Decides the options for the last rung, which is the largest or the chosen one. */
-static bool decide(Plan *plan, Decisions *d, Error *err) {
-    TrilOptions *o = &plan->options;
-    const char *chosen = o->rung;
-    double epochs;
-    o->rung = plan->rungs[plan->rung_count - 1].name;
-    if (plan_has_time(plan) && !decide_by_time(plan, d, err)) return false;
-    if (tril_options_decide(o, plan->input.text, plan->init != NULL, &epochs, message(err)) !=
-        TRIL_OK)
-        return false;
-    if (!plan_has_time(plan)) d->epochs_seen = epochs;
-    o->rung = chosen;
-    return true;
-}
-
 /* Sets the number by which a new training recognizes its files. It follows from the text, the
  * options, the name of --out, and the models of --init and --teacher. */
 static void number_training(Plan *plan) {
@@ -375,13 +353,23 @@ static void set_origins(Plan *plan) {
 
 bool plan_decide(Plan *plan, Error *err) {
     TrilOptions *o = &plan->options;
-    Decisions decisions = {.choice.speed = 0};
+    Decisions d = {.choice.speed = 0};
     o->precision = tril_precision(o->precision);
-    if (!plan->state && !decide(plan, &decisions, err)) return false;
+    if (!plan->state) { /* decides for the last rung, which is the largest or the chosen one */
+        const char *chosen = o->rung;
+        double epochs;
+        o->rung = plan->rungs[plan->rung_count - 1].name;
+        if ((plan_has_time(plan) && !decide_by_time(plan, &d, err)) ||
+            tril_options_decide(o, plan->input.text, plan->init != NULL, &epochs, message(err)) !=
+                TRIL_OK)
+            return false;
+        if (!plan_has_time(plan)) d.epochs_seen = epochs;
+        o->rung = chosen;
+    }
     measure_lines(plan);
     o->threads = tril_threads(o->threads);
     if (plan->training == 0) number_training(plan);
     set_origins(plan);
-    if (!plan->arguments->quiet && !plan->state) show_decisions(plan, &decisions);
+    if (!plan->arguments->quiet && !plan->state) show_decisions(plan, &d);
     return true;
 }

@@ -175,15 +175,6 @@ static bool save_model(Trainer *t) {
            tril_model_save(t->model, t->rung->checkpoint, message(failed)) == TRIL_OK;
 }
 
-/* Writes the weights as the best ones. */
-static bool keep_best(Trainer *t, double validation) {
-    if (t->live) show_activity("saving");
-    bool saved = save_model(t);
-    if (saved) t->progress.best = validation;
-    t->measured = saved && !plan_is_bf16(t->plan);
-    return saved;
-}
-
 /* Generates a line from an empty prompt, always with the same seed, which shows how the model
  * learns to spell. Without memory the line ends early. */
 static void write_sample(Trainer *t, char sample[SAMPLE_SIZE]) {
@@ -216,8 +207,13 @@ static bool evaluate(Trainer *t, LogRow *row, Error *err) {
     p->seconds = clock_seconds() - t->started;
     budget_evaluated(&t->budget, p, took);
     const char *mark = "  ";
-    if (validation < p->best || !file_exists(t->rung->checkpoint))
-        mark = keep_best(t, validation) ? " *" : " not saved";
+    if (validation < p->best || !file_exists(t->rung->checkpoint)) {
+        if (t->live) show_activity("saving");
+        const bool saved = save_model(t);
+        if (saved) p->best = validation;
+        t->measured = saved && !plan_is_bf16(t->plan);
+        mark = saved ? " *" : " not saved";
+    }
     if (t->shows)
         show_evaluation(p, t->plan, t->budget.steps, recent, validation, mark, row->sample);
     return true;
@@ -406,20 +402,6 @@ static void note_failures(Trainer *t) {
         fail(failed, "%s: cannot be written", t->rung->log);
 }
 
-/* Completes a result that has its losses. */
-static void set_result(const Trainer *t, Result *result) {
-    const Progress *p = &t->progress;
-    /* a training that ended early is complete */
-    double steps = p->early_stop > 0 ? t->budget.steps : p->now.step;
-    if (p->now.cooled > 0 && p->now.step >= p->now.cooled) steps = t->options.steps;
-    result->seconds = clock_seconds() - t->started;
-    result->time = plan_time(t->plan);
-    result->characters = steps * plan_step_characters(t->plan);
-    result->compute = p->now.operations;
-    result->log_digest = digest_value(&t->log.digest);
-    t->course->ended = budget_complete(&t->budget, p);
-}
-
 bool train_rung(Ladder *ladder, const RungFiles *rung, double seconds, bool resumes,
                 bool keeps_state, Error *err) {
     const double begun = clock_seconds();
@@ -448,7 +430,16 @@ bool train_rung(Ladder *ladder, const RungFiles *rung, double seconds, bool resu
     *result = (Result){.name = rung->name, .train = NAN, .course = t.course};
     ok = ok && measure(&t, result, err);
     if (t.live) show_activity(NULL);
-    set_result(&t, result);
+    const Progress *p = &t.progress;
+    double steps =
+        p->early_stop > 0 ? t.budget.steps : p->now.step; /* what ended early is complete */
+    if (p->now.cooled > 0 && p->now.step >= p->now.cooled) steps = t.options.steps;
+    result->seconds = clock_seconds() - t.started;
+    result->time = plan_time(t.plan);
+    result->characters = steps * plan_step_characters(t.plan);
+    result->compute = p->now.operations;
+    result->log_digest = digest_value(&t.log.digest);
+    t.course->ended = budget_complete(&t.budget, p);
     tril_model_free(t.own);
     log_close(&t.log);
     t.profile.all = clock_seconds() - begun;

@@ -129,13 +129,6 @@ static const char *read_result(const char *line, Result *result) {
     return line;
 }
 
-static bool read_results(const char *text, Plan *plan) {
-    const char *line = text;
-    while (line && *line && plan->known_count < MAX_RUNGS)
-        line = read_result(line, &plan->known[plan->known_count++]);
-    return line && !*line;
-}
-
 /* Returns the key of the first invalid metadata, or NULL. A state that the library wrote has none
  * of these keys, because its training kept no model and no log. */
 static const char *read_progress(Plan *plan) {
@@ -155,7 +148,10 @@ static const char *read_progress(Plan *plan) {
         return "log_digest";
     if (!read_digest(tril_state_note(plan->state, "training"), 0, &plan->training))
         return "training";
-    return read_results(tril_state_note(plan->state, "results"), plan) ? NULL : "results";
+    const char *line = tril_state_note(plan->state, "results");
+    while (line && *line && plan->known_count < MAX_RUNGS)
+        line = read_result(line, &plan->known[plan->known_count++]);
+    return line && !*line ? NULL : "results";
 }
 
 /* Reads the options of the whole training. A state that the library wrote has only its own. */
@@ -183,19 +179,14 @@ static bool read_options(Plan *plan) {
            (plan->ladder || has.rung == tril_rung(0) || strcmp(has.rung, o->rung) == 0);
 }
 
-/* Sets the digest of the training's teacher. The rung in training may have none although --model
- * has one; the library only knows that of the rung. */
-static bool read_teacher(Plan *plan) {
-    const char *digest = tril_state_note(plan->state, "taught_by");
-    plan->teacher_digest = tril_state_teacher(plan->state);
-    return !digest || read_digest(digest, 0, &plan->teacher_digest);
-}
-
 bool saved_load(Plan *plan, Error *err) {
     if (tril_state_load(&plan->state, plan->state_file, message(err)) != TRIL_OK) return false;
     plan->progress.now = tril_state_progress(plan->state);
-    const char *bad = read_progress(plan);
-    if (!bad && !read_teacher(plan)) bad = "taught_by";
+    /* the rung in training may have no teacher although --model has one; the library only knows
+       that of the rung */
+    const char *teacher = tril_state_note(plan->state, "taught_by"), *bad = read_progress(plan);
+    plan->teacher_digest = tril_state_teacher(plan->state);
+    if (!bad && teacher && !read_digest(teacher, 0, &plan->teacher_digest)) bad = "taught_by";
     if (!bad && !read_options(plan)) bad = "run";
     if (!bad && !read_digest(tril_state_note(plan->state, "digest"), 0, &plan->state_digest))
         bad = "digest";

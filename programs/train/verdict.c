@@ -42,18 +42,8 @@ double verdict_lower_rate(const char *rung, double rate) {
     return fmin(tril_rung_recipe(rung).learning_rate, rate / 3);
 }
 
-/* True if the loss stayed level while the rate was high, although the model has not even learned
- * the pairs. */
-static bool stands_still(const Case *k) {
-    const double fall = 0.2, above = 0.15;
-    const Course *c = k->course;
-    assert(k->pairs);
-    double from = course_validation(c, 0.2 * c->steps), to = course_validation(c, 0.6 * c->steps);
-    return from - to < fall && to > k->pairs->validation + above;
-}
-
 static bool judge_rate(const Case *k, Verdict *v) {
-    const double far = 0.25, deviations = 4, same = 0.999, high = 3;
+    const double far = 0.25, deviations = 4, same = 0.999, high = 3, fall = 0.2, above = 0.15;
     const int few = 3;
     const Course *c = k->course;
     double lower = verdict_lower_rate(k->rung->name, k->rate), times = k->rate / k->usual;
@@ -74,7 +64,9 @@ static bool judge_rate(const Case *k, Verdict *v) {
     }
     if (!c->ended || times < high) return false; /* at lower rates a training seldom fails */
     assert(k->pairs);
-    if (stands_still(k))
+    const double from = course_validation(c, 0.2 * c->steps),
+                 to = course_validation(c, 0.6 * c->steps);
+    if (from - to < fall && to > k->pairs->validation + above) /* it has not learned the pairs */
         return say(v, RATE_TOO_HIGH, 0,
                    "the learning rate is too high: the loss did not fall while the rate was at its "
                    "peak. Try --lr %.2g instead of %.2g.",

@@ -68,13 +68,6 @@ static void write_title(Explanation *e, bool chosen) {
                      : "The layer below moved the prediction most; --layer chooses another.");
 }
 
-static void write_tokens(Explanation *e) {
-    say(e, "## Tokens: each character is a number, its id in the vocabulary of %d.", e->V);
-    for (int t = 0; t < e->T; t++) e->numbers[t] = (float)e->ids[t];
-    e->sheet->kind->table(e->sheet, &(Table){NULL, (const char *[]){"id"}, e->numbers, (size_t)e->T,
-                                             1, e->T, .across = TOKENS, .whole = true});
-}
-
 static void show_bars(Explanation *e, const Bar *bars, int count, bool shares, bool logits) {
     e->sheet->kind->bars(e->sheet, &(Bars){NULL, bars, count, shares, logits}, 1);
 }
@@ -154,7 +147,10 @@ static bool explain_one(Sheet *sheet, const Explained *model, int layer, int hea
         sheet->glyphs = e.glyphs;
         write_title(&e, layer < 0 || head < 0);
         write_conclusion(&e);
-        write_tokens(&e);
+        say(&e, "## Tokens: each character is a number, its id in the vocabulary of %d.", e.V);
+        for (int t = 0; t < e.T; t++) e.numbers[t] = (float)e.ids[t];
+        sheet->kind->table(sheet, &(Table){NULL, (const char *[]){"id"}, e.numbers, (size_t)e.T, 1,
+                                           e.T, .across = TOKENS, .whole = true});
         for (int i = 0; i < e.line_count; i++) {
             const bool inside = i >= e.begin && i < e.tail;
             if (inside && i == e.begin) steps_in_short(&e, 0, e.layer - 1);

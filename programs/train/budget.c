@@ -12,21 +12,17 @@ static int expected_steps(const Budget *b, const Progress *p, double left) {
     return steps < b->max_steps ? (int)steps : b->max_steps;
 }
 
-/* Returns the most steps under a time limit: those of --epochs, or those that a baseline needs. */
-static int most_steps(const Plan *plan, const RungFiles *rung) {
-    const double any = 1e9, epochs = plan->options.epochs;
-    double steps = epochs * (double)plan->input.train / plan_step_characters(plan);
-    if (rung->baseline) return BASELINE_STEPS;
-    return (int)(epochs > 0 ? fmax(1, fmin(steps, any)) : any);
-}
-
 Budget budget_open(const Plan *plan, const RungFiles *rung, double seconds, const Progress *p) {
     /* a resumed training may have measured its best weights before, but not kept the loss */
     bool known = !plan_is_bf16(plan) && p->now.step == 0;
+    const double any = 1e9, epochs = plan->options.epochs;
+    double most =
+        epochs > 0 ? epochs * (double)plan->input.train / plan_step_characters(plan) : any;
+    if (rung->baseline) most = BASELINE_STEPS;
     Budget b = {.seconds = seconds,
                 .time = plan_time(plan),
                 .steps = (int)plan->options.steps,
-                .max_steps = most_steps(plan, rung),
+                .max_steps = (int)fmax(1, fmin(most, any)),
                 .eval_every = (int)plan->options.eval_every,
                 .expected = plan_evaluation(plan),
                 .last_evaluation = p->seconds,

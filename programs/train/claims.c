@@ -183,27 +183,24 @@ static void record_folder(void *context, const char *path) {
     if (c->made_count < MAX_MADE && (c->made[c->made_count] = strdup(path))) c->made_count++;
 }
 
-/* Makes the folder of output i and locks the output, unless it is still locked. */
-static bool hold(Claims *c, int i, Error *err) {
-    Claim *claim = &c->claims[i];
-    char folder[PATH], path[PATH], around[PATH];
-    beside(folder, claim, lock_folder, "");
-    beside(path, claim, lock_folder, name_of(claim->path));
-    beside(around, claim, ".", "");
-    if (is_current(claim->lock, path)) return true;
-    drop_lock(claim);
-    if (!file_make_parent(claim->path, record_folder, c, err) || !look(claim, err)) return false;
-    if (!filesystem_is_writable(around))
-        return fail(err, "%s: cannot be created: %s", claim->path, strerror(errno));
-    if (open_lock(c, i, folder, path, err)) return true;
-    drop_lock(claim);
-    return false;
-}
-
 bool claims_hold(Claims *c, Error *err) {
-    bool ok = true;
-    for (int i = 0; i < c->count && ok; i++) ok = !c->claims[i].written || hold(c, i, err);
-    return ok;
+    for (int i = 0; i < c->count; i++) {
+        Claim *claim = &c->claims[i];
+        char folder[PATH], path[PATH], around[PATH];
+        beside(folder, claim, lock_folder, "");
+        beside(path, claim, lock_folder, name_of(claim->path));
+        beside(around, claim, ".", "");
+        if (!claim->written || is_current(claim->lock, path)) continue;
+        drop_lock(claim);
+        if (!file_make_parent(claim->path, record_folder, c, err) || !look(claim, err))
+            return false;
+        if (!filesystem_is_writable(around))
+            return fail(err, "%s: cannot be created: %s", claim->path, strerror(errno));
+        if (open_lock(c, i, folder, path, err)) continue;
+        drop_lock(claim);
+        return false;
+    }
+    return true;
 }
 
 /* Removes a lock file that no program has locked. Keeps a file with content: a user wrote it. */

@@ -163,22 +163,6 @@ static int kind_of(const LogRow *row) {
     return !isnan(row->validation);
 }
 
-/* Keeps every second row of a kind. */
-static void thin(Course *c, int kind) {
-    int count = 0, seen = 0;
-    for (int i = 0; i < c->count; i++)
-        if (kind_of(&c->rows[i]) != kind || seen++ % 2 == 0) c->rows[count++] = c->rows[i];
-    c->kinds[kind].kept -= c->count - count;
-    c->kinds[kind].every *= 2;
-    c->count = count;
-}
-
-/* Returns x to `digits` significant digits. */
-static double significant(double x, int digits) {
-    double scale = x > 0 ? pow(10, digits - 1 - floor(log10(x))) : 1;
-    return round(x * scale) / scale;
-}
-
 /* Adds a row, rounded to the digits of the log, so that a page is the same after resuming, which
  * reads the log. The last row of its kind was kept only because it was the last, unless it is an
  * n-th row. */
@@ -191,13 +175,22 @@ static void keep_row(Course *c, const LogRow *row) {
         memmove(&c->rows[last], &c->rows[last + 1], (size_t)(--c->count - last) * sizeof *row);
         --*held;
     }
-    if (*held == COURSE_KEPT) thin(c, kind);
+    if (*held == COURSE_KEPT) { /* keeps every second row of this kind */
+        int count = 0, of_kind = 0;
+        for (int i = 0; i < c->count; i++)
+            if (kind_of(&c->rows[i]) != kind || of_kind++ % 2 == 0) c->rows[count++] = c->rows[i];
+        *held -= c->count - count;
+        *every *= 2;
+        c->count = count;
+    }
     LogRow *kept = &c->rows[c->count++];
     *kept = *row;
     kept->loss = round(row->loss * 1e6) / 1e6;
     kept->validation = round(row->validation * 1e6) / 1e6;
     kept->seconds = round(row->seconds * 1e3) / 1e3;
-    kept->compute = TERA * significant(row->compute / TERA, 6);
+    const double tera = row->compute / TERA,
+                 scale = tera > 0 ? pow(10, 5 - floor(log10(tera))) : 1; /* six digits */
+    kept->compute = TERA * (round(tera * scale) / scale);
     kept->sum = c->sum;
     ++*held;
     ++*seen;

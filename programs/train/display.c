@@ -55,11 +55,6 @@ static const char *figure(double value, int digits) {
     return text;
 }
 
-/* Returns the text that clears the progress line. */
-static const char *clear_line(void) {
-    return terminal_is(stdout) ? "\r\033[K" : "";
-}
-
 /* Returns the columns of a line; a pipe or a file has no limit. */
 static int line_columns(void) {
     return terminal_is(stdout) ? screen_of(stdout).columns : INT_MAX;
@@ -71,7 +66,7 @@ void show_line(const char *format, ...) {
     va_start(arguments, format);
     vsnprintf(line, sizeof line, format, arguments);
     va_end(arguments);
-    fputs(clear_line(), stdout);
+    if (terminal_is(stdout)) fputs("\r\033[K", stdout); /* over the progress line */
     if (*text == '\n') putchar(*text++);
     escape_words(stdout, text, 0, 4, line_columns());
     putchar('\n');
@@ -282,24 +277,20 @@ static void show_row(const char *const cells[COUNT(table)], const char *mark) {
     puts(mark);
 }
 
-static void show_result(const Result *r) {
-    const bool trained = r->seconds >= 0;
-    double tera = r->compute / TERA;
-    int digits = tera < 0.0095 ? 4 : tera < 95 ? 2 : 0;
-    show_row((const char *[]){r->name, trained ? grouped((double)r->parameters) : "-",
-                              figure(r->train, 4), figure(r->validation, 4),
-                              figure(r->validation / log(2.0), 3), figure(tera, digits),
-                              figure(trained ? r->seconds : NAN, 1)},
-             verdict_asks_for_more(r) ? " \u2193" : "");
-}
-
 void show_results(const Result *results, int count) {
     bool falling = false;
     putchar('\n');
     show_row(NULL, "");
     for (const Result *r = results; r < results + count; r++) {
-        show_result(r);
-        falling = falling || verdict_asks_for_more(r);
+        const bool trained = r->seconds >= 0, more = verdict_asks_for_more(r);
+        const double tera = r->compute / TERA;
+        const int digits = tera < 0.0095 ? 4 : tera < 95 ? 2 : 0;
+        show_row((const char *[]){r->name, trained ? grouped((double)r->parameters) : "-",
+                                  figure(r->train, 4), figure(r->validation, 4),
+                                  figure(r->validation / log(2.0), 3), figure(tera, digits),
+                                  figure(trained ? r->seconds : NAN, 1)},
+                 more ? " \u2193" : "");
+        falling = falling || more;
     }
     if (falling)
         show_line("\u2193 the loss was still falling at the end: more steps would lower it");

@@ -11,23 +11,6 @@
 
 /* ---- claims ---- */
 
-static bool claim_outputs(Claims *claims, const Plan *plan, Error *err) {
-    bool ok = claims_write(claims, "the state of the training", plan->state_file, err);
-    for (int i = 0; i < plan->rung_count && ok; i++)
-        ok = claims_write(claims, "the model", plan->rungs[i].checkpoint, err) &&
-             claims_write(claims, "the log", plan->rungs[i].log, err);
-    return ok && claims_write(claims, "the page of the training", plan->page, err) &&
-           (!*plan->table || claims_write(claims, "the table", plan->table, err));
-}
-
-static bool claim_texts(Claims *claims, const Texts *texts, Error *err) {
-    bool ok = true;
-    for (int i = 0; i < texts->count && ok; i++)
-        ok = strcmp(texts->paths[i], "-") == 0 ||
-             claims_read(claims, "the text", texts->paths[i], err);
-    return ok;
-}
-
 /* Claims a model, which may be a file, a folder with these files, or NULL. */
 static bool claim_model(Claims *claims, const char *what, const char *model, Error *err) {
     static const char *const files[] = {"config.json", "model.safetensors", "tokenizer.json"};
@@ -40,25 +23,31 @@ static bool claim_model(Claims *claims, const char *what, const char *model, Err
     return ok;
 }
 
-/* Checks that the state is still the one that was loaded: before the claims, another training may
- * have written the file. */
-static bool check_state(const Plan *plan, Error *err) {
+bool outputs_open(Outputs *o, const Plan *plan, Error *err) {
+    const Texts *texts = &plan->texts;
+    *o = (Outputs){.plan = plan};
+    if (!claims_open(&o->claims, err)) return false;
+    Claims *claims = o->claims;
+    bool ok = true;
+    for (int i = 0; i < texts->count && ok; i++)
+        ok = strcmp(texts->paths[i], "-") == 0 ||
+             claims_read(claims, "the text", texts->paths[i], err);
+    ok = ok && claim_model(claims, "the model of --init", plan->arguments->init, err) &&
+         claim_model(claims, "the teacher", plan->arguments->teacher, err) &&
+         claims_write(claims, "the state of the training", plan->state_file, err);
+    for (int i = 0; i < plan->rung_count && ok; i++)
+        ok = claims_write(claims, "the model", plan->rungs[i].checkpoint, err) &&
+             claims_write(claims, "the log", plan->rungs[i].log, err);
+    ok = ok && claims_write(claims, "the page of the training", plan->page, err) &&
+         (!*plan->table || claims_write(claims, "the table", plan->table, err)) &&
+         claims_settle(claims, err);
+    if (!ok || !plan->state) return ok;
+    /* before the claims, another training may have written the state */
     uint64_t now;
-    if (!plan->state) return true;
     if (tril_file_digest(plan->state_file, "digest", &now, message(err)) != TRIL_OK) return false;
     return now == plan->state_digest ||
            fail(err, "%s: another training has just written this file; start again",
                 plan->state_file);
-}
-
-bool outputs_open(Outputs *o, const Plan *plan, Error *err) {
-    const Arguments *asked = plan->arguments;
-    *o = (Outputs){.plan = plan};
-    return claims_open(&o->claims, err) && claim_texts(o->claims, &plan->texts, err) &&
-           claim_model(o->claims, "the model of --init", asked->init, err) &&
-           claim_model(o->claims, "the teacher", asked->teacher, err) &&
-           claim_outputs(o->claims, plan, err) && claims_settle(o->claims, err) &&
-           check_state(plan, err);
 }
 
 /* ---- the page's beginning ---- */
@@ -102,13 +91,6 @@ static uint64_t digest_of(const char *path) {
     uint64_t digest = tril_digest(bytes, length);
     memory_free(bytes);
     return digest;
-}
-
-static bool is_own_model(const char *path, uint64_t training, bool *own, Error *err) {
-    uint64_t of;
-    TrilStatus status = tril_file_digest(path, "training", &of, message(err));
-    *own = status == TRIL_OK && of == training;
-    return status != TRIL_NO_MEMORY;
 }
 
 static bool same_folder(const char *path, const char *other) {
@@ -176,9 +158,11 @@ bool outputs_make_way(Outputs *o, char where[PATH_SIZE], Error *err) {
     if (!own_page) paths[count++] = plan->page;
     for (int i = plan->rung_count - 1; i >= 0; i--) {
         const RungFiles *rung = &plan->rungs[i];
-        bool own_model = false;
-        if (resumed && !is_own_model(rung->checkpoint, plan->training, &own_model, err))
-            return false;
+        uint64_t of = 0;
+        TrilStatus status =
+            resumed ? tril_file_digest(rung->checkpoint, "training", &of, message(err)) : TRIL_FILE;
+        const bool own_model = status == TRIL_OK && of == plan->training;
+        if (status == TRIL_NO_MEMORY) return false;
         if (!resumed || !is_own_log(rung, plan, own_page)) paths[count++] = rung->log;
         if (!own_model) paths[count++] = rung->checkpoint;
     }

@@ -28,15 +28,6 @@ static bool add(Texts *texts, char *path, Error *err) {
     return true;
 }
 
-static bool add_copy(Texts *texts, const char *path, Error *err) {
-    size_t length = strlen(path);
-    char *copy;
-    while (length > 1 && path[length - 1] == '/') length--;
-    if (!memory_alloc(&copy, length + 1, 1, path, err)) return false;
-    snprintf(copy, length + 1, "%s", path);
-    return add(texts, copy, err);
-}
-
 /* The names in a folder. */
 typedef struct {
     Texts *texts;
@@ -84,8 +75,14 @@ static bool open_folders(Texts *texts, Error *err) {
 
 bool texts_find(Texts *texts, char *const *operands, int count, Error *err) {
     *texts = (Texts){0};
-    for (int i = 0; i < count; i++)
-        if (!add_copy(texts, operands[i], err)) return false;
+    for (int i = 0; i < count; i++) {
+        size_t length = strlen(operands[i]);
+        char *copy;
+        while (length > 1 && operands[i][length - 1] == '/') length--;
+        if (!memory_alloc(&copy, length + 1, 1, operands[i], err)) return false;
+        memcpy(copy, operands[i], length);
+        if (!add(texts, copy, err)) return false;
+    }
     if (!open_folders(texts, err)) return false;
     if (texts->count == 0) return fail(err, "%s: the folder has no files", operands[0]);
     qsort(texts->paths, (size_t)texts->count, sizeof *texts->paths, by_path);

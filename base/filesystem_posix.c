@@ -114,21 +114,17 @@ int filesystem_create_temporary(const char *path) {
 }
 
 /* A rename survives a power cut only after its directory is on the disk. */
-static void flush_folder_of(const char *path) {
+bool filesystem_replace(int file, const char *temporary, const char *path) {
+    if (fsync(file) != 0 || rename(temporary, path) != 0) return false;
     const char *slash = strrchr(path, '/');
     char *folder = slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : strdup(".");
-    int file = folder ? open(folder, O_RDONLY | O_CLOEXEC) : -1;
-    if (file >= 0) {
-        fsync(file);
-        close(file);
+    int directory = folder ? open(folder, O_RDONLY | O_CLOEXEC) : -1;
+    if (directory >= 0) {
+        fsync(directory);
+        close(directory);
     }
     free(folder);
-}
-
-bool filesystem_replace(int file, const char *temporary, const char *path) {
-    bool ok = fsync(file) == 0 && rename(temporary, path) == 0;
-    if (ok) flush_folder_of(path);
-    return ok;
+    return true;
 }
 
 void filesystem_abandon(int file, const char *temporary) {

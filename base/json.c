@@ -101,8 +101,18 @@ static bool read_string(Json *json, const char **text, size_t *length) {
     return true;
 }
 
-static bool read_number(Json *json) {
-    static const char digits[] = "0123456789";
+/* Reads a number, true, false or null. */
+static bool read_literal(Json *json) {
+    static const char *const names[] = {"true", "false", "null"}, *const digits = "0123456789";
+    for (int i = 0; i < 3; i++) {
+        size_t length = strlen(names[i]);
+        if ((size_t)(json->end - json->at) < length || memcmp(json->at, names[i], length) != 0)
+            continue;
+        json->at += length;
+        return true;
+    }
+    if (json->at == json->end || !*json->at || !strchr("-0123456789", *json->at))
+        return fail_at(json, "expected a value");
     skip(json, "-", 1);
     bool ok = skip(json, "0", 1) || skip(json, digits, SIZE_MAX);
     if (ok && skip(json, ".", 1)) ok = skip(json, digits, SIZE_MAX);
@@ -111,21 +121,6 @@ static bool read_number(Json *json) {
         ok = skip(json, digits, SIZE_MAX);
     }
     return ok || fail_at(json, "expected a digit");
-}
-
-/* Reads a number, true, false or null. */
-static bool read_literal(Json *json) {
-    static const char *const names[] = {"true", "false", "null"};
-    if (json->at < json->end && *json->at && strchr("-0123456789", *json->at))
-        return read_number(json);
-    for (int i = 0; i < 3; i++) {
-        size_t length = strlen(names[i]);
-        if ((size_t)(json->end - json->at) < length || memcmp(json->at, names[i], length) != 0)
-            continue;
-        json->at += length;
-        return true;
-    }
-    return fail_at(json, "expected a value");
 }
 
 static int compare_keys(const void *a, const void *b) {

@@ -17,17 +17,6 @@ static bool made_of(const char *text, const char *characters) {
     return *text && !text[strspn(text, characters)];
 }
 
-static bool read_seed(const Option *option, const char *text, uint64_t *seed, Error *err) {
-    char *end;
-    errno = 0;
-    uint64_t value = strtoull(text, &end, 10);
-    if (!made_of(text, "0123456789") || *end || errno)
-        return fail(err, "--%s: '%s' is not a whole number from 0 to %" PRIu64, option->name, text,
-                    UINT64_MAX);
-    *seed = value;
-    return true;
-}
-
 static bool read_number(const Option *option, const char *text, double *number, Error *err) {
     bool time = option->kind == OPTION_TIME, real = option->kind == OPTION_REAL;
     const char *unit, *characters = time   ? ".0123456789smh"
@@ -51,6 +40,8 @@ static bool read_number(const Option *option, const char *text, double *number, 
 
 bool option_read(const Option *option, const char *text, Error *err) {
     double number;
+    uint64_t seed;
+    char *end;
     switch (option->kind) {
         case OPTION_INT:
             if (!read_number(option, text, &number, err)) return false;
@@ -59,7 +50,14 @@ bool option_read(const Option *option, const char *text, Error *err) {
         case OPTION_WHOLE:
         case OPTION_REAL:
         case OPTION_TIME: return read_number(option, text, option->value, err);
-        case OPTION_SEED: return read_seed(option, text, option->value, err);
+        case OPTION_SEED:
+            errno = 0;
+            seed = strtoull(text, &end, 10);
+            if (!made_of(text, "0123456789") || *end || errno)
+                return fail(err, "--%s: '%s' is not a whole number from 0 to %" PRIu64,
+                            option->name, text, UINT64_MAX);
+            *(uint64_t *)option->value = seed;
+            return true;
         case OPTION_PATH:
         case OPTION_TEXT: *(const char **)option->value = text; return true;
         case OPTION_FLAG:

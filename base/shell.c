@@ -8,24 +8,10 @@ void shell_put(FILE *out, const char *text, size_t length) {
     fwrite(text, 1, length, out);
 }
 
-/* True if the word needs no quotes. (Some shells replace a word that begins with an equals sign by
- * the path of a command.) */
-static bool is_plain(const char *word) {
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                "_-./=:,+@%";
-    return *word && *word != '=' && word[strspn(word, plain)] == 0;
-}
-
 static bool is_escaped(const char *text, size_t length, size_t *taken) {
     char shown[ESCAPE_SIZE];
     *taken = escape_first(text, length, shown);
     return strncmp(shown, text, *taken) != 0;
-}
-
-static bool any_escaped(const char *word) {
-    for (size_t left = strlen(word), taken; left > 0; word += taken, left -= taken)
-        if (is_escaped(word, left, &taken)) return true;
-    return false;
 }
 
 /* Writes the word in single quotes. A single quote in it becomes '\''. */
@@ -55,10 +41,16 @@ static void put_format(FILE *out, const char *word, size_t length, ShellPut *put
 }
 
 void shell_word(FILE *out, const char *word, ShellPut *put) {
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "_-./=:,+@%";
     size_t length = strlen(word), end = length;
-    if (is_plain(word)) {
+    bool escaped = false;
+    for (size_t at = 0, taken; at < length; at += taken)
+        escaped = is_escaped(word + at, length - at, &taken) || escaped;
+    /* some shells replace a word that begins with an equals sign by the path of a command */
+    if (*word && *word != '=' && word[strspn(word, plain)] == 0) {
         put(out, word, length);
-    } else if (!any_escaped(word)) {
+    } else if (!escaped) {
         put_quoted(out, word, put);
     } else {
         /* $(...) removes trailing newlines: write them after it */

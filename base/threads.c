@@ -43,21 +43,18 @@ struct Threads {
 
 /* ---- waiting ---- */
 
-/* Tells the processor that this thread is only waiting. */
-static inline void relax(void) {
-#if defined __x86_64__
-    __builtin_ia32_pause();
-#elif defined __aarch64__
-    __asm__ volatile("yield");
-#endif
-}
-
-/* Passes the time between look number `looks` and the next. */
+/* Passes the time between look number `looks` and the next: yields, or tells the processor that
+ * this thread is only waiting. */
 static inline void pass_time(const Threads *threads, int looks) {
-    if (looks >= threads->patience)
+    if (looks >= threads->patience) {
         sched_yield();
-    else if (looks > AT_ONCE)
-        relax();
+    } else if (looks > AT_ONCE) {
+#if defined __x86_64__
+        __builtin_ia32_pause();
+#elif defined __aarch64__
+        __asm__ volatile("yield");
+#endif
+    }
 }
 
 void threads_barrier(Threads *threads, int count) {

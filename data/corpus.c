@@ -43,14 +43,6 @@ static bool check_parts(const Corpus *corpus, Error *err) {
                corpus->length, corpus->train, rest, lines ? "a line" : "2");
 }
 
-static bool split(Corpus *corpus, double held_out, Error *err) {
-    corpus->train = trained_on(corpus->length, held_out);
-    while (corpus->vocab.lines && corpus->train > 1 &&
-           corpus->ids[corpus->train - 1] != corpus->ids[0])
-        corpus->train--;
-    return check_parts(corpus, err);
-}
-
 uint64_t corpus_digest(const char *text, size_t length) {
     Digest digest = digest_start();
     digest_add(&digest, text, length);
@@ -95,8 +87,13 @@ bool corpus_make(Corpus *corpus, const Vocab *vocab, const char *text, size_t le
               vocab_copy(&corpus->vocab, vocab, err) &&
               vocab_encode(vocab, text, length, &corpus->ids, &corpus->length, NULL, err) &&
               (!vocab->lines || vocab_close_lines(vocab, &corpus->ids, &corpus->length, err)) &&
-              count_distinct(corpus, err) && split(corpus, held_out, err) &&
-              (!vocab->lines || know_lines(&corpus->known, text, length, corpus->lines, err));
+              count_distinct(corpus, err);
+    if (ok) corpus->train = trained_on(corpus->length, held_out);
+    while (ok && vocab->lines && corpus->train > 1 &&
+           corpus->ids[corpus->train - 1] != corpus->ids[0])
+        corpus->train--;
+    ok = ok && check_parts(corpus, err) &&
+         (!vocab->lines || know_lines(&corpus->known, text, length, corpus->lines, err));
     if (!ok) corpus_free(corpus);
     return ok;
 }

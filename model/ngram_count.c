@@ -181,7 +181,12 @@ static bool end_context(Ngram *g, Lists *lists, size_t first, Error *err) {
     return true;
 }
 
-static void find_discounts(Level *level) {
+/* Takes the followers that were made as those of a level, and finds its discounts. */
+static bool end_level(Ngram *g, Lists *lists, Level *level, Error *err) {
+    level->contexts[level->context_count].follower = (uint32_t)lists->count;
+    level->follower_count = lists->count;
+    if (!alloc(g, &level->followers, lists->count, sizeof(Follower), err)) return false;
+    memcpy(level->followers, lists->followers, lists->count * sizeof(Follower));
     double N[DISCOUNTS + 2] = {0};
     N[1] = (double)level->single;
     for (size_t i = 0; i < level->follower_count; i++)
@@ -192,15 +197,6 @@ static void find_discounts(Level *level) {
         /* With few counts it is a guess. A discount of 0 could leave nothing for other tokens. */
         level->discounts[i - 1] = found > 0 && found <= i ? found : 0.5 * i;
     }
-}
-
-/* Takes the followers that were made as those of a level. */
-static bool end_level(Ngram *g, Lists *lists, Level *level, Error *err) {
-    level->contexts[level->context_count].follower = (uint32_t)lists->count;
-    level->follower_count = lists->count;
-    if (!alloc(g, &level->followers, lists->count, sizeof(Follower), err)) return false;
-    memcpy(level->followers, lists->followers, lists->count * sizeof(Follower));
-    find_discounts(level);
     FoldSet *swapped = lists->of_longer;
     lists->of_longer = lists->folds;
     lists->folds = swapped;

@@ -38,15 +38,11 @@ static Shape shape_of(int rows, int columns) {
     return (Shape){m, n, memory_lines((size_t)m * (size_t)n), memory_lines((size_t)m * (size_t)m)};
 }
 
-static size_t packed_size(const Isa *isa, const Products *products, Shape s) {
-    size_t transposed = products->packed_size(isa, s.n, s.m);
-    size_t plain = products->packed_size(isa, s.m, s.n);
-    return transposed > plain ? transposed : plain; /* a square one is smaller than both */
-}
-
 size_t muon_scratch(const Isa *isa, const Products *products, int rows, int columns) {
     Shape s = shape_of(rows, columns);
-    return 2 * s.mn + 4 * s.mm + packed_size(isa, products, s);
+    size_t transposed = products->packed_size(isa, s.n, s.m);
+    size_t plain = products->packed_size(isa, s.m, s.n); /* a square one is smaller than both */
+    return 2 * s.mn + 4 * s.mm + (transposed > plain ? transposed : plain);
 }
 
 /* Half of a symmetric product is computed. */
@@ -128,19 +124,6 @@ static void make_stage(const Thread *thread, float *y, float *x, float *work, Sh
                                s.m, s.m, NULL, (Share){0, row});
 }
 
-/* Moves x[m,n], of norm 1, close to the nearest matrix with orthogonal rows. Returns the result: x
- * or y. y has s.mn floats, and the rest of the scratch follows it. */
-static float *orthogonalize(const Thread *thread, float *x, float *y, float *work, Shape s) {
-    int steps = steps_of_stage(thread->products);
-    for (int first = 0; first < STEPS; first += steps) {
-        float *from = x;
-        make_stage(thread, y, x, work, s, first, first + steps);
-        x = y;
-        y = from;
-    }
-    return x;
-}
-
 void muon_step(const Thread *thread, float *w, float *m, float *g, int rows, int columns,
                Muon muon) {
     Thread own = *thread;
@@ -156,11 +139,17 @@ void muon_step(const Thread *thread, float *w, float *m, float *g, int rows, int
     float *x = tall ? turned : g;
     float norm = sqrtf(thread->isa->dot(x, x, size));
     thread->isa->axpby(x, 1 / (norm + 1e-7f), x, 0, size);
-    float *step = orthogonalize(&own, x, y, work, s);
+    const int steps = steps_of_stage(thread->products);
+    for (int first = 0; first < STEPS; first += steps) { /* makes the rows of x orthogonal */
+        make_stage(&own, y, x, work, s, first, first + steps);
+        float *from = x;
+        x = y;
+        y = from;
+    }
     if (tall) {
-        thread->isa->transpose(g, row, step, side, columns, rows);
-        step = g;
+        thread->isa->transpose(g, row, x, side, columns, rows);
+        x = g;
     }
     float scale = tall ? sqrtf((float)rows / (float)columns) : 1;
-    thread->isa->axpby(w, 1 - muon.rate * muon.decay, step, -muon.rate * scale, size);
+    thread->isa->axpby(w, 1 - muon.rate * muon.decay, x, -muon.rate * scale, size);
 }

@@ -168,24 +168,20 @@ static void update_work(const Thread *thread, void *argument) {
     profile_add(run, thread, PROFILE_MUON, start);
 }
 
-/* Returns the number of threads for an update: those of the pass, because their caches have the
- * weights and the gradients; all threads if the weights are too many for the caches, or for Muon.
- */
-static int threads_of(const Run *run) {
-    enum { CACHED = 1 << 19 }; /* weights: 8 MB with gradients and moments */
-    bool many = run->model->parameters > CACHED || update_muon_work(run) > 0;
-    return many && !run->alone ? run->options.threads : run_threads(run);
-}
-
 double run_update(Run *run, const Optimizer *optimizer) {
+    enum { CACHED = 1 << 19 }; /* weights: 8 MB with gradients and moments */
     Update update = {.run = run, .optimizer = optimizer};
     double start = profile_now(run);
+    /* the threads of the pass, because their caches have the weights and the gradients; all threads
+       if the weights are too many for the caches, or for Muon */
+    bool many = run->model->parameters > CACHED || update_muon_work(run) > 0;
+    int threads = many && !run->alone ? run->options.threads : run_threads(run);
     if (run->sharing) {
         world_wait(); /* until all gradients are summed */
         profile_add(run, NULL, PROFILE_SHARING, start);
     }
     run->step++;
-    profile_team(run, threads_of(run), update_work, &update);
+    profile_team(run, threads, update_work, &update);
     if (run->sharing) {
         start = profile_now(run);
         buckets_share(run->buckets, run->model->weights);

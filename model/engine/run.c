@@ -417,11 +417,6 @@ typedef struct {
     size_t count;
 } Windows;
 
-static size_t windows_in(const Windows *w) {
-    size_t all = w->count, round = w->batch * w->every, last = all % round;
-    return all / round * w->batch + (last < w->batch ? last : w->batch);
-}
-
 /* Returns the number, among all windows of the text, of the i-th window that is read. */
 static size_t number_of(const Windows *w, size_t i) {
     return i / w->batch * w->every * w->batch + i % w->batch;
@@ -486,7 +481,9 @@ double run_evaluate(Run *run, const int32_t *ids, size_t count, size_t every, bo
                  every, counted, run->begins, (tokens + T - 1) / T};
     if (run->begins) w.count = run->windows;
     run->begins = NULL;
-    size_t all = windows_in(&w), predicted = 0, rank = 0, size = 1;
+    const size_t batches = w.batch * w.every, last = w.count % batches; /* one in `every` is read */
+    size_t all = w.count / batches * w.batch + (last < w.batch ? last : w.batch);
+    size_t predicted = 0, rank = 0, size = 1;
     size_t max = BATCHES * w.batch < ROUND ? BATCHES * w.batch : ROUND;
     if (run->sharing) {
         rank = (size_t)world_rank();

@@ -261,25 +261,20 @@ static size_t settle(Planner *planner, Location *locations, Where where, size_t 
     return needed;
 }
 
-/* Returns the size of all rows of an array, in floats. */
-static size_t whole_size(const Planner *planner, int id) {
-    const ArrayInfo *info = &planner->p->arrays[id];
-    size_t rows = planner->capacity.tokens;
-    if (info->rows == PER_STRETCH) rows = (rows + STRETCH - 1) / STRETCH;
-    if (info->rows == PER_POSITION) rows = planner->capacity.positions;
-    if (info->rows == PER_PASS) rows = (size_t)info->count;
-    if (info->cached) rows = (rows + KEY_GROUP - 1) / KEY_GROUP * KEY_GROUP; /* attention.c */
-    return rows * (size_t)info->width;
-}
-
-/* A cache lasts from pass to pass, a constant always, a kept array at least to the end of the
- * forward pass. */
+/* Demands memory for all rows of an array. A cache lasts from pass to pass, a constant always, a
+ * kept array at least to the end of the forward pass. */
 static void demand_whole(Planner *planner, int id, const Life *life) {
-    bool constant = planner->p->arrays[id].rows == PER_POSITION;
+    const ArrayInfo *info = &planner->p->arrays[id];
+    const bool constant = info->rows == PER_POSITION;
     const int *epochs = planner->epochs, forward_end = epochs[planner->p->backward - 1];
     int begin = life->cached || constant ? 0 : epochs[life->made], end = epochs[life->last];
+    size_t rows = planner->capacity.tokens;
+    if (info->rows == PER_STRETCH) rows = (rows + STRETCH - 1) / STRETCH;
+    if (constant) rows = planner->capacity.positions;
+    if (info->rows == PER_PASS) rows = (size_t)info->count;
+    if (info->cached) rows = (rows + KEY_GROUP - 1) / KEY_GROUP * KEY_GROUP; /* attention.c */
     if (life->kept && end < forward_end) end = forward_end;
-    demand(planner, id, whole_size(planner, id), begin, constant ? planner->epoch : end);
+    demand(planner, id, rows * (size_t)info->width, begin, constant ? planner->epoch : end);
 }
 
 /* Returns true if the array lasts beyond the pass that writes it. Such arrays are placed apart from

@@ -53,12 +53,6 @@ bool run_slides(const Run *run) {
     return slides;
 }
 
-static bool writes_cache(const Program *p, const Instruction *at) {
-    bool writes = false;
-    for (int j = 0; j < MAX_OUTPUTS; j++) writes = writes || p->arrays[at->outputs[j].id].cached;
-    return writes;
-}
-
 static void forget(float *rows, size_t width, int dropped, int kept) {
     memmove(rows, rows + (size_t)dropped * width, (size_t)kept * width * sizeof *rows);
 }
@@ -106,7 +100,10 @@ void run_slide(Run *run, int slot, int dropped, int kept) {
                        (size_t)p->list[i].inputs[j].width, dropped, kept);
     for (int i = 0; i < p->backward; i++) {
         const Instruction *at = &p->list[i];
-        if (!at->operation->slide || !writes_cache(p, at)) continue;
+        bool writes_cache = false;
+        for (int j = 0; j < MAX_OUTPUTS; j++)
+            writes_cache = writes_cache || p->arrays[at->outputs[j].id].cached;
+        if (!at->operation->slide || !writes_cache) continue;
         Call call = execute_call(run, &(Thread){.isa = run->isa, .count = 1}, at, all);
         if (growing) point_to_slot(run, &call, slot);
         at->operation->slide(&call, dropped);

@@ -116,16 +116,6 @@ void writer_new_line(Writer *w) {
     if (w->end != '\n' && tril_writer_read(w->text, "\n", 1, NULL) == TRIL_OK) w->end = '\n';
 }
 
-/* Appends a character to the tail. True if the tail is now the stop text. */
-static bool stop_after(Writer *w, const char *character, int length) {
-    if (w->stop_length == 0) return false;
-    for (int i = 0; i < length; i++) {
-        memmove(w->tail, w->tail + 1, w->stop_length - 1);
-        w->tail[w->stop_length - 1] = character[i];
-    }
-    return memcmp(w->tail, w->stop, w->stop_length) == 0;
-}
-
 bool writer_continue(Writer *w, int length, const volatile sig_atomic_t *interrupted, Error *err) {
     memset(w->tail, 0, w->stop_length);
     for (int i = 0; i < length && !ferror(stdout) && !(interrupted && *interrupted); i++) {
@@ -136,7 +126,12 @@ bool writer_continue(Writer *w, int length, const volatile sig_atomic_t *interru
                              "large");
         w->end = text[bytes - 1];
         put(w, text, bytes);
-        if (stop_after(w, text, bytes)) break;
+        if (w->stop_length == 0) continue;
+        for (int j = 0; j < bytes; j++) {
+            memmove(w->tail, w->tail + 1, w->stop_length - 1);
+            w->tail[w->stop_length - 1] = text[j];
+        }
+        if (memcmp(w->tail, w->stop, w->stop_length) == 0) break;
     }
     return true;
 }

@@ -21,8 +21,8 @@ static int show_help(const char *program) {
     program_usage(
         program, "[options] FILE...",
         "Trains a bigram and a modern GPT on a text, or every rung of the ladder, and compares "
-        "them. A FILE may be a folder, with all files in it, or - for standard input. The end of "
-        "each file is held out.");
+        "them. A FILE may be a folder, which stands for all files in it, or - for standard input. "
+        "The end of each file is held out.");
     puts("\nRungs of the ladder, for --model:");
     for (int i = 0; tril_rung(i); i++) {
         int column = printf("  %-10s ", tril_rung(i));

@@ -38,9 +38,9 @@ static bool check_parts(const Corpus *corpus, Error *err) {
     return (corpus->train >= 2 && rest >= (lines ? 1 : 2)) ||
            fail(
                err,
-               "too short: %zu characters, of which %zu train and %zu are held out; each part needs "
-               "at least %s",
-               corpus->length, corpus->train, rest, lines ? "a line" : "2");
+               "too short: %zu characters to train on and %zu held out, but each part needs at least "
+               "%s",
+               corpus->train, rest, lines ? "a line" : "2");
 }
 
 uint64_t corpus_digest(const char *text, size_t length) {
@@ -178,8 +178,8 @@ bool corpus_join(const char *const *texts, const size_t *lengths, int count, boo
         all += characters;
     }
     if (all == 0) return true;
-    /* characters to train on: the beginnings' share of all, rounded for the sums, so that the parts
-     * add up to the share of corpus_make */
+    /* The beginnings together have `train` characters, as many as corpus_make will train on. Each
+     * sum of the first texts' beginnings is rounded, not each beginning, so that they add up. */
     size_t train = trained_on(all + (newline ? 2 * newlines - 1 : 0), held_out);
     const double own = (double)(train > newlines ? train - newlines : 0);
     for (int end = 0; end < 2; end++) {

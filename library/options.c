@@ -20,7 +20,7 @@ static const char model[] = "What to train", budget[] = "How long and how fast",
 /* clang-format off */
 static const TrilOption table[] = {
     {"model", 'm', TRIL_NAME, 0, 0, NULL, "modern", TRIL_MODEL, AT(rung), model, "NAME",
-     "rung of the ladder, of those listed above"},
+     "the rung to train, one of those above"},
     {"steps", 's', TRIL_WHOLE, 1, 1e9, NULL, NULL, TRIL_KEPT, AT(steps), budget, "N",
      "training steps; default: 2500, or fewer if the text is short"},
     {"time", 't', TRIL_TIME, 1, 1e7, NULL, NULL, TRIL_KEPT, AT(time), budget, "TIME",
@@ -69,7 +69,7 @@ static const TrilOption table[] = {
     {"bytes", 0, TRIL_FLAG, 0, 1, NULL, "0", TRIL_FIXED, AT(bytes), text_part, NULL,
      "read any file byte by byte, instead of as UTF-8 characters"},
     {"lines", 0, TRIL_FLAG, 0, 1, NULL, "0", TRIL_FIXED, AT(lines), text_part, NULL,
-     "treat the text as a list, such as of names: each line is learned by itself"},
+     "treat the text as a list, of names for example, and learn each line by itself"},
 };
 /* clang-format on */
 enum { ROWS = COUNT(table) };

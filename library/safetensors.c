@@ -174,8 +174,8 @@ static bool check_prefix(const char *bytes, size_t length, const char *name, siz
     *header = (size_t)prefix;
     return (prefix <= length - PREFIX && prefix <= MAX_HEADER) ||
            fail(err,
-                "%s: not a valid checkpoint: its header cannot have %" PRIu64 " bytes in a "
-                "file of %zu",
+                "%s: not a valid checkpoint: its first 8 bytes state a header of %" PRIu64
+                " bytes in a file of %zu",
                 name, prefix, length);
 }
 

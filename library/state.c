@@ -329,10 +329,10 @@ static TrilStatus check_same(const TrilState *state, const TrilText *text,
          (text->corpus.digest == state->text ||
           fail(err, "the text is not the one that the state was trained on")) &&
          (text->held_out == held_out ||
-          fail(err, "the text holds out %g of its characters, but the state was trained with %g",
+          fail(err, "the text holds out a share of %g, but the state's training held out %g",
                text->held_out, held_out)) &&
          (text->spread == state->options.val_spread ||
-          fail(err, "the text holds out %s, but the state was trained with %s",
+          fail(err, "the text holds out %s, but the state's training held out %s",
                text->spread ? spread : end, text->spread ? end : spread));
     return ok ? TRIL_OK : TRIL_TEXT;
 }

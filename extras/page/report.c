@@ -392,12 +392,13 @@ static void write_writings(const Report *r, FILE *out) {
                 snprintf(note, sizeof note, "loss on the held-out text %.4f",
                          r->results[n].validation);
         if (!any)
-            markup(out,
-                   "<section id=\"section-writings\">\n<h2>Their continuations</h2>\n<p>All models "
-                   "continue the same line of the held-out text, <span "
-                   "class=\"prompt\"><bdi>%.*s</bdi></span>, with the same random seed.</p>\n<div "
-                   "class=\"writings\">\n",
-                   length, r->prompt);
+            markup(
+                out,
+                "<section id=\"section-writings\">\n<h2>How each model continues a line</h2>\n<p>All models "
+                "continue the same line of the held-out text, <span "
+                "class=\"prompt\"><bdi>%.*s</bdi></span>, with the same random seed.</p>\n<div "
+                "class=\"writings\">\n",
+                length, r->prompt);
         any = true;
         markup(out,
                "<article class=\"writing\"><h3>%s</h3><p>%s</p><blockquote dir=\"auto\">"

@@ -93,7 +93,7 @@ const BACKWARD = {
       });
   }
 };
-// Of each group of channels: all, or those of a head. A norm with offsets subtracts the mean.
+// Each group of channels has a norm of its own: all channels, or those of a head. A norm with a bias subtracts the mean.
 function normBackward({ ids }, y, [x], [w, b]) {
   const C = w.rows;
   for (const t of ids.keys())

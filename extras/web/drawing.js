@@ -73,7 +73,7 @@ function drawRow({ kind, layer, lines }, last) {
   }));
 }
 
-// Draws the model that is looked at, or would be trained, if another is drawn.
+// Draws the model that is looked at or, before it is trained, the one that would be trained. Does nothing if that is drawn already.
 async function showDrawing() {
   const rung = looked(), r = rungs.get(rung), { layers, heads, width, context } = r ?? options(), key = [rung, layers, heads, width, context, taken.bytes.length].join();
   if (key === drawnKey) return;
@@ -94,7 +94,7 @@ async function showDrawing() {
 
 // ---- in numbers ----
 
-// Unfolds a line below its row, or folds it. Its head is the one that is chosen, if that is in its layer.
+// Shows the numbers of a line below its row, or hides them if they are shown.
 function unfold({ i, layer }) {
   unfolded = unfolded?.i === i ? null : { i, layer };
   document.querySelector("#detail")?.remove();
@@ -106,7 +106,7 @@ function unfold({ i, layer }) {
   showDetail().then(() => $("detail")?.scrollIntoView({ block: "nearest" }));
 }
 
-// Writes the numbers of the unfolded line; not while the user reads them during a training.
+// Writes the numbers of the unfolded line, but during a training not so often that the user cannot read them.
 let detailAt = 0;
 async function showDetail() {
   const READING = 4000, box = $("detail");

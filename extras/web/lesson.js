@@ -4,7 +4,7 @@ const LESSON = [
     rungs: ["bigram"], line: "[The clock stops.", sizes: { steps: 400 }, marks: ["bars", "line"], asked: "]", among: ["bigram", "head"],
     ask: "Why can't the bigram close a bracket?",
     look: "The bracket “[” is open: will a “]” close it? Remove the “[” and no bar changes. Then choose the model head and do the same.",
-    answer: "It sees only the last character: it is a table that says which character follows which, and nothing else. The " +
+    answer: "It sees only the last character: it is a table that says how likely each character is to follow each other one. The " +
       "bracket was opened long before, so the bigram cannot know that it should be closed; head, two rungs up, can look back at it. The bigram's loss falls to that of counting pairs " +
       "and stays there, because the best such table is the table of counts."
   },
@@ -13,7 +13,7 @@ const LESSON = [
     ask: "The average sees every earlier character. Why is it hardly better?",
     look: "Look at its map: each row is even. Then swap two characters in the middle of the line: the bars stay the same.",
     answer: "Each character becomes a list of numbers, and the model predicts from the plain mean of all lists so far. A mean forgets the " +
-      "order; positions do not help, because their sum is the same in any order. And fifty characters far away drown the one that matters. It sees everything and can point at nothing, so its loss is hardly " +
+      "order; positions do not help, because their sum is the same in any order. And fifty characters far away drown out the one that matters. It sees everything but can point at nothing, so its loss is hardly " +
       "better than that of the bigram."
   },
   {
@@ -38,10 +38,10 @@ const LESSON = [
     ask: "What do more layers give that more heads do not?",
     look: "Compare the maps of the two layers of gpt (L0, L1), and what both models write.",
     answer: "The second layer attends to the results of the first, no longer to single characters. And each layer has an MLP (multilayer perceptron: neurons, " +
-      "each a weighted sum of the character's numbers that counts only if it is large): attention can only mix what earlier characters hold; the MLP then computes with the mixture, for each character by itself. Its neurons " +
-      "answer to combinations, say a “t” and then an “h” in a new word, which no mean can tell apart. (Click “GELU” in the drawing: it shows where in the line one is most active.) Sums (+) keep what is " +
-      "already known, norms keep the numbers in range. On so small a " +
-      "text, in so few steps, gpt is even a little worse: it has more to learn than they teach. On a million characters of Shakespeare, 2,500 steps take " +
+      "each a weighted sum of the character's numbers that counts only if it is large). Attention can only mix what earlier characters hold; the MLP then computes with the mixture, for each character by itself. Its neurons " +
+      "answer to combinations, such as a “t” and then an “h” in a new word, which a mean cannot recognize. (Click “GELU” in the drawing to see where in the line one neuron is most active.) Sums (+) keep what is " +
+      "already known; norms keep the numbers in range. On so small a " +
+      "text, in so few steps, gpt is a little worse than multihead: it has more to learn. On a million characters of Shakespeare, 2,500 steps take " +
       "multihead to 2.13 and gpt to 1.95."
   },
   {
@@ -124,7 +124,7 @@ function showLesson() {
     (about ? ` Counting pairs gives ${about.bigram.toFixed(2)}; counting what follows the last ${about.order - 1} characters, ${about.ngram.toFixed(2)}.` : "");
 }
 
-// Says how likely the character that is asked about is to some models, with the first character of the line and without it.
+// Says how likely some models find the character that the question asks about, with the first character of the line and without.
 const showAsked = seldom(1000, async () => {
   const { asked, among, line } = LESSON[lesson], said = [];
   for (const r of asked && isBuiltin() ? shown().filter(({ name }) => among.includes(name)) : []) {

@@ -2,7 +2,7 @@
 // options, characters, and the text. Failures throw an Error with a sentence.
 function openLibrary(compiled, complain) {
   const MOST_TEXT = 32 << 20;
-  const FILE = "the checkpoint"; // a file in memory, for which messages name it so
+  const FILE = "the checkpoint"; // the name of a file in memory, which messages contain
   const c = openModule(compiled, complain);
   const { room, bytesAt, textAt, write, call, must, make, check, returned, at } = c;
   const ladder = [], options = {};

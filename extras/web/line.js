@@ -39,7 +39,7 @@ function rewind() {
 
 // ---- looking ----
 
-// Has the reader read with the moment that is looked at; false without one.
+// Gives the reader the model of the moment that is looked at. Returns false if there is none.
 async function send() {
   const moment = momentLooked();
   if (!moment) return false;
@@ -116,8 +116,8 @@ function showHeads() {
 
 const placeChosen = () => Math.min(chosen ?? Infinity, glyphs.length - 1);
 
-// Draws the line with arcs from a character to those that it attends to, as thick as the weights. It is the one under the
-// pointer, else the one that was chosen by a click or the keys.
+// Draws the line, with arcs from one character to those that it attends to, as thick as the weights: from the character under
+// the pointer or, without one, from the character that was chosen by a click or the keys.
 function showArcs(of = head, t = placeChosen()) {
   const SHOWN = 44, FEW = 26, CELL = 13, HIGH = 62, T = glyphs.length, from = Math.max(0, T - SHOWN), map = maps.find(m => m.layer === of.layer && m.head === of.head);
   const x = s => CELL * (s - from) + CELL / 2, weights = map ? weightsIn(map.figure)[t] : [];
@@ -167,7 +167,7 @@ async function resample() {
   } catch { look(); }
 }
 
-// Writes after the line, some characters at a time, until Stop or the end; then once more shows what all write.
+// Continues the line, some characters at a time, until Stop or the end. Close then shows the lines of all models again.
 async function writeLine() {
   const LENGTH = 1000, PIECE = 20;
   if (writing) { writing = 0; return; }

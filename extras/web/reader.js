@@ -43,14 +43,14 @@ function openReader(library) {
     return new TextDecoder().decode(bytesAt(to, length)).replace(/\n/g, "↵").replace(/\p{C}/gu, "·");
   }
   const writeLine = bytes => withModel(bytes, lineOf);
-  // Returns the loss of a model on the held-out text, all of it if it is short, a line that it writes, and what the
-  // first head attends to most from the end of a line that is read.
+  // Returns the loss of a model on the held-out text (on all of it if it is short), a line that it writes, and focusOf(line).
   const evaluate = (bytes, line) => withModel(bytes, own => {
     const loss = room(8);
     must("tril_text_evaluate", textOf(own).made, own, 0, HELD_OUT_CHARACTERS, BATCH, 1, 0, 0, loss);
     return { loss: number(loss), line: lineOf(own), focus: focusOf(own, line) };
   });
-  // Returns that glyph and its weight, or null in a rung without heads, and of a line that the model cannot read.
+  // Returns the glyph to which the first head attends most from the end of the line, and its weight. Returns null for a rung
+// without heads, and for a line that the model cannot read.
   function focusOf(own, line) {
     const to = room(4);
     if (line.length === 0 || call("tril_reading_open", to, own, line, 0, 1, 0) !== 0) return null;
@@ -155,8 +155,8 @@ function openReader(library) {
 
   // ---- a step of training ----
 
-  // Takes a step of training on the character at `place` of the line alone, against the gradient, which is clipped to length
-  // 1 as in ./train; then takes it back. Returns the loss, the sizes of the gradient that reaches each line, and what changed.
+  // Takes a training step on one character, the one at `place` of the line, with the gradient clipped to length 1 as in ./train;
+// then undoes it. Returns the loss before and after, the size of each line's gradient, and the predictions before and after.
   function takeStep(place, rate = 0.03) {
     const tokenizer = tokenizerOf(model), V = call("tril_tokenizer_size", tokenizer), record = samplingRecord({ temperature: 1, top_p: 1 });
     if (!(place > 0 && place < call("tril_reading_tokens", lineRead()))) throw new Error("the first character has none before it that would predict it");

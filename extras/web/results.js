@@ -39,7 +39,7 @@ function showSamples() {
 
 // Shows what has changed.
 const renewSoon = seldom(200, async () => {
-  const failed = shown().filter(r => r.failed), words = { none: "Tick models and press Train.", built: "These models were trained in advance. Train begins the ticked ones from zero.",
+  const failed = shown().filter(r => r.failed), words = { none: "Tick models and press Train.", built: "These models were trained in advance. Train starts the ticked ones from scratch.",
     training: "Training.", paused: "Paused.", done: "All steps are done." };
   const memory = shown().reduce((sum, r) => sum + (r.memory ?? 0) + r.moments.reduce((sum, { bytes }) => sum + bytes.length, 0), 0);
   if (trouble) say("about-training", trouble, true);

@@ -5,7 +5,7 @@ function fragment() {
   const ticked = ticks().map(rung => ladder[rung].name).join();
   return `#${new URLSearchParams({ ...options(), rungs: ticked, rung: ladder[looked()].name, line: $("line").value, temperature: sampler().temperature })}`;
 }
-// Applies the settings of a link. Those that it lacks, or that are none, stay.
+// Applies the settings of a link. Keeps a setting that the link lacks or for which it has no valid value.
 function applyLink() {
   const settings = new URLSearchParams(location.hash.slice(1)), number = name => ladder.findIndex(rung => rung.name === name);
   const put = (id, value) => { if (value !== null && Number.isFinite(Number(value)) && value !== "") $(id).value = value; };

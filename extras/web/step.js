@@ -26,7 +26,7 @@ async function showStep() {
     element("ol", { className: "bars", ariaLabel: "The prediction before and after the step" })));
   const place = placeChosen(), [words, bars] = $("step").children;
   if (place === 0) {
-    words.textContent = "No character stands before the first one, so the model cannot predict it. Click another one in the line.";
+    words.textContent = "Nothing stands before the first character, so the model cannot predict it. Click another character in the line.";
     bars.replaceChildren();
     return paint([]);
   }

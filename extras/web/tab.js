@@ -58,7 +58,7 @@ async function unpack(text) {
   return new Uint8Array(await new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer());
 }
 
-// Takes two files apart whose pieces are in turns.
+// Separates two files whose pieces alternate.
 function unweave(both, length) {
   const PIECE = 8192, first = new Uint8Array(length), other = new Uint8Array(both.length - length);
   for (let at = 0, from = 0; from < both.length; at += PIECE)

@@ -1,8 +1,6 @@
 // A training of one rung: openTrainer(library) returns functions that the worker calls.
-//
-// Batches, rates and seeds are those of ./train: the same options give the same weights. Two things differ, so that the
-// page gets its answers soon: of a long held-out text an evaluation only reads evenly spaced windows, and no training
-// ends early.
+// Batches, rates and seeds are those of ./train: the same options give the same weights. Two things differ: to answer the page
+// soon, an evaluation reads only evenly spaced windows of a long held-out text; and no training ends early.
 function openTrainer(library) {
   const EVALUATIONS = 40, DIGEST = 100; // the step after which the digest is told
   const { room, call, must, make, returned, at, size, pointerAt, optionsRecord, optionsOf, rungOf, textOf, written, reading } = library;
@@ -36,7 +34,7 @@ function openTrainer(library) {
     return begun();
   }
   // Opens a checkpoint, a model or a state. A state of a training on the page's text resumes where it stopped; any other
-  // begins with its weights, at a tenth of the rate, as --init does.
+  // begins with its weights, at a third of the rate, as --init does.
   function load(bytes, options) {
     close();
     reading(bytes, name => {

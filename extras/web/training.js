@@ -1,6 +1,6 @@
-// The rungs in training, each in its own worker. A worker trains a slice of time when it is granted one; so it can be
-// paused, and as many train at once as there are processors. Moments of a training are kept: its model, after an
-// evaluation by the reader.
+// The rungs in training, each in its own worker. A worker trains for a slice of time when it is granted one; so it can be
+// paused, and as many train at once as there are processors. Moments of a training are kept: its model at some steps, and
+// the loss that the reader then finds.
 const SLICE = 80, FRESH = 600; // milliseconds: of training at a time; between models that are sent to be looked at
 const MOMENTS = 20, MOMENT_BYTES = 64e6, POINTS = 256; // kept of a rung, at most; points of its curve
 const rungs = new Map(); // by number
@@ -22,7 +22,7 @@ function drop(rung) {
   rungs.get(rung)?.worker?.end();
   rungs.delete(rung);
 }
-// Discards all. The models that were trained in advance on this text are back.
+// Discards all models. Shows those that were trained in advance on this text again.
 function dropAll() {
   for (const rung of [...rungs.keys()]) drop(rung);
   evaluations.length = 0;
@@ -64,7 +64,8 @@ function traceBatch(r, point) {
 const evaluations = []; // models that the reader must evaluate: { r, moment }
 let evaluating = false;
 
-// Keeps the model as a moment. Of too many, the one goes whose neighbors are closest by the ratio of their steps: most are early, when most changes.
+// Keeps the model as a moment. If there are too many, drops the one whose neighbors are closest by the ratio of their steps, so
+// that most moments are early, when the model changes most.
 function keepMoment(r, bytes, { step, seconds }) {
   const moment = { step, seconds, bytes, loss: null, focus: null, at: performance.now() };
   r.latest = moment;
@@ -146,7 +147,7 @@ async function begun(task, ...values) {
   }
 }
 
-// Begins the ticked rungs from zero.
+// Trains the ticked rungs from scratch.
 async function begin() {
   if (ticks().length === 0) return complain("No model is ticked.");
   if (state !== "built" && !mayDiscard()) return;
@@ -175,7 +176,7 @@ async function press(lesson = false) {
   grant();
 }
 
-// Trains the ticked rungs among those trained in advance from where they are.
+// Continues to train the ticked rungs, among those trained in advance, from the weights that they have.
 async function trainOn() {
   const wanted = shown().filter(r => ticks().includes(r.rung));
   if (wanted.length === 0) return complain("No model is ticked.");
@@ -218,7 +219,7 @@ function showTrained() {
   for (const r of trained.models) if (!rungs.has(r.rung)) rungs.set(r.rung, r);
   setState("built");
 }
-// Has the trained models write a line each.
+// Makes each of the trained models write a line.
 async function writeTrained() {
   for (const r of shown().filter(r => r.built && !r.line)) {
     r.line = await reader.ask("writeLine", r.latest.bytes);

@@ -54,8 +54,8 @@ const Isa *isa_choose(Error *err) {
     if (!wanted || !*wanted) return tables[count - 1];
     for (int i = 0; i < count; i++)
         if (strcmp(tables[i]->name, wanted) == 0) return tables[i];
-    fail(err, "KERNELS=%s: this processor runs base%s%s%s", wanted, count > 1 ? ", avx2" : "",
-         count > 2 ? ", avx512" : "", count > 3 ? ", avx512vnni" : "");
+    fail(err, "KERNELS=%s: not available; this processor runs base%s%s%s", wanted,
+         count > 1 ? ", avx2" : "", count > 2 ? ", avx512" : "", count > 3 ? ", avx512vnni" : "");
     return NULL;
 }
 

@@ -18,7 +18,7 @@ static void gelu_back(const Call *c) {
 
 static const Operation gelu_operation = {
     .name = "gelu",
-    .title = "GELU: small and negative numbers nearly become 0",
+    .title = "GELU: negative numbers become nearly 0",
     .equation = "y = z * (1 + tanh(sqrt(2 / pi) * (z + 0.044715 * z^3))) / 2",
     .compute = gelu_forward};
 static const Operation gelu_backward_operation = {

@@ -42,7 +42,7 @@ Program *begin_block(Program *p, int l) {
 
 static void reject(Program *p, const char *layer, int tensor, const char *what) {
     if (!p->failed)
-        fail(p->err, "the rung '%s' is wrong: %s%s%s: %s", p->model->config.model, layer,
+        fail(p->err, "the rung '%s' is not valid: %s%s%s: %s", p->model->config.model, layer,
              tensor > 0 ? " of " : "", tensor > 0 ? p->model->tensors[tensor - 1].name : "", what);
     p->failed = true;
 }

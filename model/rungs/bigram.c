@@ -28,4 +28,4 @@ static void backward(Program *p, const Weights *w, const Activations *a, Array d
     embedding_gradients(p, w->table, NO_TABLE, dlogits);
 }
 
-RUNG(bigram, "the next character from this one: a table of logits");
+RUNG(bigram, "a table of logits: each character predicts the next one");

@@ -56,4 +56,4 @@ static void backward(Program *p, const Weights *w, const Activations *a, Array d
     embedding_gradients(p, w->wte, w->wpe, dx);
 }
 
-RUNG(head, "the mean becomes attention: query, key, value, one masked head");
+RUNG(head, "attention in place of the mean: query, key, value, one masked head");

@@ -232,11 +232,11 @@ static void write_counted(Explanation *e) {
     write_heading(e, NULL);
     if (match > 0)
         say(e,
-            "The longest end of this text that occurs in the counted text is '%s', of length %d. "
-            "The likeliest after it:",
-            matched, match);
+            "The end of this text matches the counted text for %d characters: '%s'. The likeliest "
+            "characters after them:",
+            match, matched);
     else
-        say(e, "'%s' does not occur in the counted text. The likeliest:", e->glyph);
+        say(e, "'%s' does not occur in the counted text. The likeliest characters:", e->glyph);
     for (int v = 0; v < e->V; v++) e->numbers[v] = 2 * logf(last_of(e, roots)[v]);
     const Ranking r = ranking(e->tokenizer, e->numbers);
     e->sheet->kind->bars(e->sheet, &(Bars){NULL, r.bars, r.count, .shares = true}, 1);
@@ -304,7 +304,7 @@ static void write_firing(Explanation *e, const TrilArray *neurons, int neuron) {
         bars[at] = bar;
         if (count < MOST) count++;
     }
-    say(e, "Of the text, it is most active at the ends of:");
+    say(e, "In this text, it is most active after:");
     e->sheet->kind->bars(e->sheet, &(Bars){NULL, bars, count, false, false}, 1);
 }
 

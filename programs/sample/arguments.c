@@ -65,10 +65,10 @@ static int list_options(Option options[MAX_OPTIONS], Arguments *a) {
         {0, "steps", OPTION_INT, &a->steps, 0, 1e6, "N",
          "for --explain, the steps to print; 0: only the conclusion; default: all"},
         {0, "html", OPTION_PATH, &a->html, 0, 0, "FILE",
-         "for --explain, write a page to this new file"},
+         "for --explain, write the steps to FILE, a new HTML page"},
         {0, "export", OPTION_PATH, &a->export, 0, 0, "PATH",
-         "export the model: as a new file PATH.gguf for llama.cpp, or else as a new folder for "
-         "Hugging Face transformers"},
+         "export the model: to a new file for llama.cpp if PATH ends in .gguf, else to a new folder "
+         "for Hugging Face transformers"},
         {0, "info", OPTION_FLAG, &a->info, 0, 0, NULL, "print the checkpoint's sizes and metadata"},
         {0, "json", OPTION_FLAG, &a->json, 0, 0, NULL, "for --score and --info, print JSON"},
         {.kind = OPTION_SECTION, .help = "Other"},
@@ -184,7 +184,8 @@ bool arguments_set(Arguments *a, const char *name, const char *value, Error *err
     const Option *option = setting(options, name);
     if (!option)
         return fail(
-            err, "there is no command /%.60s; /help lists them, and // begins a line with /", name);
+            err, "there is no command /%.60s: see /help, or type // to begin a line of text with /",
+            name);
     if (!*value) return fail(err, "/%s needs a value, as in /%s 1", name, name);
     return option_read(option, value, err);
 }

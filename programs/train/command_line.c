@@ -18,7 +18,7 @@ static int list(Option rows[MAX_ROWS], Arguments *a, TrilOptions *o) {
     enum { FIRST = 8, OWN = 13 };
     const Option own[OWN] = {
         {0, "preset", OPTION_TEXT, &a->preset, 0, 0, "NAME",
-         "sizes and steps by name: small (the default), quick, base, nanogpt-cpu, nanogpt-gpu"},
+         "a recipe of sizes and steps: small (the default), quick, base, nanogpt-cpu, nanogpt-gpu"},
         {0, "ladder", OPTION_FLAG, &a->ladder, 0, 0, NULL, "train every rung on the same budget"},
         {0, "init", OPTION_PATH, &a->init, 0, 0, "PATH",
          "begin from a model: a checkpoint, or a folder of Hugging Face transformers"},
@@ -31,11 +31,11 @@ static int list(Option rows[MAX_ROWS], Arguments *a, TrilOptions *o) {
         {0, "log", OPTION_PATH, &a->log, 0, 0, "FILE",
          "CSV log of each step of --model; default: beside --out"},
         {0, "profile", OPTION_FLAG, &a->profile, 0, 0, NULL,
-         "print where the time of each training went"},
+         "print where the time went while each rung trained"},
         {'q', "quiet", OPTION_FLAG, &a->quiet, 0, 0, NULL,
          "print only the table of results and what follows it"},
         {0, "json", OPTION_FLAG, &a->json, 0, 0, NULL,
-         "print the results as JSON, and all else to standard error"},
+         "print the results as JSON, and everything else to standard error"},
         {'h', "help", OPTION_FLAG, &a->help, 0, 0, NULL, "print this help"},
         {0, "version", OPTION_FLAG, &a->version, 0, 0, NULL, "print the version"},
     };

@@ -82,7 +82,7 @@ void show_corpus(const Plan *plan) {
     for (int i = 0; texts->count > 1 && i < texts->count && i < MOST; i++)
         show_line("%s", texts->paths[i]);
     if (texts->count > MOST) show_line("... and %d more", texts->count - MOST);
-    show_line("%s: %s characters, %d distinct; %s train, %s are held out", texts->name,
+    show_line("%s: %s characters, %d distinct; %s to train on, %s held out", texts->name,
               grouped((double)input->length), input->distinct, grouped((double)input->train),
               grouped((double)(input->length - input->train)));
     if (input->length < ENOUGH_CHARACTERS && !plan->init)

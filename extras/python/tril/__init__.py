@@ -55,7 +55,7 @@ _RANGES = {_Int: (-1 << 31, (1 << 31) - 1), _Size: (0, sys.maxsize), _Seed: (0, 
 
 
 class _Handle(ctypes.c_void_p):
-    """An object of the library. Each kind has a class of its own, so that none is taken for another."""
+    """An object of the library. Each kind has a class of its own, so that they cannot be confused."""
 
 
 class _Library:
@@ -275,7 +275,7 @@ def _numbers(address: int, shape: List[int], owner: Any, step: int = 0) -> Any:
 
 
 class _Owner:
-    """Held by an object and by all that was made from it: the library's object is released with the last."""
+    """Held by an object and by everything made from it; the library's object is released with the last of these."""
 
 
 class _Object:
@@ -285,8 +285,8 @@ class _Object:
     _owner: Optional[_Owner] = None
 
     def _own(self, *borrowed: Any) -> Any:
-        """A place for its handle, for the function that makes it. What is put there is released even if
-        Ctrl-C comes right after that call; what it borrows stays until then."""
+        """A place for the handle, which the function that makes the object fills. The object is released even
+        if Ctrl-C comes right after that call; whatever it borrows stays until then."""
         function = getattr(_lib, "tril_" + self._free)
         self._handle, self._owner, self._process = function.argtypes[0](), _Owner(), os.getpid()
 
@@ -375,14 +375,14 @@ class Score(NamedTuple):
     """How well a model predicts a text."""
 
     characters: int  # of the text
-    unknown: int  # of these, that the model does not know
+    unknown: int  # those of them that the model does not know
     nats: float  # the mean loss
 
 
 class Tokenizer(_Object):
     """The characters that a model knows, and their ids from 0 to V - 1: all characters of `text`, or
-    with None the 256 values of bytes. len() is V. With `lines` its texts are lists, such as of names:
-    each line is learned and written by itself."""
+    the 256 byte values if that is None. len() is V. With `lines` its texts are lists, of names for
+    example: each line is learned and written by itself."""
 
     _free = "tokenizer_free"
 
@@ -445,12 +445,12 @@ class Model(_Object):
         _call("model_save", self, _path(path))
 
     def export(self, path: Path, type: str = "f32") -> None:
-        """Writes a model of the rungs gpt or modern for other programs: as a new file PATH.gguf for
-        llama.cpp, with matrices in "f32", "f16" or "q8_0", or else as a new folder for transformers."""
+        """Writes a gpt or a modern for other programs: to a new file for llama.cpp if `path` ends in .gguf,
+        with matrices in "f32", "f16" or "q8_0"; else to a new folder for transformers."""
         _call("model_export", self, _path(path), _terminated(type.encode()))
 
     def extended(self, text: Text, *, seed: Optional[int] = None) -> "Model":
-        """A model that also knows all characters of a text, as `./train --init` makes it. This model
+        """A new model that also knows all characters of a text, as `./train --init` makes it. This one
         does not change."""
         given = _bytes_of(text)
         return Model._made("model_extend", self, given, len(given), _lib.tril_options().seed if seed is None else seed)
@@ -462,7 +462,7 @@ class Model(_Object):
 
     @property
     def loss(self) -> float:
-        """The loss on the held-out text that an evaluation of these weights found; NaN without one."""
+        """The held-out loss of these weights; NaN if it was not evaluated."""
         return _call("model_loss", self)
 
     def note(self, key: str) -> Optional[str]:
@@ -483,8 +483,8 @@ class Model(_Object):
 
     @property
     def counted(self) -> Tuple[int, int]:
-        """Of a rung that counts: the length of the text that it counted, and the most characters that
-        it counts together. Else 0 and 0."""
+        """The length of the text that a model counted, and its order, the most characters that it counts
+        together; 0 and 0 for a model that has counted nothing."""
         characters = _Size()
         order = _call("model_counted", self, ctypes.byref(characters))
         return characters.value, order

@@ -50,9 +50,9 @@ static inline double polynomial_of(const double *c, int count, double x) {
 /* Returns e^x, with an error below 2 units in the last place; 0 below -708, infinity above 709, NaN
  * for NaN.
  *
- * x = n ln 2 + r with |r| <= ln 2 / 2. The Taylor series of e^r, even and odd terms apart, which
- * the processor sums at the same time. It has no branches, either. 1.5 * 2^52 has no bits after the
- * point: in the sum, n is in the low bits. */
+ * x = n ln 2 + r with |r| <= ln 2 / 2. e^r is its Taylor series; the processor sums even and odd
+ * terms at the same time. A double near 1.5 * 2^52 has no bits after the point, so adding that to
+ * x / ln 2 leaves n in the low bits of the sum. There are no branches here, either. */
 static inline double natural_exponential(double x) {
     static const double even[] = {1.0 / 2,       1.0 / 24,        1.0 / 720,        1.0 / 40320,
                                   1.0 / 3628800, 1.0 / 479001600, 1.0 / 87178291200};

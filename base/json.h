@@ -11,7 +11,8 @@
 
 typedef enum { JSON_LITERAL, JSON_STRING, JSON_ARRAY, JSON_OBJECT } JsonKind;
 
-/* A value. An array or object is followed by its values, each followed by its own. */
+/* A value. The values inside an array or object follow it in memory, each followed by those inside
+ * it. */
 typedef struct JsonValue {
     JsonKind kind;
     const char *key; /* of a member of an object: decoded, ended by a zero byte; else empty */

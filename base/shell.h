@@ -14,8 +14,8 @@ ShellPut shell_put;
  * which works in any POSIX shell. */
 void shell_word(FILE *out, const char *word, ShellPut *put);
 
-/* Writes the name of a program like shell_word. Where one program has both parts, its name and the
- * part's are two words: tril train. */
+/* Writes the name of a program like shell_word; for a program that combines ./train and ./sample,
+ * its name and the part's, as two words: tril train. */
 void shell_program(FILE *out, const char *name, ShellPut *put);
 
 /* Writes a path like shell_word. A path that begins with a dash becomes ./-name, so that no program

@@ -11,7 +11,7 @@
 
 #include <stddef.h>
 
-/* Joins the other processes, once. Sets *number to this process's rank, also on failure, so that
+/* Joins the other processes, once. Sets *number to this process's rank, even on failure, so that
  * only process 0 prints the message. Before this call, and after world_leave, this process is
  * alone; world_leave then does nothing. Fails if several processes were started but cannot
  * communicate, and if it is called again. */

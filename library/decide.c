@@ -43,8 +43,8 @@ static double embedding_decay_for(double full, int V, double epochs, double char
     return round(1000 * full * fmax(often * often, rare)) / 1000;
 }
 
-/* Decides the number of steps. Fewer steps than the standard number have evaluations in
- * proportion. */
+/* Decides the number of steps. If it is less than the standard number, the evaluations come closer
+ * together, so that there are as many. */
 static void decide_steps(TrilOptions *o, double epochs_of_step) {
     double steps = TRIL_STANDARD_STEPS;
     if (o->epochs > 0) steps = fmax(1, o->epochs / epochs_of_step);
@@ -67,7 +67,7 @@ static double batch_of_lines(const TrilText *text, double windows, double contex
 
 TrilStatus tril_options_decide(TrilOptions *options, const TrilText *text, int trained,
                                double *epochs, TrilError *error) {
-    const double often = 8, gentle = 1.0 / 3; /* a short text needs few steps; they must suffice */
+    const double often = 8, gentle = 1.0 / 3; /* not less: a short text has few steps to learn in */
     Error err = {0};
     Config config;
     if (!text || !options) return null_argument(error);
@@ -220,10 +220,10 @@ static double work(const TrilOptions *o, const Search *search) {
     return o->width * (o->layers * layer + search->text->corpus.vocab.size);
 }
 
-/* True if the larger size is worth its time. Sets the reasons in `choice`. *speed is first the
- * speed of the smaller size, then that of the larger one, which has `slower` times the work. A text
- * that is seen often teaches a small model less each time, so a larger one is worth its time
- * sooner, but the text must be as long: found by trial, as above. */
+/* True if the larger size, which has `slower` times the work of the smaller one, is worth its time.
+ * Sets the reasons in `choice`. *speed is that of the smaller size, and becomes that of the larger
+ * one. With many passes over a text, a small model learns less from each, so a larger size is worth
+ * its time sooner; but the text must be as long as otherwise. Found by trial, as above. */
 static bool is_worth(const TrilOptions *larger, const Candidate *candidate, Search *search,
                      double slower, double *speed, TrilChoice *choice) {
     const double max_gain = 2; /* wider products are faster, but not by more */

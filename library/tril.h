@@ -168,16 +168,16 @@ typedef struct {
     double uniform;                 /* each character of the vocabulary is equally likely */
     double unigram, bigram;         /* how often each occurs; how often it follows each other */
     double own_unigram, own_bigram; /* the same on the part in which they were counted */
-    /* how often each follows the order - 1 before it, with modified Kneser-Ney smoothing; in
-       own_ngram each prediction leaves out the tenth of the part that it is in. Of a long text only
-       the last 16,777,216 characters are counted */
+    /* how often each follows the order - 1 before it, with modified Kneser-Ney smoothing. For
+       own_ngram the counted part is cut into tenths, and each prediction leaves out the counts of
+       its own tenth. Of a long text only the last 16,777,216 characters are counted */
     double ngram, own_ngram;
     int order;
 } TrilCounts;
 TRIL_API TrilStatus tril_text_count(const TrilText *text, TrilCounts *counts, TrilError *error);
 
-/* Sets *nats to the `ngram` that tril_text_count would find if the text were spread. If it is much
- * lower than without, the end of the text is unlike the rest. */
+/* Sets *nats to the `ngram` that tril_text_count would find if the text were spread
+ * (tril_text_spread). If that is much lower than now, the end of the text is unlike the rest. */
 TRIL_API TrilStatus tril_text_count_spread(const TrilText *text, double *nats, TrilError *error);
 
 /* ---- options ---- */
@@ -187,8 +187,8 @@ TRIL_API TrilStatus tril_text_count_spread(const TrilText *text, double *nats, T
  * (tril_option). An unset number is NaN, and an unset name is NULL; all numbers are doubles, so
  * that there is one way to be unset. Begin with tril_options(), and change members.
  *
- * The library does not act on time, eval_every, patience and save_every: a program such as ./train
- * does. The library only checks their ranges and stores the first three in states. */
+ * The library itself ignores time, eval_every, patience and save_every, which are for programs such
+ * as ./train: it only checks their ranges and stores the first three in states. */
 typedef struct TrilModel TrilModel;
 typedef struct {
     const char *rung; /* option "model" */
@@ -330,12 +330,12 @@ TRIL_API uint64_t tril_model_digest(const TrilModel *model);
  * counted nothing. */
 TRIL_API int tril_model_counted(const TrilModel *model, size_t *characters);
 
-/* Returns the loss of these weights on the held-out text that an evaluation in their training
- * found, or NaN. */
+/* Returns the held-out loss that an evaluation found for these weights during their training, or
+ * NaN. */
 TRIL_API double tril_model_loss(const TrilModel *model);
 
-/* Returns 1 if the list that the model was trained on, held-out part included, has this line,
- * without its newline; 0 if it has not; -1 if it was not a list. */
+/* Returns 1 if this line, without its newline, is in the list that the model was trained on or in
+ * the held-out part of that list; 0 if it is not; -1 if the model was not trained on a list. */
 TRIL_API int tril_model_has_line(const TrilModel *model, const char *line, size_t length);
 
 /* Returns the value of a key, such as "step", "seed" or "dropout", in the metadata of the file that
@@ -422,7 +422,7 @@ typedef struct {
     double weights;     /* weights and their packed copies */
     double counts;      /* of a model that counts its text; tril_estimate: 0 */
     double optimizer;   /* gradients and moments */
-    double messages;    /* buffers for what other processes send, if there are any */
+    double messages;    /* buffers for the messages of other processes, if there are any */
     double activations; /* grow with the batch and the context */
     double threads;     /* scratch of all threads */
 } TrilMemory;
@@ -456,10 +456,10 @@ typedef struct {
 } TrilStep;
 
 /* Opens a training of `model` on a text that was made with its vocabulary; borrows both. With f32,
- * the same seed, sizes and options give the weights of ./train, to the bit. The text's held-out
- * part counts, not that of the options. TRIL_TEXT: another vocabulary; too short a text for the
- * model's context. TRIL_ARGUMENT: an option out of range; a teacher that does not fit; a model that
- * is already in training. Released by tril_training_close. */
+ * the same seed, sizes and options give the weights of ./train, to the bit. Holds out the part
+ * that the text holds out, whatever the options say. TRIL_TEXT: another vocabulary; too short a
+ * text for the model's context. TRIL_ARGUMENT: an option out of range; a teacher that does not fit;
+ * a model that is already in training. Released by tril_training_close. */
 TRIL_API TrilStatus tril_training_open(TrilTraining **training, TrilModel *model,
                                        const TrilText *text, const TrilOptions *options,
                                        TrilError *error);
@@ -742,10 +742,10 @@ TRIL_API TrilStatus tril_generate(const TrilModel *model, const char *prompt, si
  */
 typedef int (*TrilOnTexts)(size_t number, const char *text, size_t length, int ended, void *user);
 
-/* Writes texts 0 to `count` - 1 of the seed, each as a TrilWriter would write that number after the
- * prompt, but many at a time: so each read of the weights serves many. Passes them on in order,
- * from the calling thread: the first while it is written. A text also ends after writing `stop`,
- * unless that is NULL. */
+/* Continues the prompt `count` times: text n is the one that a TrilWriter writes as number n of the
+ * seed. Writes many texts at the same time, so that they share each read of the weights. Passes the
+ * texts to the callback in order, in the calling thread: the first while it is written. A text also
+ * ends after writing `stop`, unless that is NULL. */
 TRIL_API TrilStatus tril_generate_texts(const TrilModel *model, const char *prompt, size_t length,
                                         const TrilSampling *sampling, size_t count,
                                         const char *stop, TrilOnTexts on_text, void *user,

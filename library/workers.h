@@ -1,6 +1,6 @@
 /* workers.h - a model in training, on one process or on several (base/world.h).
  *
- * The first process alone reads and writes files, prints, and decides what is done next. It sends
+ * The first process alone reads and writes files, prints, and decides what to do next. It sends
  * each command to the others, the workers, and takes part in it itself. A worker has a copy of the
  * text and of the model, executes its part of each command (tril_processes_serve), and opens no
  * file. With one process these functions only call run.h. */
@@ -13,7 +13,7 @@
 
 /* A callback, and whether it has asked to stop. */
 typedef struct {
-    TrilStop stop; /* NULL: never */
+    TrilStop stop; /* may be NULL */
     void *user;
     bool stopped;
 } Asking;
@@ -32,7 +32,7 @@ typedef struct {
     size_t *starts, *ends; /* of the windows of a batch, in the text; ends: only of a list */
     Lines lines;           /* the windows of a list */
     size_t lines_train;    /* the first of them, for training */
-    Run *teacher;          /* workers_teach; NULL: none */
+    Run *teacher;          /* of workers_teach, or NULL */
     Model teaching;        /* in the first process its model, with its own counts */
     double seconds;        /* of all steps */
 } Workers;

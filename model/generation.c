@@ -146,9 +146,9 @@ void generator_reset(Generator *generator) {
     generator->length = 0;
 }
 
-/* Returns how many tokens of a full context of T are kept before `more` new ones. It keeps few, so
- * that the mean context costs little more than that of a text that has just begun, and even fewer
- * if their keys and values depend on positions and must be computed again. */
+/* Returns how many tokens of a full context of T are kept before `more` new ones. Keeping few makes
+ * the context, and so the cost of a token, shorter on average. Even fewer are kept if their keys
+ * and values depend on positions and must be computed again. */
 static int kept_of(bool slides, int T, int more) {
     return min_int(slides ? T / 4 : T / 16, T - more);
 }

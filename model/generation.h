@@ -10,7 +10,7 @@ typedef struct {
     double top_p; /* of these, only the most likely ones that together reach this share of their
                      probability, at most 1 */
     uint64_t seed;
-    const struct Isa *isa; /* sampler_prepare; NULL: the base set */
+    const struct Isa *isa; /* set by sampler_prepare; the base set if it is NULL */
 } Sampler;
 
 /* Sets the vector loops that the sampler uses. They change its speed, not its choices. Errors:

@@ -116,8 +116,8 @@ static bool check(Config *c, const Rung **rung, Error *err) {
     return check_own(c, *rung, err);
 }
 
-/* Checks that all numbers that follow from the weights, such as the bytes of their moments, are
- * sizes. With eight bytes in a size_t they always are; with four, on 32-bit machines, the weights
+/* Checks that all sizes that follow from the weights, such as the bytes of their moments, fit a
+ * size_t. With eight bytes they always do; with four, on 32-bit machines, the weights
  * must be few. */
 static bool check_count(const Model *model, Error *err) {
     const double spare = 16;

@@ -33,7 +33,8 @@ enum { NO_TARGET = -1 };
 /* Returns the name of rung i of the ladder, lowest first, a constant; NULL beyond the last. */
 const char *model_name(int i);
 
-/* Returns a rung's addition to the one below, in one line; NULL for an unknown rung. A constant. */
+/* Returns the idea that a rung adds to the one below, in one line: a constant, or NULL for an
+ * unknown rung. */
 const char *model_idea(const char *name);
 
 /* ---- model ---- */
@@ -104,10 +105,11 @@ bool model_extend(Model *model, int V, const int32_t *sources, uint64_t seed, Er
 /* True if the rung of a valid configuration has a counted model. */
 bool model_counts(const Config *config);
 
-/* Counts a training text, ids[count]: from now on the model has its counts. If one of this text and
- * the text counted before is the beginning of the other, the new counts replace the old. Otherwise
- * they are added to them. With `folds` a training on the text can leave parts of it out. Does
- * nothing for a rung that does not count. An error: no memory; the counts are then unchanged. */
+/* Counts a training text, ids[count]. The model keeps the counts, and adds those of later texts,
+ * with one exception: if this text begins with the text counted before, or that text with this one,
+ * the new counts replace the old. With `folds`, training on the text can leave parts of it out.
+ * Does nothing for a rung that does not count. An error: no memory; the counts are then
+ * unchanged. */
 bool model_count(Model *model, const int32_t *ids, size_t count, bool folds, Error *err);
 
 /* Counts the model's text again, to *folded, so that predictions can leave out parts of ids[count]

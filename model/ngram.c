@@ -101,8 +101,8 @@ static bool find_child(const Level *level, size_t context, const Level *longer, 
     return low < end && longer->contexts[low].token == token;
 }
 
-/* Adds the contexts of `from` to `to` tokens, which all occur at this place alone. Does the same as
- * add_context in all else. */
+/* Adds the contexts of `from` to `to` tokens, which all occur at this place alone. Otherwise does
+ * the same as add_context. */
 static double add_single(const Ngram *g, size_t place, int from, int to, int fold, double weight,
                          double *p) {
     if (fold != ALL_FOLDS && folds_of(g, place) == 1 << fold) return weight;
@@ -151,7 +151,7 @@ int ngram_predict(const Ngram *g, const int32_t *last, size_t known, int fold, d
 
 bool ngram_loss(const Ngram *g, const int32_t *ids, size_t count, size_t every, bool counted,
                 int32_t newline, double *loss, Error *err) {
-    double *p, total = 0, weight; /* only p of the next token is right: V may be a million */
+    double *p, total = 0, weight; /* p is complete only for the next token: V may be a million */
     size_t predicted = 0, known = 0;
     if (!memory_alloc(&p, (size_t)g->V, sizeof *p, "the counts", err)) return false;
     for (size_t i = 1; i < count; i++) {

@@ -88,9 +88,9 @@ static void sort_places(const Ngram *g, Lists *lists) {
     }
 }
 
-/* The contexts before place i of the list that begin there: those longer than from - 1 tokens, of
- * which the last has `to` tokens. `once`: that one occurs nowhere else, and the longer ones
- * neither. */
+/* The contexts whose first occurrence in the sorted list is place i: those of `from` to `to`
+ * tokens. If `once`, the context of `to` tokens occurs nowhere else, so longer ones need no node.
+ */
 typedef struct {
     int from, to;
     bool once;
@@ -103,9 +103,9 @@ static Begin begin_at(const Ngram *g, const Lists *lists, size_t i) {
 }
 
 /* Returns the highest order, at most the model's, whose tables fit, and sets contexts[k] to the
- * number of contexts of k tokens. Their followers are about as many as the contexts of k + 1; those
- * of the longest are counted. It does not depend on the folds, so that a model has the same order
- * in training and afterwards. */
+ * number of contexts of k tokens. The number of their followers is estimated as that of the
+ * contexts of k + 1 tokens; only for the longest contexts is it counted. The order does not depend
+ * on the folds, so that a model has the same order in training and afterwards. */
 static int order_that_fits(const Ngram *g, const Lists *lists, size_t contexts[MAX_ORDER + 1]) {
     double bytes = 0;
     int order = 0;

@@ -1,8 +1,8 @@
 /* ngram_tables.h - the tables of the counted model. ngram_count.c makes them, ngram.c reads them.
  *
  * A context of k tokens is a node of a tree: its children are the contexts of k + 1 tokens that end
- * with it. A context that occurs once has no children, because the text at its place tells the
- * longer contexts. Places before the text have a token of their own, V. */
+ * with it. A context that occurs once has no children: its longer contexts can be read in the text
+ * at its place. Places before the text have a token of their own, V. */
 #ifndef TRIL_MODEL_NGRAM_TABLES_H
 #define TRIL_MODEL_NGRAM_TABLES_H
 
@@ -22,8 +22,9 @@ typedef struct {
 typedef struct {
     int32_t token;
     uint32_t count;
-    /* the index in Ngram.parts of each fold's part of the count: first the set of folds that have a
-       part, then each of their parts. If negative, the whole count is in fold -1 - part. */
+    /* where the folds' parts of the count are: if all of it comes from fold f, -1 - f; otherwise an
+       index in Ngram.parts, which has there first the set of the folds that have a part, and then
+       their parts. */
     int32_t part;
 } Follower;
 

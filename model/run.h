@@ -72,9 +72,9 @@ int run_part(const Run *run, int *first);
  * between passes (false). RunOptions.frozen is the setting at the start. */
 void run_freeze(Run *run, bool frozen);
 
-/* Times passes and steps from now on, and gives short ones a single thread where several are
- * slower, as on a busy machine. The first passes have one thread if `alone`, as is best for a short
- * text, else several. The results are the same. */
+/* Times passes and steps from now on, and runs short ones on a single thread if several turn out to
+ * be slower, as on a busy machine. The first passes run on one thread if `alone`, which is best for
+ * a short text, else on several. The results are the same. */
 void run_pace(Run *run, bool alone);
 
 /* Returns the instruction set that the run computes with, e.g. "avx2": a constant. */
@@ -130,7 +130,7 @@ double run_loss(Run *run, const int32_t *targets);
  * fold. Borrows `text` and `starts` until the pass returns. */
 void run_locate(Run *run, const int32_t *text, const size_t *starts, int window, bool counted);
 
-/* Multiplies what counting adds to the logits (layer `trusted`) by `weight` from the next pass on.
+/* Multiplies the logits that counting adds (layer `trusted`) by `weight` from the next pass on.
  * It is 1 at first, and must be 1 in training. */
 void run_weigh_counts(Run *run, double weight);
 

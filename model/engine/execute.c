@@ -37,8 +37,8 @@ bool record(Program *p, const Model *model, bool training, Error *err) {
 
 /* ---- memory ---- */
 
-/* Checks that all numbers that follow from the pass, such as the bytes of all arrays, are sizes.
- * With eight bytes in a size_t they always are; with four, on 32-bit machines, the batch must be
+/* Checks that all sizes that follow from the pass, such as the bytes of all arrays, fit a size_t.
+ * With eight bytes they always do; with four, on 32-bit machines, the batch must be
  * small. */
 static bool check_count(const Program *p, double tokens, Error *err) {
     const double spare = 4;

@@ -15,7 +15,7 @@ typedef struct {
                         thread's last reading of the clock. NULL if not measured */
     size_t row;
     bool in_step;         /* from a training's forward pass to the end of its update */
-    double tokens, pairs; /* of all steps; a pair is of two tokens of which one sees the other */
+    double tokens, pairs; /* in all steps; a pair is two tokens of which one sees the other */
     double updates;
 } Profile;
 
@@ -53,8 +53,8 @@ struct Run {
     float *rows; /* of a growing run: the rows of earlier tokens, `capacity` in each slot, for each
                     operand that has them */
     size_t rows_size, capacity;
-    /* the calls of passes of one token, or of a growing run, unless training:
-       [threads][instructions], and the pointers in them that move, [threads][moving_count] */
+    /* the prepared calls of passes of one token, or of a growing run, [threads][instructions], and
+       the pointers in them that move, [threads][moving_count]; NULL in training */
     Call *calls;
     Moving *moving;
     int moving_count;
@@ -115,11 +115,11 @@ bool execute_allocate(Run *run, Error *err);
 /* Returns the scratch that the program needs in each thread, in floats. */
 size_t execute_scratch(const Run *run);
 
-/* Returns the tokens of a slice, at most `most`: the slice that fits a thread's memory, or
- * SLICE_MAX while a run is planned. It is a whole number of stretches, and of AMX's tiles, whose
- * edges round differently. The threads have nearly equal shares, in few tiles of a product, and the
- * arrays of a phase stay in the cache until they are read. The length depends on the number of
- * threads; results do not depend on the length. */
+/* Returns the length of a slice in tokens, at most `most`, which a thread's memory holds (SLICE_MAX
+ * while a run is planned): the longest with which the slowest thread has the fewest tiles of a
+ * product, short enough that the arrays of a phase stay in the cache until they are read. It is a
+ * multiple of STRETCH, and of AMX's tiles, because products at their edges round differently. It
+ * depends on the number of threads; results do not depend on it. */
 enum { SLICE_MAX = 288 };
 int execute_slice(const Products *products, size_t tokens, int threads, int most);
 

@@ -20,9 +20,9 @@ static const Polynomial polynomials[STEPS] = {{8.01324f, -22.9257f, 16.5995f},
                                               {3.60058f, -2.64188f, 0.510505f},
                                               {2.63495f, -1.919f, 0.43065f}};
 
-/* Returns the steps of a stage, which computes A, makes its steps on A alone, and multiplies x
- * once. Each step increases the rounding errors of A, so with operands rounded to bfloat16 each
- * step computes A again. */
+/* Returns the number of steps in a stage. A stage computes A, takes its steps on A alone, and then
+ * multiplies x once. Each step increases the rounding errors of A, so with operands rounded to
+ * bfloat16 each step computes A again. */
 static int steps_of_stage(const Products *products) {
     return products->rounds ? 1 : STEPS;
 }
@@ -90,9 +90,10 @@ static void divide_by_largest(const Isa *isa, float *x, float *A, float *AA, Sha
     isa->axpby(AA, 1 / (largest * largest), AA, 0, square);
 }
 
-/* Makes the steps first <= i < end. P has the eigenvectors of A, so the next A is P A P, and x need
- * not be multiplied before the end: by Q, the product of all P. All of these are symmetric m x m
- * matrices. Writes Q x to y[m,n]; x and y have s.mn floats, `work` is the rest of muon_scratch. */
+/* Takes the steps first <= i < end. P has the eigenvectors of A, so the next A is P A P. Therefore
+ * x is multiplied only once, at the end, by Q, the product of all P. All of these are symmetric m x
+ * m matrices. Writes Q x to y[m,n]; x and y have s.mn floats, `work` is the rest of muon_scratch.
+ */
 static void make_stage(const Thread *thread, float *y, float *x, float *work, Shape s, int first,
                        int end) {
     float *A = work, *P = A + s.mm, *PA = P + s.mm, *Q = PA + s.mm, *packed = Q + s.mm;

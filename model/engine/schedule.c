@@ -52,8 +52,8 @@ typedef struct {
     int pending_count;
 } Order;
 
-/* Lists the pending gradients of a block, those that reduce after the others. Returns whether there
- * were any. */
+/* Moves the pending gradients of a block to the list, those that reduce after the others. Returns
+ * true if there were any. */
 static bool list_pending(Order *o, int block) {
     int before = o->count;
     for (int reduces = 0; reduces <= 1; reduces++) {
@@ -71,7 +71,7 @@ static bool list_pending(Order *o, int block) {
     return o->count > before;
 }
 
-/* Ends a block: `leaves`, because the pass leaves it. */
+/* Ends a block that still has pending gradients or, with `leaves`, that the pass has left. */
 static void end_block(Order *o, int block, bool leaves) {
     if (list_pending(o, block) || leaves)
         o->list[o->count++] = (Instruction){.operation = &gradients_ready, .block = block};

@@ -61,8 +61,9 @@ typedef struct {
     size_t tokens, positions, slice; /* slice: tokens in a slice */
 } Capacity;
 
-/* Marks, after the last gradient of a block (Instruction.block) or of no block (-1), that they can
- * be sent to other processes. Computes nothing. */
+/* An operation that computes nothing. It comes after the last gradient of a block
+ * (Instruction.block) or of the weights in no block (-1), and says that these can now be sent to
+ * other processes. */
 extern const Operation gradients_ready;
 
 /* Puts the gradients of weights in their places in the program's list, which must not change while

@@ -101,14 +101,14 @@ typedef struct Isa {
        = from[i,j + k] for every j that is a multiple of tile_columns, as `columns` must be */
     void (*copy_panels)(float *to, const float *from, size_t from_row, int rows, int columns);
 
-    /* copies past the cache, where the processor can, numbers that are not read again soon: then a
-       line of memory need not be read before it is written */
+    /* The same for numbers that are not read again soon. Where the processor can, it writes them
+       past the cache, which saves reading each line of memory before writing it. */
     void (*copy_past_cache)(float *to, size_t to_row, const float *from, size_t from_row, int rows,
                             int columns);
 
-    /* y[groups KEY_GROUP]: q[K] . each key. Keys lie in groups of KEY_GROUP, channel by channel:
-       channel c of key i of a group is at c KEY_GROUP + i; groups are `stride` floats apart. Each
-       sum adds its terms in order. */
+    /* y[groups KEY_GROUP] = the dot product of q[K] and each key. Keys lie in groups of KEY_GROUP,
+       which are `stride` floats apart, and within a group channel by channel: channel c of key i is
+       at c KEY_GROUP + i. Each sum adds its terms in order. */
     void (*scores)(float *y, const float *q, const float *keys, size_t stride, int groups, int K);
     /* y[heads,K]: for each head, the sum of n rows of v, weighted with p[heads,n], in order. p's
        rows are p_row floats apart, v's v_row. `group` heads in turn read the same columns of v. */

@@ -1,4 +1,4 @@
-/* modern.c - the field's usual design now: the architecture of Qwen3 (Yang et al., "Qwen3 Technical
+/* modern.c - today's usual design: the architecture of Qwen3 (Yang et al., "Qwen3 Technical
  * Report", 2025), without dropout; conv, the same with causal convolutions; and ngram, conv with a
  * counted model.
  *

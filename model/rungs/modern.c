@@ -1,4 +1,4 @@
-/* modern.c - the usual architecture of today, that of Qwen3 (Yang et al., "Qwen3 Technical Report",
+/* modern.c - today's usual architecture, that of Qwen3 (Yang et al., "Qwen3 Technical Report",
  * 2025), at any size.
  *
  *     x = embed_tokens[id]

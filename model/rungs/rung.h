@@ -74,7 +74,7 @@ typedef struct {
 
 struct Rung {
     const char *name;
-    const char *idea; /* its addition to the rung below, in one line */
+    const char *idea; /* that it adds to the rung below, in one line */
     bool has_heads;   /* several heads; otherwise NH is 1 */
     bool even_heads;  /* heads have an even number of channels */
     bool counts;      /* has a counted model (model/ngram.h) */

@@ -30,7 +30,7 @@ typedef struct {
 /* A part of the model: "embed" (the embedding; "embed wte" and "embed wpe" if it has a table of
  * positions), "counts" (the vector of the counted probabilities), "head 1.0" (layer.head), "MLP 1",
  * "bias 1" (of the output projection), "end biases" (of the last norm and the output layer),
- * "counting" (the trusted logits of counting). Its bar is what it adds to the likeliest logit. */
+ * "counting" (the trusted logits of counting). Its bar is its share of the likeliest logit. */
 typedef struct {
     Bar bar;
     int layer, head; /* or ANY */
@@ -38,7 +38,7 @@ typedef struct {
 
 enum { TABLE_ROWS = 4 };
 
-/* Borrows what belongs to the model and to the reading: the tokenizer, the ids, the logits, the
+/* Borrows everything of the model and of the reading: the tokenizer, the ids, the logits, the
  * weights and arrays of the lines. Owns all else. */
 typedef struct {
     Sheet *sheet;
@@ -62,15 +62,15 @@ typedef struct {
        label has the character that would be the likeliest there. */
     Bar *lens;
     bool has_lens; /* the lines of the tail can be computed for other inputs */
-    /* The parts of the stream, each with what it adds to the logit of the likeliest character,
-       above the mean of all logits. They sum to that logit minus the mean: the last norm divides
+    /* The parts of the stream, each with its share of the logit of the likeliest character, above
+       the mean of all logits. They sum to that logit minus the mean: the last norm divides
        all parts by the same number, so it is linear here (Elhage et al., "A Mathematical Framework
        for Transformer Circuits", 2021). The trust is a fixed number, too. None without a lens. */
     Part *parts; /* the largest first, by their absolute value */
     int part_count;
     double above_mean; /* the logit of the likeliest minus the mean of all logits */
     /* the part that is written out, and scratch memory */
-    int layer, head; /* that are written out */
+    int layer, head; /* the ones that are written out */
     bool all_heads;  /* maps of all heads, or of the one */
     bool last_only;  /* from here on, only the last character matters */
     int i;           /* the line that is being written */

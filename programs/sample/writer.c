@@ -62,7 +62,7 @@ void writer_begin(Writer *w, int number) {
 
 /* ---- printing ---- */
 
-/* Prints a whole character, or a byte of a byte model; not on a terminal, any text. */
+/* Prints a whole character, or a byte of a byte model; anywhere but on a terminal, any text. */
 static void put(Writer *w, const char *text, int length) {
     char whole[4 * UTF8_MAX];
     if (w->bytes && w->terminal) {

@@ -28,7 +28,7 @@ void writer_begin(Writer *writer, int number);
 /* Prints a text of known characters. */
 void writer_print(Writer *writer, const char *text, size_t length);
 
-/* Prints a text of known characters, and appends it to what the model has read. */
+/* Prints a text of known characters, and appends it to the text that the model has read. */
 void writer_say(Writer *writer, const char *text, size_t length);
 
 /* Generates `length` more characters. Stops early at the stop text, if printing fails, or once

@@ -50,8 +50,8 @@ bool budget_used(Budget *budget, const Progress *progress);
  * before. */
 bool budget_evaluation_due(const Budget *budget, const Progress *progress, bool used);
 
-/* True if an evaluation took longer than expected, so that the time left has room for hardly a step
- * and is not worth another evaluation. */
+/* True if, under a time limit, an evaluation took longer than expected and left so few steps that
+ * they are not worth another evaluation. */
 bool budget_nearly_used(Budget *budget, const Progress *progress);
 
 /* Records the seconds that an evaluation took. */

@@ -16,7 +16,7 @@ typedef struct {
     const Plan *plan;
     const RungFiles *rung;
     const Result *result, *pairs; /* pairs: the counted bigram; NULL while the rung trains */
-    const Result *below;          /* what the rung should beat: in a ladder the rung before it */
+    const Result *below;          /* in a ladder the rung before it, which it should beat */
     const Course *course;
     double rate, usual;  /* peak learning rates: of this training, and the rung's default */
     double counted;      /* the lowest loss of the baselines that count at most pairs */
@@ -216,10 +216,10 @@ static bool judge_counts(const Case *k, Verdict *v) {
                k->order - 1, counts);
 }
 
-/* Judges in this order: not below the rung before it in a ladder; not below pairs; above what it
- * can reach. Where a cosine lowers the rates, the loss may fall much further once the model learns
- * more than pairs, so the verdict gives only the least fall. It also does so where the most would
- * be below 0. */
+/* Judges in this order: not below the rung before it in a ladder; not below pairs; above the loss
+ * it can reach. Where a cosine lowers the rates, the loss may fall much further once the model
+ * learns more than pairs, so the verdict gives only the least fall. It also does so where the most
+ * would be below 0. */
 static bool judge_steps(const Case *k, Verdict *v) {
     const double times = 4;
     char options[LONGER_SIZE], loss[32], counts[128] = "";

@@ -2,7 +2,7 @@
 wheel: $(BUILD)/$(SHARED)
 	@python3 extras/python/packing.py wheel $< $(BUILD)
 
-# Wheels for PyPI, with the programs, compiled by zig from tril.c: the same bytes each time.
+# Wheels for PyPI, with the programs and the page, compiled by zig: the same bytes each time.
 WHEELS  = manylinux_2_17_x86_64.manylinux2014_x86_64 manylinux_2_17_aarch64.manylinux2014_aarch64 \
           musllinux_1_2_x86_64 musllinux_1_2_aarch64 macosx_11_0_x86_64 macosx_11_0_arm64 win_amd64
 WHEEL_TARGET_manylinux = -target $(1)-linux-gnu.2.17
@@ -20,11 +20,11 @@ $(WHEELS:%=$(BUILD)/wheels/%.built): $(BUILD)/wheels/%.built: tril.c
 		-DTRIL_NO_MAIN -DTRIL_PROGRAMS -fPIC -shared -s tril.c -lm -lpthread \
 		-o $(@D)/$*/$(or $(WHEEL_NAME_$(call wheel_system,$*)),libtril.so.0)
 	@touch $@
-$(WHEELS:%=wheel-%): wheel-%: $(BUILD)/wheels/%.built
+$(WHEELS:%=wheel-%): wheel-%: $(BUILD)/wheels/%.built extras/web/tril.html
 	@python3 extras/python/packing.py wheel $(<:.built=)/$(or $(WHEEL_NAME_$(call wheel_system,$*)),libtril.so.0) $(BUILD)/wheels $*
 
 # Sources for pip, which any compiler of GNU C11 builds, in build/wheels.
-sdist: tril.c
+sdist: tril.c extras/web/tril.html
 	@mkdir -p $(BUILD)/wheels
 	@python3 extras/python/packing.py sources $(BUILD)/wheels
 

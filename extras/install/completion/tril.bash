@@ -3,6 +3,8 @@
 _tril() {
 	local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} words=
 	COMPREPLY=()
+	[[ $before == = ]] && before=${COMP_WORDS[COMP_CWORD-2]} # --option=NAME is three words
+	[[ $word == = ]] && word=
 	if [[ $word == -* ]]; then
 		words=$("$1" --help 2>/dev/null | grep -oE '^  (    |-., )--[a-z-]+' | grep -oE -e '--[a-z-]+')
 	elif "$1" --help 2>/dev/null | grep -qE -e "^ .* $before(, --[a-z-]+)? NAME "; then

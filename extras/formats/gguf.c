@@ -296,7 +296,7 @@ static bool write_file(const Model *model, const Vocab *vocab, const char *name,
     if (!h.a)
         return fail(
             err,
-            "llama.cpp has no architecture for %s; train one that it has: ./train --model modern FILE, "
+            "llama.cpp has no architecture for %s; train one that it has: train --model modern FILE, "
             "or --model gpt",
             model->config.model);
     if (file_is_taken(path)) return fail(err, "%s: exists already", path);

@@ -195,7 +195,7 @@ static bool write_folder(const Model *model, const Vocab *vocab, const char *typ
     if (!a)
         return fail(
             err,
-            "Hugging Face transformers has no architecture for %s; train one that it has: ./train --model modern FILE, or --model gpt",
+            "Hugging Face transformers has no architecture for %s; train one that it has: train --model modern FILE, or --model gpt",
             model->config.model);
     if (!folder_make(directory, err)) return false;
     if (tokenizer_export(vocab, model->config.T, directory, err) &&

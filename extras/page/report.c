@@ -501,7 +501,7 @@ static bool write_heads(const Report *r, FILE *out, const TrilReading *reading, 
     }
     if (all > shown)
         fprintf(out,
-                "<p>%d more heads are left out here; <code>./sample --explain</code> shows "
+                "<p>%d more heads are left out here; <code>sample --explain</code> shows "
                 "them.</p>\n",
                 all - shown);
     fputs("</section>\n", out);

@@ -43,16 +43,6 @@ static double embedding_decay_for(double full, int V, double epochs, double char
     return round(1000 * full * fmax(often * often, rare)) / 1000;
 }
 
-/* Decides the number of steps. If it is less than the standard number, the evaluations come closer
- * together, so that there are as many. */
-static void decide_steps(TrilOptions *o, double epochs_of_step) {
-    double steps = TRIL_STANDARD_STEPS;
-    if (o->epochs > 0) steps = fmax(1, o->epochs / epochs_of_step);
-    if (steps < TRIL_STANDARD_STEPS)
-        o->eval_every = fmax(1, floor(o->eval_every * steps / TRIL_STANDARD_STEPS));
-    o->steps = floor(fmin(TRIL_STANDARD_STEPS, steps));
-}
-
 /* Returns a context for the longest line of a list: a power of two, at most `most`. */
 static double context_of_lines(const TrilText *text, double most) {
     double context = 1;
@@ -87,7 +77,13 @@ TrilStatus tril_options_decide(TrilOptions *options, const TrilText *text, int t
     double train = (double)text->corpus.train,
            epochs_of_step = o->batch * tril_text_window(text, o->context) / train;
     if (isnan(o->epochs)) o->epochs = isnan(o->steps) ? tril_epochs_that_help(train, trained) : 0;
-    if (isnan(o->steps)) decide_steps(o, epochs_of_step);
+    if (isnan(o->steps)) { /* the fewer, the closer together the evaluations, so that there are as
+                              many */
+        o->steps = o->epochs > 0 ? fmax(1, o->epochs / epochs_of_step) : TRIL_STANDARD_STEPS;
+        if (o->steps < TRIL_STANDARD_STEPS)
+            o->eval_every = fmax(1, floor(o->eval_every * o->steps / TRIL_STANDARD_STEPS));
+        o->steps = floor(fmin(TRIL_STANDARD_STEPS, o->steps));
+    }
     double seen = o->steps * epochs_of_step;
     if (isnan(o->dropout)) o->dropout = dropout_for(&config, seen, train);
     if (isnan(o->learning_rate) && trained) o->learning_rate = gentle * recipe.peak.learning_rate;

@@ -98,38 +98,28 @@ TrilStatus tril_model_save(const TrilModel *model, const char *path, TrilError *
     return outcome(ok, TRIL_FILE, &err, error);
 }
 
-static bool put_progress(Notes *notes, const TrilProgress *progress, Error *err) {
-    for (int i = 0; i < NUMBERS; i++) {
-        const char *member = (const char *)progress + numbers[i].member;
-        double x = numbers[i].whole ? *(const int *)(const void *)member
-                                    : *(const double *)(const void *)member;
-        if (!isnan(x) && !put_number(notes, numbers[i].key, x, err)) return false;
-    }
-    return true;
-}
-
-static bool put_options(Notes *notes, const TrilOptions *options, Error *err) {
-    for (int i = 0; tril_option(i); i++) {
-        char key[KEY_SIZE], text[TRIL_OPTION_SIZE];
-        option_key(i, key);
-        if (is_stored(tril_option(i)) && tril_options_get(options, i, text) &&
-            !notes_print(notes, key, err, "%s", text))
-            return false;
-    }
-    return true;
-}
-
 TrilStatus tril_training_save(TrilTraining *t, const char *path, TrilError *error) {
     Error err = {0};
     Notes notes = {.count = 0};
+    char key[KEY_SIZE], text[TRIL_OPTION_SIZE];
     if (!t || !path) return null_argument(error);
     workers_collect(&t->workers);
     bool ok = begin(&notes, vocab_of(t->model), t->options.seed, t->text->corpus.digest, &err) &&
-              notes_print(&notes, "state", &err, "%s", version) &&
-              put_progress(&notes, &t->progress, &err) && put_options(&notes, &t->options, &err) &&
-              (!t->teacher || notes_print(&notes, "teacher", &err, "%016" PRIx64, t->teacher)) &&
-              notes_print(&notes, "kernels", &err, "%s", run_kernels(t->workers.run));
-    ok = ok && put_notes(&notes, &t->notes, &err) &&
+              notes_print(&notes, "state", &err, "%s", version);
+    for (int i = 0; i < NUMBERS && ok; i++) {
+        const char *member = (const char *)&t->progress + numbers[i].member;
+        double x = numbers[i].whole ? *(const int *)(const void *)member
+                                    : *(const double *)(const void *)member;
+        ok = isnan(x) || put_number(&notes, numbers[i].key, x, &err);
+    }
+    for (int i = 0; tril_option(i) && ok; i++) {
+        option_key(i, key);
+        if (is_stored(tril_option(i)) && tril_options_get(&t->options, i, text))
+            ok = notes_print(&notes, key, &err, "%s", text);
+    }
+    ok = ok && (!t->teacher || notes_print(&notes, "teacher", &err, "%016" PRIx64, t->teacher)) &&
+         notes_print(&notes, "kernels", &err, "%s", run_kernels(t->workers.run)) &&
+         put_notes(&notes, &t->notes, &err) &&
          checkpoint_save(path, &t->model->model, &t->model->known, t->workers.run, notes.list,
                          notes.count, &err);
     notes_free(&notes);

@@ -309,28 +309,24 @@ static void open_worker(Worker *w, const Command *command) {
     if (!open_run(&w->part, built, &err)) close_worker(w);
 }
 
-static void open_worker_teacher(Worker *w, const Command *command) {
-    Error err = {0};
-    bool built = model_build(&w->teacher, &command->config, 0, &err);
-    if (!open_teacher(&w->part, &w->teacher, built, &err)) close_worker(w);
-}
-
-static void take_part(Worker *w, const Command *command) {
-    Error err = {0};
-    assert(w->part.model); /* the first process has opened one */
-    if (same_weights(&w->part, &err))
-        evaluate(&w->part, command->from, command->count, command->every, NULL);
-}
-
 static void execute(Worker *w, const Command *command) {
+    Error err = {0};
     switch (command->kind) {
         case TEXT: receive_text(w, command); break;
         case OPEN: open_worker(w, command); break;
-        case TEACH: open_worker_teacher(w, command); break;
+        case TEACH: {
+            bool built = model_build(&w->teacher, &command->config, 0, &err);
+            if (!open_teacher(&w->part, &w->teacher, built, &err)) close_worker(w);
+            break;
+        }
         case CLOSE: close_worker(w); break;
         case RESTORE: run_restore(w->part.run, command->step, NULL, NULL); break;
         case STEP: take_step(&w->part, command->step, command->window, &command->optimizer); break;
-        case EVALUATE: take_part(w, command); break;
+        case EVALUATE:
+            assert(w->part.model); /* the first process has opened one */
+            if (same_weights(&w->part, &err))
+                evaluate(&w->part, command->from, command->count, command->every, NULL);
+            break;
         case COLLECT: run_collect(w->part.run); break;
         case SHUTDOWN: break;
     }

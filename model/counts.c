@@ -32,18 +32,11 @@ static int compare(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-static void tally_free(Tally *tally) {
-    memory_free(tally->singles);
-    memory_free(tally->pairs);
-}
-
 static bool tally_text(Tally *tally, const int32_t *ids, size_t count, int V, Error *err) {
     *tally = (Tally){.V = V, .count = count};
     if (!memory_alloc(&tally->singles, 3 * (size_t)V, sizeof(size_t), "the counts", err) ||
-        !memory_alloc(&tally->pairs, count, sizeof(uint64_t), "the counts", err)) {
-        tally_free(tally);
+        !memory_alloc(&tally->pairs, count, sizeof(uint64_t), "the counts", err))
         return false;
-    }
     tally->followers = tally->singles + V;
     tally->kinds = tally->followers + V;
     for (size_t i = 0; i < count; i++) tally->singles[ids[i]]++;
@@ -128,16 +121,18 @@ bool count_ngram(const int32_t *train, size_t train_count, const int32_t *held_o
 bool count_losses(const int32_t *train, size_t train_count, const int32_t *held_out,
                   size_t held_out_count, int V, int32_t newline, Counts *counts, Error *err) {
     Tally tally;
-    if (!tally_text(&tally, train, train_count, V, err)) return false;
-    *counts = (Counts){
-        .uniform = log(V), .unigram = single_entropy(&tally), .bigram = pair_entropy(&tally)};
-    for (size_t i = 1; i < held_out_count; i++) {
+    const bool ok = tally_text(&tally, train, train_count, V, err);
+    if (ok)
+        *counts = (Counts){
+            .uniform = log(V), .unigram = single_entropy(&tally), .bigram = pair_entropy(&tally)};
+    for (size_t i = 1; ok && i < held_out_count; i++) {
         counts->unigram_held_out -= log(single_probability(&tally, held_out[i]));
         counts->bigram_held_out -= log(pair_probability(&tally, held_out[i - 1], held_out[i]));
     }
     counts->unigram_held_out /= (double)(held_out_count - 1);
     counts->bigram_held_out /= (double)(held_out_count - 1);
-    tally_free(&tally);
-    return count_ngram(train, train_count, held_out, held_out_count, V, newline, &counts->order,
-                       &counts->ngram, &counts->ngram_held_out, err);
+    memory_free(tally.singles);
+    memory_free(tally.pairs);
+    return ok && count_ngram(train, train_count, held_out, held_out_count, V, newline,
+                             &counts->order, &counts->ngram, &counts->ngram_held_out, err);
 }

@@ -146,11 +146,17 @@ void generator_reset(Generator *generator) {
     generator->length = 0;
 }
 
-/* Returns how many tokens of a full context of T are kept before `more` new ones. Keeping few makes
- * the context, and so the cost of a token, shorter on average. Even fewer are kept if their keys
- * and values depend on positions and must be computed again. */
-static int kept_of(bool slides, int T, int more) {
-    return min_int(slides ? T / 4 : T / 16, T - more);
+/* Makes room for `more` tokens in a window of T with `length`, and returns how many stay. Keeping
+ * few makes the context, and so the cost of a token, shorter on average. Even fewer are kept if
+ * their keys and values depend on positions and must be computed again. Sets *read to those that
+ * the run still knows in this slot. */
+static int make_room(Run *run, int slot, int32_t *window, int T, int length, int more, int *read) {
+    const bool slides = run_slides(run);
+    const int keep = min_int(slides ? T / 4 : T / 16, T - more);
+    if (slides) run_slide(run, slot, length - keep, keep);
+    memmove(window, window + length - keep, (size_t)keep * sizeof *window);
+    *read = slides ? keep : 0;
+    return keep;
 }
 
 const float *generator_feed(Generator *generator, const int32_t *ids, size_t count) {
@@ -161,15 +167,8 @@ const float *generator_feed(Generator *generator, const int32_t *ids, size_t cou
         count = (size_t)T;
     }
     int more = (int)count, past = generator->length;
-    if (past + more > T) {
-        bool slides = run_slides(generator->run);
-        int keep = kept_of(slides, T, more);
-        if (slides) run_slide(generator->run, 0, past - keep, keep);
-        memmove(generator->window, generator->window + past - keep,
-                (size_t)keep * sizeof *generator->window);
-        generator->length = keep;
-        past = slides ? keep : 0;
-    }
+    if (past + more > T)
+        generator->length = make_room(generator->run, 0, generator->window, T, past, more, &past);
     memcpy(generator->window + generator->length, ids, count * sizeof *ids);
     generator->length += more;
     int T_new = generator->length - past;
@@ -224,14 +223,7 @@ void group_append(Group *group, int slot, int32_t id) {
     int T = group->context, *length = &group->lengths[slot];
     int32_t *window = window_of(group, slot);
     assert(group->read[slot] == *length);
-    if (*length == T) {
-        bool slides = run_slides(group->run);
-        int keep = kept_of(slides, T, 1);
-        if (slides) run_slide(group->run, slot, T - keep, keep);
-        memmove(window, window + T - keep, (size_t)keep * sizeof *window);
-        group->read[slot] = slides ? keep : 0;
-        *length = keep;
-    }
+    if (*length == T) *length = make_room(group->run, slot, window, T, T, 1, &group->read[slot]);
     window[(*length)++] = id;
 }
 

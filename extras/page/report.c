@@ -625,12 +625,9 @@ void report_next(Report *r, const RungFiles *next, const Course *course, int cou
     write_live(r, next, NULL, NULL);
 }
 
-bool report_due(const Report *r, double now, bool evaluated) {
-    return now >= r->allowed && (evaluated || now - r->written >= silence);
-}
-
-void report_renew(Report *r, const TrilModel *model, const Result *now) {
-    write_live(r, rung_with(r->plan, now), model, now);
+void report_renew(Report *r, const TrilModel *model, const Result *now, double at, bool evaluated) {
+    if (at >= r->allowed && (evaluated || at - r->written >= silence))
+        write_live(r, rung_with(r->plan, now), model, now);
 }
 
 bool report_end(Report *r, int count, const Error *failure, Error *err) {

@@ -93,13 +93,6 @@ static uint64_t digest_of(const char *path) {
     return digest;
 }
 
-static bool same_folder(const char *path, const char *other) {
-    const char *end = strrchr(path, '/'), *other_end = strrchr(other, '/');
-    size_t length = end ? (size_t)(end - path) : 0;
-    return length == (other_end ? (size_t)(other_end - other) : 0) &&
-           memcmp(path, other, length) == 0;
-}
-
 /* True if the rung's log belongs to this training. The log of the rung in training may have more
  * rows than the state knows: log_reopen checks it. */
 static bool is_own_log(const RungFiles *rung, const Plan *plan, bool own_page) {
@@ -109,7 +102,11 @@ static bool is_own_log(const RungFiles *rung, const Plan *plan, bool own_page) {
     for (int i = 0; i < plan->known_count; i++)
         if (strcmp(plan->known[i].name, rung->name) == 0)
             return digest_of(rung->log) == plan->known[i].log_digest;
-    return own_page && same_folder(rung->log, plan->page) && file_begins(rung->log, LOG_HEADING);
+    const char *end = strrchr(plan->page, '/'), *log_end = strrchr(rung->log, '/');
+    const size_t length = end ? (size_t)(end - plan->page) : 0;
+    const bool beside = length == (log_end ? (size_t)(log_end - rung->log) : 0) &&
+                        memcmp(rung->log, plan->page, length) == 0;
+    return own_page && beside && file_begins(rung->log, LOG_HEADING);
 }
 
 enum { ABOUT_SIZE = 2 * PATH_SIZE };

@@ -42,13 +42,8 @@ void report_next(Report *r, const RungFiles *next, const Course *course, int cou
     write_page(r, &ignored);
 }
 
-bool report_due(const Report *r, double now, bool evaluated) {
-    (void)r, (void)now, (void)evaluated;
-    return false;
-}
-
-void report_renew(Report *r, const TrilModel *model, const Result *now) {
-    (void)r, (void)model, (void)now;
+void report_renew(Report *r, const TrilModel *model, const Result *now, double at, bool evaluated) {
+    (void)r, (void)model, (void)now, (void)at, (void)evaluated;
 }
 
 bool report_end(Report *r, int count, const Error *failure, Error *err) {

@@ -22,12 +22,10 @@ void report_close(Report *report);
  * memory. */
 void report_next(Report *report, const RungFiles *next, const Course *course, int count);
 
-/* True if the page should be written at `now`, a value of clock_seconds(). `evaluated` is true if
- * the rung in training has just been evaluated. */
-bool report_due(const Report *report, double now, bool evaluated);
-
-/* Writes the page while a rung trains, with its result so far. */
-void report_renew(Report *report, const TrilModel *model, const Result *now);
+/* Writes the page while a rung trains, with its result so far, if that is due at `at`, a value
+ * of clock_seconds(). `evaluated` is true if the rung has just been evaluated. */
+void report_renew(Report *report, const TrilModel *model, const Result *now, double at,
+                  bool evaluated);
 
 /* Writes the page of a training that has ended: as planned, or, unless `failure` is NULL, by that
  * error. Fails if a checkpoint cannot be read, without memory, and if the page cannot be

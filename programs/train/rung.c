@@ -51,34 +51,6 @@ static void renew_progress(Trainer *t) {
     t->progress.now = tril_training_progress(t->training);
 }
 
-/* Begins with the model of --init or with random weights. */
-static TrilStatus begin(Trainer *t, TrilError *error) {
-    t->model = t->rung->chosen ? t->plan->init : NULL;
-    if (!t->model) {
-        TrilStatus status = tril_model_make(&t->own, t->plan->input.tokenizer, &t->options, error);
-        if (status != TRIL_OK) return status;
-        t->model = t->own;
-    }
-    t->progress.best = INFINITY;
-    return tril_training_open(&t->training, t->model, t->plan->input.text, &t->options, error);
-}
-
-/* Continues from the plan's state and releases it, because its weights and moments take much
- * memory. */
-static TrilStatus resume(Trainer *t, TrilError *error) {
-    TrilState **state = &t->ladder->plan->state;
-    snprintf(t->kernels, sizeof t->kernels, "%s", tril_state_note(*state, "kernels"));
-    TrilStatus status = tril_training_resume(&t->training, &t->own, *state, t->plan->input.text,
-                                             &t->options, error);
-    tril_state_free(*state);
-    *state = NULL;
-    t->model = t->own;
-    t->progress = t->plan->progress;
-    /* a checkpoint that somebody removed is written again */
-    if (!file_exists(t->rung->checkpoint)) t->progress.best = INFINITY;
-    return status;
-}
-
 /* Continues the log if it is as the training left it; else moves it aside and begins another. */
 static bool open_log(Trainer *t, Error *err) {
     const char *path = t->rung->log;
@@ -99,14 +71,35 @@ static bool open_log(Trainer *t, Error *err) {
     return log_create(&t->log, path, err);
 }
 
+/* Opens the training of the plan's state, and releases the state, because its weights and moments
+ * take much memory; else that of the model of --init or of random weights. */
 static bool open_training(Trainer *t, bool resumes, double seconds, Error *err) {
-    const bool profile = t->plan->arguments->profile;
+    const Plan *plan = t->plan;
     const double begun = clock_seconds();
-    TrilStatus status = resumes ? resume(t, message(err)) : begin(t, message(err));
-    if (status == TRIL_OK && profile) status = tril_training_profile(t->training, message(err));
+    TrilStatus status = TRIL_OK;
+    t->progress.best = INFINITY;
+    if (resumes) {
+        TrilState **state = &t->ladder->plan->state;
+        snprintf(t->kernels, sizeof t->kernels, "%s", tril_state_note(*state, "kernels"));
+        status = tril_training_resume(&t->training, &t->own, *state, plan->input.text, &t->options,
+                                      message(err));
+        tril_state_free(*state);
+        *state = NULL;
+        t->progress = plan->progress;
+        /* a checkpoint that somebody removed is written again */
+        if (!file_exists(t->rung->checkpoint)) t->progress.best = INFINITY;
+    } else if (!t->rung->chosen || !plan->init) {
+        status = tril_model_make(&t->own, plan->input.tokenizer, &t->options, message(err));
+    }
+    t->model = t->own ? t->own : plan->init;
+    if (status == TRIL_OK && !resumes)
+        status =
+            tril_training_open(&t->training, t->model, plan->input.text, &t->options, message(err));
+    if (status == TRIL_OK && plan->arguments->profile)
+        status = tril_training_profile(t->training, message(err));
     if (status != TRIL_OK) return false;
     for (int i = 0; i < ORIGINS; i++) {
-        const Origin *origin = &t->plan->origins[i];
+        const Origin *origin = &plan->origins[i];
         if (*origin->text &&
             tril_model_mark(t->model, origin->key, origin->text, message(err)) != TRIL_OK)
             return false;
@@ -114,7 +107,7 @@ static bool open_training(Trainer *t, bool resumes, double seconds, Error *err) 
     renew_progress(t);
     tril_training_set_stop(t->training, is_stopped, NULL);
     if (!open_log(t, err)) return false;
-    t->budget = budget_open(t->plan, t->rung, seconds, &t->progress);
+    t->budget = budget_open(plan, t->rung, seconds, &t->progress);
     if (tril_training_set_steps(t->training, t->budget.steps, message(err)) != TRIL_OK)
         return false;
     t->started = begun - t->progress.seconds;
@@ -316,10 +309,8 @@ static bool advance(Trainer *t, bool *last, Error *err) {
     p->early_stop = stops ? t->budget.steps : 0;
     *last = used || stops || budget_complete(&t->budget, p) || interrupted();
     if (evaluated || *last || now - t->saved >= t->plan->options.save_every) keep_state(t);
-    if (!*last && report_due(t->ladder->report, now, evaluated)) {
-        const Result result = result_so_far(t);
-        report_renew(t->ladder->report, t->model, &result);
-    }
+    const Result result = result_so_far(t);
+    if (!*last) report_renew(t->ladder->report, t->model, &result, now, evaluated);
     if (!evaluated && may_show(t)) show_progress(p, t->plan, t->budget.steps);
     return true;
 }

@@ -47,24 +47,9 @@ __attribute__((format(printf, 4, 5))) static bool note(TrilTraining *training, E
     return tril_training_note(training, key, text, message(err)) == TRIL_OK;
 }
 
-/* Writes the results as metadata, with a line for each rung. */
-static bool note_results(TrilTraining *training, const Result *results, int count, Error *err) {
-    char text[MAX_RUNGS * RESULT_SIZE] = "", *to = text;
-    for (const Result *r = results; r < results + count; r++) {
-        const double figures[] = {r->train, r->validation, r->seconds, r->characters, r->time};
-        to += sprintf(to, "%s %zu ", r->name, r->parameters);
-        for (int i = 0; i < COUNT(figures); i++) {
-            to += number_write(to, NUMBER_SIZE, 'g', 17, figures[i]);
-            *to++ = ' ';
-        }
-        to += sprintf(to, "%016" PRIx64 "\n", r->log_digest);
-    }
-    return note(training, err, "results", "%s", text);
-}
-
 bool saved_write(const Plan *plan, TrilTraining *training, const Progress *progress,
                  const Result *results, int count, Error *err) {
-    char key[KEY_SIZE], text[NUMBER_SIZE];
+    char key[KEY_SIZE], text[NUMBER_SIZE], lines[MAX_RUNGS * RESULT_SIZE] = "", *to = lines;
     bool ok = true;
     for (int i = 0; i < COUNT(numbers) && ok; i++) {
         double value;
@@ -83,8 +68,17 @@ bool saved_write(const Plan *plan, TrilTraining *training, const Progress *progr
         tril_options_get(&plan->options, i, text);
         ok = note(training, err, key, "%s", text);
     }
+    for (const Result *r = results; r < results + count; r++) { /* a line for each rung */
+        const double figures[] = {r->train, r->validation, r->seconds, r->characters, r->time};
+        to += sprintf(to, "%s %zu ", r->name, r->parameters);
+        for (int i = 0; i < COUNT(figures); i++) {
+            to += number_write(to, NUMBER_SIZE, 'g', 17, figures[i]);
+            *to++ = ' ';
+        }
+        to += sprintf(to, "%016" PRIx64 "\n", r->log_digest);
+    }
     return ok && (!plan->ladder || note(training, err, "ladder", "1")) &&
-           note_results(training, results, count, err) &&
+           note(training, err, "results", "%s", lines) &&
            (tril_training_save(training, plan->state_file, message(err)) == TRIL_OK);
 }
 
@@ -106,7 +100,7 @@ static const char *read_digest(const char *text, char end, uint64_t *digest) {
     return text + 17;
 }
 
-/* Reads a line of note_results and returns the rest of the text, or NULL if the line is invalid. */
+/* Reads the line of a result and returns the rest of the text, or NULL if the line is invalid. */
 static const char *read_result(const char *line, Result *result) {
     double figures[FIGURES];
     char name[KEY_SIZE];

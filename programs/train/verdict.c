@@ -81,27 +81,19 @@ static bool judge_rate(const Case *k, Verdict *v) {
 
 /* ---- overfitting ---- */
 
-/* True if the training loss still falls, far below the held-out loss, which has risen by `rise`
- * since its lowest. At least two evaluations must show that, because one can be chance. */
-static bool parts(const Course *c, double rise) {
-    const double apart = 0.2, fall = 0.02;
-    if (c->since_lowest < 2) return false;
-    double from = isnan(c->lowest.loss) ? c->second_loss : c->lowest.loss;
-    return fmin(c->before.validation, c->last.validation) > c->lowest.validation + rise &&
-           c->last.validation - c->last.loss > apart && from - c->last.loss > fall;
-}
-
-/* At the end even a small rise counts, and none is needed if the training text is known by heart.
- */
+/* Overfitting: the training loss still falls, far below the held-out loss, which has risen since
+ * its lowest. At least two evaluations must show that, because one can be chance. At the end even a
+ * small rise counts, and none is needed if the training text is known by heart. */
 static bool judge_overfitting(const Case *k, Verdict *v) {
-    const double rise = 0.03, small_rise = 0.01, by_heart = 0.25;
+    const double rise = 0.03, small_rise = 0.01, by_heart = 0.25, apart = 0.2, fall = 0.02;
     const Course *c = k->course;
     const Result *r = k->result;
     const int step = c->lowest.step;
     bool known = c->ended && r->validation - r->train > by_heart * r->validation;
-    return parts(c, known      ? 0
-                    : c->ended ? small_rise
-                               : rise) &&
+    const double most = c->lowest.validation + (known ? 0 : c->ended ? small_rise : rise);
+    const double from = isnan(c->lowest.loss) ? c->second_loss : c->lowest.loss;
+    return c->since_lowest >= 2 && fmin(c->before.validation, c->last.validation) > most &&
+           c->last.validation - c->last.loss > apart && from - c->last.loss > fall &&
            say(v, OVERFITTING, step,
                "overfitting since step %d: the model memorizes the training text (training loss %.2f), "
                "and the held-out loss no longer falls: it was %.4f then and is %.4f now. The model "

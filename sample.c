@@ -67,7 +67,7 @@ typedef struct {
     Writer *writer;
     Buffer line; /* the one that is being written */
     int shown;
-    size_t left_out; /* lines left out because the text of the training has them */
+    size_t left_out; /* lines left out because the training text has them */
 } Lines;
 
 /* Takes a part of a line, and prints the line at its end. */

@@ -51,8 +51,8 @@ static inline double polynomial_of(const double *c, int count, double x) {
  * for NaN.
  *
  * x = n ln 2 + r with |r| <= ln 2 / 2. e^r is its Taylor series; the processor sums even and odd
- * terms at the same time. A double near 1.5 * 2^52 has no bits after the point, so adding that to
- * x / ln 2 leaves n in the low bits of the sum. There are no branches here, either. */
+ * terms at the same time. A double near 1.5 * 2^52 has no bits after the point, so adding 1.5 *
+ * 2^52 to x / ln 2 leaves n in the low bits of the sum. There are no branches here, either. */
 static inline double natural_exponential(double x) {
     static const double even[] = {1.0 / 2,       1.0 / 24,        1.0 / 720,        1.0 / 40320,
                                   1.0 / 3628800, 1.0 / 479001600, 1.0 / 87178291200};

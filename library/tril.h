@@ -411,8 +411,8 @@ TRIL_API TrilStatus tril_options_choose(TrilOptions *options, const TrilText *te
 TRIL_API TrilStatus tril_options_decide(TrilOptions *options, const TrilText *text, int trained,
                                         double *epochs, TrilError *error);
 
-/* Returns the most epochs that help a training on so many characters. `trained` is true if its
- * model is already trained. */
+/* Returns the most epochs that help when training on this number of characters. `trained` is true
+ * if the model is already trained. */
 TRIL_API double tril_epochs_that_help(double characters, int trained);
 
 /* ---- how large ---- */

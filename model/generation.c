@@ -147,9 +147,9 @@ void generator_reset(Generator *generator) {
 }
 
 /* Makes room for `more` tokens in a window of T with `length`, and returns how many stay. Keeping
- * few makes the context, and so the cost of a token, shorter on average. Even fewer are kept if
- * their keys and values depend on positions and must be computed again. Sets *read to those that
- * the run still knows in this slot. */
+ * few makes contexts shorter, and so tokens cheaper, on average. Even fewer are kept if their keys
+ * and values depend on positions and must be computed again. Sets *read to those that the run still
+ * knows in this slot. */
 static int make_room(Run *run, int slot, int32_t *window, int T, int length, int more, int *read) {
     const bool slides = run_slides(run);
     const int keep = min_int(slides ? T / 4 : T / 16, T - more);

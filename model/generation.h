@@ -62,7 +62,7 @@ typedef struct {
     Continuation *next;  /* [slots]: scratch */
 } Group;
 
-/* Opens a run of `model`, which is borrowed, with so many slots; packed_by as in RunOptions.
+/* Opens a run of `model`, which is borrowed, with `slots` slots; packed_by as in RunOptions.
  * group_close closes it. Errors: those of run_open, no memory. */
 bool group_open(Group *group, Model *model, int slots, Precision precision, const Run *packed_by,
                 Error *err);

@@ -4,8 +4,8 @@
  * them, the nearest first: the places of a context are then neighbors in the list.
  *
  * In the longest contexts, the count of a token is how often it followed. In all others it is the
- * number of different tokens before the context that were seen with it after the context:
- * "Francisco" is frequent, but follows only "San". The discounts D are, for all contexts of one
+ * number of different tokens that stood before the context when this token followed it: "Francisco"
+ * is frequent, but follows only "San". The discounts D are, for all contexts of one
  * length, with N_i the tokens in them that have count i and Y = N_1 / (N_1 + 2 N_2):
  *
  *     D_i = i - (i + 1) Y N_(i+1) / N_i */
@@ -181,7 +181,7 @@ static bool end_context(Ngram *g, Lists *lists, size_t first, Error *err) {
     return true;
 }
 
-/* Takes the followers that were made as those of a level, and finds its discounts. */
+/* Gives the followers that were made to a level, and finds its discounts. */
 static bool end_level(Ngram *g, Lists *lists, Level *level, Error *err) {
     level->contexts[level->context_count].follower = (uint32_t)lists->count;
     level->follower_count = lists->count;

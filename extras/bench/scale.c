@@ -1,10 +1,9 @@
 /* scale.c - the time of a training step on several processes (docs/scale.md):
  *
  *     mpirun -n 4 build/mpi/extras/bench/scale LAYERS HEADS WIDTH CONTEXT BATCH
- *
- * Measures in turns: each process computes its part of a step without communication; all messages
- * of a step without computation; and a whole training step, in which both overlap. Prints a line of
- * CSV: the medians in seconds, and the bytes that a process begins to send. */
+ * Measures alternately: each process computes its part of a step without communication; all
+ * messages of a step without computation; and a whole training step, in which both overlap. Prints
+ * a line of CSV: the medians in seconds, and the bytes that a process begins to send. */
 #include "base/clock.h"
 #include "base/world.h"
 #include "model/engine/inside.h"

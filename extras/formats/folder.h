@@ -19,7 +19,7 @@ typedef struct {
 } JsonFile;
 
 /* Reads a JSON file of the folder, with `claim` for json_read. The caller releases *file with
- * folder_close, also after a failure. */
+ * folder_close, even after a failure. */
 bool folder_open(JsonFile *file, const char *directory, const char *name, const char *claim,
                  Error *err);
 void folder_close(JsonFile *file);
@@ -43,7 +43,7 @@ typedef struct {
 
 /* Opens the files of tensors and reads their headers. Fails for a file that is missing or not
  * valid, and for an index that names a file of another folder or more than MAX_SHARDS. The caller
- * releases *shards with shards_free, also after a failure. */
+ * releases *shards with shards_free, even after a failure. */
 bool shards_open(Shards *shards, const char *directory, Error *err);
 void shards_free(Shards *shards);
 

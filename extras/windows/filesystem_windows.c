@@ -255,7 +255,7 @@ bool filesystem_replace(int file, const char *temporary, const char *path) {
     return ok && (renamed || failed());
 }
 
-/* The file is removed when it is closed, also by the end of the process. */
+/* The file is removed when it is closed, even by the end of the process. */
 void filesystem_abandon(int file, const char *temporary) {
     FILE_DISPOSITION_INFO remove = {.DeleteFile = TRUE};
     (void)temporary;

@@ -151,8 +151,8 @@ static Call call_of(const Run *run, const Thread *thread, const Instruction *at,
     return call;
 }
 
-/* Makes the calls of passes of one token, which differ only in the rows of cached arrays. For a
- * growing run, makes those of passes that are one slice. */
+/* Prepares the calls of passes of one token, which differ only in the rows of cached arrays. For a
+ * growing run, prepares the calls of passes that are one slice. */
 static bool prepare_calls(Run *run, Error *err) {
     enum { OPERANDS = MAX_INPUTS + MAX_OUTPUTS };
     const size_t threads = (size_t)run->options.threads, count = (size_t)run->program.backward;

@@ -144,7 +144,7 @@ Call execute_call(const Run *run, const Thread *thread, const Instruction *at, S
 /* ---- optimizer.c ---- */
 
 /* Allocates gradients and moments, all 0, and, if the run is shared, the buckets. update_close
- * releases them, also after an error: no memory. */
+ * releases them, even after an error: no memory. */
 bool update_open(Run *run, Error *err);
 void update_close(Run *run);
 

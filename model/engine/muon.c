@@ -14,7 +14,7 @@ typedef struct {
  * polynomial is the one that comes nearest to 1 on the interval that the polynomial before it
  * leaves, found by linear programming; no three others of degree 5 come nearer (Amsel, Persson,
  * Musco and Gower, "The Polar Express", 2025). Above its interval it rises steeply. So each is
- * taken of x / 1.01, as in the paper: that leaves room for rounding to bfloat16. */
+ * evaluated at x / 1.01, as in the paper: that leaves room for rounding to bfloat16. */
 enum { STEPS = 3 };
 static const Polynomial polynomials[STEPS] = {{8.01324f, -22.9257f, 16.5995f},
                                               {3.60058f, -2.64188f, 0.510505f},

@@ -233,7 +233,8 @@ void run_freeze(Run *run, bool frozen) {
 /* ---- passes ---- */
 
 /* Chooses one thread, or as many as are useful: whichever was faster lately in passes, or steps, of
- * this kind. Begins to measure. On a busy machine, long ones lose little by waiting. */
+ * this kind. Begins to measure. Long ones are not measured and use all useful threads, because even
+ * on a busy machine they lose little by waiting. */
 static int choose_threads(Run *run, Pace *pace) {
     const double longest = 1e10, work = work_of_pass(run);
     int threads = threads_for(run, work, run->pass.single);
@@ -469,8 +470,8 @@ static void read_windows(Run *run, const Windows *w, size_t first, size_t count,
 }
 
 /* Processes share the windows of one round at a time. The windows' sums are added in order, so the
- * number of processes and the size of a round do not change a bit. After the sums each process adds
- * whether it was told to stop, so that all stop after the same round. */
+ * number of processes and the size of a round do not change a bit. Beside its sums each process
+ * adds a flag, whether it was told to stop, so that all stop after the same round. */
 double run_evaluate(Run *run, const int32_t *ids, size_t count, size_t every, bool counted,
                     int (*stopped)(void *user), void *user) {
     enum { ROUND = WINDOWS_AT_ONCE - 1, BATCHES = 4 };

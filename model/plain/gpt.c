@@ -6,8 +6,7 @@
  *         x = x + attn.c_proj(attention(attn.c_attn(ln_1(x))))
  *         x = x + mlp.c_proj(gelu(mlp.c_fc(ln_2(x))))
  *     logits = ln_f(x) wte^T
- *
- * Linear layers and norms have biases, but for wte. */
+ * Linear layers and norms have biases, except the output layer wte. */
 #include "model/plain/layers.h"
 
 static Array block(Plain *p, int l, Array x) {

@@ -38,7 +38,7 @@ typedef struct {
 
 enum { TABLE_ROWS = 4 };
 
-/* Borrows everything of the model and of the reading: the tokenizer, the ids, the logits, the
+/* Borrows the parts of the model and of the reading: the tokenizer, the ids, the logits, the
  * weights and arrays of the lines. Owns all else. */
 typedef struct {
     Sheet *sheet;

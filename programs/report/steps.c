@@ -26,7 +26,7 @@ static void show_table(Explanation *e, Table table) {
     e->sheet->kind->table(e->sheet, &table);
 }
 
-/* Shows rows of so many columns; rows <= TABLE_ROWS. */
+/* Shows row[rows], of `columns` columns each; rows <= TABLE_ROWS. */
 static void show_rows(Explanation *e, int columns, int rows, const Row *row) {
     const char *labels[TABLE_ROWS];
     for (int r = 0; r < rows; r++) {

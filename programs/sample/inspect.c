@@ -275,7 +275,7 @@ typedef struct {
     char name[4096];
 } Subject;
 
-/* Reads model i and the text, in one thread. The caller releases both, also after a failure. With
+/* Reads model i and the text, in one thread. The caller releases both, even after a failure. With
  * several models, a message begins with the file's name. */
 static bool open_subject(Subject *subject, const Arguments *a, int i, Error *err) {
     const char *path = arguments_checkpoint(a, i, err);

@@ -32,7 +32,7 @@ void show_training(const RungFiles *rung, const TrilModel *model, const TrilTrai
                    const Plan *plan, const char *kernels);
 
 /* On a terminal, prints the progress line, which overwrites itself and never takes two lines.
- * `steps` is the number of all steps, as far as known. */
+ * `steps` is the number of all steps, perhaps an estimate. */
 void show_progress(const Progress *progress, const Plan *plan, int steps);
 
 /* On a terminal, prints the current activity, such as "evaluating", in place of the progress line.

@@ -92,8 +92,8 @@ static bool leaves_out(const Plan *plan, const RungFiles *rung, int place) {
                               (resumed && rung != &plan->rungs[place] && !result_of(plan, rung)));
 }
 
-/* Fails if a rung has had more training than the plan gives. It would be trained again, and a worse
- * model would replace its own. */
+/* Fails if a rung has had more training than the plan gives: otherwise it would be trained again,
+ * and a worse model would replace its own. */
 static bool check_budget(const Plan *plan, const char *rung, double seconds, double steps,
                          Error *err) {
     if (plan_has_time(plan) && seconds > plan_time(plan) + 1)

@@ -20,7 +20,7 @@ typedef struct {
 /* Claims every file of the training. Call it before a text is read. Fails where the functions of
  * claims.h fail, for an output that is also an input (the text, --init, --teacher), and for a state
  * that another training has written since it was loaded. The caller releases the claims with
- * claims_close, also on failure. */
+ * claims_close, even on failure. */
 bool outputs_open(Outputs *outputs, const Plan *plan, Error *err);
 
 /* Moves the files of other trainings, or of the user, to a new folder, to make way. Writes the

@@ -55,7 +55,7 @@ static int by_path(const void *a, const void *b) {
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Replaces each folder by its content, as far as it has to. */
+/* Replaces each folder by the files in it and in the folders below it. */
 static bool open_folders(Texts *texts, Error *err) {
     for (int i = 0; i < texts->count;) {
         char *path = texts->paths[i];

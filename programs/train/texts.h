@@ -16,7 +16,7 @@ typedef struct {
 
 /* Lists the files named by operands[count] and, for each folder named there, the files in it and in
  * all folders below it. Leaves out names that begin with a dot, links to folders, and all but
- * regular files. The caller releases them with texts_free, also after a failure. Fails for a folder
+ * regular files. The caller releases them with texts_free, even after a failure. Fails for a folder
  * without files. */
 bool texts_find(Texts *texts, char *const *operands, int count, Error *err);
 

@@ -85,7 +85,7 @@ LONG    = $(patsubst %,tests/programs/test_%,faults clock resume verdict) tests/
 TESTS   = $(LONG) $(filter-out $(LONG),$(ALL))
 SUPPORT = tests/main.o tests/support.o tests/system_posix.o $(patsubst %.c,%.o,$(filter-out %entry.c,$(wildcard tests/fuzz/*.c))) \
           model/kernels/isa_portable.o
-SCRIPTS = documents explain messages
+SCRIPTS = documents explain messages screens
 
 # The programs for the tests: unchanged, with a failing memory request, and with a clock that the test
 # drives.
@@ -185,7 +185,7 @@ data/input.txt:
 
 # Runs as many test programs at once as make has jobs, each as soon as it is built. `test-all` repeats the
 # slow tests more often, and runs them again under the sanitizers; `test-more` is its part beyond `test`.
-$(SCRIPTS:%=$(BUILD)/test/tests/%.log): $(BUILD)/test/tests/%.log: $(BUILD)/test/train $(BUILD)/test/sample always
+$(SCRIPTS:%=$(BUILD)/test/tests/%.log): $(BUILD)/test/tests/%.log: $(PROGRAMS:%=$(BUILD)/test/%) always
 	@mkdir -p $(@D)
 	@tests/run $(BUILD)/test tests/$* $@
 $(BUILD)/test/tests/messages.log: $(patsubst %,$(BUILD)/test/%.log,$(TESTS) tests/explain)

@@ -9,7 +9,6 @@
 #include "base/random.h"
 #include "base/utf8.h"
 #include "library/tril.h"
-#include "library/version.h"
 
 /* Its beginning, for evaluating large models. */
 #define VERSE "@verse.txt"
@@ -280,18 +279,6 @@ TEST(evaluated_once) {
     assert_memory_equal(same, last, (size_t)(end - last));
 }
 
-/* A quiet run prints only the table, the digests of both models, and how to continue. */
-TEST(quiet) {
-    int lines = 0;
-    train("-q -o @quiet/m " PLAY);
-    learned("gpt");
-    expect_line_of(ran.out + 1, ran.command, TEXTS("")); /* the heading of the table */
-    after("\nuniform  ");
-    for (const char *c = ran.out; *c; c++) lines += *c == '\n';
-    bool falls = strstr(ran.out, "\n\u2193 ");
-    assert_int_equal(lines, 2 + 6 + falls + 3 + 4); /* with an empty line before each part */
-}
-
 /* ---- other texts ---- */
 
 /* A text of a single character: nothing to learn, and no failure. */
@@ -560,84 +547,6 @@ TEST(bad_surroundings) {
     assert_false(scratch_has("logs"));
     train("-q -o @logs/model -m bigram --log @none/log " PLAY);
     check_log(scratch("none/log"));
-}
-
-/* ---- help ---- */
-
-/* Finds the entry of an option in the last output, which has this default: its line, joined with
- * those where its text continues. */
-static void expect_entry(const char *option, const char *usual) {
-    static const char indent[] = "\n                             ";
-    char name[64], line[512];
-    size_t length = 0;
-    snprintf(name, sizeof name, "\n      --%s ", option);
-    const char *entry = strstr(ran.out, name);
-    if (!entry) { /* with a letter */
-        snprintf(name, sizeof name, ", --%s ", option);
-        entry = after(name);
-    }
-    for (; *entry && (*entry != '\n' || begins(entry, indent) || length == 0); entry++) {
-        if (begins(entry, indent)) entry += strlen(indent) - 1;
-        if (*entry != '\n') line[length++] = *entry;
-        assert_true(length < sizeof line);
-    }
-    line[length] = 0;
-    expect_line_of(line, option, TEXTS(usual));
-}
-
-static void check_lines(const char *text) {
-    for (size_t length; *text; text += length + (text[length] == '\n')) {
-        length = strcspn(text, "\n");
-        if (length > 100) fail_msg("%zu columns: %.*s", length, (int)length, text);
-    }
-}
-
-/* Each option, "NAME DEFAULT". The default is shown even if other values are given. */
-static void check_help(const char *program, const char *const *options, int count) {
-    must_run("%s --version", program);
-    assert_string_equal(ran.out, "tril " TRIL_VERSION "\n");
-    must_run("%s -j 77 --seed 5 -h", program);
-    assert_null(strstr(ran.out, "(77)"));
-    expect_line(program, "[options] ");
-    check_lines(ran.out);
-    for (int i = 0; i < count; i++) {
-        char name[32] = "";
-        strncat(name, options[i], strcspn(options[i], " "));
-        expect_entry(name, options[i] + strlen(name) + (options[i][strlen(name)] == ' '));
-    }
-}
-
-/* The options of a training are those of the library, with its defaults. */
-TEST(help) {
-    static const char *const training[] = {"preset nanogpt-gpu",
-                                           "resume",
-                                           "continue",
-                                           "init",
-                                           "save-every (60)",
-                                           "log --out",
-                                           "out (out/model.safetensors)",
-                                           "quiet",
-                                           "help",
-                                           "version"};
-    static const char *const sampling[] = {
-        "length (500)", "prompt",    "samples (1)", "stop",   "temperature (0.8)",
-        "top-k 0: ",    "top-p (1)", "seed (1337)", "score",  "unknown uniform",
-        "info",         "explain",   "layer",       "head",   "html",
-        "steps",        "threads",   "help",        "version"};
-    const TrilOptions usual = tril_options();
-    check_help("sample", sampling, COUNT(sampling));
-    check_help("train", training, COUNT(training));
-    for (int i = 0; tril_option(i); i++) {
-        char value[TRIL_OPTION_SIZE], shown[TRIL_OPTION_SIZE + 2] = "";
-        if (tril_options_get(&usual, i, value) && tril_option(i)->kind != TRIL_FLAG)
-            snprintf(shown, sizeof shown, "(%s)", value);
-        expect_entry(tril_option(i)->name, shown);
-    }
-    for (int i = 0; tril_rung(i); i++) {
-        char line[256];
-        snprintf(line, sizeof line, "\n  %-10s %s\n", tril_rung(i), tril_rung_idea(i));
-        after(line);
-    }
 }
 
 /* ---- the whole ---- */

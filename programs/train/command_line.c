@@ -77,7 +77,7 @@ static bool take_names(TrilOptions *o, Error *err) {
 }
 
 static bool check(const Arguments *a, int operands, Error *err) {
-    if (operands == 0) return fail(err, "no text FILE given; try: train data/input.txt");
+    if (operands == 0) return fail(err, "no text FILE given; try: train my.txt");
     if (!isnan(a->options.steps) && !isnan(a->options.time))
         return fail(err, "--steps and --time both limit the training; give only one");
     if (a->ladder && a->init)

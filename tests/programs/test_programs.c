@@ -479,7 +479,7 @@ TEST(bad_input) {
     } training[] =
         {
             /* clang-format off */
-        {2, "FILE",                    "data/input.txt",  ""},
+        {2, "FILE",                    "my.txt",  ""},
         {1, "/none.txt: ",             "",                "@none.txt"},
         {1, "/void.txt: ",             "",                "@void.txt"},
         {1, "/latin1.txt: ",           "0xE9",            "@latin1.txt"},

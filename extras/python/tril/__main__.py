@@ -19,9 +19,6 @@ def program(*words: str) -> int:
     """Runs a program, which the library has, in this process. Returns its exit status."""
     if not hasattr(_lib.dll, "tril_main"):
         sys.exit("tril: this build of the library has no programs; install one of `make wheels`")
-    for name in ("SIGINT", "SIGPIPE"):  # as if the program had been started by itself
-        if hasattr(signal, name):
-            signal.signal(getattr(signal, name), signal.SIG_DFL)
     arguments = (ctypes.c_char_p * (len(words) + 2))(b"tril", *map(os.fsencode, words))
     return _lib.dll.tril_main(len(words) + 1, arguments)
 
@@ -42,6 +39,9 @@ def web(*files: str) -> int:
 
 
 def main() -> None:
+    for name in ("SIGINT", "SIGPIPE"):  # as if the program were not Python's
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), signal.SIG_DFL)
     part, *words = sys.argv[1:] or ["--help"]
     if part in ("train", "sample"):
         status = program(part, *words)

@@ -51,7 +51,7 @@ bool filesystem_status(int file, FileStatus *status);
 /* Sets *status to that of the file or link at `path`, or, with `follow`, of the link's target. */
 bool filesystem_look(const char *path, bool follow, FileStatus *status);
 
-/* Creates a folder with the user's usual rights, or with all rights for all users: then a folder
+/* Creates a folder with the user's usual rights, or with all rights for all users, so that a folder
  * that one user leaves behind does not keep others out. (On Windows it gets the rights of its
  * parent folder.) */
 typedef enum { FOR_USER, FOR_ALL_USERS } FolderUse;

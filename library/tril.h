@@ -285,10 +285,10 @@ TRIL_API TrilStatus tril_model_make(TrilModel **model, const TrilTokenizer *toke
  * Face transformers. Released by tril_model_free. */
 TRIL_API TrilStatus tril_model_load(TrilModel **model, const char *path, TrilError *error);
 
-/* Sets *digest to the number of a key in the metadata of the file at `path`, a model or a state, or
- * to 0 if it has no such key: "text" is the digest of its text, "training" the number by
- * which ./train knows its own files, "digest" the digest of the whole file. Only reads the file's
- * header. */
+/* Reads a number from the metadata of the file at `path`, a model or a state, and sets *digest to
+ * it, or to 0 if there is no such key. `key` is "text" for the digest of its text, "training" for
+ * the number by which ./train knows its own files, or "digest" for the digest of the whole file.
+ * Only reads the file's header. */
 TRIL_API TrilStatus tril_file_digest(const char *path, const char *key, uint64_t *digest,
                                      TrilError *error);
 

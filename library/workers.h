@@ -65,9 +65,9 @@ typedef struct {
  * of `window` characters, which divides their length. */
 Step workers_step(Workers *workers, uint64_t step, int window, const Optimizer *optimizer);
 
-/* Sets *loss to the mean loss on `count` ids of the text from `from` on; if these are more than
- * `characters`, and that is not 0, only on evenly spaced windows of about that many. *loss is NaN
- * if `asking` asked to stop. Fails for weights that differ between processes, which means that
+/* Sets *loss to the mean loss on `count` ids of the text from `from` on. If `characters` is not 0
+ * and less than `count`, only reads evenly spaced windows of about that many characters. *loss is
+ * NaN if `asking` asked to stop. Fails for weights that differ between processes, which means that
  * memory, messages or programs are broken. */
 bool workers_evaluate(Workers *workers, size_t from, size_t count, size_t characters,
                       Asking *asking, double *loss, Error *err);

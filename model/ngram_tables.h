@@ -22,9 +22,8 @@ typedef struct {
 typedef struct {
     int32_t token;
     uint32_t count;
-    /* where the folds' parts of the count are: if all of it comes from fold f, -1 - f; otherwise an
-       index in Ngram.parts, which has there first the set of the folds that have a part, and then
-       their parts. */
+    /* the part of the count in each fold: -1 - f if all of it is in fold f; otherwise an index in
+       Ngram.parts, where the set of the folds that have a part begins, followed by their parts */
     int32_t part;
 } Follower;
 

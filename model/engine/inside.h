@@ -115,11 +115,11 @@ bool execute_allocate(Run *run, Error *err);
 /* Returns the scratch that the program needs in each thread, in floats. */
 size_t execute_scratch(const Run *run);
 
-/* Returns the length of a slice in tokens, at most `most`, which a thread's memory holds (SLICE_MAX
- * while a run is planned): the longest with which the slowest thread has the fewest tiles of a
- * product, short enough that the arrays of a phase stay in the cache until they are read. It is a
- * multiple of STRETCH, and of AMX's tiles, because products at their edges round differently. It
- * depends on the number of threads; results do not depend on it. */
+/* Returns the length of a slice in tokens: the longest with which the slowest thread has the fewest
+ * tiles of a product. It is at most `most`, the tokens for which a thread has memory (SLICE_MAX
+ * while a run is planned), so that the arrays of a phase stay in the cache until they are read. It
+ * is a multiple of STRETCH, and of AMX's tiles, because products at their edges round differently.
+ * It depends on the number of threads; results do not depend on it. */
 enum { SLICE_MAX = 288 };
 int execute_slice(const Products *products, size_t tokens, int threads, int most);
 

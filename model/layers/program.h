@@ -109,9 +109,9 @@ typedef struct {
     bool gradient;    /* adds to gradients of weights, which nothing in the program reads */
     bool reduces; /* a gradient that only adds sums of earlier instructions: scheduled last, so that
                      one barrier serves all */
-    bool attends; /* each token takes a weighted mean of those before it, in each head: with the
-                     softmax of its query times their keys (inputs 0 and 1), or, of one input, equal
-                     weights */
+    bool attends; /* each token takes a weighted mean of itself and those before it, in each head.
+                     Inputs 0 and 1 are queries and keys, whose products give the weights by a
+                     softmax; with one input, the weights are equal */
     /* Optional. Returns the multiply-adds for `tokens` tokens, which see each other in `pairs`
      * pairs. */
     double (*work)(const Instruction *at, double tokens, double pairs);

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #if defined __has_feature
-#if __has_feature(address_sanitizer)
+#if __has_feature(address_sanitizer) || __has_feature(memory_sanitizer)
 #define __SANITIZE_ADDRESS__
 #endif
 #endif

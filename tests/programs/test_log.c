@@ -120,7 +120,7 @@ TEST(formulas) {
     size_t length;
     LogRow rows[TEXTS];
     memset(longest + 1, '"', sizeof longest - 2);
-    for (int i = 0; i < TEXTS; i++) strcpy((rows[i] = row_at(100)).sample, texts[i][0]);
+    for (int i = 0; i < TEXTS; i++) rows[i] = row_at(100), strcpy(rows[i].sample, texts[i][0]);
     write_log(path, rows, TEXTS);
     Course *log = read_back(path);
     assert_int_equal(log->count, TEXTS);

@@ -1,5 +1,6 @@
-/* cmocka.h - the part of cmocka that the tests which run on Windows need: Debian has no cmocka for
- * mingw-w64. A failed test returns to the group by longjmp, as cmocka's does. */
+/* cmocka.h - the part of cmocka that the tests need: Debian has no cmocka for mingw-w64, and for
+ * `make msan` clang must compile it. A failed test returns to the group by longjmp, as cmocka's
+ * does. */
 #ifndef TRIL_TESTS_WINDOWS_CMOCKA_H
 #define TRIL_TESTS_WINDOWS_CMOCKA_H
 
@@ -30,9 +31,10 @@ int run_group(const struct CMUnitTest *tests, size_t count, int (*setup)(void **
               int (*teardown)(void **state));
 __attribute__((noreturn)) void leave_test(int how, const char *file, int line, const char *why);
 
-/* Functions of POSIX that tests use. */
+#ifdef _WIN32 /* functions of POSIX that tests use */
 #define setenv(name, value, overwrite) _putenv_s(name, value)
 #define unsetenv(name)                 _putenv_s(name, "")
+#endif
 
 #define print_message(...) printf(__VA_ARGS__)
 #define print_error(...)   fprintf(stderr, __VA_ARGS__)

@@ -30,7 +30,8 @@ test-release:
 # Tests on other processors, under emulators. On 64-bit ARM only the kernels differ, and extras/release/tests/test trains
 # every rung there. Of the others, 32-bit x86 has small sizes, s390x is big-endian, and for riscv64 Debian has no cmocka.
 FILE_TESTS = $(patsubst %,tests/%,base/test_json base/test_random base/test_utf8 base/test_elementary data/test_data \
-	library/test_checkpoint library/test_safetensors library/test_fuzz) extras/formats/tests/test_gguf
+	library/test_checkpoint library/test_safetensors library/test_fuzz) \
+	$(patsubst %,extras/formats/tests/test_%,gguf exchange)
 RUNG_TESTS = $(patsubst %,tests/model/test_%,kernels attention gradients)
 CC_arm     = aarch64-linux-gnu-gcc
 TESTS_arm  = $(RUNG_TESTS)
@@ -46,8 +47,13 @@ test-machines: test-i386 test-riscv64 test-s390x
 test-arm test-i386 test-riscv64 test-s390x: test-%:
 	@tests/deps $*
 	@$(MAKE) --no-print-directory BUILD=build/$* CC='$(CC_$*)' $(patsubst %,build/$*/test/%,$(TESTS_$*) train sample)
+	@mkdir -p build/$*/run
+	@for program in train sample; do \
+		printf '#!/bin/sh\nexec $(RUN_$*) build/$*/test/%s "$$@"\n' $$program >build/$*/run/$$program; \
+		chmod +x build/$*/run/$$program; \
+	done
 	@set -e; for test in $(TESTS_$*); do \
-		echo "$*: $$test"; TRIL_PROGRAMS=build/$*/test $(RUN_$*) build/$*/test/$$test; \
+		echo "$*: $$test"; TRIL_PROGRAMS=build/$*/run $(RUN_$*) build/$*/test/$$test; \
 	done
 	$(if $(filter arm,$*),,STEPS=25 tests/bits build/$*/test $(RUN_$*))
 

@@ -62,13 +62,14 @@ TEST(q8) {
     }
     numbers[7] = -9;
     quantize_q8(blocks, numbers, BLOCKS * Q8_NUMBERS);
-    for (int b = 0; b < BLOCKS; b++)
-        for (int i = 0; i < Q8_NUMBERS; i++) {
-            double scale = value_of_half(blocks[b].scale);
-            /* half a step, and 127 steps of the rounding of the scale */
+    for (int b = 0; b < BLOCKS; b++) {
+        little_endian(&blocks[b].scale, sizeof blocks[b].scale, sizeof blocks[b].scale);
+        const double scale = value_of_half(blocks[b].scale);
+        /* half a step, and 127 steps of the rounding of the scale */
+        for (int i = 0; i < Q8_NUMBERS; i++)
             assert_near(scale * blocks[b].multiples[i], numbers[b * Q8_NUMBERS + i],
                         scale * (0.5 + 127.0 / 2048) + 1e-40);
-        }
+    }
     assert_int_equal(blocks[0].multiples[7], -127);
     assert_int_equal(blocks[5].multiples[0], 0);
 }

@@ -23,15 +23,16 @@ static bool write_sample(const TrilModel *model, const Arguments *a, Error *err)
     return ok;
 }
 
+/* The state of show_text. */
 typedef struct {
     Writer *writer;
     const char *prompt;
     bool begun; /* the current text */
-} Texts;
+} TextPrinter;
 
 /* Prints a part of a text. */
 static int show_text(size_t number, const char *text, size_t length, int ended, void *user) {
-    Texts *texts = user;
+    TextPrinter *texts = user;
     if (!texts->begun) {
         if (number > 0) {
             writer_end_line(texts->writer);
@@ -49,7 +50,7 @@ static int show_text(size_t number, const char *text, size_t length, int ended, 
 /* Writes `samples` texts with a line between them. */
 static bool write_samples(const TrilModel *model, const Arguments *a, Error *err) {
     TrilSampling sampling = a->sampling;
-    Texts texts = {.prompt = a->prompt ? a->prompt : ""};
+    TextPrinter texts = {.prompt = a->prompt ? a->prompt : ""};
     sampling.length = (size_t)a->length;
     if (!writer_open(&texts.writer, model, NULL, NULL, err)) return false;
     TrilStatus status =
@@ -60,7 +61,7 @@ static bool write_samples(const TrilModel *model, const Arguments *a, Error *err
     return status == TRIL_OK || status == TRIL_STOPPED;
 }
 
-/* The lines of --lines. */
+/* The state of show_line. */
 typedef struct {
     const TrilModel *model;
     const Arguments *arguments;
@@ -68,11 +69,11 @@ typedef struct {
     Buffer line; /* the one that is being written */
     int shown;
     size_t left_out; /* lines left out because the training text has them */
-} Lines;
+} LinePrinter;
 
 /* Takes a part of a line, and prints the line at its end. */
 static int show_line(size_t number, const char *text, size_t length, int ended, void *user) {
-    Lines *lines = user;
+    LinePrinter *lines = user;
     const Arguments *a = lines->arguments;
     Buffer *line = &lines->line;
     if (line->length == 0 && a->prompt) buffer_put(line, a->prompt, strlen(a->prompt));
@@ -95,13 +96,13 @@ static int show_line(size_t number, const char *text, size_t length, int ended, 
 static bool write_lines(const TrilModel *model, const Arguments *a, Error *err) {
     const size_t tries = 1000; /* for each new line */
     TrilSampling sampling = a->sampling;
-    Lines lines = {.model = model, .arguments = a, .line = buffer_begin("the line", err)};
+    LinePrinter lines = {.model = model, .arguments = a, .line = buffer_begin("the line", err)};
     const char *prompt = a->prompt ? a->prompt : "";
     size_t count = (size_t)a->lines * (a->new_lines ? tries : 1);
     if (!writer_knows(model, "--lines", "\n", 1, err)) return false;
     if (a->new_lines && tril_model_has_line(model, "", 0) < 0)
-        return fail(err, "--new: the model does not know the lines of its text; train it with "
-                         "--lines");
+        return fail(err, "--new: the model was not trained with --lines, so it does not know the "
+                         "lines of its text");
     sampling.length = (size_t)a->length;
     if (!writer_open(&lines.writer, model, NULL, NULL, err)) return false;
     TrilStatus status = tril_generate_texts(model, prompt, strlen(prompt), &sampling, count, "\n",
@@ -111,11 +112,11 @@ static bool write_lines(const TrilModel *model, const Arguments *a, Error *err) 
     buffer_end(&lines.line);
     fflush(stdout);
     if (a->new_lines && ok)
-        fprintf(stderr, "sample: left out %zu lines that the text of the training has\n",
+        fprintf(stderr, "sample: left out %zu lines that are in the training text\n",
                 lines.left_out);
     return ok && (status == TRIL_STOPPED || lines.shown == a->lines ||
                   fail(err,
-                       "--new: only %d of %d lines are new after %zu; a higher --temperature "
+                       "--new: only %d of %d new lines in %zu tries; a higher --temperature "
                        "writes more of them",
                        lines.shown, a->lines, count));
 }

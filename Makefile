@@ -178,7 +178,7 @@ run: train sample $(filter data/input.txt,$(INPUT))
 	./train --model $(RUNG) --continue --time $(TIME) $(TEXT)
 	./sample -n 500
 	@echo
-	@./sample --info | sed -n 's/^validation_loss  *\(.*\)/Reached a held-out loss of \1 nats per character./p'
+	@./sample --info | sed -n 's/^held_out_loss  *\(.*\)/Reached a held-out loss of \1 nats per character./p'
 
 data/input.txt:
 	data/fetch any $@

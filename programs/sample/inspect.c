@@ -44,8 +44,9 @@ static void put_number(Buffer *json, const char *name, double value) {
 }
 
 /* Writes a number of the file's metadata, of any length, such as a seed. */
-static void put_note(Buffer *json, const TrilModel *model, const char *name) {
-    const char *value = tril_model_note(model, name);
+static void put_note(Buffer *json, const TrilModel *model, const char *key) {
+    const char *value = tril_model_note(model, key);
+    const char *name = strcmp(key, "validation_loss") == 0 ? "held_out_loss" : key;
     const bool whole = value && *value && strspn(value, "0123456789") == strlen(value);
     if (!json)
         put_text(NULL, name, value);

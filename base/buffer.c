@@ -14,14 +14,10 @@ bool buffer_reserve(Buffer *buffer, size_t more) {
     if (buffer->failed || buffer->capacity - buffer->length > more) return !buffer->failed;
     size_t capacity = buffer->capacity > 0 ? 2 * buffer->capacity : FIRST;
     while (capacity - buffer->length <= more) capacity *= 2;
-    char *wider;
-    buffer->failed = !memory_alloc(&wider, capacity, 1, buffer->name, buffer->err);
-    if (buffer->failed) return false;
-    if (buffer->bytes) memcpy(wider, buffer->bytes, buffer->length);
-    memory_free(buffer->bytes);
-    buffer->bytes = wider;
-    buffer->capacity = capacity;
-    return true;
+    buffer->failed =
+        !memory_resize(&buffer->bytes, buffer->length, capacity, 1, buffer->name, buffer->err);
+    if (!buffer->failed) buffer->capacity = capacity;
+    return !buffer->failed;
 }
 
 void buffer_printf(Buffer *buffer, const char *format, ...) {

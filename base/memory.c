@@ -27,3 +27,14 @@ bool memory_alloc(void *block, size_t count, size_t size, const char *what, Erro
     memset(bytes, 0, padded_size(count, size));
     return true;
 }
+
+bool memory_resize(void *block, size_t count, size_t capacity, size_t size, const char *what,
+                   Error *err) {
+    void *old, *moved;
+    if (!memory_alloc(&moved, capacity, size, what, err)) return false;
+    memcpy(&old, block, sizeof old);
+    if (count > 0) memcpy(moved, old, count * size);
+    memory_free(old);
+    memcpy(block, &moved, sizeof moved);
+    return true;
+}

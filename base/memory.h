@@ -18,6 +18,11 @@ bool memory_alloc(void *block, size_t count, size_t size, const char *what, Erro
 /* The same for a block that is overwritten: its bytes are any. */
 bool memory_alloc_unset(void *block, size_t count, size_t size, const char *what, Error *err);
 
+/* Moves the first `count` elements of a block, which may be NULL, to a zeroed one of `capacity`
+ * elements, and sets *block to that. Fails as memory_alloc does, but leaves *block as it is. */
+bool memory_resize(void *block, size_t count, size_t capacity, size_t size, const char *what,
+                   Error *err);
+
 /* Returns a block of `size` bytes, a multiple of MEMORY_ALIGNMENT, for memory_alloc; NULL if there
  * is none (machine_posix.c, machine_windows.c). */
 void *memory_request(size_t size);

@@ -145,14 +145,9 @@ static void add_follower(Lists *lists, size_t first, int32_t token, FoldSet fold
 
 /* Makes the memory of the parts larger or smaller. */
 static bool resize_parts(Ngram *g, size_t capacity, Error *err) {
-    uint32_t *resized;
     if (capacity > INT32_MAX) return fail_long(g->count, err);
-    if (!memory_alloc(&resized, capacity, sizeof *resized, "the counts", err)) return false;
-    if (g->parts) memcpy(resized, g->parts, g->part_count * sizeof *resized);
-    memory_free(g->parts);
-    g->parts = resized;
     g->part_capacity = capacity;
-    return true;
+    return memory_resize(&g->parts, g->part_count, capacity, sizeof *g->parts, "the counts", err);
 }
 
 /* Stores the parts of a context's followers, from the first to the last. */

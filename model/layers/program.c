@@ -88,19 +88,12 @@ const float *rows_before(const Call *c, int number, size_t b, size_t *row) {
 
 /* Makes room for one more element in a list of `count`. Returns false without memory. */
 static bool grow(Program *p, void *list, int count, int *capacity, size_t size) {
-    void *old, *larger;
     if (count < *capacity) return true;
-    int wanted = *capacity ? 2 * *capacity : 64;
-    if (p->failed || !memory_alloc(&larger, (size_t)wanted, size, "the program", p->err)) {
-        p->failed = true;
-        return false;
-    }
-    memcpy(&old, list, sizeof old); /* the caller's pointer, of any type */
-    if (old) memcpy(larger, old, (size_t)count * size);
-    memory_free(old);
-    memcpy(list, &larger, sizeof larger);
-    *capacity = wanted;
-    return true;
+    const int wanted = *capacity ? 2 * *capacity : 64;
+    p->failed = p->failed ||
+                !memory_resize(list, (size_t)count, (size_t)wanted, size, "the program", p->err);
+    if (!p->failed) *capacity = wanted;
+    return !p->failed;
 }
 
 void program_add(Program *p, Instruction made) {

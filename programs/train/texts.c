@@ -14,14 +14,11 @@
 static bool add(Texts *texts, char *path, Error *err) {
     if (texts->count == texts->capacity) {
         int capacity = texts->capacity > 0 ? 2 * texts->capacity : 16;
-        char **wider;
-        if (!memory_alloc(&wider, (size_t)capacity, sizeof *wider, "the names of texts", err)) {
+        if (!memory_resize(&texts->paths, (size_t)texts->count, (size_t)capacity,
+                           sizeof *texts->paths, "the names of texts", err)) {
             memory_free(path);
             return false;
         }
-        if (texts->count > 0) memcpy(wider, texts->paths, (size_t)texts->count * sizeof *wider);
-        memory_free(texts->paths);
-        texts->paths = wider;
         texts->capacity = capacity;
     }
     texts->paths[texts->count++] = path;

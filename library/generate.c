@@ -197,13 +197,12 @@ TrilStatus tril_training_generate(TrilTraining *training, const TrilSampling *sa
                                   TrilOnText on_text, void *user, TrilError *error) {
     Error err = {0};
     if (!training || !sampling || !on_text) return null_argument(error);
-    const Config *config = &training->model->model.config;
+    const size_t T = (size_t)training->model->model.config.T;
     Run *run = training->workers.run;
-    TrilWriter writer = {.generator = {.run = run, .context = config->T, .V = config->V}};
+    TrilWriter writer = {.generator.run = run};
     bool ok = prepare(&writer, vocab_of(training->model), sampling, &err) &&
               weigh_counts(run, sampling, &err) &&
-              memory_alloc(&writer.generator.window, (size_t)config->T, sizeof(int32_t),
-                           "the context", &err);
+              memory_alloc(&writer.generator.window, T, sizeof(int32_t), "the context", &err);
     TrilStatus status = outcome(ok, TRIL_ARGUMENT, &err, error);
     if (ok) {
         tril_writer_begin(&writer, 0);

@@ -80,6 +80,7 @@ static bool share_counts(Model *model, Error *err) {
 }
 
 static bool open_run(Workers *workers, bool ok, Error *err) {
+    const Corpus *corpus = workers->corpus;
     int first;
     ok = ok && run_open(&workers->run, workers->model, &workers->options, err);
     if (ok) run_pace(workers->run, false);
@@ -90,8 +91,8 @@ static bool open_run(Workers *workers, bool ok, Error *err) {
          memory_alloc(&workers->starts, windows, sizeof(size_t), "a batch", err) &&
          memory_alloc(&workers->ends, windows, sizeof(size_t), "a batch", err) &&
          (!workers->options.lines ||
-          lines_cut(&workers->lines, workers->ids, workers->length, workers->options.length, err));
-    if (ok) workers->lines_train = lines_before(&workers->lines, workers->train - 1);
+          lines_cut(&workers->lines, corpus->ids, corpus->length, workers->options.length, err));
+    if (ok) workers->lines_train = lines_before(&workers->lines, corpus->train - 1);
     if (!world_agree(ok, err) || !same_kernels(workers, err)) return false;
     world_broadcast(workers->model->weights, workers->model->weights_size * sizeof(float));
     return share_counts(workers->model, err);
@@ -124,24 +125,25 @@ static void close_run(Workers *workers) {
 
 static Step take_step(Workers *workers, uint64_t step, int window, const Optimizer *optimizer) {
     const RunOptions *o = &workers->options;
+    const Corpus *corpus = workers->corpus;
     int T = o->length, first, count = run_part(workers->run, &first);
     Step taken = {.norm = NAN};
     if (o->lines) {
         window = T = batch_lines(&workers->lines, workers->lines_train, o->batch, o->seed, step,
                                  first, count, workers->starts, workers->ends);
-        run_lay_out(workers->ids, workers->starts, workers->ends, count, T, workers->inputs,
+        run_lay_out(corpus->ids, workers->starts, workers->ends, count, T, workers->inputs,
                     workers->targets);
     } else {
-        batch_shuffled(workers->ids, workers->train, o->batch, T, o->seed, step, first, count,
+        batch_shuffled(corpus->ids, corpus->train, o->batch, T, o->seed, step, first, count,
                        workers->inputs, workers->targets, workers->starts);
     }
     count *= T / window;
     if (workers->teacher) {
-        run_locate(workers->teacher, workers->ids, workers->starts, T, true);
+        run_locate(workers->teacher, corpus->ids, workers->starts, T, true);
         run_teach(workers->run, run_probabilities(workers->teacher, workers->inputs, count, window),
                   TEACHER_SHARE);
     }
-    run_locate(workers->run, workers->ids, workers->starts, T, true);
+    run_locate(workers->run, corpus->ids, workers->starts, T, true);
     run_forward_training(workers->run, workers->inputs, count, window);
     taken.loss = run_loss(workers->run, workers->targets);
     if (!isfinite(taken.loss)) return taken;
@@ -165,10 +167,10 @@ static double evaluate(Workers *workers, size_t from, size_t count, size_t every
                  end = from > 0 ? lines->count : workers->lines_train;
     if (workers->options.lines) {
         run_cut(workers->run, lines->begins + first, end - first);
-        count = workers->length;
+        count = workers->corpus->length;
     }
-    return run_evaluate(workers->run, workers->ids + (workers->options.lines ? 0 : from), count,
-                        every, from == 0, asking ? ask : NULL, asking);
+    return run_evaluate(workers->run, workers->corpus->ids + (workers->options.lines ? 0 : from),
+                        count, every, from == 0, asking ? ask : NULL, asking);
 }
 
 /* ---- the first process ---- */
@@ -206,11 +208,7 @@ static bool send_text(const Corpus *corpus, Error *err) {
 
 bool workers_open(Workers *workers, Model *model, const RunOptions *options, const Corpus *corpus,
                   Error *err) {
-    *workers = (Workers){.model = model,
-                         .options = *options,
-                         .ids = corpus->ids,
-                         .length = corpus->length,
-                         .train = corpus->train};
+    *workers = (Workers){.model = model, .options = *options, .corpus = corpus};
     workers->options.shared = true;
     if (sharing)
         return fail(err, "several processes share one training at a time: another one is open");
@@ -235,7 +233,8 @@ void workers_close(Workers *workers) {
 bool workers_teach(Workers *workers, const Model *teacher, Error *err) {
     workers->teaching = *teacher;
     broadcast((Command){.kind = TEACH, .config = teacher->config});
-    bool ok = model_fold(teacher, workers->ids, workers->train, &workers->teaching.ngram, err);
+    bool ok = model_fold(teacher, workers->corpus->ids, workers->corpus->train,
+                         &workers->teaching.ngram, err);
     return open_teacher(workers, &workers->teaching, ok, err);
 }
 
@@ -270,24 +269,21 @@ void workers_collect(Workers *workers) {
 /* ---- a worker ---- */
 
 typedef struct {
-    int32_t *ids;
-    uint64_t text; /* its digest */
-    size_t train, count;
+    Corpus corpus; /* its digest is that of TEXT */
     Model model, teacher;
     Workers part; /* this process's */
 } Worker;
 
 static void receive_text(Worker *w, const Command *command) {
     Error err = {0};
-    bool known = w->ids && w->text == command->text && w->train == command->train &&
-                 w->count == command->count;
+    Corpus *c = &w->corpus;
+    bool known = c->ids && c->digest == command->text && c->train == command->train &&
+                 c->length == command->count;
     if (world_agree(known || fail(&err, "another text"), &err)) return;
-    memory_free(w->ids);
-    w->text = command->text;
-    w->train = command->train;
-    w->count = command->count;
-    bool ok = memory_alloc(&w->ids, command->count, sizeof *w->ids, "the text", &err);
-    if (world_agree(ok, &err)) world_broadcast(w->ids, command->count * sizeof *w->ids);
+    memory_free(c->ids);
+    *c = (Corpus){.digest = command->text, .train = command->train, .length = command->count};
+    bool ok = memory_alloc(&c->ids, c->length, sizeof *c->ids, "the text", &err);
+    if (world_agree(ok, &err)) world_broadcast(c->ids, c->length * sizeof *c->ids);
 }
 
 static void close_worker(Worker *w) {
@@ -299,11 +295,7 @@ static void close_worker(Worker *w) {
 static void open_worker(Worker *w, const Command *command) {
     Error err = {0};
     assert(!w->part.run); /* one at a time */
-    w->part = (Workers){.model = &w->model,
-                        .options = command->options,
-                        .ids = w->ids,
-                        .length = w->count,
-                        .train = w->train};
+    w->part = (Workers){.model = &w->model, .options = command->options, .corpus = &w->corpus};
     if (command->usual_threads) w->part.options.threads = run_default_threads();
     bool built = model_build(&w->model, &command->config, 0, &err);
     if (!open_run(&w->part, built, &err)) close_worker(w);
@@ -355,7 +347,7 @@ void tril_processes_serve(void) {
         execute(&worker, &command);
     } while (command.kind != SHUTDOWN);
     close_worker(&worker);
-    memory_free(worker.ids);
+    memory_free(worker.corpus.ids);
 }
 
 void tril_processes_leave(void) {

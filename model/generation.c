@@ -125,13 +125,9 @@ bool generator_open(Generator *generator, Model *model, int threads, Precision p
     int T = model->config.T;
     RunOptions options = {
         .batch = 1, .length = T, .frozen = true, .threads = threads, .precision = precision};
-    if (!memory_alloc(&generator->window, (size_t)T, sizeof(int32_t), "the context", err))
-        return false;
-    if (run_open(&generator->run, model, &options, err)) {
-        generator->context = T;
-        generator->V = model->config.V;
+    if (memory_alloc(&generator->window, (size_t)T, sizeof(int32_t), "the context", err) &&
+        run_open(&generator->run, model, &options, err))
         return true;
-    }
     generator_close(generator);
     return false;
 }
@@ -160,7 +156,7 @@ static int make_room(Run *run, int slot, int32_t *window, int T, int length, int
 }
 
 const float *generator_feed(Generator *generator, const int32_t *ids, size_t count) {
-    int T = generator->context;
+    int T = run_model(generator->run)->config.T;
     /* If the text is longer than the context, only its end is read. */
     if (count > (size_t)T) {
         ids += count - (size_t)T;
@@ -173,7 +169,7 @@ const float *generator_feed(Generator *generator, const int32_t *ids, size_t cou
     generator->length += more;
     int T_new = generator->length - past;
     const float *logits = run_forward(generator->run, generator->window + past, 1, T_new, past);
-    return logits + (size_t)(T_new - 1) * (size_t)generator->V;
+    return logits + (size_t)(T_new - 1) * (size_t)run_model(generator->run)->config.V;
 }
 
 /* ---- the group ---- */
@@ -188,7 +184,7 @@ bool group_open(Group *group, Model *model, int slots, Precision precision, cons
                                 .precision = precision,
                                 .growing = true,
                                 .packed_by = packed_by};
-    *group = (Group){.context = model->config.T, .V = model->config.V};
+    *group = (Group){0};
     if (memory_alloc(&group->windows, count * T, sizeof(int32_t), "the texts", err) &&
         memory_alloc(&group->lengths, count, sizeof(int), "the texts", err) &&
         memory_alloc(&group->read, count, sizeof(int), "the texts", err) &&
@@ -209,18 +205,18 @@ void group_close(Group *group) {
 }
 
 static int32_t *window_of(const Group *group, int slot) {
-    return group->windows + (size_t)slot * (size_t)group->context;
+    return group->windows + (size_t)slot * (size_t)run_model(group->run)->config.T;
 }
 
 void group_begin(Group *group, int slot, const int32_t *ids, size_t count) {
-    size_t T = (size_t)group->context, some = count < T ? count : T;
+    size_t T = (size_t)run_model(group->run)->config.T, some = count < T ? count : T;
     memcpy(window_of(group, slot), ids + count - some, some * sizeof *ids);
     group->lengths[slot] = (int)some;
     group->read[slot] = 0;
 }
 
 void group_append(Group *group, int slot, int32_t id) {
-    int T = group->context, *length = &group->lengths[slot];
+    int T = run_model(group->run)->config.T, *length = &group->lengths[slot];
     int32_t *window = window_of(group, slot);
     assert(group->read[slot] == *length);
     if (*length == T) *length = make_room(group->run, slot, window, T, T, 1, &group->read[slot]);
@@ -233,8 +229,9 @@ void group_read(Group *group, const int *slots, int count, const float **logits)
         group->next[i] = (Continuation){window_of(group, slots[i]) + past, past, slots[i]};
     }
     const float *rows = run_grow(group->run, group->next, count);
+    const size_t V = (size_t)run_model(group->run)->config.V;
     for (int i = 0; i < count; i++) {
         bool whole = ++group->read[slots[i]] == group->lengths[slots[i]];
-        logits[i] = whole ? rows + (size_t)i * (size_t)group->V : NULL;
+        logits[i] = whole ? rows + (size_t)i * V : NULL;
     }
 }

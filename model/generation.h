@@ -33,8 +33,7 @@ void sampler_probabilities(const Sampler *sampler, const float *logits, int V, d
  * last quarter is kept; if the run does not slide, its last 16th is read again, in one pass. */
 typedef struct {
     Run *run;
-    int context, V;  /* the model's */
-    int32_t *window; /* [context]; owned */
+    int32_t *window; /* [T], the model's context; owned */
     int length;      /* tokens in it */
 } Generator;
 
@@ -56,8 +55,7 @@ const float *generator_feed(Generator *generator, const int32_t *ids, size_t cou
  * same logits as a generator that is fed one token after another. One thread computes. */
 typedef struct {
     Run *run;
-    int context, V;
-    int32_t *windows;    /* [slots][context]; owned, as the following */
+    int32_t *windows;    /* [slots][T]; owned, as the following */
     int *lengths, *read; /* [slots]: tokens in a window; those of them that the run has read */
     Continuation *next;  /* [slots]: scratch */
 } Group;

@@ -55,7 +55,7 @@ typedef struct {
 
 struct Report {
     const Plan *plan;
-    const Input *input;
+    const TrilExtent *input;
     Outputs *outputs;
     const Result *results; /* [count]: the closed forms, then the rungs so far */
     int count;
@@ -98,19 +98,19 @@ static const Course *course_of(const Report *r, const RungFiles *rung) {
 
 /* Writes the text of ids [count], which has room for four bytes each. Returns the length of the
  * line. */
-static size_t decode(const Input *input, const int32_t *ids, int count, char *text) {
+static size_t decode(const Plan *plan, const int32_t *ids, int count, char *text) {
     const size_t most = 4;
     size_t length = 0;
-    tril_decode(input->tokenizer, ids, (size_t)count, text, most * (size_t)count, &length, NULL);
+    tril_decode(plan->tokenizer, ids, (size_t)count, text, most * (size_t)count, &length, NULL);
     return length;
 }
 
 /* Returns the id of a character; -1 if the vocabulary lacks it. */
-static int32_t id_of(const Input *input, char character) {
+static int32_t id_of(const Plan *plan, char character) {
     int32_t id;
     size_t count;
     bool known =
-        tril_encode(input->tokenizer, &character, 1, &id, 1, &count, NULL) == TRIL_OK && count == 1;
+        tril_encode(plan->tokenizer, &character, 1, &id, 1, &count, NULL) == TRIL_OK && count == 1;
     return known ? id : -1;
 }
 
@@ -118,17 +118,17 @@ static int32_t id_of(const Input *input, char character) {
  * length of the part to continue, without the word that its end cuts in two. */
 static int find_line(Report *r) {
     enum { MIN_LINE = 8 };
-    const Input *input = r->input;
-    const int32_t *ids = tril_text_ids(input->text);
-    const int32_t newline = id_of(input, '\n'), space = id_of(input, ' ');
-    size_t held_out = input->length - input->train, start = input->train;
+    const TrilExtent *input = r->input;
+    const int32_t *ids = tril_text_ids(r->plan->corpus);
+    const int32_t newline = id_of(r->plan, '\n'), space = id_of(r->plan, ' ');
+    size_t held_out = input->characters - input->trained_on, start = input->trained_on;
     int tokens = held_out > LINE_TOKENS ? LINE_TOKENS : (int)held_out - 1, end = 0;
-    for (size_t i = input->train; i + (size_t)tokens < input->length; i++) {
+    for (size_t i = input->trained_on; i + (size_t)tokens < input->characters; i++) {
         if (ids[i] != newline) continue;
-        if (i > start + MIN_LINE && start > input->train) break;
+        if (i > start + MIN_LINE && start > input->trained_on) break;
         start = i + 1;
     }
-    if (start + (size_t)tokens >= input->length) start = input->train;
+    if (start + (size_t)tokens >= input->characters) start = input->trained_on;
     r->line = start;
     r->line_tokens = tokens;
     ids += start;
@@ -142,11 +142,11 @@ static int find_line(Report *r) {
 /* Reads the beginning of the line, and the text after it. */
 static void read_prompt(Report *r) {
     const int tokens = find_line(r);
-    const int32_t *ids = tril_text_ids(r->input->text) + r->line;
-    size_t left = r->input->length - r->line - (size_t)tokens;
-    r->prompt_length = decode(r->input, ids, tokens, r->prompt);
+    const int32_t *ids = tril_text_ids(r->plan->corpus) + r->line;
+    size_t left = r->input->characters - r->line - (size_t)tokens;
+    r->prompt_length = decode(r->plan, ids, tokens, r->prompt);
     r->writings->length =
-        decode(r->input, ids + tokens, left < WRITING_TOKENS ? (int)left : WRITING_TOKENS,
+        decode(r->plan, ids + tokens, left < WRITING_TOKENS ? (int)left : WRITING_TOKENS,
                r->writings->text);
 }
 
@@ -156,7 +156,7 @@ static bool load(const Report *r, const RungFiles *rung, TrilModel **model, Erro
     *model = NULL;
     if (!file_exists(rung->checkpoint)) return true;
     if (tril_model_load(model, rung->checkpoint, message(err)) != TRIL_OK) return false;
-    if (tril_tokenizer_same(tril_model_tokenizer(*model), r->input->tokenizer)) return true;
+    if (tril_tokenizer_same(tril_model_tokenizer(*model), r->plan->tokenizer)) return true;
     tril_model_free(*model);
     *model = NULL;
     return true;
@@ -216,7 +216,7 @@ static void write_head(const Report *r, FILE *out) {
            "<header>\n<h1>%s, trained on <bdi>%s</bdi></h1>\n<p>%s is %s. The text has %zu "
            "characters, %d of them distinct. The loss says how surprised a model is by each next "
            "character, in nats: lower is better.</p>\n</header>\n<main>\n",
-           model, text, model, r->shown->idea, r->input->length, r->input->distinct);
+           model, text, model, r->shown->idea, r->input->characters, r->input->distinct);
     if (r->status) /* page.js reloads the page according to the attributes, and shows its age */
         markup(out,
                "<div id=\"live\" data-every=\"%.3g\" data-version=\"%d\">%s<progress max=\"1\" "
@@ -481,7 +481,7 @@ static bool write_heads(const Report *r, FILE *out, const TrilReading *reading, 
     const int all = layers * heads, shown = min_int(all, MAX_HEADS);
     if (all == 0) return true;
     for (int t = 0; t < tokens; t++)
-        glyphs[t] = glyph_of(r->input->tokenizer, tril_reading_ids(reading)[t]);
+        glyphs[t] = glyph_of(r->plan->tokenizer, tril_reading_ids(reading)[t]);
     markup(
         out,
         "<section id=\"section-attention\">\n<h2>Attention of %s</h2>\n<p>Each map shows one "
@@ -514,12 +514,12 @@ static bool write_attention(const Report *r, FILE *out, Error *err) {
     char text[LINE_TOKENS * UTF8_MAX];
     TrilReading *reading;
     TrilModel *kept = NULL;
-    const int32_t *ids = tril_text_ids(r->input->text) + r->line;
+    const int32_t *ids = tril_text_ids(r->plan->corpus) + r->line;
     if (!r->model && !load(r, r->shown, &kept, err)) return false;
     const TrilModel *model = kept ? kept : r->model;
     if (!model) return true;
     int tokens = min_int((int)tril_model_sizes(model).context, r->line_tokens);
-    size_t length = decode(r->input, ids, tokens, text);
+    size_t length = decode(r->plan, ids, tokens, text);
     bool ok = tril_reading_open(&reading, model, text, length, 0, 1, message(err)) == TRIL_OK &&
               write_heads(r, out, reading, tokens, message(err));
     tril_reading_close(reading);

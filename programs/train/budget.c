@@ -17,7 +17,7 @@ Budget budget_open(const Plan *plan, const RungFiles *rung, double seconds, cons
     bool known = !plan_is_bf16(plan) && p->now.step == 0;
     const double any = 1e9, epochs = plan->options.epochs;
     double most =
-        epochs > 0 ? epochs * (double)plan->input.train / plan_step_characters(plan) : any;
+        epochs > 0 ? epochs * (double)plan->input.trained_on / plan_step_characters(plan) : any;
     if (rung->baseline) most = BASELINE_STEPS;
     Budget b = {.seconds = seconds,
                 .time = plan_time(plan),

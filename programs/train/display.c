@@ -77,22 +77,23 @@ void show_line(const char *format, ...) {
 
 void show_corpus(const Plan *plan) {
     enum { MOST = 8 }; /* files to name; the page names all */
-    const Input *input = &plan->input;
+    const TrilExtent *input = &plan->input;
     const Texts *texts = &plan->texts;
     for (int i = 0; texts->count > 1 && i < texts->count && i < MOST; i++)
         show_line("%s", texts->paths[i]);
     if (texts->count > MOST) show_line("... and %d more", texts->count - MOST);
     show_line("%s: %s characters, %d distinct; %s to train on, %s held out", texts->name,
-              grouped((double)input->length), input->distinct, grouped((double)input->train),
-              grouped((double)(input->length - input->train)));
-    if (input->length < ENOUGH_CHARACTERS && !plan->init)
+              grouped((double)input->characters), input->distinct,
+              grouped((double)input->trained_on),
+              grouped((double)(input->characters - input->trained_on)));
+    if (input->characters < ENOUGH_CHARACTERS && !plan->init)
         show_line(
             "the text is short: a model needs about %s characters to learn more than pairs of "
             "characters; --init MODEL begins with a trained model",
             grouped(ENOUGH_CHARACTERS));
     if (plan->added > 0)
         show_line("%d of these characters are new to the model; its vocabulary grows to %d",
-                  plan->added, input->vocabulary);
+                  plan->added, tril_tokenizer_size(plan->tokenizer));
 }
 
 void show_unlike(double end, double spread) {
@@ -123,7 +124,7 @@ void show_decisions(const Plan *plan, const Decisions *d) {
         return;
     }
     bool enough = o->epochs > 0 && d->epochs_seen >= o->epochs;
-    double expected = d->epochs_seen * (double)plan->input.train / plan_step_characters(plan);
+    double expected = d->epochs_seen * (double)plan->input.trained_on / plan_step_characters(plan);
     show_line("chosen for %g s: layers %g, heads %g, width %g, steps of %s, dropout %g", o->time,
               o->layers, o->heads, o->width, step_of(o), o->dropout);
     show_line(
@@ -146,9 +147,9 @@ void show_decisions(const Plan *plan, const Decisions *d) {
 
 /* Prints the memory of a training, or the program's peak if that is more: reading a long text may
  * take more memory than training. */
-static void show_memory(const TrilMemory *m, const Input *input) {
+static void show_memory(const TrilMemory *m, const TrilExtent *input) {
     const double MiB = 1048576, program = 3; /* itself and its libraries */
-    double text = (double)(input->length * sizeof(int32_t)) / MiB;
+    double text = (double)(input->characters * sizeof(int32_t)) / MiB;
     double all =
         (m->weights + m->counts + m->optimizer + m->messages + m->activations + m->threads) / MiB;
     char counts[NUMBER_SIZE] = "", messages[NUMBER_SIZE] = "";
@@ -335,7 +336,7 @@ static void add_options(Buffer *text, const TrilOptions *options) {
 }
 
 bool show_object(const Plan *plan, const Result *results, int count, Error *err) {
-    const Input *input = &plan->input;
+    const TrilExtent *input = &plan->input;
     Buffer text = buffer_begin("the object", err);
     buffer_printf(&text, "{");
     json_add_text(&text, "version", tril_version());
@@ -344,8 +345,8 @@ bool show_object(const Plan *plan, const Result *results, int count, Error *err)
     json_add(&text, "texts", "[");
     for (int i = 0; i < plan->texts.count; i++) json_add_text(&text, NULL, plan->texts.paths[i]);
     buffer_printf(&text, "]");
-    json_add_number(&text, "characters", (double)input->length);
-    json_add_number(&text, "held_out_characters", (double)(input->length - input->train));
+    json_add_number(&text, "characters", (double)input->characters);
+    json_add_number(&text, "held_out_characters", (double)(input->characters - input->trained_on));
     json_add_number(&text, "distinct_characters", input->distinct);
     add_options(&text, &plan->options);
     json_add(&text, "results", "[");

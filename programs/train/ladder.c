@@ -24,7 +24,7 @@ static bool add_closed_forms(Ladder *l, Error *err) {
     const Plan *plan = l->plan;
     TrilCounts c;
     double spread;
-    if (tril_text_count(plan->input.text, &c, message(err)) != TRIL_OK) return false;
+    if (tril_text_count(plan->corpus, &c, message(err)) != TRIL_OK) return false;
     snprintf(l->counted, sizeof l->counted, "counted %d-gram", c.order);
     const struct {
         const char *name;
@@ -41,7 +41,7 @@ static bool add_closed_forms(Ladder *l, Error *err) {
                                         .seconds = -1};
     l->results[CLOSED_FORMS - 1].order = c.order;
     if (plan->state || plan->options.val_spread || plan->arguments->quiet) return true;
-    if (tril_text_count_spread(plan->input.text, &spread, message(err)) != TRIL_OK) return false;
+    if (tril_text_count_spread(plan->corpus, &spread, message(err)) != TRIL_OK) return false;
     if (c.ngram > far * spread) show_unlike(c.ngram, spread);
     return true;
 }
@@ -80,7 +80,7 @@ static const Result *complete(const Plan *plan, const RungFiles *rung) {
 
 /* True if the baseline would need gigabytes. The counted bigram says the same. */
 static bool is_too_large(const Plan *plan) {
-    return plan->input.vocabulary > MAX_BASELINE_VOCABULARY;
+    return tril_tokenizer_size(plan->tokenizer) > MAX_BASELINE_VOCABULARY;
 }
 
 /* True for a baseline that is not trained. A model of --init is compared with its own first loss,
@@ -127,7 +127,7 @@ static bool check_memory(const Plan *plan, Error *err) {
     for (int i = 0; i < plan->rung_count; i++) {
         const TrilOptions options = plan_options(plan, &plan->rungs[i]);
         if (!leaves_out(plan, &plan->rungs[i], place) &&
-            tril_training_fits(&options, plan->input.text, i == place, message(err)) != TRIL_OK)
+            tril_training_fits(&options, plan->corpus, i == place, message(err)) != TRIL_OK)
             return false;
     }
     return true;
@@ -160,7 +160,7 @@ static bool train_rungs(Ladder *l, Error *err) {
         if (leaves_out(plan, rung, place)) {
             if (!plan->arguments->quiet && is_too_large(plan))
                 show_line("\n%s: skipped: %d characters make its table too large", rung->name,
-                          plan->input.vocabulary);
+                          tril_tokenizer_size(plan->tokenizer));
         } else if (known) {
             add_known(l, rung, known);
             earlier += known->seconds;

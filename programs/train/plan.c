@@ -35,7 +35,7 @@ double plan_time(const Plan *plan) {
 }
 
 double plan_step_characters(const Plan *plan) {
-    return plan->options.batch * (plan->options.lines ? plan->input.window : plan->options.context);
+    return plan->options.batch * (plan->options.lines ? plan->window : plan->options.context);
 }
 
 double result_steps(const Result *r) {
@@ -48,12 +48,13 @@ static double batches(const Plan *plan, size_t length) {
 
 /* Evaluating a batch takes about a quarter of a step. */
 double plan_evaluation(const Plan *plan) {
-    return batches(plan, plan->input.length - plan->input.train) / 4;
+    return batches(plan, plan->input.characters - plan->input.trained_on) / 4;
 }
 
 /* All evaluations but the first are in float32, which takes nearly twice as long as bfloat16. */
 double plan_closing(const Plan *plan, bool known) {
-    double train = fmin(batches(plan, plan->input.train), TRAIN_BATCHES);
-    double best = (known ? 0 : 1) + train / batches(plan, plan->input.length - plan->input.train);
+    double train = fmin(batches(plan, plan->input.trained_on), TRAIN_BATCHES);
+    double best =
+        (known ? 0 : 1) + train / batches(plan, plan->input.characters - plan->input.trained_on);
     return 1 + (plan_is_bf16(plan) ? 1.8 : 1) * best;
 }

@@ -22,19 +22,6 @@ typedef struct {
     char log[PATH_SIZE];        /* beside NAME.safetensors as NAME.csv, unless --log says */
 } RungFiles;
 
-/* The text of the training as ids. */
-typedef struct {
-    TrilText *text;
-    TrilTokenizer *tokenizer;
-    size_t length;         /* characters */
-    size_t train;          /* characters for training, from the start; the rest is held out */
-    size_t lines, longest; /* of tril_text_extent */
-    double window;         /* of a list, the mean characters of a window of this context */
-    int vocabulary;  /* size of the tokenizer, which may know characters that the text lacks */
-    int distinct;    /* characters of the vocabulary that occur in the text */
-    uint64_t digest; /* of the file's bytes */
-} Input;
-
 /* The origin of a model: metadata in all of its files. */
 enum { ORIGINS = 3, ORIGIN_SIZE = 4096 };
 typedef struct {
@@ -116,7 +103,11 @@ typedef struct {
     uint64_t teacher_digest;   /* 0 without a teacher */
     int added;                 /* characters of the text that `init` did not know */
 
-    Input input;
+    /* the text */
+    TrilText *corpus;         /* its ids */
+    TrilTokenizer *tokenizer; /* may know characters that the text lacks */
+    TrilExtent input;
+    double window; /* of a list, the mean characters of a window of this context */
 } Plan;
 
 /* Returns the options of one rung. The learning rate, the weight decay and the teacher are for

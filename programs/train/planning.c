@@ -195,8 +195,8 @@ bool plan_open(Plan **made, const Arguments *arguments, Error *err) {
 
 void plan_close(Plan *plan) {
     if (!plan) return;
-    tril_text_free(plan->input.text);
-    tril_tokenizer_free(plan->input.tokenizer);
+    tril_text_free(plan->corpus);
+    tril_tokenizer_free(plan->tokenizer);
     tril_model_free(plan->teacher);
     tril_model_free(plan->init);
     tril_state_free(plan->state);
@@ -222,7 +222,6 @@ static bool extend_model(Plan *plan, const char *text, size_t length, Error *err
 static bool make_input(Plan *plan, const char *text, size_t length, Error *err) {
     const char *path = plan->texts.name;
     const TrilOptions *o = &plan->options;
-    Input *input = &plan->input;
     const TrilTokenizer *known = NULL;
     if (plan->state && tril_digest(text, length) != tril_state_text(plan->state))
         return fail(
@@ -231,28 +230,21 @@ static bool make_input(Plan *plan, const char *text, size_t length, Error *err) 
     if (plan->init && length > 0 && !extend_model(plan, text, length, err)) return false;
     if (plan->state) known = tril_state_tokenizer(plan->state);
     if (plan->init) known = tril_model_tokenizer(plan->init);
-    TrilTokenizer **made = &input->tokenizer;
+    TrilTokenizer **made = &plan->tokenizer;
     TrilStatus status = known      ? tril_tokenizer_copy(made, known, message(err))
                         : o->bytes ? tril_tokenizer_of_bytes(made, message(err))
                                    : tril_tokenizer_make(made, text, length, message(err));
     if (status == TRIL_OK && o->lines) status = tril_tokenizer_of_lines(*made, message(err));
     if (status == TRIL_OK)
-        status = tril_text_make(&input->text, *made, text, length, o->held_out, message(err));
+        status = tril_text_make(&plan->corpus, *made, text, length, o->held_out, message(err));
     if (status != TRIL_OK) return status == TRIL_TEXT && message_of(err, path);
-    if (o->val_spread && tril_text_spread(input->text, message(err)) != TRIL_OK) return false;
-    TrilExtent extent = tril_text_extent(input->text);
-    input->length = extent.characters;
-    input->train = extent.trained_on;
-    input->distinct = extent.distinct;
-    input->digest = extent.digest;
-    input->lines = extent.lines;
-    input->longest = extent.longest;
-    input->vocabulary = tril_tokenizer_size(input->tokenizer);
+    if (o->val_spread && tril_text_spread(plan->corpus, message(err)) != TRIL_OK) return false;
+    plan->input = tril_text_extent(plan->corpus);
     return true;
 }
 
 bool plan_read_text(Plan *plan, Error *err) {
-    const Input *input = &plan->input;
+    const TrilExtent *input = &plan->input;
     const int context = isnan(plan->options.context) ? 1 : (int)plan->options.context;
     char *text;
     size_t length;
@@ -260,20 +252,19 @@ bool plan_read_text(Plan *plan, Error *err) {
     bool ok = make_input(plan, text, length, err);
     memory_free(text);
     /* checks the length before files are moved for the training */
-    return ok && (plan->options.lines || input->train > (size_t)context ||
+    return ok && (plan->options.lines || input->trained_on > (size_t)context ||
                   fail(err,
                        "%s: too short for a context of %d: it has %zu characters to train (at "
                        "least %d are needed) and %zu held out (at least 2); use a longer text or a "
                        "smaller --context",
-                       plan->texts.name, context, input->train, context + 1,
-                       input->length - input->train));
+                       plan->texts.name, context, input->trained_on, context + 1,
+                       input->characters - input->trained_on));
 }
 
 /* ---- the decisions ---- */
 
 static void measure_lines(Plan *plan) {
-    if (plan->options.lines)
-        plan->input.window = tril_text_window(plan->input.text, plan->options.context);
+    if (plan->options.lines) plan->window = tril_text_window(plan->corpus, plan->options.context);
 }
 
 /* Returns the share of a rung's seconds that its evaluations take under the budget's rules: at most
@@ -298,12 +289,12 @@ static int is_interrupted(void *user) {
  * all sizes are given, because windows depend on the epochs. */
 static bool decide_by_time(Plan *plan, Decisions *d, Error *err) {
     TrilOptions *o = &plan->options;
-    double characters = (double)plan->input.train, most_steps = 1e9;
+    double characters = (double)plan->input.trained_on, most_steps = 1e9;
     double seconds = o->time / (plan->ladder ? plan->rung_count : 1);
     bool shows = !plan->arguments->quiet;
     if (isnan(o->epochs)) o->epochs = tril_epochs_that_help(characters, plan->init != NULL);
     if (shows) show_activity("measuring the speed of this machine");
-    TrilStatus status = tril_options_choose(o, plan->input.text, seconds, is_interrupted, NULL,
+    TrilStatus status = tril_options_choose(o, plan->corpus, seconds, is_interrupted, NULL,
                                             &d->choice, message(err));
     if (shows) show_activity(NULL);
     if (status != TRIL_OK) return false;
@@ -360,7 +351,7 @@ bool plan_decide(Plan *plan, Error *err) {
         double epochs;
         o->rung = plan->rungs[plan->rung_count - 1].name;
         if ((plan_has_time(plan) && !decide_by_time(plan, &d, err)) ||
-            tril_options_decide(o, plan->input.text, plan->init != NULL, &epochs, message(err)) !=
+            tril_options_decide(o, plan->corpus, plan->init != NULL, &epochs, message(err)) !=
                 TRIL_OK)
             return false;
         if (!plan_has_time(plan)) d.epochs_seen = epochs;

@@ -81,7 +81,7 @@ static bool open_training(Trainer *t, bool resumes, double seconds, Error *err) 
     if (resumes) {
         TrilState **state = &t->ladder->plan->state;
         snprintf(t->kernels, sizeof t->kernels, "%s", tril_state_note(*state, "kernels"));
-        status = tril_training_resume(&t->training, &t->own, *state, plan->input.text, &t->options,
+        status = tril_training_resume(&t->training, &t->own, *state, plan->corpus, &t->options,
                                       message(err));
         tril_state_free(*state);
         *state = NULL;
@@ -89,12 +89,12 @@ static bool open_training(Trainer *t, bool resumes, double seconds, Error *err) 
         /* a checkpoint that somebody removed is written again */
         if (!file_exists(t->rung->checkpoint)) t->progress.best = INFINITY;
     } else if (!t->rung->chosen || !plan->init) {
-        status = tril_model_make(&t->own, plan->input.tokenizer, &t->options, message(err));
+        status = tril_model_make(&t->own, plan->tokenizer, &t->options, message(err));
     }
     t->model = t->own ? t->own : plan->init;
     if (status == TRIL_OK && !resumes)
         status =
-            tril_training_open(&t->training, t->model, plan->input.text, &t->options, message(err));
+            tril_training_open(&t->training, t->model, plan->corpus, &t->options, message(err));
     if (status == TRIL_OK && plan->arguments->profile)
         status = tril_training_profile(t->training, message(err));
     if (status != TRIL_OK) return false;
@@ -173,7 +173,7 @@ static bool save_model(Trainer *t) {
 static void write_sample(Trainer *t, char sample[SAMPLE_SIZE]) {
     TrilSampling sampling = tril_sampling();
     GlyphLine line = {sample, SAMPLE_SIZE, SAMPLE_COLUMNS,
-                      tril_tokenizer_has_bytes(t->plan->input.tokenizer)};
+                      tril_tokenizer_has_bytes(t->plan->tokenizer)};
     sampling.length = SAMPLE_COLUMNS;
     sampling.seed = t->plan->options.seed;
     *sample = 0;
@@ -351,7 +351,7 @@ static bool measure_part(const Trainer *t, const TrilModel *kept, bool trained_o
     size_t characters = trained_on ? (size_t)(TRAIN_BATCHES * plan_step_characters(t->plan)) : 0;
     if (interrupted_twice()) return true;
     TrilStatus status =
-        tril_text_evaluate(t->plan->input.text, kept, trained_on, characters, (int)t->options.batch,
+        tril_text_evaluate(t->plan->corpus, kept, trained_on, characters, (int)t->options.batch,
                            (int)t->options.threads, is_stopped, NULL, &found, message(err));
     if (status == TRIL_OK) *loss = found;
     return status == TRIL_OK || status == TRIL_STOPPED;
@@ -371,7 +371,7 @@ static bool measure(Trainer *t, Result *result, Error *err) {
     bool known = t->measured && fabs(in_file - t->progress.best) < 1e-6;
     result->validation = known ? t->progress.best : in_file;
     bool ok = (plan_same_sizes(&has, &t->options) &&
-               tril_tokenizer_same(tril_model_tokenizer(kept), t->plan->input.tokenizer)) ||
+               tril_tokenizer_same(tril_model_tokenizer(kept), t->plan->tokenizer)) ||
               fail(err, "%s: was replaced by another program", path);
     ok = ok && measure_part(t, kept, true, &result->train, err) &&
          (known || measure_part(t, kept, false, &result->validation, err));

@@ -114,7 +114,7 @@ static bool still_falling(const Course *c) {
 }
 
 static double epochs_of(const Plan *plan, const Course *c) {
-    return c->characters / (double)plan->input.train;
+    return c->characters / (double)plan->input.trained_on;
 }
 
 /* With a time limit: true if the training ended because it had seen the text --epochs times. Then
@@ -122,7 +122,7 @@ static double epochs_of(const Plan *plan, const Course *c) {
 static bool ended_by_epochs(const Plan *plan, const Course *c) {
     double next = c->characters + plan_step_characters(plan);
     return plan_has_time(plan) && plan->options.epochs > 0 &&
-           next > plan->options.epochs * (double)plan->input.train;
+           next > plan->options.epochs * (double)plan->input.trained_on;
 }
 
 /* Writes the options that train longer. */
@@ -139,7 +139,7 @@ static const char *longer(const Plan *plan, const Course *c, double times, char 
 /* True if twice the steps would show the text more often than helps. */
 static bool twice_too_often(const Plan *plan, const Course *c) {
     const double margin = 1.25;
-    double help = tril_epochs_that_help((double)plan->input.train, false);
+    double help = tril_epochs_that_help((double)plan->input.trained_on, false);
     return 2 * epochs_of(plan, c) > margin * help;
 }
 
@@ -148,20 +148,20 @@ static bool twice_too_often(const Plan *plan, const Course *c) {
 static bool judge_text(const Case *k, Verdict *v) {
     const double often = 10, below = 0.05; /* nearer to 0, there is nothing left to learn */
     double epochs = epochs_of(k->plan, k->course);
-    return k->course->ended && k->plan->input.length < ENOUGH_CHARACTERS && epochs >= often &&
+    return k->course->ended && k->plan->input.characters < ENOUGH_CHARACTERS && epochs >= often &&
            k->result->validation >= fmax(below, k->counted - below) &&
            say(v, TEXT_TOO_SHORT, 0,
                "the text is too short: the model learned only pairs of characters from its %zu "
                "characters, seen %.0f times. To learn more, a model needs about %d. Use a longer "
                "text, or begin with a trained model: --init MODEL.",
-               k->plan->input.length, epochs, ENOUGH_CHARACTERS);
+               k->plan->input.characters, epochs, ENOUGH_CHARACTERS);
 }
 
 /* A text of many short lines may be a list of names or words. Lines of verse are longer. */
 static bool judge_list(const Case *k, Verdict *v) {
     enum { MANY = 100, SHORT = 20, LONGEST = 60 };
-    const Input *input = &k->plan->input;
-    const double mean = (double)input->length / (double)input->lines;
+    const TrilExtent *input = &k->plan->input;
+    const double mean = (double)input->characters / (double)input->lines;
     return k->course->ended && k->rung->chosen && !k->plan->options.lines && input->lines >= MANY &&
            mean <= SHORT && input->longest <= LONGEST &&
            say(v, LIST, 0,

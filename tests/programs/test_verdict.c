@@ -253,7 +253,7 @@ static Plan plan_of(const char *name, double rate, bool ladder) {
                  .ladder = ladder,
                  .options = tril_options(),
                  .arguments = &arguments,
-                 .input = {.length = 100000, .train = 90000}};
+                 .input = {.characters = 100000, .trained_on = 90000}};
     plan.options.rung = name;
     plan.options.steps = 1000;
     plan.options.learning_rate = rate;
@@ -390,7 +390,7 @@ TEST(curves) {
     }
     /* on a short text: better than pairs, though not than the n-gram, is not pairs only */
     Plan plan = plan_of("gpt", 1e-3, false);
-    plan.input = (Input){.length = 1000, .train = 900};
+    plan.input = (TrilExtent){.characters = 1000, .trained_on = 900};
     counted.validation = 1.6;
     Result results[] = {pairs, counted, result_of("gpt", 1e-3, settled, settled)};
     assert_int_equal(judged(&plan, results, 3).kind, COUNTED);
@@ -398,11 +398,11 @@ TEST(curves) {
 
 /* More steps are proposed where a verdict asks for them, or where nothing speaks against them. */
 TEST(further) {
-    static const Input once = {.length = 100000, .train = 90000};
-    static const Input often = {.length = 5000, .train = 3900}; /* seen 26 times: 40 are enough */
+    static const TrilExtent once = {.characters = 100000, .trained_on = 90000};
+    static const TrilExtent often = {.characters = 5000, .trained_on = 3900}; /* 26 times of 40 */
     static const struct {
         Shape training, validation;
-        const Input *text;
+        const TrilExtent *text;
         bool arrow, further;
     } cases[] = {{falling, falling, &once, true, true},
                  {slow, slow, &once, true, true},
@@ -433,7 +433,7 @@ TEST(near_zero) {
     assert_int_equal(v.kind, STILL_FALLING);
     assert_null(strstr(v.text, "-0."));
     expect_line_of(v.text, "", TEXTS("0.06", "0.30"));
-    plan.input = (Input){.length = 1000, .train = 900};
+    plan.input = (TrilExtent){.characters = 1000, .trained_on = 900};
     Result all_by_pairs[] = {{.name = "counted bigram", .validation = 0.03, .seconds = -1},
                              result_of("modern", 1e-3, learnt, learnt)};
     assert_int_equal(judged(&plan, all_by_pairs, 2).kind, NO_VERDICT);
@@ -496,8 +496,8 @@ TEST(init_too_short) {
     const Arguments arguments = {.out = "out", .init = "model"};
     Plan plan = plan_of("gpt", 1e-3, false);
     plan.arguments = &arguments;
-    plan.input.train = 10000; /* seen ten times */
-    plan.input.length = 11111;
+    plan.input.trained_on = 10000; /* seen ten times */
+    plan.input.characters = 11111;
     assert_int_equal(verdict_of(&plan, result_of("gpt", 1e-3, falling, falling)).kind,
                      STILL_FALLING);
 }

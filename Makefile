@@ -83,7 +83,7 @@ ALL     = $(patsubst %.c,%,$(wildcard tests/test_*.c tests/*/test_*.c))
 LONG    = $(patsubst %,tests/programs/test_%,faults clock resume verdict) tests/model/test_sampler \
           tests/model/test_kernels $(patsubst %,tests/programs/test_%,interruption programs outputs)
 TESTS   = $(LONG) $(filter-out $(LONG),$(ALL))
-SUPPORT = tests/main.o tests/support.o tests/system_posix.o $(patsubst %.c,%.o,$(filter-out %entry.c,$(wildcard tests/fuzz/*.c))) \
+SUPPORT = tests/main.o tests/support.o tests/blocks.o tests/system_posix.o $(patsubst %.c,%.o,$(filter-out %entry.c,$(wildcard tests/fuzz/*.c))) \
           model/kernels/isa_portable.o
 SCRIPTS = documents explain messages screens
 
@@ -131,7 +131,7 @@ $(1)/tests.a: $(SUPPORT:%=$(1)/%)
 	$$(archive)
 $(1)/train $(1)/sample: $(1)/%: $(1)/%.o $(1)/tril.a
 	$$(call link,$(2))
-$(1)/faulty/train $(1)/faulty/sample: $(1)/faulty/%: $(1)/%.o $(1)/tests/faulty.o $(1)/tril.a
+$(1)/faulty/train $(1)/faulty/sample: $(1)/faulty/%: $(1)/%.o $(1)/tests/faulty.o $(1)/tests/blocks.o $(1)/tril.a
 	$$(call link,$(2))
 $(1)/clocked/train: $(1)/train.o $(1)/tests/clocked.o $(1)/tril.a
 	$$(call link,$(2))

@@ -4,19 +4,13 @@
  *
  * base/memory.c requests memory from aligned_alloc. Under the sanitizers only that is replaced,
  * because their allocator finds leaks. Otherwise the requests of libc fail too. */
+#include "tests/system.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <unistd.h>
-
-#if defined __has_feature
-#if __has_feature(address_sanitizer) || __has_feature(memory_sanitizer)
-#define __SANITIZE_ADDRESS__
-#endif
-#endif
 
 static bool fails(void) {
     static atomic_int count;
@@ -29,12 +23,10 @@ static bool fails(void) {
 }
 
 void *aligned_alloc(size_t alignment, size_t size) {
-    void *block = NULL;
-    if (fails() || posix_memalign(&block, alignment, size) != 0) return NULL;
-    return block;
+    return fails() ? NULL : request_memory(alignment, size);
 }
 
-#if defined __GLIBC__ && !defined __SANITIZE_ADDRESS__
+#if defined __GLIBC__ && !SANITIZED
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t count, size_t size);
 void *__libc_realloc(void *block, size_t size);

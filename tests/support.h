@@ -17,6 +17,7 @@
 #undef fail
 #include "data/data.h"
 #include "model/run.h"
+#include "tests/system.h"
 
 #define PLAY "data/sample.txt" /* the text in the repository */
 
@@ -153,15 +154,6 @@ void bench_shake(Bench *bench);
 /* Trains `steps` steps on one batch at a constant learning rate. Returns the last loss. */
 double bench_train(Bench *bench, const int32_t *inputs, const int32_t *targets, int B, int T,
                    int steps, double learning_rate);
-
-/* True under AddressSanitizer or ThreadSanitizer. */
-#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
-#define SANITIZED true
-#elif defined __has_feature
-#define SANITIZED (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer))
-#else
-#define SANITIZED false
-#endif
 
 /* How often a slow test repeats: `quick`, or `all` in `make test-all`, which sets TRIL_ALL. Under
  * sanitizers, eight times slower, always `quick`. */

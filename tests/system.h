@@ -8,6 +8,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* True under the sanitizers, which find leaks themselves. */
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+#define SANITIZED true
+#elif defined __has_feature
+#define SANITIZED                                                           \
+    (__has_feature(address_sanitizer) || __has_feature(memory_sanitizer) || \
+     __has_feature(thread_sanitizer))
+#else
+#define SANITIZED false
+#endif
+
 /* ---- what a system may lack ---- */
 
 typedef enum {

@@ -75,11 +75,6 @@ void end_file_size_limit(void) {
 
 /* ---- memory ---- */
 
-void *request_memory(size_t alignment, size_t size) {
-    void *block = NULL;
-    return posix_memalign(&block, alignment, size) == 0 ? block : NULL;
-}
-
 /* Maps a file without a name: anonymous memory is not in POSIX. */
 char *guard_memory(size_t size) {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);

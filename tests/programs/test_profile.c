@@ -71,34 +71,6 @@ static double seconds_of(const Profile *p, const char *line) {
     return 0;
 }
 
-/* Every rung of a ladder has its table, whose sum is the time in the table of losses. */
-TEST(ladder) {
-    must_run_clocked(tick, "",
-                     "train -q --profile --ladder " SIZES "--eval-every 5 -o @ladder/m " PLAY);
-    for (int i = 0; model_name(i); i++) {
-        const char *name = model_name(i);
-        char row[32];
-        Profile p = profile_of(name);
-        snprintf(row, sizeof row, "\n%-16s  ", name);
-        double seconds;
-        assert_int_equal(sscanf(after(row), "%*s %*s %*s %*s %*s %lf", &seconds), 1);
-        assert_near(seconds, p.all, 0.05 + 3 * tick);
-        assert_near(seconds_of(&p, "AdamW"), STEPS * tick, 1e-6);
-        assert_near(seconds_of(&p, "norm of the gradient"), 2 * STEPS * tick, 1e-6);
-        bool muon = i >= 5;
-        bool attends = i >= 2, products = i > 0;
-        assert_near(seconds_of(&p, "Muon"), muon ? STEPS * tick : 0, 1e-6);
-        assert_true((seconds_of(&p, "attention_backward") > 0) == attends);
-        assert_true((seconds_of(&p, "linear_gradients") > 0) == products);
-        for (int j = 0; j < p.count; j++) {
-            const char *line = p.lines[j].name;
-            bool counted = strncmp(line, "linear", 6) == 0 || strncmp(line, "attention", 9) == 0;
-            if (strcmp(line, "Muon") != 0) assert_int_equal(p.lines[j].rate >= 0, counted);
-        }
-    }
-    scratch_remove(scratch("ladder"));
-}
-
 /* Evaluations and samples are not counted as instructions: twice as many change only their own
  * lines. Each takes one tick, because the clock is read only before and after. */
 TEST(evaluations) {
@@ -135,17 +107,6 @@ TEST(bits) {
     snprintf(with, sizeof with, "%s", after(digest));
     assert_string_equal(with, without);
     scratch_remove(scratch("bits"));
-}
-
-/* A resumed training counts the time from then on. */
-TEST(resumed) {
-    must_run_clocked(tick, "", "train -q --profile -m gpt " SIZES "-o @more/m " PLAY);
-    double before = profile_of("gpt").all;
-    must_run_clocked(tick, "", "train -q --profile -r -s 30 -j 1 -o @more/m " PLAY);
-    Profile p = profile_of("gpt");
-    assert_near(seconds_of(&p, "AdamW"), 10 * tick, 1e-6);
-    assert_true(p.all < before);
-    scratch_remove(scratch("more"));
 }
 
 FIXTURE(scratch_open, scratch_close)

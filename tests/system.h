@@ -81,6 +81,9 @@ void end_file_size_limit(void);
 /* Does the work of aligned_alloc, for a test that replaces it. */
 void *request_memory(size_t alignment, size_t size);
 
+/* Excepts the blocks of memory so far from those that a program must release (tests/blocks.c). */
+void keep_memory(void);
+
 /* Allocates `size` bytes, whole pages, and returns their end: behind it is an unreadable page. They
  * are never released. */
 char *guard_memory(size_t size);

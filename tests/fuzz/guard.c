@@ -28,6 +28,8 @@ void fuzz_replay(const char *folder, void (*harness)(const uint8_t *bytes, size_
     DIR *entries = opendir(folder);
     int files = 0;
     assert_non_null(entries);
+    harness((const uint8_t *)"", 0);
+    keep_memory(); /* which the harness requests once */
     for (struct dirent *entry; (entry = readdir(entries));) {
         if (entry->d_name[0] == '.') continue;
         char path[512], *bytes;

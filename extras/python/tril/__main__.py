@@ -1,4 +1,7 @@
-"""The programs: tril train FILE, tril sample, tril explain TEXT, tril web [FILE]."""
+"""Usage: tril train FILE...    trains models on a text; see tril train --help
+       tril sample           writes with a model; see tril sample --help
+       tril explain TEXT     shows how a model gets from TEXT to the next character
+       tril web [FILE]       opens the page that trains in a browser tab, or copies it to FILE"""
 
 import ctypes
 import os
@@ -8,11 +11,6 @@ import sys
 import webbrowser
 
 from tril import _lib
-
-USAGE = """Usage: tril train FILE...    trains models on a text; see tril train --help
-       tril sample           writes with a model; see tril sample --help
-       tril explain TEXT     shows how a model gets from TEXT to the next character
-       tril web [FILE]       opens the page that trains in a browser tab, or copies it to FILE"""
 
 
 def program(*words: str) -> int:
@@ -52,7 +50,7 @@ def main() -> None:
     elif part == "web" and len(words) < 2:
         status = web(*words)
     else:
-        print(USAGE)
+        print(__doc__)
         status = 0 if part == "--help" else 2
     sys.stdout.flush()
     os._exit(status)  # threads of the program may still wait

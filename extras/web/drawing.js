@@ -1,6 +1,6 @@
 // The model as a drawing, made from the lines of its computation (TrilLine): a row for the embedding, for each branch of
 // the residual stream, and for the end. A block is a line; a click unfolds it in numbers.
-const DRAWING = { width: 54, height: 30, across: 9, down: 6, left: 28 }; // of a block, between blocks, beside the stream
+const DRAWING = { width: 54, height: 30, across: 7, down: 6, left: 28 }; // of a block, between blocks, beside the stream
 let drawnKey = "", unfolded = null; // the line that is unfolded: { i, layer }
 
 /** @type {[RegExp, string][]} */

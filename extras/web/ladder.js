@@ -1,6 +1,6 @@
 // The ladder: which rungs to train, in which sizes, and how far each is.
-const USUAL = { layers: 2, heads: 4, width: 32, context: 64, batch: 16, steps: 1000 }; // small enough to watch
-const options = () => numbersOf("options");
+const USUAL = { layers: 2, heads: 4, width: 32, context: 64, batch: 16, steps: 1000, lr: "", seed: 1337 }; // small enough to watch
+const options = () => { const { lr, ...more } = numbersOf("options"); return Number.isNaN(lr) ? more : { ...more, lr }; }; // else the rung's own
 const COLORS = ["#3b82d6", "#d9722e", "#2f9e5b", "#c056a8", "#a8870c", "#d94f4f", "#16a0a8", "#7d6bd6"]; // of extras/page/chart.c
 let speed = 0; // of one worker on this machine, in multiply-adds a second
 const cores = Math.max(1, navigator.hardwareConcurrency || 1);
@@ -20,7 +20,8 @@ function listModels(ticked) {
 function listOptions() {
   const WHOLE = 0;
   addNumbers("options", Object.keys(USUAL).map(name => ({
-    name, help: table[name].help, min: table[name].min, max: table[name].max, step: table[name].kind === WHOLE ? 1 : "any", value: USUAL[name]
+    name, help: table[name].help, min: table[name].min, max: table[name].max || "", step: table[name].kind === WHOLE ? 1 : "any", value: USUAL[name],
+    placeholder: USUAL[name] === "" ? "auto" : ""
   })));
 }
 

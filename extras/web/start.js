@@ -8,11 +8,11 @@ function fragment() {
 // Applies the settings of a link. Keeps a setting that the link lacks or for which it has no valid value.
 function applyLink() {
   const settings = new URLSearchParams(location.hash.slice(1)), number = name => ladder.findIndex(rung => rung.name === name);
-  const put = (id, value) => { if (value !== null && Number.isFinite(Number(value)) && value !== "") $(id).value = value; };
+  const put = (id, value) => { if (value?.trim() && Number.isFinite(Number(value))) $(id).value = Number(value); };
   for (const name of Object.keys(USUAL)) put(`options-${name}`, settings.get(name));
   put("sampler-temperature", settings.get("temperature"));
   if (settings.has("rungs")) for (const { rung, name } of ladder) $(`tick-${rung}`).checked = settings.get("rungs").split(",").includes(name);
-  if (settings.has("line")) $("line").value = settings.get("line");
+  if (settings.has("line")) $("line").value = settings.get("line").slice(0, $("line").maxLength);
   if (number(settings.get("rung")) >= 0) $("looked").value = number(settings.get("rung"));
 }
 async function copyLink() {
@@ -43,6 +43,7 @@ function listen() {
   on("set-up", "click", setUp);
   on("write", "click", writeLine);
   on("answer", "toggle", showAsked);
+  on("lesson", "keydown", event => { if (event.key === "Escape") $("answer").open = false; });
   on("link", "click", copyLink);
   $("questions").append(...LESSON.map((step, i) => element("button", {
     type: "button", textContent: `${i + 1} ${step.rungs.at(-1)}`, onclick: () => chooseLesson(i) })));

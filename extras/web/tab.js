@@ -45,7 +45,7 @@ function seldom(milliseconds, act) {
 function addNumbers(parent, rows) {
   $(parent).append(...rows.map(({ name, label, help, ...more }) => element("label", { className: "number", title: help },
     element("span", { textContent: label ?? name }),
-    element("input", { type: "number", id: `${parent}-${name}`, name, required: true, ...more }))));
+    element("input", { type: "number", id: `${parent}-${name}`, name, ...more }))));
 }
 const numbersOf = parent => Object.fromEntries([...$(parent).querySelectorAll("input")].map(input => [input.name, input.valueAsNumber]));
 

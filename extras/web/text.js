@@ -1,8 +1,8 @@
 // The text: the built-in one, the user's, or a file's.
-let given = null;   // a file's bytes; null: the text is what the field shows
+let given = null;   // the bytes of a file or a long text; null: the text is what the field shows
 let taken = null;   // { bytes, asBytes } in use
 let about = null;   // its size and the losses of counting
-const SHOWN = 20000; // characters of a file that the field shows
+const SHOWN = 20000; // characters of them that the field shows: a browser draws a long line slowly
 const builtin = $("sample").textContent.slice(1);
 const isBuiltin = () => taken !== null && !taken.asBytes && new TextDecoder().decode(taken.bytes) === builtin;
 
@@ -46,7 +46,11 @@ async function openText(file) {
 
 function listenText() {
   $("take").onclick = () => mayDiscard() && takeText();
-  $("text").oninput = () => { given = null; $("take").disabled = false; };
+  $("text").oninput = ({ target: { value } }) => {
+    given = null;
+    if (value.length > 2 * SHOWN) showText(new TextEncoder().encode(value));
+    $("take").disabled = false;
+  };
   $("bytes").onchange = event => {
     if (mayDiscard()) takeText(); else event.target.checked = !event.target.checked;
   };

@@ -2,7 +2,7 @@
 # are ten hours. Prints the edges and features that it covers, and keeps new inputs in build/fuzz/corpus/NAME.
 FUZZ_SECONDS = 60
 FUZZ_OBJECTS = $(patsubst %.c,build/fuzz/%.o,$(wildcard tests/fuzz/[fg]*.c extras/*/tests/fuzz_*.c)) \
-	$(patsubst %,build/fuzz/tests/%.o,support system_posix) build/fuzz/tril.a
+	$(patsubst %,build/fuzz/tests/%.o,support blocks system_posix) build/fuzz/tril.a
 # The kernels read no foreign bytes, and clang needs minutes for them with the sanitizers.
 build/fuzz/model/kernels/%.o: override CFLAGS = -O1
 fuzz: $(FUZZ:%=fuzz-%)

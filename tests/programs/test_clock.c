@@ -130,41 +130,6 @@ TEST(further) {
     scratch_remove(scratch("further"));
 }
 
-/* On a machine with this tick, a plan for `text` has these sizes. In float32: with bfloat16 the
- * evaluations at the end are counted as longer. The test stops it before the model, which may be
- * large, is trained. */
-static void check_plan(double tick, const char *text, int layers, int width) {
-    double found[6]; /* the time, and */
-    char stop[64];
-    snprintf(stop, sizeof stop, " 2@%.9g 2@%.9g", 150 * tick, 160 * tick);
-    must_run_clocked(tick, stop, "train --precision f32 -e 0 -t 16 -c 8 -o @plan/m %s", text);
-    assert_int_equal(numbers_of(expect_line("16", "8 x 8"), found, 6), 6);
-    if (found[1] != layers || found[3] != width)
-        fail_msg("tick %g: %g layers of width %g", tick, found[1], found[3]);
-    assert_true(found[2] == (width > 32 ? width / 32 : 2));
-    expect_line("("); /* the next larger size */
-    scratch_remove(scratch("plan"));
-}
-
-/* A plan chooses sizes by the characters that a machine can train in the time: it times a step at
- * three readings. A text that is seen often has larger sizes. library/sizes.c has the sizes. */
-TEST(sizes) {
-    skip_without(SIGNALS);
-    enum { LONG = 300000 };
-    scratch_random("long", LONG, 5, 3);
-    static const struct {
-        double tick;
-        int layers, width;
-    } often[] = {{0.025, 2, 32},   {0.00018, 3, 96},  {0.0006, 2, 64},
-                 {0.00025, 2, 96}, {0.00012, 4, 128}, {0.000025, 6, 256}},
-      seldom[] = {{0.00012, 3, 96}, {0.0002, 2, 96}, {0.00008, 4, 128}};
-    for (int i = 0; i < repeats(2, COUNT(often)); i++)
-        check_plan(often[i].tick, PLAY, often[i].layers, often[i].width);
-    for (int i = 0; i < repeats(1, COUNT(seldom)); i++)
-        check_plan(seldom[i].tick, "@long", seldom[i].layers, seldom[i].width);
-    scratch_remove(scratch("long"));
-}
-
 /* A plan keeps requested sizes. */
 TEST(plan) {
     skip_without(SIGNALS);

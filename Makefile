@@ -239,7 +239,8 @@ format-check:
 	$(CLANG_FORMAT) --dry-run -Werror $(FORMATTED)
 
 clean:
-	rm -rf build train sample $(MADE)
+	rm -f train sample $(MADE)
+	rm -rf build
 
 -include $(shell find build -name '*.d' 2>/dev/null)
 .PHONY: all always run began test test-all test-more test-numbers san check soak mutate deps format format-check clean

@@ -46,7 +46,7 @@ static const TrilOption table[] = {
     {"windows", 0, TRIL_NAME, 0, 0, windows_names, "auto", TRIL_KEPT, AT(windows), budget, "NAME",
      "length of the windows: grow (short at first), whole, or auto, which depends on model and text"},
     {"precision", 0, TRIL_NAME, 0, 0, precision_names, "auto", TRIL_KEPT, AT(precision), budget, "NAME",
-     "precision of matrix products: f32, bf16, or auto, which is bf16 if the processor has it"},
+     "precision of matrix products: f32, bf16, or auto, which is bf16 where that is faster"},
     {"seed", 0, TRIL_SEED, 0, 0, NULL, "1337", TRIL_KEPT, AT(seed), budget, "N", "random seed"},
     {"layers", 'l', TRIL_WHOLE, 1, TRIL_MAX_LAYERS, NULL, "4", TRIL_MODEL, AT(layers), size, "N",
      "transformer blocks, from gpt on"},

@@ -29,8 +29,7 @@ int run_default_threads(void) {
 
 Precision run_default_precision(void) {
     const char *kernels = getenv("KERNELS");
-    Error none;
-    return (!kernels || !*kernels) && bf16_choose(&none) ? BFLOAT16 : FLOAT32;
+    return (!kernels || !*kernels) && bf16_pays() ? BFLOAT16 : FLOAT32;
 }
 
 /* Reduces the batch to this process's part. Without training, a batch may have fewer sequences than

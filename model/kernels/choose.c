@@ -73,3 +73,13 @@ const Products *bf16_choose(Error *err) {
     fail(err, "bf16 needs a processor with AVX512-BF16 or AMX; this one has neither");
     return NULL;
 }
+
+bool bf16_pays(void) {
+    const Products *tables[BF16_MAX];
+    bool amd = false;
+#if defined __x86_64__
+    unsigned a, b, c, d;
+    amd = __get_cpuid(0, &a, &b, &c, &d) && b == signature_AMD_ebx;
+#endif
+    return bf16_available(tables) > (amd ? 0 : 1);
+}

@@ -1039,13 +1039,17 @@ TEST(same_bits) {
 TEST(bf16_table) {
 #if defined __linux__ && defined __x86_64__
     char line[4096];
-    bool has = false;
+    bool has = false, fast = false;
     FILE *processors = fopen("/proc/cpuinfo", "r");
     if (!processors) skip();
-    while (fgets(line, sizeof line, processors)) has = has || strstr(line, " avx512_bf16");
+    while (fgets(line, sizeof line, processors)) {
+        has = has || strstr(line, " avx512_bf16");
+        fast = fast || strstr(line, " amx_bf16") || strstr(line, "AuthenticAMD");
+    }
     fclose(processors);
     if (has) {
         assert_true(bf16_choose(&err));
+        assert_int_equal(bf16_pays(), fast);
         return;
     }
 #endif

@@ -30,25 +30,25 @@ test-release:
 # Tests on other processors, under emulators. On 64-bit ARM only the kernels differ, and extras/release/tests/test trains
 # every rung there. Of the others, 32-bit x86 has small sizes, s390x is big-endian, and for riscv64 Debian has no cmocka.
 FILE_TESTS = $(patsubst %,tests/%,base/test_json base/test_random base/test_utf8 base/test_elementary data/test_data \
-	library/test_checkpoint library/test_safetensors library/test_fuzz) \
-	$(patsubst %,extras/formats/tests/test_%,gguf exchange)
+	library/test_checkpoint library/test_safetensors library/test_fuzz) extras/formats/tests/test_gguf
 RUNG_TESTS = $(patsubst %,tests/model/test_%,kernels attention gradients)
 CC_arm     = aarch64-linux-gnu-gcc
 TESTS_arm  = $(RUNG_TESTS)
 RUN_arm    = qemu-aarch64
 CC_i386    = i686-linux-gnu-gcc -mfma
-TESTS_i386 = $(FILE_TESTS) $(RUNG_TESTS) tests/library/test_library
+TESTS_i386 = $(FILE_TESTS) $(RUNG_TESTS) tests/library/test_library extras/formats/tests/test_exchange
 CC_riscv64 = riscv64-linux-gnu-gcc
 RUN_riscv64 = qemu-riscv64 -L /usr/riscv64-linux-gnu
 CC_s390x   = s390x-linux-gnu-gcc
 TESTS_s390x = $(FILE_TESTS) $(RUNG_TESTS)
 RUN_s390x  = qemu-s390x
+MACHINE_PROGRAMS = train sample clocked/train
 test-machines: test-i386 test-riscv64 test-s390x
 test-arm test-i386 test-riscv64 test-s390x: test-%:
 	@tests/deps $*
-	@$(MAKE) --no-print-directory BUILD=build/$* CC='$(CC_$*)' $(patsubst %,build/$*/test/%,$(TESTS_$*) train sample)
-	@mkdir -p build/$*/run
-	@for program in train sample; do \
+	@$(MAKE) --no-print-directory BUILD=build/$* CC='$(CC_$*)' $(patsubst %,build/$*/test/%,$(TESTS_$*) $(MACHINE_PROGRAMS))
+	@mkdir -p build/$*/run/clocked
+	@for program in $(MACHINE_PROGRAMS); do \
 		printf '#!/bin/sh\nexec $(RUN_$*) build/$*/test/%s "$$@"\n' $$program >build/$*/run/$$program; \
 		chmod +x build/$*/run/$$program; \
 	done

@@ -4,7 +4,7 @@ const LESSON = [
     rungs: ["bigram"], line: "[The clock stops.", sizes: { steps: 400 }, marks: ["bars", "line"], asked: "]", among: ["bigram", "head"],
     ask: "Why can't the bigram close a bracket?",
     look: "The bracket “[” is open: will a “]” close it? Remove the “[” and no bar changes. Then choose the model head and do the same.",
-    answer: "It sees only the last character: it is a table that says how likely each character is to follow each other one. The " +
+    answer: "It sees only the last character: it is a table that says, for each character, how likely every character is to come next. The " +
       "bracket was opened long before, so the bigram cannot know that it should be closed; head, two rungs up, can look back at it. The bigram's loss falls to that of counting pairs " +
       "and stays there, because the best such table is the table of counts."
   },

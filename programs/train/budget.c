@@ -68,8 +68,8 @@ bool budget_used(Budget *b, const Progress *p) {
     return left < p->seconds / p->now.step || p->now.step >= b->max_steps;
 }
 
-bool budget_nearly_used(Budget *b, const Progress *p) {
-    const double few = 0.02;
+bool budget_nearly_used(Budget *b, const Progress *p, bool seemed) {
+    const double few = seemed ? 0.1 : 0.02;
     return b->seconds > 0 &&
            (budget_used(b, p) || b->steps - p->now.step < fmax(2, few * b->steps));
 }

@@ -83,17 +83,18 @@ TEST(time) {
 TEST(late_evaluation) {
     static const struct {
         double seconds;
-        bool ends;
-    } cases[] = {{60, false}, {90, false}, {99, true}, {99.95, true}, {130, true}};
+        bool ends, seemed; /* seemed: if the budget seemed used up before it */
+    } cases[] = {{60, false, false}, {93, false, true}, {99, true, true}, {130, true, true}};
     for (int i = 0; i < COUNT(cases); i++) {
         Budget b = {.seconds = 100, .steps = 1000, .max_steps = 1 << 30, .eval_every = 250};
         Progress p = {.now = {900, .seconds = 81, .recent_steps = i}, .seconds = cases[i].seconds};
         budget_evaluated(&b, &p, 0);
-        assert_int_equal(budget_nearly_used(&b, &p), cases[i].ends);
+        assert_int_equal(budget_nearly_used(&b, &p, false), cases[i].ends);
+        assert_int_equal(budget_nearly_used(&b, &p, true), cases[i].seemed);
         assert_int_equal(budget_evaluation_due(&b, &p, true), i > 1);
         b.seconds = 0; /* steps count */
         b.steps = 901;
-        assert_false(budget_nearly_used(&b, &p));
+        assert_false(budget_nearly_used(&b, &p, false));
     }
 }
 
@@ -124,9 +125,9 @@ TEST(more_time) {
 TEST(further) {
     must_run_clocked(1e-3, "", "train " TINY_SIZES "-e 1 --patience 1 -t 60 -o @further/m " PLAY);
     int before = schedule_of(scratch("further/m.csv")).steps;
-    expect_line(" --resume --time 120 --epochs 2 ");
-    must_run_clocked(1e-3, "", "train --resume --time 120 --epochs 2 -o @further/m " PLAY);
-    assert_in_range(schedule_of(scratch("further/m.csv")).steps, 2 * before, 2 * before + 1);
+    expect_line(" --resume --time 240 --epochs 4 ");
+    must_run_clocked(1e-3, "", "train --resume --time 240 --epochs 4 -o @further/m " PLAY);
+    assert_in_range(schedule_of(scratch("further/m.csv")).steps, 4 * before, 4 * before + 3);
     scratch_remove(scratch("further"));
 }
 

@@ -173,7 +173,8 @@ RUNG = ngram
 # Trains for TIME, or resumes an interrupted training, then generates text.
 run: train sample $(filter data/input.txt,$(INPUT))
 	@printf 'Training on %s for %s (TIME=10m is longer), then writing 500 characters.\n' $(TEXT) '$(TIME)'
-	@echo "Ctrl-C ends the training early and keeps what was learned; 'make run' then resumes it."
+	@printf "Ctrl-C ends the training early and keeps what was learned; '%s' then resumes it.\n" \
+	    $(call quoted,$(strip make run $(MAKEOVERRIDES)))
 	@echo
 	./train --model $(RUNG) --continue --time $(TIME) $(TEXT)
 	./sample -n 500

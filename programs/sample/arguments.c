@@ -160,7 +160,8 @@ void arguments_print_options(FILE *out) {
 const char *arguments_checkpoint(const Arguments *a, int i, Error *err) {
     if (i < a->count) return a->checkpoints[i];
     if (file_exists(USUAL)) return USUAL;
-    fail(err, USUAL ": no such file; train a model first (train FILE), or name a checkpoint");
+    fail(err, USUAL ": no such file; train a model first (train FILE), or name a checkpoint: "
+                    "earlier models are in out/earlier-N/");
     return NULL;
 }
 

@@ -364,14 +364,14 @@ static void put_path(const char *before, const char *path) {
     shell_path(stdout, path, shell_put);
 }
 
-void show_next_steps(const Plan *plan, bool trained, bool page, const char *longer) {
+void show_next_steps(const Plan *plan, const Result *model, bool page, const char *longer) {
     static const char own[] = "train"; /* tril-sample is beside tril-train */
     const char *train = *plan->arguments->command;
     size_t length = strlen(train), end = strlen(own);
     bool known = length >= end && strcmp(train + length - end, own) == 0;
     bool usual = strcmp(plan->arguments->out, "out/model.safetensors") == 0;
-    bool further = trained && !interrupted() && !plan->ladder && longer;
-    if (trained) {
+    bool further = model && !interrupted() && !plan->ladder && longer;
+    if (model) {
         char sampler[PATH_SIZE] = "./sample";
         if (known) snprintf(sampler, PATH_SIZE, "%.*ssample", (int)(length - end), train);
         fputs("\nTo read what it writes:  ", stdout);
@@ -380,11 +380,17 @@ void show_next_steps(const Plan *plan, bool trained, bool page, const char *long
         if (!usual) put_path(" ", plan->arguments->out);
         putchar('\n');
     }
-    if (trained && page) {
+    if (model && page) {
         put_path("To see what it learned:  ", plan->page);
         putchar('\n');
     }
     if (!further && !interrupted()) return;
+    const int best = model && !further ? model->course->lowest.step : 0;
+    if (best > 0 && best < model->course->steps) {
+        put_path("\n", plan->arguments->out);
+        printf(" is the best model, of step %d; the training is at step %d.", best,
+               model->course->steps);
+    }
     fputs(further ? "To train it further:     " : "\nInterrupted.  To resume: ", stdout);
     shell_program(stdout, train, shell_put);
     printf(" --resume%s%s", further ? " " : "", further ? longer : "");

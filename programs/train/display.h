@@ -67,9 +67,10 @@ void show_results(const Result *results, int count);
  * keys. */
 bool show_object(const Plan *plan, const Result *results, int count, Error *err);
 
-/* Prints commands for the next steps. If the training of the model has begun (`trained`), they
- * sample from it, open its report if it was written (`page`), and train it further with the options
- * `longer`, which are NULL if that would not help. After an interruption they resume it. */
-void show_next_steps(const Plan *plan, bool trained, bool page, const char *longer);
+/* Prints commands for the next steps. `model` is the result of --model, or NULL if its training has
+ * not begun. They sample from it, open its report if it was written (`page`), and train it further
+ * with the options `longer`, which are NULL if that would not help. After an interruption they
+ * resume it. */
+void show_next_steps(const Plan *plan, const Result *model, bool page, const char *longer);
 
 #endif

@@ -23,7 +23,8 @@ static void on_interruption(Signal which) {
     if (asked == 0) {
         asked = 1;
         if (which != SIGNAL_PIPE)
-            say("Stopping: evaluating and saving. Press Ctrl-C again to skip the evaluation.\n");
+            say("Stopping: saving, and evaluating the best model. Press Ctrl-C again to skip the "
+                "evaluation.\n");
     } else if (counts && asked == 1) {
         asked = 2;
         say("Stopping without evaluating. Press Ctrl-C again to end at once.\n");

@@ -11,6 +11,9 @@
 #define FALL_MIN 0.4
 #define FALL_MAX 0.8
 
+/* How many times as long a training is proposed, if that lowers the loss, or if it is needed. */
+enum { MORE = 2, MUCH = 4 };
+
 /* A result to judge, and the results that it is compared with. */
 typedef struct {
     const Plan *plan;
@@ -213,13 +216,12 @@ static bool judge_counts(const Case *k, Verdict *v) {
  * learns more than pairs, so the verdict gives only the least fall. It also does so where the most
  * would be below 0. */
 static bool judge_steps(const Case *k, Verdict *v) {
-    const double times = 4;
     char options[LONGER_SIZE], loss[32], counts[128] = "";
     const Plan *plan = k->plan;
     const Course *c = k->course;
     double is = k->result->validation;
     if (!still_falling(c)) return false;
-    longer(plan, c, times, options);
+    longer(plan, c, MUCH, options);
     if (plan->ladder && strcmp(k->rung->name, tril_rung(0)) != 0 && is >= k->below->validation)
         return say(
             v, NOT_COMPARABLE, 0,
@@ -252,7 +254,7 @@ static bool judge_steps(const Case *k, Verdict *v) {
         !plan_has_time(plan)       ? "steps"
         : ended_by_epochs(plan, c) ? "epochs"
                                    : "time",
-        loss, is, longer(plan, c, 2, options), counts);
+        loss, is, longer(plan, c, MORE, options), counts);
 }
 
 /* ---- all ---- */
@@ -296,8 +298,8 @@ bool verdict_asks_for_more(const Result *result) {
 
 bool verdict_further(const Plan *plan, const Result *result, char options[LONGER_SIZE]) {
     const Course *c = result->course;
-    longer(plan, c, 2, options);
     const VerdictKind kind = result->verdict.kind;
+    longer(plan, c, kind == NOT_COMPARABLE || kind == TOO_FEW_STEPS ? MUCH : MORE, options);
     return kind != NO_VERDICT && kind != LIST && kind != COUNTED
                ? verdict_asks_for_more(result)
                : c->since_lowest <= 0 && !twice_too_often(plan, c);

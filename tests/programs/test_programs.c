@@ -111,7 +111,7 @@ TEST(training) {
     expect_line(": ", PLAY);
     expect_line("  sample -n 500 ", scratch("new/deep/model.safetensors"));
     expect_line("  ", scratch("new/deep/report.html"));
-    const char *last = expect_line("  train --resume --steps 80 --out ",
+    const char *last = expect_line("  train --resume --steps 160 --out ",
                                    scratch("new/deep/model.safetensors"), PLAY);
     assert_string_equal(strchr(last, '\n'), "\n");
     assert_int_equal(row_of("bigram").parameters, V * V);

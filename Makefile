@@ -228,6 +228,10 @@ mutate:
 deps:
 	@tests/deps
 
+# Prints what the documents say of the targets.
+help:
+	@awk -F ' +# ' '/^make.* # / { printf "%-18s %s\n", $$1, $$2 } END { print "Tests: docs/testing.md" }' README.md docs/building.md
+
 # In `make deps test` the tests wait for deps.
 ifneq ($(filter deps,$(MAKECMDGOALS)),)
 $(foreach build,test san,$(patsubst %.c,$(BUILD)/$(build)/%.o,$(wildcard tests/*.c tests/*/*.c))): | deps
@@ -244,4 +248,4 @@ clean:
 	rm -rf build
 
 -include $(shell find build -name '*.d' 2>/dev/null)
-.PHONY: all always run began test test-all test-more test-numbers san check soak mutate deps format format-check clean
+.PHONY: all always run began test test-all test-more test-numbers san check soak mutate deps help format format-check clean

@@ -425,7 +425,7 @@ bool train_rung(Ladder *ladder, const RungFiles *rung, double seconds, bool resu
     if (t.live) show_activity(NULL);
     const Progress *p = &t.progress;
     double steps =
-        p->early_stop > 0 ? t.budget.steps : p->now.step; /* what ended early is complete */
+        p->early_stop > 0 ? t.budget.steps : p->now.step; /* a rung that ended early is complete */
     if (p->now.cooled > 0 && p->now.step >= p->now.cooled) steps = t.options.steps;
     result->seconds = clock_seconds() - t.started;
     result->time = plan_time(t.plan);

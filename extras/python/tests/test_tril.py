@@ -200,7 +200,8 @@ class Models(Folder):
     def test_integers(self):
         model = small()
         reading = model.read("THE")
-        calls = [lambda: model.generate(length=-1), lambda: model.generate(length=1 << 63), lambda: model.generate(length=9.0),
+        calls = [lambda: model.generate(length=-1), lambda: model.texts(1 << 40, length=-1), lambda: reading.expected(count=-1),
+                 lambda: model.generate(length=1 << 63), lambda: model.generate(length=9.0),
                  lambda: model.generate(length=1, top_k=(1 << 32) + 1), lambda: model.generate(length=1, seed=-1),
                  lambda: model.generate(length=1, seed=1 << 64), lambda: tril.train(TEXT, "gpt", layers=(1 << 32) + 1),
                  lambda: small(steps=10.5), lambda: small(dropout="0.1"), lambda: small(batch="4"), lambda: small(seed=2.0),

@@ -530,7 +530,7 @@ class Model(_Object):
         """Several continuations of a prompt, as `./sample --samples` writes them: together, in a fraction
         of the time of one after another. A text also ends after `stop`. Options as those of `generate`."""
         given, how = _bytes_of(prompt), _lib.tril_sampling()
-        parts: List[bytearray] = [bytearray() for _ in range(_checked(_Size, count, "count"))]
+        parts: Dict[int, bytearray] = collections.defaultdict(bytearray)
         interrupted: List[bool] = []
         _fill(how, sampling)
 
@@ -538,7 +538,7 @@ class Model(_Object):
             parts[number] += ctypes.string_at(text, length) if length else b""
             return len(interrupted)
 
-        call = ("generate_texts", self, given, len(given), ctypes.byref(how), len(parts),
+        call = ("generate_texts", self, given, len(given), ctypes.byref(how), _checked(_Size, count, "count"),
                 None if stop is None else _terminated(stop.encode()), ctypes.cast(_TAKES_TEXT(take), ctypes.c_void_p), None)
         with concurrent.futures.ThreadPoolExecutor(1) as thread:  # Ctrl-C would be lost in `take`, but comes here
             try:
@@ -546,7 +546,7 @@ class Model(_Object):
             except KeyboardInterrupt:
                 interrupted.append(True)
                 raise
-        return [part.decode("utf-8", "replace") for part in parts]
+        return [parts[i].decode("utf-8", "replace") for i in range(count)]
 
     def score(self, text: Text, *, unknown: str = "refuse", precision: Optional[str] = None,
               threads: Optional[int] = None) -> Score:
@@ -623,7 +623,7 @@ class Reading(_Object):
         logits = (ctypes.c_float * V).from_address(_call("reading_logits", self) + 4 * V * t)
         p = (_Double * V)()
         _call("probabilities", ctypes.byref(_fill(how, sampling)), ctypes.addressof(logits), V, p)
-        best = sorted(range(V), key=lambda i: -p[i])[:count]
+        best = sorted(range(V), key=lambda i: -p[i])[:_checked(_Size, count, "count")]
         return [(self.model.tokenizer.decode([i]), p[i]) for i in best]
 
     def match(self, row: int = -1) -> int:

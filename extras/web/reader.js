@@ -50,7 +50,7 @@ function openReader(library) {
     return { loss: number(loss), line: lineOf(own), focus: focusOf(own, line) };
   });
   // Returns the glyph to which the first head attends most from the end of the line, and its weight. Returns null for a rung
-// without heads, and for a line that the model cannot read.
+  // without heads, and for a line that the model cannot read.
   function focusOf(own, line) {
     const to = room(4);
     if (line.length === 0 || call("tril_reading_open", to, own, line, 0, 1, 0) !== 0) return null;
@@ -156,7 +156,7 @@ function openReader(library) {
   // ---- a step of training ----
 
   // Takes a training step on one character, the one at `place` of the line, with the gradient clipped to length 1 as in ./train;
-// then undoes it. Returns the loss before and after, the size of each line's gradient, and the predictions before and after.
+  // then undoes it. Returns the loss before and after, the size of each line's gradient, and the predictions before and after.
   function takeStep(place, rate = 0.03) {
     const tokenizer = tokenizerOf(model), V = call("tril_tokenizer_size", tokenizer), record = samplingRecord({ temperature: 1, top_p: 1 });
     if (!(place > 0 && place < call("tril_reading_tokens", lineRead()))) throw new Error("the first character has none before it that would predict it");

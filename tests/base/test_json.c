@@ -88,6 +88,7 @@ TEST(refusals) {
                                       "\"\xC3\"",
                                       "\"\\x\"",
                                       "\"\\ud800\"",
+                                      "\"\\ud800\\ue000\"",
                                       "'a'"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) assert_refused(bad[i]);
 }

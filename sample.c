@@ -1,5 +1,6 @@
 /* sample.c - writes text with a trained model, or shows the model. */
 #include "base/buffer.h"
+#include "base/escape.h"
 #include "base/file.h"
 #include "base/terminal.h"
 #include "library/message.h"
@@ -112,8 +113,8 @@ static bool write_lines(const TrilModel *model, const Arguments *a, Error *err) 
     buffer_end(&lines.line);
     fflush(stdout);
     if (a->new_lines && ok)
-        fprintf(stderr, "sample: left out %zu lines that are in the training text\n",
-                lines.left_out);
+        fprintf(stderr, "sample: left out %zu line%s of the training text\n", lines.left_out,
+                lines.left_out == 1 ? "" : "s");
     return ok && (status == TRIL_STOPPED || lines.shown == a->lines ||
                   fail(err,
                        "--new: only %d of %d new lines in %zu tries; a higher --temperature "
@@ -121,11 +122,20 @@ static bool write_lines(const TrilModel *model, const Arguments *a, Error *err) 
                        lines.shown, a->lines, count));
 }
 
+/* Prints a line about a file or folder that was written, if there is one. */
+static bool say_written(const char *path, const char *what) {
+    if (!path) return true;
+    escape_line(stdout, path, strlen(path));
+    printf(": %s\n", what);
+    return true;
+}
+
 static bool use_model(TrilModel *model, const Arguments *a, Error *err) {
     if (a->info) return inspect_file(model, a, err);
     if (a->export)
         return tril_model_export(model, a->export, a->precision ? a->precision : "f32",
-                                 message(err)) == TRIL_OK;
+                                 message(err)) == TRIL_OK &&
+               say_written(a->export, "written");
     if (a->prompt && !writer_knows(model, "--prompt", a->prompt, strlen(a->prompt), err))
         return false;
     if (a->interactive) return dialogue(model, a, err);
@@ -135,7 +145,9 @@ static bool use_model(TrilModel *model, const Arguments *a, Error *err) {
 
 static bool run_program(const Arguments *a, Error *err) {
     TrilModel *model;
-    if (a->explain) return inspect_steps(a, err) && file_flush_output(err);
+    if (a->explain)
+        return inspect_steps(a, err) && say_written(a->html, "open it in a browser") &&
+               file_flush_output(err);
     if (a->score) return inspect_score(a, err) && file_flush_output(err);
     const char *path = arguments_checkpoint(a, 0, err);
     if (!path) return false;

@@ -81,13 +81,17 @@ static const Option *find(const Option *options, int count, int found) {
 static bool fail_word(const Option *options, int count, char **argv, Error *err) {
     const Option *option = find(options, count, optopt);
     const char letter[] = {'-', (char)optopt, 0}, *word = optopt ? letter : argv[optind - 1];
+    const size_t length = strcspn(word, "=");
+    int alike = 0; /* names that begin with the word */
+    for (int i = 0; i < count && length > 2; i++)
+        alike += options[i].name && strncmp(options[i].name, word + 2, length - 2) == 0;
     if (!option && (optopt < 0 || optopt > 0x7F))
         return fail(err, "unknown option with a letter that is not ASCII; see --help");
     if (option && option->kind == OPTION_FLAG)
         return fail(err, "--%s takes no value", option->name);
     if (option) return fail(err, "option '--%s' needs a value; see --help", option->name);
-    return fail(err, "unknown or ambiguous option '%.*s'; see --help", (int)strcspn(word, "="),
-                word);
+    return fail(err, "%s option '%.*s'; see --help", alike > 1 ? "ambiguous" : "unknown",
+                (int)length, word);
 }
 
 bool options_parse(const Option *options, int count, int argc, char **argv, int *first,

@@ -172,7 +172,12 @@ static bool check_prefix(const char *bytes, size_t length, const char *name, siz
     memcpy(&prefix, bytes, PREFIX);
     little_endian(&prefix, PREFIX, PREFIX);
     *header = (size_t)prefix;
-    return (prefix <= length - PREFIX && prefix <= MAX_HEADER) ||
+    if (prefix > MAX_HEADER)
+        return fail(err,
+                    "%s: not a checkpoint (its first 8 bytes state a header of %" PRIu64
+                    " bytes); to score a text: sample --score FILE",
+                    name, prefix);
+    return prefix <= length - PREFIX ||
            fail(err,
                 "%s: not a valid checkpoint: its first 8 bytes state a header of %" PRIu64
                 " bytes in a file of %zu",

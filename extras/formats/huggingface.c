@@ -389,13 +389,27 @@ static bool read_weights(Model *model, const Architecture *a, const Config *conf
     return ok;
 }
 
+/* Fails if the folder is that of a training: it has a model, but no config.json. */
+static bool check_folder(const char *directory, Error *err) {
+    char *config = NULL, *model = NULL;
+    bool ok = file_within(directory, "config.json", &config, err) &&
+              file_within(directory, "model.safetensors", &model, err);
+    if (ok && !file_exists(config) && file_exists(model))
+        ok =
+            fail(err, "%s: there is no such file; to read a model of tril, name %s", config, model);
+    memory_free(config);
+    memory_free(model);
+    return ok;
+}
+
 static bool read_folder(Model *model, Vocab *vocab, const char *directory, Error *err) {
     int32_t *rows;
     JsonFile file;
     const Architecture *a = NULL;
     Config config;
     *model = (Model){0};
-    if (!tokenizer_import(vocab, directory, &rows, err)) return false;
+    if (!check_folder(directory, err) || !tokenizer_import(vocab, directory, &rows, err))
+        return false;
     bool ok = folder_open(&file, directory, "config.json", "not valid JSON", err) &&
               choose(&file, &a, &config, err);
     if (ok && config.V != vocab->size)

@@ -123,7 +123,8 @@ static bool check(const Arguments *a, Error *err) {
             "--counts changes how text is written; it has no effect on --score, --explain, --export and "
             "--info");
     if (a->lines > 0 && (instead > 0 || a->samples > 1 || a->stop))
-        return fail(err, "--lines only writes text, without --samples, --stop or --interactive");
+        return fail(err, "--lines cannot be used with --samples, --stop, --interactive, --score, "
+                         "--explain, --export or --info");
     if (a->new_lines && a->lines == 0) return fail(err, "--new needs --lines");
     if (a->unknown && !a->score) return fail(err, "--unknown needs --score");
     if (a->json && !a->score && !a->info) return fail(err, "--json needs --score or --info");

@@ -82,9 +82,10 @@ void show_corpus(const Plan *plan) {
     for (int i = 0; texts->count > 1 && i < texts->count && i < MOST; i++)
         show_line("%s", texts->paths[i]);
     if (texts->count > MOST) show_line("... and %d more", texts->count - MOST);
-    show_line("%s: %s characters, %d distinct; %s to train on, %s held out", texts->name,
-              grouped((double)input->characters), input->distinct,
-              grouped((double)input->trained_on),
+    show_line("%s: %s characters%s, %d distinct; %s to train on, %s held out", texts->name,
+              grouped((double)input->characters),
+              plan->options.lines ? " with a newline before the first line and after the last" : "",
+              input->distinct, grouped((double)input->trained_on),
               grouped((double)(input->characters - input->trained_on)));
     if (input->characters < ENOUGH_CHARACTERS && !plan->init)
         show_line(

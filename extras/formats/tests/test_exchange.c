@@ -507,6 +507,8 @@ TEST(export) {
     expect_line("16");
     expect_line("63");
     must_fail(1, "sample --export @folder/within @there/m.safetensors", "folder/within: ");
+    must_run("train " TINY "-s 2 -o @trained/model.safetensors " PLAY);
+    must_fail(1, "sample @trained", "trained/config.json: ", "trained/model.safetensors");
     run("sample --export @there/m.safetensors @there/m.safetensors");
     expect_failure(1, "there/m.safetensors: ");
     must_fail(1, "sample --export @none @there/bigram.safetensors", "bigram");

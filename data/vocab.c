@@ -11,14 +11,22 @@ static bool fail_utf8(const char *text, size_t offset, const char *hint, Error *
                 (unsigned)(unsigned char)text[offset], offset, hint);
 }
 
+static bool build_bytes(Vocab *vocab, Error *err) {
+    if (!memory_alloc(&vocab->codes, BYTE_VALUES, sizeof *vocab->codes, "the vocabulary", err))
+        return false;
+    for (int i = 0; i < BYTE_VALUES; i++) vocab->codes[i] = (uint32_t)i;
+    vocab->size = BYTE_VALUES;
+    return true;
+}
+
 bool vocab_build(Vocab *vocab, const char *text, size_t length, bool bytes, Error *err) {
     uint64_t *seen; /* a bit for each Unicode code point */
     uint32_t largest = 0;
     bool ok = false;
-    *vocab = (Vocab){.bytes = bytes, .size = bytes ? BYTE_VALUES : 0};
+    *vocab = (Vocab){.bytes = bytes};
+    if (bytes) return build_bytes(vocab, err);
     if (!memory_alloc(&seen, CODE_POINTS / 64, sizeof *seen, "the vocabulary", err)) return false;
-    for (; bytes && largest < BYTE_VALUES - 1; largest++) seen[largest / 64] = UINT64_MAX; /* all */
-    for (size_t i = 0; i < length && !bytes;) {
+    for (size_t i = 0; i < length;) {
         uint32_t code;
         int taken = utf8_decode(text + i, length - i, &code);
         if (taken <= 0) {

@@ -77,8 +77,7 @@ TrilStatus tril_options_decide(TrilOptions *options, const TrilText *text, int t
     double train = (double)text->corpus.train,
            epochs_of_step = o->batch * tril_text_window(text, o->context) / train;
     if (isnan(o->epochs)) o->epochs = isnan(o->steps) ? tril_epochs_that_help(train, trained) : 0;
-    if (isnan(o->steps)) { /* the fewer, the closer together the evaluations, so that there are as
-                              many */
+    if (isnan(o->steps)) { /* fewer steps have as many evaluations */
         o->steps = o->epochs > 0 ? fmax(1, o->epochs / epochs_of_step) : TRIL_STANDARD_STEPS;
         if (o->steps < TRIL_STANDARD_STEPS)
             o->eval_every = fmax(1, floor(o->eval_every * o->steps / TRIL_STANDARD_STEPS));
@@ -276,7 +275,7 @@ TrilStatus tril_options_choose(TrilOptions *o, const TrilText *text, double seco
         (!(seconds > 0) && !fail(&err, "the number of seconds, %g, is not positive", seconds)))
         return failed(TRIL_ARGUMENT, &err, error);
     if (!corpus->vocab.lines && (double)corpus->train <= o->context) {
-        fail(&err, "too short for a context of %g: it has %zu characters to train", o->context,
+        fail(&err, "too short for a context of %g: it has %zu characters to train on", o->context,
              corpus->train);
         return failed(TRIL_TEXT, &err, error);
     }

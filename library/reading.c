@@ -139,7 +139,7 @@ static bool find_head(const TrilReading *reading, int layer, int head, size_t ca
  * their keys. Returns the factor before the softmax. */
 static float write_scores(const LineView *line, int head, int t, int T, float *scores) {
     const LineArray *q = &line->inputs[0], *k = &line->inputs[1];
-    const int dk = q->width / line->NH, sharing = q->width / k->width;
+    const int dk = q->width / heads_of(line), sharing = q->width / k->width;
     const float *query = q->data + (size_t)t * q->row + head * dk;
     for (int s = 0; s < T; s++) {
         const float *key = k->data + (size_t)s * k->row + head / sharing * dk;

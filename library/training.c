@@ -96,8 +96,8 @@ bool text_suits(const TrilText *text, const Vocab *vocab, int context, Error *er
     if (!vocab_same(&text->corpus.vocab, vocab))
         return fail(err, "the text was not encoded with the vocabulary of the model");
     return vocab->lines || text->corpus.train > (size_t)context ||
-           fail(err, "too short for a context of %d: it has only %zu characters to train", context,
-                text->corpus.train);
+           fail(err, "too short for a context of %d: it has only %zu characters to train on",
+                context, text->corpus.train);
 }
 
 TrilStatus tril_training_open(TrilTraining **training, TrilModel *model, const TrilText *text,

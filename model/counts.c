@@ -122,9 +122,9 @@ bool count_losses(const int32_t *train, size_t train_count, const int32_t *held_
                   size_t held_out_count, int V, int32_t newline, Counts *counts, Error *err) {
     Tally tally;
     const bool ok = tally_text(&tally, train, train_count, V, err);
-    if (ok)
-        *counts = (Counts){
-            .uniform = log(V), .unigram = single_entropy(&tally), .bigram = pair_entropy(&tally)};
+    *counts = (Counts){.uniform = log(V)};
+    if (ok) counts->unigram = single_entropy(&tally);
+    if (ok) counts->bigram = pair_entropy(&tally);
     for (size_t i = 1; ok && i < held_out_count; i++) {
         counts->unigram_held_out -= log(single_probability(&tally, held_out[i]));
         counts->bigram_held_out -= log(pair_probability(&tally, held_out[i - 1], held_out[i]));

@@ -18,8 +18,8 @@ typedef struct Run Run;
  * text and cannot train. */
 typedef enum { FLOAT32, BFLOAT16, BF16_WEIGHTS, INT8_WEIGHTS } Precision;
 
-/* Returns BFLOAT16 if the processor has it and the environment variable KERNELS names no other
- * instruction set, else FLOAT32. */
+/* Returns BFLOAT16 if it is faster on this processor (bf16_pays) and the environment variable
+ * KERNELS names no instruction set, else FLOAT32. */
 Precision run_default_precision(void);
 
 typedef struct {

@@ -40,7 +40,7 @@ static void put_number(Buffer *json, const char *name, double value) {
     if (json)
         json_add_number(json, name, value);
     else if (!isnan(value))
-        printf("%-16s %.10g\n", name, value);
+        printf("%-16s %.*g\n", name, value == floor(value) ? 17 : 10, value);
 }
 
 /* Writes a number of the file's metadata, of any length, such as a seed. */

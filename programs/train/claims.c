@@ -187,10 +187,11 @@ bool claims_hold(Claims *c, Error *err) {
     for (int i = 0; i < c->count; i++) {
         Claim *claim = &c->claims[i];
         char folder[PATH], path[PATH], around[PATH];
-        beside(folder, claim, lock_folder, "");
+        if (!claim->written) continue;
         beside(path, claim, lock_folder, name_of(claim->path));
+        if (is_current(claim->lock, path)) continue;
+        beside(folder, claim, lock_folder, "");
         beside(around, claim, ".", "");
-        if (!claim->written || is_current(claim->lock, path)) continue;
         drop_lock(claim);
         if (!file_make_parent(claim->path, record_folder, c, err) || !look(claim, err))
             return false;

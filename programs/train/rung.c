@@ -290,11 +290,11 @@ static bool advance(Trainer *t, bool *last, Error *err) {
     Progress *p = &t->progress;
     LogRow row;
     if (!train_step(t, &row, err)) return false;
-    const bool guessed = !t->budget.measured;
+    const bool guessed = t->budget.seconds > 0 && !t->budget.measured;
     bool used = budget_used(&t->budget, p);
     bool ok = !budget_evaluation_due(&t->budget, p, used) || evaluate(t, &row, err);
     bool evaluated = !isnan(row.validation); /* the user may not have waited for it */
-    /* what an evaluation costs may have been guessed far too high */
+    /* the cost of an evaluation may have been guessed far too high */
     if (evaluated && (guessed || !used)) used = budget_nearly_used(&t->budget, p, used);
     /* while windows are shorter than those of an evaluation, its loss may stay level although the
      * model learns */

@@ -83,12 +83,11 @@ ALL     = $(patsubst %.c,%,$(wildcard tests/test_*.c tests/*/test_*.c))
 LONG    = $(patsubst %,tests/programs/test_%,faults clock resume verdict) tests/model/test_sampler \
           tests/model/test_kernels $(patsubst %,tests/programs/test_%,interruption programs outputs)
 TESTS   = $(LONG) $(filter-out $(LONG),$(ALL))
-SUPPORT = tests/main.o tests/support.o tests/blocks.o tests/system_posix.o $(patsubst %.c,%.o,$(filter-out %entry.c,$(wildcard tests/fuzz/*.c))) \
-          model/kernels/isa_portable.o
+SUPPORT = $(patsubst %,tests/%.o,main support blocks system_posix) model/kernels/isa_portable.o \
+          $(patsubst %.c,%.o,$(filter-out %entry.c,$(wildcard tests/fuzz/*.c)))
 SCRIPTS = documents explain messages screens
 
-# The programs for the tests: unchanged, with a failing memory request, and with a clock that the test
-# drives.
+# The programs for the tests: unchanged, with a failing memory request, with a clock that the test drives.
 PROGRAMS = train sample faulty/train faulty/sample clocked/train
 
 VERSION := $(shell sed -n 's/.*TRIL_VERSION "\(.*\)"/\1/p' library/version.h)

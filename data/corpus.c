@@ -38,9 +38,8 @@ static bool check_parts(const Corpus *corpus, Error *err) {
     return (corpus->train >= 2 && rest >= (lines ? 1 : 2)) ||
            fail(
                err,
-               "too short: %zu characters to train on and %zu held out, but each part needs at least "
-               "%s",
-               corpus->train, rest, lines ? "a line" : "2");
+               "too short: a length of %zu to train on and of %zu held out, but each part needs at least %s",
+               corpus->train, rest, lines ? "a line" : "2 characters");
 }
 
 uint64_t corpus_digest(const char *text, size_t length) {

@@ -19,7 +19,7 @@ typedef struct {
     Config config;       /* OPEN, TEACH */
     RunOptions options;  /* OPEN */
     bool usual_threads;  /* OPEN: each process uses as many as it has processors */
-    uint64_t text;       /* TEXT: its digest */
+    uint64_t encoded;    /* TEXT: digest of it and of its vocabulary, and so of its ids */
     size_t train, count; /* TEXT; count: EVALUATE, too */
     size_t from, every;  /* EVALUATE */
     uint64_t step;       /* STEP, RESTORE */
@@ -199,7 +199,7 @@ static bool send_text(const Corpus *corpus, Error *err) {
     broadcast((Command){.kind = TEXT,
                         .train = corpus->train,
                         .count = corpus->length,
-                        .text = digest_value(&digest)});
+                        .encoded = digest_value(&digest)});
     if (world_agree(true, &none)) return true;
     if (!world_agree(true, err)) return false;
     world_broadcast(corpus->ids, corpus->length * sizeof *corpus->ids);
@@ -269,7 +269,8 @@ void workers_collect(Workers *workers) {
 /* ---- a worker ---- */
 
 typedef struct {
-    Corpus corpus; /* its digest is that of TEXT */
+    Corpus corpus;    /* only ids, length and train */
+    uint64_t encoded; /* of the last TEXT */
     Model model, teacher;
     Workers part; /* this process's */
 } Worker;
@@ -277,11 +278,12 @@ typedef struct {
 static void receive_text(Worker *w, const Command *command) {
     Error err = {0};
     Corpus *c = &w->corpus;
-    bool known = c->ids && c->digest == command->text && c->train == command->train &&
+    bool known = c->ids && w->encoded == command->encoded && c->train == command->train &&
                  c->length == command->count;
     if (world_agree(known || fail(&err, "another text"), &err)) return;
     memory_free(c->ids);
-    *c = (Corpus){.digest = command->text, .train = command->train, .length = command->count};
+    *c = (Corpus){.train = command->train, .length = command->count};
+    w->encoded = command->encoded;
     bool ok = memory_alloc(&c->ids, c->length, sizeof *c->ids, "the text", &err);
     if (world_agree(ok, &err)) world_broadcast(c->ids, c->length * sizeof *c->ids);
 }

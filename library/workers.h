@@ -26,7 +26,7 @@ typedef struct {
     Run *run; /* the caller may use it directly for work without workers, such as writing text */
     Model *model;
     RunOptions options;
-    const Corpus *corpus; /* borrowed; a worker knows only its ids, their numbers and a digest */
+    const Corpus *corpus; /* borrowed; a worker knows only its ids and their numbers */
     int32_t *inputs, *targets;
     size_t *starts, *ends; /* of the windows of a batch, in the text; ends: only of a list */
     Lines lines;           /* the windows of a list */

@@ -176,7 +176,7 @@ static bool end_context(Ngram *g, Lists *lists, size_t first, Error *err) {
     return true;
 }
 
-/* Gives the followers that were made to a level, and finds its discounts. */
+/* Moves the followers to the level, and finds its discounts. */
 static bool end_level(Ngram *g, Lists *lists, Level *level, Error *err) {
     level->contexts[level->context_count].follower = (uint32_t)lists->count;
     level->follower_count = lists->count;

@@ -193,10 +193,10 @@ static bool write_folder(const Model *model, const Vocab *vocab, const char *typ
     const Architecture *a = architecture_of(model->config.model);
     (void)type;
     if (!a)
-        return fail(
-            err,
-            "Hugging Face transformers has no architecture for %s; train one that it has: train --model modern FILE, or --model gpt",
-            model->config.model);
+        return fail(err,
+                    "Hugging Face transformers has no architecture for %s; train one that it has: "
+                    "train --model modern FILE, or --model gpt",
+                    model->config.model);
     if (!folder_make(directory, err)) return false;
     if (tokenizer_export(vocab, model->config.T, directory, err) &&
         write_config(a, &model->config, directory, err) && write_tensors(a, model, directory, err))

@@ -16,12 +16,13 @@ wheel_machine = $(or $(findstring x86_64,$(1)),$(findstring aarch64,$(1)),$(find
 wheels: $(WHEELS:%=wheel-%)
 $(WHEELS:%=$(BUILD)/wheels/%.built): $(BUILD)/wheels/%.built: tril.c
 	@mkdir -p $(@D)/$*
-	$(call quiet,ZIG)python3 -m ziglang cc $(call WHEEL_TARGET_$(call wheel_system,$*),$(call wheel_machine,$*)) -O3 -DTRIL_NO_MAIN \
-		-DTRIL_PROGRAMS -fPIC -shared -s tril.c -lm -lpthread \
+	$(call quiet,ZIG)python3 -m ziglang cc \
+		$(call WHEEL_TARGET_$(call wheel_system,$*),$(call wheel_machine,$*)) -O3 -DTRIL_NO_MAIN -DTRIL_PROGRAMS -fPIC -shared -s tril.c -lm -lpthread \
 		-o $(@D)/$*/$(or $(WHEEL_NAME_$(call wheel_system,$*)),libtril.so.0)
 	@touch $@
 $(WHEELS:%=wheel-%): wheel-%: $(BUILD)/wheels/%.built extras/web/tril.html
-	@python3 extras/python/packing.py wheel $(<:.built=)/$(or $(WHEEL_NAME_$(call wheel_system,$*)),libtril.so.0) $(BUILD)/wheels $*
+	@python3 extras/python/packing.py wheel \
+		$(<:.built=)/$(or $(WHEEL_NAME_$(call wheel_system,$*)),libtril.so.0) $(BUILD)/wheels $*
 
 # Sources for pip, which any compiler of GNU C11 builds, in build/wheels.
 sdist: tril.c extras/web/tril.html

@@ -20,7 +20,8 @@ function listModels(ticked) {
 function listOptions() {
   const WHOLE = 0;
   addNumbers("options", Object.keys(USUAL).map(name => ({
-    name, help: table[name].help, min: table[name].min, max: table[name].max || "", step: table[name].kind === WHOLE ? 1 : "any", value: USUAL[name],
+    name, help: table[name].help, min: table[name].min, max: name === "seed" ? Number.MAX_SAFE_INTEGER : table[name].max || "",
+    step: table[name].kind === WHOLE || name === "seed" ? 1 : "any", value: USUAL[name],
     placeholder: USUAL[name] === "" ? "auto" : ""
   })));
 }

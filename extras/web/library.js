@@ -23,8 +23,10 @@ function openLibrary(compiled, complain) {
   function optionsRecord(rung, chosen) {
     const record = room(c.size("TrilOptions"));
     call("tril_options", record);
-    for (const [name, value] of Object.entries({ seed: 1337, dropout: 0, ...chosen, model: ladder[rung].name, precision: "f32", threads: 1 }))
+    for (const [name, value] of Object.entries({ seed: 1337, dropout: 0, ...chosen, model: ladder[rung].name, precision: "f32", threads: 1 })) {
+      if (Number.isNaN(value)) throw new Error(`${name}: enter a number`);
       must("tril_options_set", record, name, String(value));
+    }
     return record;
   }
   // Returns the numbers of the options that a function returns.

@@ -2,7 +2,7 @@
 let given = null;   // the bytes of a file or a long text; null: the text is what the field shows
 let taken = null;   // { bytes, asBytes } in use
 let about = null;   // its size and the losses of counting
-const SHOWN = 20000; // characters of them that the field shows: a browser draws a long line slowly
+const SHOWN = 20000; // characters that the field shows: a browser draws a long line slowly
 const builtin = $("sample").textContent.slice(1);
 const isBuiltin = () => taken !== null && !taken.asBytes && new TextDecoder().decode(taken.bytes) === builtin;
 

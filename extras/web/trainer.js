@@ -40,6 +40,7 @@ function openTrainer(library) {
     reading(bytes, name => {
       model = make("tril_model_load", name);
       try {
+        const record = optionsRecord(rungOf(model), options); // checks them, the seed too
         const extended = make("tril_model_extend", model, textOf().bytes, BigInt(options.seed ?? 1337));
         call("tril_model_free", model);
         model = extended;
@@ -51,7 +52,7 @@ function openTrainer(library) {
           call("tril_model_free", model);
           [training, model] = [pointerAt(outs), pointerAt(outs + 4)];
         } else
-          training = make("tril_training_open", model, made, optionsRecord(rungOf(model), options));
+          training = make("tril_training_open", model, made, record);
       } catch (error) {
         if (isBroken(error)) throw error;
         failed = error.message;

@@ -7,5 +7,6 @@ LDLIBS  += -lshell32
 CMOCKA   =
 AS_EXE   = && ln -f $@.exe $@
 SOURCES := $(filter-out base/%_posix.c,$(SOURCES)) $(wildcard extras/windows/*.c)
-SUPPORT := $(patsubst tests/system_posix.o,extras/windows/tests/system_windows.o,$(filter-out tests/blocks.o,$(SUPPORT))) extras/windows/tests/cmocka.o
+SUPPORT := $(filter-out tests/blocks.o tests/system_posix.o,$(SUPPORT)) \
+           extras/windows/tests/system_windows.o extras/windows/tests/cmocka.o
 endif

@@ -1,4 +1,4 @@
-/* head.c - the mean becomes attention: one masked head (Vaswani et al., "Attention Is All You
+/* head.c - attention in place of the mean: one masked head (Vaswani et al., "Attention Is All You
  * Need", 2017, eq. 1).
  *
  *     x       = wte[id] + wpe[t]

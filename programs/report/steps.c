@@ -232,9 +232,9 @@ static void write_counted(Explanation *e) {
     write_heading(e, NULL);
     if (match > 0)
         say(e,
-            "The end of this text matches the counted text for %d characters: '%s'. The likeliest "
-            "characters after them:",
-            match, matched);
+            "The counted text contains the end of this text, '%s' (length %d). The likeliest "
+            "characters after it:",
+            matched, match);
     else
         say(e, "'%s' does not occur in the counted text. The likeliest characters:", e->glyph);
     for (int v = 0; v < e->V; v++) e->numbers[v] = 2 * logf(last_of(e, roots)[v]);

@@ -51,7 +51,8 @@ bool budget_used(Budget *budget, const Progress *progress);
 bool budget_evaluation_due(const Budget *budget, const Progress *progress, bool used);
 
 /* True if, under a time limit, an evaluation took longer than expected and left so few steps that
- * they are not worth another evaluation. If the budget `seemed` used up before it, more are few. */
+ * they are not worth another evaluation. `seemed`: it looked used up before; then up to a tenth of
+ * the steps counts as few. */
 bool budget_nearly_used(Budget *budget, const Progress *progress, bool seemed);
 
 /* Records the seconds that an evaluation took. */

@@ -254,7 +254,7 @@ bool plan_read_text(Plan *plan, Error *err) {
     /* checks the length before files are moved for the training */
     return ok && (plan->options.lines || input->trained_on > (size_t)context ||
                   fail(err,
-                       "%s: too short for a context of %d: it has %zu characters to train (at "
+                       "%s: too short for a context of %d: it has %zu characters to train on (at "
                        "least %d are needed) and %zu held out (at least 2); use a longer text or a "
                        "smaller --context",
                        plan->texts.name, context, input->trained_on, context + 1,

@@ -11,7 +11,8 @@
 #define FALL_MIN 0.4
 #define FALL_MAX 0.8
 
-/* How many times as long a training is proposed, if that lowers the loss, or if it is needed. */
+/* How many times as long a training is proposed: MORE if that lowers the loss, MUCH if the training
+ * was too short to compare or to learn pairs. */
 enum { MORE = 2, MUCH = 4 };
 
 /* A result to judge, and the results that it is compared with. */
@@ -84,9 +85,9 @@ static bool judge_rate(const Case *k, Verdict *v) {
 
 /* ---- overfitting ---- */
 
-/* Overfitting: the training loss still falls, far below the held-out loss, which has risen since
- * its lowest. At least two evaluations must show that, because one can be chance. At the end even a
- * small rise counts, and none is needed if the training text is known by heart. */
+/* Finds overfitting: the training loss still falls, far below the held-out loss, which has risen
+ * since its lowest. At least two evaluations must show that, because one can be chance. At the end
+ * even a small rise counts, and none is needed if the training text is known by heart. */
 static bool judge_overfitting(const Case *k, Verdict *v) {
     const double rise = 0.03, small_rise = 0.01, by_heart = 0.25, apart = 0.2, fall = 0.02;
     const Course *c = k->course;

@@ -4,8 +4,6 @@
 #include "tests/scratch.h"
 #include "base/options.h"
 
-#include <inttypes.h>
-
 enum { WORDS_MAX = 16, TEXT = 512 };
 
 typedef struct {

@@ -29,7 +29,7 @@ void fuzz_replay(const char *folder, void (*harness)(const uint8_t *bytes, size_
     int files = 0;
     assert_non_null(entries);
     harness((const uint8_t *)"", 0);
-    keep_memory(); /* which the harness requests once */
+    keep_memory(); /* blocks that a harness keeps are no leak */
     for (struct dirent *entry; (entry = readdir(entries));) {
         if (entry->d_name[0] == '.') continue;
         char path[512], *bytes;

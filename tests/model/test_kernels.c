@@ -1038,6 +1038,7 @@ TEST(same_bits) {
  * file. */
 TEST(bf16_table) {
 #if defined __linux__ && defined __x86_64__
+    const Products *tables[BF16_MAX];
     char line[4096];
     bool has = false, fast = false;
     FILE *processors = fopen("/proc/cpuinfo", "r");
@@ -1049,7 +1050,7 @@ TEST(bf16_table) {
     fclose(processors);
     if (has) {
         assert_true(bf16_choose(&err));
-        assert_int_equal(bf16_pays(), fast);
+        if (bf16_available(tables) > 1) assert_int_equal(bf16_pays(), fast);
         return;
     }
 #endif

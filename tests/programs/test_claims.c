@@ -6,8 +6,6 @@
 #include "base/file.h"
 #include "base/filesystem.h"
 
-#include <errno.h>
-
 /* Claims these names in the scratch directory, for reading if they begin with '<', else for
  * writing. */
 static Claims *claim(const char *const names[], int count) {

@@ -1,8 +1,3 @@
-"""Usage: tril train FILE...    trains models on a text; see tril train --help
-       tril sample           writes with a model; see tril sample --help
-       tril explain TEXT     shows how a model gets from TEXT to the next character
-       tril web [FILE]       opens the page that trains in a browser tab, or copies it to FILE"""
-
 import ctypes
 import os
 import pathlib
@@ -11,6 +6,11 @@ import sys
 import webbrowser
 
 from tril import _lib
+
+USAGE = """Usage: tril train FILE...    trains models on a text; see tril train --help
+       tril sample           writes with a model; see tril sample --help
+       tril explain TEXT     shows how a model gets from TEXT to the next character
+       tril web [FILE]       opens the page that trains in a browser tab, or copies it to FILE"""
 
 
 def program(*words: str) -> int:
@@ -50,7 +50,7 @@ def main() -> None:
     elif part == "web" and len(words) < 2:
         status = web(*words)
     else:
-        print(__doc__)
+        print(USAGE)
         status = 0 if part == "--help" else 2
     sys.stdout.flush()
     os._exit(status)  # threads of the program may still wait

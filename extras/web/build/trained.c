@@ -11,7 +11,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { STEPS = 3000, EVALUATIONS = 60, PATIENCE = 6 /* evaluations */, MOST_TEXT = 1 << 20 };
 

@@ -6,7 +6,7 @@
 
 typedef struct {
     size_t parameters;
-    double train, validation, bits;
+    double train, validation, bits, seconds; /* seconds: 0 of counting */
 } Row;
 
 static inline bool find_row(const char *name, Row *row) {
@@ -21,6 +21,7 @@ static inline bool find_row(const char *name, Row *row) {
     if (!counted && (numbers_of(parameters, &count, 1) != 1 || *seconds < '0' || *seconds > '9'))
         fail_msg("%s: parameters '%s', seconds '%s'", name, parameters, seconds);
     row->parameters = (size_t)count;
+    row->seconds = strtod(seconds, NULL);
     return true;
 }
 

@@ -51,13 +51,6 @@ TEST(nothing) {
     assert_null(a.log);
 }
 
-/* Any number is a seed. */
-TEST(seeds) {
-    assert_true(new_training("--seed 0").seed == 0);
-    assert_true(new_training("--seed 18446744073709551615").seed == UINT64_MAX);
-    assert_true(new_training("").seed == 1337);
-}
-
 /* The command line takes precedence over the preset, in any order. */
 TEST(presets) {
     static const char *const lines[] = {"--preset nanogpt-cpu -w 64", "-w 64 --preset nanogpt-cpu"};

@@ -128,16 +128,6 @@ TEST(wrong_commands) {
     }
 }
 
-TEST(command_help) {
-    converse("-n 30 -k 5", "/temperature 0.25\n/help\n");
-    expect_line("/new ");
-    expect_line("/temperature ", " 0.25");
-    expect_line("/length ", " 30");
-    expect_line("/top-k ", " 5");
-    expect_line("/seed ", " 1337");
-    expect_line("/help ");
-}
-
 /* Two slashes are one in the text, which this model does not know. */
 TEST(slash) {
     converse("-n 30", "//new\n");

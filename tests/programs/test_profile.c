@@ -1,7 +1,7 @@
 /* test_profile.c - ./train --profile: where the time of a training goes. On the clock of
  * tests/clocked.c each reading takes one tick, and no time passes between readings. So all figures
  * are exact. */
-#include "tests/command.h"
+#include "tests/table.h"
 
 /* The last of repeated options counts. */
 #define SIZES "-l 1 -w 8 -H 2 -c 16 -b 4 -s 20 --patience 1 -j 1 "
@@ -85,6 +85,7 @@ TEST(evaluations) {
             tick, "", "train -q --profile -m modern " SIZES "--eval-every %d -o @often/m%d " PLAY,
             every, i);
         of[i] = profile_of("modern");
+        assert_near(row_of("modern").seconds, of[i].all, 0.05 + 3 * tick); /* 0.05: rounded */
         assert_near(seconds_of(&of[i], "evaluations"), STEPS / every * tick, 1e-6);
     }
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {

@@ -9,6 +9,7 @@
 #include "base/random.h"
 #include "base/utf8.h"
 #include "library/tril.h"
+#include "library/version.h"
 
 /* Its beginning, for evaluating large models. */
 #define VERSE "@verse.txt"
@@ -80,6 +81,18 @@ static double check_log(const char *path) {
     return lowest;
 }
 
+/* The log's last text is the one that the model generates without a prompt. */
+static void check_sample(const char *path, const char *model) {
+    char expected[512] = ",\"", *to = expected + 2, *log = slurp(path, NULL);
+    must_run("sample -n 64 --precision f32 %s", model);
+    if (strchr("=+-@", *ran.out)) *to++ = '\'';          /* an escaped formula */
+    for (const char *c = ran.out; c < ran.out + 64; c++) /* one byte each */
+        to += sprintf(to, "%s", *c == '\n' ? "↵" : *c == '"' ? "\"\"" : (char[]){*c, 0});
+    strcat(to, "\",");
+    log[strlen(log) - 1] = 0;
+    if (!strstr(strrchr(log, '\n'), expected)) fail_msg("%s: no %s", path, expected);
+}
+
 /* Counts the characters of a text, which must be UTF-8. */
 static size_t characters(const char *text, size_t length) {
     size_t count = 0;
@@ -115,6 +128,8 @@ TEST(training) {
                                    scratch("new/deep/model.safetensors"), PLAY);
     assert_string_equal(strchr(last, '\n'), "\n");
     assert_int_equal(row_of("bigram").parameters, V * V);
+    check_sample(scratch("new/deep/model.csv"), "@new/deep/model.safetensors");
+    check_sample(scratch("new/deep/bigram.csv"), "@new/deep/bigram.safetensors");
 }
 
 /* The predicted memory is the measured one, that of the largest child so far. */
@@ -200,7 +215,6 @@ TEST(short_text) {
 TEST(ladder) {
     static const char *const counted[] = {"uniform", "counted unigram", "counted bigram",
                                           "counted 7-gram"};
-    enum { COUNTED = sizeof counted / sizeof *counted };
     int rungs = 0;
     while (model_name(rungs)) rungs++;
     train("--ladder -o @ladder/model.safetensors " PLAY);
@@ -209,25 +223,23 @@ TEST(ladder) {
     const char *head = "model,parameters,train_loss,val_loss,bits_per_char,seconds,tflop\n";
     assert_true(begins(line, head));
     line += strlen(head);
-    for (int i = 0, taken = 0; i < COUNTED + rungs; i++, line += taken, taken = 0) {
+    for (int i = 0, taken = 0; i < COUNT(counted) + rungs; i++, line += taken, taken = 0) {
         char name[32];
         size_t parameters;
         double losses[2], bits, seconds;
         sscanf(line, "%31[^,],%zu,%lf,%lf,%lf,%lf,%n", name, &parameters, &losses[0], &losses[1],
                &bits, &seconds, &taken);
-        taken += (int)strcspn(line + taken, "\n") +
-                 1; /* tests/programs/test_verdict.c checks the compute */
+        taken += (int)strcspn(line + taken, "\n") + 1; /* test_verdict checks the compute */
         assert_true(taken > 1);
-        assert_string_equal(name, i < COUNTED ? counted[i] : model_name(i - COUNTED));
-        Row row = i < COUNTED ? row_of(name) : learned(name);
+        assert_string_equal(name, i < COUNT(counted) ? counted[i] : model_name(i - COUNT(counted)));
+        Row row = i < COUNT(counted) ? row_of(name) : learned(name);
         assert_true(parameters == row.parameters && seconds >= 0 && seconds < LIMIT);
         assert_near(losses[0], row.train, 1e-4);
         assert_near(losses[1], row.validation, 1e-4);
         assert_near(bits, losses[1] / log(2.0), 1e-5);
     }
     assert_string_equal(line, "");
-    assert_int_equal(scratch_count("ladder"),
-                     2 * rungs + 3); /* a checkpoint and a log each; table, page, state */
+    assert_int_equal(scratch_count("ladder"), 2 * rungs + 3); /* 2 each; table, page, state */
     sample("-n 5 @ladder/multihead.safetensors");
 }
 
@@ -280,7 +292,7 @@ TEST(one_character) {
     scratch_put("a.txt", text, sizeof text);
     train("--ladder -o @alone/model @a.txt");
     for (int i = 0; model_name(i); i++) {
-        Row row = {0, 1, 1, 1};
+        Row row = {0, 1, 1, 1, 0};
         assert_true(find_row(model_name(i), &row));
         assert_true(row.train == 0 && row.validation == 0);
     }
@@ -385,18 +397,13 @@ TEST(explain) {
 
 /* Several models on the same text. */
 TEST(explain_several) {
-    must_run("sample --explain THE @explained @counted");
-    after("explained");
-    after("counted");
     must_fail(2, "sample --explain THE --head 1 @explained @counted", "--layer", "--head");
-    must_fail(2, "sample @explained @counted", "CHECKPOINT");
     must_fail(2, "sample --html @none.html @explained", "--html", "--explain");
     must_fail(2, "sample --head 0 @explained", "--layer", "--head", "--steps", "--explain");
     must_fail(2, "sample --explain THE --steps 1 --html @none.html @explained", "--steps",
               "--html");
     scratch_put("few.txt", "abababababababababababababababababababababababababababab", 56);
-    train("-m bigram -c 4 -o @narrow/few "
-          "@few.txt");
+    train("-m bigram -c 4 -o @narrow/few @few.txt");
     must_fail(1, "sample --explain THE @explained @narrow/few", "narrow/few: ", "'T'");
     must_fail(1, "sample --explain THE @explained @missing", "missing: ");
 }
@@ -487,7 +494,6 @@ TEST(bad_input) {
         {1, "/bigram.safetensors: ",   "",                "-o @bigram.safetensors " PLAY},
         {1, "gpt: ",                   " GiB",            "--width 100000 " PLAY},
         {1, "head: ",                  " GiB",            "-m head -w 1048576 -b 65536 " PLAY},
-        {2, "--width",                 "'1048577'",       "-w 1048577 " PLAY},
         {1, "65536 x 512",             "",                "-b 65536 -c 512 " PLAY},
         {2, "--model",                 "'gtp'",           "-m gtp " PLAY},
         {1, "teacher",                 " 32 ",            "--teacher @play -c 32 " PLAY},
@@ -539,6 +545,30 @@ TEST(bad_surroundings) {
     assert_false(scratch_has("logs"));
     train("-q -o @logs/model -m bigram --log @none/log " PLAY);
     check_log(scratch("none/log"));
+}
+
+/* ---- help ---- */
+
+/* The options of a training are those of the library, with its defaults, whatever else is given. */
+TEST(help) {
+    const TrilOptions usual = tril_options();
+    must_run("train --version");
+    assert_string_equal(ran.out, "tril " TRIL_VERSION "\n");
+    must_run("train --seed 5 --help");
+    for (const char *line = ran.out; *line; line += strcspn(line, "\n") + 1)
+        assert_in_range(strcspn(line, "\n"), 0, 100);
+    for (int i = 0; tril_option(i); i++) {
+        const TrilOption *row = tril_option(i);
+        char first[64], value[TRIL_OPTION_SIZE], shown[TRIL_OPTION_SIZE + 2];
+        snprintf(first, sizeof first, row->letter ? "\n  -%c, --%s " : "\n     %c--%s ",
+                 row->letter ? row->letter : ' ', row->name);
+        const char *entry = after(first), *end = strchr(entry, '\n');
+        while (begins(end, "\n         ")) end = strchr(end + 1, '\n');
+        if (row->kind == TRIL_FLAG || !tril_options_get(&usual, i, value)) continue;
+        snprintf(shown, sizeof shown, "(%s)", value);
+        const char *there = strstr(entry, shown);
+        if (!there || there > end) fail_msg("--help: --%s lacks %s", row->name, shown);
+    }
 }
 
 /* ---- the whole ---- */

@@ -126,6 +126,7 @@ static void close_run(Workers *workers) {
 static Step take_step(Workers *workers, uint64_t step, int window, const Optimizer *optimizer) {
     const RunOptions *o = &workers->options;
     const Corpus *corpus = workers->corpus;
+    assert(corpus); /* the first process has opened one */
     int T = o->length, first, count = run_part(workers->run, &first);
     Step taken = {.norm = NAN};
     if (o->lines) {

@@ -256,7 +256,8 @@ static bool open_texts(Texts *t, const TrilModel *model, const TrilSampling *sam
 
 static void close_texts(Texts *t) {
     for (size_t i = 0; t->ring && i < t->most; i++) buffer_end(&t->ring[i].written);
-    for (Worker *w = t->workers + t->threads; w-- > t->workers;) {
+    for (int i = t->threads; i-- > 0;) {
+        Worker *w = &t->workers[i];
         group_close(&w->group);
         memory_free(w->slots);
         memory_free(w->numbers);

@@ -90,10 +90,10 @@ double tril_reading_loss(const TrilReading *reading) {
     for (int t = 0; t + 1 < reading->tokens; t++) {
         const float *row = reading->logits + (size_t)t * (size_t)V;
         float most = row[0];
-        double sum = 0;
         for (int v = 1; v < V; v++)
             if (row[v] > most) most = row[v];
-        for (int v = 0; v < V; v++) sum += exp((double)row[v] - (double)most);
+        double sum = exp((double)row[0] - (double)most);
+        for (int v = 1; v < V; v++) sum += exp((double)row[v] - (double)most);
         loss += (double)most + log(sum) - (double)row[tril_reading_ids(reading)[t + 1]];
     }
     return reading->tokens > 1 ? loss / (reading->tokens - 1) : NAN;

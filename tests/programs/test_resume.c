@@ -257,8 +257,8 @@ TEST(more_steps) {
     must_run("train " TINY "--patience 1 -o @more/ngram.safetensors " PLAY);
     Row before = row_of("ngram");
     must_run("train -r -o @more/ngram.safetensors " PLAY);
-    Row again = row_of("ngram");
-    assert_memory_equal(&again, &before, sizeof again);
+    assert_near(row_of("ngram").train, before.train, 0);
+    assert_near(row_of("ngram").validation, before.validation, 0);
     assert_int_equal(count_progress(), 0);
     must_run("train -r -s 160 -o @more/ngram.safetensors " PLAY);
     expect_line("100");

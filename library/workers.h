@@ -1,7 +1,7 @@
 /* workers.h - a model in training, on one process or on several (base/world.h).
  *
- * The first process alone reads and writes files, prints, and decides what to do next. It sends
- * each command to the others, the workers, and takes part in it itself. A worker has a copy of the
+ * The first process alone reads and writes files, prints, and chooses the next command. It sends
+ * each to the others, the workers, and takes part in it itself. A worker has a copy of the
  * text and of the model, executes its part of each command (tril_processes_serve), and opens no
  * file. With one process these functions only call run.h. */
 #ifndef TRIL_LIBRARY_WORKERS_H

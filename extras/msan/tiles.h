@@ -1,4 +1,4 @@
-/* tiles.h - tells MemorySanitizer, which does not know AMX, what the tiles of bf16.c store. */
+/* tiles.h - tells MemorySanitizer, which knows no AMX, which bytes bf16.c stores from tiles. */
 #define _DEFAULT_SOURCE /* as in bf16.c */
 #include <immintrin.h>
 #include <sanitizer/msan_interface.h>

@@ -481,8 +481,8 @@ double run_evaluate(Run *run, const int32_t *ids, size_t count, size_t every, bo
                  every, counted, run->begins, (tokens + T - 1) / T};
     if (run->begins) w.count = run->windows;
     run->begins = NULL;
-    const size_t batches = w.batch * w.every, last = w.count % batches; /* one in `every` is read */
-    size_t all = w.count / batches * w.batch + (last < w.batch ? last : w.batch);
+    const size_t span = w.batch * w.every, last = w.count % span; /* one batch of it is read */
+    size_t all = w.count / span * w.batch + (last < w.batch ? last : w.batch);
     size_t predicted = 0, rank = 0, size = 1;
     size_t max = BATCHES * w.batch < ROUND ? BATCHES * w.batch : ROUND;
     if (run->sharing) {

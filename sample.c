@@ -151,7 +151,8 @@ static bool run_program(const Arguments *a, Error *err) {
     if (a->score) return inspect_score(a, err) && file_flush_output(err);
     const char *path = arguments_checkpoint(a, 0, err);
     if (!path) return false;
-    if (tril_model_load(&model, path, message(err)) != TRIL_OK) return false;
+    if (tril_model_load(&model, path, message(err)) != TRIL_OK)
+        return a->info && inspect_folder(path, a, err) && file_flush_output(err);
     bool ok = use_model(model, a, err) && file_flush_output(err);
     tril_model_free(model);
     return ok;

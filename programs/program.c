@@ -1,10 +1,12 @@
 #include "programs/program.h"
 #include "base/escape.h"
+#include "base/file.h"
 #include "base/options.h"
 #include "base/terminal.h"
 #include "library/version.h"
 
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +32,15 @@ int program_failed(const char *name, int status, const Error *err) {
                  window > 0 ? window : INT_MAX);
     fputc('\n', stderr);
     return status;
+}
+
+void program_describe(const TrilModel *model, const char *path, char about[ABOUT_SIZE]) {
+    const char *text = tril_model_note(model, "text_name");
+    char date[FILE_DATE], loss[32] = "unknown";
+    file_date(path, date);
+    if (!isnan(tril_model_loss(model))) snprintf(loss, sizeof loss, "%.4f", tril_model_loss(model));
+    snprintf(about, ABOUT_SIZE, "text %s, model %s, held-out loss %s, %s", text ? text : "unknown",
+             tril_model_sizes(model).rung, loss, date);
 }
 
 void program_divert(bool to_errors) {

@@ -69,7 +69,8 @@ static int list_options(Option options[MAX_OPTIONS], Arguments *a) {
         {0, "export", OPTION_PATH, &a->export, 0, 0, "PATH",
          "export the model: to a new file for llama.cpp if PATH ends in .gguf, else to a new folder "
          "for Hugging Face transformers"},
-        {0, "info", OPTION_FLAG, &a->info, 0, 0, NULL, "print the checkpoint's sizes and metadata"},
+        {0, "info", OPTION_FLAG, &a->info, 0, 0, NULL,
+         "print the checkpoint's sizes and metadata; for a folder, a line about each model"},
         {0, "json", OPTION_FLAG, &a->json, 0, 0, NULL, "for --score and --info, print JSON"},
         {.kind = OPTION_SECTION, .help = "Other"},
         {'j', "threads", OPTION_INT, &s->threads, 1, TRIL_MAX_THREADS, "N",
@@ -162,7 +163,7 @@ const char *arguments_checkpoint(const Arguments *a, int i, Error *err) {
     if (i < a->count) return a->checkpoints[i];
     if (file_exists(USUAL)) return USUAL;
     fail(err, USUAL ": no such file; train a model first (train FILE), or name a checkpoint: "
-                    "earlier models are in out/earlier-N/");
+                    "--info out lists those of earlier trainings");
     return NULL;
 }
 

@@ -7,8 +7,10 @@
 #include "base/shell.h"
 #include "base/terminal.h"
 #include "library/message.h"
+#include "programs/program.h"
 #include "programs/report/explain.h"
 #include "programs/sample/sample.h"
+#include "programs/texts.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -169,6 +171,41 @@ bool inspect_file(TrilModel *model, const Arguments *a, Error *err) {
     if (!a->json) return true;
     buffer_printf(&text, "}");
     return print_object(&text);
+}
+
+bool inspect_folder(const char *folder, const Arguments *a, Error *err) {
+    Buffer text = buffer_begin("the object", err);
+    Texts files;
+    TrilModel *model;
+    Error none;
+    int found = 0;
+    texts_find(&files, &(char *){(char *)folder}, 1, &none);
+    if (a->json) buffer_printf(&text, "{");
+    if (a->json) json_add(&text, "models", "[");
+    for (int i = 0; i < files.count; i++) {
+        const char *path = files.paths[i];
+        char about[ABOUT_SIZE];
+        /* a state is a model, too, but not the one that its training keeps */
+        if (strstr(path, ".last.") || tril_model_load(&model, path, NULL) != TRIL_OK) continue;
+        found++;
+        if (a->json) {
+            json_add(&text, NULL, "{");
+            put_model(&text, model, path);
+            buffer_printf(&text, "}");
+        } else {
+            program_describe(model, path, about);
+            escape_line(stdout, path, strlen(path));
+            fputs(": ", stdout);
+            escape_line(stdout, about, strlen(about));
+            putchar('\n');
+        }
+        tril_model_free(model);
+    }
+    texts_free(&files);
+    buffer_printf(&text, "]}");
+    if (a->json && found > 0) return print_object(&text);
+    buffer_end(&text);
+    return found > 0;
 }
 
 /* ---- the score ---- */

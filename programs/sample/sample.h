@@ -61,6 +61,10 @@ bool dialogue(const TrilModel *model, const Arguments *arguments, Error *err);
 /* Prints, for --info, the contents of the model's file or folder; with --json as an object. */
 bool inspect_file(TrilModel *model, const Arguments *arguments, Error *err);
 
+/* Does the same for all models in a folder and in those below it, as lines of program_describe or
+ * as an object. False without any; *err then stays as it was. */
+bool inspect_folder(const char *folder, const Arguments *arguments, Error *err);
+
 /* Prints, for --score, how well each model predicts a text: lines, or a table for several models;
  * with --json an object. */
 bool inspect_score(const Arguments *arguments, Error *err);

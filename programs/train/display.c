@@ -372,13 +372,15 @@ void show_next_steps(const Plan *plan, const Result *model, bool page, const cha
     bool known = length >= end && strcmp(train + length - end, own) == 0;
     bool usual = strcmp(plan->arguments->out, "out/model.safetensors") == 0;
     bool further = model && !interrupted() && !plan->ladder && longer;
+    const RungFiles *rung = plan->rungs;
+    while (model && strcmp(rung->name, model->name) != 0) rung++;
     if (model) {
         char sampler[PATH_SIZE] = "./sample";
         if (known) snprintf(sampler, PATH_SIZE, "%.*ssample", (int)(length - end), train);
         fputs("\nTo read what it writes:  ", stdout);
         shell_program(stdout, sampler, shell_put);
         fputs(plan->options.lines ? " --lines 20" : " -n 500", stdout);
-        if (!usual) put_path(" ", plan->arguments->out);
+        if (!usual || !rung->chosen) put_path(" ", rung->checkpoint);
         putchar('\n');
     }
     if (model && page) {
@@ -386,9 +388,9 @@ void show_next_steps(const Plan *plan, const Result *model, bool page, const cha
         putchar('\n');
     }
     if (!further && !interrupted()) return;
-    const int best = model && !further ? model->course->lowest.step : 0;
+    const int best = model && !further && !model->course->ended ? model->course->lowest.step : 0;
     if (best > 0 && best < model->course->steps) {
-        put_path("\n", plan->arguments->out);
+        put_path("\n", rung->checkpoint);
         printf(" is the best model, of step %d; the training is at step %d.", best,
                model->course->steps);
     }

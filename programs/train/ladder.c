@@ -221,14 +221,14 @@ static bool write_results(Ladder *l, Error *err) {
 /* Shows and writes the results. */
 static bool compare(Ladder *l, Error *err) {
     const Plan *plan = l->plan;
-    const Result *model = NULL; /* that of --model, or NULL if its training has not begun */
+    const Result *model = NULL; /* that of --model; before its training, the last rung's */
     char longer[LONGER_SIZE];
     bool any = false;
     verdicts_judge(plan, l->results, l->count);
     if (!plan->arguments->json) show_results(l->results, l->count);
     for (const Result *r = l->results; r < l->results + l->count; r++) {
         const Verdict *v = &r->verdict;
-        if (strcmp(r->name, plan->options.rung) == 0) model = r;
+        if (r->course && !(model && strcmp(model->name, plan->options.rung) == 0)) model = r;
         if (v->kind == NO_VERDICT || plan->arguments->quiet ||
             (plan->ladder && v->kind == STILL_FALLING)) /* the table marks these */
             continue;

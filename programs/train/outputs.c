@@ -2,10 +2,10 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "library/message.h"
+#include "programs/program.h"
 #include "programs/train/course.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -109,36 +109,24 @@ static bool is_own_log(const RungFiles *rung, const Plan *plan, bool own_page) {
     return own_page && beside && file_begins(rung->log, LOG_HEADING);
 }
 
-enum { ABOUT_SIZE = 2 * PATH_SIZE };
-
-/* Writes to `about` a line on the model at `path`: its text, rung, loss and date; an empty text if
- * it cannot be read. */
-static void describe(const char *path, char about[ABOUT_SIZE]) {
-    TrilModel *model;
-    char date[FILE_DATE], loss[32] = "unknown";
-    *about = 0;
-    if (tril_model_load(&model, path, NULL) != TRIL_OK) return;
-    const char *text = tril_model_note(model, "text_name");
-    file_date(path, date);
-    if (!isnan(tril_model_loss(model))) snprintf(loss, sizeof loss, "%.4f", tril_model_loss(model));
-    snprintf(about, ABOUT_SIZE, "text %s, model %s, held-out loss %s, %s\n",
-             text ? text : "unknown", tril_model_sizes(model).rung, loss, date);
-    tril_model_free(model);
-}
-
 /* Moves existing files to a new folder, in which about.txt describes the model of --out. */
 static bool set_aside(Outputs *o, const char *const *paths, int count, char where[PATH_SIZE],
                       Error *err) {
+    const char *out = o->plan->arguments->out, *end = strrchr(out, '/'), *name;
     char about[ABOUT_SIZE] = "", path[PATH_SIZE + 16];
+    TrilModel *model;
     for (int i = 0; i < count; i++)
-        if (strcmp(paths[i], o->plan->arguments->out) == 0 && claims_there(o->claims, paths[i]))
-            describe(paths[i], about);
+        if (strcmp(paths[i], out) == 0 && claims_there(o->claims, out) &&
+            tril_model_load(&model, out, NULL) == TRIL_OK) {
+            program_describe(model, out, about);
+            tril_model_free(model);
+        }
     if (!claims_set_aside(o->claims, paths, count, where, PATH_SIZE, err)) return false;
-    const char *out = o->plan->arguments->out, *end = strrchr(out, '/'),
-               *name = strrchr(where, '/');
+    name = strrchr(where, '/');
     snprintf(path, sizeof path, "%.*s%s/about.txt", end ? (int)(end - out + 1) : 0, out,
              name ? name + 1 : where);
-    return !*about || file_write(path, &(FilePart){about, strlen(about)}, 1, err);
+    const FilePart line[] = {{about, strlen(about)}, {"\n", 1}};
+    return !*about || file_write(path, line, 2, err);
 }
 
 bool outputs_make_way(Outputs *o, char where[PATH_SIZE], Error *err) {

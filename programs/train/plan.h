@@ -5,7 +5,7 @@
 
 #include "programs/train/command_line.h"
 #include "programs/train/course.h"
-#include "programs/train/texts.h"
+#include "programs/texts.h"
 
 enum {
     MAX_RUNGS = 16,

@@ -139,8 +139,7 @@ TEST(other_text) {
     size_t length;
     char *before = slurp(scratch("o/model.safetensors"), &length);
     must_run("train " TINY "-o @o/model.safetensors @two.txt");
-    expect_line(moved);
-    assert_non_null(has_line(scratch("o/earlier-1")));
+    expect_line(moved, scratch("o/earlier-1"));
     assert_int_equal(scratch_count("o/earlier-1"), 7);
     assert_int_equal(scratch_count("o"), 7);
     scratch_expect("o/earlier-1/model.safetensors", before, length);
@@ -152,11 +151,11 @@ TEST(other_text) {
     date[strcspn(date, "\n")] = 0;
     const char *const about[] = {"one.txt", "gpt", loss, date + strlen("date             "), NULL};
     assert_non_null(find_line(slurp(scratch("o/earlier-1/about.txt"), NULL), about));
-    must_run("sample -n 5 @o/model.safetensors");
+    must_run("sample --info @o");
+    assert_non_null(find_line(ran.out, about));
     must_run("train -r -s 30 -q -o @o/earlier-1/model.safetensors @one.txt");
-    /* nor do other settings on the same text lose anything */
     must_run("train " TINY "-s 5 -o @o/model.safetensors @one.txt");
-    assert_non_null(has_line(scratch("o/earlier-2")));
+    expect_line(moved, scratch("o/earlier-2"));
     must_run("train -q -r -s 9 -o @o/model.safetensors @one.txt");
     must_fail(1, "train -q -r -s 9 -o @o/model.safetensors @two.txt", "two.txt: ");
 }

@@ -1,4 +1,4 @@
-#include "programs/train/texts.h"
+#include "programs/texts.h"
 #include "base/file.h"
 #include "base/filesystem.h"
 #include "base/memory.h"

@@ -1,7 +1,7 @@
-/* texts.h - the files of a training's text: those named on the command line, and all in the folders
- * named there. */
-#ifndef TRIL_PROGRAMS_TRAIN_TEXTS_H
-#define TRIL_PROGRAMS_TRAIN_TEXTS_H
+/* texts.h - files that are named on the command line, and all in the folders named there; and their
+ * content, as the text of a training. */
+#ifndef TRIL_PROGRAMS_TEXTS_H
+#define TRIL_PROGRAMS_TEXTS_H
 
 #include "base/error.h"
 #include "library/tril.h"

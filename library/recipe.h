@@ -28,7 +28,7 @@ Recipe recipe_with(const char *rung, const TrilOptions *options);
 
 /* Returns the length of the windows in step `step`, counted from 0, of `steps`: a divisor of the
  * context T. Near context is learned first, and short windows cost less compute. So the windows are
- * a quarter of T for 65 % of the steps and half of T until 89 %, but never below 64 characters
+ * a quarter of T for 65% of the steps and half of T until 89%, but never below 64 characters
  * (Press, Smith and Lewis, "Shortformer", 2021; the shares are from trials, docs/records.md). T
  * throughout unless the recipe's windows grow. */
 int recipe_window(const Recipe *recipe, int T, int step, int steps);

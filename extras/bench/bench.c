@@ -100,8 +100,8 @@ static double median_of(double *numbers, int count) {
 static void report(const char *what, double *times, int count, double things, const char *unit,
                    double operations, int on) {
     double median = median_of(times, count), gflops = operations / median * 1e-9;
-    printf("  %-30s %10.0f %s  (%.0f to %.0f)  %6.1f GFLOP/s  %5.1f %%", what, things / median,
-           unit, things / times[count - 1], things / *times, gflops, 100 * gflops / (peak * on));
+    printf("  %-30s %10.0f %s  (%.0f to %.0f)  %6.1f GFLOP/s  %5.1f%%", what, things / median, unit,
+           things / times[count - 1], things / *times, gflops, 100 * gflops / (peak * on));
 }
 
 /* ---- training steps ---- */
@@ -127,9 +127,9 @@ static void print_profile(Run *run, const int32_t *ids, int B, int T, int on) {
     for (int i = 0; i < count; i++) total += lines[i].seconds;
     for (int i = 0; i < count; i++) {
         double gflops = lines[i].operations / lines[i].seconds * 1e-9;
-        printf("    %-28s %10.1f us  %5.1f %%", lines[i].name, lines[i].seconds / STEPS * 1e6,
+        printf("    %-28s %10.1f us  %5.1f%%", lines[i].name, lines[i].seconds / STEPS * 1e6,
                100 * lines[i].seconds / total);
-        if (gflops > 0) printf("  %5.1f %% of the peak", 100 * gflops / (peak * on));
+        if (gflops > 0) printf("  %5.1f%% of the peak", 100 * gflops / (peak * on));
         putchar('\n');
     }
 }
@@ -170,7 +170,7 @@ static void bench_step(const Config *config, int B, int on, Precision precision,
              precision == BFLOAT16 ? "bf16" : "f32", on);
     report(what, seconds, steps, (double)tokens, "tokens/s", operations, on);
     double then = median_of(peaks, steps), median = median_of(seconds, steps);
-    printf(", of the peak then %5.1f %%\n", 100 * operations / median * 1e-9 / then);
+    printf(", of the peak then %5.1f%%\n", 100 * operations / median * 1e-9 / then);
     if (profiles) print_profile(run, ids, B, config->T, on);
     team_close(team);
     run_close(run);

@@ -115,7 +115,7 @@ function showLesson() {
   const { rungs: names, follow } = LESSON[lesson], all = names.map(name => shown().find(r => r.name === name)), there = all.filter(Boolean);
   const own = pressed && fromLesson && there.length === all.length && !there.some(r => r.built), sum = (list, of) => list.reduce((sum, r) => sum + of(r), 0);
   $("lesson-progress").value = own ? sum(there, r => r.step) / sum(there, r => r.steps) : 0;
-  say("lesson-said", !own ? "" : there.every(r => r.done) ? "Done: look at the marked parts." : `${Math.round(100 * $("lesson-progress").value)} %: look at the marked parts`);
+  say("lesson-said", !own ? "" : there.every(r => r.done) ? "Done: look at the marked parts." : `${Math.round(100 * $("lesson-progress").value)}%: look at the marked parts`);
   const moments = there.at(-1)?.moments.filter(({ focus }) => focus !== null) ?? [];
   const learned = own && moments.length > 2 && follow ? ` At the end of the line the largest weight of ${there.at(-1).name} is ` +
     `${[0, 0.1, 0.25, 0.5, 1].map(share => moments[Math.floor(share * (moments.length - 1))]).map(({ step, focus }) => `${focus.weight.toFixed(2)} on “${focus.glyph}” at step ${count(step)}`).join(", ")}.` : "";

@@ -22,7 +22,7 @@ const short = number => number < 10000 ? count(number) : number < 1e6 ? `${(numb
 const duration = seconds => seconds < 1 ? "a second" : seconds < 100 ? `${Math.round(seconds)} s` :
   seconds < 6000 ? `${Math.round(seconds / 60)} min` : `${(seconds / 3600).toFixed(1)} h`;
 const sentence = text => text.replace(/^(--)?./u, start => start.replace("--", "").toUpperCase()) + (/[.!?]$/.test(text) ? "" : "."); // fields lack the -- of options
-const percent = p => p > 0 && p < 0.0005 ? "< 0.1 %" : `${(100 * p).toFixed(1)} %`;
+const percent = p => p > 0 && p < 0.0005 ? "< 0.1%" : `${(100 * p).toFixed(1)}%`;
 
 // Returns a function that calls `act` soon, but at most every `milliseconds`, and again if it was called meanwhile.
 function seldom(milliseconds, act) {

@@ -134,7 +134,7 @@ void show_decisions(const Plan *plan, const Decisions *d) {
         grouped(c->speed), grouped(expected), plan->ladder ? " for the last rung" : "",
         d->epochs_seen, enough ? ", and no more (--epochs)" : "");
     if (!enough && d->evaluating > 0.33)
-        show_line("  evaluations take about %.0f %% of the time; a smaller --val shortens them",
+        show_line("  evaluations take about %.0f%% of the time; a smaller --val shortens them",
                   10 * round(10 * d->evaluating));
     if (c->limit == TRIL_LIMIT_NONE) return;
     char why[120] = "does not fit into memory";
@@ -210,7 +210,7 @@ void show_progress(const Progress *p, const Plan *plan, int steps) {
     snprintf(parts[PLACE], size, "  step %d/%s%d", p->now.step, about(plan), steps);
     snprintf(parts[LOSS], size, "  loss %s", figure(p->now.recent, 4));
     if (strlen(parts[PLACE]) + strlen(parts[LOSS]) > (size_t)room)
-        snprintf(parts[PLACE], size, "  %.0f %%", 100.0 * p->now.step / steps);
+        snprintf(parts[PLACE], size, "  %.0f%%", 100.0 * p->now.step / steps);
     snprintf(parts[SPEED], size, "  %s tokens/s", speed_of(p, plan));
     if (left < 2 * minute)
         snprintf(parts[LEFT], size, "  %.0f s left", left);
@@ -257,7 +257,7 @@ void show_sharing(const TrilTraffic *traffic, int steps, double seconds) {
     const double MB = 1e6;
     if (tril_processes_count() > 1 && steps > 0)
         show_line(
-            "  %.3g MB of gradients and weights exchanged in each step, which takes %.0f %% of "
+            "  %.3g MB of gradients and weights exchanged in each step, which takes %.0f%% of "
             "the time",
             traffic->bytes / steps / MB, 100 * traffic->seconds / seconds);
 }
@@ -418,7 +418,7 @@ static int longer_first(const void *a, const void *b) {
 }
 
 void show_profile(const char *of, const Profile *p) {
-    static const char format[] = "  %-38s  %8.2f  %4.1f %%";
+    static const char format[] = "  %-38s  %8.2f  %5.1f%%";
     const double small = 0.0005; /* lines with less than this share of the time are summed */
     const bool wide = line_columns() >= 67;
     TrilPart lines[MAX_PARTS + 3];
@@ -443,6 +443,6 @@ void show_profile(const char *of, const Profile *p) {
             printf("  %7.1f", line->operations / line->seconds * 1e-9);
         putchar('\n');
     }
-    if (rest > 0) printf(format, "lines of less than 0.05 %", rest, 100 * rest / p->all);
+    if (rest > 0) printf(format, "lines of less than 0.05%", rest, 100 * rest / p->all);
     if (rest > 0) putchar('\n');
 }

@@ -219,7 +219,7 @@ TEST(corpus_known) {
     expect_error(err, " 4, ", "'d'");
 }
 
-/* The first 90 %, rounded down, are for training. */
+/* The first 90%, rounded down, are for training. */
 TEST(corpus_split) {
     static const size_t lengths[] = {11, 19, 20, 21, 29, 99, 100, 101, 1000, 12345, 200000};
     static char text[200000];

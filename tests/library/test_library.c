@@ -805,7 +805,7 @@ TEST(cool_down) {
     before = step.learning_rate;
     assert_int_equal(tril_training_cool_down(training), 1);
     TrilProgress p = tril_training_progress(training);
-    /* the last 60 % of 25 steps */
+    /* the last 60% of 25 steps */
     assert_true(p.cooling == 11 && p.steps == 26 && p.lowest_step == 10 && p.since_lowest == 0);
     assert_int_equal(tril_training_cool_down(training), 0);
     must(tril_training_save(training, scratch("cooling"), &error));

@@ -158,7 +158,7 @@ TEST(plan) {
     must_fail(2, "train -t 2 -w 24 -H 5 -o @plan/m " PLAY, "24", "5");
     must_run_clocked(
         0.01, "", "train --precision f32 -t 2 -w 24 -l 1 -b 3 -d 0.05 --val 0.5 -o @half/m " PLAY);
-    expect_line("50 %", "--val");
+    expect_line("50%", "--val");
 }
 
 /* An unset context is not longer than that of a teacher. */

@@ -36,7 +36,7 @@ static const char *heading_of(const char *name) {
     return NULL;
 }
 
-/* Reads the table of `name`. The lines must add up to the whole, and their shares to 100 %. */
+/* Reads the table of `name`. The lines must add up to the whole, and their shares to 100%. */
 static Profile profile_of(const char *name) {
     Profile p = {0};
     double seconds = 0, shares = 0;
@@ -48,7 +48,7 @@ static Profile profile_of(const char *name) {
         assert_true(p.count < MAX_LINES);
         p.lines[p.count].rate = -1;
         int read =
-            sscanf(at, "\n  %38[^\n]%lf %lf %% %lf", p.lines[p.count].name,
+            sscanf(at, "\n  %38[^\n]%lf %lf%% %lf", p.lines[p.count].name,
                    &p.lines[p.count].seconds, &p.lines[p.count].share, &p.lines[p.count].rate);
         assert_true(read >= 3);
         char *end = p.lines[p.count].name + strlen(p.lines[p.count].name);

@@ -88,13 +88,13 @@ TRIL_API void tril_tokenizer_free(TrilTokenizer *tokenizer);
 TRIL_API int tril_tokenizer_size(const TrilTokenizer *tokenizer);
 TRIL_API int tril_tokenizer_has_bytes(const TrilTokenizer *tokenizer);
 
-/* Makes the tokenizer one of lists: each line of a text, such as a name, is read by itself, after a
- * newline and nothing else. A model that is made with this tokenizer also writes each line by
- * itself, and its file records that. Call it before the tokenizer is used. TRIL_TEXT: it has no
+/* Marks the tokenizer as one for lists: each line of a text, such as a name, is read by itself,
+ * after a newline and nothing else. A model that is made with this tokenizer also writes each line
+ * by itself, and its file records that. Call it before the tokenizer is used. TRIL_TEXT: it has no
  * newline. */
 TRIL_API TrilStatus tril_tokenizer_of_lines(TrilTokenizer *tokenizer, TrilError *error);
 
-/* Returns 1 if it is one of lists, else 0. */
+/* Returns 1 if it is one for lists, else 0. */
 TRIL_API int tril_tokenizer_has_lines(const TrilTokenizer *tokenizer);
 
 /* Returns 1 if both give the same ids to the same characters, and both or neither are of lists,
@@ -166,7 +166,7 @@ TRIL_API uint64_t tril_digest(const char *text, size_t length);
 /* The losses of counting alone: on the held-out part, with frequencies from the part before it. */
 typedef struct {
     double uniform;                 /* each character of the vocabulary is equally likely */
-    double unigram, bigram;         /* how often each occurs; how often it follows each other */
+    double unigram, bigram;         /* how often each occurs; how often each follows each */
     double own_unigram, own_bigram; /* the same on the part in which they were counted */
     /* how often each follows the order - 1 before it, with modified Kneser-Ney smoothing. For
        own_ngram the counted part is cut into tenths, and each prediction leaves out the counts of
@@ -594,7 +594,7 @@ TRIL_API TrilStatus tril_text_evaluate(const TrilText *text, const TrilModel *mo
 typedef enum {
     TRIL_REFUSE,
     TRIL_SKIP,   /* score the text without them */
-    TRIL_UNIFORM /* the same, but each of them counts with ln(size of the vocabulary + 1) nats */
+    TRIL_UNIFORM /* the same, but each of them counts as ln(size of the vocabulary + 1) nats */
 } TrilUnknown;
 
 typedef struct {

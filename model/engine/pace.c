@@ -37,8 +37,7 @@ void pace_note(Pace *pace, bool shared, double work, double seconds, double work
     pace->worked += worked;
     bool busy = pace->worked < idle * pace->gone;
     if (tried || (busy && is_due(pace, work)))
-        pace->gone = pace->worked = 0; /* begin to wait
-                                          again */
+        pace->gone = pace->worked = 0; /* begin to wait again */
     /* a moving average; after a try, the new value alone, because the old one is out of date */
     *known = tried || *known <= 0 ? each : *known + (each - *known) / 4;
 }

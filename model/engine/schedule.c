@@ -71,7 +71,8 @@ static bool list_pending(Order *o, int block) {
     return o->count > before;
 }
 
-/* Ends a block that still has pending gradients or, with `leaves`, that the pass has left. */
+/* Lists a block's pending gradients, and marks the block as ready if there were any or if the pass
+ * leaves it (`leaves`). */
 static void end_block(Order *o, int block, bool leaves) {
     if (list_pending(o, block) || leaves)
         o->list[o->count++] = (Instruction){.operation = &gradients_ready, .block = block};

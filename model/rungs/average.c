@@ -5,8 +5,8 @@
  *     y      = x + proj(m)
  *     logits = lm_head(y)
  *
- * It adds to the bigram: characters and their positions become vectors, and the model sees the
- * past, but only its mean. */
+ * New compared with bigram: characters and their positions become vectors, and the model sees
+ * the past, but only its mean. */
 #include "model/rungs/rung.h"
 
 #define WEIGHTS(TABLE, LINEAR, NORM)                        \

@@ -9,11 +9,11 @@
  *         x = x + dropout(down_proj(silu(gate_proj(h)) up_proj(h)))
  *     logits = norm(x) embed_tokens^T
  *
- * It adds to modern: each channel adds its own values at the last four tokens to itself, each with
- * a learned weight (So et al., "Primer", 2021; Allen-Zhu, "Physics of Language Models: Part 4.1",
- * 2025). A token depends most on the ones just before it, and attention needs many steps to learn
- * that. The weights start at 0, where a convolution changes nothing; AdamW trains them.
- * transformers has no such block. */
+ * New compared with modern: each channel adds its own values at the last four tokens to itself,
+ * each with a learned weight (So et al., "Primer", 2021; Allen-Zhu, "Physics of Language Models:
+ * Part 4.1", 2025). A token depends most on the ones just before it, and attention needs many
+ * steps to learn that. The weights start at 0, where a convolution changes nothing; AdamW trains
+ * them. transformers has no such block. */
 #include "model/rungs/rung.h"
 
 #define SCALED .fan_in = true, .muon = true
@@ -33,7 +33,8 @@
     LINEAR(gate, "model.layers.%d.mlp.gate_proj", SIZE_C, SIZE_H, SCALED)                         \
     LINEAR(up, "model.layers.%d.mlp.up_proj", SIZE_C, SIZE_H, SCALED)                             \
     LINEAR(down, "model.layers.%d.mlp.down_proj", SIZE_H, SIZE_C, .zeros = true, .muon = true)    \
-    /* starts small, or each character would expect itself */                                     \
+    /* starts small: the output layer is the embedding, so at full size each character would      \
+     * predict itself */                                                                          \
     NORM(ln_f, "model.norm", SIZE_C, .start = 0.1f)
 
 RUNG_WEIGHTS(WEIGHTS);

@@ -7,9 +7,9 @@
  *         x = x + dropout(fcproj(gelu(fc(ln_2(x)))))
  *     logits = ln_f(x) wte^T
  *
- * It adds to the heads: an MLP, the block (normalize, then attention or MLP, then add to the
- * residual stream x), depth, dropout, and an output layer that shares the token embedding. Tensors
- * are named as in nanoGPT. */
+ * New compared with multihead: an MLP, the block (normalize, then attention or MLP, then add to
+ * the residual stream x), depth, dropout, and an output layer that shares the token embedding.
+ * Tensors are named as in nanoGPT. */
 #include "model/rungs/rung.h"
 
 #define WEIGHTS(TABLE, LINEAR, NORM)                                                               \

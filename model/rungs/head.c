@@ -7,8 +7,8 @@
  *     y       = x + proj(out)
  *     logits  = lm_head(y)
  *
- * It adds to the average: each position chooses, by its query, which positions of the past to read.
- */
+ * New compared with average: each position chooses, by its query, which positions of the past to
+ * read. */
 #include "model/rungs/rung.h"
 
 #define WEIGHTS(TABLE, LINEAR, NORM)                           \

@@ -10,12 +10,12 @@
  *         x = x + dropout(down_proj(silu(gate_proj(h)) up_proj(h)))
  *     logits = norm(x) embed_tokens^T
  *
- * It adds to gpt: positions as rotations of queries and keys (Su et al., 2021), so that only
- * distances count; norms without mean and bias (RMSNorm; Zhang and Sennrich, 2019), also for each
- * head's queries and keys (Henry et al., 2020); a gate in the MLP (Shazeer, 2020); no biases.
- * Several heads of queries may share one of keys and values (Ainslie et al., 2023); usually each
- * has its own. The last matrix of every branch starts at 0, so a branch adds nothing at first. Muon
- * trains the matrices. Tensors are named as in Hugging Face transformers. */
+ * New compared with gpt: positions as rotations of queries and keys (Su et al., 2021), so that
+ * only distances count; norms without mean and bias (RMSNorm; Zhang and Sennrich, 2019), also
+ * for each head's queries and keys (Henry et al., 2020); a gate in the MLP (Shazeer, 2020); no
+ * biases. Several heads of queries may share one of keys and values (Ainslie et al., 2023);
+ * usually each has its own. The last matrix of every branch starts at 0, so a branch adds
+ * nothing at first. Muon trains the matrices. Tensors are named as in Hugging Face transformers. */
 #include "model/rungs/rung.h"
 
 #define SCALED .fan_in = true, .muon = true
@@ -32,7 +32,8 @@
     LINEAR(gate, "model.layers.%d.mlp.gate_proj", SIZE_C, SIZE_H, SCALED)                         \
     LINEAR(up, "model.layers.%d.mlp.up_proj", SIZE_C, SIZE_H, SCALED)                             \
     LINEAR(down, "model.layers.%d.mlp.down_proj", SIZE_H, SIZE_C, .zeros = true, .muon = true)    \
-    /* starts small, or each character would expect itself */                                     \
+    /* starts small: the output layer is the embedding, so at full size each character would      \
+     * predict itself */                                                                          \
     NORM(ln_f, "model.norm", SIZE_C, .start = 0.1f)
 
 RUNG_WEIGHTS(WEIGHTS);

@@ -6,8 +6,8 @@
  *     y      = x + proj(out)
  *     logits = lm_head(y)
  *
- * It adds to the head: a position can read several others at once, each for a different reason, at
- * the same cost. */
+ * New compared with head: a position can read several others at once, each for a different
+ * reason, at the same cost. */
 #include "model/rungs/rung.h"
 
 #define WEIGHTS(TABLE, LINEAR, NORM)                            \

@@ -11,12 +11,12 @@
  *     h = norm(x)
  *     logits = h embed_tokens^T + (1 + ngram_gate(h)) ln p
  *
- * It adds to conv: the network reads the probabilities that counting gives for the next character,
- * and adds its own logits to theirs. The gate, a number for each character, says how far the
- * network trusts the counts (Li et al., "Residual Learning of Neural Text Generation with n-gram
- * Language Model", 2022). At the start ngram_proj and ngram_gate are 0 and the network's own logits
- * are small, so the training begins close to the counted model. In training the counts leave out
- * the part of the text that the pass reads. transformers has no such model. */
+ * New compared with conv: the network reads the probabilities that counting gives for the next
+ * character, and adds its own logits to theirs. The gate, a number for each character, says how
+ * far the network trusts the counts (Li et al., "Residual Learning of Neural Text Generation
+ * with n-gram Language Model", 2022). At the start ngram_proj and ngram_gate are 0 and the
+ * network's own logits are small, so the training begins close to the counted model. In training
+ * the counts leave out the part of the text that the pass reads. transformers has no such model. */
 #include "model/rungs/rung.h"
 
 #define SCALED .fan_in = true, .muon = true
@@ -36,7 +36,8 @@
     LINEAR(gate, "model.layers.%d.mlp.gate_proj", SIZE_C, SIZE_H, SCALED)                         \
     LINEAR(up, "model.layers.%d.mlp.up_proj", SIZE_C, SIZE_H, SCALED)                             \
     LINEAR(down, "model.layers.%d.mlp.down_proj", SIZE_H, SIZE_C, .zeros = true, .muon = true)    \
-    /* starts small, or each character would expect itself */                                     \
+    /* starts small: the output layer is the embedding, so at full size each character would      \
+     * predict itself */                                                                          \
     NORM(ln_f, "model.norm", SIZE_C, .start = 0.1f)                                               \
     LINEAR(counted, "model.ngram_proj", SIZE_V, SIZE_C, .zeros = true)                            \
     LINEAR(trust, "model.ngram_gate", SIZE_C, SIZE_1, .bias = true, .zeros = true, .no_decay = true)

@@ -212,9 +212,9 @@ static bool evaluate(Trainer *t, LogRow *row, Error *err) {
     return true;
 }
 
-/* True if something may be shown on a terminal again. It is rarely true: otherwise a
- * terminal that nobody reads, such as that of an interrupted mpirun, would fill up and block the
- * program, above all with --save-every 0, which saves each step. */
+/* Limits output to ten times a second; otherwise a terminal that nobody reads, such as that of an
+ * interrupted mpirun, would fill up and block the program, above all with --save-every 0, which
+ * saves each step. */
 static bool may_show(Trainer *t) {
     const double often = 0.1;
     if (!t->live || clock_seconds() - t->shown < often) return false;

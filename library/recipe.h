@@ -1,4 +1,4 @@
-/* recipe.h - the hyperparameters of each rung's optimizer, and the schedule of its rates. */
+/* recipe.h - the hyperparameters of each rung's optimizer, and how its rates change. */
 #ifndef TRIL_LIBRARY_RECIPE_H
 #define TRIL_LIBRARY_RECIPE_H
 

@@ -167,6 +167,8 @@ static void follow_cooling(TrilTraining *t) {
     if (p->cooled < p->steps) p->steps = p->cooled;
 }
 
+/* Assumes, as follow_cooling does, that the rates fall linearly to 0: at a rate r, r / peak of the
+ * fall is ahead. Another shape in recipe_step needs other lines here. */
 int tril_training_cool_down(TrilTraining *t) {
     TrilProgress *p = &t->progress;
     double share = t->recipe.cooldown;

@@ -681,9 +681,7 @@ enum { TRIL_LINE_INPUTS = 3, TRIL_LINE_WEIGHTS = 2 };
 
 /* One line of the computation from ids to logits: a call of a layer. */
 typedef struct {
-    const char *operation; /* a constant: "embedding", "linear", "layernorm", "rmsnorm", "rotary",
-                              "convolution", "attention", "mean", "gelu", "swiglu", "add",
-                              "counted" or "trusted" */
+    const char *operation;        /* a constant: the layer, such as "embedding" or "linear" */
     const char *title, *equation; /* constants: a heading for the layer, and its equation in plain
                                      symbols */
     int layer; /* the block of the model, from 0; lines before the blocks have the number of the

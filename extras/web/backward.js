@@ -126,6 +126,7 @@ function sendBack(lines, ids, dlogits, floatsAt) {
   array(lines.at(-1).output).d(ids.length - 1).set(dlogits);
   const sizes = [...lines].reverse().map(({ operation, heads, inputs, output, weights }) => {
     const y = array(output);
+    if (!BACKWARD[operation]) throw new Error(`the page does not know the gradient of the layer ${operation}`);
     BACKWARD[operation]({ ids, heads }, y, inputs.map(array), weights.map(tensor));
     return length([...ids.keys()].map(t => length(y.d(t))));
   }).reverse();

@@ -31,7 +31,7 @@ void show_decisions(const Plan *plan, const Decisions *decisions);
 void show_training(const RungFiles *rung, const TrilModel *model, const TrilTraining *training,
                    const Plan *plan, const char *kernels);
 
-/* On a terminal, prints the progress line, which overwrites itself and never takes two lines.
+/* Prints the progress line, which overwrites itself and never takes two lines: for a terminal only.
  * `steps` is the number of all steps, perhaps an estimate. */
 void show_progress(const Progress *progress, const Plan *plan, int steps);
 

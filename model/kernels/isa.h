@@ -101,11 +101,6 @@ typedef struct Isa {
        = from[i,j + k] for every j that is a multiple of tile_columns, as `columns` must be */
     void (*copy_panels)(float *to, const float *from, size_t from_row, int rows, int columns);
 
-    /* The same for numbers that are not read again soon. Where the processor can, it writes them
-       past the cache, which saves reading each line of memory before writing it. */
-    void (*copy_past_cache)(float *to, size_t to_row, const float *from, size_t from_row, int rows,
-                            int columns);
-
     /* y[groups KEY_GROUP] = the dot product of q[K] and each key. Keys lie in groups of KEY_GROUP,
        which are `stride` floats apart, and within a group channel by channel: channel c of key i is
        at c KEY_GROUP + i. Each sum adds its terms in order. */

@@ -322,8 +322,8 @@ static void backward_group(const Thread *thread, size_t first, size_t end, const
         Sequence at = head_of(a, number), next = head_after(a, number);
         backward_head(thread, &o, &at, &next, a);
     }
-    thread->isa->copy_past_cache(of.dkey, a->k_row, o.dkey, dk_row, a->T, a->dk);
-    thread->isa->copy_past_cache(of.dvalue, a->v_row, o.dv, dv_row, a->T, a->dv);
+    thread->isa->copy(of.dkey, a->k_row, o.dkey, dk_row, a->T, a->dk);
+    thread->isa->copy(of.dvalue, a->v_row, o.dv, dv_row, a->T, a->dv);
 }
 
 /* The same for short sequences. */

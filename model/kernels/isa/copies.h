@@ -1,4 +1,4 @@
-/* copies.h - copies of matrices: transposed, with sums, in panels, past the cache. */
+/* copies.h - copies of matrices: transposed, with sums, in panels. */
 #ifndef TRIL_MODEL_KERNELS_ISA_COPIES_H
 #define TRIL_MODEL_KERNELS_ISA_COPIES_H
 
@@ -89,20 +89,6 @@ static void copy_panels(float *to, const float *from, size_t from_row, int rows,
         copy_rows(SOME, to, panel, from, from_row, columns);
     for (; i < rows; i++, from += from_row, to += TILE_COLUMNS)
         copy_rows(1, to, panel, from, from_row, columns);
-}
-
-/* The fence makes the copy visible to threads that synchronize with this one afterwards. */
-static void copy_past_cache(float *to, size_t to_row, const float *from, size_t from_row, int rows,
-                            int columns) {
-#if defined INTRINSIC
-    if ((uintptr_t)to % sizeof(Vector) == 0 && to_row % LANES == 0 && columns % LANES == 0) {
-        for (int i = 0; i < rows; i++, to += to_row, from += from_row)
-            for (int j = 0; j < columns; j += LANES) INTRINSIC(stream_ps)(to + j, load(from + j));
-        _mm_sfence();
-        return;
-    }
-#endif
-    copy(to, to_row, from, from_row, rows, columns);
 }
 
 #endif

@@ -23,9 +23,10 @@ INLINE void add_term(const int rows, const int vectors, Vector sum[TALL_ROWS][TI
     }
 }
 
-/* The sums start from t.start, so a long sum is one chain however it is cut into blocks. Prefetches
- * the rows of c that the next tile needs and, unless `ahead` is NULL, cache lines from there on:
- * one for each 1 or 2 `terms`. */
+/* The sums start from t.start, so a long sum is one chain however it is cut into blocks. With each
+ * 1 or 2 `terms` prefetches a row of c that the next tile needs and, unless `ahead` is NULL, the
+ * next cache line from there on. All rows of c at once would be more lines than the L1 cache can
+ * await, and the next loads would wait for them, too. */
 INLINE void tile_of(const int rows, const int vectors, const int terms, Tile t, size_t columns,
                     const float *ahead) {
     static const float zeros[TILE_COLUMNS] = {0};
@@ -38,13 +39,14 @@ INLINE void tile_of(const int rows, const int vectors, const int terms, Tile t, 
         const float *from = t.start ? t.start + i * t.start_row : zeros;
         EACH(j, last) sum[i][j] = load(from + j * LANES);
         sum[i][last] = load_some(from + last * LANES, rest, 0);
-        EACH(j, vectors)
-        if (j * LANES % LINE == 0)
-            __builtin_prefetch(t.c + ((size_t)rows + i) * t.c_row + j * LANES, 1);
     }
     for (int p = 0; p < t.K / terms; p++) {
         EACH(i, terms)
         add_term(rows, vectors, sum, threes, i * t.a.column, t.a.row, t.b + i * t.b_row);
+        if (p < rows) {
+            const float *below = t.c + (size_t)(rows + p) * t.c_row;
+            EACH(j, (vectors * LANES + LINE - 1) / LINE) __builtin_prefetch(below + j * LINE, 1);
+        }
         if (ahead) __builtin_prefetch(ahead + p * LINE, 0, 2);
         EACH(i, (rows + 2) / 3) threes[i] += (size_t)terms * t.a.column;
         t.b += (size_t)terms * t.b_row;

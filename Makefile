@@ -169,7 +169,7 @@ $(BUILD)/text/%.inc: %
 
 RUNG = ngram
 
-# Trains for TIME, or resumes an interrupted training, then generates text.
+# Trains for TIME, or resumes an interrupted training run, then generates text.
 run: train sample $(filter data/input.txt,$(INPUT))
 	@printf 'Training on %s for %s (TIME=10m is longer), then writing 500 characters.\n' $(TEXT) '$(TIME)'
 	@printf "Ctrl-C ends the training early and keeps what was learned; '%s' then resumes it.\n" \
@@ -215,7 +215,7 @@ check: $(patsubst %,$(BUILD)/%,test/train test/sample tsan/train tsan/sample tsa
 	@tests/deps check
 	tests/check $(BUILD)
 
-# Kills trainings twenty times as often as `make test-all`, and closes terminals twice as often.
+# Kills training runs twenty times as often as `make test-all`, and closes terminals twice as often.
 soak: $(BUILD)/test/tests/programs/test_resume $(BUILD)/test/tests/programs/test_interruption $(PROGRAMS:%=$(BUILD)/test/%)
 	TRIL_KILLS=1000 TRIL_PROGRAMS=$(BUILD)/test $(BUILD)/test/tests/programs/test_resume
 	TRIL_CLOSINGS=200 TRIL_PROGRAMS=$(BUILD)/test $(BUILD)/test/tests/programs/test_interruption

@@ -40,7 +40,7 @@ bool checkpoint_has_key(const char *key) {
     return false;
 }
 
-/* The prefixes of the tensor sets: weights and, of a training, the optimizer's moments. */
+/* The prefixes of the tensor sets: weights and, of a training run, the optimizer's moments. */
 static const char *const sets[] = {"", "first_moment.", "second_moment."};
 enum { SETS = COUNT(sets) };
 

@@ -103,7 +103,7 @@ TrilStatus tril_options_decide(TrilOptions *options, const TrilText *text, int t
 bool teacher_fits(const TrilModel *teacher, const Vocab *vocab, double context, Error *err) {
     if (!teacher) return true;
     if (teacher->in_training)
-        return fail(err, "the teacher is being trained; close its training first");
+        return fail(err, "the teacher is being trained; close its training run first");
     if (!vocab_same(vocab_of(teacher), vocab))
         return fail(err,
                     "the teacher's characters differ from the text's; choose one that was trained "
@@ -173,8 +173,8 @@ typedef struct {
     Asking asking;
 } Search;
 
-/* Measures the speed in the first steps of a training, which is then discarded. They take only a
- * small share of the time. The fastest step counts: the first step and other programs only make
+/* Measures the speed in the first steps of a training run, which is then discarded. They take only
+ * a small share of the time. The fastest step counts: the first step and other programs only make
  * steps slower. Fails for sizes that do not fit. */
 static bool measure_speed(const TrilOptions *o, Search *search, double *speed, Error *err) {
     enum { STEPS = 5, COUNTED = 1 << 16 }; /* of the text, for a rung that counts */

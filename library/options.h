@@ -29,13 +29,13 @@ TrilOptions options_of(const Config *config);
 /* Copies the sizes of one record, and its rung, to another. */
 void options_take_sizes(TrilOptions *options, const TrilOptions *sizes);
 
-/* Returns the run options of a training. The options are in range, and the batch and the context
- * are set. */
+/* Returns the run options of a training run. The options are in range, and the batch and the
+ * context are set. */
 RunOptions options_run(const TrilOptions *options);
 
-/* Sets *config and *run for a training with these options on the text. Fails where options_config
- * or run_estimate fails, and if this machine lacks the memory for the training, its teacher and, if
- * it is resumed, its state. */
+/* Sets *config and *run for a training run with these options on the text. Fails where
+ * options_config or run_estimate fails, and if this machine lacks the memory for the training, its
+ * teacher and, if it is resumed, its state. */
 bool options_fit(const TrilOptions *options, const Corpus *corpus, bool resumed, Config *config,
                  RunOptions *run, Error *err);
 

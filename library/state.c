@@ -1,5 +1,5 @@
-/* state.c - writes and reads the files of a training: models, which ./sample reads, and states,
- * from which a training is resumed. Each is one checkpoint, complete at any time. */
+/* state.c - writes and reads the files of a training run: models, which ./sample reads, and states,
+ * from which a training run is resumed. Each is one checkpoint, complete at any time. */
 #include "base/array.h"
 #include "base/memory.h"
 #include "base/number.h"
@@ -199,7 +199,7 @@ static const char *read_progress(const Checkpoint *c, TrilProgress *p) {
     return p->cooling > 0 && !(p->cooled > p->cooling) ? "cooled" : NULL;
 }
 
-/* Reads the options in the same way. Every option that a training decides must be there. A
+/* Reads the options in the same way. Every option that a training run decides must be there. A
  * flag may be younger than the state, and is then unset. */
 static const char *read_options(const Checkpoint *c, TrilOptions *options) {
     *options = options_of(&c->model.config);
@@ -246,12 +246,12 @@ TrilStatus tril_state_load(TrilState **state, const char *path, TrilError *error
     bool ok = memory_alloc(&s, 1, sizeof *s, "the state", &err) &&
               checkpoint_load(&s->checkpoint, path, &err);
     if (ok && !s->checkpoint.first_moments)
-        ok = fail(&err, "%s: is a model, not the state of a training", path);
+        ok = fail(&err, "%s: is a model, not the state of a training run", path);
     const Note *of = ok ? safetensors_note(&s->checkpoint.file, "state") : NULL;
     if (ok && (!of || strcmp(of->value, version) != 0))
         ok = fail(&err,
                   "%s: was written by another version of tril and cannot be resumed; begin a new "
-                  "training from its model with --init",
+                  "run from its model with --init",
                   path);
     ok = ok && checkpoint_vocab(&s->checkpoint, path, &s->tokenizer.vocab, &err);
     if (ok && (bad = read_metadata(s)))
@@ -297,7 +297,7 @@ TrilOptions tril_state_options(const TrilState *state) {
 
 /* ---- resuming ---- */
 
-/* Checks that this can be the same training. */
+/* Checks that this can be the same training run. */
 static TrilStatus check_same(const TrilState *state, const TrilText *text,
                              const TrilOptions *options, Error *err) {
     const Vocab *vocab = &state->tokenizer.vocab;
@@ -307,9 +307,9 @@ static TrilStatus check_same(const TrilState *state, const TrilText *text,
                fail(err, "this state has already been resumed; load it again")) &&
               options_in_range(options, err);
     if (ok && (teacher ? tril_model_digest(teacher) : 0) != state->teacher)
-        ok = !state->teacher ? fail(err, "this training has no teacher")
+        ok = !state->teacher ? fail(err, "this run has no teacher")
                              : fail(err,
-                                    "this training began with %s teacher, which has the digest "
+                                    "this run began with %s teacher, which has the digest "
                                     "%016" PRIx64,
                                     teacher ? "another" : "a", state->teacher);
     if (!ok || !teacher_fits(teacher, vocab, context, err)) return TRIL_ARGUMENT;
@@ -319,10 +319,10 @@ static TrilStatus check_same(const TrilState *state, const TrilText *text,
          (text->corpus.digest == state->text ||
           fail(err, "the text is not the one that the state was trained on")) &&
          (text->held_out == held_out ||
-          fail(err, "the text holds out a share of %g, but the state's training held out %g",
+          fail(err, "the text holds out a share of %g, but the run of the state held out %g",
                text->held_out, held_out)) &&
          (text->spread == state->options.val_spread ||
-          fail(err, "the text holds out %s, but the state's training held out %s",
+          fail(err, "the text holds out %s, but the run of the state held out %s",
                text->spread ? spread : end, text->spread ? end : spread));
     return ok ? TRIL_OK : TRIL_TEXT;
 }

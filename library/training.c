@@ -1,4 +1,4 @@
-/* training.c - the trainings of tril.h, which the caller opens and advances step by step. */
+/* training.c - the training runs of tril.h, which the caller opens and advances step by step. */
 #include "library/training.h"
 #include "base/memory.h"
 

@@ -19,9 +19,9 @@ struct TrilTraining {
     Notes notes;           /* of the program, for states */
 };
 
-/* Makes a training of the model on the text with decided options, and opens its run. `resumed` is
- * true if a state's progress will be restored. On failure *training is NULL. Fails for unsuitable
- * options, and without memory (err->no_memory). */
+/* Makes a training run of the model on the text with decided options, and opens its run. `resumed`
+ * is true if a state's progress will be restored. On failure *training is NULL. Fails for
+ * unsuitable options, and without memory (err->no_memory). */
 bool training_make(TrilTraining **training, TrilModel *model, const TrilText *text,
                    const TrilOptions *options, bool resumed, Error *err);
 

@@ -42,7 +42,7 @@ typedef enum {
     TRIL_TEXT,      /* a text that is not UTF-8, is too short, or has an unknown character */
     TRIL_FILE,      /* a file that cannot be read or written, or whose contents are invalid */
     TRIL_NO_MEMORY, /* not enough memory */
-    TRIL_DIVERGED,  /* the loss of a training, or a model's predictions, are not finite numbers */
+    TRIL_DIVERGED,  /* the loss of a run, or a model's predictions, are not finite numbers */
     TRIL_STOPPED    /* a callback asked to stop */
 } TrilStatus;
 
@@ -55,7 +55,7 @@ enum {
     TRIL_MAX_LAYERS = 256,
     TRIL_MAX_WIDTH = 1048576,
     TRIL_MAX_THREADS = 1024,
-    TRIL_STANDARD_STEPS = 2500 /* default steps of a training; fewer if the text is short */
+    TRIL_STANDARD_STEPS = 2500 /* default steps of a training run; fewer if the text is short */
 };
 
 /* Returns the version of the library, "0.2.0": a constant. */
@@ -119,7 +119,7 @@ TRIL_API TrilStatus tril_decode(const TrilTokenizer *tokenizer, const int32_t *i
 
 /* ---- texts ---- */
 
-/* A text as ids, with a held-out part at its end. It is made once, for any number of trainings. */
+/* A text as ids, with a held-out part at its end. One text serves any number of training runs. */
 typedef struct TrilText TrilText;
 
 /* Joins texts [count], of `lengths` bytes each, to one for tril_text_make with the same share:
@@ -134,7 +134,7 @@ TRIL_API TrilStatus tril_text_join(const char *const *texts, const size_t *lengt
 /* Makes a text with the ids of a tokenizer. `held_out` is the share at its end that no training
  * sees; of a list, whole lines. A list gets a newline before its first line and, if it lacks one,
  * after its last. TRIL_TEXT: an unknown character; fewer than two characters to train on or held
- * out. Released by tril_text_free, after the trainings on it. */
+ * out. Released by tril_text_free, after the training runs on it. */
 TRIL_API TrilStatus tril_text_make(TrilText **text, const TrilTokenizer *tokenizer,
                                    const char *bytes, size_t length, double held_out,
                                    TrilError *error);
@@ -182,7 +182,7 @@ TRIL_API TrilStatus tril_text_count_spread(const TrilText *text, double *nats, T
 
 /* ---- options ---- */
 
-/* The options of a training: the sizes of its model, how long and how fast it trains. ./train,
+/* The options of a training run: the sizes of its model, how long and how fast it trains. ./train,
  * states and presets use the same record. An unset option is chosen later, as its row says
  * (tril_option). An unset number is NaN, and an unset name is NULL; all numbers are doubles, so
  * that there is one way to be unset. Begin with tril_options(), and change members.
@@ -220,9 +220,9 @@ typedef enum {
 } TrilKind;
 
 typedef enum {
-    TRIL_MODEL, /* a property of the model; a resumed training cannot change it */
-    TRIL_FIXED, /* a resumed training cannot change it either */
-    TRIL_KEPT,  /* a resumed training keeps it, unless it is given another value */
+    TRIL_MODEL, /* a property of the model; a resumed training run cannot change it */
+    TRIL_FIXED, /* a resumed training run cannot change it either */
+    TRIL_KEPT,  /* a resumed training run keeps it, unless it is given another value */
     TRIL_FRESH  /* each run of a program has its own */
 } TrilLasting;
 
@@ -330,8 +330,8 @@ TRIL_API uint64_t tril_model_digest(const TrilModel *model);
  * counted nothing. */
 TRIL_API int tril_model_counted(const TrilModel *model, size_t *characters);
 
-/* Returns the held-out loss that an evaluation found for these weights during their training, or
- * NaN. */
+/* Returns the held-out loss that an evaluation found for these weights during their training run,
+ * or NaN. */
 TRIL_API double tril_model_loss(const TrilModel *model);
 
 /* Returns 1 if this line, without its newline, is in the list that the model was trained on or in
@@ -395,17 +395,17 @@ typedef struct {
 } TrilChoice;
 
 /* Sets the sizes and the batch, where they are unset, to those of the largest model that becomes
- * better than smaller ones in `seconds` of training on this machine. Such a training sees the text
- * at most options.epochs times, unless that is 0. Measures a few steps of each model. If `stop`,
- * which may be NULL, asks to stop, ends soon with arbitrary sizes. Sets *choice to the reasons.
- * TRIL_TEXT: too short a text for the context. TRIL_ARGUMENT: as tril_options_check; seconds that
- * are not positive. TRIL_NO_MEMORY: even the smallest sizes need too much. */
+ * better than smaller ones in `seconds` of training on this machine. Such a training run sees the
+ * text at most options.epochs times, unless that is 0. Measures a few steps of each model. If
+ * `stop`, which may be NULL, asks to stop, ends soon with arbitrary sizes. Sets *choice to the
+ * reasons. TRIL_TEXT: too short a text for the context. TRIL_ARGUMENT: as tril_options_check;
+ * seconds that are not positive. TRIL_NO_MEMORY: even the smallest sizes need too much. */
 TRIL_API TrilStatus tril_options_choose(TrilOptions *options, const TrilText *text, double seconds,
                                         TrilStop stop, void *user, TrilChoice *choice,
                                         TrilError *error);
 
-/* Fills unset options with the values that a training on the text would use. `trained` is true if
- * its model is already trained. A learning rate or weight decay that stays unset, and "auto"
+/* Fills unset options with the values that a training run on the text would use. `trained` is true
+ * if its model is already trained. A learning rate or weight decay that stays unset, and "auto"
  * windows, are the rung's own. Sets *epochs, which may be NULL, to how often the training would see
  * the text. TRIL_ARGUMENT: as tril_training_open. */
 TRIL_API TrilStatus tril_options_decide(TrilOptions *options, const TrilText *text, int trained,
@@ -417,7 +417,7 @@ TRIL_API double tril_epochs_that_help(double characters, int trained);
 
 /* ---- how large ---- */
 
-/* The memory of a training in bytes, without its text. */
+/* The memory of a training run in bytes, without its text. */
 typedef struct {
     double weights;     /* weights and their packed copies */
     double counts;      /* of a model that counts its text; tril_estimate: 0 */
@@ -427,7 +427,7 @@ typedef struct {
     double threads;     /* scratch of all threads */
 } TrilMemory;
 
-/* The size of a model, with a vocabulary of this size, and of its training. TRIL_ARGUMENT: as
+/* The size of a model, with a vocabulary of this size, and of its training run. TRIL_ARGUMENT: as
  * tril_model_make and tril_training_open. */
 typedef struct {
     size_t parameters;
@@ -437,7 +437,7 @@ typedef struct {
 TRIL_API TrilStatus tril_estimate(const TrilOptions *options, int vocabulary,
                                   TrilEstimate *estimate, TrilError *error);
 
-/* Checks that this machine has the memory for a training on the text and, if `resumed`, for its
+/* Checks that this machine has the memory for a training run on the text and, if `resumed`, for its
  * state. TRIL_NO_MEMORY: it does not; the sentence says how much is needed. */
 TRIL_API TrilStatus tril_training_fits(const TrilOptions *options, const TrilText *text,
                                        int resumed, TrilError *error);
@@ -455,8 +455,8 @@ typedef struct {
     double seconds;       /* of all steps so far */
 } TrilStep;
 
-/* Opens a training of `model` on a text that was made with its vocabulary; borrows both. With f32,
- * the same seed, sizes and options give the weights of ./train, to the bit. Holds out the part
+/* Opens a training run of `model` on a text that was made with its vocabulary; borrows both. With
+ * f32, the same seed, sizes and options give the weights of ./train, to the bit. Holds out the part
  * that the text holds out, whatever the options say. TRIL_TEXT: another vocabulary; too short a
  * text for the model's context. TRIL_ARGUMENT: an option out of range; a teacher that does not fit;
  * a model that is already in training. Released by tril_training_close. */
@@ -476,7 +476,7 @@ TRIL_API const char *tril_training_kernels(const TrilTraining *training);
 /* Returns the length of the windows in the next step. */
 TRIL_API int tril_training_window(const TrilTraining *training);
 
-/* The progress of a training. */
+/* The progress of a training run. */
 typedef struct {
     int step, steps;   /* done and planned */
     double seconds;    /* of all steps */
@@ -495,10 +495,10 @@ TRIL_API TrilProgress tril_training_progress(const TrilTraining *training);
  * step on. After tril_training_cool_down the training takes no more steps than that planned. */
 TRIL_API TrilStatus tril_training_set_steps(TrilTraining *training, int steps, TrilError *error);
 
-/* Makes the learning rates fall from now on, for a training whose high rates no longer lower the
- * loss. They fall as fast as if the training had been planned to leave the peak at the lowest loss.
- * Plans fewer steps. Returns 1. If the training would end no earlier, or if its rates do not stay
- * high, changes nothing and returns 0. */
+/* Makes the learning rates fall from now on, for a training run whose high rates no longer lower
+ * the loss. They fall as fast as if the training had been planned to leave the peak at the lowest
+ * loss. Plans fewer steps. Returns 1. If the training would end no earlier, or if its rates do not
+ * stay high, changes nothing and returns 0. */
 TRIL_API int tril_training_cool_down(TrilTraining *training);
 
 /* Takes a step, and sets *step, which may be NULL, to its result. TRIL_ARGUMENT: no step is left.
@@ -536,19 +536,19 @@ typedef struct {
 /* Writes the parts, at most `capacity`, to `parts`. Returns their number. */
 TRIL_API int tril_training_parts(const TrilTraining *training, TrilPart *parts, int capacity);
 
-/* ---- states of a training ---- */
+/* ---- states of a training run ---- */
 
 /* Writes the state of the training as one file, from which ./train --resume and
  * tril_training_resume continue, and which tril_model_load also reads. */
 TRIL_API TrilStatus tril_training_save(TrilTraining *training, const char *path, TrilError *error);
 
 /* Adds metadata of the program to all states that are saved from now on. Replaces the text of the
- * same key. Copies key and text. A resumed training begins without any. TRIL_ARGUMENT: a key that
- * the state itself uses; a key or a text that is not UTF-8; more than 32 keys. */
+ * same key. Copies key and text. A resumed training run begins without any. TRIL_ARGUMENT: a key
+ * that the state itself uses; a key or a text that is not UTF-8; more than 32 keys. */
 TRIL_API TrilStatus tril_training_note(TrilTraining *training, const char *key, const char *text,
                                        TrilError *error);
 
-/* A state that was read, to inspect it and to resume its training. */
+/* A state that was read, to inspect it and to resume its training run. */
 typedef struct TrilState TrilState;
 
 /* Reads a state and checks all of it. Released by tril_state_free. */
@@ -749,8 +749,8 @@ TRIL_API TrilStatus tril_generate_texts(const TrilModel *model, const char *prom
                                         const char *stop, TrilOnTexts on_text, void *user,
                                         TrilError *error);
 
-/* Generates without a prompt from the current model of a training, in the training's memory, with
- * its threads and its precision. */
+/* Generates without a prompt from the current model of a training run, in the training's memory,
+ * with its threads and its precision. */
 TRIL_API TrilStatus tril_training_generate(TrilTraining *training, const TrilSampling *sampling,
                                            TrilOnText on_text, void *user, TrilError *error);
 
@@ -789,12 +789,12 @@ TRIL_API TrilStatus tril_probabilities(const TrilSampling *sampling, const float
 /* ---- several processes ---- */
 
 /* Joins the processes that mpirun started. All of them call it once, before they make a model. Sets
- * *number to the number of this process, from 0. From then on the processes share each training,
- * each tril_text_evaluate and each tril_options_choose, one at a time. Process 0 runs the program,
- * from this thread; the others only call tril_processes_serve. After a failure each process is
- * alone, and *number is 0 in the one that should report it. TRIL_ARGUMENT: several processes, but a
- * library without MPI or with another MPI than that of mpirun; different builds of tril; a second
- * call. */
+ * *number to the number of this process, from 0. From then on the processes share each training
+ * run, each tril_text_evaluate and each tril_options_choose, one at a time. Process 0 runs the
+ * program, from this thread; the others only call tril_processes_serve. After a failure each
+ * process is alone, and *number is 0 in the one that should report it. TRIL_ARGUMENT: several
+ * processes, but a library without MPI or with another MPI than that of mpirun; different builds of
+ * tril; a second call. */
 TRIL_API TrilStatus tril_processes_join(int *number, TrilError *error);
 
 /* Takes part in the work that process 0 shares, until that process leaves. Returns at once in

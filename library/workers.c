@@ -212,7 +212,7 @@ bool workers_open(Workers *workers, Model *model, const RunOptions *options, con
     *workers = (Workers){.model = model, .options = *options, .corpus = corpus};
     workers->options.shared = true;
     if (sharing)
-        return fail(err, "several processes share one training at a time: another one is open");
+        return fail(err, "several processes share one training run at a time: another one is open");
     if (!send_text(corpus, err)) return false;
     broadcast((Command){.kind = OPEN,
                         .config = model->config,

@@ -169,9 +169,9 @@ double run_update(Run *run, const Optimizer *optimizer);
  * others. Call it before saving. Collective. */
 void run_collect(Run *run);
 
-/* Continues a training after `step` updates: sets the step and copies the moments, which are laid
- * out like the weights. The model must have the weights of that step. Collective: the first process
- * passes the moments, the others NULL. */
+/* Continues a training run after `step` updates: sets the step and copies the moments, which are
+ * laid out like the weights. The model must have the weights of that step. Collective: the first
+ * process passes the moments, the others NULL. */
 void run_restore(Run *run, uint64_t step, const float *first_moments, const float *second_moments);
 
 /* Measures the parts of training steps from now on: from run_forward_training to the end of

@@ -34,7 +34,7 @@ static inline Row row_of(const char *name) {
     return row;
 }
 
-/* The loss with which a training from a model begins, on the line before the first sample. */
+/* The loss with which a training run from a model begins, on the line before the first sample. */
 static inline double first_loss(void) {
     static const char sample[] = "\n        | ";
     const char *line = after(sample) - strlen(sample);

@@ -389,7 +389,7 @@ static bool read_weights(Model *model, const Architecture *a, const Config *conf
     return ok;
 }
 
-/* Fails if the folder is that of a training: it has a model, but no config.json. */
+/* Fails if the folder is that of a training run: it has a model, but no config.json. */
 static bool check_folder(const char *directory, Error *err) {
     char *config = NULL, *model = NULL;
     bool ok = file_within(directory, "config.json", &config, err) &&

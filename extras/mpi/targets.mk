@@ -1,7 +1,7 @@
 $(BUILD)/extras/mpi/tests/ranks: $(BUILD)/extras/mpi/tests/ranks.o $(BUILD)/tril.a
 	$(call link,$(CFLAGS))
 
-# Tests trainings on several processes, with Debian's Open MPI and MPICH.
+# Tests training runs on several processes, with Debian's Open MPI and MPICH.
 test-mpi:
 	@tests/deps mpi
 	+extras/mpi/tests/test

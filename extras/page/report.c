@@ -193,7 +193,7 @@ static void collect_writings(Report *r) {
 /* ---- the top ---- */
 
 /* Returns the rung with the lowest loss in a ladder; otherwise the last one, which is the model if
- * its training has begun. */
+ * its training run has begun. */
 static const RungFiles *best_of(const Report *r) {
     const RungFiles *best = NULL, *rung;
     double lowest = NAN;
@@ -438,7 +438,7 @@ static void write_samples(const Report *r, FILE *out) {
 }
 
 /* Writes the command, the files of the text if there are several, and the options that a resumed
- * training keeps. The steps are in the table of the models: a training may have ended early. */
+ * training keeps. The steps are in the table of the models: a training run may have ended early. */
 static void write_command(const Report *r, FILE *out) {
     char *const *command = r->plan->arguments->command;
     fputs("<section id=\"section-command\">\n<h2>The command</h2>\n<pre><code>", out);
@@ -573,8 +573,8 @@ void report_close(Report *report) {
 }
 
 /* Writes a sentence about the progress, and sets r->done to the completed share. `now` is NULL
- * before the first step. Counts the earlier time of a resumed training, and no rung that is left
- * out. */
+ * before the first step. Counts the earlier time of a resumed training run, and no rung that is
+ * left out. */
 static void describe(Report *r, const RungFiles *rung, const Result *now, double at, char *text,
                      size_t size) {
     const Plan *plan = r->plan;

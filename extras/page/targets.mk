@@ -1,6 +1,6 @@
 $(patsubst %,%/extras/page/page.o,$(BUILD) $(BUILD)/test $(BUILD)/san $(BUILD)/tsan): $(PAGE_TEXTS)
 
-# Tests the page of a training in a browser (headless Chromium).
+# Tests the page of a training run in a browser (headless Chromium).
 test-page: $(BUILD)/test/train
 	@tests/deps page
 	extras/page/tests/page $(BUILD)/test

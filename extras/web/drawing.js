@@ -106,7 +106,7 @@ function unfold({ i, layer }) {
   showDetail().then(() => $("detail")?.scrollIntoView({ block: "nearest" }));
 }
 
-// Writes the numbers of the unfolded line, but during a training not so often that the user cannot read them.
+// Writes the numbers of the unfolded line, but during a training run not so often that the user cannot read them.
 let detailAt = 0;
 async function showDetail() {
   const READING = 4000, box = $("detail");

@@ -19,7 +19,7 @@ function openLibrary(compiled, complain) {
 
   const samplingRecord = more => write("TrilSampling", [{ ...more, counts: 1, precision: "f32", threads: 1 }]);
 
-  // Returns the options of a training of a rung, with those that the page sets, by name.
+  // Returns the options of a training run of a rung, with those that the page sets, by name.
   function optionsRecord(rung, chosen) {
     const record = room(c.size("TrilOptions"));
     call("tril_options", record);

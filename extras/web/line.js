@@ -1,4 +1,4 @@
-// The line that the user types: what one model makes of it, at one moment of its training.
+// The line that the user types: what one model makes of it, at one moment of its training run.
 let rewound = null;   // a moment of the training; null: now
 let sent = null;      // the moment that the reader has
 let head = { layer: 0, head: 0 };

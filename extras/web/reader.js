@@ -1,5 +1,5 @@
 // A model that is read: openReader(library) returns functions that the worker calls. It reads one model at a time, a
-// file that a training has sent.
+// file that a training run has sent.
 function openReader(library) {
   const HELD_OUT_CHARACTERS = 8192, BATCH = 16, BARS = 12;
   const TEMPERATURE = 0.8; // of the lines that rungs write as they learn

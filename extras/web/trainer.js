@@ -1,4 +1,4 @@
-// A training of one rung: openTrainer(library) returns functions that the worker calls.
+// A training run of one rung: openTrainer(library) returns functions that the worker calls.
 // Batches, rates and seeds are those of ./train: the same options give the same weights. Two things differ: to answer the page
 // soon, an evaluation reads only evenly spaced windows of a long held-out text; and no training ends early.
 function openTrainer(library) {
@@ -12,7 +12,7 @@ function openTrainer(library) {
     model = training = 0;
     failed = "";
   }
-  // Returns the rung and its progress. A model without a training can only be read; `failed` says why.
+  // Returns the rung and its progress. A model without a training run can only be read; `failed` says why.
   function describe() {
     const { step, steps, seconds } = training ? returned("tril_training_progress", "TrilProgress", training) : { step: 0, steps: 0, seconds: 0 };
     const { batch } = training ? optionsOf("tril_training_options", training, "batch") : { batch: 0 };
@@ -33,7 +33,7 @@ function openTrainer(library) {
     training = make("tril_training_open", model, made, record);
     return begun();
   }
-  // Opens a checkpoint, a model or a state. A state of a training on the page's text resumes where it stopped; any other
+  // Opens a checkpoint, a model or a state. A state of a training run on the page's text resumes where it stopped; any other
   // begins with its weights, at a third of the rate, as --init does.
   function load(bytes, options) {
     close();

@@ -1,5 +1,5 @@
 // The rungs in training, each in its own worker. A worker trains for a slice of time when it is granted one; so it can be
-// paused, and as many train at once as there are processors. Moments of a training are kept: its model at some steps, and
+// paused, and as many train at once as there are processors. Moments of a training run are kept: its model at some steps, and
 // the loss that the reader then finds.
 const SLICE = 80, FRESH = 600; // milliseconds: of training at a time; between models that are sent to be looked at
 const MOMENTS = 20, MOMENT_BYTES = 64e6, POINTS = 256; // kept of a rung, at most; points of its curve

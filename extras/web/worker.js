@@ -1,5 +1,5 @@
 // A worker: does the tasks that the page sends, { id, task, values }, and answers { id, answer } or { id, error }. If
-// the C code itself fails it answers { id, broken } and is useless. The page has a worker for each training, and one that
+// the C code itself fails it answers { id, broken } and is useless. The page has a worker for each training run, and one that
 // reads.
 let tasks, within = work => work();
 

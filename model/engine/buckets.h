@@ -1,4 +1,4 @@
-/* buckets.h - exchanges between processes that share a training: gradients, and the weights and
+/* buckets.h - exchanges between processes that share a training run: gradients, and the weights and
  * moments of the matrices that Muon trains. Private to model/.
  *
  * Gradients are summed over the processes in buckets. Each bucket is sent as soon as its block's

@@ -3,7 +3,7 @@
  *     logits = table[id]
  *
  * Row i holds the logits of the character after character i. A bigram can learn nothing else, so
- * its training must come to the same probabilities as counting pairs. */
+ * its training run must come to the same probabilities as counting pairs. */
 #include "model/rungs/rung.h"
 
 /* Sparse, because a batch contains only a few hundred of the thousands of characters in a large

@@ -13,7 +13,7 @@ static int expected_steps(const Budget *b, const Progress *p, double left) {
 }
 
 Budget budget_open(const Plan *plan, const RungFiles *rung, double seconds, const Progress *p) {
-    /* a resumed training may have measured its best weights before, but not kept the loss */
+    /* a resumed training run may have measured its best weights before, but not kept the loss */
     bool known = !plan_is_bf16(plan) && p->now.step == 0;
     const double any = 1e9, epochs = plan->options.epochs;
     double most =

@@ -1,4 +1,4 @@
-/* claims.h - checks and locks every file of a training before it begins.
+/* claims.h - checks and locks every file of a training run before it begins.
  *
  * First the program claims each file that it will read or write. Then claims_settle checks that
  * each output file can be created, that no two claims name the same file by different paths, and

@@ -25,9 +25,9 @@ static int list(Option rows[MAX_ROWS], Arguments *a, TrilOptions *o) {
         {0, "teacher", OPTION_PATH, &a->teacher, 0, 0, "PATH",
          "also learn from this model: half of each target is its prediction"},
         {'o', "out", OPTION_PATH, &a->out, 0, 0, "FILE", "the checkpoint to write"},
-        {'r', "resume", OPTION_FLAG, &a->resume, 0, 0, NULL, "resume the training of --out"},
+        {'r', "resume", OPTION_FLAG, &a->resume, 0, 0, NULL, "resume the run of --out"},
         {0, "continue", OPTION_FLAG, &a->continues, 0, 0, NULL,
-         "resume if FILE and --model match, else start a new training"},
+         "resume if FILE and --model match, else start a new run"},
         {0, "log", OPTION_PATH, &a->log, 0, 0, "FILE",
          "CSV log of each step of --model; default: beside --out"},
         {0, "profile", OPTION_FLAG, &a->profile, 0, 0, NULL,
@@ -78,10 +78,10 @@ static bool take_names(TrilOptions *o, Error *err) {
 
 static bool check(const Arguments *a, int operands, Error *err) {
     if (operands == 0 && a->resume)
-        return fail(err, "no text FILE given; name the text that the training began with");
+        return fail(err, "no text FILE given; name the text that the run began with");
     if (operands == 0) return fail(err, "no text FILE given; try: train my.txt");
     if (!isnan(a->options.steps) && !isnan(a->options.time))
-        return fail(err, "--steps and --time both limit the training; give only one");
+        return fail(err, "--steps and --time both limit the run; give only one");
     if (a->ladder && a->init)
         return fail(err, "--init begins one model, but --ladder trains several; give only one");
     if (a->ladder && a->teacher)
@@ -115,7 +115,7 @@ bool command_line_over(const Arguments *a, TrilOptions *options, Error *err) {
     return parse(&any, options, &first, err) && take_names(options, err);
 }
 
-/* Gives a training with --continue no fewer steps, and no less time, than before. */
+/* Gives a training run with --continue no fewer steps, and no less time, than before. */
 static void keep_budget(TrilOptions *o, const TrilOptions *before) {
     if (!isnan(before->time)) {
         o->time = isnan(o->time) ? before->time : fmax(o->time, before->time);

@@ -28,9 +28,9 @@ bool command_line_read(Arguments *arguments, int argc, char **argv, Error *err);
  * unsets an earlier time limit. */
 bool command_line_over(const Arguments *arguments, TrilOptions *options, Error *err);
 
-/* Sets *options to those of a resumed training: `before`, overridden by the command line. With
+/* Sets *options to those of a resumed training run: `before`, overridden by the command line. With
  * --continue the training gets no fewer steps and no less time than before. `ladder` is true if it
- * was begun with --ladder. Fails for a change of an option that a resumed training cannot
+ * was begun with --ladder. Fails for a change of an option that a resumed training run cannot
  * change. */
 bool command_line_resume(const Arguments *arguments, const TrilOptions *before, bool ladder,
                          TrilOptions *options, Error *err);

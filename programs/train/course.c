@@ -78,7 +78,7 @@ void log_close(Log *log) {
 static bool read_number(const char **at, double *number) {
     char *end;
     *number = number_read(*at, &end);
-    bool read = end > *at && fabs(*number) < 1e15; /* possible in a training */
+    bool read = end > *at && fabs(*number) < 1e15; /* possible in a training run */
     *at = end + (*end == ',');
     return read && *end == ',';
 }

@@ -41,8 +41,8 @@ static const char *grouped(double number) {
     return text;
 }
 
-/* Returns a number as text: a dash if an interrupted training has none; few digits if a training
- * that diverged has a huge one. */
+/* Returns a number as text: a dash if an interrupted training run has none; few digits if a
+ * training run that diverged has a huge one. */
 static const char *figure(double value, int digits) {
     char *text = number_text();
     const double huge = 1e6;
@@ -146,8 +146,8 @@ void show_decisions(const Plan *plan, const Decisions *d) {
               c->context, why);
 }
 
-/* Prints the memory of a training, or the program's peak if that is more: reading a long text may
- * take more memory than training. */
+/* Prints the memory of a training run, or the program's peak if that is more: reading a long text
+ * may take more memory than training. */
 static void show_memory(const TrilMemory *m, const TrilExtent *input) {
     const double MiB = 1048576, program = 3; /* itself and its libraries */
     double text = (double)(input->characters * sizeof(int32_t)) / MiB;

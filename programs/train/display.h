@@ -67,7 +67,7 @@ void show_results(const Result *results, int count);
  * keys. */
 bool show_object(const Plan *plan, const Result *results, int count, Error *err);
 
-/* Prints commands for the next steps. `model` is the result of --model or, before its training,
+/* Prints commands for the next steps. `model` is the result of --model or, before its training run,
  * of the last rung that was trained; NULL without one. They sample from it, open its report if it
  * was written (`page`), and train it further with the options `longer`, which are NULL if that
  * would not help. After an interruption they resume it. */

@@ -1,4 +1,4 @@
-/* interruption.h - the signals with which a user or the system ends a training. */
+/* interruption.h - the signals with which a user or the system ends a training run. */
 #ifndef TRIL_PROGRAMS_TRAIN_INTERRUPTION_H
 #define TRIL_PROGRAMS_TRAIN_INTERRUPTION_H
 

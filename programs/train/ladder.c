@@ -84,7 +84,7 @@ static bool is_too_large(const Plan *plan) {
 }
 
 /* True for a baseline that is not trained. A model of --init is compared with its own first loss,
- * and a training that began without its baseline continues without it. `place` is that of the
+ * and a training run that began without its baseline continues without it. `place` is that of the
  * state. */
 static bool leaves_out(const Plan *plan, const RungFiles *rung, int place) {
     bool resumed = place < plan->rung_count;
@@ -221,7 +221,7 @@ static bool write_results(Ladder *l, Error *err) {
 /* Shows and writes the results. */
 static bool compare(Ladder *l, Error *err) {
     const Plan *plan = l->plan;
-    const Result *model = NULL; /* that of --model; before its training, the last rung's */
+    const Result *model = NULL; /* that of --model; before its training run, the last rung's */
     char longer[LONGER_SIZE];
     bool any = false;
     verdicts_judge(plan, l->results, l->count);

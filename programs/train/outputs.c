@@ -34,19 +34,19 @@ bool outputs_open(Outputs *o, const Plan *plan, Error *err) {
              claims_read(claims, "the text", texts->paths[i], err);
     ok = ok && claim_model(claims, "the model of --init", plan->arguments->init, err) &&
          claim_model(claims, "the teacher", plan->arguments->teacher, err) &&
-         claims_write(claims, "the state of the training", plan->state_file, err);
+         claims_write(claims, "the state of the run", plan->state_file, err);
     for (int i = 0; i < plan->rung_count && ok; i++)
         ok = claims_write(claims, "the model", plan->rungs[i].checkpoint, err) &&
              claims_write(claims, "the log", plan->rungs[i].log, err);
-    ok = ok && claims_write(claims, "the page of the training", plan->page, err) &&
+    ok = ok && claims_write(claims, "the page of the run", plan->page, err) &&
          (!*plan->table || claims_write(claims, "the table", plan->table, err)) &&
          claims_settle(claims, err);
     if (!ok || !plan->state) return ok;
-    /* before the claims, another training may have written the state */
+    /* before the claims, another training run may have written the state */
     uint64_t now;
     if (tril_file_digest(plan->state_file, "digest", &now, message(err)) != TRIL_OK) return false;
     return now == plan->state_digest ||
-           fail(err, "%s: another training has just written this file; start again",
+           fail(err, "%s: another training run has just written this file; start again",
                 plan->state_file);
 }
 
@@ -67,8 +67,8 @@ static bool says(const char *text, uint64_t digest) {
     return strcmp(text, number) == 0;
 }
 
-/* True if the file at `path` is a page of this training and, unless `table` is 0, names the table
- * of this digest. */
+/* True if the file at `path` is a page of this training run and, unless `table` is 0, names the
+ * table of this digest. */
 static bool is_page(const char *path, uint64_t training, uint64_t table) {
     char begin[256], of[17], tables[2][17];
     Error none;
@@ -93,8 +93,8 @@ static uint64_t digest_of(const char *path) {
     return digest;
 }
 
-/* True if the rung's log belongs to this training. The log of the rung in training may have more
- * rows than the state knows: log_reopen checks it. */
+/* True if the rung's log belongs to this training run. The log of the rung in training may have
+ * more rows than the state knows: log_reopen checks it. */
 static bool is_own_log(const RungFiles *rung, const Plan *plan, bool own_page) {
     if (strcmp(tril_state_options(plan->state).rung, rung->name) == 0 &&
         plan->progress.log_length > 0)

@@ -1,5 +1,5 @@
-/* outputs.h - the files that a training writes. No other program writes them meanwhile, and the
- * files of an earlier training are kept. */
+/* outputs.h - the files that a training run writes. No other program writes them meanwhile, and the
+ * files of an earlier training run are kept. */
 #ifndef TRIL_PROGRAMS_TRAIN_OUTPUTS_H
 #define TRIL_PROGRAMS_TRAIN_OUTPUTS_H
 
@@ -19,16 +19,16 @@ typedef struct {
 
 /* Claims every file of the training. Call it before a text is read. Fails where the functions of
  * claims.h fail, for an output that is also an input (the text, --init, --teacher), and for a state
- * that another training has written since it was loaded. The caller releases the claims with
+ * that another training run has written since it was loaded. The caller releases the claims with
  * claims_close, even on failure. */
 bool outputs_open(Outputs *outputs, const Plan *plan, Error *err);
 
-/* Moves the files of other trainings, or of the user, to a new folder, to make way. Writes the
+/* Moves the files of other training runs, or of the user, to a new folder, to make way. Writes the
  * folder's name to where[PATH_SIZE], or an empty text if nothing was in the way. A resumed training
- * keeps its own files: models and the page carry its number, the page has the table's digest, and
- * the state has those of the logs. A log that no state knows yet belongs to this training if its
- * page is beside it, because another training in that folder would have moved the page. Fails for a
- * file that cannot be read or moved. */
+ * run keeps its own files: models and the page carry its number, the page has the table's digest,
+ * and the state has those of the logs. A log that no state knows yet belongs to this training run
+ * if its page is beside it, because another training run in that folder would have moved the page.
+ * Fails for a file that cannot be read or moved. */
 bool outputs_make_way(Outputs *outputs, char where[PATH_SIZE], Error *err);
 
 /* Writes the first lines of the training's page, up to a <meta> that has the number of the training

@@ -1,4 +1,4 @@
-/* plan.h - a training: its files, where it starts, its text, and its decided options. Complete
+/* plan.h - a training run: its files, where it starts, its text, and its decided options. Complete
  * before the first step, and constant from then on. */
 #ifndef TRIL_PROGRAMS_TRAIN_PLAN_H
 #define TRIL_PROGRAMS_TRAIN_PLAN_H
@@ -94,7 +94,7 @@ typedef struct {
     char table[PATH_SIZE];      /* ladder.csv beside --out; empty without --ladder */
 
     /* the start: at most one of `state` and `init` */
-    TrilState *state;        /* of the resumed training, or NULL; owned */
+    TrilState *state;        /* of the resumed training run, or NULL; owned */
     uint64_t state_digest;   /* of its file */
     Progress progress;       /* of the rung of `state` */
     Result known[MAX_RUNGS]; /* results of the rungs before that rung */
@@ -121,7 +121,7 @@ bool plan_has_time(const Plan *plan); /* true with a time limit, false with a nu
 bool plan_is_bf16(const Plan *plan);  /* true if products are in bf16 */
 double plan_time(const Plan *plan);   /* the time limit in seconds, or 0 */
 
-/* Returns the steps of a result's training so far; NaN without a training or its log. */
+/* Returns the steps of a result's training so far; NaN without a training run or its log. */
 double result_steps(const Result *result);
 
 /* Returns the number of characters in a step. */

@@ -91,12 +91,11 @@ static bool load_state(Plan *plan, Error *err) {
     Error why;
     if (!file_exists(path)) {
         if (!asked->quiet && !asked->continues)
-            show_line("%s: no such file: a new training begins", path);
+            show_line("%s: no such file: a new run begins", path);
         return true;
     }
     if (!file_begins(path, ""))
-        return fail(err, "%s: is not a regular file, so it cannot be the state of a training",
-                    path);
+        return fail(err, "%s: is not a regular file, so it cannot be the state of a run", path);
     for (int i = 0; i < plan->texts.count && asked->continues; i++)
         if (!file_begins(plan->texts.paths[i], ""))
             return fail(
@@ -146,8 +145,8 @@ static bool take_sizes(Plan *plan, Error *err) {
     return true;
 }
 
-/* Sets the options of a new training. With a time limit and without a preset, sizes and batch are
- * chosen later. */
+/* Sets the options of a new training run. With a time limit and without a preset, sizes and batch
+ * are chosen later. */
 static bool begin_anew(Plan *plan, Error *err) {
     const Arguments *asked = plan->arguments;
     TrilOptions *o = &plan->options;
@@ -160,7 +159,7 @@ static bool begin_anew(Plan *plan, Error *err) {
            command_line_over(asked, o, err) && (!plan->init || take_sizes(plan, err));
 }
 
-/* Loads the teacher. A resumed training needs the one that it began with. */
+/* Loads the teacher. A resumed training run needs the one that it began with. */
 static bool load_teacher(Plan *plan, Error *err) {
     const char *path = plan->arguments->teacher;
     uint64_t before = plan->teacher_digest;
@@ -168,11 +167,10 @@ static bool load_teacher(Plan *plan, Error *err) {
     plan->teacher_digest = plan->teacher ? tril_model_digest(plan->teacher) : 0;
     plan->options.teacher = plan->teacher;
     if (!plan->state || plan->teacher_digest == before) return true;
-    if (plan->teacher)
-        return fail(err, "%s: is not the teacher that this training began with", path);
+    if (plan->teacher) return fail(err, "%s: is not the teacher that this run began with", path);
     return fail(err,
                 "--teacher is missing; name the model with the digest %016" PRIx64
-                ", which this training began with",
+                ", which this run began with",
                 before);
 }
 
@@ -224,9 +222,9 @@ static bool make_input(Plan *plan, const char *text, size_t length, Error *err) 
     const TrilOptions *o = &plan->options;
     const TrilTokenizer *known = NULL;
     if (plan->state && tril_digest(text, length) != tril_state_text(plan->state))
-        return fail(
-            err, "%s: is not the text that this training began with; --resume needs the same text",
-            path);
+        return fail(err,
+                    "%s: is not the text that this run began with; --resume needs the same text",
+                    path);
     if (plan->init && length > 0 && !extend_model(plan, text, length, err)) return false;
     if (plan->state) known = tril_state_tokenizer(plan->state);
     if (plan->init) known = tril_model_tokenizer(plan->init);
@@ -307,7 +305,7 @@ static bool decide_by_time(Plan *plan, Decisions *d, Error *err) {
     return !interrupted() || fail(err, "interrupted before training began");
 }
 
-/* Sets the number by which a new training recognizes its files. It follows from the text, the
+/* Sets the number by which a new training run recognizes its files. It follows from the text, the
  * options, the name of --out, and the models of --init and --teacher. */
 static void number_training(Plan *plan) {
     const char *out = plan->arguments->out, *slash = strrchr(out, '/'),

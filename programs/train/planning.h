@@ -1,5 +1,5 @@
-/* planning.h - makes the plan of a training in three steps: its files and its starting point, its
- * text, its decisions. */
+/* planning.h - makes the plan of a training run in three steps: its files and its starting point,
+ * its text, its decisions. */
 #ifndef TRIL_PROGRAMS_TRAIN_PLANNING_H
 #define TRIL_PROGRAMS_TRAIN_PLANNING_H
 
@@ -20,7 +20,7 @@ void plan_close(Plan *plan);
 bool plan_read_text(Plan *plan, Error *err);
 
 /* Decides the unset options (tril_options_decide) and prints the decisions. With a time limit,
- * chooses the sizes for the time and the measured speed of this machine. A resumed training has
+ * chooses the sizes for the time and the measured speed of this machine. A resumed training run has
  * nothing to decide. Fails for too little memory, a teacher that does not fit, and an interruption
  * while the speed is measured. */
 bool plan_decide(Plan *plan, Error *err);

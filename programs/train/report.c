@@ -15,7 +15,7 @@ static bool print_page(FILE *out, void *report, Error *err) {
     outputs_begin_page(r->outputs, out);
     fputs(
         "<title>tril</title>\n</head>\n<body>\n<p>This build of tril is without extras/page, which "
-        "draws the page of a training.</p>\n</body>\n</html>\n",
+        "draws the page of a run.</p>\n</body>\n</html>\n",
         out);
     return true;
 }

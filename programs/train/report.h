@@ -1,4 +1,4 @@
-/* report.h - report.html, the page of a training, from its beginning to its end. */
+/* report.h - report.html, the page of a training run, from its beginning to its end. */
 #ifndef TRIL_PROGRAMS_TRAIN_REPORT_H
 #define TRIL_PROGRAMS_TRAIN_REPORT_H
 
@@ -27,8 +27,8 @@ void report_next(Report *report, const RungFiles *next, const Course *course, in
 void report_renew(Report *report, const TrilModel *model, const Result *now, double at,
                   bool evaluated);
 
-/* Writes the page of a training that has ended: as planned, or, unless `failure` is NULL, by that
- * error. Fails if a checkpoint cannot be read, without memory, and if the page cannot be
+/* Writes the page of a training run that has ended: as planned, or, unless `failure` is NULL, by
+ * that error. Fails if a checkpoint cannot be read, without memory, and if the page cannot be
  * written. */
 bool report_end(Report *report, int count, const Error *failure, Error *err);
 

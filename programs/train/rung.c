@@ -66,8 +66,8 @@ static bool open_log(Trainer *t, Error *err) {
     if (begun && !claims_set_aside(t->ladder->outputs->claims, &path, 1, where, PATH_SIZE, err))
         return false;
     if (begun && *where && t->shows)
-        show_line("%s: changed since this training wrote it; moved to %s, and a new log begins",
-                  path, where);
+        show_line("%s: changed since this run wrote it; moved to %s, and a new log begins", path,
+                  where);
     return log_create(&t->log, path, err);
 }
 
@@ -335,7 +335,7 @@ static bool take_steps(Trainer *t, Error *err) {
 /* ---- the end ---- */
 
 /* Writes a checkpoint to sample from after an interruption before the first evaluation. The state
- * does not record it, so a resumed training ends as if it had never been interrupted. */
+ * does not record it, so a resumed training run ends as if it had never been interrupted. */
 static bool keep_something(Trainer *t, Error *err) {
     LogRow row = {.validation = NAN};
     bool kept = isfinite(t->progress.best) && file_exists(t->rung->checkpoint);

@@ -124,7 +124,7 @@ static const char *read_result(const char *line, Result *result) {
 }
 
 /* Returns the key of the first invalid metadata, or NULL. A state that the library wrote has none
- * of these keys, because its training kept no model and no log. */
+ * of these keys, because its training run kept no model and no log. */
 static const char *read_progress(Plan *plan) {
     Progress *p = &plan->progress;
     if (!tril_state_note(plan->state, numbers[0].key)) {
@@ -156,7 +156,7 @@ static bool read_options(Plan *plan) {
     o->save_every = tril_options().save_every;
     plan->ladder = tril_state_note(plan->state, "ladder") != NULL;
     if (!tril_state_note(plan->state, "run.model")) {
-        o->patience = 1; /* the library never ends a training early */
+        o->patience = 1; /* the library never ends a training run early */
         return true;
     }
     for (int i = 0; tril_option(i); i++) {

@@ -11,7 +11,7 @@
  * no state. */
 bool saved_load(Plan *plan, Error *err);
 
-/* Writes the state of a training atomically, with its progress, the plan's options, and
+/* Writes the state of a training run atomically, with its progress, the plan's options, and
  * results[count] of the rungs before, at most MAX_RUNGS. On failure the existing file stays. */
 bool saved_write(const Plan *plan, TrilTraining *training, const Progress *progress,
                  const Result *results, int count, Error *err);

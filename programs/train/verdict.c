@@ -11,8 +11,8 @@
 #define FALL_MIN 0.4
 #define FALL_MAX 0.8
 
-/* How many times as long a training is proposed: MORE if that lowers the loss, MUCH if the training
- * was too short to compare or to learn pairs. */
+/* How many times as long a training run is proposed: MORE if that lowers the loss, MUCH if the
+ * training was too short to compare or to learn pairs. */
 enum { MORE = 2, MUCH = 4 };
 
 /* A result to judge, and the results that it is compared with. */
@@ -22,7 +22,7 @@ typedef struct {
     const Result *result, *pairs; /* pairs: the counted bigram; NULL while the rung trains */
     const Result *below;          /* in a ladder the rung before it, which it should beat */
     const Course *course;
-    double rate, usual;  /* peak learning rates: of this training, and the rung's default */
+    double rate, usual;  /* peak learning rates: of this training run, and the rung's default */
     double counted;      /* the lowest loss of the baselines that count at most pairs */
     const Result *ngram; /* the counted n-gram, or NULL */
     int order;           /* its n */
@@ -66,7 +66,7 @@ static bool judge_rate(const Case *k, Verdict *v) {
                    "%d. Try --lr %.2g instead of %.2g.",
                    how, from, to, step, lower, k->rate);
     }
-    if (!c->ended || times < high) return false; /* at lower rates a training seldom fails */
+    if (!c->ended || times < high) return false; /* at lower rates a training run seldom fails */
     assert(k->pairs);
     const double from = course_validation(c, 0.2 * c->steps),
                  to = course_validation(c, 0.6 * c->steps);

@@ -1,4 +1,4 @@
-/* verdict.h - finds faults in the figures of a training, and says how to mend them. */
+/* verdict.h - finds faults in the figures of a training run, and says how to mend them. */
 #ifndef TRIL_PROGRAMS_TRAIN_VERDICT_H
 #define TRIL_PROGRAMS_TRAIN_VERDICT_H
 

@@ -1,5 +1,5 @@
-/* fuzz_state.c - a state with any metadata is an error, or its training can be resumed. The bytes
- * are keys and values, each followed by a zero byte, which replace those of a stored state. */
+/* fuzz_state.c - a state with any metadata is an error, or its run can be resumed. The bytes are
+ * keys and values, each followed by a zero byte, which replace those of a stored state. */
 #include "tests/fuzz/fuzz.h"
 #include "tests/state.h"
 #include "programs/train/saved.h"

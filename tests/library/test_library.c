@@ -416,8 +416,8 @@ static uint64_t end_of(TrilTraining *training, TrilModel *model) {
     return tril_model_digest(model);
 }
 
-/* A training that was stopped, saved and continued, here or by ./train, ends with the same bits. A
- * program may plan other steps, and the state keeps them. */
+/* A training run that was stopped, saved and continued, here or by ./train, ends with the same
+ * bits. A program may plan other steps, and the state keeps them. */
 TEST(states) {
     TrilOptions options = few(STEPS / 3, 1);
     TrilModel *model = train("modern", 1);
@@ -448,8 +448,8 @@ TEST(states) {
 
 /* ---- what ./train decides, and how it goes on ---- */
 
-/* A training with a teacher, here or in ./train, begins and resumes with the same bits. Without the
- * teacher, or with another one, it cannot resume. */
+/* A training run with a teacher, here or in ./train, begins and resumes with the same bits. Without
+ * the teacher, or with another one, it cannot resume. */
 TEST(teachers) {
     TrilModel *teacher = train("gpt", 1), *other = train("head", 1), *model;
     TrilOptions sizes = small("modern");
@@ -530,7 +530,7 @@ TEST(other_options) {
     assert_int_equal(end_of(training, model), digest_of("one/m.last.safetensors"));
 }
 
-/* A spread text is another: its training learns other weights, and only resumes on a spread one. */
+/* A spread text is another: its run learns other weights, and only resumes on a spread one. */
 TEST(spread_text) {
     TrilOptions options = few(STEPS, 1);
     TrilModel *model = make(small("modern"), options.seed), *usual = train("modern", 1);
@@ -670,7 +670,7 @@ static void expect_same_options(const TrilOptions *a, const TrilOptions *b) {
     assert_true(a->teacher == b->teacher);
 }
 
-/* Unset options are decided as a training decides them, and stay decided. */
+/* Unset options are decided as a training run decides them, and stay decided. */
 TEST(decisions) {
     TrilOptions options = small("modern"), decided = options, again;
     TrilModel *model = make(options, 1);
@@ -758,7 +758,7 @@ static int ask_once(void *user) {
     return !before;
 }
 
-/* A part of a text is evaluated as in its training; an evaluation ends if it is asked to. */
+/* A part of a text is evaluated as in its training run; an evaluation ends if it is asked to. */
 TEST(evaluations) {
     TrilOptions options = few(STEPS, 1);
     TrilModel *model = make(small("modern"), 1);

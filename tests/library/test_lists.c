@@ -177,10 +177,10 @@ TEST(mean_of_characters) {
     }
 }
 
-/* ---- trainings ---- */
+/* ---- training runs ---- */
 
-/* Resumed, also with other threads, a training has the same bits, in every rung. A training cannot
- * change whether its text is a list. */
+/* Resumed, also with other threads, a training run has the same bits, in every rung. A training run
+ * cannot change whether its text is a list. */
 TEST(resumed) {
     size_t length;
     skip_without(SIGNALS);

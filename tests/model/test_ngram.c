@@ -1,5 +1,5 @@
 /* test_ngram.c - the counted model beside one that reads the whole text for each probability, and
- * what a training leaves out. */
+ * what a training run leaves out. */
 #include "library/training.h"
 #include "tests/command.h"
 #include "base/array.h"
@@ -182,7 +182,7 @@ TEST(folds) {
     }
 }
 
-/* ---- trainings ---- */
+/* ---- training runs ---- */
 
 static TrilOptions small(const char *rung) {
     TrilOptions options = sized(rung, 1, 1, 8, 8);
@@ -209,8 +209,8 @@ static TrilModel *trained_on(const TrilText *text, const TrilTokenizer *tokenize
     return model;
 }
 
-/* A training counts the part to train on. An evaluation of that part leaves out what is read, and
- * changes no model. A teacher that has counted the text leaves it out, too. */
+/* A training run counts the part to train on. An evaluation of that part leaves out what is read,
+ * and changes no model. A teacher that has counted the text leaves it out, too. */
 TEST(trainings) {
     size_t length;
     double nats[2];

@@ -89,7 +89,7 @@ TEST(hiccup) {
     assert_true(play(&pace, busy, 1000).shared < 3);
 }
 
-/* A long prompt is shared at once, without a trial; a training begins so, and soon tries one. */
+/* A long prompt is shared at once, without a trial; training begins so, and soon tries one. */
 TEST(long) {
     Pace pace = {.shared = PACE_SHARED_FIRST};
     assert_true(pace_shares(&pace, 1e7));

@@ -42,7 +42,7 @@ static Schedule schedule_of(const char *path) {
     return s;
 }
 
-/* Two lines about a model name the step of its lowest loss: it overfits, and its training ends. */
+/* Two lines about a model name the step of its lowest loss: it overfits, and its run ends. */
 static void expect_given_up(const char *model, double lowest) {
     const char *step = measured(lowest);
     const char *line = expect_line_of(after(model), ran.command, TEXTS(step));
@@ -98,7 +98,7 @@ TEST(late_evaluation) {
     }
 }
 
-/* A training resumes with more time; less time is an error. */
+/* A training run resumes with more time; less time is an error. */
 TEST(more_time) {
     must_run_clocked(0.01, "", "train " TINY_SIZES "-e 0 --patience 1 -t 30 -o @more/m " PLAY);
     int before = schedule_of(scratch("more/m.csv")).steps;
@@ -182,7 +182,7 @@ TEST(windows) {
     assert_null(has_line("64", "256"));
 }
 
-/* By time, too, a text is repeated only as often as is known to help, and a training ends early
+/* By time, too, a text is repeated only as often as is known to help, and a training run ends early
  * when the loss stops falling. */
 TEST(enough) {
     skip_without(SIGNALS);
@@ -202,8 +202,8 @@ TEST(enough) {
     assert_int_equal(count_progress(), 0);
 }
 
-/* A training whose rates fall early, and that is interrupted meanwhile, resumes until they are 0.
- * Of thousands of steps: not in a quick run. */
+/* A training run whose rates fall early, and that is interrupted meanwhile, resumes until they are
+ * 0. Of thousands of steps: not in a quick run. */
 TEST(cooling) {
     skip_without(SIGNALS);
     if (!repeats(0, 1)) skip();
@@ -249,8 +249,8 @@ TEST(early_decay) {
     expect_same_model("late/m", "early/m");
 }
 
-/* A rung of a ladder whose rates decayed early is complete: a training that is interrupted after it
- * resumes with the next rung, for the steps that were planned at first. */
+/* A rung of a ladder whose rates decayed early is complete: a training run that is interrupted
+ * after it resumes with the next rung, for the steps that were planned at first. */
 TEST(early_decay_of_a_rung) {
     skip_without(SIGNALS);
     static const char ladder[] = "train --ladder -m gpt -l 1 -w 16 -H 2 -c 16 -b 4 -j 1 -d 0 "
@@ -272,7 +272,7 @@ TEST(early_decay_of_a_rung) {
     expect_same_model("parts/ngram.safetensors", "whole/ngram.safetensors");
 }
 
-/* Kills a training after `end` seconds. It must lose at most the last `every` seconds. */
+/* Kills a training run after `end` seconds. It must lose at most the last `every` seconds. */
 static void check_saved(double tick, double every, double end) {
     char kill_at[32];
     snprintf(kill_at, sizeof kill_at, " 9@%.9g", end);

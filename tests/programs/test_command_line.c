@@ -200,7 +200,7 @@ static const Plan *plan_of(const Arguments *arguments) {
     return plan;
 }
 
-/* The rungs of a training, and their files. */
+/* The rungs of a training run, and their files. */
 TEST(rungs) {
     const Arguments a = asked("-m head -o there/x.safetensors --log l.csv"),
                     b = asked("-m bigram --log l.csv"), c = asked("-m gpt --ladder");

@@ -47,7 +47,7 @@ static void put_back(void) {
     scratch_put("memory/m.csv", log_file, log_length);
 }
 
-/* A file is in its place, or was set aside for a training that then failed. */
+/* A file is in its place, or was set aside for a training run that then failed. */
 static void look_at(const char *name) {
     char in_place[64], aside[64];
     snprintf(in_place, sizeof in_place, "memory/%s", name);
@@ -166,7 +166,7 @@ TEST(read_only) {
     assert_non_null(strstr(second, "fixed/new"));
 }
 
-/* ---- changes during a training ---- */
+/* ---- changes during a training run ---- */
 
 static void spoil_text(Process child, int i) {
     (void)child;

@@ -196,7 +196,7 @@ static pid_t start_on_terminal(const char *command, int *terminal, int *alive) {
     return child;
 }
 
-/* Closes the terminal of a training many times, at different moments. */
+/* Closes the terminal of a training run many times, at different moments. */
 TEST(closed_terminals) {
     const char *often = getenv("TRIL_CLOSINGS");
     int closings = often ? atoi(often) : repeats(10, 100);

@@ -29,7 +29,7 @@ static const JsonValue *last_of(const JsonValue *array) {
     return last;
 }
 
-/* The digest that a training with this command prints. */
+/* The digest that a training run with this command prints. */
 static char *trained(const char *command) {
     must_run("%s", command);
     char *digest = copy_text(after("digest of the weights of bigram: "));

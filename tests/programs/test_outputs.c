@@ -1,5 +1,5 @@
 /* test_outputs.c - the files that ./train writes, and those it must not touch. No file of a user
- * and no model of an earlier training may be lost. */
+ * and no model of an earlier training run may be lost. */
 #include "tests/support.h"
 #include "tests/table.h"
 
@@ -28,7 +28,7 @@ static void put_other(const char *name) {
 
 /* ---- before training ---- */
 
-/* Every pair of files of a training that a command can make the same, including the text. */
+/* Every pair of files of a training run that a command can make the same, including the text. */
 TEST(same_files) {
     static const char *const pairs[][2] = {
         {"--ladder -o @p/ladder.csv @t.txt", "p/ladder.csv: "},
@@ -202,7 +202,7 @@ static void expect_files(const char *folder, Kept *files, int count) {
     }
 }
 
-/* Files belong to a training, not to a text: a resumed training sets aside files of another
+/* Files belong to a training run, not to a text: a resumed training sets aside files of another
  * training on the same text. */
 TEST(same_text) {
     Kept rung[] = {{.name = "gpt.safetensors"}, {.name = "gpt.csv"}, {.name = "report.html"}};
@@ -228,7 +228,7 @@ TEST(same_text) {
     must_run("train -r -s 50 -q -o @s/gpt.safetensors @mine.txt");
     expect_line(moved);
     expect_files("s/earlier-3", ladder, 1);
-    /* two trainings that differ only in their names share a page and a baseline */
+    /* two training runs that differ only in their names share a page and a baseline */
     must_run("train " TINY "-o @n/a @mine.txt");
     must_run("train " TINY "-o @n/b @mine.txt");
     keep_files("n", beside, 2);
@@ -258,8 +258,8 @@ TEST(changed_files) {
     }
 }
 
-/* A state is read again once its files are locked: meanwhile another training may have written it.
- * Here the first waits for its teacher. */
+/* A state is read again once its files are locked: meanwhile another training run may have written
+ * it. Here the first waits for its teacher. */
 TEST(state_changes) {
     Kept later[] = {{.name = "m.safetensors"}, {.name = "m.last.safetensors"}};
     skip_without(NAMED_PIPES);
@@ -282,7 +282,7 @@ TEST(state_changes) {
     expect_files("u", later, 2);
 }
 
-/* --continue resumes a training of the same rung on the same text, and otherwise begins a new one.
+/* --continue resumes a run of the same rung on the same text, and otherwise begins a new one.
  */
 TEST(continue) {
     put_text("one.txt");

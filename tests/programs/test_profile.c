@@ -1,4 +1,4 @@
-/* test_profile.c - ./train --profile: where the time of a training goes. On the clock of
+/* test_profile.c - ./train --profile: where the time of a training run goes. On the clock of
  * tests/clocked.c each reading takes one tick, and no time passes between readings. So all figures
  * are exact. */
 #include "tests/table.h"

@@ -164,7 +164,7 @@ TEST(choice_of_model) {
     assert_false(scratch_has("chosen/h.csv"));
 }
 
-/* A training that memorises the text ends early. Resuming needs a larger --patience. */
+/* A training run that memorises the text ends early. Resuming needs a larger --patience. */
 TEST(patience) {
     scratch_random("noise", 400, 5, 3);
     must_run("train " TINY_SIZES "-w 64 -d 0 -s 400 --eval-every 20 -o @heart/m %s",
@@ -262,7 +262,7 @@ TEST(ladder_alone) {
 }
 
 /* There is no evaluation shortly before the last one. The losses of the last one are not measured
- * again; a resumed training, which must measure them, finds the same loss. */
+ * again; a resumed training run, which must measure them, finds the same loss. */
 TEST(evaluated_once) {
     must_run("train " TINY_SIZES "--ladder --precision f32 -s 61 --eval-every 20 "
              "-o @once/m.safetensors " PLAY);
@@ -549,7 +549,7 @@ TEST(bad_surroundings) {
 
 /* ---- help ---- */
 
-/* The options of a training are those of the library, with its defaults, whatever else is given. */
+/* The options of a run are those of the library, with its defaults, whatever else is given. */
 TEST(help) {
     const TrilOptions usual = tril_options();
     must_run("train --version");

@@ -1,6 +1,6 @@
-/* test_resume.c - trainings that stop and resume: killed at random moments, interrupted, given more
- * steps, or not resumable. The result must be bit for bit that of a training that was never
- * stopped. */
+/* test_resume.c - training runs that stop and resume: killed at random moments, interrupted, given
+ * more steps, or not resumable. The result must be bit for bit that of a training run that was
+ * never stopped. */
 #include "tests/support.h"
 #include "tests/table.h"
 #include "tests/state.h"
@@ -109,7 +109,7 @@ static int set_aside(const char *folder) {
 
 /* ---- killed and interrupted ---- */
 
-/* In every second life, another training is begun, killed and resumed in the same folder. */
+/* In every second life, another training run is begun, killed and resumed in the same folder. */
 #define OTHER "train -r -q " SIZES "-m bigram -s 300 --eval-every 13 -j 1 -o @"
 TEST(killed) {
     /* the second does not repeat the options of the first */
@@ -138,7 +138,7 @@ TEST(killed) {
                                random_uniform(key, 2) * whole / 9);
             int aside = set_aside("life");
             bool ended = !killed(ways[way], time);
-            /* a resumed training knows its files, whenever it was killed */
+            /* a resumed training run knows its files, whenever it was killed */
             if (begun && life % 2 == 0) assert_int_equal(set_aside("life"), aside);
             if (ended) break;
             done++;
@@ -241,7 +241,7 @@ TEST(embedding_decay) {
     }
 }
 
-/* A resumed training keeps the decided options. */
+/* A resumed training run keeps the decided options. */
 TEST(decided_decay) {
     train_decaying("decay", "-s 100");
     train_decaying("asked", "-s 100 --embedding-decay 0.25");

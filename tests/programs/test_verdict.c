@@ -1,11 +1,11 @@
-/* test_verdict.c - each verdict on a training that earns it, and on trainings that do not: real
- * ones, counted in steps, and made-up curves where those are sharper. */
+/* test_verdict.c - each verdict on a training run that earns it, and on training runs that do not:
+ * real ones, counted in steps, and made-up curves where those are sharper. */
 #include "tests/support.h"
 #include "tests/state.h"
 #include "tests/table.h"
 #include "programs/train/verdict.h"
 
-/* ---- real trainings ---- */
+/* ---- real training runs ---- */
 
 /* Sizes that train in a second; in float32, so that every machine trains the same model. */
 #define SMALL "-j 1 -l 1 -w 32 -H 2 -c 32 -b 8 --precision f32 "
@@ -78,8 +78,8 @@ TEST(still_falling) {
         fail_msg("%.2f to %.2f, and it is %.4f", said[0], said[1], twice);
 }
 
-/* A training that has learned all it can from its text is not still falling, and is only compared
- * with counting. */
+/* A training run that has learned all it can from its text is not still falling, and is only
+ * compared with counting. */
 TEST(healthy) {
     must_run("train " TINY "-m average -s 4000 -e 0 -o @healthy/m " PLAY);
     expect_verdicts(TEXTS("average"));
@@ -229,7 +229,7 @@ TEST(without_log) {
     assert_true(strchr(head + 1, '\n')[-1] != ',');
 }
 
-/* Verdicts do not depend on whether a training was interrupted; --quiet has none. */
+/* Verdicts do not depend on whether a training run was interrupted; --quiet has none. */
 TEST(resumed) {
     char whole[4096];
     must_run("train " TINY "-s 300 -o @whole/m " PLAY);
@@ -262,7 +262,7 @@ static Plan plan_of(const char *name, double rate, bool ladder) {
 
 typedef double (*Shape)(double share);
 
-/* A training of 1,000 steps with an evaluation at each tenth. */
+/* A training run of 1,000 steps with an evaluation at each tenth. */
 static Result result_of(const char *name, double rate, Shape training, Shape validation) {
     enum { STEPS = 1000 };
     static Course courses[8]; /* of the last results */
@@ -441,7 +441,7 @@ TEST(near_zero) {
     assert_int_equal(judged(&plan, all_by_pairs, 2).kind, NO_VERDICT);
 }
 
-/* A training that was resumed with a lower rate is not blamed for the earlier one. */
+/* A training run that was resumed with a lower rate is not blamed for the earlier one. */
 TEST(mended) {
     const Plan plan = plan_of("gpt", 1e-3, false);
     assert_int_equal(verdict_of(&plan, result_of("gpt", 0.02, rising, settled)).kind, NO_VERDICT);
@@ -492,7 +492,7 @@ TEST(epochs) {
     }
 }
 
-/* A training with --init that ended too soon hears so: seeing the text as often as a new model
+/* A training run with --init that ended too soon hears so: seeing the text as often as a new model
  * helps it, too. */
 TEST(init_too_short) {
     const Arguments arguments = {.out = "out", .init = "model"};

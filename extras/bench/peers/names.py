@@ -10,7 +10,7 @@ heads, a context of 16 and --width channels. The first two take one name in a st
 tril (--lines) 16. A position is a character that is predicted, the end of the name included.
 
 The time of a step is the processor time of a long run minus that of a short one; from that of
-tril, whose ./train trains a bigram first, that of the bigram is taken away. A training of one second, or of
+tril, whose ./train trains a bigram first, that of the bigram is taken away. A training run of one second, or of
 ten, has as many steps as fit, so that its learning rate comes to its end. The loss of a port is
 the mean of the last losses that it prints, of the training text; that of tril is of held-out text.
 Needs gcc.

@@ -543,7 +543,7 @@ static double loss_of(const char *model) {
     return row_of(model).validation;
 }
 
-/* A training that starts from a model has its loss at the start, and continues as usual. */
+/* A training run that starts from a model has its loss at the start, and continues as usual. */
 TEST(init) {
     must_run("train " TINY "-s 300 -o @first/m.safetensors " PLAY);
     double first = loss_of("modern");
@@ -560,7 +560,7 @@ TEST(init) {
 }
 
 /* A model whose heads share keys and values is trained further: its loss falls, and its shape
- * stays, also in a training that is resumed and in the folder that is exported. */
+ * stays, also in a training run that is resumed and in the folder that is exported. */
 TEST(shared_heads) {
     static const char text[] = "a\nb \xC3\xA9\xE4\xB8\xAD!ab\"\n";
     static const char shape[] = "\nkv_heads         2\nhidden           19\n";

@@ -1,4 +1,4 @@
-/* ranks.c - a training that processes share, through the library alone: for extras/mpi/tests/test.
+/* ranks.c - a run that processes share, through the library alone: for extras/mpi/tests/test.
  *
  *     mpirun -n 2 processes TEXT MODEL
  *

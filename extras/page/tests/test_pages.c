@@ -1,4 +1,4 @@
-/* test_pages.c - the page of a training and that of an explanation, from outside. */
+/* test_pages.c - the page of a training run and that of an explanation, from outside. */
 #include "tests/support.h"
 #include "tests/table.h"
 #include "base/file.h"
@@ -145,7 +145,7 @@ static void read_status(const char *path, int place, double *one, double *other,
     assert_int_equal(sscanf(strstr(live, " value="), " value=\"%lf\"", share), 1);
 }
 
-/* The page counts the time before a training was resumed, but not a baseline that is left out. */
+/* The page counts the time before a run was resumed, but not a baseline that is left out. */
 TEST(page_status) {
     enum { BY_STEPS = 2, BY_TIME = 3 };
     double before, done, all, share;

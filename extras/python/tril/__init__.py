@@ -131,7 +131,7 @@ _TRAINING = [name for name in _ROWS if name not in _SIZES and name not in  # wha
 Sizes: Any = collections.namedtuple("Sizes", _SIZES)  # type: ignore[misc]
 Sizes.__doc__ = "The sizes of a model. None: kv_heads are the heads, hidden is 8/3 of the width."
 Options: Any = collections.namedtuple("Options", _SIZES + _TRAINING)  # type: ignore[misc]
-Options.__doc__ = "The options of a training, as they were decided; None: the rung's own."
+Options.__doc__ = "The options of a training run, as they were decided; None: the rung's own."
 
 
 def _takes(*names: str) -> Callable[[Any], Any]:
@@ -361,7 +361,7 @@ class Line(NamedTuple):
 
 
 class Step(NamedTuple):
-    """One step of a training."""
+    """One step of a training run."""
 
     step: int  # done
     steps: int  # planned
@@ -684,7 +684,7 @@ class _Text(_Object):
 
 
 class _State(_Object):
-    """A state of a training."""
+    """A state of a training run."""
 
     _free = "state_free"
 
@@ -693,7 +693,7 @@ class _State(_Object):
 
 
 class Training(_Object):
-    """A training of a model on a text, or on several, step by step."""
+    """A training run of a model on a text, or on several, step by step."""
 
     _free = "training_close"
     _most = 10**9  # the most steps that run() plans for its seconds
@@ -709,7 +709,7 @@ class Training(_Object):
 
     @classmethod
     def resume(cls, path: Path, text: Texts, *, threads: int = 0) -> "Training":
-        """Resumes a training from its state (`save`) on the same text. It has a model of its own."""
+        """Resumes a training run from its state (`save`) on the same text. It has a model of its own."""
         state = _State(path)
         options = _call("state_options", state)
         own = _Text(_call("state_tokenizer", state), text, options)

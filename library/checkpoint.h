@@ -7,9 +7,9 @@
 #include "model/run.h"
 
 /* Writes the weights, the configuration, `notes` [count], the digests of the lines of the model's
- * text, if it has any, and a digest of all of it, atomically. If `run`, a training of the model, is
- * not NULL, also writes the moments of its optimizer, from which run_restore continues. The notes
- * must not use the checkpoint's own keys. */
+ * text, if it has any, and a digest of all of it, atomically. If `run`, the training of the model,
+ * is not NULL, also writes the moments of its optimizer, from which run_restore continues. The
+ * notes must not use the checkpoint's own keys. */
 bool checkpoint_save(const char *path, const Model *model, const LineDigests *known, const Run *run,
                      const Note *notes, int count, Error *err);
 

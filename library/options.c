@@ -1,5 +1,5 @@
-/* options.c - the table of a training's options, the only place of their names, ranges, defaults
- * and help. */
+/* options.c - the table of a training run's options, the only place of their names, ranges,
+ * defaults and help. */
 #include "library/options.h"
 #include "base/array.h"
 #include "base/number.h"

@@ -8,13 +8,13 @@
 #include "model/engine/schedule.h"
 #include "model/run.h"
 
-/* The times of a training's parts. Each thread adds to its own row, so measuring needs no locks.
+/* The times of the parts of training. Each thread adds to its own row, so measuring needs no locks.
  */
 typedef struct {
     double *seconds; /* [threads][row]: of each instruction and each PROFILE_ part; then the
                         thread's last reading of the clock. NULL if not measured */
     size_t row;
-    bool in_step;         /* from a training's forward pass to the end of its update */
+    bool in_step;         /* from the forward pass of training to the end of its update */
     double tokens, pairs; /* in all steps; a pair is two tokens of which one sees the other */
     double updates;
 } Profile;

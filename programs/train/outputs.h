@@ -24,7 +24,7 @@ typedef struct {
 bool outputs_open(Outputs *outputs, const Plan *plan, Error *err);
 
 /* Moves the files of other training runs, or of the user, to a new folder, to make way. Writes the
- * folder's name to where[PATH_SIZE], or an empty text if nothing was in the way. A resumed training
+ * folder's name to where[PATH_SIZE], or an empty text if nothing was in the way. A resumed
  * run keeps its own files: models and the page carry its number, the page has the table's digest,
  * and the state has those of the logs. A log that no state knows yet belongs to this training run
  * if its page is beside it, because another training run in that folder would have moved the page.

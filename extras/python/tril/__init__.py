@@ -740,7 +740,7 @@ class Training(_Object):
 
     def _compute(self, function: str, *arguments: Any) -> None:
         if self._process != os.getpid():
-            raise Error("a fork does not copy a training's threads: save its state, and resume it there", "argument")
+            raise Error("a fork does not copy a training run's threads: save its state, and resume it there", "argument")
         _call(function, self, *(a if isinstance(a, int) else ctypes.byref(a) for a in arguments))
 
     def run(self, on_step: Optional[Callable[[Step], Any]] = None, *, seconds: float = math.inf,

@@ -296,6 +296,9 @@ void show_results(const Result *results, int count) {
     }
     if (falling)
         show_line("\u2193 the loss was still falling at the end: more steps would lower it");
+}
+
+void show_digests(const Result *results, int count) {
     putchar('\n');
     for (const Result *r = results; r < results + count; r++)
         if (r->digest) show_line("digest of the weights of %s: %016" PRIx64, r->name, r->digest);

@@ -59,12 +59,14 @@ void show_profile(const char *of, const Profile *profile);
  * seconds, and the share of the time that this process waited. */
 void show_sharing(const TrilTraffic *traffic, int steps, double seconds);
 
-/* Prints the table of losses and compute, and the digests of the weights. An arrow marks a rung
- * whose verdict asks for more steps. */
+/* Prints the table of losses and compute. An arrow marks rungs that need more steps. */
 void show_results(const Result *results, int count);
 
-/* Prints the same as a JSON object to standard output (program_divert). docs/training.md has its
- * keys. */
+/* Prints the digests of the weights. */
+void show_digests(const Result *results, int count);
+
+/* Prints table and digests as a JSON object to standard output (program_divert). docs/training.md
+ * has its keys. */
 bool show_object(const Plan *plan, const Result *results, int count, Error *err);
 
 /* Prints commands for the next steps. `model` is the result of --model or, before its training run,

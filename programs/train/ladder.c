@@ -235,6 +235,7 @@ static bool compare(Ladder *l, Error *err) {
         show_line("%s%s: %s", any ? "" : "\n", r->name, v->text);
         any = true;
     }
+    if (!plan->arguments->json) show_digests(l->results, l->count);
     bool further = model && verdict_further(plan, model, longer);
     bool written = write_results(l, err);
     if (plan->arguments->json)

@@ -152,7 +152,7 @@ SANITIZE = -O1 -g1 -Werror -fno-omit-frame-pointer -fsanitize=address,undefined 
 # Without value ranges gcc unrolls nothing in the kernels, which makes them three times slower. Null
 # pointers and accesses beyond an object are left to AddressSanitizer.
 $(BUILD)/san/model/kernels/%.o: ISA_FLAGS += -ftree-vrp -fno-sanitize=null,object-size -Wno-ignored-optimization-argument
-# Compiled for a minute with them, and it is only what the kernels are compared with.
+# Takes a minute to compile with them, and the kernels are only compared with it.
 $(BUILD)/san/model/kernels/isa_portable.o: SANITIZE = -O0 -Werror
 $(eval $(call rules,$(BUILD),$$(CFLAGS)))
 $(eval $(call rules,$(BUILD)/test,$$(CFLAGS) -Werror))
@@ -227,7 +227,7 @@ mutate:
 deps:
 	@tests/deps
 
-# Prints what the documents say of the targets.
+# Prints the targets with their lines in the documents.
 help:
 	@awk -F ' +# ' '/^make.* # / { printf "%-18s %s\n", $$1, $$2 } END { print "Tests: docs/testing.md" }' README.md docs/building.md
 

@@ -19,7 +19,7 @@
 #define SANITIZED false
 #endif
 
-/* ---- what a system may lack ---- */
+/* ---- features that a system may lack ---- */
 
 typedef enum {
     FILE_RIGHTS,    /* files that this user may not read or write */

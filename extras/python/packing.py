@@ -97,7 +97,7 @@ def sources(folder):
     return path
 
 
-# ---- what pip calls ----
+# ---- called by pip ----
 
 
 def build_wheel(folder, config_settings=None, metadata_directory=None):

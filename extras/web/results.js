@@ -1,4 +1,4 @@
-// The curves and what the models write; and what else changes while they train.
+// The curves, the lines that the models write, and all else that changes while they train.
 
 // Puts a new figure's content in place of the old one's, so that focus and cursor stay.
 function renewFigure(old, html, read, move) {
@@ -37,7 +37,7 @@ function showSamples() {
   all.forEach((r, i) => { $("samples").children[i].lastChild.textContent = r.line.replace(/^[\s↵]+/, ""); });
 }
 
-// Shows what has changed.
+// Shows the changes.
 const renewSoon = seldom(200, async () => {
   const failed = shown().filter(r => r.failed), words = { none: "Tick models and press Train.", built: "These models were trained in advance. Train starts the ticked ones from scratch.",
     training: "Training.", paused: "Paused.", done: "All steps are done." };

@@ -12,7 +12,7 @@
  */
 typedef struct {
     double *seconds; /* [threads][row]: of each instruction and each PROFILE_ part; then the
-                        thread's last reading of the clock. NULL if not measured */
+                        thread's last reading of the clock. Only if measured */
     size_t row;
     bool in_step;         /* from the forward pass of training to the end of its update */
     double tokens, pairs; /* in all steps; a pair is two tokens of which one sees the other */
@@ -75,7 +75,7 @@ struct Run {
     float counts;         /* run_weigh_counts */
     bool paced;           /* run_pace */
     Pace paces[3];        /* of passes of one token, and of several; of steps */
-    Pace *pace;           /* of the current pass or step; NULL if it is not timed */
+    Pace *pace;           /* of the current pass or step; only if it is timed */
     bool alone;           /* one thread makes the pass, which was faster lately */
     double begun, worked; /* when it began, in seconds of the clock and of the processors */
     Profile profile;

@@ -17,7 +17,7 @@ typedef struct {
     double validation;          /* loss on the held-out text, NaN without an evaluation */
     double norm;                /* of the gradient, before clipping */
     double speed;               /* characters a second */
-    double compute;             /* floating-point operations so far, NaN if unknown */
+    double compute;             /* floating-point operations so far, if known */
     double sum;                 /* of the training losses so far; set by course_add */
     char sample[SAMPLE_SIZE];   /* the line of UTF-8 that the model generated, or empty */
 } LogRow;
@@ -85,7 +85,7 @@ typedef struct {
     } kinds[2];                /* the rows without and with an evaluation */
     int steps;
     double characters;       /* read by the training in these steps */
-    double compute;          /* floating-point operations in these steps, NaN if unknown */
+    double compute;          /* floating-point operations in these steps, if known */
     Evaluation last, before; /* the last evaluation and the one before it */
     Evaluation lowest;       /* the one with the lowest loss */
     int since_lowest;        /* evaluations after it */

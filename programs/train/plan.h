@@ -60,7 +60,7 @@ typedef struct {
     double characters;        /* seen in training; planned, if the training ended early */
     double time;              /* plan_time, 0 if steps counted */
     uint64_t digest;          /* of the weights (tril_model_digest), 0 if unknown */
-    double compute;           /* floating-point operations of the training, NaN if unknown */
+    double compute;           /* floating-point operations of the training, if known */
     const Course *course;     /* borrowed; NULL if unknown, since the log has it, not the state */
     uint64_t log_digest;      /* of the whole log */
     Verdict verdict;          /* set by verdicts_judge */

@@ -446,7 +446,7 @@ TEST(states) {
     assert_int_equal(digest_of("half.last.safetensors"), whole);
 }
 
-/* ---- what ./train decides, and how it goes on ---- */
+/* ---- decisions of ./train, and resuming ---- */
 
 /* A training run with a teacher, here or in ./train, begins and resumes with the same bits. Without
  * the teacher, or with another one, it cannot resume. */

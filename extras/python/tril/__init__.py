@@ -126,7 +126,7 @@ def _rows() -> Dict[str, Any]:
 _ROWS = _rows()
 _WHOLE = [name for name, row in _ROWS.items() if _lib.enums["TrilKind"][row.kind] == "whole"]
 _SIZES = [name for name, row in _ROWS.items() if _lib.enums["TrilLasting"][row.lasting] == "model"]
-_TRAINING = [name for name in _ROWS if name not in _SIZES and name not in  # what only ./train heeds
+_TRAINING = [name for name in _ROWS if name not in _SIZES and name not in  # of ./train alone
              ("time", "eval_every", "patience", "save_every", "bytes", "lines")]
 Sizes: Any = collections.namedtuple("Sizes", _SIZES)  # type: ignore[misc]
 Sizes.__doc__ = "The sizes of a model. None: kv_heads are the heads, hidden is 8/3 of the width."
@@ -325,7 +325,7 @@ class _Object:
         raise TypeError(f"a tril.{type(self).__name__} cannot be copied or pickled")
 
 
-# ---- what is public ----
+# ---- the public names ----
 
 
 def version() -> str:

@@ -1,5 +1,5 @@
 /* texts.h - files that are named on the command line, and all in the folders named there; and their
- * content, as the text of a training. */
+ * content, as the text of a training run. */
 #ifndef TRIL_PROGRAMS_TEXTS_H
 #define TRIL_PROGRAMS_TEXTS_H
 

@@ -163,7 +163,7 @@ const char *arguments_checkpoint(const Arguments *a, int i, Error *err) {
     if (i < a->count) return a->checkpoints[i];
     if (file_exists(USUAL)) return USUAL;
     fail(err, USUAL ": no such file; train a model first (train FILE), or name a checkpoint: "
-                    "--info out lists those of earlier trainings");
+                    "--info out lists those of earlier runs");
     return NULL;
 }
 

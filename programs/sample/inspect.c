@@ -185,7 +185,7 @@ bool inspect_folder(const char *folder, const Arguments *a, Error *err) {
     for (int i = 0; i < files.count; i++) {
         const char *path = files.paths[i];
         char about[ABOUT_SIZE];
-        /* a state is a model, too, but not the one that its training keeps */
+        /* a state is a model, too, but not the one that its training run keeps */
         if (strstr(path, ".last.") || tril_model_load(&model, path, NULL) != TRIL_OK) continue;
         found++;
         if (a->json) {

@@ -231,12 +231,12 @@ TEST(without_log) {
 
 /* Verdicts do not depend on whether a training run was interrupted; --quiet has none. */
 TEST(resumed) {
-    char whole[4096];
     must_run("train " TINY "-s 300 -o @whole/m " PLAY);
     expect_verdicts(TEXTS("bigram", "modern"));
-    snprintf(whole, sizeof whole, "%s", verdict_on("bigram"));
+    char *whole = copy_text(verdict_on("bigram"));
+    *strstr(whole, "\n\n") = 0; /* before the digests: a baseline that was complete has none */
     must_run("train " TINY "-s 300 -r -o @whole/m " PLAY); /* nothing is left to train */
-    assert_string_equal(verdict_on("bigram"), whole);
+    assert_memory_equal(verdict_on("bigram"), whole, strlen(whole));
     must_run("train -q " TINY "-s 300 -o @whole/m " PLAY);
     expect_verdicts(TEXTS(NULL));
 }

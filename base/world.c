@@ -6,8 +6,12 @@
 /* As with MPI, a process joins once. */
 static atomic_flag joined = ATOMIC_FLAG_INIT;
 
+static atomic_bool apart; /* started with others, but cannot reach them */
+
 bool world_join(int *number, Error *err) {
-    if (!launcher_alone(number))
+    *number = 0;
+    apart = !launcher_alone();
+    if (apart)
         return fail(
             err,
             "several processes were started, but this program was built for one; rebuild it with: "
@@ -16,7 +20,9 @@ bool world_join(int *number, Error *err) {
            fail(err, "this process has already joined the others");
 }
 
-void world_leave(void) {}
+void world_leave(void) {
+    if (apart) launcher_end();
+}
 
 int world_size(void) {
     return 1;

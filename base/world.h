@@ -11,16 +11,21 @@
 
 #include <stddef.h>
 
-/* Joins the other processes, once. Sets *number to this process's rank, even on failure, so that
- * only process 0 prints the message. Before this call, and after world_leave, this process is
- * alone; world_leave then does nothing. Fails if several processes were started but cannot
- * communicate, and if it is called again. */
+/* Joins the other processes, once. Sets *number to this process's rank, also on failure, and to 0
+ * if it cannot reach the others, so that each process that knows an error of its own prints it.
+ * Before this call, and after world_leave, this process is alone. Fails if several processes were
+ * started but cannot communicate, and if it is called again. */
 bool world_join(int *number, Error *err);
+
+/* Leaves the others. If it could not reach them, it ends them, since they may wait for it. */
 void world_leave(void);
 
 /* Returns true if, by its environment variables, mpirun or a batch queue started only this process.
- * Sets *number to its rank, or to 0 if the number of processes is unknown. */
-bool launcher_alone(int *number);
+ */
+bool launcher_alone(void);
+
+/* Ends all processes that the launcher started, after this one has said why. */
+void launcher_end(void);
 
 /* Return the number of processes, and this process's rank, from 0. */
 int world_size(void);

@@ -23,6 +23,7 @@ typedef struct {
 
 static struct {
     int rank, size, beside;
+    bool apart; /* started with others, but cannot reach them */
     MPI_Request requests[MAX];
     MPI_Status
         statuses[MAX]; /* never read, but MPICH's way to ignore statuses causes compiler warnings */
@@ -36,7 +37,7 @@ bool world_join(int *number, Error *err) {
     int provided; /* only the thread that joins sends; other threads compute */
     int begun;
     MPI_Comm beside;
-    bool alone = launcher_alone(number);
+    *number = world.rank;
     MPI_Initialized(&begun);
     if (begun) return fail(err, "this process has already joined the others");
     MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided);
@@ -45,8 +46,9 @@ bool world_join(int *number, Error *err) {
     MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &beside);
     MPI_Comm_size(beside, &world.beside);
     MPI_Comm_free(&beside);
-    if (world.size > 1) *number = world.rank;
-    if (world.size == 1 && !alone)
+    *number = world.rank;
+    world.apart = world.size == 1 && !launcher_alone();
+    if (world.apart)
         fail(err,
              "several processes were started, but with the mpirun of another MPI than this program "
              "was built with");
@@ -62,6 +64,7 @@ void world_leave(void) {
     int begun, ended;
     MPI_Initialized(&begun);
     MPI_Finalized(&ended);
+    if (ended && world.apart) launcher_end();
     if (!begun || ended) return;
     MPI_Finalize();
     world.rank = 0;

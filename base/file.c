@@ -113,7 +113,8 @@ void file_close(File *file) {
 
 /* ---- temporary files ---- */
 
-/* A temporary name is the prefix, random hexadecimal digits and the suffix. */
+/* A temporary name is the prefix, hexadecimal digits and the suffix. The first half of the digits
+ * is this process's mark. */
 static const char prefix[] = ".tril-", suffix[] = ".tmp";
 enum { DIGITS = 16, TEMPORARY = sizeof prefix + DIGITS + sizeof suffix };
 
@@ -123,15 +124,52 @@ enum { DIGITS = 16, TEMPORARY = sizeof prefix + DIGITS + sizeof suffix };
 static char *_Atomic under_way;
 static atomic_int under_way_file;
 
+bool file_is_temporary(const char *name) {
+    size_t begin = sizeof prefix - 1, end = sizeof suffix - 1;
+    return strlen(name) == begin + DIGITS + end && strncmp(name, prefix, begin) == 0 &&
+           strspn(name + begin, "0123456789abcdef") == DIGITS &&
+           strcmp(name + begin + DIGITS, suffix) == 0;
+}
+
+/* Returns 32 random bits, the same in every call, that differ between processes. */
+static uint32_t own_mark(void) {
+    static _Atomic uint32_t mark;
+    uint32_t unset = 0;
+    uint64_t key = (uint64_t)getpid() << 32 ^ (uint64_t)time(NULL);
+    atomic_compare_exchange_strong(&mark, &unset, (uint32_t)random_bits(key, 0) | 1);
+    return mark;
+}
+
+/* Returns the length of the path's folder with its slash, or 0. */
+static int folder_length(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash ? (int)(slash - path + 1) : 0;
+}
+
+/* Removes a file that a killed program left beside the path. Files with this process's mark are
+ * kept: another thread may be writing them, and a process's locks do not stop itself. */
+static void remove_abandoned(void *path, const char *name) {
+    char mark[DIGITS];
+    char *abandoned;
+    Error none;
+    snprintf(mark, sizeof mark, "%08" PRIx32, own_mark());
+    if (!file_is_temporary(name) || strncmp(name + sizeof prefix - 1, mark, strlen(mark)) == 0)
+        return;
+    if (!memory_alloc(&abandoned, strlen(path) + TEMPORARY, 1, name, &none)) return;
+    sprintf(abandoned, "%.*s%s", folder_length(path), (char *)path, name);
+    filesystem_remove_unused(abandoned);
+    memory_free(abandoned);
+}
+
 /* Creates a file with a temporary name in the folder of `path`. Returns its descriptor, or -1. */
 static int create_temporary(const char *path, char *name, size_t capacity) {
-    const char *slash = strrchr(path, '/');
-    int folder = slash ? (int)(slash - path + 1) : 0, file = -1;
-    /* differs between processes and moments */
-    uint64_t key = (uint64_t)getpid() << 32 ^ (uint64_t)(clock_seconds() * 1e9);
+    int folder = folder_length(path), file = -1;
+    snprintf(name, capacity, "%.*s", folder, path);
+    filesystem_each(folder ? name : ".", remove_abandoned, (void *)path);
+    uint64_t moment = (uint64_t)(clock_seconds() * 1e9);
     for (uint64_t i = 0; i < 100; i++) {
-        snprintf(name, capacity, "%.*s%s%016" PRIx64 "%s", folder, path, prefix,
-                 random_bits(key, i), suffix);
+        snprintf(name + folder, capacity - (size_t)folder, "%s%08" PRIx32 "%08" PRIx32 "%s", prefix,
+                 own_mark(), (uint32_t)random_bits(moment, i), suffix);
         file = filesystem_create_temporary(name);
         if (file >= 0 || errno != EEXIST) break;
     }
@@ -141,13 +179,6 @@ static int create_temporary(const char *path, char *name, size_t capacity) {
 void file_abandon(void) {
     const char *name = under_way;
     if (name) filesystem_abandon(under_way_file, name);
-}
-
-bool file_is_temporary(const char *name) {
-    size_t begin = sizeof prefix - 1, end = sizeof suffix - 1;
-    return strlen(name) == begin + DIGITS + end && strncmp(name, prefix, begin) == 0 &&
-           strspn(name + begin, "0123456789abcdef") == DIGITS &&
-           strcmp(name + begin + DIGITS, suffix) == 0;
 }
 
 bool file_print(const char *path, bool (*print)(FILE *out, void *what, Error *err), void *what,

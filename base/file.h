@@ -36,7 +36,7 @@ void file_close(File *file);
 /* Calls print(out, what, err) and writes its output to the file `path` atomically: into a new
  * temporary file beside it, which is then flushed to the disk and renamed. At every moment `path`
  * is the whole old file or the whole new one. On failure the old file is unchanged and the
- * temporary file is removed. */
+ * temporary file is removed. First removes those that killed programs left in that folder. */
 bool file_print(const char *path, bool (*print)(FILE *out, void *what, Error *err), void *what,
                 Error *err);
 

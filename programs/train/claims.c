@@ -217,37 +217,9 @@ static void remove_lock(void *claim, const char *name) {
     if (file >= 0) close(file);
 }
 
-/* ---- abandoned files ---- */
-
-typedef struct {
-    const Claims *claims;
-    const Claim *beside;
-} Sweep;
-
-/* Removes the partial output of a killed program, but no file that is claimed. */
-static void sweep_file(void *context, const char *name) {
-    const Sweep *sweep = context;
-    const Claims *c = sweep->claims;
-    FileStatus status;
-    char path[PATH];
-    if (!file_is_temporary(name)) return;
-    beside(path, sweep->beside, name, "");
-    bool claimed = !filesystem_look(path, false, &status);
-    for (int i = 0; i < c->count; i++)
-        claimed = claimed || (c->claims[i].there && same(c->claims[i].file, status.id));
-    if (!claimed) filesystem_remove_unused(path);
-}
-
 /* Checks the files again after locking, when no other program can change them. */
 bool claims_settle(Claims *c, Error *err) {
-    char folder[PATH];
-    if (!look_at_all(c, err) || !claims_hold(c, err) || !look_at_all(c, err)) return false;
-    for (int i = 0; i < c->count; i++) {
-        if (!c->claims[i].written) continue;
-        beside(folder, &c->claims[i], ".", "");
-        filesystem_each(folder, sweep_file, &(Sweep){c, &c->claims[i]});
-    }
-    return true;
+    return look_at_all(c, err) && claims_hold(c, err) && look_at_all(c, err);
 }
 
 /* ---- moving files aside ---- */

@@ -22,10 +22,9 @@ bool claims_read(Claims *claims, const char *what, const char *path, Error *err)
 bool claims_write(Claims *claims, const char *what, const char *path, Error *err);
 
 /* Creates the folders of the output files. Locks those files until claims_close or the end of the
- * process. Removes temporary files that a killed program's file_write left in these folders. Fails
- * for an output path that is not a regular file or where none can be created; two output paths of
- * the same file; an output path of an input file; a file that another process has locked (the
- * message gives its number). */
+ * process. Fails for an output path that is not a regular file or where none can be created; two
+ * output paths of the same file; an output path of an input file; a file that another process has
+ * locked (the message gives its number). */
 bool claims_settle(Claims *claims, Error *err);
 
 /* True if claims_settle found a file at this path, and the file was not empty. The path must be

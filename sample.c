@@ -32,7 +32,7 @@ typedef struct {
 } TextPrinter;
 
 /* Prints a part of a text. */
-static int show_text(size_t number, const char *text, size_t length, int ended, void *user) {
+static int show_text(size_t number, const char *text, size_t length, bool ended, void *user) {
     TextPrinter *texts = user;
     if (!texts->begun) {
         if (number > 0) {
@@ -73,7 +73,7 @@ typedef struct {
 } LinePrinter;
 
 /* Takes a part of a line, and prints the line at its end. */
-static int show_line(size_t number, const char *text, size_t length, int ended, void *user) {
+static int show_line(size_t number, const char *text, size_t length, bool ended, void *user) {
     LinePrinter *lines = user;
     const Arguments *a = lines->arguments;
     Buffer *line = &lines->line;

@@ -15,7 +15,7 @@
 /* With more epochs than these, the model memorizes the text. A short text needs more epochs to be
  * learned at all, and a trained model fewer. Found by trial on 35,000 and on a million characters
  * (docs/records.md). */
-double tril_epochs_that_help(double characters, int trained) {
+double tril_epochs_that_help(double characters, bool trained) {
     const double max = 40, min = 16, million = 1e6, share = trained ? 0.25 : 1;
     return round(share * fmin(max, fmax(min, min * sqrt(million / characters))));
 }
@@ -55,7 +55,7 @@ static double batch_of_lines(const TrilText *text, double windows, double contex
     return ceil(windows * context / tril_text_window(text, own));
 }
 
-TrilStatus tril_options_decide(TrilOptions *options, const TrilText *text, int trained,
+TrilStatus tril_options_decide(TrilOptions *options, const TrilText *text, bool trained,
                                double *epochs, TrilError *error) {
     const double often = 8, gentle = 1.0 / 3; /* not less: a short text has few steps to learn in */
     Error err = {0};

@@ -279,8 +279,8 @@ const char *tril_model_note(const TrilModel *model, const char *key) {
     return note ? note->value : NULL;
 }
 
-int tril_model_tensor(TrilModel *model, int i, TrilTensor *tensor) {
-    if (i < 0 || i >= model->model.tensor_count) return 0;
+bool tril_model_tensor(TrilModel *model, int i, TrilTensor *tensor) {
+    if (i < 0 || i >= model->model.tensor_count) return false;
     const Tensor *t = &model->model.tensors[i];
     model->validation = NAN; /* the weights may change now */
     *tensor = (TrilTensor){.name = t->name,
@@ -288,5 +288,5 @@ int tril_model_tensor(TrilModel *model, int i, TrilTensor *tensor) {
                            .columns = t->rank == 2 ? t->shape[1] : 1,
                            .rank = t->rank,
                            .data = model->model.weights + t->offset};
-    return 1;
+    return true;
 }

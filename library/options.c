@@ -151,10 +151,10 @@ static bool is_set(const TrilOptions *o, const TrilOption *row) {
     return row->kind == TRIL_FLAG || row->kind == TRIL_SEED || !isnan(*number_at(o, row));
 }
 
-int tril_options_get(const TrilOptions *o, int i, char text[TRIL_OPTION_SIZE]) {
+bool tril_options_get(const TrilOptions *o, int i, char text[TRIL_OPTION_SIZE]) {
     const TrilOption *row = tril_option(i);
     *text = 0;
-    if (!row || !is_set(o, row)) return 0;
+    if (!row || !is_set(o, row)) return false;
     const char *place = (const char *)o + row->member;
     if (row->kind == TRIL_NAME) {
         snprintf(text, TRIL_OPTION_SIZE, "%s", *name_at(o, row));
@@ -174,10 +174,10 @@ int tril_options_get(const TrilOptions *o, int i, char text[TRIL_OPTION_SIZE]) {
             if (number_read(text, NULL) == x) break;
         }
     }
-    return 1;
+    return true;
 }
 
-TrilOptions tril_options_unset(void) {
+TrilOptions tril_options_empty(void) {
     TrilOptions o = {0};
     for (int i = 0; i < ROWS; i++) {
         if (table[i].kind == TRIL_NAME || table[i].kind == TRIL_FLAG) continue;
@@ -198,7 +198,7 @@ void options_fill(TrilOptions *o) {
 }
 
 TrilOptions tril_options(void) {
-    TrilOptions o = tril_options_unset();
+    TrilOptions o = tril_options_empty();
     options_fill(&o);
     return o;
 }
@@ -298,7 +298,7 @@ bool options_config(const TrilOptions *o, int V, Config *config, Error *err) {
 }
 
 TrilOptions options_of(const Config *c) {
-    TrilOptions o = tril_options_unset();
+    TrilOptions o = tril_options_empty();
     o.rung = rung_named(c->model);
     o.layers = c->L;
     o.heads = c->NH;
@@ -329,7 +329,7 @@ TrilOptions tril_options_sizes(const TrilOptions *options) {
     Config config;
     Error none;
     Model used;
-    TrilOptions sizes = tril_options_unset();
+    TrilOptions sizes = tril_options_empty();
     if (options_config(options, 1, &config, &none) && model_lay_out(&used, &config, &none)) {
         sizes = options_of(&used.config);
         sizes.kv_heads = model_kv_heads(&used.config);

@@ -47,7 +47,7 @@ static TrilStatus read_text(TrilReading *r, const TrilModel *model, const char *
 }
 
 TrilStatus tril_reading_open(TrilReading **reading, const TrilModel *model, const char *text,
-                             size_t length, int traced, int threads, TrilError *error) {
+                             size_t length, bool traced, int threads, TrilError *error) {
     Error err = {0};
     TrilReading *r;
     if (reading) *reading = NULL;
@@ -213,9 +213,9 @@ static TrilWeights weights_of(const Model *model, int tensor) {
 _Static_assert(LINE_INPUTS == (int)TRIL_LINE_INPUTS && LINE_TENSORS == (int)TRIL_LINE_WEIGHTS,
                "a line of the library is a line of the model");
 
-int tril_reading_line(const TrilReading *reading, int i, TrilLine *line) {
+bool tril_reading_line(const TrilReading *reading, int i, TrilLine *line) {
     LineView view;
-    if (!reading->traced || !run_line(reading->run, i, &view)) return 0;
+    if (!reading->traced || !run_line(reading->run, i, &view)) return false;
     *line = (TrilLine){.operation = view.operation,
                        .title = view.title,
                        .equation = view.equation,
@@ -225,10 +225,10 @@ int tril_reading_line(const TrilReading *reading, int i, TrilLine *line) {
     line->output = array_of(&view.output);
     for (int j = 0; j < LINE_TENSORS; j++)
         line->weights[j] = weights_of(run_model(reading->run), view.tensors[j]);
-    return 1;
+    return true;
 }
 
-int tril_reading_apply(const TrilReading *reading, int i, const float *x, float *y) {
+bool tril_reading_apply(const TrilReading *reading, int i, const float *x, float *y) {
     LineView view;
     return reading->traced && run_line(reading->run, i, &view) &&
            run_line_apply(reading->run, i, x, y);

@@ -80,7 +80,7 @@ TrilStatus tril_score(const TrilModel *model, const char *text, size_t length,
 
 /* ---- on a part of a text, with all processes (base/world.h) ---- */
 
-TrilStatus tril_text_evaluate(const TrilText *text, const TrilModel *model, int trained_on,
+TrilStatus tril_text_evaluate(const TrilText *text, const TrilModel *model, bool trained_on,
                               size_t characters, int batch, int threads, TrilStop stop, void *user,
                               double *nats, TrilError *error) {
     Error err = {0};

@@ -68,11 +68,11 @@ int tril_tokenizer_size(const TrilTokenizer *tokenizer) {
     return tokenizer->vocab.size;
 }
 
-int tril_tokenizer_has_bytes(const TrilTokenizer *tokenizer) {
+bool tril_tokenizer_has_bytes(const TrilTokenizer *tokenizer) {
     return tokenizer->vocab.bytes;
 }
 
-TrilStatus tril_tokenizer_of_lines(TrilTokenizer *tokenizer, TrilError *error) {
+TrilStatus tril_tokenizer_set_lines(TrilTokenizer *tokenizer, TrilError *error) {
     Error err = {0};
     if (!tokenizer) return null_argument(error);
     bool ok =
@@ -81,11 +81,11 @@ TrilStatus tril_tokenizer_of_lines(TrilTokenizer *tokenizer, TrilError *error) {
     return outcome(ok, TRIL_TEXT, &err, error);
 }
 
-int tril_tokenizer_has_lines(const TrilTokenizer *tokenizer) {
+bool tril_tokenizer_has_lines(const TrilTokenizer *tokenizer) {
     return tokenizer->vocab.lines;
 }
 
-int tril_tokenizer_same(const TrilTokenizer *one, const TrilTokenizer *other) {
+bool tril_tokenizer_same(const TrilTokenizer *one, const TrilTokenizer *other) {
     return vocab_same(&one->vocab, &other->vocab);
 }
 
@@ -133,8 +133,8 @@ TrilStatus tril_decode(const TrilTokenizer *tokenizer, const int32_t *ids, size_
 
 static const double HELD_OUT_MARGIN = 1e-6;
 
-TrilStatus tril_text_join(const char *const *texts, const size_t *lengths, int count, int bytes,
-                          int lines, double held_out, char *joined, size_t *length, int *which,
+TrilStatus tril_text_join(const char *const *texts, const size_t *lengths, int count, bool bytes,
+                          bool lines, double held_out, char *joined, size_t *length, int *which,
                           TrilError *error) {
     Error err = {0};
     if (!texts || !lengths || !joined || !length || !which) return null_argument(error);

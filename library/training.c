@@ -169,18 +169,18 @@ static void follow_cooling(TrilTraining *t) {
 
 /* Assumes, as follow_cooling does, that the rates fall linearly to 0: at a rate r, r / peak of the
  * fall is ahead. Another shape in recipe_step needs other lines here. */
-int tril_training_cool_down(TrilTraining *t) {
+bool tril_training_cool_down(TrilTraining *t) {
     TrilProgress *p = &t->progress;
     double share = t->recipe.cooldown;
-    if (share <= 0 || share >= 1 || p->cooling > 0) return 0;
+    if (share <= 0 || share >= 1 || p->cooling > 0) return false;
     double length = p->lowest_step * share / (1 - share);
     double rate = recipe_step(&t->recipe, p->step, p->steps).learning_rate;
     double left = ceil(length * rate / t->recipe.peak.learning_rate);
-    if (p->step + left >= p->steps) return 0;
+    if (p->step + left >= p->steps) return false;
     p->cooled = p->step + (int)left;
     p->cooling = fmax(1, p->cooled - length); /* in the past if they fall already */
     follow_cooling(t);
-    return 1;
+    return true;
 }
 
 void training_restore(TrilTraining *t, const TrilProgress *progress, const float *first_moments,

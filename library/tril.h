@@ -83,23 +83,22 @@ TRIL_API TrilStatus tril_tokenizer_copy(TrilTokenizer **copy, const TrilTokenize
                                         TrilError *error);
 TRIL_API void tril_tokenizer_free(TrilTokenizer *tokenizer);
 
-/* Return the size of the vocabulary, and whether its ids stand for byte values (1) or for
- * characters (0). */
+/* Return the size of the vocabulary, and whether its ids stand for byte values instead of
+ * characters. */
 TRIL_API int tril_tokenizer_size(const TrilTokenizer *tokenizer);
-TRIL_API int tril_tokenizer_has_bytes(const TrilTokenizer *tokenizer);
+TRIL_API bool tril_tokenizer_has_bytes(const TrilTokenizer *tokenizer);
 
 /* Marks the tokenizer as one for lists: each line of a text, such as a name, is read by itself,
  * after a newline and nothing else. A model that is made with this tokenizer also writes each line
  * by itself, and its file records that. Call it before the tokenizer is used. TRIL_TEXT: it has no
  * newline. */
-TRIL_API TrilStatus tril_tokenizer_of_lines(TrilTokenizer *tokenizer, TrilError *error);
+TRIL_API TrilStatus tril_tokenizer_set_lines(TrilTokenizer *tokenizer, TrilError *error);
 
-/* Returns 1 if it is one for lists, else 0. */
-TRIL_API int tril_tokenizer_has_lines(const TrilTokenizer *tokenizer);
+/* True if it is one for lists. */
+TRIL_API bool tril_tokenizer_has_lines(const TrilTokenizer *tokenizer);
 
-/* Returns 1 if both give the same ids to the same characters, and both or neither are of lists,
- * else 0. */
-TRIL_API int tril_tokenizer_same(const TrilTokenizer *one, const TrilTokenizer *other);
+/* True if both give the same ids to the same characters, and both or neither are for lists. */
+TRIL_API bool tril_tokenizer_same(const TrilTokenizer *one, const TrilTokenizer *other);
 
 /* Returns the id that stands before a text without a prompt: the newline, else the space, else 0.
  */
@@ -128,7 +127,7 @@ typedef struct TrilText TrilText;
  * divided, and each part ends with one newline. Writes *length bytes to `joined`, which has the
  * capacity of all texts and 2 * count bytes more. TRIL_TEXT: text *which is not UTF-8. */
 TRIL_API TrilStatus tril_text_join(const char *const *texts, const size_t *lengths, int count,
-                                   int bytes, int lines, double held_out, char *joined,
+                                   bool bytes, bool lines, double held_out, char *joined,
                                    size_t *length, int *which, TrilError *error);
 
 /* Makes a text with the ids of a tokenizer. `held_out` is the share at its end that no training
@@ -197,7 +196,7 @@ typedef struct {
     double held_out; /* option "val": the share of the text, at its end, that is not trained on */
     bool val_spread; /* pieces all over the text are held out (tril_text_spread) */
     bool bytes;      /* the text is bytes, not UTF-8 */
-    bool lines;      /* the text is a list (tril_tokenizer_of_lines) */
+    bool lines;      /* the text is a list (tril_tokenizer_set_lines) */
     double steps, time, batch, epochs, eval_every, patience, save_every;
     double learning_rate, weight_decay; /* options "lr" and "decay" */
     double embedding_decay;
@@ -248,14 +247,14 @@ TRIL_API const TrilOption *tril_option(int i);
 TRIL_API TrilStatus tril_options_set(TrilOptions *options, const char *name, const char *text,
                                      TrilError *error);
 
-/* Writes the value of option i to `text` as tril_options_set reads it, and returns 1. If it is
- * unset, or if there is no option i, writes an empty text and returns 0. */
+/* Writes the value of option i to `text` as tril_options_set reads it, and returns true. If it is
+ * unset, or if there is no option i, writes an empty text and returns false. */
 enum { TRIL_OPTION_SIZE = 32 };
-TRIL_API int tril_options_get(const TrilOptions *options, int i, char text[TRIL_OPTION_SIZE]);
+TRIL_API bool tril_options_get(const TrilOptions *options, int i, char text[TRIL_OPTION_SIZE]);
 
 /* Return the defaults of ./train, and a record in which only the seed is set. */
 TRIL_API TrilOptions tril_options(void);
-TRIL_API TrilOptions tril_options_unset(void);
+TRIL_API TrilOptions tril_options_empty(void);
 
 /* Returns the name of preset i, from 0: a constant, or NULL beyond the last preset. */
 TRIL_API const char *tril_preset(int i);
@@ -351,8 +350,8 @@ typedef struct {
                     from the next call on */
 } TrilTensor;
 
-/* Sets *tensor to tensor i, from 0. Returns 0 beyond the last, else 1. */
-TRIL_API int tril_model_tensor(TrilModel *model, int i, TrilTensor *tensor);
+/* Sets *tensor to tensor i, from 0. Returns false beyond the last. */
+TRIL_API bool tril_model_tensor(TrilModel *model, int i, TrilTensor *tensor);
 
 /* ---- decisions ---- */
 
@@ -367,7 +366,7 @@ typedef struct {
                                decays like the rest */
     double cooldown; /* the last share of the steps, in which the learning rate falls linearly to 0;
                         or 0 if it falls along a cosine */
-    int grows;       /* 1 if "auto" windows may grow, else 0 */
+    bool grows;      /* "auto" windows may grow */
 } TrilRecipe;
 TRIL_API TrilRecipe tril_rung_recipe(const char *rung);
 
@@ -408,12 +407,12 @@ TRIL_API TrilStatus tril_options_choose(TrilOptions *options, const TrilText *te
  * if its model is already trained. A learning rate or weight decay that stays unset, and "auto"
  * windows, are the rung's own. Sets *epochs, which may be NULL, to how often the training would see
  * the text. TRIL_ARGUMENT: as tril_training_open. */
-TRIL_API TrilStatus tril_options_decide(TrilOptions *options, const TrilText *text, int trained,
+TRIL_API TrilStatus tril_options_decide(TrilOptions *options, const TrilText *text, bool trained,
                                         double *epochs, TrilError *error);
 
 /* Returns the most epochs that help when training on this number of characters. `trained` is true
  * if the model is already trained. */
-TRIL_API double tril_epochs_that_help(double characters, int trained);
+TRIL_API double tril_epochs_that_help(double characters, bool trained);
 
 /* ---- how large ---- */
 
@@ -497,9 +496,9 @@ TRIL_API TrilStatus tril_training_set_steps(TrilTraining *training, int steps, T
 
 /* Makes the learning rates fall from now on, for a training run whose high rates no longer lower
  * the loss. They fall as fast as if the training had been planned to leave the peak at the lowest
- * loss. Plans fewer steps. Returns 1. If the training would end no earlier, or if its rates do not
- * stay high, changes nothing and returns 0. */
-TRIL_API int tril_training_cool_down(TrilTraining *training);
+ * loss. Plans fewer steps. Returns true. If the training would end no earlier, or if its rates do
+ * not stay high, changes nothing and returns false. */
+TRIL_API bool tril_training_cool_down(TrilTraining *training);
 
 /* Takes a step, and sets *step, which may be NULL, to its result. TRIL_ARGUMENT: no step is left.
  * TRIL_DIVERGED: the loss or the norm is no longer finite; the model is then useless. */
@@ -586,9 +585,9 @@ TRIL_API TrilStatus tril_training_resume(TrilTraining **training, TrilModel **mo
  * vocabulary: the held-out end or, with `trained_on`, the part before it. `characters` is as in
  * tril_training_evaluate. A batch has `batch` windows. TRIL_STOPPED: `stop`, which may be NULL,
  * asked to stop. */
-TRIL_API TrilStatus tril_text_evaluate(const TrilText *text, const TrilModel *model, int trained_on,
-                                       size_t characters, int batch, int threads, TrilStop stop,
-                                       void *user, double *nats, TrilError *error);
+TRIL_API TrilStatus tril_text_evaluate(const TrilText *text, const TrilModel *model,
+                                       bool trained_on, size_t characters, int batch, int threads,
+                                       TrilStop stop, void *user, double *nats, TrilError *error);
 
 /* How tril_score treats characters that the model does not know. */
 typedef enum {
@@ -624,7 +623,7 @@ typedef struct TrilReading TrilReading;
  * intermediate results for tril_reading_line, which needs more memory. Released by
  * tril_reading_close. */
 TRIL_API TrilStatus tril_reading_open(TrilReading **reading, const TrilModel *model,
-                                      const char *text, size_t length, int traced, int threads,
+                                      const char *text, size_t length, bool traced, int threads,
                                       TrilError *error);
 TRIL_API void tril_reading_close(TrilReading *reading);
 
@@ -697,15 +696,15 @@ typedef struct {
                                                characters and positions */
 } TrilLine;
 
-/* Sets *line to line i, from 0, of the computation, and returns 1. Beyond the last line, and for a
- * reading that is not traced, returns 0 and leaves *line unchanged. Another version of tril may
- * compute a rung in other lines. */
-TRIL_API int tril_reading_line(const TrilReading *reading, int i, TrilLine *line);
+/* Sets *line to line i, from 0, of the computation, and returns true. Beyond the last line, and for
+ * a reading that is not traced, returns false and leaves *line unchanged. Another version of tril
+ * may compute a rung in other lines. */
+TRIL_API bool tril_reading_line(const TrilReading *reading, int i, TrilLine *line);
 
 /* Computes line i for another row: y[width of its output] from x[width of its input], which do not
- * overlap, and returns 1. Returns 0 if there is no such line, or if it is not a linear, layernorm
- * or rmsnorm; then x and y may be NULL. */
-TRIL_API int tril_reading_apply(const TrilReading *reading, int i, const float *x, float *y);
+ * overlap, and returns true. Returns false if there is no such line, or if it is not a linear,
+ * layernorm or rmsnorm; then x and y may be NULL. */
+TRIL_API bool tril_reading_apply(const TrilReading *reading, int i, const float *x, float *y);
 
 /* ---- generation ---- */
 
@@ -735,10 +734,10 @@ TRIL_API TrilStatus tril_generate(const TrilModel *model, const char *prompt, si
                                   TrilError *error);
 
 /* A callback that is called with a part of text `number`: text[length], whole characters. `ended`
- * is 1 with its last part, which may be empty, else 0. It returns 0 to continue, anything else to
+ * is true with its last part, which may be empty. It returns 0 to continue, anything else to
  * stop.
  */
-typedef int (*TrilOnTexts)(size_t number, const char *text, size_t length, int ended, void *user);
+typedef int (*TrilOnTexts)(size_t number, const char *text, size_t length, bool ended, void *user);
 
 /* Continues the prompt `count` times: text n is the one that a TrilWriter writes as number n of the
  * seed. Writes many texts at the same time, so that they share each read of the weights. Passes the

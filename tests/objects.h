@@ -84,7 +84,7 @@ static inline TrilTraining *begin_on(TrilModel *model, const TrilText *text,
 }
 
 static inline TrilReading *read_with(const TrilModel *model, const char *text, size_t length,
-                                     int lines, int threads) {
+                                     bool lines, int threads) {
     TrilReading *reading;
     must(tril_reading_open(&reading, model, text, length, lines, threads, &error));
     at_end(release_reading, reading);

@@ -97,7 +97,7 @@ bool command_line_read(Arguments *a, int argc, char **argv, Error *err) {
     *a = (Arguments){.command = argv,
                      .count = argc,
                      .begun = clock_seconds(),
-                     .options = tril_options_unset(),
+                     .options = tril_options_empty(),
                      .out = "out/model.safetensors"};
     if (!parse(a, &a->options, &first, err)) return false;
     a->texts = argv + first;

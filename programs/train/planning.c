@@ -232,7 +232,7 @@ static bool make_input(Plan *plan, const char *text, size_t length, Error *err) 
     TrilStatus status = known      ? tril_tokenizer_copy(made, known, message(err))
                         : o->bytes ? tril_tokenizer_of_bytes(made, message(err))
                                    : tril_tokenizer_make(made, text, length, message(err));
-    if (status == TRIL_OK && o->lines) status = tril_tokenizer_of_lines(*made, message(err));
+    if (status == TRIL_OK && o->lines) status = tril_tokenizer_set_lines(*made, message(err));
     if (status == TRIL_OK)
         status = tril_text_make(&plan->corpus, *made, text, length, o->held_out, message(err));
     if (status != TRIL_OK) return status == TRIL_TEXT && message_of(err, path);

@@ -104,7 +104,7 @@ static const char *read_digest(const char *text, char end, uint64_t *digest) {
 static const char *read_result(const char *line, Result *result) {
     double figures[FIGURES];
     char name[KEY_SIZE];
-    TrilOptions of = tril_options_unset();
+    TrilOptions of = tril_options_empty();
     size_t length = strcspn(line, " \n");
     if (line[length] != ' ' || length >= sizeof name) return NULL;
     snprintf(name, sizeof name, "%.*s", (int)length, line);

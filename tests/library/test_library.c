@@ -228,11 +228,11 @@ typedef struct {
     int parts, most; /* stops at part `most` */
 } Several;
 
-static int write_several(size_t number, const char *text, size_t length, int ended, void *user) {
+static int write_several(size_t number, const char *text, size_t length, bool ended, void *user) {
     Several *several = user;
     assert_int_equal(number, several->ended);
     write_down(text, length, &several->texts[number]);
-    several->ended += ended != 0;
+    several->ended += ended;
     return ++several->parts == several->most;
 }
 
@@ -555,7 +555,7 @@ TEST(spread_text) {
 
 /* Unset options are those of the state; an unset learning rate is the rung's own. */
 TEST(unset_options) {
-    TrilOptions options = few(STEPS, 1), unset = tril_options_unset();
+    TrilOptions options = few(STEPS, 1), unset = tril_options_empty();
     TrilModel *model = make(small("modern"), options.seed);
     options.dropout = 0.1;
     options.embedding_decay = 0.5;
@@ -1122,7 +1122,7 @@ TEST(null_arguments) {
     WITHOUT(1, tril_tokenizer_of_bytes(NEEDED(any), e));
     WITHOUT(2, tril_tokenizer_load(NEEDED(any), NEEDED(path), e));
     WITHOUT(2, tril_tokenizer_copy(NEEDED(any), NEEDED(letters), e));
-    WITHOUT(1, tril_tokenizer_of_lines(NEEDED(letters), e));
+    WITHOUT(1, tril_tokenizer_set_lines(NEEDED(letters), e));
     WITHOUT(3, tril_encode(NEEDED(letters), NEEDED("a"), 1, NULL, 0, NEEDED(any), e));
     WITHOUT(4, tril_decode(NEEDED(letters), NEEDED(any), 1, NEEDED(any), 8, NEEDED(any), e));
     WITHOUT(5, tril_text_join(NEEDED(texts), NEEDED(lengths), 2, 0, 0, 0.1, NEEDED(any),

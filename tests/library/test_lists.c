@@ -210,10 +210,10 @@ TEST(sizes) {
     char *words = put_words("words", &length), longest[] = "\nHonorificabilitudinitatibus!";
     char *list = scrap(length + sizeof longest, 1);
     TrilChoice choice;
-    TrilOptions options = tril_options_unset(), chosen = options;
+    TrilOptions options = tril_options_empty(), chosen = options;
     snprintf(list, length + sizeof longest, "%s%s", words, longest);
     TrilTokenizer *lines = tokenizer_of(list), *two = tokenizer_of("ab");
-    must(tril_tokenizer_of_lines(lines, &error));
+    must(tril_tokenizer_set_lines(lines, &error));
     const TrilText *text = text_of(lines, list, strlen(list), 0.1);
     assert_int_equal(tril_text_extent(text).longest, strlen(longest));
     must(tril_options_decide(&options, text, 0, NULL, &error));
@@ -226,7 +226,7 @@ TEST(sizes) {
     chosen.epochs = 1;
     must(tril_options_choose(&chosen, text, 0.1, NULL, NULL, &choice, &error));
     assert_true(chosen.context == 32 && chosen.batch * mean >= 8 * 64);
-    assert_int_equal(tril_tokenizer_of_lines(two, &error), TRIL_TEXT);
+    assert_int_equal(tril_tokenizer_set_lines(two, &error), TRIL_TEXT);
     assert_int_equal(tril_tokenizer_has_lines(two), 0);
 }
 

@@ -72,7 +72,7 @@ TEST(windows_grow) {
 TEST(decays) {
     static const char *const names[] = {"modern", "gpt", "a new one"};
     for (int i = 0; i < 3; i++) {
-        TrilOptions options = tril_options_unset();
+        TrilOptions options = tril_options_empty();
         options.embedding_decay = 0.25;
         options.weight_decay = 0.5;
         const Recipe recipe = recipe_with(names[i], &options);

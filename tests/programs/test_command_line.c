@@ -75,7 +75,7 @@ TEST(table) {
                                          [TRIL_TIME] = "90.5",
                                          [TRIL_FLAG] = "1",
                                          [TRIL_SEED] = "18446744073709551615"};
-    TrilOptions o = tril_options_unset();
+    TrilOptions o = tril_options_empty();
     TrilError error;
     size_t covered = 0;
     for (int i = 0; tril_option(i); i++) {

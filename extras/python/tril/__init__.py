@@ -393,7 +393,7 @@ class Tokenizer(_Object):
             given = _bytes_of(text)
             _call("tokenizer_make", self._own(), given, len(given))
         if lines:
-            _call("tokenizer_of_lines", self)
+            _call("tokenizer_set_lines", self)
 
     @classmethod
     def load(cls, path: Path) -> "Tokenizer":
@@ -534,7 +534,7 @@ class Model(_Object):
         interrupted: List[bool] = []
         _fill(how, sampling)
 
-        def take(number: int, text: int, length: int, _ended: int, _user: Any) -> int:
+        def take(number: int, text: int, length: int, _ended: bool, _user: Any) -> int:
             parts[number] += ctypes.string_at(text, length) if length else b""
             return len(interrupted)
 
@@ -566,7 +566,7 @@ class Model(_Object):
         return Reading(self, text, threads=threads, trace=trace)
 
 
-_TAKES_TEXT = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_size_t, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_void_p)
+_TAKES_TEXT = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_size_t, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_bool, ctypes.c_void_p)
 
 
 class _Writing(_Object):
@@ -587,7 +587,7 @@ class Reading(_Object):
     def __init__(self, model: Model, text: Text, *, threads: int = 0, trace: bool = False) -> None:
         given = _bytes_of(text)
         self.model = model
-        _call("reading_open", self._own(model), model, given, len(given), int(trace), threads)
+        _call("reading_open", self._own(model), model, given, len(given), trace, threads)
         layers, heads = _Int(), _Int()
         _call("reading_heads", self, ctypes.byref(layers), ctypes.byref(heads))
         self.layers, self.heads = layers.value, heads.value
@@ -676,7 +676,7 @@ class _Text(_Object):
     _free = "text_free"
 
     def __init__(self, tokenizer: Any, text: Texts, options: Any) -> None:
-        options.bytes, options.lines = (bool(_call("tokenizer_has_" + name, tokenizer)) for name in ("bytes", "lines"))
+        options.bytes, options.lines = (_call("tokenizer_has_" + name, tokenizer) for name in ("bytes", "lines"))
         given = _joined(text, options)
         _call("text_make", self._own(), tokenizer, given, len(given), options.held_out)
         if options.val_spread:
@@ -787,7 +787,7 @@ class Training(_Object):
     def cool_down(self) -> bool:
         """Makes high learning rates that no longer lower the loss fall from now on, and plans fewer steps.
         Returns False if that would end the training no earlier."""
-        return bool(_call("training_cool_down", self))
+        return _call("training_cool_down", self)
 
     def evaluate(self, characters: Optional[int] = None) -> float:
         """The mean loss over the held-out text. If `characters` is given and the text is longer, reads

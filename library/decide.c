@@ -55,6 +55,19 @@ static double batch_of_lines(const TrilText *text, double windows, double contex
     return ceil(windows * context / tril_text_window(text, own));
 }
 
+/* Returns how many times longer than `context` the windows of an unset context and batch are, with
+ * as many characters in all: what the recipe says, or less where the text has too few such windows,
+ * a process would have none, or the teacher's are shorter. Found by trial (docs/records.md). */
+static double longer_windows(const TrilOptions *o, const TrilText *text, double context,
+                             double batch) {
+    const double few = 800, train = (double)text->corpus.train;
+    double most = fmin(train / few, o->teacher ? (double)o->teacher->model.config.T : INFINITY);
+    double longer = o->rung ? recipe_of(o->rung).longer : 1;
+    if (!isnan(o->context) || !isnan(o->batch) || text->corpus.vocab.lines) return 1;
+    while (longer > 1 && (longer * context > most || batch / longer < world_size())) longer /= 2;
+    return fmax(1, longer);
+}
+
 TrilStatus tril_options_decide(TrilOptions *options, const TrilText *text, bool trained,
                                double *epochs, TrilError *error) {
     const double often = 8, gentle = 1.0 / 3; /* not less: a short text has few steps to learn in */
@@ -62,11 +75,15 @@ TrilStatus tril_options_decide(TrilOptions *options, const TrilText *text, bool 
     Config config;
     if (!text || !options) return null_argument(error);
     TrilOptions decided = *options, *o = &decided;
+    const TrilOptions usual = tril_options();
+    const double longer = longer_windows(o, text, usual.context, usual.batch);
     if (text->corpus.vocab.lines) {
-        const TrilOptions usual = tril_options();
         if (isnan(o->context)) o->context = context_of_lines(text, usual.context);
         if (isnan(o->batch))
             o->batch = batch_of_lines(text, usual.batch, usual.context, o->context);
+    } else if (longer > 1) {
+        o->context = longer * usual.context;
+        o->batch = usual.batch / longer;
     }
     options_fill(o);
     const Vocab *vocab = &text->corpus.vocab;
@@ -132,10 +149,12 @@ static const Candidate candidates[] = {
 
 /* Returns the sizes, with the candidate's for unset ones. Heads have an even number of channels: 32
  * if that divides the width and leaves at least two heads, because with one, `multihead` would be
- * `head`. The context is at most `longest`. `list` is the text if it is a list, else NULL. */
+ * `head`. The context is at most `longest`. `text` may be NULL. */
 static TrilOptions filled(const TrilOptions *sizes, const Candidate *candidate, double longest,
-                          const TrilText *list) {
+                          const TrilText *text) {
     const double head = 32; /* channels */
+    const double context = candidate->context, batch = candidate->batch,
+                 longer = text ? longer_windows(sizes, text, context, batch) : 1;
     TrilOptions o = *sizes;
     if (isnan(o.layers)) o.layers = candidate->layers;
     if (isnan(o.width)) {
@@ -144,11 +163,11 @@ static TrilOptions filled(const TrilOptions *sizes, const Candidate *candidate, 
     }
     if (isnan(o.heads)) o.heads = fmod(o.width, head) == 0 ? fmax(2, o.width / head) : 1;
     if (isnan(o.context))
-        for (o.context = candidate->context; o.context > 1 && o.context > longest;) o.context /= 2;
+        for (o.context = longer * context; o.context > 1 && o.context > longest;) o.context /= 2;
     if (isnan(o.batch)) {
-        double batch = candidate->batch;
-        if (list) batch = batch_of_lines(list, batch, candidate->context, o.context);
-        o.batch = fmax(batch, world_size());
+        const bool list = text && text->corpus.vocab.lines;
+        o.batch = list ? batch_of_lines(text, batch, context, o.context) : batch / longer;
+        o.batch = fmax(o.batch, world_size());
     }
     return o;
 }
@@ -244,15 +263,15 @@ static bool is_worth(const TrilOptions *larger, const Candidate *candidate, Sear
 
 static bool choose(TrilOptions *o, Search *search, TrilChoice *choice, Error *err) {
     /* a window is shorter than the text, and not longer than the teacher's context */
-    const TrilText *list = search->text->corpus.vocab.lines ? search->text : NULL;
-    double longest =
-        list ? context_of_lines(list, TRIL_MAX_CONTEXT) : (double)search->text->corpus.train - 1;
+    const TrilText *text = search->text;
+    double longest = text->corpus.vocab.lines ? context_of_lines(text, TRIL_MAX_CONTEXT)
+                                              : (double)text->corpus.train - 1;
     if (o->teacher) longest = fmin(longest, o->teacher->model.config.T);
-    TrilOptions best = filled(o, &candidates[0], longest, list);
+    TrilOptions best = filled(o, &candidates[0], longest, text);
     *choice = (TrilChoice){.limit = TRIL_LIMIT_NONE};
     if (!measure_speed(&best, search, &choice->speed, err)) return false;
     for (int i = 1; i < COUNT(candidates); i++) {
-        TrilOptions larger = filled(o, &candidates[i], longest, list);
+        TrilOptions larger = filled(o, &candidates[i], longest, text);
         if (same_sizes(&larger, &best)) continue;
         double slower = work(&larger, search) / work(&best, search), speed = choice->speed;
         if (!is_worth(&larger, &candidates[i], search, slower, &speed, choice)) break;

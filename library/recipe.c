@@ -20,7 +20,7 @@
    gradients that always lower its logit. Adam turns them into full steps, and the embedding, which
    is also the output layer, would grow without end. A large epsilon keeps such steps small, and a
    decay pulls the embedding back. */
-#define MUON(rate, matrices, cooling)                                             \
+#define MUON(rate, matrices, cooling, windows)                                    \
     {                                                                             \
         .peak = {.learning_rate = (rate),                                         \
                  .beta1 = 0.9,                                                    \
@@ -32,7 +32,7 @@
                  .matrix_decay = 0.1,                                             \
                  .clip = 1},                                                      \
         .warmup = 0.025, .max_warmup = 100, .cooldown = (cooling), .grows = true, \
-        .own_decay = true                                                         \
+        .own_decay = true, .longer = (windows)                                    \
     }
 
 static const struct {
@@ -44,12 +44,12 @@ static const struct {
     {"head", ADAMW(0.01)},
     {"multihead", ADAMW(0.01)},
     {"gpt", ADAMW(1e-3)},
-    {"modern", MUON(6e-3, 0.025, 0.6)},
+    {"modern", MUON(6e-3, 0.025, 0.6, 1)},
     /* AdamW, which trains the convolutions, has a higher rate, and the rates fall after the
        warm-up */
-    {"conv", MUON(0.015, 0.025, 1)},
-    /* begins with the counted model, and has less to learn */
-    {"ngram", MUON(7.5e-3, 0.0125, 1)},
+    {"conv", MUON(0.015, 0.025, 1, 1)},
+    /* begins with the counted model, and has less to learn, most of it from far context */
+    {"ngram", MUON(7.5e-3, 0.0125, 1, 4)},
 };
 
 /* The recipes of rungs without a row: rates at which all rungs above learn something, with AdamW or

@@ -145,16 +145,15 @@ static bool take_sizes(Plan *plan, Error *err) {
     return true;
 }
 
-/* Sets the options of a new training run. With a time limit and without a preset, sizes and batch
- * are chosen later. */
+/* Sets the options of a new run. Without a preset, the context and the batch follow from the
+ * text and the rung, and with a time limit all sizes are chosen later. */
 static bool begin_anew(Plan *plan, Error *err) {
     const Arguments *asked = plan->arguments;
     TrilOptions *o = &plan->options;
     *o = tril_options();
     plan->ladder = asked->ladder;
-    if (!isnan(asked->options.time) && !asked->preset)
-        o->layers = o->heads = o->width = o->context = o->batch = NAN;
-    if (asked->options.lines && !asked->preset) o->context = o->batch = NAN;
+    if (!asked->preset) o->context = o->batch = NAN;
+    if (!isnan(asked->options.time) && !asked->preset) o->layers = o->heads = o->width = NAN;
     return (!asked->init || tril_model_load(&plan->init, asked->init, message(err)) == TRIL_OK) &&
            command_line_over(asked, o, err) && (!plan->init || take_sizes(plan, err));
 }
@@ -243,7 +242,8 @@ static bool make_input(Plan *plan, const char *text, size_t length, Error *err) 
 
 bool plan_read_text(Plan *plan, Error *err) {
     const TrilExtent *input = &plan->input;
-    const int context = isnan(plan->options.context) ? 1 : (int)plan->options.context;
+    const double least = plan_has_time(plan) ? 1 : tril_options().context;
+    const int context = (int)(isnan(plan->options.context) ? least : plan->options.context);
     char *text;
     size_t length;
     if (!texts_read(&plan->texts, &plan->options, &text, &length, err)) return false;
@@ -344,10 +344,10 @@ bool plan_decide(Plan *plan, Error *err) {
     TrilOptions *o = &plan->options;
     Decisions d = {.choice.speed = 0};
     o->precision = tril_precision(o->precision);
-    if (!plan->state) { /* decides for the last rung, which is the largest or the chosen one */
+    if (!plan->state) { /* for the chosen rung, or for one whose sizes suit a whole ladder */
         const char *chosen = o->rung;
         double epochs;
-        o->rung = plan->rungs[plan->rung_count - 1].name;
+        o->rung = plan->rungs[plan->rung_count - (plan->ladder ? 2 : 1)].name;
         if ((plan_has_time(plan) && !decide_by_time(plan, &d, err)) ||
             tril_options_decide(o, plan->corpus, plan->init != NULL, &epochs, message(err)) !=
                 TRIL_OK)

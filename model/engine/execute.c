@@ -20,7 +20,7 @@ bool record(Program *p, const Model *model, bool training, Error *err) {
         p->logits = rung->forward(p, weights, activations);
         program_keep(p, p->logits);
         program_expect_width(p, "forward", 0, "its result", p->logits, model->config.V);
-        p->backward = p->count;
+        p->backward_begin = p->count;
         if (training && !p->failed)
             rung->backward(p, weights, activations,
                            program_map(p, &cross_entropy_backward, p->logits, p->logits.width,
@@ -76,7 +76,7 @@ static void place_rows(Run *run) {
     Program *p = &run->program;
     size_t length = (size_t)run->options.length;
     run->capacity = (length + KEY_GROUP - 1) / KEY_GROUP * KEY_GROUP; /* attention.c */
-    for (int i = 0; i < p->backward; i++) {
+    for (int i = 0; i < p->backward_begin; i++) {
         Instruction *at = &p->list[i];
         for (int j = 0; j < MAX_INPUTS + MAX_OUTPUTS; j++) {
             if (!program_has_rows(p, at, j)) continue;
@@ -92,7 +92,7 @@ bool execute_plan(Run *run, Error *err) {
     const RunOptions *o = &run->options;
     size_t tensors = (size_t)run->model->tensor_count;
     size_t length = (size_t)o->length, tokens = run_tokens(run);
-    run->longest_slice = execute_slice(run->products, tokens, o->threads, SLICE_MAX);
+    run->longest_slice = slice_length(run->products, tokens, o->threads, SLICE_MAX);
     Capacity capacity = {tokens, length, (size_t)run->longest_slice};
     if (!memory_alloc(&run->packed_offsets, tensors, sizeof(size_t), "the run", err) ||
         !memory_alloc(&run->params, tensors, sizeof(Param), "the run", err) ||
@@ -155,7 +155,8 @@ static Call call_of(const Run *run, const Thread *thread, const Instruction *at,
  * growing run, prepares the calls of passes that are one slice. */
 static bool prepare_calls(Run *run, Error *err) {
     enum { OPERANDS = MAX_INPUTS + MAX_OUTPUTS };
-    const size_t threads = (size_t)run->options.threads, count = (size_t)run->program.backward;
+    const size_t threads = (size_t)run->options.threads,
+                 count = (size_t)run->program.backward_begin;
     const Location *locations = run->options.growing ? run->schedule.many : run->schedule.single;
     if (!memory_alloc(&run->calls, threads * count, sizeof *run->calls, "the run", err) ||
         !memory_alloc(&run->moving, threads * count * OPERANDS, sizeof(Moving), "the run", err))
@@ -201,10 +202,11 @@ bool execute_allocate(Run *run, Error *err) {
                                  .packed = packed == SIZE_MAX ? NULL : run->packed + packed};
     }
     for (int id = 1; id < p->array_count; id++) {
+        const ArrayInfo *info = &p->arrays[id];
+        if (!info->fill) continue;
         float *rows = execute_array(run, (Array){id, 0, 0});
-        int width = p->arrays[id].width;
-        for (int t = 0; t < run->options.length && p->arrays[id].fill; t++)
-            p->arrays[id].fill(rows + (size_t)t * (size_t)width, t, width);
+        for (int t = 0; t < run->options.length; t++)
+            info->fill(rows + (size_t)t * (size_t)info->width, t, info->width);
     }
     return run->options.training || prepare_calls(run, err);
 }
@@ -223,7 +225,7 @@ size_t execute_scratch(const Run *run) {
 /* ---- slices of tokens ---- */
 
 /* Returns the longest slice that minimizes the tiles of the slowest thread. */
-int execute_slice(const Products *products, size_t tokens, int threads, int most) {
+int slice_length(const Products *products, size_t tokens, int threads, int most) {
     enum { TILE = 6 };  /* rows of a register tile, with most instruction sets */
     enum { TILES = 2 }; /* of AMX: the fewer, the more of a phase stays in the L2 cache */
     size_t tile = products->rows ? (size_t)products->rows : TILE, least = SIZE_MAX;
@@ -245,11 +247,11 @@ static size_t tokens_in(const Run *run) {
     return (size_t)run->pass.B * (size_t)run->pass.T;
 }
 
-int execute_slices(const Run *run) {
+int slice_count(const Run *run) {
     return ((int)tokens_in(run) + run->slice - 1) / run->slice;
 }
 
-Share execute_share(const Run *run, const Thread *thread) {
+Share share_of_tokens(const Run *run, const Thread *thread) {
     return team_share(thread, tokens_in(run), (size_t)run->slice);
 }
 
@@ -271,16 +273,22 @@ Call execute_call(const Run *run, const Thread *thread, const Instruction *at, S
     return call_of(run, thread, at, run->schedule.many, tokens, NULL);
 }
 
-void execute_begin(Run *run, int threads, bool backward) {
-    run->backward = backward;
-    if (run->pass.single) {
-        run->slice = 1;
-        return;
-    }
-    if (!backward)
-        run->slice = execute_slice(run->products, tokens_in(run), threads, run->longest_slice);
+static void return_slices(Run *run) {
     for (int i = 0; i < run->schedule.phase_count * run->options.threads; i++)
         atomic_store_explicit(&run->taken[i], 0, memory_order_relaxed);
+}
+
+void execute_begin(Run *run, int threads) {
+    run->in_backward = false;
+    run->slice = 1;
+    if (run->pass.single) return;
+    run->slice = slice_length(run->products, tokens_in(run), threads, run->longest_slice);
+    return_slices(run);
+}
+
+void execute_turn(Run *run) {
+    run->in_backward = true;
+    return_slices(run);
 }
 
 void execute_packing(const Thread *thread, void *argument) {
@@ -293,7 +301,7 @@ void execute_packing(const Thread *thread, void *argument) {
         int out = w->shape[0], in = w->shape[1];
         Matrix plain = {run->params[i].w, (size_t)in, 1},
                transposed = {run->params[i].w, 1, (size_t)in};
-        if (run->backward)
+        if (run->in_backward)
             run->products->pack(thread, packed, plain, out, in);
         else
             run->products->pack(thread, packed, transposed, in, out);
@@ -306,11 +314,11 @@ void execute_packing(const Thread *thread, void *argument) {
 /* Executes every instruction with all threads together. */
 static void execute_whole(const Run *run, const Thread *thread) {
     const Schedule *s = &run->schedule;
-    Call *calls = run->calls + thread->index * run->program.backward;
+    Call *calls = run->calls + thread->index * run->program.backward_begin;
     const Moving *moving = run->moving + thread->index * run->moving_count;
     for (int i = 0; i < run->moving_count; i++)
         *moving[i].pointer = moving[i].first + (size_t)run->pass.past * moving[i].row;
-    for (int i = 0; i < run->program.backward; i++) {
+    for (int i = 0; i < run->program.backward_begin; i++) {
         if (s->waits[i]) team_barrier(thread);
         if (s->by_first[i] && thread->index > 0) continue;
         calls[i].thread = thread;
@@ -324,11 +332,11 @@ static void execute_whole(const Run *run, const Thread *thread) {
 void execute_pass(const Thread *thread, void *argument) {
     const Run *run = argument;
     const Schedule *s = &run->schedule;
-    const Phase *begin = s->phases + (run->backward ? s->backward : 0);
-    const Phase *end = s->phases + (run->backward ? s->phase_count : s->backward);
+    const Phase *begin = s->phases + (run->in_backward ? s->backward_phase : 0);
+    const Phase *end = s->phases + (run->in_backward ? s->phase_count : s->backward_phase);
     bool sends = run->sharing && run->buckets && thread->index == 0;
     if (!run->options.frozen) execute_packing(thread, argument);
-    if (run->pass.single || (run->options.growing && execute_slices(run) == 1)) {
+    if (run->pass.single || (run->options.growing && slice_count(run) == 1)) {
         execute_whole(run, thread);
         return;
     }
@@ -342,7 +350,7 @@ void execute_pass(const Thread *thread, void *argument) {
             if (sends) buckets_send(run->buckets, first->block);
             continue;
         }
-        Items slices = team_items(thread, (size_t)execute_slices(run), phase->any ? taken : NULL);
+        Items slices = team_items(thread, (size_t)slice_count(run), phase->any ? taken : NULL);
         for (Share tokens; next_slice(run, phase, &slices, &tokens);) {
             for (int i = phase->begin; i < phase->end; i++) {
                 Call call = call_of(run, thread, &run->program.list[i], s->many, tokens,

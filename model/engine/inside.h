@@ -26,6 +26,9 @@ typedef struct {
     size_t row;              /* floats from one position to the next */
 } Moving;
 
+/* Kinds of work that are timed apart: passes of one token, and of several; steps of training. */
+enum { PACE_TOKEN, PACE_TOKENS, PACE_STEP, PACES };
+
 /* Threads of the team share a run and do not change it. */
 struct Run {
     RunOptions options; /* batch: the part of this process */
@@ -36,9 +39,13 @@ struct Run {
     Schedule schedule;
     Team *team;
     Memory memory;
+    Source source; /* of the next forward pass: run_locate */
+    /* of the next backward pass: run_teach */
+    const float *teacher;
+    float teacher_share;
     /* the current pass, or the last one */
     Pass pass;
-    bool backward;     /* its direction */
+    bool in_backward;  /* its direction */
     int slice;         /* tokens in a slice */
     int longest_slice; /* the most in any pass, for which each thread has memory */
     atomic_int *taken; /* [phases][threads]: slices and heads taken from each thread's share */
@@ -70,11 +77,11 @@ struct Run {
     /* sequences of a shared batch: `whole` in all, `before` of them before this process's part. If
        it is not shared, the batch and 0 */
     int whole, before;
-    bool sharing;         /* sends to other processes */
-    Buckets *buckets;     /* NULL with one process */
-    float counts;         /* run_weigh_counts */
-    bool paced;           /* run_pace */
-    Pace paces[3];        /* of passes of one token, and of several; of steps */
+    bool sharing;     /* sends to other processes */
+    Buckets *buckets; /* NULL with one process */
+    float counts;     /* run_weigh_counts */
+    bool paced;       /* run_pace */
+    Pace paces[PACES];
     Pace *pace;           /* of the current pass or step; only if it is timed */
     bool alone;           /* one thread makes the pass, which was faster lately */
     double begun, worked; /* when it began, in seconds of the clock and of the processors */
@@ -86,7 +93,7 @@ size_t run_tokens(const Run *run);
 
 /* Returns the number of threads, at most `max`, that is useful for `work` multiply-adds with
  * `waits` barriers: each thread must work longer than it then waits. */
-int run_worth(double work, int waits, int max);
+int useful_threads(double work, int waits, int max);
 
 /* Returns the number of threads that is useful for the current or last pass. */
 int run_threads(const Run *run);
@@ -121,14 +128,16 @@ size_t execute_scratch(const Run *run);
  * is a multiple of STRETCH, and of AMX's tiles, because products at their edges round differently.
  * It depends on the number of threads; results do not depend on it. */
 enum { SLICE_MAX = 288 };
-int execute_slice(const Products *products, size_t tokens, int threads, int most);
+int slice_length(const Products *products, size_t tokens, int threads, int most);
 
 /* Return the number of slices in the current pass, and the thread's own share of the tokens. */
-int execute_slices(const Run *run);
-Share execute_share(const Run *run, const Thread *thread);
+int slice_count(const Run *run);
+Share share_of_tokens(const Run *run, const Thread *thread);
 
-/* Begins a pass, which run->pass describes, on as many threads as are useful. */
-void execute_begin(Run *run, int threads, bool backward);
+/* Begin the forward pass that run->pass describes, which `threads` threads will execute; its
+ * backward pass. */
+void execute_begin(Run *run, int threads);
+void execute_turn(Run *run);
 
 /* Execute, as the work of a team (team_run), the pass; only the packing of its weights. `run` is a
  * Run. */

@@ -127,9 +127,7 @@ static void make_stage(const Thread *thread, float *y, float *x, float *work, Sh
 
 void muon_step(const Thread *thread, float *w, float *m, float *g, int rows, int columns,
                Muon muon) {
-    Thread own = *thread;
-    own.index = 0;
-    own.count = 1;
+    Thread own = thread_alone(thread);
     Shape s = shape_of(rows, columns);
     size_t size = (size_t)rows * (size_t)columns, row = (size_t)columns, side = (size_t)rows;
     float *turned = thread->scratch, *y = turned + s.mn, *work = y + s.mn;

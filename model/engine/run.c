@@ -187,7 +187,7 @@ const float *run_gradient(const Run *run, int tensor) {
 
 /* ---- threads ---- */
 
-int run_worth(double work, int waits, int max) {
+int useful_threads(double work, int waits, int max) {
     const double apart = 1 << 15; /* multiply-adds in one or two microseconds: a few times the cost
                                      of a barrier */
     double threads = work / (apart * waits);
@@ -209,20 +209,20 @@ static double work_of_pass(const Run *run) {
 
 static int threads_for(const Run *run, double work, bool single) {
     const Schedule *s = &run->schedule;
-    return run_worth(work, 1 + (single ? s->single_barriers : s->many_barriers),
-                     run->options.threads);
+    return useful_threads(work, 1 + (single ? s->single_barriers : s->many_barriers),
+                          run->options.threads);
 }
 
 int run_threads(const Run *run) {
     if (run->alone) return 1;
     int threads = threads_for(run, work_of_pass(run), run->pass.single);
     /* a thread without a slice would only wait */
-    return run->pass.single ? threads : min_int(threads, execute_slices(run));
+    return run->pass.single ? threads : min_int(threads, slice_count(run));
 }
 
 void run_freeze(Run *run, bool frozen) {
     run->options.frozen = frozen;
-    run->backward = false;
+    run->in_backward = false;
     /* only the threads that a pass of one token needs; others are started when they are useful */
     int threads =
         run->options.training ? run->options.threads : threads_for(run, work_of(run, 1, 1), true);
@@ -263,15 +263,11 @@ static int begin(Run *run, const int32_t *ids, int B, int T, int past, bool trai
                        .past = past,
                        .single = B * T == 1 && !run->options.training,
                        .before = (size_t)run->before * (size_t)T,
-                       .teacher = run->pass.teacher, /* these may precede the pass */
-                       .teacher_share = run->pass.teacher_share,
-                       .text = run->pass.text,
-                       .starts = run->pass.starts,
-                       .window = run->pass.window,
-                       .leaves_out = run->pass.leaves_out,
+                       .source = run->source,
                        .lines = run->options.lines,
                        .ngram = run->model->ngram,
                        .counts = run->counts};
+    run->source = (Source){0};
     if (training) {
         run->pass.dropout = (float)run->model->config.dropout;
         run->pass.masks = random_key(run->options.seed, RANDOM_DROPOUT, run->step);
@@ -279,7 +275,8 @@ static int begin(Run *run, const int32_t *ids, int B, int T, int past, bool trai
     profile->in_step = training && profile->seconds;
     profile->tokens += profile->in_step ? tokens : 0;
     profile->pairs += profile->in_step ? tokens * (T + 1) / 2 : 0;
-    execute_begin(run, choose_threads(run, &run->paces[training ? 2 : B * T > 1]), false);
+    int kind = training ? PACE_STEP : B * T > 1 ? PACE_TOKENS : PACE_TOKEN;
+    execute_begin(run, choose_threads(run, &run->paces[kind]));
     return run_threads(run);
 }
 
@@ -297,14 +294,13 @@ const float *run_grow(Run *run, const Continuation *sequences, int B) {
 const float *run_forward(Run *run, const int32_t *ids, int B, int T, int past) {
     team_run(run->team, begin(run, ids, B, T, past, false), execute_pass, run);
     run_note_pace(run);
-    run->pass.text = NULL;
     return execute_array(run, run->program.logits);
 }
 
 static void softmax_work(const Thread *thread, void *argument) {
     const Run *run = argument;
     size_t V = (size_t)run->model->config.V;
-    Share own = execute_share(run, thread);
+    Share own = share_of_tokens(run, thread);
     float *logits = execute_array(run, run->program.logits) + own.begin * V;
     thread->isa->softmax(logits, V, NULL, logits, 1.0f, (int)(own.end - own.begin), (int)V);
 }
@@ -319,13 +315,12 @@ void run_forward_training(Run *run, const int32_t *ids, int B, int T) {
     assert(run->options.training);
     begin(run, ids, B, T, 0, true);
     profile_team(run, run_threads(run), execute_pass, run);
-    run->pass.text = NULL;
 }
 
 static void loss_work(const Thread *thread, void *argument) {
     const Run *run = argument;
     int V = run->model->config.V;
-    Share own = execute_share(run, thread);
+    Share own = share_of_tokens(run, thread);
     double start = profile_now(run);
     cross_entropy(thread, run->losses + own.begin,
                   execute_array(run, run->program.logits) + own.begin * (size_t)V,
@@ -344,11 +339,10 @@ static void find_losses(Run *run, const int32_t *targets) {
 static double tokens_in_loss(const Run *run, const int32_t *targets) {
     int all = run->pass.B * run->pass.T;
     double tokens = all;
-    for (int n = 0; n < all && run->options.lines; n++) tokens -= targets[n] == NO_TARGET;
-    if (run->sharing && run->options.lines)
-        world_allreduce(&tokens, 1);
-    else if (run->sharing)
-        tokens = tokens / run->options.batch * run->whole;
+    if (!run->options.lines)
+        return run->sharing ? tokens / run->options.batch * run->whole : tokens;
+    for (int n = 0; n < all; n++) tokens -= targets[n] == NO_TARGET;
+    if (run->sharing) world_allreduce(&tokens, 1);
     return tokens;
 }
 
@@ -365,10 +359,7 @@ double run_loss(Run *run, const int32_t *targets) {
 }
 
 void run_locate(Run *run, const int32_t *text, const size_t *starts, int window, bool counted) {
-    run->pass.text = text;
-    run->pass.starts = starts;
-    run->pass.window = (size_t)window;
-    run->pass.leaves_out = counted;
+    run->source = (Source){text, starts, (size_t)window, counted};
 }
 
 void run_lay_out(const int32_t *text, const size_t *starts, const size_t *ends, int B, int T,
@@ -391,17 +382,19 @@ void run_weigh_counts(Run *run, double weight) {
 }
 
 void run_teach(Run *run, const float *probabilities, double share) {
-    run->pass.teacher = probabilities;
-    run->pass.teacher_share = (float)share;
+    run->teacher = probabilities;
+    run->teacher_share = (float)share;
 }
 
 void run_backward(Run *run, const int32_t *targets) {
     assert(!run->options.frozen); /* its packed weights are those of a forward pass */
     run->pass.targets = targets;
+    run->pass.teacher = run->teacher;
+    run->pass.teacher_share = run->teacher_share;
+    run->teacher = NULL;
     run->pass.scale = 1.0f / (float)tokens_in_loss(run, targets);
-    execute_begin(run, 0, true);
+    execute_turn(run);
     profile_team(run, run_threads(run), execute_pass, run);
-    run->pass.teacher = NULL;
 }
 
 /* ---- evaluation ---- */
@@ -477,9 +470,14 @@ double run_evaluate(Run *run, const int32_t *ids, size_t count, size_t every, bo
     double *sums = run->sums, total = 0;
     assert(count >= 2 && every >= 1);
     const size_t T = (size_t)run->options.length, tokens = count - 1;
-    Windows w = {ids,   tokens,  T,           (size_t)run->whole,
-                 every, counted, run->begins, (tokens + T - 1) / T};
-    if (run->begins) w.count = run->windows;
+    Windows w = {.ids = ids,
+                 .tokens = tokens,
+                 .T = T,
+                 .batch = (size_t)run->whole,
+                 .every = every,
+                 .counted = counted,
+                 .begins = run->begins,
+                 .count = run->begins ? run->windows : (tokens + T - 1) / T};
     run->begins = NULL;
     const size_t span = w.batch * w.every, last = w.count % span; /* one batch of it is read */
     size_t all = w.count / span * w.batch + (last < w.batch ? last : w.batch);

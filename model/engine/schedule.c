@@ -83,14 +83,14 @@ static void end_block(Order *o, int block, bool leaves) {
 static bool order_gradients(Program *p, Error *err) {
     int L = p->model->config.L, block = L - 1;
     size_t room = (size_t)p->count + (size_t)L + 1;
-    Order o = {.p = p, .count = p->backward};
+    Order o = {.p = p, .count = p->backward_begin};
     if (!memory_alloc(&o.list, room, sizeof *o.list, "the schedule", err) ||
         !memory_alloc(&o.pending, room, sizeof *o.pending, "the schedule", err)) {
         memory_free(o.list);
         return false;
     }
-    memcpy(o.list, p->list, (size_t)p->backward * sizeof *o.list);
-    for (int i = p->backward; i < p->count; i++) {
+    memcpy(o.list, p->list, (size_t)p->backward_begin * sizeof *o.list);
+    for (int i = p->backward_begin; i < p->count; i++) {
         const Instruction *at = &p->list[i];
         if (at->block != block) end_block(&o, block, true);
         block = at->block;
@@ -101,7 +101,7 @@ static bool order_gradients(Program *p, Error *err) {
         if (at->operation->reach == ALL_TOKENS) list_pending(&o, block);
         o.list[o.count++] = *at;
     }
-    for (int l = L - 1; l >= -1 && p->backward < p->count; l--) end_block(&o, l, l == block);
+    for (int l = L - 1; l >= -1 && p->backward_begin < p->count; l--) end_block(&o, l, l == block);
     memory_free(o.pending);
     memory_free(p->list);
     p->list = o.list;
@@ -160,23 +160,26 @@ static void make_phases(Planner *planner) {
     Phase *slices = NULL; /* the last phase of this epoch that has slices */
     for (int i = 0; i < p->count; i++) {
         const Instruction *at = &p->list[i];
-        bool team = at->operation->reach == ALL_TOKENS, first = i == 0 || i == p->backward;
-        if (i == p->backward) s->backward = s->phase_count;
-        planner->epoch += i == p->backward;
+        bool team = at->operation->reach == ALL_TOKENS, first = i == 0 || i == p->backward_begin;
+        if (i == p->backward_begin) {
+            s->backward_phase = s->phase_count;
+            planner->epoch++;
+        }
         bool barrier = !first && reads_others(planner, at);
-        planner->epoch += barrier;
-        s->many_barriers += barrier && i < p->backward;
+        if (barrier) planner->epoch++;
+        if (barrier && i < p->backward_begin) s->many_barriers++;
         const Phase *open = s->phase_count && !first ? &s->phases[s->phase_count - 1] : NULL;
         if (!open || team || open->team || barrier) {
             if (first || barrier) slices = NULL;
-            s->phases[s->phase_count++] = (Phase){i, i, team, barrier, !slices};
+            s->phases[s->phase_count++] =
+                (Phase){.begin = i, .end = i, .team = team, .barrier = barrier, .any = !slices};
             if (!team && slices) slices->any = false;
             if (!team) slices = &s->phases[s->phase_count - 1];
         }
         s->phases[s->phase_count - 1].end = i + 1;
         note_instruction(planner, i, s->phase_count - 1);
     }
-    if (p->backward == p->count) s->backward = s->phase_count;
+    if (p->backward_begin == p->count) s->backward_phase = s->phase_count;
 }
 
 /* ---- memory ---- */
@@ -219,7 +222,7 @@ static bool can_reuse(const Planner *planner, int i) {
     if (!at->operation->reused) return false;
     Array from = at->inputs[at->operation->reused - 1], to = at->outputs[0];
     const Life *life = &planner->lives[from.id];
-    bool lasts = p->arrays[from.id].kept && i < p->backward;
+    bool lasts = p->arrays[from.id].kept && i < p->backward_begin;
     return from.id && !lasts && life->last == i && life->team_epoch < planner->epochs[i] &&
            from.width == to.width && p->arrays[from.id].width == p->arrays[to.id].width;
 }
@@ -267,7 +270,7 @@ static size_t settle(Planner *planner, Location *locations, Where where, size_t 
 static void demand_whole(Planner *planner, int id, const Life *life) {
     const ArrayInfo *info = &planner->p->arrays[id];
     const bool constant = info->rows == PER_POSITION;
-    const int *epochs = planner->epochs, forward_end = epochs[planner->p->backward - 1];
+    const int *epochs = planner->epochs, forward_end = epochs[planner->p->backward_begin - 1];
     int begin = life->cached || constant ? 0 : epochs[life->made], end = epochs[life->last];
     size_t rows = planner->capacity.tokens;
     if (info->rows == PER_STRETCH) rows = (rows + STRETCH - 1) / STRETCH;
@@ -283,7 +286,8 @@ static void demand_whole(Planner *planner, int id, const Life *life) {
  */
 static bool lasts(const Planner *planner, int id) {
     const Life *life = &planner->lives[id];
-    bool saved = life->made < planner->p->backward && life->last >= planner->p->backward;
+    bool saved =
+        life->made < planner->p->backward_begin && life->last >= planner->p->backward_begin;
     return saved || life->kept || planner->p->arrays[id].rows == PER_POSITION;
 }
 
@@ -326,10 +330,10 @@ static void find_shared(const Planner *planner) {
     bool *shared = planner->shared;
     for (int id = 1; id < p->array_count; id++)
         shared[id] = p->arrays[id].kept || p->arrays[id].rows == PER_POSITION;
-    for (int i = 0; i < p->backward; i++)
+    for (int i = 0; i < p->backward_begin; i++)
         for (int j = 0; j < MAX_INPUTS; j++)
             if (p->list[i].operation->reach == ALL_TOKENS) shared[p->list[i].inputs[j].id] = true;
-    for (int i = 0; i < p->backward; i++) {
+    for (int i = 0; i < p->backward_begin; i++) {
         const Instruction *at = &p->list[i];
         bool any = at->operation->reach == ALL_TOKENS || division_of(at) != UNDIVIDED;
         for (int j = 0; j < MAX_OUTPUTS; j++)
@@ -346,7 +350,7 @@ static void divide_single(Planner *planner) {
     memset(planner->lives, 0, (size_t)p->array_count * sizeof *planner->lives);
     for (int id = 0; id < p->array_count; id++) planner->lives[id].made = NEVER;
     planner->epoch = 1;
-    for (int i = 0; i < p->backward; i++) {
+    for (int i = 0; i < p->backward_begin; i++) {
         const Instruction *at = &p->list[i];
         Division division = division_of(at);
         for (int j = 0; j < MAX_INPUTS; j++) {

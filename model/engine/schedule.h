@@ -44,8 +44,8 @@ typedef struct {
 
 typedef struct {
     Phase *phases;
-    int phase_count, backward; /* the first phase of the backward pass */
-    Location *many;            /* [arrays], in passes of many tokens */
+    int phase_count, backward_phase; /* the first phase of the backward pass */
+    Location *many;                  /* [arrays], in passes of many tokens */
     /* [arrays], in passes of one token */
     Location *single;
     /* [instructions], in passes of one token: a barrier comes before it; only the first thread

@@ -20,7 +20,7 @@ static LineArray view_of(const Run *run, Array array) {
 }
 
 bool run_line(const Run *run, int i, LineView *line) {
-    if (i < 0 || i >= run->program.backward) return false;
+    if (i < 0 || i >= run->program.backward_begin) return false;
     const Instruction *at = &run->program.list[i];
     *line = (LineView){.operation = at->operation->name,
                        .title = at->operation->title,
@@ -49,7 +49,7 @@ bool run_line_apply(const Run *run, int i, const float *x, float *y) {
 bool run_slides(const Run *run) {
     const Program *p = &run->program;
     bool slides = !p->training;
-    for (int i = 0; i < p->backward; i++) slides = slides && !p->list[i].fixed;
+    for (int i = 0; i < p->backward_begin; i++) slides = slides && !p->list[i].fixed;
     return slides;
 }
 
@@ -60,7 +60,7 @@ static void forget(float *rows, size_t width, int dropped, int kept) {
 /* Returns the rows, in a slot, of the operand that reads the array's earlier tokens. */
 static float *rows_of(const Run *run, int array, int slot) {
     const Program *p = &run->program;
-    for (int i = 0; i < p->backward; i++)
+    for (int i = 0; i < p->backward_begin; i++)
         for (int j = 0; j < MAX_INPUTS; j++)
             if (p->list[i].inputs[j].id == array && program_has_rows(p, &p->list[i], j))
                 return rows_in_slot(&run->pass, &p->list[i], j, slot);
@@ -89,16 +89,19 @@ void run_slide(Run *run, int slot, int dropped, int kept) {
     const bool growing = run->options.growing;
     assert(run_slides(run) && dropped >= 0 && kept >= 0);
     run->pass = (Pass){.B = 1, .T = kept, .rows = run->rows, .capacity = run->capacity};
-    for (int id = 1; id < p->array_count && !growing; id++)
-        if (p->arrays[id].cached)
-            forget(execute_array(run, (Array){id, 0, 0}), (size_t)p->arrays[id].width, dropped,
-                   kept);
-    for (int i = 0; i < p->backward && growing; i++)
-        for (int j = 0; j < MAX_INPUTS; j++)
-            if (program_has_rows(p, &p->list[i], j))
-                forget(rows_in_slot(&run->pass, &p->list[i], j, slot),
-                       (size_t)p->list[i].inputs[j].width, dropped, kept);
-    for (int i = 0; i < p->backward; i++) {
+    if (growing) {
+        for (int i = 0; i < p->backward_begin; i++)
+            for (int j = 0; j < MAX_INPUTS; j++)
+                if (program_has_rows(p, &p->list[i], j))
+                    forget(rows_in_slot(&run->pass, &p->list[i], j, slot),
+                           (size_t)p->list[i].inputs[j].width, dropped, kept);
+    } else {
+        for (int id = 1; id < p->array_count; id++)
+            if (p->arrays[id].cached)
+                forget(execute_array(run, (Array){id, 0, 0}), (size_t)p->arrays[id].width, dropped,
+                       kept);
+    }
+    for (int i = 0; i < p->backward_begin; i++) {
         const Instruction *at = &p->list[i];
         bool writes_cache = false;
         for (int j = 0; j < MAX_OUTPUTS; j++)

@@ -26,6 +26,14 @@ typedef struct {
     float *left, *right, *scratch;
 } Thread;
 
+/* Returns the context of a team of this thread alone. */
+static inline Thread thread_alone(const Thread *thread) {
+    Thread own = *thread;
+    own.index = 0;
+    own.count = 1;
+    return own;
+}
+
 /* Makes a team of at most `threads` >= 1 threads, each with `scratch` floats of scratch. The first
  * team_run that needs them starts them. team_close releases the team; NULL is allowed. An error: no
  * memory; *team is then NULL. */

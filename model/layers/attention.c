@@ -81,10 +81,8 @@ size_t attention_scratch(const Isa *isa, const Products *products, int T, int dk
 
 /* Returns the context for one head: a team of this thread alone, in the precision of attention. */
 static Thread alone(const Thread *thread) {
-    Thread own = *thread;
+    Thread own = thread_alone(thread);
     own.products = thread->products->attention;
-    own.index = 0;
-    own.count = 1;
     return own;
 }
 
@@ -106,7 +104,8 @@ static void prefetch_rows(const float *x, size_t row, int rows, int columns) {
 /* Applies dropout to the weights of some queries from t on, or to their gradients. */
 static void drop(const Isa *isa, float *weights, size_t row, const Sequence *at, int t, int rows,
                  const Attention *a) {
-    for (int i = 0; i < rows && a->dropout.rate > 0; i++) {
+    if (a->dropout.rate <= 0) return;
+    for (int i = 0; i < rows; i++) {
         float *of = weights + (size_t)i * row;
         size_t query = at->mask + (size_t)(t + i);
         isa->dropout(of, of, dropout_row(a->dropout, query), seen(a, t + i));
@@ -216,7 +215,7 @@ void attention_forward(const Thread *thread, const Attention *a) {
  * and values [T,dv], and the scores of a block of queries. */
 typedef struct {
     Packed keys_transposed, values_transposed, keys;
-    float *dkey, *dv;
+    float *dkey, *dvalue;
     float *att, *dscores;
     size_t row;   /* of the scores */
     float *means; /* of the gradients of a query's weights */
@@ -229,8 +228,8 @@ static Operands pack_head(const Thread *thread, const Sequence *at, const Attent
           *values = transposed + products->packed_size(isa, a->dk, a->T);
     float *keys = values + products->packed_size(isa, a->dv, a->T);
     size_t row = whole_vectors(isa, a->T), T = (size_t)a->T;
-    float *dkey = keys + products->packed_size(isa, a->T, a->dk), *dv = dkey + T * (size_t)a->dk;
-    float *att = dv + T * (size_t)a->dv;
+    float *dkey = keys + products->packed_size(isa, a->T, a->dk);
+    float *dvalue = dkey + T * (size_t)a->dk, *att = dvalue + T * (size_t)a->dv;
     size_t scores = (size_t)block_of(isa, products) * row;
     products->pack(thread, transposed, (Matrix){at->key, 1, a->k_row}, a->dk, a->T);
     products->pack(thread, values, (Matrix){at->v, 1, a->v_row}, a->dv, a->T);
@@ -239,7 +238,7 @@ static Operands pack_head(const Thread *thread, const Sequence *at, const Attent
                       .values_transposed = {values, a->dv, a->T},
                       .keys = {keys, a->T, a->dk},
                       .dkey = dkey,
-                      .dv = dv,
+                      .dvalue = dvalue,
                       .att = att,
                       .dscores = att + scores,
                       .row = row,
@@ -289,8 +288,8 @@ static void add_to_keys(const Thread *thread, const Operands *o, const Sequence 
     Matrix dout = {at->dout + q * a->out_row, a->out_row, 1};
     thread->products->accumulate(thread, o->dkey + k * (size_t)a->dk, (size_t)a->dk, dscores,
                                  queries, keys, a->dk, end - from, NULL, false);
-    thread->products->accumulate(thread, o->dv + k * (size_t)a->dv, (size_t)a->dv, att, dout, keys,
-                                 a->dv, end - from, NULL, false);
+    thread->products->accumulate(thread, o->dvalue + k * (size_t)a->dv, (size_t)a->dv, att, dout,
+                                 keys, a->dv, end - from, NULL, false);
 }
 
 /* Writes dq, and adds to the gradients of keys and values in scratch. Queries do not see the keys
@@ -323,7 +322,7 @@ static void backward_group(const Thread *thread, size_t first, size_t end, const
         backward_head(thread, &o, &at, &next, a);
     }
     thread->isa->copy(of.dkey, a->k_row, o.dkey, dk_row, a->T, a->dk);
-    thread->isa->copy(of.dvalue, a->v_row, o.dv, dv_row, a->T, a->dv);
+    thread->isa->copy(of.dvalue, a->v_row, o.dvalue, dv_row, a->T, a->dv);
 }
 
 /* The same for short sequences. */
@@ -346,8 +345,8 @@ void attention_backward_pass(const Thread *thread, const Attention *a) {
 }
 
 /* ---- as instructions ----
- * Inputs: q, k, v; backward also lse, out and dout. Outputs: out and lse; backward dq, dk and dv.
- * Without a backward pass, the last output is the copy of the keys in columns. */
+ * Inputs: q, k, v; backward also lse, out and dout. Outputs: out and lse; backward dq, dkey and
+ * dvalue. Without a backward pass, the last output is the copy of the keys in columns. */
 
 enum { Q, K, V, LSE, OUT, DOUT };
 enum { COLUMNS = 3 };
@@ -499,24 +498,24 @@ Array attention(Program *p, int NH, Array q, Array k, Array v, int place) {
     return out;
 }
 
-/* dq, dk and dv have the strides of q, k and v. */
-static void record_backward(Program *p, Array dq, Array dk, Array dv, Array dout, Array out) {
+/* dq, dkey and dvalue have the strides of q, k and v. */
+static void record_backward(Program *p, Array dq, Array dkey, Array dvalue, Array dout, Array out) {
     const Instruction *of = program_maker(p, &operation, out);
     program_expect_width(p, "attention_backward", 0, "the gradient", dout, out.width);
     program_add(p, (Instruction){.operation = &backward_operation,
                                  .inputs = {of->inputs[Q], of->inputs[K], of->inputs[V],
                                             of->outputs[1], out, dout},
-                                 .outputs = {dq, dk, dv},
+                                 .outputs = {dq, dkey, dvalue},
                                  .NH = of->NH,
                                  .place = of->place});
 }
 
-void attention_backward(Program *p, Array *dq, Array *dk, Array *dv, Array dout, Array out) {
+void attention_backward(Program *p, Array *dq, Array *dkey, Array *dvalue, Array dout, Array out) {
     const Instruction *of = program_maker(p, &operation, out);
     *dq = program_array(p, of->inputs[Q].width, PER_TOKEN);
-    *dk = program_array(p, of->inputs[K].width, PER_TOKEN);
-    *dv = program_array(p, of->inputs[V].width, PER_TOKEN);
-    record_backward(p, *dq, *dk, *dv, dout, out);
+    *dkey = program_array(p, of->inputs[K].width, PER_TOKEN);
+    *dvalue = program_array(p, of->inputs[V].width, PER_TOKEN);
+    record_backward(p, *dq, *dkey, *dvalue, dout, out);
 }
 
 Array attention_qkv(Program *p, int NH, Array qkv, int place) {

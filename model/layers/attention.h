@@ -13,8 +13,8 @@
  * att is never stored: lse[B,NH,T], the logarithm of each softmax's denominator, is enough to
  * recompute it (Dao et al., "FlashAttention", 2022). With dropout, att is multiplied by its mask
  * after the softmax. Backward, with past = 0 and datt = dout v^T:
- *     dscores[t,s] = att (datt - dout[t] . out[t]);  dq = scale dscores k;  dk = scale dscores^T q;
- *     dv = att^T dout
+ *     dscores[t,s] = att (datt - dout[t] . out[t]);  dq = scale dscores k;
+ *     dkey = scale dscores^T q;  dvalue = att^T dout
  * dkey and dvalue are summed over the heads that read them, in their order. dq, dkey and dvalue
  * have the strides of q, key and v. Both are computed by the team and need attention_scratch floats
  * of scratch in each thread. */
@@ -29,8 +29,8 @@ typedef struct {
     const float *dout;
     float *dq, *dkey, *dvalue;
     int B, T, past;
-    int NH, NKV;                         /* heads of queries; of keys and values: NKV divides NH */
-    int dk, dv;                          /* channels of a head: in queries and keys, in values */
+    int NH, NKV; /* heads of queries; of keys and values: NKV divides NH */
+    int dk, dv;  /* the paper's d_k and d_v: channels of a head in queries and keys, in values */
     size_t q_row, k_row, v_row, out_row; /* floats from one token to the next */
     bool causal;
     float scale;

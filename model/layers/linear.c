@@ -107,13 +107,14 @@ Linear tied(Table table) {
 
 Array linear(Program *p, Array x, Linear w) {
     program_expect_width(p, "linear", w.weight, "x", x, w.in);
-    program_expect(p, p->backward == 0, "linear", "weights are packed for one direction of a pass");
+    program_expect(p, p->backward_begin == 0, "linear",
+                   "weights are packed for one direction of a pass");
     return program_map(p, &operation, x, w.out, (Instruction){.tensors = {w.weight, w.bias}});
 }
 
 Array linear_backward(Program *p, Array dy, Linear w) {
     program_expect_width(p, "linear_backward", w.weight, "dy", dy, w.out);
-    program_expect(p, p->backward > 0, "linear_backward",
+    program_expect(p, p->backward_begin > 0, "linear_backward",
                    "weights are packed for one direction of a pass");
     return program_map(p, &backward_operation, dy, w.in, (Instruction){.tensors = {w.weight}});
 }

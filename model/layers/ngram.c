@@ -17,13 +17,13 @@ static void expect(const Pass *pass, size_t n, double *p, size_t V) {
     const int32_t *last = pass->sequences ? pass->sequences[n].last : pass->ids + n;
     size_t known = position_of(pass, n) + 1;
     int fold = ALL_FOLDS;
-    if (pass->text) {
-        size_t place = pass->starts[n / pass->window] + n % pass->window;
+    if (pass->source.text) {
+        size_t place = pass->source.starts[n / pass->source.window] + n % pass->source.window;
         if (!pass->lines) {
-            last = pass->text + place;
+            last = pass->source.text + place;
             known = place + 1;
         }
-        if (pass->leaves_out && pass->ngram) fold = ngram_fold(pass->ngram, place + 1);
+        if (pass->source.leaves_out && pass->ngram) fold = ngram_fold(pass->ngram, place + 1);
     }
     if (pass->ngram)
         ngram_predict(pass->ngram, last, known, fold, p);

@@ -25,6 +25,14 @@ typedef struct {
     const float *packed;
 } Param;
 
+/* The place of a pass in a text, or NULL: token n is text[starts[n / window] + n % window]. */
+typedef struct {
+    const int32_t *text;
+    const size_t *starts;
+    size_t window;
+    bool leaves_out; /* each counted prediction leaves out its fold */
+} Source;
+
 /* One pass. */
 typedef struct {
     const int32_t *ids; /* [B,T] */
@@ -41,15 +49,11 @@ typedef struct {
      */
     const float *teacher;
     float teacher_share;
-    /* of counting: the counted model, or NULL; whether each prediction leaves out its fold; the
-     * place of the pass in a text, or NULL: token n is text[starts[n / window] + n % window] */
-    const Ngram *ngram;
-    float counts; /* the weight of its logarithms */
-    bool leaves_out;
-    const int32_t *text;
-    const size_t *starts;
-    size_t window;
-    bool lines; /* RunOptions.lines */
+    /* of counting */
+    Source source;
+    const Ngram *ngram; /* the counted model, or NULL */
+    float counts;       /* the weight of its logarithms */
+    bool lines;         /* RunOptions.lines */
     /* of a growing run: its B sequences, each with one token, or NULL; the rows of earlier tokens,
      * `capacity` in a slot */
     const Continuation *sequences;
@@ -196,9 +200,9 @@ struct Program {
     bool has_heads;     /* the rung may ask for NH */
     Instruction *list;
     int count, capacity;
-    int backward;      /* the first instruction of the backward pass; `count` if there is none; 0
-                          while the forward pass is recorded */
-    ArrayInfo *arrays; /* by id; id 0 is NO_ARRAY */
+    int backward_begin; /* the first instruction of the backward pass; `count` if there is none; 0
+                           while the forward pass is recorded */
+    ArrayInfo *arrays;  /* by id; id 0 is NO_ARRAY */
     int array_count, array_capacity;
     Array logits;
     int block; /* the current one */

@@ -12,11 +12,12 @@
  *     logits = h embed_tokens^T + (1 + ngram_gate(h)) ln p
  *
  * New compared with conv: the network reads the probabilities that counting gives for the next
- * character, and adds its own logits to theirs. The gate, a number for each character, says how
- * far the network trusts the counts (Li et al., "Residual Learning of Neural Text Generation
- * with n-gram Language Model", 2022). At the start ngram_proj and ngram_gate are 0 and the
- * network's own logits are small, so the training begins close to the counted model. In training
- * the counts leave out the part of the text that the pass reads. transformers has no such model. */
+ * character, and adds its own logits to theirs. The trust, ngram_gate(h), is a number for each
+ * character: how far the network trusts the counts (Li et al., "Residual Learning of Neural Text
+ * Generation with n-gram Language Model", 2022). At the start ngram_proj and ngram_gate are 0
+ * and the network's own logits are small, so the training begins close to the counted model. In
+ * training the counts leave out the part of the text that the pass reads. transformers has no
+ * such model. */
 #include "model/rungs/rung.h"
 
 #define SCALED .fan_in = true, .muon = true

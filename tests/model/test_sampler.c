@@ -372,13 +372,13 @@ TEST(threads) {
 /* Threads are used if each has more work than the cost of waiting for the others. */
 TEST(worth) {
     const double wait = 1 << 15;
-    assert_int_equal(run_worth(0, 1, 8), 1);
-    assert_int_equal(run_worth(1.9 * 10 * wait, 10, 8), 1);
-    assert_int_equal(run_worth(2 * 10 * wait, 10, 8), 2);
-    assert_int_equal(run_worth(2 * 10 * wait, 20, 8), 1);
-    assert_int_equal(run_worth(7.9 * 10 * wait, 10, 8), 7);
-    assert_int_equal(run_worth(1e18, 10, 8), 8);
-    assert_int_equal(run_worth(1e18, 1, 1), 1);
+    assert_int_equal(useful_threads(0, 1, 8), 1);
+    assert_int_equal(useful_threads(1.9 * 10 * wait, 10, 8), 1);
+    assert_int_equal(useful_threads(2 * 10 * wait, 10, 8), 2);
+    assert_int_equal(useful_threads(2 * 10 * wait, 20, 8), 1);
+    assert_int_equal(useful_threads(7.9 * 10 * wait, 10, 8), 7);
+    assert_int_equal(useful_threads(1e18, 10, 8), 8);
+    assert_int_equal(useful_threads(1e18, 1, 1), 1);
 }
 
 /* A model of the usual size generates with one thread and reads a prompt with all. A larger model

@@ -111,7 +111,7 @@ static void check_any(const Schedule *s) {
     const Phase *last = NULL;
     for (int i = 0; i < s->phase_count; i++) {
         const Phase *phase = &s->phases[i];
-        if (phase->barrier || i == s->backward) phases = 0;
+        if (phase->barrier || i == s->backward_phase) phases = 0;
         if (phase->team) continue;
         phases++;
         assert_false(phases > 1 && (phase->any || last->any));
@@ -128,7 +128,7 @@ static void watch_many(Watch *w, const Schedule *s) {
     w->memories[OWN] = cells_of(s->many_own);
     for (int i = 0; i < s->phase_count; i++) {
         const Phase *phase = &s->phases[i];
-        w->epoch += phase->barrier || i == s->backward;
+        w->epoch += phase->barrier || i == s->backward_phase;
         for (int j = phase->begin; j < phase->end; j++) watch_instruction(w, j);
         forget_own(w);
     }
@@ -144,7 +144,7 @@ static void watch_single(Watch *w, const Schedule *s) {
     w->memories[WHOLE] = cells_of(s->many_shared);
     w->memories[OWN] = cells_of(s->single_own);
     w->memories[SINGLE] = cells_of(s->single_shared);
-    for (int i = 0; i < w->p->backward; i++) {
+    for (int i = 0; i < w->p->backward_begin; i++) {
         w->epoch += s->waits[i];
         watch_instruction(w, i);
     }
@@ -154,7 +154,7 @@ static void watch_single(Watch *w, const Schedule *s) {
  * them. */
 static void check_ready(const Program *p) {
     int ready[1 + LAYERS] = {0};
-    for (int i = p->backward; i < p->count; i++) {
+    for (int i = p->backward_begin; i < p->count; i++) {
         const Instruction *at = &p->list[i];
         if (at->operation == &gradients_ready) assert_int_equal(ready[1 + at->block]++, 0);
         if (!strstr(at->operation->name, "_gradients")) continue;
@@ -229,12 +229,12 @@ static int slowest(const Products *products, int tokens, int team, int length) {
  * largest pass of the run: each thread has memory for that. No other length gives the slowest
  * thread fewer tiles. */
 static void check_slice(const Products *products, int tokens, int threads) {
-    int longest = execute_slice(products, (size_t)tokens, threads, SLICE_MAX);
+    int longest = slice_length(products, (size_t)tokens, threads, SLICE_MAX);
     int grain = products->rows ? products->rows : STRETCH;
     assert_in_range(longest, grain, SLICE_MAX);
     for (int fewer = 1; fewer <= tokens; fewer += 1 + fewer / 3)
         for (int team = 1; team <= threads; team++) {
-            int length = execute_slice(products, (size_t)fewer, team, longest);
+            int length = slice_length(products, (size_t)fewer, team, longest);
             assert_in_range(length, grain, longest);
             assert_int_equal(length % grain, 0);
             int tiles = slowest(products, fewer, team, length);

@@ -74,8 +74,7 @@ static void place_packed(Run *run) {
 /* Places the rows of earlier tokens of a growing run. */
 static void place_rows(Run *run) {
     Program *p = &run->program;
-    size_t length = (size_t)run->options.length;
-    run->capacity = (length + KEY_GROUP - 1) / KEY_GROUP * KEY_GROUP; /* attention.c */
+    run->capacity = program_cache_rows(p, (size_t)run->options.length);
     for (int i = 0; i < p->backward_begin; i++) {
         Instruction *at = &p->list[i];
         for (int j = 0; j < MAX_INPUTS + MAX_OUTPUTS; j++) {

@@ -276,7 +276,7 @@ static void demand_whole(Planner *planner, int id, const Life *life) {
     if (info->rows == PER_STRETCH) rows = (rows + STRETCH - 1) / STRETCH;
     if (constant) rows = planner->capacity.positions;
     if (info->rows == PER_PASS) rows = (size_t)info->count;
-    if (info->cached) rows = (rows + KEY_GROUP - 1) / KEY_GROUP * KEY_GROUP; /* attention.c */
+    if (info->cached) rows = program_cache_rows(planner->p, rows);
     if (life->kept && end < forward_end) end = forward_end;
     demand(planner, id, rows * (size_t)info->width, begin, constant ? planner->epoch : end);
 }

@@ -68,7 +68,7 @@ static Array record(Program *p, const Operation *of, Array x, Table taps) {
 }
 
 Array convolution(Program *p, Array x, Table taps) {
-    program_cache(p, x);
+    program_cache(p, x, 1);
     return record(p, &operation, x, taps);
 }
 

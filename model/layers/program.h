@@ -205,7 +205,8 @@ struct Program {
     ArrayInfo *arrays;  /* by id; id 0 is NO_ARRAY */
     int array_count, array_capacity;
     Array logits;
-    int block; /* the current one */
+    int cache_multiple; /* the rows of each cached array are rounded up to a multiple of it */
+    int block;          /* the current one */
     /* failed: memory was short or the rung is wrong, as *err says. Calls still return, with
        arbitrary results */
     Error *err;
@@ -245,12 +246,16 @@ Array program_constants(Program *p, int width, void (*fill)(float *row, int posi
 /* Returns columns `offset` to `offset` + `width` - 1 of an array, without a copy. */
 Array program_columns(Array array, int offset, int width);
 
-/* program_cache marks an array that later passes read; program_keep, one that stays complete after
+/* program_cache marks an array that later passes read, and whose rows must be a multiple of
+ * `multiple`; program_keep, one that stays complete after
  * a pass; program_keep_all marks all arrays so far to stay complete, except constants, which always
  * do. */
-void program_cache(Program *p, Array array);
+void program_cache(Program *p, Array array, int multiple);
 void program_keep(Program *p, Array array);
 void program_keep_all(Program *p);
+
+/* Returns the rows of a cached array that has room for `rows`. */
+size_t program_cache_rows(const Program *p, size_t rows);
 
 /* Returns true if a growing run keeps rows of earlier tokens for operand `number` (operand_of): an
  * input of Operation.history, or a cached output beside such inputs. */

@@ -1,5 +1,6 @@
 #include "library/recipe.h"
 #include "base/array.h"
+#include "base/elementary.h"
 
 #include <math.h>
 #include <string.h>
@@ -109,12 +110,30 @@ int recipe_window(const Recipe *recipe, int T, int step, int steps) {
     return T / pieces;
 }
 
+/* Returns the share of the peak rates in a step after the warm-up (Loshchilov and Hutter, "SGDR",
+ * 2017). */
+static double cosine_share(int step, int steps, int warmup) {
+    static const double pi = 3.14159265358979323846, last = 0.1;
+    if (step >= steps) return last;
+    double progress = (double)(step - warmup) / (steps - warmup), cosine, sine;
+    cosine_and_sine(pi * progress, &cosine, &sine);
+    return last + 0.5 * (1 + cosine) * (1 - last);
+}
+
+/* The same for rates that stay at the peak until the cooldown (Hu et al., "MiniCPM", 2024; Haegele
+ * et al., 2024). */
+static double linear_share(int step, int steps, int cooldown) {
+    if (step <= steps - cooldown) return 1;
+    return step < steps ? (double)(steps - step) / cooldown : 0;
+}
+
 Optimizer recipe_step(const Recipe *recipe, int step, int steps) {
     Optimizer now = recipe->peak;
     int warmup = (int)(steps * recipe->warmup), cooldown = (int)(steps * recipe->cooldown);
     if (warmup > recipe->max_warmup) warmup = recipe->max_warmup;
-    double share = recipe->cooldown > 0 ? rate_warmup_stable_decay(step, steps, warmup, cooldown)
-                                        : rate_cosine(step, steps, warmup, 0.1);
+    double share = step < warmup          ? (double)(step + 1) / (warmup + 1)
+                   : recipe->cooldown > 0 ? linear_share(step, steps, cooldown)
+                                          : cosine_share(step, steps, warmup);
     now.learning_rate *= share;
     now.matrix_rate *= share;
     return now;

@@ -214,11 +214,4 @@ void run_cut(Run *run, const size_t *begins, size_t count);
 double run_evaluate(Run *run, const int32_t *ids, size_t count, size_t every, bool counted,
                     int (*stopped)(void *user), void *user);
 
-/* Return the share of the peak learning rate in step `step`, counted from 0. Both rise linearly to
- * 1 over `warmup` steps. rate_cosine then falls along half a cosine to `floor` at step `steps`
- * (Loshchilov and Hutter, "SGDR", 2017). rate_warmup_stable_decay stays at 1 and falls linearly to
- * 0 over the last `cooldown` steps (Hu et al., "MiniCPM", 2024; Haegele et al., 2024). */
-double rate_cosine(int step, int steps, int warmup, double floor);
-double rate_warmup_stable_decay(int step, int steps, int warmup, int cooldown);
-
 #endif

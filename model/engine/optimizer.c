@@ -1,4 +1,4 @@
-/* optimizer.c - updates the weights: clipping, AdamW and Muon, learning rate schedules. */
+/* optimizer.c - updates the weights: clipping, AdamW and Muon. */
 #include "model/engine/inside.h"
 #include "model/engine/muon.h"
 #include "base/elementary.h"
@@ -205,26 +205,4 @@ void run_restore(Run *run, uint64_t step, const float *first_moments, const floa
     if (!run->options.shared) return;
     world_broadcast(run->first, bytes);
     world_broadcast(run->second, bytes);
-}
-
-/* ---- learning rate schedules ---- */
-
-static double warming(int step, int warmup) {
-    return (double)(step + 1) / (warmup + 1);
-}
-
-double rate_cosine(int step, int steps, int warmup, double floor) {
-    static const double pi = 3.14159265358979323846;
-    if (step < warmup) return warming(step, warmup);
-    if (step >= steps) return floor;
-    double progress = (double)(step - warmup) / (steps - warmup);
-    double cosine, sine;
-    cosine_and_sine(pi * progress, &cosine, &sine);
-    return floor + 0.5 * (1 + cosine) * (1 - floor);
-}
-
-double rate_warmup_stable_decay(int step, int steps, int warmup, int cooldown) {
-    if (step < warmup) return warming(step, warmup);
-    if (step <= steps - cooldown) return 1;
-    return step < steps ? (double)(steps - step) / cooldown : 0;
 }

@@ -1,8 +1,8 @@
-/* test_training.c - the optimizer on a whole model, the schedule, and the windows of an
- * evaluation. */
+/* test_training.c - the optimizer on a whole model, the rates, and the windows of an evaluation. */
 #include "tests/support.h"
 #include "base/array.h"
 #include "base/clock.h"
+#include "library/recipe.h"
 #include "model/engine/muon.h"
 #include "model/plain/plain.h"
 
@@ -402,8 +402,7 @@ TEST(gradients_add) {
         assert_near(run_gradient(bench->run, 0)[i], 2 * (double)once[i], 1e-6);
 }
 
-/* The first 10 of 100 steps warm up; then the rate falls along a cosine to a tenth, or over the
- * last 40 steps to 0. */
+/* 10 of 100 steps warm up; then the rate falls to a tenth, or in the last 40 to 0. */
 TEST(schedules) {
     static const struct {
         int step;
@@ -416,12 +415,13 @@ TEST(schedules) {
                  {61, 0.4564397, 39.0 / 40},
                  {99, 0.1002741, 1.0 / 40},
                  {100, 0.1, 0}};
-    for (int i = 0; i < COUNT(cases); i++) {
-        assert_near(rate_cosine(cases[i].step, 100, 10, 0.1), cases[i].cosine, 1e-7);
-        assert_near(rate_warmup_stable_decay(cases[i].step, 100, 10, 40), cases[i].late, 1e-12);
+    Recipe recipe = {.peak = {.learning_rate = 1}, .warmup = 0.1, .max_warmup = 10};
+    for (int i = 0; i < 2 * COUNT(cases); i++) {
+        recipe.cooldown = i % 2 ? 0.4 : 0;
+        const double rate = recipe_step(&recipe, cases[i / 2].step, 100).learning_rate;
+        assert_near(rate, i % 2 ? cases[i / 2].late : cases[i / 2].cosine, i % 2 ? 1e-12 : 1e-7);
+        assert_near(recipe_step(&recipe, 0, 1).learning_rate, 1, 1e-12);
     }
-    assert_near(rate_cosine(0, 1, 0, 0.1), 1, 1e-12);
-    assert_near(rate_warmup_stable_decay(0, 1, 0, 0), 1, 1e-12);
 }
 
 /* Products in bfloat16 learn as those in float32 do. */

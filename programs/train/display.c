@@ -368,24 +368,47 @@ static void put_path(const char *before, const char *path) {
     shell_path(stdout, path, shell_put);
 }
 
-void show_next_steps(const Plan *plan, const Result *model, bool page, const char *longer) {
+static bool has_usual_out(const Plan *plan) {
+    return strcmp(plan->arguments->out, "out/model.safetensors") == 0;
+}
+
+/* Prints the command that writes text with a rung's model. */
+static void show_sampler(const Plan *plan, const RungFiles *rung) {
     static const char own[] = "train"; /* tril-sample is beside tril-train */
     const char *train = *plan->arguments->command;
     size_t length = strlen(train), end = strlen(own);
-    bool known = length >= end && strcmp(train + length - end, own) == 0;
-    bool usual = strcmp(plan->arguments->out, "out/model.safetensors") == 0;
-    bool further = model && !interrupted() && !plan->ladder && longer;
+    char sampler[PATH_SIZE] = "./sample";
+    if (length >= end && strcmp(train + length - end, own) == 0)
+        snprintf(sampler, PATH_SIZE, "%.*ssample", (int)(length - end), train);
+    fputs("\nTo read what it writes:  ", stdout);
+    shell_program(stdout, sampler, shell_put);
+    fputs(plan->options.lines ? " --lines 20" : " -n 500", stdout);
+    if (!has_usual_out(plan) || !rung->chosen) put_path(" ", rung->checkpoint);
+    putchar('\n');
+}
+
+/* Prints the command that resumes the training with the options `longer`. */
+static void put_resuming(const Plan *plan, const char *longer) {
+    const Arguments *a = plan->arguments;
+    shell_program(stdout, *a->command, shell_put);
+    printf(" --resume%s%s", *longer ? " " : "", longer);
+    if (a->teacher) put_path(" --teacher ", a->teacher);
+    if (!has_usual_out(plan)) put_path(" --out ", a->out);
+    if (a->log) put_path(" --log ", a->log);
+    for (int i = 0; i < a->text_count; i++) {
+        if (strcmp(a->texts[i], "-") == 0)
+            fputs(" -", stdout);
+        else
+            put_path(" ", a->texts[i]);
+    }
+    putchar('\n');
+}
+
+void show_next_steps(const Plan *plan, const Result *model, bool page, const char *longer) {
+    const bool further = model && !interrupted() && !plan->ladder && longer;
     const RungFiles *rung = plan->rungs;
     while (model && strcmp(rung->name, model->name) != 0) rung++;
-    if (model) {
-        char sampler[PATH_SIZE] = "./sample";
-        if (known) snprintf(sampler, PATH_SIZE, "%.*ssample", (int)(length - end), train);
-        fputs("\nTo read what it writes:  ", stdout);
-        shell_program(stdout, sampler, shell_put);
-        fputs(plan->options.lines ? " --lines 20" : " -n 500", stdout);
-        if (!usual || !rung->chosen) put_path(" ", rung->checkpoint);
-        putchar('\n');
-    }
+    if (model) show_sampler(plan, rung);
     if (model && page) {
         put_path("To see what it learned:  ", plan->page);
         putchar('\n');
@@ -398,19 +421,7 @@ void show_next_steps(const Plan *plan, const Result *model, bool page, const cha
                model->course->steps);
     }
     fputs(further ? "To train it further:     " : "\nInterrupted.  To resume: ", stdout);
-    shell_program(stdout, train, shell_put);
-    printf(" --resume%s%s", further ? " " : "", further ? longer : "");
-    if (plan->arguments->teacher) put_path(" --teacher ", plan->arguments->teacher);
-    if (!usual) put_path(" --out ", plan->arguments->out);
-    if (plan->arguments->log) put_path(" --log ", plan->arguments->log);
-    for (int i = 0; i < plan->arguments->text_count; i++) {
-        const char *text = plan->arguments->texts[i];
-        if (strcmp(text, "-") == 0)
-            fputs(" -", stdout);
-        else
-            put_path(" ", text);
-    }
-    putchar('\n');
+    put_resuming(plan, further ? longer : "");
 }
 
 /* ---- where the time goes ---- */
@@ -420,32 +431,32 @@ static int longer_first(const void *a, const void *b) {
     return (other > one) - (other < one);
 }
 
-void show_profile(const char *of, const Profile *p) {
+void show_profile(const char *of, const RungTimes *t) {
     static const char format[] = "  %-38s  %8.2f  %5.1f%%";
     const double small = 0.0005; /* lines with less than this share of the time are summed */
     const bool wide = line_columns() >= 67;
     TrilPart lines[MAX_PARTS + 3];
     char head[64];
-    int count = p->count;
+    int count = t->count;
     double parts = 0, rest = 0;
-    memcpy(lines, p->parts, sizeof p->parts);
+    memcpy(lines, t->parts, sizeof t->parts);
     for (int i = 0; i < count; i++) parts += lines[i].seconds;
-    lines[count++] = (TrilPart){"the rest of the steps", p->steps - parts, 0};
-    lines[count++] = (TrilPart){"evaluations", p->evaluations, 0};
-    lines[count++] = (TrilPart){"the rest", p->all - p->steps - p->evaluations, 0};
+    lines[count++] = (TrilPart){"the rest of the steps", t->steps - parts, 0};
+    lines[count++] = (TrilPart){"evaluations", t->evaluations, 0};
+    lines[count++] = (TrilPart){"the rest", t->all - t->steps - t->evaluations, 0};
     qsort(lines, (size_t)count, sizeof *lines, longer_first);
-    snprintf(head, sizeof head, "where the %.2f s of %s went", p->all, of);
+    snprintf(head, sizeof head, "where the %.2f s of %s went", t->all, of);
     printf("\n%-40s  %8s  %6s%s\n", head, "seconds", "share", wide ? "  GFLOP/s" : "");
     for (const TrilPart *line = lines; line < lines + count; line++) {
-        if (line->seconds < small * p->all) {
+        if (line->seconds < small * t->all) {
             rest += line->seconds;
             continue;
         }
-        printf(format, line->name, line->seconds, 100 * line->seconds / p->all);
+        printf(format, line->name, line->seconds, 100 * line->seconds / t->all);
         if (wide && line->operations > 0)
             printf("  %7.1f", line->operations / line->seconds * 1e-9);
         putchar('\n');
     }
-    if (rest > 0) printf(format, "lines of less than 0.05%", rest, 100 * rest / p->all);
+    if (rest > 0) printf(format, "lines of less than 0.05%", rest, 100 * rest / t->all);
     if (rest > 0) putchar('\n');
 }

@@ -50,10 +50,10 @@ typedef struct {
     TrilPart parts[MAX_PARTS]; /* [count], of the steps */
     int count;
     double steps, evaluations, all; /* seconds */
-} Profile;
+} RungTimes;
 
 /* Prints the table of --profile for the rung `of`, the longest part first. */
-void show_profile(const char *of, const Profile *profile);
+void show_profile(const char *of, const RungTimes *times);
 
 /* With several processes, prints the bytes sent in each of `steps` steps, which took `seconds`
  * seconds, and the share of the time that this process waited. */

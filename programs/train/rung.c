@@ -27,7 +27,7 @@ typedef struct {
     double saved;        /* clock_seconds() when the state was last written */
     TrilTraffic traffic; /* of the steps of this run of the program */
     int steps;           /* steps of this run of the program */
-    Profile profile;     /* of it */
+    RungTimes times;     /* of it */
     Log log;
     Course *course;                  /* read from the log */
     char kernels[16];                /* of the state, or empty */
@@ -45,6 +45,11 @@ typedef struct {
 static int is_stopped(void *user) {
     (void)user;
     return interrupted_twice();
+}
+
+/* Forgets the best loss if the checkpoint was removed, so that it is written again. */
+static void notice_removal(Trainer *t) {
+    if (!file_exists(t->rung->checkpoint)) t->progress.best = INFINITY;
 }
 
 static void renew_progress(Trainer *t) {
@@ -86,8 +91,7 @@ static bool open_training(Trainer *t, bool resumes, double seconds, Error *err) 
         tril_state_free(*state);
         *state = NULL;
         t->progress = plan->progress;
-        /* a checkpoint that somebody removed is written again */
-        if (!file_exists(t->rung->checkpoint)) t->progress.best = INFINITY;
+        notice_removal(t);
     } else if (!t->rung->chosen || !plan->init) {
         status = tril_model_make(&t->own, plan->tokenizer, &t->options, message(err));
     }
@@ -139,7 +143,7 @@ static bool train_step(Trainer *t, LogRow *row, Error *err) {
     const TrilTraffic after = tril_processes_traffic();
     renew_progress(t);
     t->steps++;
-    t->profile.steps += p->now.seconds - stepped;
+    t->times.steps += p->now.seconds - stepped;
     t->traffic.bytes += after.bytes - before.bytes;
     t->traffic.seconds += after.seconds - before.seconds;
     p->seconds = clock_seconds() - t->started;
@@ -189,7 +193,7 @@ static bool evaluate(Trainer *t, LogRow *row, Error *err) {
     if (t->live) show_activity("evaluating");
     TrilStatus status = tril_training_evaluate(t->training, 0, &validation, message(err));
     double took = clock_seconds() - begun;
-    t->profile.evaluations += took;
+    t->times.evaluations += took;
     if (status == TRIL_STOPPED) return true;
     if (status == TRIL_DIVERGED) return diverged(t, no_number, p->now.step, err);
     if (status != TRIL_OK) return false;
@@ -200,7 +204,8 @@ static bool evaluate(Trainer *t, LogRow *row, Error *err) {
     p->seconds = clock_seconds() - t->started;
     budget_evaluated(&t->budget, p, took);
     const char *mark = "  ";
-    if (validation < p->best || !file_exists(t->rung->checkpoint)) {
+    notice_removal(t);
+    if (validation < p->best) {
         if (t->live) show_activity("saving");
         const bool saved = save_model(t);
         if (saved) p->best = validation;
@@ -215,7 +220,7 @@ static bool evaluate(Trainer *t, LogRow *row, Error *err) {
 /* Limits output to ten times a second; otherwise a terminal that nobody reads, such as that of an
  * interrupted mpirun, would fill up and block the program, above all with --save-every 0, which
  * saves each step. */
-static bool may_show(Trainer *t) {
+static bool take_turn_to_show(Trainer *t) {
     const double often = 0.1;
     if (!t->live || clock_seconds() - t->shown < often) return false;
     t->shown = clock_seconds();
@@ -228,7 +233,7 @@ static void keep_state(Trainer *t) {
     const Ladder *l = t->ladder;
     Progress *p = &t->progress;
     if (!t->keeps_state) return;
-    bool shown = may_show(t);
+    bool shown = take_turn_to_show(t);
     if (shown) show_activity("saving");
     p->log_length = log_flush(&t->log) ? (double)t->log.length : 0;
     p->log_digest = digest_value(&t->log.digest);
@@ -313,7 +318,7 @@ static bool advance(Trainer *t, bool *last, Error *err) {
     if (evaluated || *last || now - t->saved >= t->plan->options.save_every) keep_state(t);
     const Result result = result_so_far(t);
     if (!*last) report_renew(t->ladder->report, t->model, &result, now, evaluated);
-    if (!evaluated && may_show(t)) show_progress(p, t->plan, t->budget.steps);
+    if (!evaluated && take_turn_to_show(t)) show_progress(p, t->plan, t->budget.steps);
     return true;
 }
 
@@ -338,8 +343,8 @@ static bool take_steps(Trainer *t, Error *err) {
  * does not record it, so a resumed training run ends as if it had never been interrupted. */
 static bool keep_something(Trainer *t, Error *err) {
     LogRow row = {.validation = NAN};
-    bool kept = isfinite(t->progress.best) && file_exists(t->rung->checkpoint);
-    if (kept || *t->best_failed.text) return true;
+    notice_removal(t);
+    if (isfinite(t->progress.best) || *t->best_failed.text) return true;
     if (!interrupted_twice() && !evaluate(t, &row, err)) return false;
     if (isnan(row.validation)) save_model(t);
     return true;
@@ -395,6 +400,20 @@ static void note_failures(Trainer *t) {
         fail(failed, "%s: cannot be written", t->rung->log);
 }
 
+/* Sets the parts of the result that do not come from the checkpoint. A rung that ended early is
+ * complete. */
+static void note_work(const Trainer *t, Result *result) {
+    const Progress *p = &t->progress;
+    double steps = p->early_stop > 0 ? t->budget.steps : p->now.step;
+    if (p->now.cooled > 0 && p->now.step >= p->now.cooled) steps = t->options.steps;
+    result->seconds = clock_seconds() - t->started;
+    result->time = plan_time(t->plan);
+    result->characters = steps * plan_step_characters(t->plan);
+    result->compute = p->now.operations;
+    result->log_digest = digest_value(&t->log.digest);
+    t->course->ended = budget_complete(&t->budget, p);
+}
+
 bool train_rung(Ladder *ladder, const RungFiles *rung, double seconds, bool resumes,
                 bool keeps_state, Error *err) {
     const double begun = clock_seconds();
@@ -413,29 +432,20 @@ bool train_rung(Ladder *ladder, const RungFiles *rung, double seconds, bool resu
     /* the loss of a model of --init is the first lowest one */
     if (ok && !resumes && t.model == t.plan->init) ok = evaluate_and_keep(&t, err);
     ok = ok && take_steps(&t, err);
-    if (ok && shows) show_sharing(&t.traffic, t.steps, t.profile.steps);
+    if (ok && shows) show_sharing(&t.traffic, t.steps, t.times.steps);
     ok = ok && keep_something(&t, err);
     if (ok) note_failures(&t);
     if (ok && !file_exists(rung->checkpoint)) ok = fail(err, "%s", ladder->failed.text);
     if (t.training && profiles)
-        t.profile.count = tril_training_parts(t.training, t.profile.parts, MAX_PARTS);
+        t.times.count = tril_training_parts(t.training, t.times.parts, MAX_PARTS);
     tril_training_close(t.training); /* frees memory and the workers for the next model */
     *result = (Result){.name = rung->name, .train = NAN, .course = t.course};
     ok = ok && measure(&t, result, err);
     if (t.live) show_activity(NULL);
-    const Progress *p = &t.progress;
-    double steps =
-        p->early_stop > 0 ? t.budget.steps : p->now.step; /* a rung that ended early is complete */
-    if (p->now.cooled > 0 && p->now.step >= p->now.cooled) steps = t.options.steps;
-    result->seconds = clock_seconds() - t.started;
-    result->time = plan_time(t.plan);
-    result->characters = steps * plan_step_characters(t.plan);
-    result->compute = p->now.operations;
-    result->log_digest = digest_value(&t.log.digest);
-    t.course->ended = budget_complete(&t.budget, p);
+    note_work(&t, result);
     tril_model_free(t.own);
     log_close(&t.log);
-    t.profile.all = clock_seconds() - begun;
-    if (ok && profiles) show_profile(rung->name, &t.profile);
+    t.times.all = clock_seconds() - begun;
+    if (ok && profiles) show_profile(rung->name, &t.times);
     return ok;
 }

@@ -60,7 +60,7 @@ static double batch_of_lines(const TrilText *text, double windows, double contex
  * a process would have none, or the teacher's are shorter. Found by trial (docs/records.md). */
 static double longer_windows(const TrilOptions *o, const TrilText *text, double context,
                              double batch) {
-    const double few = 800, train = (double)text->corpus.train;
+    const double few = 100, train = (double)text->corpus.train;
     double most = fmin(train / few, o->teacher ? (double)o->teacher->model.config.T : INFINITY);
     double longer = o->rung ? recipe_of(o->rung).longer : 1;
     if (!isnan(o->context) || !isnan(o->batch) || text->corpus.vocab.lines) return 1;

@@ -289,6 +289,16 @@ static void show_news(Trainer *t) {
     show_line("  %s", now.verdict.text);
 }
 
+/* Decides whether the step was the last one. `used`: the time is over; `judged`: the loss of its
+ * evaluation may end the training early. */
+static bool decide_end(Trainer *t, bool used, bool judged) {
+    Progress *p = &t->progress;
+    bool stops = judged && budget_early_stop(&t->budget, p);
+    p->time_limit = used ? plan_time(t->plan) : 0;
+    p->early_stop = stops ? t->budget.steps : 0;
+    return used || stops || budget_complete(&t->budget, p) || interrupted();
+}
+
 /* Takes one step, and then evaluates, saves and shows progress if due. Sets *last if it was the
  * last step. */
 static bool advance(Trainer *t, bool *last, Error *err) {
@@ -311,10 +321,7 @@ static bool advance(Trainer *t, bool *last, Error *err) {
     if (!ok) return false;
     if (t->shows && (evaluated || p->now.step % COURSE_BLOCK == 0)) show_news(t);
     double now = clock_seconds();
-    bool stops = judged && budget_early_stop(&t->budget, p);
-    p->time_limit = used ? plan_time(t->plan) : 0;
-    p->early_stop = stops ? t->budget.steps : 0;
-    *last = used || stops || budget_complete(&t->budget, p) || interrupted();
+    *last = decide_end(t, used, judged);
     if (evaluated || *last || now - t->saved >= t->plan->options.save_every) keep_state(t);
     const Result result = result_so_far(t);
     if (!*last) report_renew(t->ladder->report, t->model, &result, now, evaluated);

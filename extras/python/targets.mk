@@ -2,7 +2,8 @@
 wheel: $(BUILD)/$(SHARED)
 	@python3 extras/python/packing.py wheel $< $(BUILD)
 
-# Wheels for PyPI, with the programs and the page, compiled by zig: the same bytes each time.
+# Wheels for PyPI, with the programs and the page, compiled by zig: the same bytes each time. Where musl is the
+# system's library, its name is libc.musl-x86_64.so.1; zig says libc.so, which auditwheel does not take.
 WHEELS  = manylinux_2_17_x86_64.manylinux2014_x86_64 manylinux_2_17_aarch64.manylinux2014_aarch64 \
           musllinux_1_2_x86_64 musllinux_1_2_aarch64 macosx_11_0_x86_64 macosx_11_0_arm64 win_amd64
 WHEEL_TARGET_manylinux = -target $(1)-linux-gnu.2.17
@@ -12,12 +13,14 @@ WHEEL_TARGET_win       = -target x86_64-windows-gnu
 WHEEL_NAME_macosx = libtril.dylib
 WHEEL_NAME_win    = tril.dll
 wheel_system = $(firstword $(subst _, ,$(1)))
+wheel_cc = $(ZIG) cc $(call WHEEL_TARGET_$(call wheel_system,$*),$(call wheel_machine,$*))
 wheel_machine = $(or $(findstring x86_64,$(1)),$(findstring aarch64,$(1)),$(findstring arm64,$(1)))
 wheels: $(WHEELS:%=wheel-%)
-$(WHEELS:%=$(BUILD)/wheels/%.built): $(BUILD)/wheels/%.built: tril.c
+$(WHEELS:%=$(BUILD)/wheels/%.built): $(BUILD)/wheels/%.built: tril.c | extras/web/tril.html
 	@mkdir -p $(@D)/$*
-	$(call quiet,ZIG)python3 -m ziglang cc \
-		$(call WHEEL_TARGET_$(call wheel_system,$*),$(call wheel_machine,$*)) -O3 -DTRIL_NO_MAIN -DTRIL_PROGRAMS -fPIC -shared -s tril.c -lm -lpthread \
+	$(call quiet,ZIG)$(wheel_cc) -O3 -DTRIL_NO_MAIN -DTRIL_PROGRAMS -fPIC -c tril.c -o $(@D)/$*/tril.o
+	@$(if $(findstring musl,$*),$(wheel_cc) -shared -nostdlib -Wl$(comma)-soname$(comma)libc.musl-$(call wheel_machine,$*).so.1 -xc /dev/null -o $(@D)/$*/libc.so)
+	@$(wheel_cc) -shared -s $(@D)/$*/tril.o $(if $(findstring musl,$*),-nostdlib -Wl$(comma)--no-as-needed $(@D)/$*/libc.so,-lm -lpthread) \
 		-o $(@D)/$*/$(or $(WHEEL_NAME_$(call wheel_system,$*)),libtril.so.0)
 	@touch $@
 $(WHEELS:%=wheel-%): wheel-%: $(BUILD)/wheels/%.built extras/web/tril.html

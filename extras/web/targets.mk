@@ -19,8 +19,8 @@ WEB_NOT     = model/plain/% programs/train/% programs/sample/% extras/formats/% 
 WEB_SOURCES = $(wildcard extras/web/*.c) $(filter-out $(WEB_NOT),$(SOURCES)) library/no_formats.c model/kernels/isa.c
 WEB_PARTS   = $(wildcard extras/web/*.css extras/web/*.js extras/page/*.css extras/page/*.js) data/sample.txt
 
-# Without the compiler, `make web` installs it first.
-WEB_DEPS = $(filter deps-web,$(MAKECMDGOALS)) $(if $(filter web,$(MAKECMDGOALS)),$(shell python3 -c 'import ziglang' 2>/dev/null || echo deps-zig))
+# Without the compiler, `make web`, `make wheels` and `make sdist` install it first.
+WEB_DEPS = $(filter deps-web,$(MAKECMDGOALS)) $(if $(filter web wheels wheel-% sdist test-wheels,$(MAKECMDGOALS)),$(shell python3 -c 'import ziglang' 2>/dev/null || echo deps-zig))
 define web_rules # name, flags
 $(BUILD)/web/$(1)/%.o: %.c | $(WEB_DEPS)
 	@mkdir -p $$(@D)

@@ -13,6 +13,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <unistd.h>
 
 enum { AT_ONCE = 100, PATIENCE = 2000, OFFERS = 1000 }; /* looks */
 
@@ -26,6 +27,7 @@ typedef struct {
 
 struct Threads {
     int most, started;
+    pid_t process;
     int patience;          /* looks before a waiting thread offers the processor */
     pthread_mutex_t mutex; /* while workers go to sleep and wake */
     pthread_cond_t order;
@@ -117,6 +119,7 @@ bool threads_open(Threads **opened, int most, Error *err) {
     if (!memory_alloc(opened, 1, size, "the threads", err)) return false;
     Threads *threads = *opened;
     threads->most = most;
+    threads->process = getpid();
     threads->patience = most > threads_processors() ? 0 : PATIENCE;
     pthread_mutex_init(&threads->mutex, NULL);
     pthread_cond_init(&threads->order, NULL);
@@ -153,10 +156,12 @@ void threads_end(Threads *threads) {
 
 void threads_close(Threads *threads) {
     if (!threads) return;
-    threads->work = NULL;
-    give_orders(threads, threads->started);
-    for (int i = 0; i < threads->started; i++) pthread_join(threads->workers[i].thread, NULL);
-    pthread_cond_destroy(&threads->order);
-    pthread_mutex_destroy(&threads->mutex);
+    if (threads->process == getpid()) { /* a fork does not copy the workers */
+        threads->work = NULL;
+        give_orders(threads, threads->started);
+        for (int i = 0; i < threads->started; i++) pthread_join(threads->workers[i].thread, NULL);
+        pthread_cond_destroy(&threads->order);
+        pthread_mutex_destroy(&threads->mutex);
+    }
     memory_free(threads);
 }

@@ -196,7 +196,7 @@ static const char *read_progress(const Checkpoint *c, TrilProgress *p) {
         else
             *(double *)(void *)member = x;
     }
-    return p->cooling > 0 && !(p->cooled > p->cooling) ? "cooled" : NULL;
+    return p->cooling > 0 && !(p->cooled >= p->cooling) ? "cooled" : NULL;
 }
 
 /* Reads the options in the same way. Every option that a training run decides must be there. A

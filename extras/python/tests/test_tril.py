@@ -2,6 +2,7 @@
 TRIL_TEXT a text."""
 import contextlib
 import copy
+import ctypes
 import gc
 import inspect
 import io
@@ -482,6 +483,16 @@ class Trainings(Folder):
         for call in (train, generate, texts) * 10:
             self.assertTrue(self.interrupt(call))
         self.assertTrue(all(model.generate(length=5) for model in models))
+
+    @unittest.skipUnless(os.name == "posix", "without usleep")
+    def test_interrupted_release(self):
+        def release(begun):
+            owner = tril._Owner(ctypes.CDLL(None).usleep, 50000, [])
+            begun()
+            del owner
+            time.sleep(0)  # Python looks for signals here
+
+        self.assertEqual(sum(self.interrupt(release) for _ in range(20)), 20)
 
     def test_closed_by_its_callback(self):
         for last in (False, True):

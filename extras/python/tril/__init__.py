@@ -22,6 +22,7 @@ import codecs
 import collections
 import concurrent.futures
 import ctypes
+import functools
 import inspect
 import itertools
 import math
@@ -31,7 +32,6 @@ import pathlib
 import re
 import sys
 import time as clock
-import weakref
 from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple, TypeVar, Union, cast
 
 try:
@@ -275,7 +275,13 @@ def _numbers(address: int, shape: List[int], owner: Any, step: int = 0) -> Any:
 
 
 class _Owner:
-    """Held by an object and by everything made from it; the library's object is released with the last of these."""
+    """Held by an object and by everything made from it; the library's object is released with the last of these.
+    That call runs none of Python's code, in which a Ctrl-C would be lost."""
+
+    __del__ = property(operator.attrgetter("_release"))
+
+    def __init__(self, function: Any, handle: Any, borrowed: List[Any]) -> None:
+        self._release, self._borrowed = functools.partial(function, handle), borrowed
 
 
 class _Object:
@@ -288,14 +294,8 @@ class _Object:
         """A place for the handle, which the function that makes the object fills. The object is released even
         if Ctrl-C comes right after that call; whatever it borrows stays until then."""
         function = getattr(_lib, "tril_" + self._free)
-        self._handle, self._owner, self._process = function.argtypes[0](), _Owner(), os.getpid()
-
-        def release(handle: Any, process: int, _borrowed: Any) -> None:
-            if process == os.getpid():  # else it would wait for threads that a fork does not copy
-                function(handle)
-
-        kept = [one and one._owner for one in borrowed]
-        weakref.finalize(self._owner, release, self._handle, self._process, kept)
+        self._handle, self._process = function.argtypes[0](), os.getpid()
+        self._owner = _Owner(function, self._handle, [one and one._owner for one in borrowed])
         return ctypes.byref(self._handle)
 
     @classmethod

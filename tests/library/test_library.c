@@ -220,7 +220,7 @@ TEST(same_text) {
 
 /* The texts that tril_generate_texts has passed on. */
 typedef struct {
-    Written texts[100];
+    Written texts[400];
     size_t ended;
     int parts, most; /* stops at part `most` */
 } Several;
@@ -267,7 +267,7 @@ TEST(texts_together) {
         sampling.precision = precisions[i % 3];
         sampling.length = 70;
         for (sampling.threads = 1; sampling.threads <= 2; sampling.threads++) {
-            check_texts(model, sampling, 100, "", "e");
+            check_texts(model, sampling, 400, "", "e"); /* more than are in memory */
             check_texts(model, sampling, 3, "THE ", "");
         }
         sampling.temperature = 0;

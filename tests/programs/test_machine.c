@@ -32,7 +32,7 @@ static const JsonValue *last_of(const JsonValue *array) {
 /* The digest that a training run with this command prints. */
 static char *trained(const char *command) {
     must_run("%s", command);
-    char *digest = copy_text(after("digest of the weights of bigram: "));
+    char *digest = copy_text(after(" bigram: "));
     digest[16] = 0;
     return digest;
 }
@@ -103,9 +103,9 @@ TEST(spread) {
                                                              : 'n' + (i + j * j) % 11);
     scratch_put("blocks", text, LINES * LINE);
     must_run("train " COUNTS "-s 1 -o @end/m.safetensors @blocks");
-    expect_line("--val-spread", "counting");
+    expect_line("--val-spread");
     must_run("train " COUNTS "-s 1 --val-spread -o @first/m.safetensors @blocks");
-    assert_null(has_line("counting has"));
+    assert_null(has_line("--val-spread"));
     double losses[2];
     for (int i = 0; i < 2; i++) {
         read_object(i ? "train -q --json " COUNTS "-s 2 --val-spread -o @part/m.safetensors @blocks"
@@ -114,10 +114,10 @@ TEST(spread) {
     }
     assert_true(losses[1] < losses[0] / 2);
     must_run("train -q -r -s 4 -o @part/m.safetensors @blocks");
-    char *resumed = copy_text(after("digest of the weights of ngram: "));
+    char *resumed = copy_text(after(" ngram: "));
     must_run("train -q " COUNTS "-s 2 --val-spread -o @other/m.safetensors @blocks");
     must_run("train -q -r -s 4 --val-spread -o @other/m.safetensors @blocks");
-    assert_memory_equal(after("digest of the weights of ngram: "), resumed, 16);
+    assert_memory_equal(after(" ngram: "), resumed, 16);
     must_fail(1, "train -q -r -s 4 --val-spread -o @last/m.safetensors @blocks", "--val-spread");
 }
 

@@ -83,6 +83,7 @@ async function showDrawing() {
   if (rung > 0) markNew(rows, below);
   drawnKey = key;
   unfolded = null;
+  $("drawing").scrollTop = 0;
   $("drawing").replaceChildren(
     element("p", { className: "note" }, element("b", { textContent: ladder[rung].name }), `: ${ladder[rung].idea}. `,
       ...(rung > 0 ? [element("mark", { textContent: "Marked" }), ` blocks are not in ${ladder[rung - 1].name}. `] : []), "Click a block for its numbers.",
@@ -95,15 +96,17 @@ async function showDrawing() {
 // ---- in numbers ----
 
 // Shows the numbers of a line below its row, or hides them if they are shown.
-function unfold({ i, layer }) {
+function unfold({ i, layer, operation = "" }) {
   unfolded = unfolded?.i === i ? null : { i, layer };
   document.querySelector("#detail")?.remove();
   for (const block of $("drawing").querySelectorAll("button")) block.removeAttribute("aria-expanded");
   if (!unfolded) return;
   const blocks = [...$("drawing").querySelectorAll(".block")], button = i < 0 ? $("all-steps") : blocks[i];
   button.setAttribute("aria-expanded", true);
-  (i < 0 ? button.closest("p") : button.closest("section")).after(element("div", { id: "detail", tabIndex: 0, role: "region", ariaLabel: "In numbers" }));
-  showDetail().then(() => $("detail")?.scrollIntoView({ block: "nearest" }));
+  (i < 0 ? button.closest("p") : button.closest(".wide")).after(element("div", { id: "detail", tabIndex: 0, role: "region", ariaLabel: "In numbers" }));
+  const { place } = LESSON[lesson];
+  if (/gelu|glu/.test(operation) && chosen === null && place < glyphs.length && $("line").value === LESSON[lesson].line) { chosen = place; showArcs(); }
+  showDetail().then(() => (i < 0 ? $("detail") : button.closest("section"))?.scrollIntoView({ block: "start" }));
 }
 
 // Writes the numbers of the unfolded line, but during a training run not so often that the user cannot read them.

@@ -1,6 +1,7 @@
 // The line that the user types: what one model makes of it, at one moment of its training run.
 let rewound = null;   // a moment of the training; null: now
 let sent = null;      // the moment that the reader has
+let seen = { r: null, moment: null }; // the moment whose predictions and maps are shown, of a training
 let head = { layer: 0, head: 0 };
 let chosen = null;    // the character whose attention and step are shown; null: the last
 let maps = [], glyphs = [];
@@ -24,53 +25,57 @@ function showMoments() {
   slider.disabled = all.length < 2;
   const at = rewound ? all.findLastIndex(({ step }) => step <= rewound.step) : all.length - 1;
   if (document.activeElement !== slider || !rewound) slider.value = all.length < 2 ? 1 : at;
-  const moment = rewound ?? r?.latest, loss = moment?.loss ?? r?.heldOut.at(-1)?.[2];
-  const text = !moment ? "no model yet" : `step ${count(moment.step)}${loss ? `, loss ${loss.toFixed(3)}` : ""}`;
+  const moment = seen.r === r && r ? seen.moment : momentLooked(), last = r?.heldOut.at(-1);
+  const loss = !moment ? "" : moment.loss !== null ? `, loss ${moment.loss.toFixed(3)}` : last ? `; loss ${last[2].toFixed(3)} at step ${count(last[0])}` : "";
+  const text = !moment ? "no model yet" : `step ${count(moment.step)}${loss}`;
   slider.setAttribute("aria-valuetext", text);
-  slider.title = r?.built ? "This model was trained in advance. Train it here to see earlier moments." : "";
-  $("about-moment").value = r?.built ? `${text}; train here to see earlier moments` : text;
+  const alone = r?.built && all.length < 2;
+  slider.title = alone ? "This model was trained in advance. Train it here to see earlier moments." : "";
+  $("about-moment").value = alone ? `${text}; train here to see earlier moments` : text;
 }
 function rewind() {
   const all = rungs.get(looked())?.moments ?? [], at = Number($("moment").value);
   rewound = at < all.length - 1 ? all[at] : null;
-  showMoments();
   look();
+  renew();
 }
 
 // ---- looking ----
 
-// Gives the reader the model of the moment that is looked at. Returns false if there is none.
+// Gives the reader the model of the moment that is looked at, and returns that; null if there is none.
 async function send() {
   const moment = momentLooked();
-  if (!moment) return false;
-  if (moment !== sent) await reader.ask("take", moment.bytes);
-  sent = moment;
-  return true;
+  if (moment && moment !== sent) await reader.ask("take", moment.bytes);
+  return sent = moment;
 }
+const setSampler = () => reader.ask("setSampler", sampler(), LESSON[lesson].asked);
 const look = seldom(30, async () => {
   try {
     await showDrawing();
-    if (!await send()) return clearLook("There is no model yet.");
-    await reader.ask("setSampler", sampler());
-    const seen = await reader.ask("readLine", $("line").value), read = seen.glyphs.length;
-    glyphs = seen.glyphs;
+    const r = rungs.get(looked()), moment = await send();
+    if (!moment) return clearLook("There is no model yet.");
+    await setSampler();
+    const line = await reader.ask("readLine", $("line").value), read = line.glyphs.length;
     maps = await reader.ask("maps");
-    say("about-line", seen.nats === null ? "" : `Loss on this line: ${seen.nats.toFixed(2)} nats per character` +
+    glyphs = line.glyphs;
+    seen = { r, moment };
+    showMoments();
+    say("about-line", line.nats === null ? "" : `Loss on this line: ${line.nats.toFixed(2)} nats per character` +
       (read < [...$("line").value].length ? `; the model reads its last ${read} characters.` : "."));
-    showBars(seen.next);
+    showBars(line.next);
     showHeads();
     showArcs();
     await showStep();
     await showDetail();
   } catch (error) {
-    clearLook(sentence(error.message) + (/vocabulary/.test(error.message) ? ` It knows ${await reader.ask("known")}` : ""), true);
+    clearLook(sentence(error.message) + (/vocabulary/.test(error.message) ? ` It knows only these characters: ${await reader.ask("known")}` : ""), true);
   }
 });
 // Looks again if the model has changed.
-const lookSoon = seldom(500, () => momentLooked() !== sent && look());
+const lookSoon = seldom(500, () => momentLooked() !== seen.moment && look());
 
 function clearLook(why, wrong = false) {
-  sent = null;
+  sent = seen.r = seen.moment = null;
   maps = glyphs = [];
   $("heads").dataset.key = "";
   say("about-line", why, wrong);
@@ -78,9 +83,9 @@ function clearLook(why, wrong = false) {
 }
 
 // Shows two probabilities of each character.
-function showBars(next, list = $("bars"), names = ["model", "picked"]) {
+function showBars(next, list = $("bars"), names = ["model", "picked"], key = "pale: model; dark: with these settings") {
   const bar = p => element("i", { style: `width:${(100 * p).toFixed(2)}%` });
-  list.replaceChildren(element("li", { className: "heading", ariaHidden: true }, element("span"), element("span"),
+  list.replaceChildren(element("li", { className: "heading", ariaHidden: true }, element("span"), element("span", { textContent: key }),
     ...names.map(textContent => element("span", { textContent }))),
     ...next.map(({ glyph, p, picked }) => element("li", { ariaLabel: `${glyph}: ${names[0]} ${percent(p)}, ${names[1]} ${percent(picked)}` },
       element("span", { className: "glyph", textContent: glyph }), element("span", { className: "bar" }, bar(p), bar(picked)),
@@ -102,7 +107,8 @@ function showHeads() {
       type: "button", ariaLabel: `layer ${layer}, head ${head}`, title: `Layer ${layer}, head ${head}. Row: who looks; column: at whom`, onclick: () => choose({ layer, head }), onpointerenter: () => showArcs({ layer, head }),
       onpointerleave: () => showArcs()
     }, element("span", { className: "map-of" }), element("span", { textContent: `L${layer} H${head}` }))));
-    if (maps.length === 0) $("heads").append(element("p", { className: "note", textContent: "No attention here: a bigram sees the last character only." }));
+    $("heads").append(element("p", { className: "note", textContent: maps.length === 0 ? "No attention here: a bigram sees the last character only." :
+      "A map: each row is a character of the line, each column one that it looks at; darker is more. Layers (L) work one after another, the heads (H) of a layer side by side." }));
   }
   maps.forEach(({ figure }, i) => {
     const svg = element("template", { innerHTML: figure }).content.querySelector("svg");
@@ -123,13 +129,13 @@ function showArcs(of = head, t = placeChosen()) {
   const x = s => CELL * (s - from) + CELL / 2, weights = map ? weightsIn(map.figure)[t] : [];
   const arcs = weights.flatMap((w, s) => w < 20 || s < from ? [] : [drawn("path", {
     d: s === t ? `M${x(t) - 3} ${HIGH}c-5 -12 11 -12 6 0` : `M${x(t)} ${HIGH}Q${(x(s) + x(t)) / 2} ${HIGH - Math.min(2 * HIGH, 24 + 8 * (t - s))} ${x(s)} ${HIGH}`,
-    "stroke-width": (0.6 + w / 160).toFixed(2), "stroke-opacity": (0.35 + w / 1600).toFixed(2) })]);
+    "stroke-width": (0.6 + w / 160).toFixed(2), "stroke-opacity": (0.5 + w / 2000).toFixed(2) })]);
   const letters = glyphs.slice(from).map((glyph, i) => drawn("text", {
     x: x(from + i), y: HIGH + 14, class: from + i === t ? "here" : "", "fill-opacity": from + i > t ? 0.35 : 1 }, glyph));
   const svg = drawn("svg", { viewBox: `0 0 ${CELL * Math.max(FEW, Math.min(T, SHOWN))} ${HIGH + 20}`, role: "slider", tabindex: 0, "aria-label": "The character whose attention is shown",
     "aria-valuemin": 1, "aria-valuemax": T, "aria-valuenow": t + 1 }, drawn("g", { class: "arcs" }, ...arcs), drawn("g", { class: "letters" }, ...letters));
   const best = weights.map((w, s) => [w, s]).sort((a, b) => b[0] - a[0]).slice(0, 3).filter(([w]) => w > 0);
-  const said = map ? `Layer ${of.layer}, head ${of.head}: “${glyphs[t]}” attends to ${best.map(([w, s]) => `“${glyphs[s]}” ${s === t ? "itself" : `${t - s} back`} ${(w / 1000).toFixed(2)}`).join(", ")}.` : "";
+  const said = map ? `Layer ${of.layer}, head ${of.head}: “${glyphs[t]}” gives ${best.map(([w, s], i) => `${Math.round(w / 10)}%${i > 0 ? "" : " of its attention"} to ${s === t ? "itself" : `“${glyphs[s]}” (${t - s} back)`}`).join(", ")}.` : "";
   svg.setAttribute("aria-valuetext", said || `“${glyphs[t]}”`);
   const choose = to => { chosen = Math.max(0, Math.min(T - 1, to)); showArcs(of); showStep(); showDetail(); };
   const pointed = act => event => {
@@ -162,28 +168,38 @@ function listSampler() {
 async function resample() {
   if (!sent) return;
   try {
-    await reader.ask("setSampler", sampler());
+    await setSampler();
     showBars((await reader.ask("next")).next);
   } catch { look(); }
+}
+
+// Shows the text that a model writes or, without a name, the lines of all.
+function showWritten(name) {
+  $("about-samples").textContent = name ? `${name} writes on` : "What they write";
+  $("write").textContent = name ? "Stop" : "Write after the line";
+  $("written").hidden = !name;
+  $("samples").hidden = Boolean(name);
+}
+function closeWritten() {
+  writing = 0;
+  showWritten("");
 }
 
 // Continues the line, some characters at a time, until Stop or the end. Close then shows the lines of all models again.
 async function writeLine() {
   const LENGTH = 1000, PIECE = 20;
   if (writing) { writing = 0; return; }
-  const show = on => { $("written").hidden = !on; $("samples").hidden = on; };
-  if ($("write").textContent === "Close") { $("write").textContent = "Write after the line"; return show(false); }
+  if (!$("written").hidden) return closeWritten();
   if (!await send()) return say("about-line", "There is no model yet.", true);
   const own = writing = ++begunTexts;
-  $("write").textContent = "Stop";
-  show(true);
+  showWritten(ladder[looked()].name);
   try {
-    await reader.ask("setSampler", sampler());
+    await setSampler();
     await reader.ask("prompt", sent.bytes, $("line").value);
     const out = element("span");
     $("written").replaceChildren(element("span", { className: "prompt", textContent: $("line").value }), out);
     for (let length = 0; length < LENGTH && writing === own;) {
-      await reader.ask("setSampler", sampler());
+      await setSampler();
       const text = await reader.ask("writeOn", PIECE, 20);
       length += [...text].length;
       out.append(text);
@@ -193,6 +209,7 @@ async function writeLine() {
   } catch (error) {
     say("about-line", sentence(error.message), true);
   }
+  if (begunTexts !== own || $("written").hidden) return; // closed meanwhile
   writing = 0;
   $("write").textContent = "Close";
 }

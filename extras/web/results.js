@@ -15,20 +15,29 @@ function renewFigure(old, html, read, move) {
   old.querySelector(".legend").replaceWith(fresh.querySelector(".legend"));
   move(old);
 }
+// The models to compare: those trained here, the ticked ones and those of the question.
+const compared = () => shown().filter(r => !r.built || $(`tick-${r.rung}`).checked || LESSON[lesson].rungs.includes(r.name));
+
 async function showChart() {
   const high = $("chart").clientHeight - 24;
   if (high < 0) return; // it is hidden
   const points = list => list.map(([step, seconds, loss]) => [byTime() ? seconds : step, loss]);
-  const curves = shown().filter(r => state === "built" || !r.built).flatMap(({ rung, name, heldOut, batches }) => [
+  const curves = compared().filter(r => !r.built || !byTime()).flatMap(({ rung, name, heldOut, batches }) => [
     { name, points: points(heldOut), color: rung, faint: false }, { name: `${name}, training`, points: points(batches), color: rung, faint: true }]);
   const levels = about ? [["unigram", about.unigram], ["bigram", about.bigram], [`${about.order}-gram`, about.ngram]] : [];
   const html = await reader.ask("chart", curves, levels.map(([name, y]) => ({ name: `counted ${name}`, y })), high, byTime());
   renewFigure($("chart").firstElementChild, html, readChart,
     figure => moveCursor(figure, figure.dataset.at === undefined ? undefined : Number(figure.dataset.at)));
+  const plot = $("chart").querySelector(".plot");
+  plot?.querySelector(".moment")?.remove();
+  if (!rewound || rewound.loss === null) return;
+  drawPart(plot, `M${byTime() ? rewound.seconds : rewound.step} ${rewound.loss}h0`, COLORS[looked()]);
+  plot.lastElementChild.setAttribute("class", "dot moment");
 }
 
 function showSamples() {
-  const all = shown(), names = all.map(r => r.rung).join();
+  const all = compared(), names = all.map(r => r.rung).join();
+  $("samples").classList.toggle("few", all.length <= 4);
   if ($("samples").dataset.names !== names) {
     $("samples").dataset.names = names;
     $("samples").replaceChildren(...all.map(({ rung, name }) => element("p", {},
@@ -39,13 +48,16 @@ function showSamples() {
 
 // Shows the changes.
 const renewSoon = seldom(200, async () => {
-  const failed = shown().filter(r => r.failed), words = { none: "Tick models and press Train.", built: "These models were trained in advance. Train starts the ticked ones from scratch.",
+  const failed = shown().filter(r => r.failed), words = { none: "Tick models and press Train.", built: "Trained in advance. “Train” starts the ticked ones from scratch.",
     training: "Training.", paused: "Paused.", done: "All steps are done." };
   const memory = shown().reduce((sum, r) => sum + (r.memory ?? 0) + r.moments.reduce((sum, { bytes }) => sum + bytes.length, 0), 0);
   if (trouble) say("about-training", trouble, true);
   else if (failed.length > 0) say("about-training", failed.map(r => `${r.name}: ${r.failed}.`).join(" "), true);
   else say("about-training", `${words[state]}${memory > 0 && state !== "built" ? ` ${count(memory / 1e6)} MB in use.` : ""}`);
   $("digest").textContent = shown().filter(r => r.digest).map(r => `${r.name.padEnd(10)} ${r.digest}`).join("\n");
+  $("by-time").disabled = !shown().some(r => !r.built);
+  $("by-time").parentElement.title = $("by-time").disabled ? "The seconds of the models trained in advance are unknown." : "";
+  if ($("by-time").disabled) $("by-steps").checked = true;
   showLadder();
   showSamples();
   showLesson();

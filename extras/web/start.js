@@ -1,13 +1,11 @@
 // ---- a link ----
 
 // The page's settings as the fragment of a link: sizes, ticked rungs, the rung, the line and the temperature; never the text.
-function fragment() {
-  const ticked = ticks().map(rung => ladder[rung].name).join();
-  return `#${new URLSearchParams({ ...options(), rungs: ticked, rung: ladder[looked()].name, line: $("line").value, temperature: sampler().temperature })}`;
-}
-// Applies the settings of a link. Keeps a setting that the link lacks or for which it has no valid value.
-function applyLink() {
-  const settings = new URLSearchParams(location.hash.slice(1)), number = name => ladder.findIndex(rung => rung.name === name);
+const settings = () => ({ ...options(), rungs: ticks().map(rung => ladder[rung].name).join() });
+const fragment = () => `#${new URLSearchParams({ ...settings(), rung: ladder[looked()].name, line: $("line").value, temperature: sampler().temperature })}`;
+// Applies settings, of a link or kept. Keeps a setting that they lack or for which they have no valid value.
+function apply(kept = location.hash.slice(1)) {
+  const settings = new URLSearchParams(kept), number = name => ladder.findIndex(rung => rung.name === name);
   const put = (id, value) => { if (value?.trim() && Number.isFinite(Number(value))) $(id).value = Number(value); };
   for (const name of Object.keys(USUAL)) put(`options-${name}`, settings.get(name));
   put("sampler-temperature", settings.get("temperature"));
@@ -23,6 +21,12 @@ async function copyLink() {
 
 // ---- the beginning ----
 
+// Shows a part of the page, where it shows only one of them.
+function showTab(part) {
+  document.querySelector("main").dataset.shown = part;
+  for (const tab of $("tabs").children) tab.setAttribute("aria-pressed", tab.dataset.tab === part);
+}
+
 function listen() {
   const on = (id, event, act) => $(id).addEventListener(event, act);
   listenText();
@@ -35,7 +39,8 @@ function listen() {
       target.value = ""; // so that the same file can be chosen again
     });
   for (const id of ["by-steps", "by-time"]) on(id, "change", renew);
-  on("options", "input", () => { estimate(); look(); });
+  on("options", "input", () => { before = null; estimate(); look(); });
+  on("models", "change", () => { before = null; estimate(); renew(); });
   on("sampler", "input", resample);
   on("looked", "change", () => { rewound = null; look(); renew(); });
   on("moment", "input", rewind);
@@ -46,14 +51,10 @@ function listen() {
   on("lesson", "keydown", event => { if (event.key === "Escape") $("answer").open = false; });
   on("link", "click", copyLink);
   $("questions").append(...LESSON.map((step, i) => element("button", {
-    type: "button", textContent: `${i + 1} ${step.rungs.at(-1)}`, onclick: () => chooseLesson(i) })));
-  for (const tab of $("tabs").children)
-    tab.onclick = () => {
-      document.querySelector("main").dataset.shown = tab.dataset.tab;
-      for (const other of $("tabs").children) other.setAttribute("aria-pressed", other === tab);
-    };
+    type: "button", ariaLabel: `${i + 1} ${step.rungs.at(-1)}`, onclick: () => chooseLesson(i) }, `${i + 1}`, element("span", { textContent: ` ${step.rungs.at(-1)}` }))));
+  for (const tab of $("tabs").children) tab.onclick = () => showTab(tab.dataset.tab);
   new ResizeObserver(renew).observe($("chart"));
-  addEventListener("hashchange", () => { applyLink(); estimate(); look(); });
+  addEventListener("hashchange", () => { apply(); estimate(); look(); });
   addEventListener("beforeunload", event => { if (missed().length > 0) event.preventDefault(); });
 }
 
@@ -61,12 +62,12 @@ async function start() {
   try {
     await compile();
     await Promise.all([openReader(), unpackTrained()]);
-    listModels(["bigram", "multihead", "modern"]);
+    listModels(["bigram", "modern"]);
     listOptions();
     listSampler();
     listen();
     chooseLesson(0);
-    applyLink();
+    apply();
     showText(new TextEncoder().encode(builtin));
     await takeText();
     speed = await reader.ask("measure");

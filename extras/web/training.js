@@ -194,6 +194,9 @@ async function reset() {
   if (!mayDiscard()) return;
   dropAll();
   fromLesson = false;
+  if (before) apply(before);
+  before = null;
+  await estimate();
   renew();
   await writeTrained();
 }
@@ -211,10 +214,11 @@ async function unpackTrained() {
 }
 function showTrained() {
   let from = 0;
-  trained.models ??= trained.about.map(({ rung, bytes, step, curve, ...sizes }) => {
-    const file = trained.files.slice(from, from += bytes), last = { step, seconds: 0, bytes: file, loss: curve.at(-1)[1], line: "" };
+  trained.models ??= trained.about.map(({ rung, bytes, step, earlier, curve, ...sizes }) => {
+    const moments = [...earlier, [step, bytes]].map(([step, bytes]) => ({
+      step, seconds: 0, bytes: trained.files.slice(from, from += bytes), loss: curve.find(([at]) => at === step)[1], line: "" }));
     return { ...blank(), ...sizes, rung, name: ladder[rung].name, built: true, step, steps: step, seconds: 0, done: true,
-      heldOut: curve.map(([step, loss]) => [step, 0, loss]), moments: [last], latest: last };
+      heldOut: curve.map(([step, loss]) => [step, 0, loss]), moments, latest: moments.at(-1) };
   });
   for (const r of trained.models) if (!rungs.has(r.rung)) rungs.set(r.rung, r);
   setState("built");

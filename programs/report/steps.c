@@ -304,7 +304,6 @@ static void write_firing(Explanation *e, const TrilArray *neurons, int neuron) {
         bars[at] = bar;
         if (count < MOST) count++;
     }
-    say(e, "In this text, it is most active after:");
     e->sheet->kind->bars(e->sheet, &(Bars){NULL, bars, count, false, false}, 1);
 }
 
@@ -322,8 +321,10 @@ static void write_other(Explanation *e) {
         else
             snprintf(call, sizeof call, line_is(line, "swiglu") ? "silu(%s) * %s" : "(%s, %s)",
                      z.text, SHOWN(last_of(e, &in[1])[neuron]));
-        say(e, "Neuron %d: %s = %s.", neuron, call, SHOWN(last_of(e, &line->output)[neuron]));
+        say(e, "Neuron %d is the most active one at '%s'. In this text, it is most active after:",
+            neuron, e->glyph);
         write_firing(e, &line->output, neuron);
+        say(e, "At '%s' it is %s = %s.", e->glyph, call, SHOWN(last_of(e, &line->output)[neuron]));
     }
     show_array(e, "y", &line->output);
 }

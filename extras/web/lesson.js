@@ -11,7 +11,7 @@ const LESSON = [
   {
     rungs: ["bigram", "average"], line: "the eht", sizes: { steps: 400 }, marks: ["heads", "reading", "bars"],
     ask: "The average sees every earlier character. Why is it hardly better?",
-    look: "Each row of its map, the blue staircase, is even. Swap two letters within the line: no bar at the lower right changes.",
+    look: "Each row of its map, the blue staircase, is even. Swap two letters within the line: no bar changes.",
     answer: "It turns each character into a list of numbers and predicts from the plain average of all the lists so far. An average forgets the " +
       "order. Telling the model where each character stands does not help, because the average of the places is the same in any order. And fifty characters far away drown out the one " +
       "that matters. So it sees everything but can't single anything out, and its loss is hardly better than the bigram's, or no better. (The loss on the line does change when you swap " +
@@ -40,7 +40,7 @@ const LESSON = [
     ask: "What do an MLP and a second layer give that more heads do not?",
     look: "Compare the maps of L0 and L1. Then click the second “GELU” in the drawing: what does a neuron answer to?",
     answer: "Attention only mixes what earlier characters hold. The MLP computes with the mixture: each of its neurons answers to some pattern, often a combination of letters. The second “GELU” shows the neuron that is most active at the “h” of “his”: in the gpt trained in " +
-      "advance it answers to an “h” that begins a word, and less than half as much to the “h” of “The”. The second layer reads the results of the first, not single characters. Sums (+) add each result to what is already known, and " +
+      "advance it answers to the first letters of “king” and “his”, and not to the “h” of “The”. The second layer reads the results of the first, not single characters. Sums (+) add each result to what is already known, and " +
       "norms keep the numbers in range. (The rate lr is 0.005 for both here, because the usual one suits wider models.)"
   },
   {

@@ -4,70 +4,67 @@ const LESSON = [
     rungs: ["bigram"], line: "[The clock stops.", sizes: { steps: 400 }, marks: ["bars", "reading"], asked: "]", among: ["bigram", "head"],
     ask: "Why can't the bigram close a bracket?",
     look: "In the box “line”, delete the “[”: no bar at the lower right changes. Then choose the model “head” and try again.",
-    answer: "The bigram sees only the last character. It is a table that says, for each character, how likely every character is to come next. The " +
-      "bracket was opened long before, so the bigram can't know that it should be closed. head, two rungs up, can look back at it: “]” is still unlikely, but " +
-      "more likely than without the “[”. Training takes the bigram's loss down to that of counting pairs, and no further: the best such table is the table of counts."
+    answer: "The bigram sees only the last character. It is a table that says, for each character, how likely every character is to come next. The bracket was opened " +
+      "long before, so the bigram can't know that it should be closed. head, two rungs up, can look back at it: “]” is still unlikely, but more likely than without the " +
+      "“[”. Training takes the bigram's loss down to that of counting pairs, and no further: the best such table is the table of counts."
   },
   {
     rungs: ["bigram", "average"], line: "the eht", sizes: { steps: 400 }, marks: ["heads", "reading", "bars"],
     ask: "The average sees every earlier character. Why is it hardly better?",
     look: "Each row of its map, the blue staircase, is even. Swap two letters within the line: no bar changes.",
-    answer: "It turns each character into a list of numbers and predicts from the plain average of all the lists so far. An average forgets the " +
-      "order. Telling the model where each character stands does not help, because the average of the places is the same in any order. And fifty characters far away drown out the one " +
-      "that matters. So it sees everything but can't single anything out, and its loss is hardly better than the bigram's, or no better. (The loss on the line does change when you swap " +
-      "letters: it also counts how well each earlier letter was predicted.)"
+    answer: "It turns each character into a list of numbers and predicts from the plain average of all the lists so far. An average forgets the order. Telling the model " +
+      "where each character stands does not help, because the average of the places is the same in any order. And fifty characters far away drown out the one that " +
+      "matters. So it sees everything but can't single anything out, and its loss is hardly better than the bigram's, or no better. (The loss on the line does change " +
+      "when you swap letters: it also counts how well each earlier letter was predicted.)"
   },
   {
     rungs: ["average", "head"], line: "the man and the ", sizes: { steps: 600 }, marks: ["heads", "arcs"], follow: true,
     ask: "What does one head of attention look for?",
     look: "Watch its map while it trains: even at first, then some cells grow dark. Move the slider “moment” to see when.",
     answer: "It looks back along the line. An arc, or a dark cell, is a large weight: the share of its attention that one character gives to another. Each character " +
-      "asks a question (its query), and each earlier one has a label (its key); the better the label fits, the larger the weight. In the average all weights were equal; here they are " +
-      "learned. The loss falls first because the model learns which letters are common; attention comes later. In 600 steps it learns to look for certain letters, such as “e” and “a”, " +
-      "wherever they stand; in 3,000, mostly at the last three characters, enough to know the word that is being written. But it " +
-      "still notices an open “[” from far away (question 1)."
+      "asks a question (its query), and each earlier one has a label (its key); the better the label fits, the larger the weight. In the average all weights were equal; " +
+      "here they are learned. The loss falls first because the model learns which letters are common; attention comes later. In 600 steps it learns to look for certain " +
+      "letters, such as “e” and “a”, wherever they stand; in 3,000, mostly at the last three characters, enough to know the word that is being written. But it still " +
+      "notices an open “[” from far away (question 1)."
   },
   {
     rungs: ["head", "multihead"], line: "the man and the ", sizes: { steps: 600 }, marks: ["heads", "chart"],
     ask: "Why are several small heads better than one large head?",
     look: "Both have the same number of parameters. Compare the four maps with the one of the model “head”.",
-    answer: "A head has 100% of attention to give. If it gives most of it to the last character, little is left for the beginning " +
-      "of the word. Several heads look at several places at once, and the step after them (“project” in the drawing) combines what " +
-      "they found."
+    answer: "A head has 100% of attention to give. If it gives most of it to the last character, little is left for the beginning of the word. Several heads look at " +
+      "several places at once, and the step after them (“project” in the drawing) combines what they found."
   },
   {
     rungs: ["multihead", "gpt"], line: "The king said to his ", sizes: { steps: 600, lr: 0.005 }, marks: ["heads", "drawing"], place: 17,
     ask: "What do an MLP and a second layer give that more heads do not?",
     look: "Compare the maps of L0 and L1. Then click the second “GELU” in the drawing: what does a neuron answer to?",
-    answer: "Attention only mixes what earlier characters hold. The MLP computes with the mixture: each of its neurons answers to some pattern, often a combination of letters. The second “GELU” shows the neuron that is most active at the “h” of “his”: in the gpt trained in " +
-      "advance it answers to the first letters of “king” and “his”, and not to the “h” of “The”. The second layer reads the results of the first, not single characters. Sums (+) add each result to what is already known, and " +
-      "norms keep the numbers in range. (The rate lr is 0.005 for both here, because the usual one suits wider models.)"
+    answer: "Attention only mixes what earlier characters hold. The MLP computes with the mixture: each of its neurons answers to some pattern, often a combination of " +
+      "letters. The second “GELU” shows the neuron that is most active at the “h” of “his”: in the gpt trained in advance it answers to the first letters of “king” and " +
+      "“his”, and not to the “h” of “The”. The second layer reads the results of the first, not single characters. Sums (+) add each result to what is already known, " +
+      "and norms keep the numbers in range. (The rate lr is 0.005 for both here, because the usual one suits wider models.)"
   },
   {
     rungs: ["gpt", "modern"], line: "The king said to his ", sizes: { steps: 600 }, marks: ["chart", "samples"],
     ask: "Same layers, same width: why does modern learn faster?",
     look: "Compare the curves by steps, then by seconds (a step of modern costs more), and what both models write.",
-    answer: "Three things changed. Positions (“rotate” in the drawing) now say how far apart two characters are, not where each one stands. The MLP multiplies " +
-      "two numbers, where that of gpt only bends one. And Muon, its optimizer, changes a matrix equally in all " +
-      "directions, so it can take larger steps."
+    answer: "Three things changed. Positions (“rotate” in the drawing) now say how far apart two characters are, not where each one stands. The MLP multiplies two " +
+      "numbers, where that of gpt only bends one. And Muon, its optimizer, changes a matrix equally in all directions, so it can take larger steps."
   },
   {
     rungs: ["modern", "conv"], line: "The king said to his ", sizes: { steps: 200 }, marks: ["heads", "chart"],
     ask: "What must attention learn first, and how can a model skip that?",
     look: "Early in the training, compare the maps L0 of both models: how many heads look at the character just before?",
-    answer: "Most heads of the first layer learn to look at the characters just before, and each needs many steps to learn that. In conv, " +
-      "a convolution gives every character its last three neighbors from the start, with four learned numbers " +
-      "for each channel. So attention is free to look farther back, and the loss falls sooner. On a short text, such " +
-      "as the built-in one, it also memorizes sooner: train longer, and its loss on unseen text rises again."
+    answer: "Most heads of the first layer learn to look at the characters just before, and each needs many steps to learn that. In conv, a convolution gives every " +
+      "character its last three neighbors from the start, with four learned numbers for each channel. So attention is free to look farther back, and the loss falls " +
+      "sooner. On a short text, such as the built-in one, it also memorizes sooner: train longer, and its loss on unseen text rises again."
   },
   {
     rungs: ["conv", "ngram"], line: "The king said to his ", sizes: { steps: 200 }, marks: ["chart", "drawing"],
     ask: "Counting beats a small network. What is left for the network?",
     look: "Does its curve begin near the dashed line “counted 7-gram”? Then click “count” and “trust” in the drawing.",
-    answer: "Counting needs no training: whatever followed these very characters before is likely to follow again, and the text itself is the table. " +
-      "A network must press all of that into its weights, step by step. But counting " +
-      "knows little where the match is short: a new name, a rare word, a rhyme. So ngram begins with the counts, and its network " +
-      "adds to them. It learns only what they miss, and how far to trust them."
+    answer: "Counting needs no training: whatever followed these very characters before is likely to follow again, and the text itself is the table. A network must " +
+      "press all of that into its weights, step by step. But counting knows little where the match is short: a new name, a rare word, a rhyme. So ngram begins with the " +
+      "counts, and its network adds to them. It learns only what they miss, and how far to trust them."
   }
 ];
 

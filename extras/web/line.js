@@ -152,7 +152,7 @@ function showArcs(of = head, t = placeChosen()) {
     choose(to);
   };
   const focused = $("arcs").contains(document.activeElement);
-  $("arcs").replaceChildren(svg, element("p", { className: "note", textContent: said }));
+  $("arcs").replaceChildren(svg, element("p", { className: "note", textContent: said.replace(/^Layer (\d+), head (\d+)/, "L$1 H$2") }));
   if (focused) svg.focus({ preventScroll: true });
   [...$("heads").querySelectorAll("button")].forEach((button, i) => button.setAttribute("aria-pressed", maps[i].layer === head.layer && maps[i].head === head.head));
 }

@@ -17,8 +17,8 @@
 enum { STEPS = 3000, EVALUATIONS = 60, PATIENCE = 6 /* evaluations */, MOST_TEXT = 1 << 20 };
 
 /* When the head begins to look for letters. */
-enum { EARLIER = 3 };
-static const int earlier[EARLIER] = {50, 200, 500};
+enum { EARLIER = 2 };
+static const int earlier[EARLIER] = {50, 200};
 
 static char text[MOST_TEXT];
 static TrilError error;

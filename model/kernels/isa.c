@@ -27,7 +27,7 @@ const Isa TABLE_NAME(ISA) = {
     .tile_columns = TILE_COLUMNS,
     .block_terms = BLOCK_TERMS,
     LOOP(panel)
-    LOOP(transpose) LOOP(copy) LOOP(add_rows)
+    LOOP(transpose) LOOP(copy) LOOP(add_rows) LOOP(copy_panels)
     LOOP(scores) LOOP(means)
     LOOP(bf16_gemv) LOOP(int8_rows) LOOP(round_to_16)
     LOOP(softmax) LOOP(log_sum_exp) LOOP(shares) LOOP(softmax_backward) LOOP(mask)

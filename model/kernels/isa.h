@@ -83,10 +83,10 @@ typedef struct Isa {
     int tile_rows, tile_columns;
     int block_terms; /* terms in a block: as many rows of tile_columns as fit the L1 cache */
 
-    /* Computes all tiles of `rows` rows and one panel b: 1 <= columns <= tile_columns. One stride
-       of a is 1. b is readable up to a whole number of vectors; in whole panels, b_row is
-       tile_columns. Prefetches the cache lines from `ahead` to about `end`, one for every one or
-       two terms of a tile; none if `ahead` is `end`. */
+    /* Computes all tiles of `rows` rows and one panel b: 1 <= columns <= tile_columns. b is
+       readable up to a whole number of vectors; in whole panels, b_row is tile_columns. Prefetches
+       the cache lines from `ahead` to about `end`, one for every one or two terms of a tile; none
+       if `ahead` is `end`. */
     void (*panel)(const Tile *t, int rows, int columns, const float *ahead, const float *end);
 
     /* to[j,i] = from[i,j] for rows x columns elements; may prefetch the rows after these */
@@ -97,6 +97,9 @@ typedef struct Isa {
                  int columns);
     /* sums[columns] += the rows of x, one after another */
     void (*add_rows)(float *sums, const float *x, size_t row, int rows, int columns);
+    /* copies to panels of tile_columns columns, one after another: to[j rows + i tile_columns + k]
+       = from[i,j + k] for every j that is a multiple of tile_columns, as `columns` must be */
+    void (*copy_panels)(float *to, const float *from, size_t from_row, int rows, int columns);
 
     /* y[groups KEY_GROUP] = the dot product of q[K] and each key. Keys lie in groups of KEY_GROUP,
        which are `stride` floats apart, and within a group channel by channel: channel c of key i is

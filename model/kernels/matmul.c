@@ -2,8 +2,8 @@
  *
  * The right operand is copied ("packed") into panels of tile_columns columns and block_terms terms,
  * in the order in which the register tile reads them. A panel stays in the L1 cache while the rows
- * of the left operand pass by. The left operand is read in place, by broadcasts, also if it is
- * transposed: then each term is on another cache line, but a block of it stays in the L2 cache. The
+ * of the left operand pass by. The left operand is read in place, by broadcasts. If it is
+ * transposed, each term would be on another cache line; so a strip of it is packed as well. The
  * plan is that of Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication"
  * (2008).
  *
@@ -17,9 +17,10 @@
 #include <string.h>
 
 enum {
-    LINE = 16,       /* floats in a cache line */
-    FEW_TERMS = 24,  /* as many as the queries that attention takes at a time */
-    IN_PLACE = 11000 /* floats of two operands that stay in the L1 cache as they are */
+    LINE = 16,           /* floats in a cache line */
+    FEW_TERMS = 24,      /* as many as the queries that attention takes at a time */
+    IN_PLACE = 11000,    /* floats of two operands that stay in the L1 cache as they are */
+    MOST_IN_L2 = 1 << 17 /* floats of a block of both operands that stay in the L2 cache */
 };
 
 static size_t packed_size(const Isa *isa, int K, int N) {
@@ -42,6 +43,8 @@ static void pack_panel(const Isa *isa, float *block, Matrix b, int K, int N, int
     if ((size_t)columns < width) memset(panel, 0, (size_t)K * width * sizeof *panel);
     if (b.column != 1)
         isa->transpose(panel, width, from, b.column, columns, K);
+    else if (columns == isa->tile_columns)
+        isa->copy_panels(panel, from, b.row, K, columns);
     else
         isa->copy(panel, width, from, b.row, K, columns);
 }
@@ -49,6 +52,14 @@ static void pack_panel(const Isa *isa, float *block, Matrix b, int K, int N, int
 /* True if N columns lie in memory like one panel. */
 static bool is_packed(const Isa *isa, Matrix b, int N) {
     return b.column == 1 && b.row == (size_t)N && N <= isa->tile_columns && N % isa->lanes == 0;
+}
+
+/* Packs all panels of one block of terms of b[K,N]. Returns it. */
+static const float *pack_block(const Isa *isa, float *block, Matrix b, int K, int N) {
+    int whole = b.column == 1 ? N / isa->tile_columns : 0;
+    isa->copy_panels(block, b.at, b.row, K, whole * isa->tile_columns);
+    for (int j = whole; j < panels_in(isa, N); j++) pack_panel(isa, block, b, K, N, j);
+    return block;
 }
 
 /* Panels are counted through all blocks. */
@@ -133,42 +144,49 @@ static void multiply_upper(const Thread *thread, float *c, size_t c_row, Matrix 
         }
 }
 
-/* True if so many rows, `row` floats apart, lie in few sets of a cache and push each other out. */
-static bool collide(int rows, size_t row) {
-    return (size_t)rows * (row & -row) > 65536;
+/* Multiplies the rows that this thread owns by a packed block. A strip of a transposed left operand
+ * is packed first, and its rows added to sums. */
+static void multiply_strips(const Thread *thread, Tile product, const float *block, int M, int N,
+                            float *sums) {
+    const Isa *isa = thread->isa;
+    for (int i = 0; i < M; i += MATMUL_STRIP, tile_lower(&product, MATMUL_STRIP)) {
+        int rows = min_int(MATMUL_STRIP, M - i);
+        Tile t = product;
+        if (t.a.row == 1) {
+            isa->copy(thread->left, MATMUL_STRIP, t.a.at, t.a.column, t.K, rows);
+            if (sums) isa->add_rows(sums + i, thread->left, MATMUL_STRIP, t.K, rows);
+            t.a = (Matrix){thread->left, 1, MATMUL_STRIP};
+        }
+        multiply_block(isa, t, block, t.K, N, rows, 0, N);
+    }
 }
 
-/* Multiplies M rows by columns `first` to `end` - 1 of one block of terms of b. Unless `in_place`,
- * packs one panel after another to the same place, which stays in the L1 cache. Meanwhile
- * prefetches what follows both operands in memory, in turns: the next block. */
-static void multiply_panels(const Thread *thread, Tile t, Matrix b, int M, int first, int end,
-                            bool in_place) {
+/* Multiplies M rows of a transposed left operand in place, where a block of terms of it stays in
+ * the L2 cache. Packs one panel of the right one after another to the same place, which stays in
+ * the L1 cache. Meanwhile prefetches the next block of both operands, in turns. */
+static void multiply_panels(const Thread *thread, Tile product, Matrix b, int M, int N, float *sums,
+                            bool anew) {
     const Isa *isa = thread->isa;
-    int width = isa->tile_columns, calls = (end - first + 2 * width - 1) / (2 * width);
-    const float *next[2] = {b.at + (size_t)t.K * b.row, t.a.at + (size_t)t.K * t.a.column};
-    float *c = t.c;
-    size_t part[2] = {0, 0};
-    if (!in_place && b.row == (size_t)(end - first)) part[0] = (size_t)t.K * b.row / (size_t)calls;
-    if (!in_place && t.a.column == (size_t)M) part[1] = (size_t)t.K * (size_t)M / (size_t)calls;
-    if (t.a.row == 1 && collide(t.K, t.a.column)) {
-        isa->copy(thread->left, (size_t)M, t.a.at, t.a.column, t.K, M);
-        t.a = (Matrix){thread->left, 1, (size_t)M};
-    }
-    for (int j = first, i = 0; j < end; j += width, i = 1 - i) {
-        int columns = min_int(width, end - j);
-        const float *ahead = next[i];
-        Matrix right = matrix_at(b, 0, j);
-        t.c = c + j;
-        if (t.start) t.start = t.c;
-        t.b = right.at;
-        t.b_row = right.row;
-        if (!in_place) {
-            pack_panel(isa, thread->right, right, t.K, columns, 0);
-            t.b = thread->right;
+    const int width = isa->tile_columns, calls = (N + 2 * width - 1) / (2 * width);
+    for (int p = 0; p < product.K; p += isa->block_terms) {
+        Tile t = product;
+        t.a = matrix_at(t.a, 0, p);
+        t.b = thread->right;
+        t.K = min_int(isa->block_terms, product.K - p);
+        size_t terms = (size_t)t.K;
+        const float *next[2] = {matrix_at(b, p + t.K, 0).at, matrix_at(t.a, 0, t.K).at};
+        size_t part[2] = {terms * b.row / (size_t)calls, terms * t.a.column / (size_t)calls};
+        if (sums) isa->add_rows(sums, t.a.at, t.a.column, t.K, M);
+        for (int j = 0, which = 0; j < N; j += width, which = 1 - which) {
+            int columns = min_int(width, N - j);
+            const float *ahead = next[which];
+            pack_panel(isa, thread->right, matrix_at(b, p, j), t.K, columns, 0);
+            t.c = product.c + j;
+            t.start = anew && p == 0 ? NULL : t.c;
             t.b_row = whole_vectors(isa, columns);
+            next[which] += part[which];
+            isa->panel(&t, M, columns, ahead, next[which]);
         }
-        next[i] += part[i];
-        isa->panel(&t, M, columns, ahead, next[i]);
     }
 }
 
@@ -186,18 +204,37 @@ static void accumulate(const Thread *thread, float *c, size_t c_row, Matrix a, M
     if (sums) sums += own.row;
     if (sums && anew) memset(sums, 0, (size_t)own.rows * sizeof *sums);
     bool small = K <= FEW_TERMS || K <= IN_PLACE / (own.rows + own.columns + 1);
-    bool in_place =
-        is_packed(isa, b, N) || (small && b.column == 1 && own.column == 0 && N % isa->lanes == 0);
-    const int most = MATMUL_LEFT / isa->block_terms;
-    for (int i = 0; i < own.rows && own.columns > 0; i += most, tile_lower(&product, most))
+    if (small && b.column == 1 && own.column == 0 && N % isa->lanes == 0) {
+        /* the operands fit the L1 cache as they are, and packing them would take longer than
+           multiplying */
+        if (sums) isa->add_rows(sums, product.a.at, a.column, K, own.rows);
+        for (int j = 0; j < end; j += isa->tile_columns) {
+            isa->panel(&product, own.rows, min_int(isa->tile_columns, end - j), NULL, NULL);
+            product.c += isa->tile_columns;
+            product.b += isa->tile_columns;
+            if (product.start) product.start += isa->tile_columns;
+        }
+        return;
+    }
+    if (isa->tile_columns == PRODUCT_GRAIN && a.row == 1 && b.column == 1 &&
+        a.column == (size_t)own.rows && b.row == (size_t)own.columns &&
+        own.rows + own.columns <= MOST_IN_L2 / isa->block_terms) {
+        multiply_panels(thread, product, b, own.rows, own.columns, sums, anew);
+        return;
+    }
+    for (int j = own.column; j < end && own.rows > 0; j += MATMUL_COLUMNS)
         for (int p = 0; p < K; p += isa->block_terms) {
-            int rows = min_int(most, own.rows - i);
+            int columns = min_int(MATMUL_COLUMNS, end - j);
             Tile t = product;
+            t.c += j;
             t.a = matrix_at(product.a, 0, p);
-            if (p > 0) t.start = t.c;
+            t.start = anew && p == 0 ? NULL : t.c;
             t.K = min_int(isa->block_terms, K - p);
-            if (sums) isa->add_rows(sums + i, t.a.at, t.a.column, t.K, rows);
-            multiply_panels(thread, t, matrix_at(b, p, 0), rows, own.column, end, in_place);
+            Matrix right = matrix_at(b, p, j);
+            const float *block = right.at;
+            if (!is_packed(isa, right, columns))
+                block = pack_block(isa, thread->right, right, t.K, columns);
+            multiply_strips(thread, t, block, own.rows, columns, j == 0 ? sums : NULL);
         }
 }
 

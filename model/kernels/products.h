@@ -46,13 +46,13 @@ struct Products {
 };
 
 enum {
-    PRODUCT_GRAIN = 64, /* a multiple of the panel width of every table */
-    MATMUL_TERMS = 256, /* the most terms in a block; with bfloat16 numbers, twice that */
-    MATMUL_LEFT = MATMUL_TERMS * 288, /* numbers of a left operand that are used at a time, so that
-                                         they stay in the L2 cache */
-    MATMUL_ROWS = 288,                /* its rows with bfloat16 numbers, which are packed */
-    MATMUL_COLUMNS = 512 /* columns of a right operand of bfloat16 numbers that are packed at a
-                            time; a multiple of every tile's columns */
+    PRODUCT_GRAIN = 64,   /* a multiple of the panel width of every table */
+    MATMUL_TERMS = 256,   /* the most terms in a block; with bfloat16 numbers, twice that */
+    MATMUL_COLUMNS = 512, /* columns of the right operand that are packed at a time; a multiple of
+                             every tile's columns */
+    MATMUL_STRIP = 96,    /* rows of a transposed left operand that are packed at a time; a multiple
+                             of every tile's rows and of every vector's lanes */
+    MATMUL_ROWS = 288     /* the same with bfloat16 numbers, which are packed transposed or not */
 };
 
 extern const Products float32_products;

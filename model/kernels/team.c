@@ -15,12 +15,12 @@ struct Team {
     void *argument;
 };
 
-enum { RIGHT = MATMUL_TERMS * MATMUL_COLUMNS };
+enum { LEFT = MATMUL_TERMS * MATMUL_ROWS, RIGHT = MATMUL_TERMS * MATMUL_COLUMNS };
 
 /* Whole cache lines, so that no two threads write to the same one. Only sums of products pack their
  * operands here. */
 size_t team_scratch(const Products *products, size_t scratch) {
-    return (products->accumulate ? MATMUL_LEFT + RIGHT : 0) + memory_lines(scratch);
+    return (products->accumulate ? LEFT + RIGHT : 0) + memory_lines(scratch);
 }
 
 bool team_open(Team **opened, const Isa *isa, const Products *products, int threads, size_t scratch,
@@ -43,7 +43,7 @@ bool team_open(Team **opened, const Isa *isa, const Products *products, int thre
                                     .team = team,
                                     .index = (int)i,
                                     .left = products->accumulate ? own : NULL,
-                                    .right = products->accumulate ? own + MATMUL_LEFT : NULL,
+                                    .right = products->accumulate ? own + LEFT : NULL,
                                     .scratch = own + each - memory_lines(scratch)};
     }
     *opened = team;

@@ -450,6 +450,26 @@ static void check_add_rows(const Isa *isa) {
 }
 TEST_OF_EACH_TABLE(add_rows)
 
+/* All numbers of a few panels, and nothing behind them. */
+static void check_panels(const Isa *isa) {
+    enum { MAX_ROWS = 19, PANELS = 3 };
+    int width = isa->tile_columns, columns = PANELS * width, row = columns + 5;
+    Arrays arrays = {.count = 0};
+    float *from = array(&arrays, (size_t)(MAX_ROWS * row));
+    float *to = array(&arrays, (size_t)(MAX_ROWS * columns) + 1);
+    for (int rows = 1; rows <= MAX_ROWS; rows++) {
+        float behind = to[rows * columns];
+        isa->copy_panels(to, from, (size_t)row, rows, columns);
+        for (int i = 0; i < rows; i++)
+            for (int j = 0; j < columns; j++)
+                assert_true(to[j / width * width * rows + i * width + j % width] ==
+                            from[i * row + j]);
+        assert_true(to[rows * columns] == behind);
+    }
+    free_arrays(&arrays);
+}
+TEST_OF_EACH_TABLE(panels)
+
 /* ---- rows ---- */
 
 static void check_sums(const Isa *isa) {

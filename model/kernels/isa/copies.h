@@ -1,4 +1,4 @@
-/* copies.h - copies of matrices: plain and transposed; sums of rows. */
+/* copies.h - copies of matrices: transposed, with sums, in panels. */
 #ifndef TRIL_MODEL_KERNELS_ISA_COPIES_H
 #define TRIL_MODEL_KERNELS_ISA_COPIES_H
 
@@ -64,6 +64,31 @@ static void add_rows(float *sums, const float *x, size_t row, int rows, int colu
         add_rows_of(SUM_VECTORS, sums + j, x + j, row, rows, LANES);
     for (; j < columns; j += LANES)
         add_rows_of(1, sums + j, x + j, row, rows, (size_t)(columns - j));
+}
+
+/* `rows` rows, from one panel of the result to the next. */
+INLINE void copy_rows(const int rows, float *to, size_t panel, const float *from, size_t from_row,
+                      int columns) {
+    enum { AHEAD = 4 };
+    for (int j = 0; j < columns; j += TILE_COLUMNS, to += panel, from += TILE_COLUMNS)
+        EACH(i, rows) EACH(k, TILE_VECTORS) {
+            const float *at = from + i * from_row + k * LANES;
+            if (k * LANES % LINE == 0) __builtin_prefetch(at + AHEAD * from_row);
+            store(to + i * TILE_COLUMNS + k * LANES, load(at));
+        }
+}
+
+/* The same row of all panels often lies in one set of the L1 cache, which holds 8 or 12 lines. So
+ * several rows are copied together; otherwise the lines would leave the cache before the next rows
+ * are written. Each row is read from its begin to its end: the hardware prefetches that. */
+static void copy_panels(float *to, const float *from, size_t from_row, int rows, int columns) {
+    enum { SOME = 8 };
+    size_t panel = (size_t)rows * TILE_COLUMNS;
+    int i = 0;
+    for (; i + SOME <= rows; i += SOME, from += SOME * from_row, to += SOME * TILE_COLUMNS)
+        copy_rows(SOME, to, panel, from, from_row, columns);
+    for (; i < rows; i++, from += from_row, to += TILE_COLUMNS)
+        copy_rows(1, to, panel, from, from_row, columns);
 }
 
 #endif

@@ -86,19 +86,25 @@ INLINE void tiles_of(const int rows, const int vectors, const int terms, Tile t,
     }
 }
 
-/* Whole tiles of a packed panel. The stride of a that is 1 is a constant. */
+/* Whole tiles of a packed panel. The stride of a that is 1 is a constant, and that of a packed
+ * strip. */
 INLINE void whole_tiles(Tile t, int count, const float *ahead, const float *end) {
     t.b_row = TILE_COLUMNS;
     if (t.a.column == 1) {
         t.a.column = 1;
         tiles_of(TILE_ROWS, TILE_VECTORS, 2, t, count, TILE_COLUMNS, ahead, end);
-    } else {
+    } else if (t.a.row == 1 && t.a.column == MATMUL_STRIP) {
+        t.a = (Matrix){t.a.at, 1, MATMUL_STRIP};
+        tiles_of(TILE_ROWS, TILE_VECTORS, 2, t, count, TILE_COLUMNS, ahead, end);
+    } else if (t.a.row == 1) {
         t.a.row = 1;
+        tiles_of(TILE_ROWS, TILE_VECTORS, 2, t, count, TILE_COLUMNS, ahead, end);
+    } else {
         tiles_of(TILE_ROWS, TILE_VECTORS, 2, t, count, TILE_COLUMNS, ahead, end);
     }
 }
 
-/* Tiles of TALL_ROWS rows, likewise. */
+/* Tiles of TALL_ROWS rows, likewise; a transposed matrix is short enough to be in place. */
 INLINE void tall_tiles(const int vectors, Tile t, int count, size_t columns) {
     const size_t packed = (size_t)vectors * LANES;
     if (t.b_row == packed && t.a.column == 1) {

@@ -102,5 +102,7 @@ TEST(map) {
     assert_non_null(strstr(page.text, " data-weights=\"1000;500,500;10,0,1000\">"));
     assert_non_null(strstr(page.text, ">&#60;</text>"));
     assert_non_null(strstr(page.text, "id=\"map-2-1\""));
-    assert_non_null(strstr(page.text, "<title>layer 2, head 1</title>"));
+    double numbers[2];
+    assert_int_equal(numbers_of(strstr(page.text, "<title>"), numbers, 2), 2);
+    assert_true(numbers[0] == 2 && numbers[1] == 1);
 }

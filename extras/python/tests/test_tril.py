@@ -52,7 +52,16 @@ def program(name, *words):
     return subprocess.run(command, check=True, capture_output=True).stdout.decode()
 
 
-class Folder(unittest.TestCase):
+class Case(unittest.TestCase):
+    def fails(self, kind, name, call):
+        """Checks the kind of an error, and the name or number in it."""
+        with self.assertRaises(tril.Error) as caught:
+            call()
+        self.assertEqual(caught.exception.kind, kind)
+        self.assertIn(name, str(caught.exception))
+
+
+class Folder(Case):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
@@ -138,20 +147,20 @@ class Models(Folder):
 
     def test_about(self):
         model = small("modern", kv_heads=1, hidden=8)
-        self.assertIn(f"modern, layers 1, heads 2, width 16, kv_heads 1, hidden 8, context 16, {model.parameters:,} ",
-                      repr(model))
-        self.assertIn(f"loss {model.loss:.4f}", repr(model))
+        for shown in *(f"{name} {value}" for name, value in model.sizes._asdict().items() if name != "rung"), \
+                "modern", f"{model.parameters:,}", f"{model.loss:.4f}":
+            self.assertIn(shown, repr(model))
         with tril.Training(untrained(), TEXT, steps=2, batch=4) as training:
-            self.assertIn("step 0 of 2, <tril.Model: gpt", repr(training))
+            self.assertRegex(repr(training), r"tril.Training.* 0 .* 2\b.*tril.Model.* gpt\b")
             self.assertTrue(math.isnan(training.model.loss))
             self.assertEqual(training.evaluate(), training.model.loss)
         model.save(self.folder / "model")
         with tril.Model.load(self.folder / "model") as again, again.read("THE") as reading, again.tokenizer as tokenizer:
             self.assertEqual((repr(again), again.note("none")), (repr(model), None))
-            self.assertIn("3 characters, loss", repr(reading))
-            self.assertIn(f"{len(tokenizer)} characters", repr(tokenizer))
+            self.assertRegex(repr(reading), rf"tril.Reading.* 3 .*{reading.loss:.4f}")
+            self.assertRegex(repr(tokenizer), rf"tril.Tokenizer.* {len(tokenizer)} ")
         for closed in training, again, reading:
-            self.assertIn("closed", repr(closed))
+            self.assertRegex(repr(closed), rf"tril.{type(closed).__name__}\D*$")  # without any number
 
     def test_weights_are_shared(self):
         model = small()
@@ -237,7 +246,7 @@ class Models(Folder):
         training = tril.Training(model, TEXT, steps=2, batch=4)
         for thing in (model, model.tokenizer, model.read("THE"), training):
             for make in (copy.copy, copy.deepcopy, pickle.dumps):
-                with self.assertRaisesRegex(TypeError, f"a tril.{type(thing).__name__} cannot be copied"):
+                with self.assertRaisesRegex(TypeError, f"tril.{type(thing).__name__} "):
                     make(thing)
 
     def test_reading(self):
@@ -498,8 +507,7 @@ class Trainings(Folder):
         for last in (False, True):
             model = untrained()
             training = tril.Training(model, TEXT, steps=1 if last else 5, batch=4)
-            with self.assertRaisesRegex(tril.Error, "the training is closed"):
-                training.run(lambda step: training.close())
+            self.fails("argument", "training", lambda: training.run(lambda step: training.close()))
             self.assertTrue(model.generate(length=5))
 
     def test_model_closed_by_a_callback(self):
@@ -508,8 +516,7 @@ class Trainings(Folder):
         self.assertTrue(training.run(lambda step: (model.close(), untrained())))
         self.assertTrue(expected.run())
         self.assertEqual(training.evaluate(), expected.evaluate())
-        with self.assertRaisesRegex(tril.Error, "the model is closed"):
-            model.digest
+        self.fails("argument", "model", lambda: model.digest)
         writer, same = small(), small()
         writer.generate(length=200, on_text=lambda piece: (written.append(piece), writer.close(), untrained()))
         self.assertEqual("".join(written), same.generate(length=200))
@@ -564,22 +571,16 @@ class Counts(unittest.TestCase):
         self.assertNotEqual(model.generate(counts=0), model.generate())
 
 
-class Failures(unittest.TestCase):
-    def fails(self, kind, message, call):
-        with self.assertRaises(tril.Error) as caught:
-            call()
-        self.assertEqual(caught.exception.kind, kind)
-        self.assertIn(message, str(caught.exception))
-
+class Failures(Case):
     def test_all_kinds(self):
         model = small()
-        self.fails("argument", "'gtp' is not one of bigram", lambda: small("gtp"))
+        self.fails("argument", "'gtp'", lambda: small("gtp"))
         self.fails("argument", "heads", lambda: small(heads=3))
-        self.fails("text", "not in the model's vocabulary", lambda: model.generate("§"))
-        self.fails("text", "empty", lambda: tril.train(""))
+        self.fails("text", "'§'", lambda: model.generate("§"))
+        self.fails("text", "", lambda: tril.train(""))
         self.fails("file", "none", lambda: tril.Model.load("none"))
-        self.fails("no_memory", "not enough memory", lambda: small(layers=256, heads=1, width=1 << 20))
-        self.fails("argument", "no head 9", lambda: model.read("THE").attention(0, 9))
+        self.fails("no_memory", "", lambda: small(layers=256, heads=1, width=1 << 20))
+        self.fails("argument", "9", lambda: model.read("THE").attention(0, 9))
 
 
 if __name__ == "__main__":

@@ -55,15 +55,17 @@ static double batch_of_lines(const TrilText *text, double windows, double contex
     return ceil(windows * context / tril_text_window(text, own));
 }
 
-/* Returns how many times longer than `context` the windows of an unset context and batch are, with
- * as many characters in all: what the recipe says, or less where the text has too few such windows,
- * a process would have none, or the teacher's are shorter. Found by trial (docs/records.md). */
+/* Returns how many times longer than `context` the windows of an unset batch are, and how many
+ * times fewer than `batch`. An unset context gets the longest that the recipe has, but each process
+ * needs a window, the text a hundred, and the teacher as long ones. Found by trial
+ * (docs/records.md). */
 static double longer_windows(const TrilOptions *o, const TrilText *text, double context,
                              double batch) {
     const double few = 100, train = (double)text->corpus.train;
     double most = fmin(train / few, o->teacher ? (double)o->teacher->model.config.T : INFINITY);
     double longer = o->rung ? recipe_of(o->rung).longer : 1;
-    if (!isnan(o->context) || !isnan(o->batch) || text->corpus.vocab.lines) return 1;
+    if (!isnan(o->batch) || text->corpus.vocab.lines) return 1;
+    if (!isnan(o->context)) longer = fmin(longer, o->context / context), most = o->context;
     while (longer > 1 && (longer * context > most || batch / longer < world_size())) longer /= 2;
     return fmax(1, longer);
 }
@@ -82,8 +84,8 @@ TrilStatus tril_options_decide(TrilOptions *options, const TrilText *text, bool 
         if (isnan(o->batch))
             o->batch = batch_of_lines(text, usual.batch, usual.context, o->context);
     } else if (longer > 1) {
-        o->context = longer * usual.context;
-        o->batch = usual.batch / longer;
+        if (isnan(o->context)) o->context = longer * usual.context;
+        o->batch = ceil(usual.batch / longer);
     }
     options_fill(o);
     const Vocab *vocab = &text->corpus.vocab;
@@ -166,7 +168,7 @@ static TrilOptions filled(const TrilOptions *sizes, const Candidate *candidate, 
         for (o.context = longer * context; o.context > 1 && o.context > longest;) o.context /= 2;
     if (isnan(o.batch)) {
         const bool list = text && text->corpus.vocab.lines;
-        o.batch = list ? batch_of_lines(text, batch, context, o.context) : batch / longer;
+        o.batch = list ? batch_of_lines(text, batch, context, o.context) : ceil(batch / longer);
         o.batch = fmax(o.batch, world_size());
     }
     return o;
@@ -371,7 +373,7 @@ TrilStatus tril_estimate(const TrilOptions *options, int vocabulary, TrilEstimat
     return TRIL_OK;
 }
 
-TrilStatus tril_training_fits(const TrilOptions *options, const TrilText *text, int resumed,
+TrilStatus tril_training_fits(const TrilOptions *options, const TrilText *text, bool resumed,
                               TrilError *error) {
     Error err = {0};
     Config config;

@@ -65,7 +65,8 @@ static const Recipe fallback = {.peak = {.learning_rate = 2e-3,
                                          .matrix_decay = 0.1,
                                          .clip = 1},
                                 .warmup = 0.1,
-                                .max_warmup = 100};
+                                .max_warmup = 100,
+                                .longer = 1};
 
 Recipe recipe_of(const char *rung) {
     for (int i = 0; i < COUNT(recipes); i++)
@@ -98,7 +99,8 @@ TrilRecipe tril_rung_recipe(const char *rung) {
                         .weight_decay = recipe.own_decay ? peak->matrix_decay : peak->weight_decay,
                         .embedding_decay = recipe.own_decay ? peak->weight_decay : NAN,
                         .cooldown = recipe.cooldown,
-                        .grows = recipe.grows};
+                        .grows = recipe.grows,
+                        .longer = recipe.longer};
 }
 
 int recipe_window(const Recipe *recipe, int T, int step, int steps) {

@@ -13,7 +13,7 @@ typedef struct {
                         steps after the warm-up if it is 1; if it is 0, they fall along half a
                         cosine to a tenth instead */
     bool grows;      /* the windows are short at first: recipe_window */
-    double longer;   /* a context that is not set is this many times as long; 0: as long */
+    double longer;   /* TrilRecipe.longer */
     bool own_decay;  /* peak.weight_decay is the embedding's alone, peak.matrix_decay the
                         matrices' */
 } Recipe;

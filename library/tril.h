@@ -367,6 +367,7 @@ typedef struct {
     double cooldown; /* the last share of the steps, in which the learning rate falls linearly to 0;
                         or 0 if it falls along a cosine */
     bool grows;      /* "auto" windows may grow */
+    double longer;   /* unset windows are up to this many times as long as other rungs' */
 } TrilRecipe;
 TRIL_API TrilRecipe tril_rung_recipe(const char *rung);
 
@@ -439,7 +440,7 @@ TRIL_API TrilStatus tril_estimate(const TrilOptions *options, int vocabulary,
 /* Checks that this machine has the memory for a training run on the text and, if `resumed`, for its
  * state. TRIL_NO_MEMORY: it does not; the sentence says how much is needed. */
 TRIL_API TrilStatus tril_training_fits(const TrilOptions *options, const TrilText *text,
-                                       int resumed, TrilError *error);
+                                       bool resumed, TrilError *error);
 
 /* ---- training ---- */
 

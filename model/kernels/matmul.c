@@ -3,9 +3,9 @@
  * The right operand is copied ("packed") into panels of tile_columns columns and block_terms terms,
  * in the order in which the register tile reads them. A panel stays in the L1 cache while the rows
  * of the left operand pass by. The left operand is read in place, by broadcasts. If it is
- * transposed, each term would be on another cache line; so a strip of it is packed as well. The
- * plan is that of Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication"
- * (2008).
+ * transposed, each term would be on another cache line; so a strip of it is packed as well, unless
+ * a block of it fits the L2 cache (multiply_panels). The plan is that of Goto and van de Geijn,
+ * "Anatomy of High-Performance Matrix Multiplication" (2008).
  *
  * One thread sums each element of the result: one chain of multiply-adds, its terms in order,
  * through all blocks. So neither the number of threads nor the size of a tile or a block changes a
@@ -173,7 +173,7 @@ static void multiply_panels(const Thread *thread, Tile product, Matrix b, int M,
         t.a = matrix_at(t.a, 0, p);
         t.b = thread->right;
         t.K = min_int(isa->block_terms, product.K - p);
-        size_t terms = (size_t)t.K;
+        size_t terms = p + t.K < product.K ? (size_t)t.K : 0; /* of the next block, at most */
         const float *next[2] = {matrix_at(b, p + t.K, 0).at, matrix_at(t.a, 0, t.K).at};
         size_t part[2] = {terms * b.row / (size_t)calls, terms * t.a.column / (size_t)calls};
         if (sums) isa->add_rows(sums, t.a.at, t.a.column, t.K, M);

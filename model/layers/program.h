@@ -25,7 +25,8 @@ typedef struct {
     const float *packed;
 } Param;
 
-/* The place of a pass in a text, or NULL: token n is text[starts[n / window] + n % window]. */
+/* The place of a pass in a text: token n is text[starts[n / window] + n % window]. Without one,
+ * `text` is NULL. */
 typedef struct {
     const int32_t *text;
     const size_t *starts;

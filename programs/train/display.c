@@ -129,10 +129,10 @@ void show_decisions(const Plan *plan, const Decisions *d) {
     show_line("chosen for %g s: layers %g, heads %g, width %g, steps of %s, dropout %g", o->time,
               o->layers, o->heads, o->width, step_of(o), o->dropout);
     show_line(
-        "  this machine trains on %s characters a second: about %s steps%s, %.1f passes over the "
+        "  this machine trains %s on %s characters a second: about %s steps, %.1f passes over the "
         "text%s",
-        grouped(c->speed), grouped(expected), plan->ladder ? " for the last rung" : "",
-        d->epochs_seen, enough ? ", and no more (--epochs)" : "");
+        d->rung, grouped(c->speed), grouped(expected), d->epochs_seen,
+        enough ? ", and no more (--epochs)" : "");
     if (!enough && d->evaluating > 0.33)
         show_line("  evaluations take about %.0f%% of the time; a smaller --val shortens them",
                   10 * round(10 * d->evaluating));

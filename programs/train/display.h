@@ -14,6 +14,7 @@ void show_corpus(const Plan *plan);
 
 /* The reasons of a plan's decisions. */
 typedef struct {
+    const char *rung;   /* for which they were made */
     TrilChoice choice;  /* with a time limit */
     double epochs_seen; /* the expected number of epochs */
     double evaluating;  /* with a time limit: the expected share of the time for evaluations */

@@ -80,7 +80,7 @@ typedef struct {
 
 typedef struct {
     const Arguments *arguments; /* borrowed */
-    TrilOptions options;        /* of the last rung; plan_options has those of each */
+    TrilOptions options;        /* as decided for one rung; plan_options has those of each */
     bool ladder;                /* trains every rung */
     uint64_t training;          /* the number by which the training knows its files; never 0 */
     Origin origins[ORIGINS];

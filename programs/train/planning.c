@@ -347,7 +347,9 @@ bool plan_decide(Plan *plan, Error *err) {
     if (!plan->state) { /* for the chosen rung, or for one whose sizes suit a whole ladder */
         const char *chosen = o->rung;
         double epochs;
-        o->rung = plan->rungs[plan->rung_count - (plan->ladder ? 2 : 1)].name;
+        int i = plan->rung_count - 1;
+        while (plan->ladder && i > 0 && tril_rung_recipe(plan->rungs[i].name).longer > 1) i--;
+        d.rung = o->rung = plan->rungs[i].name;
         if ((plan_has_time(plan) && !decide_by_time(plan, &d, err)) ||
             tril_options_decide(o, plan->corpus, plan->init != NULL, &epochs, message(err)) !=
                 TRIL_OK)

@@ -188,7 +188,7 @@ static void check_sizes(const Isa *isa, const Products *products, int rows, int 
         {401, 33, 3, BIASED},
         {5, 1100, 3, BIASED},
         {5, 1100, 3, A_TRANSPOSED | ACCUMULATE | SUMMED},
-        {7, 5, 1100, A_TRANSPOSED | ACCUMULATE | ANEW | SUMMED},
+        {100, 150, 300, A_TRANSPOSED | ACCUMULATE | ANEW | SUMMED},
         {5, 1100, 3, A_TRANSPOSED | ACCUMULATE | ANEW | SUMMED},
         {rows + 1, columns + 1, 3, ACCUMULATE | ANEW},
         {rows + 1, columns, 3, ACCUMULATE | ANEW},

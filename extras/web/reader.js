@@ -97,7 +97,7 @@ function openReader(library) {
     return {
       glyphs: Array.from({ length: T }, (_, t) => glyphOf(tokenizer, whole(ids + 4 * t))),
       nats: finite(call("tril_reading_loss", seen)),
-      next: likeliest(p.map((p, id) => p + Number(glyphOf(tokenizer, id) === asked)), BARS).map(id => ({ p: p[id], picked: picked[id], glyph: glyphOf(tokenizer, id) }))
+      next: likeliest(p.map((p, id) => p + Number(asked && glyphOf(tokenizer, id) === asked)), BARS).map(id => ({ p: p[id], picked: picked[id], glyph: glyphOf(tokenizer, id) }))
     };
   }
   // Returns the probability of a character after a line, in another model.

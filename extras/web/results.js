@@ -22,7 +22,7 @@ async function showChart() {
   const high = $("chart").clientHeight - 24;
   if (high < 0) return; // it is hidden
   const points = list => list.map(([step, seconds, loss]) => [byTime() ? seconds : step, loss]);
-  const curves = compared().filter(r => !r.built || !byTime()).flatMap(({ rung, name, heldOut, batches }) => [
+  const all = compared().filter(r => !r.built || !byTime()), curves = all.flatMap(({ rung, name, heldOut, batches }) => [
     { name, points: points(heldOut), color: rung, faint: false }, { name: `${name}, training`, points: points(batches), color: rung, faint: true }]);
   const levels = about ? [["unigram", about.unigram], ["bigram", about.bigram], [`${about.order}-gram`, about.ngram]] : [];
   const html = await reader.ask("chart", curves, levels.map(([name, y]) => ({ name: `counted ${name}`, y })), high, byTime());
@@ -30,7 +30,7 @@ async function showChart() {
     figure => moveCursor(figure, figure.dataset.at === undefined ? undefined : Number(figure.dataset.at)));
   const plot = $("chart").querySelector(".plot");
   plot?.querySelector(".moment")?.remove();
-  if (!rewound || rewound.loss === null) return;
+  if (!plot || !rewound || rewound.loss === null || !all.some(({ rung }) => rung === looked())) return; // no curve to be on
   drawPart(plot, `M${byTime() ? rewound.seconds : rewound.step} ${rewound.loss}h0`, COLORS[looked()]);
   plot.lastElementChild.setAttribute("class", "dot moment");
 }

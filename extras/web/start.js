@@ -1,13 +1,15 @@
 // ---- a link ----
 
-// The page's settings as the fragment of a link: sizes, ticked rungs, the rung, the line and the temperature; never the text.
-const settings = () => ({ ...options(), rungs: ticks().map(rung => ladder[rung].name).join() });
+// The page's settings as the fragment of a link: sizes as they are typed, ticked rungs, the rung, the line and the temperature;
+// never the text.
+const settings = () => ({ ...Object.fromEntries(Object.keys(USUAL).map(name => [name, $(`options-${name}`).value])), rungs: ticks().map(rung => ladder[rung].name).join() });
 const fragment = () => `#${new URLSearchParams({ ...settings(), rung: ladder[looked()].name, line: $("line").value, temperature: sampler().temperature })}`;
 // Applies settings, of a link or kept. Keeps a setting that they lack or for which they have no valid value.
 function apply(kept = location.hash.slice(1)) {
   const settings = new URLSearchParams(kept), number = name => ladder.findIndex(rung => rung.name === name);
   const put = (id, value) => { if (value?.trim() && Number.isFinite(Number(value))) $(id).value = Number(value); };
   for (const name of Object.keys(USUAL)) put(`options-${name}`, settings.get(name));
+  if (settings.get("lr") === USUAL.lr) $("options-lr").value = USUAL.lr;
   put("sampler-temperature", settings.get("temperature"));
   if (settings.has("rungs")) for (const { rung, name } of ladder) $(`tick-${rung}`).checked = settings.get("rungs").split(",").includes(name);
   if (settings.has("line")) $("line").value = settings.get("line").slice(0, $("line").maxLength);
@@ -54,7 +56,7 @@ function listen() {
     type: "button", ariaLabel: `${i + 1} ${step.rungs.at(-1)}`, onclick: () => chooseLesson(i) }, `${i + 1}`, element("span", { textContent: ` ${step.rungs.at(-1)}` }))));
   for (const tab of $("tabs").children) tab.onclick = () => showTab(tab.dataset.tab);
   new ResizeObserver(renew).observe($("chart"));
-  addEventListener("hashchange", () => { apply(); estimate(); look(); });
+  addEventListener("hashchange", () => { before = rewound = null; apply(); estimate(); look(); });
   addEventListener("beforeunload", event => { if (missed().length > 0) event.preventDefault(); });
 }
 
@@ -71,6 +73,7 @@ async function start() {
     showText(new TextEncoder().encode(builtin));
     await takeText();
     speed = await reader.ask("measure");
+    planLesson();
     await estimate();
   } catch (error) {
     say("status", sentence(error.message));

@@ -1,6 +1,6 @@
 # The page that trains in a browser tab: the same C, compiled to WebAssembly twice, with and without
 # relaxed SIMD (fused multiply-add), and the page, joined to one file. Only the loops over numbers, in
-# kernels and layers, are compiled for speed: the page must be small, below 500,000 bytes. No address
+# kernels and layers, are compiled for speed: the page must be small, below 700,000 bytes. No address
 # is beyond WEB_MEMORY bytes.
 WEB_CC      = python3 -m ziglang cc -target wasm32-wasi
 WEB_MEMORY  = 1073741824

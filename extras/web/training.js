@@ -249,6 +249,7 @@ async function openCheckpoint(file) {
     for (const other of shown()) if (other !== r) drop(other.rung);
     if (isBuiltin()) showTrained();
     fromLesson = false;
+    before = null;
     r.downloaded = r.step;
     rewound = null;
     setState(r.done && !r.failed ? "done" : "paused");

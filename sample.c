@@ -152,7 +152,8 @@ static bool run_program(const Arguments *a, Error *err) {
     const char *path = arguments_checkpoint(a, 0, err);
     if (!path) return false;
     if (tril_model_load(&model, path, message(err)) != TRIL_OK)
-        return a->info && inspect_folder(path, a, err) && file_flush_output(err);
+        return a->info && file_is_directory(path) && inspect_folder(path, a, err) &&
+               file_flush_output(err);
     bool ok = use_model(model, a, err) && file_flush_output(err);
     tril_model_free(model);
     return ok;

@@ -73,8 +73,8 @@ bool filesystem_move(const char *from, const char *to);
 
 /* ---- temporary files ---- */
 
-/* Creates a file that filesystem_remove_unused keeps while it is open. Returns a descriptor, or
- * -1. */
+/* Creates a file that filesystem_remove_unused keeps while it is open. Returns a descriptor, or -1;
+ * errno is EEXIST if another process took the file for unused meanwhile. */
 int filesystem_create_temporary(const char *path);
 
 /* Flushes the temporary file to the disk and gives it the name `path`, in place of a file of that
@@ -95,5 +95,10 @@ typedef enum { LOCK_TAKEN, LOCK_REFUSED, LOCK_UNSUPPORTED } LockResult;
  * is closed. If another process has locked it, *holder is that process's number, or 0 if the system
  * does not say. */
 LockResult filesystem_lock(int file, long *holder);
+
+/* ---- sockets ---- */
+
+/* Sends the text if the descriptor is a socket that somebody reads. On Windows does nothing. */
+void filesystem_send(int socket, const char *text);
 
 #endif

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -103,14 +104,29 @@ LockResult filesystem_lock(int file, long *holder) {
     return LOCK_REFUSED;
 }
 
+/* ---- sockets ---- */
+
+void filesystem_send(int socket, const char *text) {
+    struct stat found;
+    if (fstat(socket, &found) == 0 && S_ISSOCK(found.st_mode))
+        send(socket, text, strlen(text), MSG_NOSIGNAL);
+}
+
 /* ---- temporary files ---- */
 
-/* The lock, which ends with the process, marks the file as in use. */
+/* The lock, which ends with the process, marks the file as in use. Before it is taken, another
+ * process may remove the file as unused. */
 int filesystem_create_temporary(const char *path) {
-    long nobody;
+    long other;
+    FileStatus status;
     int file = filesystem_open(path, OPEN_CREATE);
-    if (file >= 0) filesystem_lock(file, &nobody);
-    return file;
+    if (file < 0) return -1;
+    LockResult lock = filesystem_lock(file, &other);
+    if (lock == LOCK_UNSUPPORTED || (lock == LOCK_TAKEN && filesystem_look(path, false, &status)))
+        return file;
+    close(file);
+    errno = EEXIST;
+    return -1;
 }
 
 /* A rename survives a power cut only after its directory is on the disk. */
@@ -137,8 +153,8 @@ void filesystem_remove_unused(const char *path) {
     long holder;
     int file = open(path, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (file < 0) return;
-    if (filesystem_status(file, &status) && status.kind == FILE_REGULAR && status.names == 1 &&
-        filesystem_lock(file, &holder) == LOCK_TAKEN)
+    if (filesystem_lock(file, &holder) == LOCK_TAKEN && filesystem_status(file, &status) &&
+        status.kind == FILE_REGULAR && status.names == 1)
         unlink(path);
     close(file);
 }

@@ -1,7 +1,8 @@
+#include "base/filesystem.h"
 #include "base/world.h"
 
+#include <limits.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 /* Returns the number in the first of these environment variables that is set. */
 static int first_of(const char *const names[], int count, int otherwise) {
@@ -19,10 +20,13 @@ bool launcher_alone(void) {
     return first_of(sizes, 2, 1) == 1 && first_of(ranks, 3, 0) == 0;
 }
 
-/* MPICH's mpirun listens to each process at the descriptor PMI_FD. Open MPI's needs no command. */
+/* MPICH's mpirun listens to each process at the socket PMI_FD. Open MPI's needs no command: it ends
+ * them all when one exits with a status other than 0. */
 void launcher_end(void) {
-    static const char command[] = "cmd=abort exitcode=1\n";
-    const char *descriptor = getenv("PMI_FD");
-    ssize_t sent = descriptor ? write(atoi(descriptor), command, sizeof command - 1) : 0;
-    (void)sent;
+    const char *given = getenv("PMI_FD");
+    char *end;
+    if (!given) return;
+    const long descriptor = strtol(given, &end, 10);
+    if (end > given && *end == 0 && descriptor >= 0 && descriptor <= INT_MAX)
+        filesystem_send((int)descriptor, "cmd=abort exitcode=1\n");
 }

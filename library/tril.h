@@ -802,7 +802,8 @@ TRIL_API TrilStatus tril_processes_join(int *number, TrilError *error);
 TRIL_API void tril_processes_serve(void);
 
 /* Leaves the other processes. Each process calls it at the end of the program, even if it could not
- * join. If a process ends without it, or cannot reach the others, MPI ends all of them. */
+ * join. If a process ends without it, or cannot reach the others, MPI ends all of them: Open MPI
+ * only if that process exits with a status other than 0. */
 TRIL_API void tril_processes_leave(void);
 
 /* Return the number of processes that have joined, and the communication of this one so far. */

@@ -81,7 +81,7 @@ bool texts_find(Texts *texts, char *const *operands, int count, Error *err) {
         if (!add(texts, copy, err)) return false;
     }
     if (!open_folders(texts, err)) return false;
-    if (texts->count == 0) return fail(err, "%s: the folder has no files", operands[0]);
+    if (texts->count == 0) return true;
     qsort(texts->paths, (size_t)texts->count, sizeof *texts->paths, by_path);
     int kept = 1;
     for (int i = 1; i < texts->count; i++) {

@@ -16,8 +16,7 @@ typedef struct {
 
 /* Lists the files named by operands[count] and, for each folder named there, the files in it and in
  * all folders below it. Leaves out names that begin with a dot, links to folders, and all but
- * regular files. The caller releases them with texts_free, even after a failure. Fails for a folder
- * without files. */
+ * regular files. The caller releases them with texts_free, even after a failure. */
 bool texts_find(Texts *texts, char *const *operands, int count, Error *err);
 
 /* Reads all of them, joined for `options` as tril_text_join says, into *bytes [*length]. The caller

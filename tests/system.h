@@ -126,6 +126,7 @@ int run_shell(const char *command);
 
 /* Makes a pipe: ends[0] to read, ends[1] to write. No started program inherits them. */
 void make_pipe(int ends[2]);
+void make_sockets(int ends[2]); /* the same, sockets where the system has them */
 
 /* The peak memory in bytes of the largest program that has ended so far: CHILD_MEMORY. */
 double largest_memory(void);

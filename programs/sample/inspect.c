@@ -173,25 +173,31 @@ bool inspect_file(TrilModel *model, const Arguments *a, Error *err) {
     return print_object(&text);
 }
 
-bool inspect_folder(const char *folder, const Arguments *a, Error *err) {
-    Buffer text = buffer_begin("the object", err);
-    Texts files;
-    TrilModel *model;
-    Error none;
-    int found = 0;
-    texts_find(&files, &(char *){(char *)folder}, 1, &none);
-    if (a->json) buffer_printf(&text, "{");
-    if (a->json) json_add(&text, "models", "[");
-    for (int i = 0; i < files.count; i++) {
-        const char *path = files.paths[i];
-        char about[ABOUT_SIZE];
+/* Loads the next model of files->paths[*i...], and sets *i behind it. NULL if there is none. */
+static TrilModel *next_model(const Texts *files, int *i) {
+    static const char state[] = ".last.safetensors";
+    TrilModel *model = NULL;
+    while (!model && *i < files->count) {
+        const char *path = files->paths[(*i)++], *end = path + strlen(path);
         /* a state is a model, too, but not the one that its training run keeps */
-        if (strstr(path, ".last.") || tril_model_load(&model, path, NULL) != TRIL_OK) continue;
-        found++;
-        if (a->json) {
-            json_add(&text, NULL, "{");
-            put_model(&text, model, path);
-            buffer_printf(&text, "}");
+        if (end - path < (ptrdiff_t)strlen(state) || strcmp(end - strlen(state), state) != 0)
+            tril_model_load(&model, path, NULL);
+    }
+    return model;
+}
+
+/* Prints a line about each model, or adds an object of it to *json unless that is NULL. Returns
+ * their number. */
+static int list_models(Buffer *json, const Texts *files) {
+    int found = 0;
+    TrilModel *model;
+    for (int i = 0; (model = next_model(files, &i)); found++) {
+        const char *path = files->paths[i - 1];
+        char about[ABOUT_SIZE];
+        if (json) {
+            json_add(json, NULL, "{");
+            put_model(json, model, path);
+            buffer_printf(json, "}");
         } else {
             program_describe(model, path, about);
             escape_line(stdout, path, strlen(path));
@@ -201,11 +207,38 @@ bool inspect_folder(const char *folder, const Arguments *a, Error *err) {
         }
         tril_model_free(model);
     }
+    return found;
+}
+
+/* Fails for a folder without models. If it has a config.json, it is meant as a model itself, and
+ * *err already says why it is none. */
+static bool fail_without_models(const char *folder, Error *err) {
+    char *config = NULL;
+    Error none;
+    if (!file_within(folder, "config.json", &config, &none) || !file_exists(config))
+        fail(err, "%s: no models are in this folder; train one (train FILE), or name another",
+             folder);
+    memory_free(config);
+    return false;
+}
+
+bool inspect_folder(const char *folder, const Arguments *a, Error *err) {
+    Texts files;
+    Buffer text = buffer_begin("the object", err);
+    bool ok = texts_find(&files, &(char *){(char *)folder}, 1, err);
+    if (ok && a->json) {
+        buffer_printf(&text, "{");
+        json_add(&text, "models", "[");
+    }
+    ok =
+        ok && (list_models(a->json ? &text : NULL, &files) > 0 || fail_without_models(folder, err));
     texts_free(&files);
-    buffer_printf(&text, "]}");
-    if (a->json && found > 0) return print_object(&text);
+    if (ok && a->json) {
+        buffer_printf(&text, "]}");
+        return print_object(&text);
+    }
     buffer_end(&text);
-    return found > 0;
+    return ok;
 }
 
 /* ---- the score ---- */

@@ -10,8 +10,6 @@
 
 #include <math.h>
 
-/* ---- the definition ---- */
-
 /* A text, and a fold whose places predict nothing; they stay part of contexts. */
 typedef struct {
     const int32_t *ids;
@@ -93,8 +91,6 @@ static int predict(const Text *t, double D[][4], const int32_t *last, size_t kno
     return longest;
 }
 
-/* ---- the same probabilities ---- */
-
 static void free_ngram(void *ngram) {
     ngram_free(ngram);
 }
@@ -161,8 +157,6 @@ TEST(probabilities) {
     assert_int_equal(highest, MAX_ORDER);
 }
 
-/* ---- folds ---- */
-
 TEST(folds) {
     for (size_t count = 1; count <= 45; count++) {
         size_t sizes[FOLDS] = {0};
@@ -181,8 +175,6 @@ TEST(folds) {
         assert_int_equal(ngram_fold(ngram, length), ALL_FOLDS);
     }
 }
-
-/* ---- training runs ---- */
 
 static TrilOptions small(const char *rung) {
     TrilOptions options = sized(rung, 1, 1, 8, 8);
@@ -265,8 +257,6 @@ TEST(again) {
         ngram_free(folded);
     }
 }
-
-/* ---- figures ---- */
 
 /* extras/bench/peers/ngram.py computes the same loss. */
 TEST(sample) {

@@ -16,8 +16,6 @@ static Config config_of(const char *model, int V, int T, int C) {
         for (int i = 0; kind_name(i); i++) check(kind_name(i)); \
     }
 
-/* ---- causality ---- */
-
 static void check_causality(const char *name) {
     enum { T = 12, V = 13 };
     Config config = config_of(name, V, T, 16);
@@ -37,8 +35,6 @@ static void check_causality(const char *name) {
     }
 }
 TEST_OF_EACH_RUNG(causality, check_causality)
-
-/* ---- the first loss ---- */
 
 /* The loss of the counted model in 12 windows of 64 characters. */
 static double counted_loss(const Ngram *ngram, const int32_t *ids) {
@@ -61,8 +57,6 @@ static void check_first_loss(const char *name) {
     assert_near(run_loss(bench->run, ids + 1), expected, 0.02 * expected);
 }
 TEST_OF_EACH_RUNG(first_loss, check_first_loss)
-
-/* ---- learning by heart ---- */
 
 /* The least loss of any table of pairs on a text: the entropy of a character after another. */
 static double pair_entropy(const int32_t *inputs, const int32_t *targets, int N, int V) {
@@ -103,8 +97,6 @@ static void check_overfit(const char *name) {
 }
 TEST_OF_EACH_RUNG(overfit, check_overfit)
 
-/* ---- the trained bigram is the counted one ---- */
-
 TEST(bigram_is_counted) {
     enum { B = 32, T = 32, STEPS = 600 };
     Corpus corpus;
@@ -131,8 +123,6 @@ TEST(bigram_is_counted) {
     assert_true(loss > counts.bigram - 1e-4); /* nothing of its kind can be better */
     corpus_free(&corpus);
 }
-
-/* ---- bits ---- */
 
 /* The weights after some steps with dropout and clipping, at a size that is worth all threads. With
  * 17 threads there are more than blocks, or than many a machine has processors. */

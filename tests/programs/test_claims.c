@@ -239,26 +239,28 @@ TEST(abandoned) {
     assert_true(!pipes || scratch_has("t/.tril-bbbbbbbbbbbbbbbb.tmp"));
 }
 
-static int write_until_told(void *context) {
-    Holder *h = context;
-    char byte = 0;
-    close(h->end[1]);
-    bool ok = filesystem_create_temporary(scratch(h->name)) >= 0 && write(h->ready[1], "r", 1) == 1;
-    return !(ok && read(h->end[0], &byte, 1) == 0);
+static int remove_always(void *path) {
+    while (path) filesystem_remove_unused(path);
+    return 0;
 }
 
-/* Keeps a temporary file that another process is writing. A failure is no lock of another. */
+/* Keeps a temporary file that another process is writing, from its first moment. A failure is no
+ * lock of another. */
 TEST(in_use) {
-    int alive;
+    int made = 0, lost = 0;
     skip_without(FORKING);
     assert_int_equal(filesystem_lock(-1, &(long){0}), LOCK_UNSUPPORTED);
-    Process child = hold(write_until_told, ABANDONED, &alive);
-    filesystem_remove_unused(scratch(ABANDONED));
-    assert_true(scratch_has(ABANDONED));
-    close(alive);
-    assert_int_equal(end_of_process(child), 0);
-    filesystem_remove_unused(scratch(ABANDONED));
-    assert_false(scratch_has(ABANDONED));
+    char *path = copy_text(scratch(ABANDONED));
+    Process child = fork_process(remove_always, path);
+    for (int i = 0, file; i < 20000; i++)
+        if ((file = filesystem_create_temporary(path)) >= 0) {
+            made++;
+            lost += remove(path) != 0;
+            close(file);
+        }
+    kill_process(child);
+    assert_int_equal(end_of_process(child), KILLED);
+    assert_true(made > 0 && lost == 0);
 }
 
 /* No link is followed and no file is truncated, whatever exists under the name of a temporary or

@@ -124,6 +124,7 @@ TEST(spread) {
 TEST(bad_files) {
     make_folder(scratch("empty"));
     must_fail(1, "train -q @empty", "empty: ");
+    must_fail(1, "sample --info @empty", "empty: ");
     scratch_put("letters/more/c", "fine\xff", 5);
     must_fail(1, "train -q @letters", "letters/more/c: ", "0xFF", "4");
     must_fail(1, "train -q @letters/b @nowhere", "nowhere: ");

@@ -153,11 +153,19 @@ TEST(other_text) {
     assert_non_null(find_line(slurp(scratch("o/earlier-1/about.txt"), NULL), about));
     must_run("sample --info @o");
     assert_non_null(find_line(ran.out, about));
+    make_folder(scratch("c.last.d"));
+    scratch_put("c.last.d/b.safetensors", before, length);
+    must_run("sample --info @c.last.d");
     must_run("train -r -s 30 -q -o @o/earlier-1/model.safetensors @one.txt");
     must_run("train " TINY "-s 5 -o @o/model.safetensors @one.txt");
     expect_line(moved, scratch("o/earlier-2"));
     must_run("train -q -r -s 9 -o @o/model.safetensors @one.txt");
     must_fail(1, "train -q -r -s 9 -o @o/model.safetensors @two.txt", "two.txt: ");
+    if (system_lacks(FILE_RIGHTS)) return;
+    set_rights(scratch("o/earlier-2"), 0);
+    run("sample --info @o");
+    assert_int_equal(ran.status, 1);
+    set_rights(scratch("o/earlier-2"), 0700);
 }
 
 /* Files that no training made are set aside, too. */

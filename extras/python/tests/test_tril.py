@@ -15,6 +15,7 @@ import random
 import re
 import signal
 import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -76,6 +77,20 @@ class SameAsThePrograms(Folder):
         last = tril.Model.load(self.folder / "program.last.safetensors")
         self.assertEqual(small().digest, last.digest)
         self.assertIn(last.digest, program("sample", "--info", self.folder / "program.last.safetensors"))
+
+    def test_defaults(self):
+        path, text = self.folder / "model.safetensors", self.folder / "text"
+        for written, rung, lines in (TEXT * 4, "gpt", False), ("anna\nbob\n" * 2000, "gpt", True), (TEXT * 4, "ngram", False):
+            text.write_text(written)
+            program("train", "-q", "-m", rung, "-l", 1, "-w", 32, "-s", 2, *["--lines"] * lines, "-o", path, text)
+            last = tril.Model.load(self.folder / "model.last.safetensors")
+            model = tril.train(text, rung, layers=1, width=32, steps=2, lines=lines)
+            self.assertEqual((model.sizes, model.digest), (last.sizes, last.digest))
+            if rung == "gpt":  # the batch of an ngram depends on whether its context is set
+                other = tril.Model(tril.Tokenizer(text, lines), **last.sizes._asdict())
+                with tril.Training(other, text, steps=2) as training:
+                    training.run()
+                self.assertEqual(other.digest, last.digest)
 
     def test_text_and_score(self):
         path = self.folder / "model.safetensors"
@@ -390,10 +405,26 @@ class Trainings(Folder):
         self.assertEqual(shown.getvalue(), before)
 
     def test_closing_in_any_order(self):
-        training = tril.Training(untrained(), TEXT, steps=2, batch=4, threads=1)
-        training.itself = training  # only the collector releases it, and its model
-        del training
+        def noting(name, release):
+            return lambda: (order.append(name), release())
+
+        model, teacher, order = untrained(), untrained("bigram"), []
+        training, reading = tril.Training(model, TEXT, teacher=teacher, steps=2, batch=4, threads=1), model.read("THE")
+        for name, thing in ("model", model), ("teacher", teacher), ("training", training), ("reading", reading):
+            thing._owner._release = noting(name, thing._owner._release)
+        training.itself = training, reading  # only the collector releases them, and what they use
+        del model, teacher, training, reading, thing
         gc.collect()
+        self.assertEqual((len(order), order[-1]), (4, "model"))
+        self.assertLess(order.index("training"), order.index("teacher"))
+
+    def test_closing_at_the_end(self):
+        script = """import functools, os, tril
+lent = tril._Owner(functools.partial(os.write, 1), b"lent ", [])
+user = tril._Owner(functools.partial(os.write, 1), b"user ", [lent])
+user.itself = user, lent"""
+        said = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True).stdout
+        self.assertEqual(said, b"user lent ")
 
     def test_stop_and_go_on(self):
         model = untrained()

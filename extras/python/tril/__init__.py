@@ -274,14 +274,21 @@ def _numbers(address: int, shape: List[int], owner: Any, step: int = 0) -> Any:
     return view if numpy is None else numpy.asarray(view)
 
 
+_borrowed: Dict[int, List[Any]] = {}  # by the id of an owner, the owners that it needs until it is released
+ctypes.pythonapi.Py_IncRef(ctypes.py_object(_borrowed))  # for good: at Python's end, too, it is no garbage
+
+
 class _Owner:
-    """Held by an object and by everything made from it; the library's object is released with the last of these.
-    That call runs none of Python's code, in which a Ctrl-C would be lost."""
+    """Held by an object and by everything made from it; the library's object is released with the last of these,
+    before all that it borrows: whatever stands in `_borrowed` is no garbage. The release runs none of Python's code,
+    in which a Ctrl-C would be lost."""
 
     __del__ = property(operator.attrgetter("_release"))
 
     def __init__(self, function: Any, handle: Any, borrowed: List[Any]) -> None:
-        self._release, self._borrowed = functools.partial(function, handle), borrowed
+        calls = functools.partial(function, handle), functools.partial(_borrowed.pop, id(self), None)
+        self._release = functools.partial(collections.deque, map(functools.partial.__call__, calls), 0)
+        _borrowed[id(self)] = borrowed
 
 
 class _Object:
@@ -700,7 +707,9 @@ class Training(_Object):
 
     @_takes(*_TRAINING)
     def __init__(self, model: Model, text: Texts, *, teacher: Optional[Model] = None, **options: Any) -> None:
-        how = _fill(_lib.tril_options(), {"teacher": teacher, **options}, ["teacher"] + _TRAINING)
+        how = _lib.tril_options()
+        how.batch = math.nan  # of a list, it follows from the lines
+        _fill(how, {"teacher": teacher, **options}, ["teacher"] + _TRAINING)
         self._open(model, _Text(_call("model_tokenizer", model), text, how), how, teacher)
 
     def _open(self, model: Model, text: _Text, options: Any, teacher: Optional[Model]) -> None:
@@ -786,7 +795,7 @@ class Training(_Object):
 
     def cool_down(self) -> bool:
         """Makes high learning rates that no longer lower the loss fall from now on, and plans fewer steps.
-        Returns False if that would end the training no earlier."""
+        Returns False before the first step, and if that would end the training no earlier."""
         return _call("training_cool_down", self)
 
     def evaluate(self, characters: Optional[int] = None) -> float:
@@ -826,8 +835,7 @@ def train(text: Texts, rung: Optional[str] = None, *, preset: Optional[str] = No
     KeyboardInterrupt of Ctrl-C has the current model as its attribute `model`."""
     begun, how = clock.monotonic(), _lib.tril_options()
     seconds = options.get("time") or math.inf
-    chosen = _SIZES[1:] if seconds < math.inf else ["context"] if options.get("lines") else []
-    for name in chosen and chosen + ["batch"]:
+    for name in ["batch"] + (_SIZES[1:] if seconds < math.inf else ["context"]):
         setattr(how, name, math.nan)
     if preset is not None:
         _call("options_preset", ctypes.byref(how), _terminated(preset.encode()))
@@ -839,7 +847,7 @@ def train(text: Texts, rung: Optional[str] = None, *, preset: Optional[str] = No
     tokenizer = known.tokenizer if known is not None else Tokenizer(None if how.bytes else given, how.lines)
     own, most = _Text(tokenizer, given, how), Training._most
     extent, choice = _call("text_extent", own), _lib.TrilChoice(speed=math.inf)
-    if seconds == math.inf and how.lines:
+    if seconds == math.inf:
         _call("options_decide", ctypes.byref(how), own, init is not None, None)
     if seconds < math.inf:
         characters = extent.trained_on

@@ -172,7 +172,7 @@ static void follow_cooling(TrilTraining *t) {
 bool tril_training_cool_down(TrilTraining *t) {
     TrilProgress *p = &t->progress;
     double share = t->recipe.cooldown;
-    if (share <= 0 || share >= 1 || p->cooling > 0) return false;
+    if (p->step < 1 || share <= 0 || share >= 1 || p->cooling > 0) return false;
     double length = p->lowest_step * share / (1 - share);
     double rate = recipe_step(&t->recipe, p->step, p->steps).learning_rate;
     double left = ceil(length * rate / t->recipe.peak.learning_rate);

@@ -497,8 +497,8 @@ TRIL_API TrilStatus tril_training_set_steps(TrilTraining *training, int steps, T
 
 /* Makes the learning rates fall from now on, for a training run whose high rates no longer lower
  * the loss. They fall as fast as if the training had been planned to leave the peak at the lowest
- * loss. Plans fewer steps. Returns true. If the training would end no earlier, or if its rates do
- * not stay high, changes nothing and returns false. */
+ * loss. Plans fewer steps. Returns true. Before the first step, if the training would end no
+ * earlier, or if its rates do not stay high, changes nothing and returns false. */
 TRIL_API bool tril_training_cool_down(TrilTraining *training);
 
 /* Takes a step, and sets *step, which may be NULL, to its result. TRIL_ARGUMENT: no step is left.

@@ -3,29 +3,29 @@ const LESSON = [
   {
     rungs: ["bigram"], line: "[The clock stops.", sizes: { steps: 400 }, marks: ["bars", "reading"], asked: "]", among: ["bigram", "head"],
     ask: "Why can't the bigram close a bracket?",
-    look: "In the box “line”, delete the “[”: no bar at the lower right changes. Then choose the model “head” and try again.",
+    look: "In the box “line”, delete the “[”: no bar changes. Then choose the model “head”, put the “[” back, and watch the bar of “]”.",
     answer: "The bigram sees only the last character. It is a table that says, for each character, how likely every character is to come next. The bracket was opened " +
-      "long before, so the bigram can't know that it should be closed. head, two rungs up, can look back at it: “]” is still unlikely, but more likely than without the " +
+      "long before, so the bigram can't know that it should be closed. head, the next but one in the ladder, can look back at it: “]” is still unlikely, but more likely than without the " +
       "“[”. Training takes the bigram's loss down to that of counting pairs, and no further: the best such table is the table of counts."
   },
   {
     rungs: ["bigram", "average"], line: "the eht", sizes: { steps: 400 }, marks: ["heads", "reading", "bars"],
     ask: "The average sees every earlier character. Why is it hardly better?",
-    look: "Each row of its map, the blue staircase, is even. Swap two letters within the line: no bar changes.",
+    look: "Each row of its map, the blue staircase, is even. Swap two letters, but not the last one: no bar changes.",
     answer: "It turns each character into a list of numbers and predicts from the plain average of all the lists so far. An average forgets the order. Telling the model " +
       "where each character stands does not help, because the average of the places is the same in any order. And fifty characters far away drown out the one that " +
-      "matters. So it sees everything but can't single anything out, and its loss is hardly better than the bigram's, or no better. (The loss on the line does change " +
+      "matters. Only the last character is also added by itself (+). So it sees everything but can't single anything out, and its loss is hardly better than the bigram's, or no better. (The loss on the line does change " +
       "when you swap letters: it also counts how well each earlier letter was predicted.)"
   },
   {
     rungs: ["average", "head"], line: "the man and the ", sizes: { steps: 600 }, marks: ["heads", "arcs"], follow: true,
     ask: "What does one head of attention look for?",
-    look: "Watch its map while it trains: even at first, then some cells grow dark. Move the slider “moment” to see when.",
-    answer: "It looks back along the line. An arc, or a dark cell, is a large weight: the share of its attention that one character gives to another. Each character " +
+    look: "Watch its map while it trains: even at first, then some cells get a strong color. Move the slider “moment” to see when.",
+    answer: "It looks back along the line. A thick arc, or a cell of strong color, is a large weight: the share of its attention that one character gives to another. Each character " +
       "asks a question (its query), and each earlier one has a label (its key); the better the label fits, the larger the weight. In the average all weights were equal; " +
       "here they are learned. The loss falls first because the model learns which letters are common; attention comes later. In 600 steps it learns to look for certain " +
-      "letters, such as “e” and “a”, wherever they stand; in 3,000, mostly at the last three characters, enough to know the word that is being written. But it still " +
-      "notices an open “[” from far away (question 1)."
+      "letters, such as “e” and “a”, wherever they stand. The one trained in advance, for 3,000 steps, looks mostly at the last three characters, enough to know the " +
+      "word that is being written, but still notices an open “[” from far away (question 1)."
   },
   {
     rungs: ["head", "multihead"], line: "the man and the ", sizes: { steps: 600 }, marks: ["heads", "chart"],
@@ -122,11 +122,10 @@ function showLesson() {
   $("lesson-progress").value = own ? sum(there, r => r.step) / sum(there, r => r.steps) : 0;
   say("lesson-said", !own ? plan : state === "done" ? "Done: look at the framed parts. “Reset” undoes it." :
     `${Math.round(100 * $("lesson-progress").value)}%: look at the framed parts.`);
-  const moments = there.at(-1)?.moments.filter(({ focus }) => focus) ?? [], last = moments.at(-1)?.focus;
-  const began = moments.find(({ focus }) => focus.weight > last.weight / 2 && focus.glyph === last.glyph);
-  const learned = moments.length > 2 && follow ? ` At the end of the line, ${there.at(-1).name} gives the most attention to: ` +
-    `${[0, 0.1, 0.25, 0.5, 1].map(share => moments[Math.floor(share * (moments.length - 1))]).map(({ step, focus }) => `“${focus.glyph}” at step ${count(step)}, ${percent(focus.weight)}`).join("; ")}.` +
-    (began ? ` So this began around step ${count(began.step)}.` : "") : "";
+  const strong = there.at(-1)?.moments.filter(({ focus }) => focus?.line === $("line").value && focus.weight > 2 * focus.even) ?? [];
+  const turns = strong.filter(({ focus }, i) => focus.glyph !== strong[i - 1]?.focus.glyph).slice(-4);
+  const learned = turns.length > 0 && follow ? ` At the end of the line, ${there.at(-1).name} gives more than twice an even share of its attention to: ` +
+    `${[...new Set([...turns, strong.at(-1)])].map(({ step, focus }) => `“${focus.glyph}” at step ${count(step)}, ${percent(focus.weight)}`).join("; ")}.` : "";
   const ready = r => !r.built && isBuiltin() ? ` (in advance: ${trained.models[r.rung].heldOut.at(-1)[2].toFixed(3)} after ${count(trained.models[r.rung].step)})` : "";
   $("answer-seen").textContent = there.filter(r => r.heldOut.length > 0).map(r =>
     `Here ${r.name} has a loss of ${r.heldOut.at(-1)[2].toFixed(3)} after ${count(r.step)} steps${ready(r)}${r === there.at(-1) ? ` and writes “${r.line}”` : ""}.`).join(" ") + learned +

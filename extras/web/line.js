@@ -83,7 +83,7 @@ function clearLook(why, wrong = false) {
 }
 
 // Shows two probabilities of each character.
-function showBars(next, list = $("bars"), names = ["model", "picked"], key = "pale: model; dark: with these settings") {
+function showBars(next, list = $("bars"), names = ["model", "picked"], key = "faint: model; strong: with these settings") {
   const bar = p => element("i", { style: `width:${(100 * p).toFixed(2)}%` });
   list.replaceChildren(element("li", { className: "heading", ariaHidden: true }, element("span"), element("span", { textContent: key }),
     ...names.map(textContent => element("span", { textContent }))),
@@ -108,7 +108,7 @@ function showHeads() {
       onpointerleave: () => showArcs()
     }, element("span", { className: "map-of" }), element("span", { textContent: `L${layer} H${head}` }))));
     $("heads").append(element("p", { className: "note", textContent: maps.length === 0 ? "No attention here: a bigram sees the last character only." :
-      "A map: each row is a character of the line, each column one that it looks at; darker is more. Layers (L) work one after another, the heads (H) of a layer side by side." }));
+      "A map: each row is a character of the line, each column one that it looks at; the stronger the color, the more. Layers (L) work one after another, the heads (H) of a layer side by side." }));
   }
   maps.forEach(({ figure }, i) => {
     const svg = element("template", { innerHTML: figure }).content.querySelector("svg");

@@ -49,8 +49,8 @@ function openReader(library) {
     must("tril_text_evaluate", textOf(own).made, own, 0, HELD_OUT_CHARACTERS, BATCH, 1, 0, 0, loss);
     return { loss: number(loss), line: lineOf(own), focus: focusOf(own, line) };
   });
-  // Returns the glyph to which the first head attends most from the end of the line, and its weight. Returns null for a rung
-  // without heads, and for a line that the model cannot read.
+  // Returns the glyph to which the first head attends most from the end of the line, its weight and an even one. Returns null
+  // for a rung without heads, and for a line that the model cannot read.
   function focusOf(own, line) {
     const to = room(4);
     if (line.length === 0 || call("tril_reading_open", to, own, line, 0, 1, 0) !== 0) return null;
@@ -58,7 +58,7 @@ function openReader(library) {
     const failed = call("tril_reading_attention", reading, 0, 0, weights, T * T, 0) !== 0;
     const row = floatsAt(weights + 4 * T * (T - 1), T), weight = Math.max(...row), id = whole(call("tril_reading_ids", reading) + 4 * row.indexOf(weight));
     call("tril_reading_close", reading);
-    return failed ? null : { weight, glyph: glyphOf(tokenizerOf(own), id) };
+    return failed ? null : { weight, even: 1 / T, glyph: glyphOf(tokenizerOf(own), id) };
   }
 
   // ---- a line ----

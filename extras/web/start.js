@@ -46,7 +46,7 @@ function listen() {
   on("sampler", "input", resample);
   on("looked", "change", () => { rewound = null; look(); renew(); });
   on("moment", "input", rewind);
-  on("line", "input", () => { chosen = null; look(); });
+  on("line", "input", () => { chosen = null; showLesson(); look(); });
   on("set-up", "click", setUp);
   on("write", "click", writeLine);
   on("answer", "toggle", showAsked);

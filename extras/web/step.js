@@ -37,6 +37,6 @@ async function showStep() {
     `−ln ${Math.exp(-loss[0]).toPrecision(2)} = ${loss[0].toFixed(2)}. The gradient says how each number should change to make that smaller. It flows back from the ` +
     `logits to the embedding: the bluer a block, the larger the gradient there. After a small step against it the model gives ${after}, a loss of ${loss[1].toFixed(2)}. ` +
     "(Training does this for all characters of a batch together.) Click another character in the line.";
-  showBars(next, bars, ["before", "after"], "pale: before; dark: after");
+  showBars(next, bars, ["before", "after"], "faint: before; strong: after");
   paint(sizes);
 }

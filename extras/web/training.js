@@ -85,8 +85,8 @@ async function evaluateAll() {
     const { r, moment } = next;
     if (rungs.get(r.rung) !== r) continue;
     try {
-      const found = await reader.ask("evaluate", moment.bytes, $("line").value);
-      Object.assign(moment, found);
+      const line = $("line").value, found = await reader.ask("evaluate", moment.bytes, line);
+      Object.assign(moment, found, { focus: found.focus && { ...found.focus, line } });
       r.heldOut.push([moment.step, moment.seconds, found.loss]);
       r.line = found.line;
     } catch (error) { if (!error.ended) r.failed ||= error.message; }

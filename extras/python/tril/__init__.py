@@ -287,7 +287,7 @@ class _Owner:
 
     def __init__(self, function: Any, handle: Any, borrowed: List[Any]) -> None:
         calls = functools.partial(function, handle), functools.partial(_borrowed.pop, id(self), None)
-        self._release = functools.partial(collections.deque, map(functools.partial.__call__, calls), 0)
+        self._release: Any = functools.partial(collections.deque, map(functools.partial.__call__, calls), 0)
         _borrowed[id(self)] = borrowed
 
 

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 void filesystem_slash(char *path) {
@@ -108,8 +109,10 @@ LockResult filesystem_lock(int file, long *holder) {
 
 void filesystem_send(int socket, const char *text) {
     struct stat found;
-    if (fstat(socket, &found) == 0 && S_ISSOCK(found.st_mode))
-        send(socket, text, strlen(text), MSG_NOSIGNAL);
+    const struct timespec moment = {.tv_nsec = 200000000};
+    if (fstat(socket, &found) != 0 || !S_ISSOCK(found.st_mode)) return;
+    nanosleep(&moment, NULL);
+    send(socket, text, strlen(text), MSG_NOSIGNAL);
 }
 
 /* ---- temporary files ---- */

@@ -1,4 +1,4 @@
-/* program.h - what ./train and ./sample both print. */
+/* program.h - the lines that both ./train and ./sample print. */
 #ifndef TRIL_PROGRAMS_PROGRAM_H
 #define TRIL_PROGRAMS_PROGRAM_H
 

@@ -1,5 +1,5 @@
 /* test_ngram.c - the counted model beside one that reads the whole text for each probability, and
- * what a training run leaves out. */
+ * the counts that a training run leaves out. */
 #include "library/training.h"
 #include "tests/command.h"
 #include "base/array.h"

@@ -57,14 +57,15 @@ static double batch_of_lines(const TrilText *text, double windows, double contex
 
 /* Returns how many times longer than `context` the windows of an unset batch are, and how many
  * times fewer than `batch`. An unset context gets the longest that the recipe has, but each process
- * needs a window, the text a hundred, and the teacher as long ones. Found by trial
- * (docs/records.md). */
+ * needs a window, the text a hundred, and the teacher as long ones. If most characters are rare, a
+ * step has to see many places of the text. Found by trial (docs/records.md). */
 static double longer_windows(const TrilOptions *o, const TrilText *text, double context,
                              double batch) {
-    const double few = 100, train = (double)text->corpus.train;
+    const double few = 100, rare = 200, train = (double)text->corpus.train;
     double most = fmin(train / few, o->teacher ? (double)o->teacher->model.config.T : INFINITY);
     double longer = o->rung ? recipe_of(o->rung).longer : 1;
     if (!isnan(o->batch) || text->corpus.vocab.lines) return 1;
+    if (train < rare * text->corpus.vocab.size) return 1;
     if (!isnan(o->context)) longer = fmin(longer, o->context / context), most = o->context;
     while (longer > 1 && (longer * context > most || batch / longer < world_size())) longer /= 2;
     return fmax(1, longer);

@@ -168,11 +168,11 @@ int main(int argc, char **argv) {
     if (arguments.help) {
         program_usage(
             *argv, "[options] [CHECKPOINT]",
-            "Writes text with the model in CHECKPOINT (out/model.safetensors): a file that tril "
+            "Writes text with the model in CHECKPOINT (" PROGRAM_MODEL "): a file that tril "
             "trained, or a folder of Hugging Face transformers. A text may be longer than the "
             "model's context: whenever the context is full, the model forgets all but its last "
             "quarter (rungs below modern: last 16th).");
-        arguments_print_options(stdout);
+        arguments_print_options();
         return EXIT_SUCCESS;
     }
     if (arguments.version) return program_version();

@@ -29,7 +29,7 @@ static int show_help(const char *program) {
         escape_words(stdout, tril_rung_idea(i), column, column, options_columns(stdout));
         putchar('\n');
     }
-    command_line_print_options(stdout);
+    command_line_print_options();
     return EXIT_SUCCESS;
 }
 
@@ -66,7 +66,7 @@ static int first_process(int argc, char **argv) {
     if (arguments.help) return show_help(*argv);
     if (arguments.version) return program_version();
     if (arguments.json) program_divert(true);
-    terminal_send_lines(stdout);
+    terminal_send_lines();
     bool open = plan_open(&plan, &arguments, &err);
     if (open && !check_options(plan, &err))
         status = EXIT_USAGE;

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 /* ---- reading ---- */
@@ -301,4 +302,12 @@ void json_add_number(Buffer *text, const char *key, double number) {
     char digits[NUMBER_SIZE];
     number_shortest(digits, sizeof digits, number);
     json_add(text, key, isfinite(number) ? digits : "null");
+}
+
+bool json_print(Buffer *text) {
+    buffer_put(text, "\n", 1);
+    const bool ok = !text->failed;
+    if (ok) fwrite(text->bytes, 1, text->length, stdout);
+    buffer_end(text);
+    return ok;
 }

@@ -63,4 +63,8 @@ void json_add(Buffer *text, const char *key, const char *value);
 void json_add_text(Buffer *text, const char *key, const char *string);
 void json_add_number(Buffer *text, const char *key, double number);
 
+/* Prints the text and a newline, unless the buffer has failed, and releases it. Returns false if it
+ * has failed. */
+bool json_print(Buffer *text);
+
 #endif

@@ -27,8 +27,8 @@ int terminal_columns(FILE *stream);
 /* Returns the columns that a character takes on a screen: 0, 1 or 2; -1 if it cannot be shown. */
 int width_of(uint32_t code);
 
-/* Sends each line at once from now on, even to a pipe. */
-void terminal_send_lines(FILE *stream);
+/* Sends each line of standard output at once from now on, even to a pipe. */
+void terminal_send_lines(void);
 
 /* Reads a line of standard input, with its newline if it has one, as getline of POSIX does: *line
  * is owned by the caller, who releases it with free. Returns its length, or -1 at the end (with

@@ -40,8 +40,8 @@ int width_of(uint32_t code) {
     return wcwidth((wchar_t)code);
 }
 
-void terminal_send_lines(FILE *stream) {
-    setvbuf(stream, NULL, _IOLBF, BUFSIZ);
+void terminal_send_lines(void) {
+    setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
 }
 
 /* ---- signals ---- */

@@ -5,6 +5,9 @@
 #include "base/error.h"
 #include "library/tril.h"
 
+/* The model that ./train writes and ./sample reads unless the command line names another. */
+#define PROGRAM_MODEL "out/model.safetensors"
+
 enum { EXIT_USAGE = 2, ABOUT_SIZE = 2048 };
 
 /* Prints the usage of the program at `path`. */

@@ -87,17 +87,18 @@ bool terminal_has_colors(FILE *stream) {
     return terminal_is(stream) && !(kind && strcmp(kind, "dumb") == 0);
 }
 
-_Noreturn static DWORD WINAPI flush_again_and_again(void *stream) {
+_Noreturn static DWORD WINAPI flush_again_and_again(void *none) {
     enum { PAUSE = 50 }; /* milliseconds */
+    (void)none;
     for (;;) {
         Sleep(PAUSE);
-        fflush(stream);
+        fflush(stdout);
     }
 }
 
 /* The C library cannot buffer lines here. */
-void terminal_send_lines(FILE *stream) {
-    HANDLE thread = CreateThread(NULL, 0, flush_again_and_again, stream, 0, NULL);
+void terminal_send_lines(void) {
+    HANDLE thread = CreateThread(NULL, 0, flush_again_and_again, NULL, 0, NULL);
     if (thread) CloseHandle(thread);
 }
 

@@ -2,8 +2,10 @@
 #include "base/array.h"
 #include "base/file.h"
 #include "base/options.h"
+#include "programs/program.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { MAX_OPTIONS = 32 };
@@ -149,21 +151,20 @@ bool arguments_read(Arguments *a, int argc, char **argv, Error *err) {
     return a->help || a->version || (read_names(a, err) && check(a, err));
 }
 
-void arguments_print_options(FILE *out) {
+void arguments_print_options(void) {
     Option options[MAX_OPTIONS];
     Arguments usual = defaults();
-    options_print(out, options, list_options(options, &usual));
+    options_print(stdout, options, list_options(options, &usual));
 }
 
 /* ---- which model ---- */
 
-#define USUAL "out/model.safetensors"
-
 const char *arguments_checkpoint(const Arguments *a, int i, Error *err) {
     if (i < a->count) return a->checkpoints[i];
-    if (file_exists(USUAL)) return USUAL;
-    fail(err, USUAL ": no such file; train a model first (train FILE), or name a checkpoint: "
-                    "--info out lists those of earlier runs");
+    if (file_exists(PROGRAM_MODEL)) return PROGRAM_MODEL;
+    fail(err,
+         PROGRAM_MODEL ": no such file; train a model first (train FILE), or name a checkpoint: "
+                       "--info out lists those of earlier runs");
     return NULL;
 }
 
@@ -193,18 +194,18 @@ bool arguments_set(Arguments *a, const char *name, const char *value, Error *err
     return option_read(option, value, err);
 }
 
-void arguments_print_settings(FILE *out, const Arguments *a) {
+void arguments_print_settings(const Arguments *a) {
     Option options[MAX_OPTIONS];
     Arguments now = *a;
     list_options(options, &now);
     for (int i = 0; i < COUNT(settings); i++) {
         const Option *option = setting(options, settings[i]);
-        fprintf(out, "  /%-11s %-4s %s (now ", option->name, option->argument, option->help);
+        printf("  /%-11s %-4s %s (now ", option->name, option->argument, option->help);
         if (option->kind == OPTION_INT)
-            fprintf(out, "%d)\n", *(const int *)option->value);
+            printf("%d)\n", *(const int *)option->value);
         else if (option->kind == OPTION_SEED)
-            fprintf(out, "%" PRIu64 ")\n", *(const uint64_t *)option->value);
+            printf("%" PRIu64 ")\n", *(const uint64_t *)option->value);
         else
-            fprintf(out, "%g)\n", *(const double *)option->value);
+            printf("%g)\n", *(const double *)option->value);
     }
 }

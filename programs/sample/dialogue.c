@@ -40,7 +40,7 @@ static bool obey(Dialogue *d, const char *line, Error *err) {
         writer_begin(d->writer, d->texts++);
     } else if (help) {
         puts("  /new              begin a new text");
-        arguments_print_settings(stdout, &d->now);
+        arguments_print_settings(&d->now);
         puts("  /help             print this list\n  //TEXT            write the line /TEXT");
     } else {
         if (!arguments_set(&d->now, name, value, err)) return false;

@@ -14,15 +14,8 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
-
-/* Prints an object that was written to `text`, which it releases. */
-static bool print_object(Buffer *text) {
-    const bool ok = !text->failed;
-    if (ok) printf("%.*s\n", (int)text->length, text->bytes);
-    buffer_end(text);
-    return ok;
-}
 
 /* ---- the contents of a file ---- */
 
@@ -170,7 +163,7 @@ bool inspect_file(TrilModel *model, const Arguments *a, Error *err) {
     put_model(a->json ? &text : NULL, model, path);
     if (!a->json) return true;
     buffer_printf(&text, "}");
-    return print_object(&text);
+    return json_print(&text);
 }
 
 /* Loads the next model of files->paths[*i...], and sets *i behind it. NULL if there is none. */
@@ -235,7 +228,7 @@ bool inspect_folder(const char *folder, const Arguments *a, Error *err) {
     texts_free(&files);
     if (ok && a->json) {
         buffer_printf(&text, "]}");
-        return print_object(&text);
+        return json_print(&text);
     }
     buffer_end(&text);
     return ok;
@@ -331,7 +324,7 @@ bool inspect_score(const Arguments *a, Error *err) {
     memory_free(text);
     if (ok && a->json) {
         buffer_printf(&object, "]}");
-        return print_object(&object);
+        return json_print(&object);
     }
     buffer_end(&object);
     return ok;

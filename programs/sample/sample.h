@@ -5,8 +5,6 @@
 #include "base/error.h"
 #include "library/tril.h"
 
-#include <stdio.h>
-
 typedef struct {
     char *const *checkpoints; /* [count], as named */
     int count;
@@ -32,7 +30,7 @@ typedef struct {
 bool arguments_read(Arguments *a, int argc, char **argv, Error *err);
 
 /* Prints the options with their defaults. */
-void arguments_print_options(FILE *out);
+void arguments_print_options(void);
 
 /* Returns the path of checkpoint i, or of the default one if none is named. Returns NULL if that is
  * missing; the message then says how to get one. */
@@ -43,7 +41,7 @@ const char *arguments_checkpoint(const Arguments *a, int i, Error *err);
 bool arguments_set(Arguments *a, const char *name, const char *value, Error *err);
 
 /* Prints those options with their current values. */
-void arguments_print_settings(FILE *out, const Arguments *a);
+void arguments_print_settings(const Arguments *a);
 
 /* ---- a dialogue (dialogue.c) ---- */
 

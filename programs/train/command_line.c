@@ -3,8 +3,10 @@
 #include "base/clock.h"
 #include "base/options.h"
 #include "library/message.h"
+#include "programs/program.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { MAX_ROWS = 64 };
@@ -98,7 +100,7 @@ bool command_line_read(Arguments *a, int argc, char **argv, Error *err) {
                      .count = argc,
                      .begun = clock_seconds(),
                      .options = tril_options_empty(),
-                     .out = "out/model.safetensors"};
+                     .out = PROGRAM_MODEL};
     if (!parse(a, &a->options, &first, err)) return false;
     a->texts = argv + first;
     a->text_count = argc - first;
@@ -148,10 +150,10 @@ bool command_line_resume(const Arguments *a, const TrilOptions *before, bool lad
     return true;
 }
 
-void command_line_print_options(FILE *out) {
+void command_line_print_options(void) {
     Option rows[MAX_ROWS];
     TrilOptions usual = tril_options();
-    Arguments a = {.out = "out/model.safetensors"};
+    Arguments a = {.out = PROGRAM_MODEL};
     int count = list(rows, &a, &usual);
-    options_print(out, rows, count);
+    options_print(stdout, rows, count);
 }

@@ -5,8 +5,6 @@
 #include "base/error.h"
 #include "library/tril.h"
 
-#include <stdio.h>
-
 /* Texts are borrowed from the command line, or constants, or NULL if not given. */
 typedef struct {
     char **command; /* the arguments; NULL ends them */
@@ -35,7 +33,7 @@ bool command_line_over(const Arguments *arguments, TrilOptions *options, Error *
 bool command_line_resume(const Arguments *arguments, const TrilOptions *before, bool ladder,
                          TrilOptions *options, Error *err);
 
-/* Prints the options with their defaults to `out`. */
-void command_line_print_options(FILE *out);
+/* Prints the options with their defaults. */
+void command_line_print_options(void);
 
 #endif

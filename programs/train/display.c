@@ -355,12 +355,9 @@ bool show_object(const Plan *plan, const Result *results, int count, Error *err)
     add_options(&text, &plan->options);
     json_add(&text, "results", "[");
     for (int i = 0; i < count; i++) add_result(&text, &results[i]);
-    buffer_printf(&text, "]}\n");
+    buffer_printf(&text, "]}");
     program_divert(false);
-    bool ok = !text.failed;
-    if (ok) fwrite(text.bytes, 1, text.length, stdout);
-    buffer_end(&text);
-    return ok;
+    return json_print(&text);
 }
 
 static void put_path(const char *before, const char *path) {
@@ -369,7 +366,7 @@ static void put_path(const char *before, const char *path) {
 }
 
 static bool has_usual_out(const Plan *plan) {
-    return strcmp(plan->arguments->out, "out/model.safetensors") == 0;
+    return strcmp(plan->arguments->out, PROGRAM_MODEL) == 0;
 }
 
 /* Prints the command that writes text with a rung's model. */

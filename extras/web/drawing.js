@@ -6,7 +6,7 @@ let drawnKey = "", unfolded = null; // the line that is unfolded: { i, layer }
 /** @type {[RegExp, string][]} */
 const ROLES = [[/q_proj|query/, "query"], [/k_proj|key/, "key"], [/v_proj|value/, "value"], [/qkv|c_attn/, "q, k, v"], [/gate_proj/, "gate"], [/up_proj|c_fc/, "up"],
   [/down_proj|mlp.c_proj/, "down"], [/ngram_proj/, "counts"], [/ngram_gate/, "trust"], [/lm_head|wte|embed_tokens/, "logits"], [/proj/, "project"]];
-const NAMES = { layernorm: "norm", rmsnorm: "norm", convolution: "conv", attention: "attend", embedding: "embed", counted: "count", trusted: "+ counts", swiglu: "SwiGLU", gelu: "GELU", rotary: "rotate", add: "+" };
+const NAMES = { layernorm: "norm", rmsnorm: "norm", convolution: "conv", attention: "attend", embedding: "embed", counted: "count", trusted: "+", swiglu: "SwiGLU", gelu: "GELU", rotary: "rotate", add: "+" };
 
 // Returns the two texts of a block.
 function label({ operation, heads, weights, output }) {

@@ -9,9 +9,9 @@ const LESSON = [
       "“[”. Training takes the bigram's loss down to that of counting pairs, and no further: the best such table is the table of counts."
   },
   {
-    rungs: ["bigram", "average"], line: "the eht", sizes: { steps: 400 }, marks: ["heads", "reading", "bars"],
+    rungs: ["bigram", "average"], line: "the eht", sizes: { steps: 400 }, marks: ["bars", "reading", "heads"],
     ask: "The average sees every earlier character. Why is it hardly better?",
-    look: "Each row of its map, the blue staircase, is even. Swap two letters, but not the last one: no bar changes.",
+    look: "Swap two letters of the line, but not the last one: no bar changes. Each row of the map, the blue staircase, is even.",
     answer: "It turns each character into a list of numbers and predicts from the plain average of all the lists so far. An average forgets the order. Telling the model " +
       "where each character stands does not help, because the average of the places is the same in any order. And fifty characters far away drown out the one that " +
       "matters. Only the last character is also added by itself (+). So it sees everything but can't single anything out, and its loss is hardly better than the bigram's, or no better. (The loss on the line does change " +
@@ -59,9 +59,9 @@ const LESSON = [
       "sooner. On a short text, such as the built-in one, it also memorizes sooner: train longer, and its loss on unseen text rises again."
   },
   {
-    rungs: ["conv", "ngram"], line: "The king said to his ", sizes: { steps: 200 }, marks: ["chart", "drawing"],
+    rungs: ["conv", "ngram"], line: "The king said to his ", sizes: { steps: 200 }, marks: ["drawing", "chart"],
     ask: "Counting beats a small network. What is left for the network?",
-    look: "Does its curve begin near the dashed line “counted 7-gram”? Then click “count” and “trust” in the drawing.",
+    look: "Click “count” and “trust” in the drawing. Does the curve of ngram begin near “counted 7-gram” (dashed)?",
     answer: "Counting needs no training: whatever followed these very characters before is likely to follow again, and the text itself is the table. A network must " +
       "press all of that into its weights, step by step. But counting knows little where the match is short: a new name, a rare word, a rhyme. So ngram begins with the " +
       "counts, and its network adds to them. It learns only what they miss, and how far to trust them."

@@ -68,7 +68,7 @@ const look = seldom(30, async () => {
     await showStep();
     await showDetail();
   } catch (error) {
-    clearLook(sentence(error.message) + (/vocabulary/.test(error.message) ? ` It knows only these characters: ${await reader.ask("known")}` : ""), true);
+    clearLook(sentence(error.message) + (error.status === TRIL_TEXT ? ` It knows only these characters: ${await reader.ask("known")}` : ""), true);
   }
 });
 // Looks again if the model has changed.
@@ -79,7 +79,7 @@ function clearLook(why, wrong = false) {
   maps = glyphs = [];
   $("heads").dataset.key = "";
   say("about-line", why, wrong);
-  for (const id of ["bars", "arcs", "heads"]) $(id).replaceChildren();
+  for (const id of ["bars", "arcs", "maps", "about-maps"]) $(id).replaceChildren();
 }
 
 // Shows two probabilities of each character.
@@ -103,12 +103,13 @@ function showHeads() {
     $("heads").dataset.key = key;
     if (!maps.some(m => m.layer === head.layer && m.head === head.head)) head = { layer: 0, head: 0 };
     const choose = next => { head = next; showArcs(); showDetail(); };
-    $("heads").replaceChildren(...maps.map(({ layer, head }) => element("button", {
+    $("maps").replaceChildren(...maps.map(({ layer, head }) => element("button", {
       type: "button", ariaLabel: `layer ${layer}, head ${head}`, title: `Layer ${layer}, head ${head}. Row: who looks; column: at whom`, onclick: () => choose({ layer, head }), onpointerenter: () => showArcs({ layer, head }),
       onpointerleave: () => showArcs()
     }, element("span", { className: "map-of" }), element("span", { textContent: `L${layer} H${head}` }))));
-    $("heads").append(element("p", { className: "note", textContent: maps.length === 0 ? "No attention here: a bigram sees the last character only." :
-      "A map: each row is a character of the line, each column one that it looks at; the stronger the color, the more. Layers (L) work one after another, the heads (H) of a layer side by side." }));
+    const shade = share => element("span", { className: "shade", style: `--share: ${Math.sqrt(share / 100)}`, textContent: `${share}%` });
+    $("about-maps").replaceChildren(...maps.length === 0 ? ["No attention here: a bigram sees the last character only."] :
+      ["Row: who looks; column: at whom; color: ", shade(5), shade(25), shade(100), ". L: layer, in turn; H: head, side by side."]);
   }
   maps.forEach(({ figure }, i) => {
     const svg = element("template", { innerHTML: figure }).content.querySelector("svg");
@@ -116,7 +117,7 @@ function showHeads() {
     svg.setAttribute("viewBox", `${AXIS} ${AXIS} ${width - AXIS} ${width - AXIS}`);
     svg.setAttribute("aria-hidden", true);
     for (const id of [svg, ...svg.querySelectorAll("[id], title")]) if (id.localName === "title") id.remove(); else id.removeAttribute("id");
-    $("heads").children[i].firstChild.replaceChildren(svg);
+    $("maps").children[i].firstChild.replaceChildren(svg);
   });
 }
 

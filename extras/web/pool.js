@@ -1,4 +1,5 @@
 // The workers: one that reads, and one for each rung in training.
+const TRIL_TEXT = 2; // of library/tril.h: the status of an error in a text
 let compiled, reader, ladder = [], table = {}, limit = 0;
 
 // A worker. ask(task, ...values) sends it a task; the promise gets its answer, or throws its sentence. After a failure of
@@ -13,11 +14,11 @@ function openWorker(broken) {
     waiting.clear();
   };
   const fail = why => { end(why); broken(why); };
-  worker.onmessage = ({ data: { id, answer, error, broken } }) => {
+  worker.onmessage = ({ data: { id, answer, error, status, broken } }) => {
     if (broken !== undefined) return fail(broken);
     const { resolve, reject } = waiting.get(id);
     waiting.delete(id);
-    if (error !== undefined) reject(new Error(error)); else resolve(answer);
+    if (error !== undefined) reject(Object.assign(new Error(error), { status })); else resolve(answer);
   };
   worker.onerror = event => { event.preventDefault(); fail(event.message); };
   const ask = (task, ...values) => new Promise((resolve, reject) => {

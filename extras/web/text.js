@@ -31,8 +31,7 @@ async function takeText(again = true) {
     await estimate();
     await writeTrained();
   } catch (error) {
-    say("about-text", `${sentence(error.message.replace("; --bytes reads any file", ". “Bytes” reads any file"))} ` +
-      "The previous text is still in use.", true);
+    say("about-text", `${sentence(error.message)} The previous text is still in use.`, true);
   }
 }
 

@@ -1,4 +1,4 @@
-// A worker: does the tasks that the page sends, { id, task, values }, and answers { id, answer } or { id, error }. If
+// A worker: does the tasks that the page sends, { id, task, values }, and answers { id, answer } or { id, error, status }. If
 // the C code itself fails it answers { id, broken } and is useless. The page has a worker for each training run, and one that
 // reads.
 let tasks, within = work => work();
@@ -42,6 +42,6 @@ onmessage = ({ data: { id, task, values } }) => {
     const answer = within(() => task === "open" ? open(...values) : tasks[task](...values));
     postMessage({ id, answer });
   } catch (error) {
-    postMessage(isBroken(error) ? { id, broken: String(error.message) } : { id, error: error.message });
+    postMessage(isBroken(error) ? { id, broken: String(error.message) } : { id, error: error.message, status: error.status });
   }
 };

@@ -278,32 +278,42 @@ static bool is_activation(const TrilLine *line) {
            !line_is(line, "rotary") && !line_is(line, "counted") && !line_is(line, "trusted");
 }
 
+/* Returns how active a neuron is: its number y or, with a gate, how far that is from 0. */
+static double activity(const TrilLine *activation, double y) {
+    return activation->inputs[1].number == 0 ? y : fabs(y);
+}
+
 /* Returns the neuron that is most active for the last character, after its activation function. */
 static int most_active(const Explanation *e, const TrilLine *activation) {
     const float *row = last_of(e, &activation->output);
     int most = 0;
     for (int c = 1; c < activation->output.width; c++)
-        if (fabsf(row[c]) > fabsf(row[most])) most = c;
+        if (activity(activation, (double)row[c]) > activity(activation, (double)row[most]))
+            most = c;
     return most;
 }
 
-/* Writes the largest values of a neuron, by the characters that end with the one that has it. */
-static void write_firing(Explanation *e, const TrilArray *neurons, int neuron) {
+/* Writes where a neuron is most active, by the characters that end there, if it is at least a tenth
+ * as active as at the first. */
+static void write_firing(Explanation *e, const TrilLine *activation, int neuron) {
     enum { MOST = 5, BEFORE = 5 };
     Bar bars[MOST + 1];
     int count = 0, at;
     for (int t = 0; t < e->T; t++) {
-        Bar bar = {.value = (double)line_row(neurons, t)[neuron]};
+        Bar bar = {.value = (double)line_row(&activation->output, t)[neuron]};
         for (int s = t < BEFORE ? 0 : t - BEFORE; s <= t; s++) {
             const Glyph glyph = glyph_of(e->tokenizer, e->ids[s]);
             const size_t used = strlen(bar.label), more = strlen(glyph.text) + 1;
             if (used + more <= BAR_LABEL) memcpy(bar.label + used, glyph.text, more);
         }
-        for (at = count; at > 0 && fabs(bars[at - 1].value) < fabs(bar.value); at--)
+        const double own = activity(activation, bar.value);
+        for (at = count; at > 0 && activity(activation, bars[at - 1].value) < own; at--)
             bars[at] = bars[at - 1];
         bars[at] = bar;
         if (count < MOST) count++;
     }
+    const double least = activity(activation, bars[0].value) / 10;
+    while (count > 1 && activity(activation, bars[count - 1].value) < least) count--;
     e->sheet->kind->bars(e->sheet, &(Bars){NULL, bars, count, false, false}, 1);
 }
 
@@ -323,7 +333,7 @@ static void write_other(Explanation *e) {
                      z.text, SHOWN(last_of(e, &in[1])[neuron]));
         say(e, "Neuron %d is the most active one at '%s'. In this text, it is most active after:",
             neuron, e->glyph);
-        write_firing(e, &line->output, neuron);
+        write_firing(e, line, neuron);
         say(e, "At '%s' it is %s = %s.", e->glyph, call, SHOWN(last_of(e, &line->output)[neuron]));
     }
     show_array(e, "y", &line->output);

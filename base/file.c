@@ -119,10 +119,11 @@ static const char prefix[] = ".tril-", suffix[] = ".tmp";
 enum { DIGITS = 16, TEMPORARY = sizeof prefix + DIGITS + sizeof suffix };
 
 /* The temporary file being written, and its descriptor. Globals, because file_abandon runs in a
- * signal handler; atomic, because several threads may write files; file_abandon then knows only the
- * last one. */
+ * signal handler; atomic, because several threads may write files (file_abandon then knows only the
+ * last one), and because on Windows the handler has its own thread, beside the others. */
 static char *_Atomic under_way;
 static atomic_int under_way_file;
+static atomic_bool ending; /* file_abandon has been called */
 
 bool file_is_temporary(const char *name) {
     size_t begin = sizeof prefix - 1, end = sizeof suffix - 1;
@@ -177,8 +178,16 @@ static int create_temporary(const char *path, char *name, size_t capacity) {
 }
 
 void file_abandon(void) {
-    const char *name = under_way;
+    ending = true;
+    const char *name = atomic_exchange(&under_way, NULL);
     if (name) filesystem_abandon(under_way_file, name);
+}
+
+/* From now on file_abandon leaves the temporary file alone. Returns false if it has removed it. */
+static bool claim(char *temporary) {
+    bool own = atomic_compare_exchange_strong(&under_way, &temporary, NULL);
+    errno = EINTR;
+    return own || !ending;
 }
 
 bool file_print(const char *path, bool (*print)(FILE *out, void *what, Error *err), void *what,
@@ -199,10 +208,12 @@ bool file_print(const char *path, bool (*print)(FILE *out, void *what, Error *er
     }
     under_way_file = file;
     under_way = temporary;
+    if (ending) file_abandon();
     bool printed = print(out, what, err), ok = printed && !ferror(out);
     errno = 0;
     if (ok) {
-        ok = fflush(out) == 0 && filesystem_replace(file, temporary, path);
+        ok = fflush(out) == 0 && filesystem_flush(file) && claim(temporary) &&
+             filesystem_replace(file, temporary, path);
     } else if (printed) { /* writes again, to learn why it failed */
         clearerr(out);
         putc(0, out);
@@ -210,7 +221,7 @@ bool file_print(const char *path, bool (*print)(FILE *out, void *what, Error *er
     }
     int why = errno ? errno : EIO;
     if (!ok) filesystem_abandon(file, temporary);
-    under_way = NULL;
+    claim(temporary);
     fclose(out);
     memory_free(temporary);
     return ok || !printed ? ok : fail(err, "%s: cannot be written: %s", path, strerror(why));

@@ -77,8 +77,11 @@ bool filesystem_move(const char *from, const char *to);
  * errno is EEXIST if another process took the file for unused meanwhile. */
 int filesystem_create_temporary(const char *path);
 
-/* Flushes the temporary file to the disk and gives it the name `path`, in place of a file of that
- * name. At every moment `path` is the whole old file or the whole new one. */
+/* Flushes an open file to the disk. */
+bool filesystem_flush(int file);
+
+/* Gives the flushed temporary file the name `path`, in place of a file of that name. At every
+ * moment `path` is the whole old file or the whole new one. */
 bool filesystem_replace(int file, const char *temporary, const char *path);
 
 /* Removes a temporary file that is still open. Also for a signal handler that ends the program. */

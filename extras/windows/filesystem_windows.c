@@ -239,13 +239,16 @@ static bool rename_open(HANDLE handle, const WCHAR *path) {
     return SetFileInformationByHandle(handle, FileRenameInfo, &rename, sizeof rename);
 }
 
+bool filesystem_flush(int file) {
+    return FlushFileBuffers(handle_of(file)) || failed();
+}
+
 /* Tries again for a second: virus scanners and the like hold new files open for a moment. */
 bool filesystem_replace(int file, const char *temporary, const char *path) {
     enum { TRIES = 50, PAUSE = 20 /* milliseconds */ };
     WCHAR wide[PATH];
     (void)temporary;
-    bool ok = widen(path, wide) && (FlushFileBuffers(handle_of(file)) || failed());
-    bool renamed = false;
+    bool ok = widen(path, wide), renamed = false;
     for (int i = 0; i < TRIES && ok && !renamed; i++) {
         if (i > 0) Sleep(PAUSE);
         renamed = rename_open(handle_of(file), wide);

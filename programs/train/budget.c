@@ -84,7 +84,9 @@ bool budget_evaluation_due(const Budget *b, const Progress *p, bool used) {
                b->steps - p->now.step >= fmax(few, soon * b->eval_every);
     double left = p->seconds / p->now.step * (b->steps - p->now.step);
     double part = (p->seconds + left) / EVALUATIONS, since = p->seconds - b->last_evaluation;
-    return since >= part && since >= rare * b->evaluation && left >= part / 2;
+    /* on a busy machine, one step may take longer than a part */
+    return p->now.recent_steps >= few && since >= part && since >= rare * b->evaluation &&
+           left >= part / 2;
 }
 
 void budget_evaluated(Budget *b, const Progress *p, double seconds) {

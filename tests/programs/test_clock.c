@@ -79,7 +79,7 @@ TEST(time) {
 }
 
 /* An evaluation that takes most of the time that was left ends the training: there would be another
- * after a step or two. If it nevertheless goes on, none follows the next step. */
+ * after a step or two. If it nevertheless goes on, none follows the next step, however slow. */
 TEST(late_evaluation) {
     static const struct {
         double seconds;
@@ -92,8 +92,9 @@ TEST(late_evaluation) {
         assert_int_equal(budget_nearly_used(&b, &p, false), cases[i].ends);
         assert_int_equal(budget_nearly_used(&b, &p, true), cases[i].seemed);
         assert_int_equal(budget_evaluation_due(&b, &p, true), i > 1);
-        b.seconds = 0; /* steps count */
-        b.steps = 901;
+        b.steps = 1000, b.last_evaluation = 0;
+        assert_int_equal(budget_evaluation_due(&b, &p, false), i > 1);
+        b.steps = 901, b.seconds = 0; /* steps count */
         assert_false(budget_nearly_used(&b, &p, false));
     }
 }

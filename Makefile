@@ -44,9 +44,9 @@ CMOCKA   = -lcmocka
 SYSTEM   = -D_POSIX_C_SOURCE=200809L -D_FILE_OFFSET_BITS=64
 TARGET  := $(shell $(CC) -dumpmachine)
 MAC      = $(findstring darwin,$(TARGET))$(findstring macos,$(TARGET))
-ifneq ($(MAC),)
-SYSTEM  += -D_DARWIN_C_SOURCE
-endif
+SYSTEM  += $(if $(MAC),-D_DARWIN_C_SOURCE)
+# A compiler without -dumpmachine has no vectors for the kernels (model/kernels/isa/vectors.h) either.
+NEEDED   = $(if $(TARGET),,$(error $(CC) is not gcc 11 or later, nor clang: make CC=...))
 
 # -ffp-contract=off: the compiler does not choose which operations to fuse, so all give the same bits.
 FLAGS    = -std=c11 -ffp-contract=off $(SYSTEM) -I. -I$(BUILD)/text $(WARNINGS) -MMD -MP -fopenmp-simd
@@ -107,7 +107,7 @@ train sample: %: $(BUILD)/% always
 always:
 
 define compile # flags
-@mkdir -p $(@D)
+$(NEEDED)@mkdir -p $(@D)
 $(call quiet,CC)$(CC) $(FLAGS) $(1) -c -o $@ $<
 endef
 

@@ -1,4 +1,4 @@
-# All sources in one file, which any compiler of GNU C builds: cc -O3 tril.c -lm -lpthread -o tril
+# All sources in one file, which gcc and clang build: cc -O3 tril.c -lm -lpthread -o tril
 ONE_WINDOWS = $(wildcard extras/windows/*.c)
 ONE_SOURCES = $(sort $(filter-out model/plain/% $(ONE_WINDOWS),$(SOURCES)) $(wildcard base/*_posix.c)) \
               $(ONE_WINDOWS) $(BY_ISA) train.c sample.c

@@ -27,7 +27,7 @@ $(WHEELS:%=wheel-%): wheel-%: $(BUILD)/wheels/%.built extras/web/tril.html
 	@python3 extras/python/packing.py wheel \
 		$(<:.built=)/$(or $(WHEEL_NAME_$(call wheel_system,$*)),libtril.so.0) $(BUILD)/wheels $*
 
-# Sources for pip, which any compiler of GNU C11 builds, in build/wheels.
+# Sources for pip, which gcc and clang build, in build/wheels.
 sdist: tril.c extras/web/tril.html
 	@mkdir -p $(BUILD)/wheels
 	@python3 extras/python/packing.py sources $(BUILD)/wheels

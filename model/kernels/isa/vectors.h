@@ -8,6 +8,13 @@
 
 #include "model/kernels/products.h"
 
+#if !defined __has_builtin || (!defined __clang__ && __GNUC__ < 11)
+#error "tril needs gcc 11 or later, or clang: its kernels are written with their vectors"
+#elif !__has_builtin(__builtin_shufflevector) /* gcc 11 shuffles as many lanes as it returns */
+#define __builtin_shufflevector(a, b, ...) __builtin_shuffle(a, b, (Integers){__VA_ARGS__})
+#define SAME_LANES
+#endif
+
 #include <string.h>
 #if defined __x86_64__
 #include <immintrin.h>
@@ -218,7 +225,11 @@ typedef float Four __attribute__((IN_FOUR));
 /* The vector of LANES / 4 groups of four numbers, `next` floats apart. */
 static inline Vector load_fours(const float *x, size_t next) {
 #define FOUR(i) (*(const Four *)(x + (i)*next))
-#if defined PORTABLE || defined __AVX512F__
+#if defined SAME_LANES
+    Vector fours;
+    EACH(i, LANES / 4) memcpy((float *)&fours + 4 * i, x + i * next, sizeof(Four));
+    return fours;
+#elif defined PORTABLE || defined __AVX512F__
     return __builtin_shufflevector(
         __builtin_shufflevector(FOUR(0), FOUR(1), 0, 1, 2, 3, 4, 5, 6, 7),
         __builtin_shufflevector(FOUR(2), FOUR(3), 0, 1, 2, 3, 4, 5, 6, 7), 0, 1, 2, 3, 4, 5, 6, 7,
@@ -234,6 +245,9 @@ static inline Vector load_fours(const float *x, size_t next) {
 
 /* The reverse. */
 static inline void store_fours(float *x, size_t next, Vector of) {
+#if defined SAME_LANES
+    EACH(i, LANES / 4) memcpy(x + i * next, (float *)&of + 4 * i, sizeof(Four));
+#else
 #define FOUR(i)               \
     *(Four *)(x + (i)*next) = \
         __builtin_shufflevector(of, of, 4 * (i), 4 * (i) + 1, 4 * (i) + 2, 4 * (i) + 3)
@@ -247,6 +261,7 @@ static inline void store_fours(float *x, size_t next, Vector of) {
 #endif
     (void)next;
 #undef FOUR
+#endif
 }
 
 /* Transposes the squares of 4 x 4 in each group of lanes, by two rounds of zips (below). */

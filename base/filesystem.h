@@ -101,8 +101,7 @@ LockResult filesystem_lock(int file, long *holder);
 
 /* ---- sockets ---- */
 
-/* Sends the text, if the descriptor is a socket that somebody reads, a moment later: a launcher may
- * end the program at once, and first has to read its output. On Windows does nothing. */
+/* Sends the text if the descriptor is a socket that somebody reads. On Windows does nothing. */
 void filesystem_send(int socket, const char *text);
 
 #endif

@@ -8,7 +8,6 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 void filesystem_slash(char *path) {
@@ -109,10 +108,8 @@ LockResult filesystem_lock(int file, long *holder) {
 
 void filesystem_send(int socket, const char *text) {
     struct stat found;
-    const struct timespec moment = {.tv_nsec = 200000000};
-    if (fstat(socket, &found) != 0 || !S_ISSOCK(found.st_mode)) return;
-    nanosleep(&moment, NULL);
-    send(socket, text, strlen(text), MSG_NOSIGNAL);
+    if (fstat(socket, &found) == 0 && S_ISSOCK(found.st_mode))
+        send(socket, text, strlen(text), MSG_NOSIGNAL);
 }
 
 /* ---- temporary files ---- */

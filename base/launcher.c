@@ -3,6 +3,7 @@
 
 #include <limits.h>
 #include <stdlib.h>
+#include <time.h>
 
 /* Returns the number in the first of these environment variables that is set. */
 static int first_of(const char *const names[], int count, int otherwise) {
@@ -20,13 +21,16 @@ bool launcher_alone(void) {
     return first_of(sizes, 2, 1) == 1 && first_of(ranks, 3, 0) == 0;
 }
 
-/* MPICH's mpirun listens to each process at the socket PMI_FD. Open MPI's needs no command: it ends
- * them all when one exits with a status other than 0. */
+/* MPICH's mpirun listens to each process at the socket PMI_FD. It may end this one at once, so it
+ * first gets a moment to read what was printed. Open MPI's needs no command: it ends them all when
+ * one exits with a status other than 0. */
 void launcher_end(void) {
+    const struct timespec moment = {.tv_nsec = 200000000};
     const char *given = getenv("PMI_FD");
     char *end;
     if (!given) return;
     const long descriptor = strtol(given, &end, 10);
-    if (end > given && *end == 0 && descriptor >= 0 && descriptor <= INT_MAX)
-        filesystem_send((int)descriptor, "cmd=abort exitcode=1\n");
+    if (end == given || *end != 0 || descriptor < 0 || descriptor > INT_MAX) return;
+    nanosleep(&moment, NULL);
+    filesystem_send((int)descriptor, "cmd=abort exitcode=1\n");
 }

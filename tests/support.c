@@ -41,6 +41,8 @@ void end_test(void) {
 }
 
 void add_test(struct CMUnitTest test, int line) {
+    const char *only = getenv("TRIL_TEST");
+    if (only && strcmp(only, test.name) != 0) return;
     assert_true(test_count < TESTS_MAX);
     int i = test_count++;
     for (; i > 0 && lines[i - 1] > line; i--) {

@@ -164,6 +164,15 @@ TEST(choice_of_model) {
     assert_false(scratch_has("chosen/h.csv"));
 }
 
+/* --profile measures, and nothing else does; that does not change the weights. */
+TEST(profile) {
+    must_run("train -q " TINY_SIZES "-m modern -j 2 -s 20 -o @bits/without " PLAY);
+    assert_null(strstr(ran.out, "%\n"));
+    must_run("train -q --profile " TINY_SIZES "-m modern -j 2 -s 20 -o @bits/with " PLAY);
+    assert_non_null(strstr(ran.out, "%\n")); /* its shares */
+    expect_same_model("bits/without", "bits/with");
+}
+
 /* A training run that memorises the text ends early. Resuming needs a larger --patience. */
 TEST(patience) {
     scratch_random("noise", 400, 5, 3);

@@ -383,7 +383,7 @@ TEST(counted_text) {
     ngram_free(model->ngram);
     assert_ok(ngram_count(&model->ngram, ids, 9, 9, 3, model->config.V + 1, &err), err);
     assert_ok(checkpoint_save(path, model, NULL, NULL, NULL, 0, &err), err);
-    assert_not_loaded("beyond", "ngram.text has id 5 at 7");
+    assert_not_loaded("beyond", "ngram.text");
     ngram_free(model->ngram);
     model->ngram = NULL;
     assert_ok(checkpoint_save(path, model, NULL, NULL, NULL, 0, &err), err);
@@ -418,7 +418,7 @@ TEST(not_finite) {
         *one = worst[i / 2 % 3];
         run_restore(run, 7, moments[0], moments[1]);
         assert_ok(checkpoint_save(path, run_model(run), NULL, run, NULL, 0, &err), err);
-        snprintf(name, sizeof name, "%s%s has numbers ", sets[i % 3], tensor->name);
+        snprintf(name, sizeof name, "%s%s ", sets[i % 3], tensor->name);
         assert_not_loaded(i == 0 ? "" : NULL, name);
         *one = kept;
     }

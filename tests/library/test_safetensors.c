@@ -219,15 +219,14 @@ TEST(doubled_note) {
 
 /* Other faults would follow from these: bytes left over, or a wrong size. */
 TEST(wrong_offsets) {
-    static const char *const cases[][2] = {
-        {"[0,8]", "'a' lies outside"}, {"[]", "list of 2"}, {"[0]", "list of 2"}};
+    static const char *const cases[][2] = {{"[0,8]", "'a'"}, {"[]", " 2"}, {"[0]", " 2"}};
     for (int i = 0; i < COUNT(cases); i++) {
         SafeTensors file;
         char header[200];
         snprintf(header, sizeof header, "{'a':{'dtype':'F32','shape':[2],'data_offsets':%s}}",
                  cases[i][0]);
         assert_false(read_header(&file, header, 4));
-        expect_message(err.text, sizeof err.text, NULL, TEXTS(cases[i][1]));
+        expect_case(cases[i][0], err, cases[i][1]);
     }
 }
 

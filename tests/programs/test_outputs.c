@@ -146,8 +146,8 @@ TEST(other_text) {
     must_run("sample --info @o/earlier-1/model.safetensors");
     expect_line("text ", "one.txt");
     expect_line("command ", "train ", "o/model.safetensors", "one.txt");
-    char loss[16], *date = copy_text(expect_line("date ", "UTC"));
-    snprintf(loss, sizeof loss, "loss %.4f", strtod(after("held_out_loss "), NULL));
+    char loss[10], *date = copy_text(expect_line("date ", "UTC"));
+    snprintf(loss, sizeof loss, "%.4f", strtod(after("held_out_loss "), NULL));
     date[strcspn(date, "\n")] = 0;
     const char *const about[] = {"one.txt", "gpt", loss, date + strlen("date             "), NULL};
     assert_non_null(find_line(slurp(scratch("o/earlier-1/about.txt"), NULL), about));

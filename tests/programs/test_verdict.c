@@ -176,7 +176,7 @@ TEST(diverged) {
  * untrained bigram is no baseline. */
 TEST(ladder) {
     must_run("train " TINY "--ladder -s 300 --eval-every 30 -o @ladder/m.safetensors " PLAY);
-    expect_verdict("bigram", "300", "counted bigram");
+    expect_verdict("bigram", "300");
     expect_verdict("average", "counted bigram");
     expect_verdict("gpt", "multihead");
     assert_false(verdict_on("conv")); /* the table marks it */

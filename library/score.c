@@ -28,8 +28,9 @@ static TrilStatus score_ids(TrilScore *score, const TrilModel *model, const int3
     }
     if (!run_open(&run, to_read(model), options, err)) return TRIL_ARGUMENT;
     bool ok = !options->lines || lines_cut(&lines, ids, known, options->length, err);
-    if (ok && options->lines) run_cut(run, lines.begins, lines.count);
-    if (ok) score->nats = run_evaluate(run, ids, known, 1, false, NULL, NULL);
+    const Windows windows = {
+        .ids = ids, .count = known, .every = 1, .begins = lines.begins, .windows = lines.count};
+    if (ok) score->nats = run_evaluate(run, windows, NULL, NULL);
     lines_free(&lines);
     run_close(run);
     if (!ok) return TRIL_NO_MEMORY;

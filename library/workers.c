@@ -139,16 +139,15 @@ static Step take_step(Workers *workers, uint64_t step, int window, const Optimiz
                        workers->inputs, workers->targets, workers->starts);
     }
     count *= T / window;
-    if (workers->teacher) {
-        run_locate(workers->teacher, corpus->ids, workers->starts, T, true);
-        run_teach(workers->run, run_probabilities(workers->teacher, workers->inputs, count, window),
-                  TEACHER_SHARE);
-    }
-    run_locate(workers->run, corpus->ids, workers->starts, T, true);
-    run_forward_training(workers->run, workers->inputs, count, window);
+    const Source source = {corpus->ids, workers->starts, (size_t)T, true};
+    Teacher teacher = {.share = TEACHER_SHARE};
+    if (workers->teacher)
+        teacher.probabilities =
+            run_probabilities(workers->teacher, workers->inputs, count, window, &source);
+    run_forward_training(workers->run, workers->inputs, count, window, &source);
     taken.loss = run_loss(workers->run, workers->targets);
     if (!isfinite(taken.loss)) return taken;
-    run_backward(workers->run, workers->targets);
+    run_backward(workers->run, workers->targets, workers->teacher ? &teacher : NULL);
     taken.norm = run_update(workers->run, optimizer);
     return taken;
 }
@@ -163,15 +162,20 @@ static bool same_weights(const Workers *workers, Error *err) {
 
 /* The held-out part of a list is read from the newline before it. */
 static double evaluate(Workers *workers, size_t from, size_t count, size_t every, Asking *asking) {
+    const Corpus *corpus = workers->corpus;
     const Lines *lines = &workers->lines;
     const size_t first = from > 0 ? workers->lines_train : 0,
                  end = from > 0 ? lines->count : workers->lines_train;
+    Windows windows = {.ids = corpus->ids, .every = every, .counted = from == 0};
     if (workers->options.lines) {
-        run_cut(workers->run, lines->begins + first, end - first);
-        count = workers->corpus->length;
+        windows.count = corpus->length;
+        windows.begins = lines->begins + first;
+        windows.windows = end - first;
+    } else {
+        windows.ids += from;
+        windows.count = count;
     }
-    return run_evaluate(workers->run, workers->corpus->ids + (workers->options.lines ? 0 : from),
-                        count, every, from == 0, asking ? ask : NULL, asking);
+    return run_evaluate(workers->run, windows, asking ? ask : NULL, asking);
 }
 
 /* ---- the first process ---- */

@@ -44,7 +44,7 @@ bool workers_open(Workers *workers, Model *model, const RunOptions *options, con
                   Error *err);
 void workers_close(Workers *workers);
 
-/* Makes each step from now on also learn the predictions of `teacher`: run_teach with
+/* Makes each step from now on also learn the predictions of `teacher`: a Teacher with
  * TEACHER_SHARE. Sends the teacher, which is borrowed, to the workers, and opens a run of it on
  * every process. A teacher that has counted the text leaves out the part that is read. It must have
  * the model's vocabulary, and a context that is not shorter than the windows. Fails for too little

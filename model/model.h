@@ -129,4 +129,22 @@ typedef struct {
     int slot; /* where it holds them, from 0; less than RunOptions.batch */
 } Continuation;
 
+/* The place of a pass in a text: token n is text[starts[n / window] + n % window]. So a counted
+ * model (ngram.h) also sees the tokens before a sequence. */
+typedef struct {
+    const int32_t *text;
+    const size_t *starts;
+    size_t window;
+    bool counted; /* the text is the last that the model has counted; each prediction then leaves
+                     out its own fold */
+} Source;
+
+/* Another model's predictions, which are mixed into the targets of a pass: `share`, 0 to 1, of each
+ * target is a row of probabilities[B,T,V], and the rest is the actual next token (Hinton, Vinyals
+ * and Dean, "Distilling the Knowledge in a Neural Network", 2015). */
+typedef struct {
+    const float *probabilities;
+    float share;
+} Teacher;
+
 #endif

@@ -113,22 +113,17 @@ bool run_slides(const Run *run);
  * the sequence; else it is 0. run_slides must be true. */
 void run_slide(Run *run, int slot, int dropped, int kept);
 
-/* Calls run_forward and replaces each row of logits by its softmax: probabilities[B,T,V]. */
-const float *run_probabilities(Run *run, const int32_t *ids, int B, int T);
+/* Does the same as run_forward, and replaces each row of logits by its softmax:
+ * probabilities[B,T,V]. `source` is the place of the pass in a text, or NULL. */
+const float *run_probabilities(Run *run, const int32_t *ids, int B, int T, const Source *source);
 
-/* Calls run_forward for a training step, with dropout. Keeps the pointer `ids` until run_backward
- * returns. Needs RunOptions.training. */
-void run_forward_training(Run *run, const int32_t *ids, int B, int T);
+/* Does the same as run_forward for a training step, with dropout. Keeps the pointer `ids` until
+ * run_backward returns. Needs RunOptions.training. */
+void run_forward_training(Run *run, const int32_t *ids, int B, int T, const Source *source);
 
 /* Returns the mean cross-entropy of the last forward pass against targets[B,T], in nats, over the
  * whole shared batch. Collective. */
 double run_loss(Run *run, const int32_t *targets);
-
-/* Says where the tokens of the next pass are in a text: token n is text[starts[n / window] + n %
- * window]. So a counted model (ngram.h) also sees the tokens before a sequence. `counted` is true
- * if this text is the last that the model has counted; each prediction then leaves out its own
- * fold. Borrows `text` and `starts` until the pass returns. */
-void run_locate(Run *run, const int32_t *text, const size_t *starts, int window, bool counted);
 
 /* Multiplies the logits that counting adds (layer `trusted`) by `weight` from the next pass on.
  * It is 1 at first, and must be 1 in training. */
@@ -141,17 +136,10 @@ void run_weigh_counts(Run *run, double weight);
 void run_lay_out(const int32_t *text, const size_t *starts, const size_t *ends, int B, int T,
                  int32_t *inputs, int32_t *targets);
 
-/* Mixes another model's predictions into the targets of the next run_backward: `share`, 0 to 1, of
- * each target is a row of probabilities[B,T,V], and the rest is the actual next token (Hinton,
- * Vinyals and Dean, "Distilling the Knowledge in a Neural Network", 2015). Borrows them until
- * run_backward returns.
- */
-void run_teach(Run *run, const float *probabilities, double share);
-
-/* Adds the gradient of the loss (run_loss, run_teach) to the gradient of every weight, after
- * run_forward_training. Overwrites the logits. Collective; in a shared run only run_update may use
- * the gradients. */
-void run_backward(Run *run, const int32_t *targets);
+/* Adds the gradient of the loss against targets[B,T], and against those of `teacher` unless it is
+ * NULL, to the gradient of every weight, after run_forward_training. Overwrites the logits.
+ * Collective; in a shared run only run_update may use the gradients. */
+void run_backward(Run *run, const int32_t *targets, const Teacher *teacher);
 
 typedef struct {
     double learning_rate, beta1, beta2, epsilon, weight_decay; /* AdamW's */
@@ -201,17 +189,22 @@ void run_moments(const Run *run, const float **first, const float **second);
  * run. */
 const float *run_gradient(const Run *run, int tensor);
 
-/* The next run_evaluate of a run of lines reads these windows of its text, of which window i
- * predicts the tokens after begins[i] up to begins[i + 1]. Borrows begins[count + 1] until then. */
-void run_cut(Run *run, const size_t *begins, size_t count);
+/* The windows of a text, ids[count], count >= 2. A run of lines has its own: window i predicts
+ * tokens begins[i] + 1 to begins[i + 1]. In other runs, windows of the run's length are laid end to
+ * end, and each token but the first is predicted once. */
+typedef struct {
+    const int32_t *ids;
+    size_t count;
+    size_t every;         /* one batch of windows in `every` is read, >= 1 */
+    bool counted;         /* as in Source */
+    const size_t *begins; /* [windows + 1], for a run of lines */
+    size_t windows;
+} Windows;
 
-/* Returns the mean loss over ids[count], in nats, without dropout: windows of the run's length are
- * laid end to end (or those of run_cut are read), and each token but the first is predicted once.
- * With every = k > 1, reads only one batch in k. `counted` is as in run_locate. Collective: each
- * process reads its part of the windows; the number of processes does not change a bit of the
- * result. Calls stopped(user) often, unless it is NULL. If that returns anything but 0 in any
- * process, ends soon and returns NaN. count >= 2, every >= 1. */
-double run_evaluate(Run *run, const int32_t *ids, size_t count, size_t every, bool counted,
-                    int (*stopped)(void *user), void *user);
+/* Returns the mean loss over the windows, in nats, without dropout. Collective: each process reads
+ * its part of the windows; the number of processes does not change a bit of the result. Calls
+ * stopped(user) often, unless it is NULL. If that returns anything but 0 in any process, ends soon
+ * and returns NaN. */
+double run_evaluate(Run *run, Windows windows, int (*stopped)(void *user), void *user);
 
 #endif

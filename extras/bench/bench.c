@@ -109,9 +109,9 @@ static void report(const char *what, double *times, int count, double things, co
 static void train_step(Run *run, const int32_t *ids, int B, int T) {
     static const Optimizer optimizer = {
         .learning_rate = 1e-4, .beta1 = 0.9, .beta2 = 0.99, .epsilon = 1e-8};
-    run_forward_training(run, ids, B, T);
+    run_forward_training(run, ids, B, T, NULL);
     run_loss(run, ids + 1);
-    run_backward(run, ids + 1);
+    run_backward(run, ids + 1, NULL);
     run_update(run, &optimizer);
 }
 

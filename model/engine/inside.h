@@ -39,10 +39,6 @@ struct Run {
     Schedule schedule;
     Team *team;
     Memory memory;
-    Source source; /* of the next forward pass: run_locate */
-    /* of the next backward pass: run_teach */
-    const float *teacher;
-    float teacher_share;
     /* the current pass, or the last one */
     Pass pass;
     bool in_backward;  /* its direction */
@@ -68,8 +64,6 @@ struct Run {
     float *losses;             /* [tokens] */
     double *sums;              /* the summed losses of windows, in an evaluation */
     int32_t *inputs, *targets; /* [tokens] of an evaluation of lines; NULL without */
-    const size_t *begins;      /* run_cut: [windows + 1] */
-    size_t windows;
     /* in training, laid out like the weights: gradients, and their moments */
     float *gradients, *first, *second;
     double *squares; /* a sum for each chunk of the gradients */

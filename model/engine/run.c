@@ -252,7 +252,8 @@ void run_note_pace(Run *run) {
 }
 
 /* Begins a pass. Returns how many threads are useful. */
-static int begin(Run *run, const int32_t *ids, int B, int T, int past, bool training) {
+static int begin(Run *run, const int32_t *ids, int B, int T, int past, const Source *source,
+                 bool training) {
     Profile *profile = &run->profile;
     double tokens = (double)B * T;
     assert(B >= 1 && T >= 1 && past >= 0 && past + T <= run->options.length);
@@ -263,11 +264,10 @@ static int begin(Run *run, const int32_t *ids, int B, int T, int past, bool trai
                        .past = past,
                        .single = B * T == 1 && !run->options.training,
                        .before = (size_t)run->before * (size_t)T,
-                       .source = run->source,
+                       .source = source,
                        .lines = run->options.lines,
                        .ngram = run->model->ngram,
                        .counts = run->counts};
-    run->source = (Source){0};
     if (training) {
         run->pass.dropout = (float)run->model->config.dropout;
         run->pass.masks = random_key(run->options.seed, RANDOM_DROPOUT, run->step);
@@ -282,7 +282,7 @@ static int begin(Run *run, const int32_t *ids, int B, int T, int past, bool trai
 
 const float *run_grow(Run *run, const Continuation *sequences, int B) {
     assert(run->options.growing);
-    begin(run, NULL, B, 1, 0, false);
+    begin(run, NULL, B, 1, 0, NULL, false);
     run->pass.sequences = sequences;
     run->pass.rows = run->rows;
     run->pass.capacity = run->capacity;
@@ -291,10 +291,15 @@ const float *run_grow(Run *run, const Continuation *sequences, int B) {
     return execute_array(run, run->program.logits);
 }
 
-const float *run_forward(Run *run, const int32_t *ids, int B, int T, int past) {
-    team_run(run->team, begin(run, ids, B, T, past, false), execute_pass, run);
+static const float *forward(Run *run, const int32_t *ids, int B, int T, int past,
+                            const Source *source) {
+    team_run(run->team, begin(run, ids, B, T, past, source, false), execute_pass, run);
     run_note_pace(run);
     return execute_array(run, run->program.logits);
+}
+
+const float *run_forward(Run *run, const int32_t *ids, int B, int T, int past) {
+    return forward(run, ids, B, T, past, NULL);
 }
 
 static void softmax_work(const Thread *thread, void *argument) {
@@ -305,15 +310,15 @@ static void softmax_work(const Thread *thread, void *argument) {
     thread->isa->softmax(logits, V, NULL, logits, 1.0f, (int)(own.end - own.begin), (int)V);
 }
 
-const float *run_probabilities(Run *run, const int32_t *ids, int B, int T) {
-    const float *logits = run_forward(run, ids, B, T, 0);
+const float *run_probabilities(Run *run, const int32_t *ids, int B, int T, const Source *source) {
+    const float *logits = forward(run, ids, B, T, 0, source);
     team_run(run->team, run_threads(run), softmax_work, run);
     return logits;
 }
 
-void run_forward_training(Run *run, const int32_t *ids, int B, int T) {
+void run_forward_training(Run *run, const int32_t *ids, int B, int T, const Source *source) {
     assert(run->options.training);
-    begin(run, ids, B, T, 0, true);
+    begin(run, ids, B, T, 0, source, true);
     profile_team(run, run_threads(run), execute_pass, run);
 }
 
@@ -358,10 +363,6 @@ double run_loss(Run *run, const int32_t *targets) {
     return total / tokens_in_loss(run, targets);
 }
 
-void run_locate(Run *run, const int32_t *text, const size_t *starts, int window, bool counted) {
-    run->source = (Source){text, starts, (size_t)window, counted};
-}
-
 void run_lay_out(const int32_t *text, const size_t *starts, const size_t *ends, int B, int T,
                  int32_t *inputs, int32_t *targets) {
     for (int b = 0; b < B; b++)
@@ -372,26 +373,14 @@ void run_lay_out(const int32_t *text, const size_t *starts, const size_t *ends, 
         }
 }
 
-void run_cut(Run *run, const size_t *begins, size_t count) {
-    run->begins = begins;
-    run->windows = count;
-}
-
 void run_weigh_counts(Run *run, double weight) {
     run->counts = (float)weight;
 }
 
-void run_teach(Run *run, const float *probabilities, double share) {
-    run->teacher = probabilities;
-    run->teacher_share = (float)share;
-}
-
-void run_backward(Run *run, const int32_t *targets) {
+void run_backward(Run *run, const int32_t *targets, const Teacher *teacher) {
     assert(!run->options.frozen); /* its packed weights are those of a forward pass */
     run->pass.targets = targets;
-    run->pass.teacher = run->teacher;
-    run->pass.teacher_share = run->teacher_share;
-    run->teacher = NULL;
+    run->pass.teacher = teacher;
     run->pass.scale = 1.0f / (float)tokens_in_loss(run, targets);
     execute_turn(run);
     profile_team(run, run_threads(run), execute_pass, run);
@@ -399,41 +388,35 @@ void run_backward(Run *run, const int32_t *targets) {
 
 /* ---- evaluation ---- */
 
-/* A text of `tokens` predictions, cut into windows of T tokens, of which the last may be shorter,
- * or into the `count` windows of run_cut. One batch of windows in `every` is read. */
-typedef struct {
-    const int32_t *ids;
-    size_t tokens, T;
-    size_t batch, every;
-    bool counted; /* of run_locate */
-    const size_t *begins;
-    size_t count;
-} Windows;
+static size_t windows_in(const Run *run, const Windows *w) {
+    const size_t T = (size_t)run->options.length;
+    return w->begins ? w->windows : (w->count - 1 + T - 1) / T;
+}
 
 /* Returns the number, among all windows of the text, of the i-th window that is read. */
-static size_t number_of(const Windows *w, size_t i) {
-    return i / w->batch * w->every * w->batch + i % w->batch;
+static size_t number_of(const Run *run, const Windows *w, size_t i) {
+    const size_t batch = (size_t)run->whole;
+    return i / batch * w->every * batch + i % batch;
 }
 
 /* Returns the place in the text at which window `number` begins. */
-static size_t begin_of(const Windows *w, size_t number) {
-    if (w->begins) return w->begins[number];
-    return number < w->count ? number * w->T : w->tokens;
+static size_t begin_of(const Run *run, const Windows *w, size_t number) {
+    const size_t place = number * (size_t)run->options.length, last = w->count - 1;
+    return w->begins ? w->begins[number] : place < last ? place : last;
 }
 
-/* Reads at most `most` windows of run_cut from window i on, all of one batch. Its longest window
- * determines the length of the pass, so the bits do not depend on how processes share it. Returns
- * how many it read. */
+/* Reads at most `most` lines from window i on, all of one batch. Its longest window determines the
+ * length of the pass, so the bits do not depend on how processes share it. Returns how many it
+ * read. */
 static size_t read_lines(Run *run, const Windows *w, size_t i, size_t most, double *sums) {
-    const size_t number = number_of(w, i), first = number - i % w->batch;
+    const size_t batch = (size_t)run->whole, number = number_of(run, w, i);
+    const size_t first = number - i % batch, *begins = w->begins + number;
     size_t T = 0;
-    for (size_t j = first; j < first + w->batch && j < w->count; j++)
+    for (size_t j = first; j < first + batch && j < w->windows; j++)
         if (w->begins[j + 1] - w->begins[j] > T) T = w->begins[j + 1] - w->begins[j];
-    if (most > first + w->batch - number) most = first + w->batch - number;
-    run_lay_out(w->ids, w->begins + number, w->begins + number + 1, (int)most, (int)T, run->inputs,
-                run->targets);
-    run_locate(run, w->ids, w->begins + number, (int)T, w->counted);
-    run_forward(run, run->inputs, (int)most, (int)T, 0);
+    if (most > first + batch - number) most = first + batch - number;
+    run_lay_out(w->ids, begins, begins + 1, (int)most, (int)T, run->inputs, run->targets);
+    forward(run, run->inputs, (int)most, (int)T, 0, &(Source){w->ids, begins, T, w->counted});
     find_losses(run, run->targets);
     for (size_t n = 0; n < most * T; n++) sums[n / T] += (double)run->losses[n];
     return most;
@@ -448,45 +431,31 @@ static void read_windows(Run *run, const Windows *w, size_t first, size_t count,
             B = read_lines(run, w, i, end - i < most ? end - i : most, sums + i - first);
             continue;
         }
-        size_t at = begin_of(w, number_of(w, i)), rest = w->tokens - at,
-               T = rest < w->T ? rest : w->T;
-        while (B < most && i + B < end && begin_of(w, number_of(w, i + B)) == at + B * T &&
-               (B + 1) * T <= rest)
+        size_t at = begin_of(run, w, number_of(run, w, i)), rest = w->count - 1 - at,
+               T = (size_t)run->options.length < rest ? (size_t)run->options.length : rest;
+        while (B < most && i + B < end && (B + 1) * T <= rest &&
+               begin_of(run, w, number_of(run, w, i + B)) == at + B * T)
             B++;
-        run_locate(run, w->ids, &at, (int)(B * T), w->counted);
-        run_forward(run, w->ids + at, (int)B, (int)T, 0);
+        forward(run, w->ids + at, (int)B, (int)T, 0, &(Source){w->ids, &at, B * T, w->counted});
         find_losses(run, w->ids + at + 1);
-        for (size_t b = 0; b < B; b++)
-            for (size_t t = 0; t < T; t++) sums[i + b - first] += (double)run->losses[b * T + t];
+        for (size_t n = 0; n < B * T; n++) sums[i - first + n / T] += (double)run->losses[n];
     }
 }
 
 /* Processes share the windows of one round at a time. The windows' sums are added in order, so the
  * number of processes and the size of a round do not change a bit. Beside its sums each process
  * adds a flag, whether it was told to stop, so that all stop after the same round. */
-double run_evaluate(Run *run, const int32_t *ids, size_t count, size_t every, bool counted,
-                    int (*stopped)(void *user), void *user) {
+double run_evaluate(Run *run, Windows w, int (*stopped)(void *user), void *user) {
     enum { ROUND = WINDOWS_AT_ONCE - 1, BATCHES = 4 };
+    assert(w.count >= 2 && w.every >= 1 && !w.begins == !run->options.lines);
+    const size_t batch = (size_t)run->whole, span = batch * w.every;
+    const size_t last = windows_in(run, &w) % span; /* one batch of it is read */
+    const size_t all = windows_in(run, &w) / span * batch + (last < batch ? last : batch);
+    const size_t max = BATCHES * batch < ROUND ? BATCHES * batch : ROUND;
+    const size_t rank = run->sharing ? (size_t)world_rank() : 0,
+                 size = run->sharing ? (size_t)world_size() : 1;
+    size_t predicted = 0;
     double *sums = run->sums, total = 0;
-    assert(count >= 2 && every >= 1);
-    const size_t T = (size_t)run->options.length, tokens = count - 1;
-    Windows w = {.ids = ids,
-                 .tokens = tokens,
-                 .T = T,
-                 .batch = (size_t)run->whole,
-                 .every = every,
-                 .counted = counted,
-                 .begins = run->begins,
-                 .count = run->begins ? run->windows : (tokens + T - 1) / T};
-    run->begins = NULL;
-    const size_t span = w.batch * w.every, last = w.count % span; /* one batch of it is read */
-    size_t all = w.count / span * w.batch + (last < w.batch ? last : w.batch);
-    size_t predicted = 0, rank = 0, size = 1;
-    size_t max = BATCHES * w.batch < ROUND ? BATCHES * w.batch : ROUND;
-    if (run->sharing) {
-        rank = (size_t)world_rank();
-        size = (size_t)world_size();
-    }
     for (size_t round = 0; round < all; round += max) {
         size_t windows = all - round < max ? all - round : max;
         size_t first = windows * rank / size, end = windows * (rank + 1) / size;
@@ -497,7 +466,9 @@ double run_evaluate(Run *run, const int32_t *ids, size_t count, size_t every, bo
         if (sums[windows] > 0) return NAN;
         for (size_t i = 0; i < windows; i++) total += sums[i];
     }
-    for (size_t i = 0; i < all; i++)
-        predicted += begin_of(&w, number_of(&w, i) + 1) - begin_of(&w, number_of(&w, i));
+    for (size_t i = 0; i < all; i++) {
+        const size_t number = number_of(run, &w, i);
+        predicted += begin_of(run, &w, number + 1) - begin_of(run, &w, number);
+    }
     return total / (double)predicted;
 }

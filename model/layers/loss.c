@@ -12,13 +12,13 @@ void cross_entropy(const Thread *thread, float *losses, const float *logits, con
         losses[n] = targets[n] == NO_TARGET ? 0 : losses[n] - logits[n * row + (size_t)targets[n]];
 }
 
-/* Tokens without a target have no gradient. With a teacher, `teacher_share` of each target is the
- * teacher's probabilities, and the rest is the actual token. */
+/* Tokens without a target have no gradient. */
 static void backward(const Call *c) {
     enum { ROWS = 16 }; /* at a time, so that they stay in the cache */
     const Pass *pass = c->pass;
     size_t row = c->out_row[0];
-    float share = pass->teacher_share * pass->scale;
+    const Teacher *teacher = pass->teacher;
+    float share = teacher ? teacher->share * pass->scale : 0;
     int some;
     for (int n = 0; n < c->N; n += some) {
         float *to = c->out[0] + (size_t)n * row;
@@ -28,13 +28,13 @@ static void backward(const Call *c) {
         for (size_t i = 0; i < (size_t)some; i++)
             if (targets[i] != NO_TARGET) to[i * row + (size_t)targets[i]] -= 1.0f;
         for (size_t i = 0; i < (size_t)some * row; i++) to[i] *= pass->scale;
-        if (pass->teacher)
-            c->thread->isa->axpby(to, 1.0f, pass->teacher + (c->first + (size_t)n) * row, -share,
-                                  (size_t)some * row);
+        if (teacher)
+            c->thread->isa->axpby(to, 1.0f, teacher->probabilities + (c->first + (size_t)n) * row,
+                                  -share, (size_t)some * row);
         for (size_t i = 0; i < (size_t)some; i++)
             if (targets[i] == NO_TARGET)
                 memset(to + i * row, 0, row * sizeof *to);
-            else if (pass->teacher)
+            else if (teacher)
                 to[i * row + (size_t)targets[i]] += share;
     }
 }

@@ -17,13 +17,14 @@ static void expect(const Pass *pass, size_t n, double *p, size_t V) {
     const int32_t *last = pass->sequences ? pass->sequences[n].last : pass->ids + n;
     size_t known = position_of(pass, n) + 1;
     int fold = ALL_FOLDS;
-    if (pass->source.text) {
-        size_t place = pass->source.starts[n / pass->source.window] + n % pass->source.window;
+    const Source *source = pass->source;
+    if (source) {
+        size_t place = source->starts[n / source->window] + n % source->window;
         if (!pass->lines) {
-            last = pass->source.text + place;
+            last = source->text + place;
             known = place + 1;
         }
-        if (pass->source.leaves_out && pass->ngram) fold = ngram_fold(pass->ngram, place + 1);
+        if (source->counted && pass->ngram) fold = ngram_fold(pass->ngram, place + 1);
     }
     if (pass->ngram)
         ngram_predict(pass->ngram, last, known, fold, p);

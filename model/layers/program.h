@@ -25,15 +25,6 @@ typedef struct {
     const float *packed;
 } Param;
 
-/* The place of a pass in a text: token n is text[starts[n / window] + n % window]. Without one,
- * `text` is NULL. */
-typedef struct {
-    const int32_t *text;
-    const size_t *starts;
-    size_t window;
-    bool leaves_out; /* each counted prediction leaves out its fold */
-} Source;
-
 /* One pass. */
 typedef struct {
     const int32_t *ids; /* [B,T] */
@@ -46,15 +37,11 @@ typedef struct {
     /* of the loss: the targets [B,T], and the factor of its gradient */
     const int32_t *targets;
     float scale;
-    /* of distillation: another model's probabilities[B,T,V] or NULL, and their share of each target
-     */
-    const float *teacher;
-    float teacher_share;
-    /* of counting */
-    Source source;
-    const Ngram *ngram; /* the counted model, or NULL */
-    float counts;       /* the weight of its logarithms */
-    bool lines;         /* RunOptions.lines */
+    const Teacher *teacher; /* in distillation, or NULL */
+    const Source *source;   /* the place in a text, or NULL */
+    const Ngram *ngram;     /* the counted model, or NULL */
+    float counts;           /* the weight of its logarithms */
+    bool lines;             /* RunOptions.lines */
     /* of a growing run: its B sequences, each with one token, or NULL; the rows of earlier tokens,
      * `capacity` in a slot */
     const Continuation *sequences;

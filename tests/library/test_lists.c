@@ -128,10 +128,10 @@ static Pass pass_over(const char *kind, int threads, const int32_t *text, const 
     bench_shake(pass.bench);
     assert_ok(model_count(pass.bench->model, random_ids(3, 200, LETTERS), 200, true, &err), err);
     run_lay_out(text, starts, ends, rows, width, inputs, targets);
-    run_locate(pass.bench->run, text, starts, width, true);
-    run_forward_training(pass.bench->run, inputs, rows, width);
+    run_forward_training(pass.bench->run, inputs, rows, width,
+                         &(Source){text, starts, (size_t)width, true});
     pass.loss = run_loss(pass.bench->run, targets);
-    run_backward(pass.bench->run, targets);
+    run_backward(pass.bench->run, targets, NULL);
     return pass;
 }
 

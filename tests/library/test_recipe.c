@@ -15,10 +15,10 @@ static void learn(const char *name, const Recipe *recipe, double *first, double 
     memcpy(start, model->weights, model->weights_size * sizeof *start);
     for (int step = 0; step <= STEPS; step++) {
         Optimizer now = recipe_step(recipe, step, STEPS);
-        run_forward_training(bench->run, ids, B, T);
+        run_forward_training(bench->run, ids, B, T, NULL);
         *last = run_loss(bench->run, ids + 1);
         if (step == 0) *first = *last;
-        run_backward(bench->run, ids + 1);
+        run_backward(bench->run, ids + 1, NULL);
         run_update(bench->run, &now);
     }
     for (int i = 0; i < model->tensor_count; i++) {

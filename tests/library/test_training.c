@@ -35,8 +35,8 @@ static void check_steps(double clip) {
     for (size_t i = 0; i < model->weights_size; i++) w[i] = (double)model->weights[i];
     for (int step = 1; step <= 3; step++) {
         int32_t *ids = random_ids((uint64_t)step, B * T + 1, V);
-        run_forward_training(bench->run, ids, B, T);
-        run_backward(bench->run, ids + 1);
+        run_forward_training(bench->run, ids, B, T, NULL);
+        run_backward(bench->run, ids + 1, NULL);
         double square = 0;
         for (int i = 0; i < model->tensor_count; i++)
             for (size_t j = 0; j < model->tensors[i].size; j++)
@@ -145,8 +145,8 @@ static void check_muon(Precision precision, int C, int threads, double most, dou
     double *w = scrap(model->weights_size, sizeof *w), *m = scrap(model->weights_size, sizeof *m);
     for (int step = 1; step <= 3; step++) {
         int32_t *ids = random_ids((uint64_t)step, B * T + 1, V);
-        run_forward_training(bench->run, ids, B, T);
-        run_backward(bench->run, ids + 1);
+        run_forward_training(bench->run, ids, B, T, NULL);
+        run_backward(bench->run, ids + 1, NULL);
         int count = 0;
         for (size_t i = 0; i < model->weights_size; i++) w[i] = (double)model->weights[i];
         for (int i = 0; i < model->tensor_count; i++) {
@@ -270,9 +270,9 @@ static void check_profile(const Bench *bench, int steps, double passed) {
 
 static void profiled_step(Bench *bench, const int32_t *ids) {
     Optimizer o = {.epsilon = 1e-8, .matrix_rate = 0.1, .momentum = 0.9};
-    run_forward_training(bench->run, ids, B, T);
+    run_forward_training(bench->run, ids, B, T, NULL);
     run_loss(bench->run, ids + 1);
-    run_backward(bench->run, ids + 1);
+    run_backward(bench->run, ids + 1, NULL);
     run_update(bench->run, &o);
 }
 
@@ -296,7 +296,7 @@ TEST(profile) {
         run_freeze(bench->run, true);
         run_forward(bench->run, ids, 1, 1, 0);
         run_freeze(bench->run, false);
-        run_evaluate(bench->run, ids, B * T + 1, 1, false, NULL, NULL);
+        run_evaluate(bench->run, (Windows){.ids = ids, .count = B * T + 1, .every = 1}, NULL, NULL);
         assert_int_equal(run_profile_lines(bench->run, again, KINDS), count);
         for (int i = 0; i < count; i++) {
             assert_string_equal(again[i].name, lines[i].name);
@@ -333,15 +333,15 @@ TEST(pieces) {
     Bench *benches[] = {whole, cut};
     double losses[2];
     for (int i = 0; i < 2; i++) {
-        run_forward_training(benches[i]->run, ids, B * PIECES, T / PIECES);
+        run_forward_training(benches[i]->run, ids, B * PIECES, T / PIECES, NULL);
         losses[i] = run_loss(benches[i]->run, ids + 1);
-        run_backward(benches[i]->run, ids + 1);
+        run_backward(benches[i]->run, ids + 1, NULL);
     }
     assert_true(losses[0] == losses[1]);
     for (int i = 0; i < whole->model->tensor_count; i++)
         assert_memory_equal(run_gradient(whole->run, i), run_gradient(cut->run, i),
                             whole->model->tensors[i].size * sizeof(float));
-    run_forward_training(whole->run, ids, B, T);
+    run_forward_training(whole->run, ids, B, T, NULL);
     assert_true(run_loss(whole->run, ids + 1) != losses[0]); /* whole sequences are another thing */
 }
 
@@ -356,11 +356,11 @@ TEST(teach) {
     int32_t *ids = random_ids(1, N + 1, V), *expected = random_ids(2, N, V);
     float *probabilities = scrap(N * V, sizeof *probabilities);
     for (int n = 0; n < N; n++) probabilities[n * V + expected[n]] = 1;
+    const Teacher teacher = {probabilities, (float)share};
     Bench *benches[] = {actual, other, taught};
     for (int i = 0; i < 3; i++) {
-        run_forward_training(benches[i]->run, ids, B, T);
-        if (i == 2) run_teach(taught->run, probabilities, share);
-        run_backward(benches[i]->run, i == 1 ? expected : ids + 1);
+        run_forward_training(benches[i]->run, ids, B, T, NULL);
+        run_backward(benches[i]->run, i == 1 ? expected : ids + 1, i == 2 ? &teacher : NULL);
     }
     for (int i = 0; i < actual->model->tensor_count; i++)
         for (size_t j = 0; j < actual->model->tensors[i].size; j++) {
@@ -383,7 +383,7 @@ TEST(probabilities) {
         for (int v = 0; v < V; v++) sum += exp((double)logits[n * V + v]);
         for (int v = 0; v < V; v++) expected[n * V + v] = exp((double)logits[n * V + v]) / sum;
     }
-    const float *probabilities = run_probabilities(bench->run, ids, B, T);
+    const float *probabilities = run_probabilities(bench->run, ids, B, T, NULL);
     for (int i = 0; i < N * V; i++) assert_near(probabilities[i], expected[i], 1e-6);
 }
 
@@ -393,11 +393,11 @@ TEST(gradients_add) {
     Bench *bench = bench_open(&config, B, 1, 3);
     int32_t *ids = random_ids(1, B * T + 1, V);
     float once[6];
-    run_forward_training(bench->run, ids, B, T);
-    run_backward(bench->run, ids + 1);
+    run_forward_training(bench->run, ids, B, T, NULL);
+    run_backward(bench->run, ids + 1, NULL);
     memcpy(once, run_gradient(bench->run, 0), sizeof once);
-    run_forward_training(bench->run, ids, B, T);
-    run_backward(bench->run, ids + 1);
+    run_forward_training(bench->run, ids, B, T, NULL);
+    run_backward(bench->run, ids + 1, NULL);
     for (int i = 0; i < 6; i++)
         assert_near(run_gradient(bench->run, 0)[i], 2 * (double)once[i], 1e-6);
 }
@@ -473,14 +473,18 @@ TEST(evaluation) {
                 int length = count - 1 - at < T ? count - 1 - at : T;
                 total += length * plain_loss(&plain, ids + at, ids + at + 1, 1, length);
             }
-            assert_near(run_evaluate(bench->run, ids, (size_t)count, 1, false, NULL, NULL),
+            assert_near(run_evaluate(bench->run,
+                                     (Windows){.ids = ids, .count = (size_t)count, .every = 1},
+                                     NULL, NULL),
                         total / (count - 1), 1e-5);
         }
         /* one batch in three: the first, the fourth */
         double total = 0;
         for (int at = 0; at < 50; at += 3 * B * T)
             total += plain_loss(&plain, ids + at, ids + at + 1, B, T);
-        assert_near(run_evaluate(bench->run, ids, 51, 3, false, NULL, NULL), total / 2, 1e-5);
+        assert_near(
+            run_evaluate(bench->run, (Windows){.ids = ids, .count = 51, .every = 3}, NULL, NULL),
+            total / 2, 1e-5);
         plain_close(&plain);
     }
 }

@@ -68,8 +68,8 @@ static void check_plain(const Config *config, int batch, int length) {
                 1e-5);
 
     plain_gradients(&plain, ids, targets, batch, length);
-    run_forward_training(bench->run, ids, batch, length);
-    run_backward(bench->run, targets);
+    run_forward_training(bench->run, ids, batch, length, NULL);
+    run_backward(bench->run, targets, NULL);
     for (int i = 0; i < bench->model->tensor_count; i++) check_gradient(bench, &plain, i);
     plain_close(&plain);
 }
@@ -110,7 +110,7 @@ static double loss_along(Bench *bench, const int32_t *ids, const int32_t *target
     for (size_t j = 0; j < tensor->size; j++)
         if ((int)(random_bits(8, j) % 2) == half)
             w[j] = (float)((double)w[j] + step * (double)gradient[j]);
-    run_forward_training(bench->run, ids, B, T);
+    run_forward_training(bench->run, ids, B, T, NULL);
     memcpy(w, kept, tensor->size * sizeof *kept);
     return run_loss(bench->run, targets);
 }
@@ -143,12 +143,12 @@ static bool check_rung(Config config, double dropout) {
     bench_shake(bench);
     run_forward(bench->run, ids, B, T, 0);
     double whole = run_loss(bench->run, targets);
-    run_forward_training(bench->run, ids, B, T);
+    run_forward_training(bench->run, ids, B, T, NULL);
     double clean = run_loss(bench->run, targets);
-    run_backward(bench->run, targets);
+    run_backward(bench->run, targets, NULL);
     for (int i = 0; i < bench->model->tensor_count; i++)
         check_slopes(bench, ids, targets, &bench->model->tensors[i]);
-    run_forward_training(bench->run, ids, B, T);
+    run_forward_training(bench->run, ids, B, T, NULL);
     assert_true(run_loss(bench->run, targets) == clean);
     run_forward(bench->run, ids, B, T, 0);
     assert_true(run_loss(bench->run, targets) == whole);

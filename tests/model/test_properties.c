@@ -114,11 +114,12 @@ TEST(bigram_is_counted) {
     for (int step = 0; step < STEPS; step++) {
         adamw.learning_rate = 0.1 * (STEPS - step) / STEPS;
         batch_shuffled(ids, corpus.train, B, T, 1, (uint64_t)step, 0, B, inputs, targets, starts);
-        run_forward_training(bench->run, inputs, B, T);
-        run_backward(bench->run, targets);
+        run_forward_training(bench->run, inputs, B, T, NULL);
+        run_backward(bench->run, targets, NULL);
         run_update(bench->run, &adamw);
     }
-    double loss = run_evaluate(bench->run, ids, corpus.train, 1, false, NULL, NULL);
+    double loss = run_evaluate(bench->run, (Windows){.ids = ids, .count = corpus.train, .every = 1},
+                               NULL, NULL);
     assert_near(loss, counts.bigram, 0.01);
     assert_true(loss > counts.bigram - 1e-4); /* nothing of its kind can be better */
     corpus_free(&corpus);

@@ -412,7 +412,8 @@ TEST(narrow) {
     for (int i = 0; i < 3; i++) {
         RunOptions options = {.batch = 4, .length = 32, .frozen = true, .threads = 2};
         options.precision = precisions[i];
-        losses[i] = run_evaluate(open_run(model, &options), ids, N, 1, false, NULL, NULL);
+        losses[i] = run_evaluate(open_run(model, &options),
+                                 (Windows){.ids = ids, .count = N, .every = 1}, NULL, NULL);
     }
     for (int i = 1; i < 3; i++) {
         assert_near(losses[i], losses[0], 1e-3);

@@ -55,7 +55,7 @@ static Sequence head_after(const Attention *a, size_t number) {
 
 /* Returns the number of keys that query t sees. */
 static int seen(const Attention *a, int t) {
-    return a->past + (a->causal ? t + 1 : a->T);
+    return a->past + t + 1;
 }
 
 /* Returns the rows of a product's tile. */
@@ -86,9 +86,9 @@ static Thread alone(const Thread *thread) {
     return own;
 }
 
-/* True if a kernel computes whole heads: short causal sequences in float32. */
+/* True if a kernel computes whole heads: short sequences in float32. */
 static bool is_short(const Thread *own, const Attention *a) {
-    return a->T <= SEQUENCE_TOKENS && a->past == 0 && a->causal && a->dropout.rate <= 0 &&
+    return a->T <= SEQUENCE_TOKENS && a->past == 0 && a->dropout.rate <= 0 &&
            own->products == &float32_products && a->dk % 4 == 0 && a->dv % 4 == 0 &&
            a->dk <= SEQUENCE_CHANNELS && a->dv <= SEQUENCE_CHANNELS;
 }
@@ -148,7 +148,7 @@ static void forward_token(const Thread *thread, size_t first, size_t end, const 
                 isa->scores(att, a->q + (query + h) * dk,
                             a->columns + column_of(a, 0, (query + h) / group),
                             (size_t)a->NKV * dk * KEY_GROUP, groups, a->dk);
-                isa->mask(att, row, 1, n, 0, (int)row);
+                isa->mask(att, row, 1, n, 1, (int)row);
             }
             att = thread->scratch;
             isa->softmax(att, row, NULL, att, a->scale, (int)heads, (int)row);
@@ -177,7 +177,7 @@ static void forward_head(const Thread *thread, const Sequence *at, const Sequenc
         products->multiply(thread, att, row, q, transposed, rows, a->dk, NULL,
                            (Share){0, (size_t)columns});
         prefetch_rows(next->key + (size_t)(a->past + t) * a->k_row, a->k_row, rows, a->dk);
-        isa->mask(att, row, rows, seen(a, t), a->causal, columns);
+        isa->mask(att, row, rows, seen(a, t), 1, columns);
         isa->softmax(att, row, at->lse + t, att, a->scale, rows, columns);
         drop(isa, att, row, at, t, rows, a);
         prefetch_rows(next->v + (size_t)(a->past + t) * a->v_row, a->v_row, rows, a->dv);
@@ -188,7 +188,7 @@ static void forward_head(const Thread *thread, const Sequence *at, const Sequenc
 
 void attention_forward(const Thread *thread, const Attention *a) {
     assert(a->past == 0 || a->B == 1);
-    assert(!a->columns || (a->B == 1 && a->causal && a->dropout.rate == 0));
+    assert(!a->columns || (a->B == 1 && a->dropout.rate == 0));
     if (a->columns && a->T == 1) {
         Share own = team_share(thread, (size_t)a->NKV, 1);
         for (size_t head = own.begin; head < own.end; head++) copy_to_columns((int)head, a);
@@ -262,7 +262,7 @@ static void backward_queries(const Thread *thread, const Operands *o, const Sequ
     thread->products->multiply(thread, datt, o->row, dout, o->values_transposed, rows, a->dv, NULL,
                                all);
     prefetch_rows(next->v + first * a->v_row, a->v_row, rows, a->dv);
-    isa->mask(att, o->row, rows, seen(a, t), a->causal, columns);
+    isa->mask(att, o->row, rows, seen(a, t), 1, columns);
     drop(isa, datt, o->row, at, t, rows, a);
     for (int i = 0; i < rows; i++) {
         /* sum_s att datt = dout . out, with or without dropout: a shorter sum */
@@ -378,7 +378,6 @@ static Attention attention_of(const Call *c) {
                        .k_row = c->in_row[K],
                        .v_row = c->in_row[V],
                        .out_row = (size_t)at->NH * (size_t)dv,
-                       .causal = true,
                        .scale = 1.0f / sqrtf((float)dk),
                        .dropout = dropout_of(c),
                        .taken = c->taken};

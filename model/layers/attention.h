@@ -3,7 +3,7 @@
  *
  * For each sequence of the batch and each head alone (Vaswani et al., 2017, eq. 1):
  *     scores[t,s] = scale q[t] . k[s]
- *     att[t,s]    = softmax over s of scores[t,s]    (causal: over s <= past + t only)
+ *     att[t,s]    = softmax over s of scores[t,s]    (s <= past + t: the mask)
  *     out[t]      = sum_s att[t,s] v[s]
  * There are T queries, and past + T keys and values: `past` tokens come from earlier passes (then B
  * = 1). Heads share the channels: head h of q is channels h*dk to (h+1)*dk, of out h*dv to
@@ -32,7 +32,6 @@ typedef struct {
     int NH, NKV; /* heads of queries; of keys and values: NKV divides NH */
     int dk, dv;  /* the paper's d_k and d_v: channels of a head in queries and keys, in values */
     size_t q_row, k_row, v_row, out_row; /* floats from one token to the next */
-    bool causal;
     float scale;
     Dropout dropout;
     atomic_int *taken; /* [threads]: heads taken from each share (team_items); NULL for equal

@@ -135,18 +135,25 @@ static Attention one_head(int B, int T, int dk, int dv, double scale) {
     return some_heads(B, T, 1, 1, dk, dv, scale);
 }
 
-static float *attend(const Attention *shape, const float *q, const float *k, const float *v) {
+/* Without the mask, each query has a pass of its own, as if all keys were earlier ones. */
+static float *attend(const Attention *shape, bool mask, const float *q, const float *k,
+                     const float *v) {
     Attention a = *shape;
-    size_t tokens = (size_t)a.B * (size_t)a.T;
-    a.q = q, a.key = k, a.v = v;
-    a.out = zeros(tokens * a.out_row), a.lse = zeros(tokens * (size_t)a.NH);
-    attention_forward(&kernels, &a);
-    return a.out;
+    size_t T = (size_t)a.T, tokens = (size_t)a.B * T;
+    float *out = zeros(tokens * a.out_row);
+    a.lse = zeros(tokens * (size_t)a.NH);
+    if (!mask) a.B = a.T = 1, a.past = shape->T - 1;
+    for (size_t n = 0; n < tokens; n += mask ? tokens : 1) {
+        a.q = q + n * a.q_row, a.out = out + n * a.out_row;
+        a.key = k + n / T * T * a.k_row, a.v = v + n / T * T * a.v_row;
+        attention_forward(&kernels, &a);
+    }
+    return out;
 }
 
 /* The attention weights of each head, [B,T,T]: the output when the value of token s is unit vector
  * s. */
-static float *weights_of(Attention a, int head, const float *q, const float *k) {
+static float *weights_of(Attention a, bool mask, int head, const float *q, const float *k) {
     int T = a.T;
     float *unit = zeros((size_t)(a.B * T * T));
     for (int b = 0; b < a.B; b++)
@@ -156,7 +163,7 @@ static float *weights_of(Attention a, int head, const float *q, const float *k) 
     a.NH = a.NKV = 1;
     a.dv = T;
     a.v_row = a.out_row = (size_t)T;
-    return attend(&a, q, k, unit);
+    return attend(&a, mask, q, k, unit);
 }
 
 /* scores[T,T] = scale q k^T, which the layer does not keep. */
@@ -183,7 +190,7 @@ static int compare(const char *example, const char *table, const float *ours) {
 TEST(one_head) {
     static const struct {
         const char *name, *x;
-        bool transposed, causal;
+        bool transposed, mask;
         double scale;                                    /* 0: 1 / sqrt(dk) */
     } cases[] = {{"plain", "plain.x", false, false, 1},  /* 1 */
                  {"qkv", "plain.x", true, false, 0},     /* 2 */
@@ -200,14 +207,14 @@ TEST(one_head) {
         if (i > 0) p = project_qkv(x.at, B * T, name, cases[i].transposed, false);
         const double usual = 1 / sqrt(p.dk), scale = cases[i].scale > 0 ? cases[i].scale : usual;
         Attention a = one_head(B, T, p.dk, p.dv, scale);
-        a.causal = cases[i].causal;
-        const float *out = attend(&a, p.q, p.k, p.v);
+        const bool mask = cases[i].mask;
+        const float *out = attend(&a, mask, p.q, p.k, p.v);
         tables += compare(name, "q", p.q) + compare(name, "k", p.k) + compare(name, "v", p.v);
         tables += compare(name, "scores", scores_of(p.q, p.k, T, p.dk, 1));
-        tables += compare(name, "weights", weights_of(a, 0, p.q, p.k));
+        tables += compare(name, "weights", weights_of(a, mask, 0, p.q, p.k));
         tables += compare(name, "context", out) + compare(name, "out", out);
         a.scale = (float)usual;
-        tables += compare(name, "out_scaled", attend(&a, p.q, p.k, p.v));
+        tables += compare(name, "out_scaled", attend(&a, mask, p.q, p.k, p.v));
     }
     assert_int_equal(tables, 3 + 6 + 1 + 5 + 3 + 2);
 }
@@ -218,8 +225,9 @@ TEST(4_batch_and_heads) {
     Attention plain = one_head(B, T, C, C, 1), single = one_head(B, T, C, C, 1 / sqrt(C));
     Attention heads = some_heads(B, T, NH, NH, C / NH, C / NH, 1 / sqrt(2));
     Qkv p = project_qkv(x.at, B * T, "batch", false, true);
-    float *bare = attend(&plain, x.at, x.at, x.at), *one = attend(&single, p.q, p.k, p.v);
-    float *both = attend(&heads, p.q, p.k, p.v);
+    float *bare = attend(&plain, false, x.at, x.at, x.at);
+    float *one = attend(&single, false, p.q, p.k, p.v);
+    float *both = attend(&heads, false, p.q, p.k, p.v);
     float *out = project(both, B * T, "batch.wo", false, "batch.bo");
     assert_equals_golden(bare, "batch.plain");
     assert_equals_golden(one, "batch.single");
@@ -227,7 +235,7 @@ TEST(4_batch_and_heads) {
     assert_equals_golden(out, "batch.multi.out");
     float weights[B][NH][T * T];
     for (int h = 0; h < NH; h++) {
-        float *of_head = weights_of(heads, h, p.q, p.k);
+        float *of_head = weights_of(heads, false, h, p.q, p.k);
         for (int b = 0; b < B; b++)
             memcpy(weights[b][h], of_head + b * T * T, sizeof weights[b][h]);
     }
@@ -256,8 +264,7 @@ TEST(6_mean_three_ways) {
     assert_equals_golden(out, "mean.out");
 
     Attention a = one_head(B, T, C, C, 1);
-    a.causal = true;
-    float *attended = attend(&a, nothing, nothing, x.at);
+    float *attended = attend(&a, true, nothing, nothing, x.at);
     assert_equals_golden(attended, "mean.out");
 }
 
@@ -265,7 +272,6 @@ TEST(6_mean_three_ways) {
 
 typedef struct {
     int T, dk, dv;
-    bool causal;
     const float *q, *k, *v, *dout; /* of one head */
     double *att;                   /* [T,T] */
 } Naive;
@@ -277,7 +283,7 @@ static void naive_attention(const Naive *n, double scale) {
             double score = 0;
             for (int c = 0; c < n->dk; c++)
                 score += (double)n->q[t * n->dk + c] * (double)n->k[s * n->dk + c];
-            row[s] = n->causal && s > t ? 0 : exp(scale * score);
+            row[s] = s > t ? 0 : exp(scale * score);
             total += row[s];
         }
         for (int s = 0; s < n->T; s++) row[s] /= total;
@@ -330,7 +336,7 @@ static void shorten(float *numbers, size_t count) {
 }
 
 /* Tolerates `error` forward, and ten times that backward, where more terms are added. */
-static void check_formulas(int T, int dk, int dv, bool causal, double error) {
+static void check_formulas(int T, int dk, int dv, double error) {
     size_t keys = (size_t)(T * dk), values = (size_t)(T * dv);
     float *q = random_floats(1, keys), *k = random_floats(2, keys), *v = random_floats(3, values);
     float *dout = random_floats(4, values), *dq = zeros(keys), *dk_ = zeros(keys);
@@ -339,8 +345,7 @@ static void check_formulas(int T, int dk, int dv, bool causal, double error) {
     for (int i = 0; i < 4 && kernels.products != &float32_products; i++)
         shorten(inputs[i], i < 2 ? keys : values);
     Attention a = one_head(1, T, dk, dv, 1 / sqrt(dk));
-    a.causal = causal;
-    Naive naive = {T, dk, dv, causal, q, k, v, dout, scrap((size_t)(T * T), sizeof(double))};
+    Naive naive = {T, dk, dv, q, k, v, dout, scrap((size_t)(T * T), sizeof(double))};
     naive_attention(&naive, (double)a.scale);
     a.q = q, a.key = k, a.v = v, a.out = out, a.lse = lse;
     a.dout = dout, a.dq = dq, a.dkey = dk_, a.dvalue = dv_;
@@ -356,10 +361,10 @@ static void check_formulas(int T, int dk, int dv, bool causal, double error) {
 }
 
 TEST(formulas) {
-    for (int T = 1; T <= 60; T += T < 8 ? 1 : 13) check_formulas(T, 5, 19, true, 1e-5);
-    check_formulas(LONGEST, 64, 33, true, 1e-5);
-    check_formulas(LONGEST, 33, 64, false, 1e-5);
-    check_formulas(49, 16, 16, true, 1e-5);
+    for (int T = 1; T <= 60; T += T < 8 ? 1 : 13) check_formulas(T, 5, 19, 1e-5);
+    check_formulas(LONGEST, 64, 33, 1e-5);
+    check_formulas(LONGEST, 33, 64, 1e-5);
+    check_formulas(49, 16, 16, 1e-5);
 }
 
 /* The inputs are bfloat16 numbers, so only the attention weights and the gradients of the scores
@@ -369,10 +374,10 @@ TEST(formulas_in_bf16) {
     int count = bf16_available(tables);
     for (int i = 0; i < count; i++) {
         kernels.products = tables[i];
-        for (int T = 4; T <= 100; T += T < 8 ? 1 : 23) check_formulas(T, 5, 19, true, 0x1p-7);
-        check_formulas(LONGEST, 64, 33, true, 0x1p-7);
-        check_formulas(LONGEST, 33, 64, false, 0x1p-7);
-        check_formulas(64, 32, 32, true, 0x1p-7);
+        for (int T = 4; T <= 100; T += T < 8 ? 1 : 23) check_formulas(T, 5, 19, 0x1p-7);
+        check_formulas(LONGEST, 64, 33, 0x1p-7);
+        check_formulas(LONGEST, 33, 64, 0x1p-7);
+        check_formulas(64, 32, 32, 0x1p-7);
     }
     kernels.products = float32;
 }
@@ -383,11 +388,10 @@ static void check_passes(int NH, int NKV, int dk, int dv) {
     enum { T = 75 };
     static const int passes[] = {1, 1, 17, 1, 3, 1};
     Attention all = some_heads(1, T, NH, NKV, dk, dv, 0.7);
-    all.causal = true;
     size_t row = all.out_row;
     float *q = random_floats(1, T * all.q_row), *k = random_floats(2, T * all.k_row);
     float *v = random_floats(3, T * all.v_row), *lse = zeros((size_t)(T * NH));
-    float *whole = attend(&all, q, k, v), *parts = zeros(T * row);
+    float *whole = attend(&all, true, q, k, v), *parts = zeros(T * row);
     Attention part = all;
     part.key = k, part.v = v, part.lse = lse;
     part.columns = zeros((T + KEY_GROUP) / KEY_GROUP * KEY_GROUP * all.k_row);
@@ -431,7 +435,6 @@ static float *both_passes(Attention a, size_t *count) {
 static void check_short(int T, int NH, int NKV, int dk, int dv) {
     Attention a = some_heads(2, T, NH, NKV, dk, dv, 0.7);
     size_t count;
-    a.causal = true;
     float *ours = both_passes(a, &count);
     a.dropout.rate = 1e-30f;
     assert_memory_equal(ours, both_passes(a, &count), count * sizeof *ours);
@@ -445,7 +448,7 @@ TEST(short_sequences) {
     for (int i = 0; i < count; i++) {
         kernels.isa = tables[i];
         for (int T = 1; T <= SEQUENCE_TOKENS + 1; T++) {
-            check_formulas(T, 8, 20, true, 1e-5);
+            check_formulas(T, 8, 20, 1e-5);
             check_short(T, 4, 4, 4, 4);
             check_short(T, 2, 1, 8, 12);
             check_short(T, 3, 1, 16, 4);

@@ -89,7 +89,7 @@ static bool pack_text(const Model *model, SafeTensor *text, const char *path, Er
 
 static bool check_text(const Model *model, const SafeTensor *text, const char *path, Error *err) {
     const char *type = text_types[text_type(model->config.V)].type;
-    if (!model_counts(&model->config))
+    if (!model_has_ngram(&model->config))
         return fail(err, "%s: has a tensor %s, but %s does not count its text", path, text_name,
                     model->config.model);
     if (strcmp(text->type, type) != 0 || text->rank != 1 || text->bytes == 0)

@@ -309,7 +309,7 @@ TrilStatus tril_options_choose(TrilOptions *o, const TrilText *text, double seco
 
 TrilMemory memory_from(const Memory *m) {
     return (TrilMemory){.weights = (double)m->weights,
-                        .counts = (double)m->counts,
+                        .counts = (double)m->ngram,
                         .optimizer = (double)m->optimizer,
                         .messages = (double)m->messages,
                         .activations = (double)m->activations,
@@ -341,7 +341,7 @@ bool options_fit(const TrilOptions *o, const Corpus *corpus, bool resumed, Confi
         (o->teacher && !estimate(&o->teacher->model.config, &teaching, &beside, err)))
         return false;
     double text = (double)corpus->length * sizeof *corpus->ids, counting = 0;
-    if (model_counts(config))
+    if (model_has_ngram(config))
         own.counts = ngram_memory((double)corpus->train, config->V, &counting);
     if (o->teacher && o->teacher->model.ngram)
         beside.counts = 2 * (double)ngram_size(o->teacher->model.ngram); /* with folds, too */

@@ -269,8 +269,8 @@ bool model_build(Model *model, const Config *config, uint64_t seed, Error *err) 
     return true;
 }
 
-bool model_counts(const Config *config) {
-    return find_rung(config->model)->counts;
+bool model_has_ngram(const Config *config) {
+    return find_rung(config->model)->has_ngram;
 }
 
 /* Returns how many of the tokens counted so far stay, before those of a new text. */
@@ -287,7 +287,7 @@ bool model_count(Model *model, const int32_t *ids, size_t count, bool folds, Err
     Ngram *ngram;
     int32_t *all;
     size_t counted;
-    if (!model_counts(&model->config)) return true;
+    if (!model_has_ngram(&model->config)) return true;
     const size_t kept = tokens_kept(model, ids, count);
     if (!memory_alloc(&all, kept + count, sizeof *all, "the counts", err)) return false;
     if (kept > 0) memcpy(all, ngram_text(model->ngram, &counted), kept * sizeof *all);

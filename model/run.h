@@ -85,7 +85,7 @@ const char *run_kernels(const Run *run);
  * those of model_check and run_open, except for lack of memory for the run itself. */
 typedef struct {
     size_t weights;     /* and their packed copies */
-    size_t counts;      /* of a model that has counted a text; run_estimate: 0 */
+    size_t ngram;       /* the counted model; run_estimate leaves it out */
     size_t optimizer;   /* gradients and moments */
     size_t messages;    /* receive buffers, if the run is shared */
     size_t activations; /* grow with batch x length */

@@ -93,7 +93,7 @@ bool buckets_trains(const Buckets *b, int tensor) {
     return !b || b->owners[tensor] == EVERYONE || b->owners[tensor] == world_rank();
 }
 
-bool buckets_counts(const Buckets *b, int tensor) {
+bool buckets_measures(const Buckets *b, int tensor) {
     return !b || world_rank() == (b->owners[tensor] == EVERYONE ? 0 : b->owners[tensor]);
 }
 

@@ -21,11 +21,11 @@ bool buckets_open(Buckets **buckets, const Model *model, const Products *product
                   Error *err);
 void buckets_close(Buckets *b);
 
-/* buckets_trains: true if this process updates that tensor of the model. buckets_counts: true if it
- * counts that tensor in the global norm; exactly one process does. NULL means that there is one
+/* buckets_trains: true if this process updates that tensor of the model. buckets_measures: true if
+ * it counts that tensor in the global norm; exactly one process does. NULL means that there is one
  * process. */
 bool buckets_trains(const Buckets *b, int tensor);
-bool buckets_counts(const Buckets *b, int tensor);
+bool buckets_measures(const Buckets *b, int tensor);
 
 /* Returns the number of buckets. */
 int buckets_number(const Buckets *b);

@@ -71,10 +71,10 @@ struct Run {
     /* sequences of a shared batch: `whole` in all, `before` of them before this process's part. If
        it is not shared, the batch and 0 */
     int whole, before;
-    bool sharing;     /* sends to other processes */
-    Buckets *buckets; /* NULL with one process */
-    float counts;     /* run_weigh_counts */
-    bool paced;       /* run_pace */
+    bool sharing;        /* sends to other processes */
+    Buckets *buckets;    /* NULL with one process */
+    float counts_weight; /* factor of the counted logits; 1 in training */
+    bool paced;          /* run_pace */
     Pace paces[PACES];
     Pace *pace;           /* of the current pass or step; only if it is timed */
     bool alone;           /* one thread makes the pass, which was faster lately */

@@ -78,7 +78,7 @@ static double gradient_norm(const Run *run, const Thread *thread) {
         const Tensor *tensor = &model->tensors[i];
         size_t chunk = chunk_size(tensor), chunks = chunks_in(tensor);
         Share share = team_share(thread, chunks, 1);
-        bool mine = buckets_counts(run->buckets, i);
+        bool mine = buckets_measures(run->buckets, i);
         for (size_t j = share.begin; j < share.end; j++) {
             const float *g = run->gradients + tensor->offset + j * chunk;
             size_t rest = tensor->size - j * chunk, n = rest < chunk ? rest : chunk;

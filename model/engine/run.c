@@ -67,7 +67,7 @@ static bool plan(Run **planned, Model *model, const RunOptions *options, Error *
     if (!memory_alloc(&run, 1, sizeof *run, "the run", err)) return false;
     run->options = *options;
     run->model = model;
-    run->counts = 1;
+    run->counts_weight = 1;
     run->isa = isa_choose(err);
     run->products = options->precision == BFLOAT16       ? bf16_choose(err)
                     : options->precision == BF16_WEIGHTS ? &bf16_weight_products
@@ -80,7 +80,7 @@ static bool plan(Run **planned, Model *model, const RunOptions *options, Error *
     bool messages = run->options.shared && options->training;
     run->memory = (Memory){
         .weights = (model->weights_size + run->packed_size) * sizeof(float),
-        .counts = model->ngram ? ngram_size(model->ngram) : 0,
+        .ngram = model->ngram ? ngram_size(model->ngram) : 0,
         .optimizer = options->training ? 3 * model->weights_size * sizeof(float) : 0,
         .messages = messages ? world_buffer_size(model->weights_size, EVERYONE) * sizeof(float) : 0,
         .activations = (run->activations_size + run->rows_size + run_tokens(run)) * sizeof(float) +
@@ -267,7 +267,7 @@ static int begin(Run *run, const int32_t *ids, int B, int T, int past, const Sou
                        .source = source,
                        .lines = run->options.lines,
                        .ngram = run->model->ngram,
-                       .counts = run->counts};
+                       .counts_weight = run->counts_weight};
     if (training) {
         run->pass.dropout = (float)run->model->config.dropout;
         run->pass.masks = random_key(run->options.seed, RANDOM_DROPOUT, run->step);
@@ -374,7 +374,7 @@ void run_lay_out(const int32_t *text, const size_t *starts, const size_t *ends, 
 }
 
 void run_weigh_counts(Run *run, double weight) {
-    run->counts = (float)weight;
+    run->counts_weight = (float)weight;
 }
 
 void run_backward(Run *run, const int32_t *targets, const Teacher *teacher) {

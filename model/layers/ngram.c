@@ -4,7 +4,7 @@
  *               square roots, a vector of length 1, and as their logarithms
  *     trusted:  y[n,v] = x[n,v] + weight (1 + trust[n]) z[n,v]
  *               dx = dy, dtrust[n] = sum_v dy[n,v] z[n,v]
- *               weight: 1, or in generation that of run_weigh_counts
+ *               weight: 1 in training (run_weigh_counts)
  *
  * Counts have no gradient: they are never trained. */
 #include "model/layers/program.h"
@@ -54,7 +54,7 @@ static void trust_forward(const Call *c) {
     const size_t V = c->out_row[0];
     for (size_t n = 0; n < (size_t)c->N; n++) {
         const float *x = c->in[0] + n * V, *z = c->in[2] + n * V;
-        const float share = c->pass->counts * (1 + c->in[1][n]);
+        const float share = c->pass->counts_weight * (1 + c->in[1][n]);
         float *y = c->out[0] + n * V;
         for (size_t v = 0; v < V; v++) y[v] = x[v] + share * z[v];
     }

@@ -40,7 +40,7 @@ typedef struct {
     const Teacher *teacher; /* in distillation, or NULL */
     const Source *source;   /* the place in a text, or NULL */
     const Ngram *ngram;     /* the counted model, or NULL */
-    float counts;           /* the weight of its logarithms */
+    float counts_weight;    /* factor of its logits; 1 in training */
     bool lines;             /* RunOptions.lines */
     /* of a growing run: its B sequences, each with one token, or NULL; the rows of earlier tokens,
      * `capacity` in a slot */

@@ -77,7 +77,7 @@ struct Rung {
     const char *idea; /* that it adds to the rung below, in one line */
     bool has_heads;   /* several heads; otherwise NH is 1 */
     bool even_heads;  /* heads have an even number of channels */
-    bool counts;      /* has a counted model (model/ngram.h) */
+    bool has_ngram;   /* has a counted model (model/ngram.h) */
     const WeightSpec *weights;
     int weight_count;
     size_t weights_size, activations_size; /* of the rung's two structs, in bytes */

@@ -9,6 +9,7 @@
 #ifndef TRIL_DATA_DATA_H
 #define TRIL_DATA_DATA_H
 
+#include "base/array.h"
 #include "base/error.h"
 #include "base/utf8.h"
 
@@ -40,7 +41,7 @@ bool vocab_copy(Vocab *copy, const Vocab *vocab, Error *err);
  * lists if `a` is. The caller releases it with vocab_free. */
 bool vocab_merge(Vocab *merged, const Vocab *a, const Vocab *b, Error *err);
 
-/* Returns the id of a code point (or byte), or -1 if it is not in the vocabulary. */
+/* Returns the id of a code point (or byte), or NO_ID if it is not in the vocabulary. */
 int vocab_id(const Vocab *vocab, uint32_t code);
 
 /* Returns the id that precedes a text with no prompt: newline, else space, else the first
@@ -51,7 +52,7 @@ int vocab_start(const Vocab *vocab);
 int vocab_text(const Vocab *vocab, int id, char text[UTF8_MAX]);
 
 /* Sets *ids to the *count ids of a text. The caller releases them with memory_free. With `unknown`,
- * characters that are not in the vocabulary get the id -1, and *unknown is their number; if it is
+ * characters that are not in the vocabulary get NO_ID, and *unknown is their number; if it is
  * NULL, they are an error, and the message gives the first one and its place. Fails for text that
  * is not UTF-8. */
 bool vocab_encode(const Vocab *vocab, const char *text, size_t length, int32_t **ids, size_t *count,

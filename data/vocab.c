@@ -88,13 +88,13 @@ int vocab_id(const Vocab *vocab, uint32_t code) {
         else
             high = middle;
     }
-    return low < vocab->size && vocab->codes[low] == code ? low : -1;
+    return low < vocab->size && vocab->codes[low] == code ? low : NO_ID;
 }
 
 int vocab_start(const Vocab *vocab) {
     int id = vocab_id(vocab, '\n');
-    if (id < 0) id = vocab_id(vocab, ' ');
-    return id < 0 ? 0 : id;
+    if (id == NO_ID) id = vocab_id(vocab, ' ');
+    return id == NO_ID ? 0 : id;
 }
 
 int vocab_text(const Vocab *vocab, int id, char text[UTF8_MAX]) {
@@ -122,13 +122,13 @@ bool vocab_encode(const Vocab *vocab, const char *text, size_t length, int32_t *
     for (size_t i = 0; i < length;) {
         uint32_t code = (unsigned char)text[i];
         int taken = vocab->bytes ? 1 : utf8_decode(text + i, length - i, &code);
-        int id = taken > 0 ? vocab_id(vocab, code) : -1;
-        if (taken <= 0 || (id < 0 && !unknown)) {
+        int id = taken > 0 ? vocab_id(vocab, code) : NO_ID;
+        if (taken <= 0 || (id == NO_ID && !unknown)) {
             memory_free(*ids);
             *ids = NULL;
             return taken <= 0 ? fail_utf8(text, i, "", err) : fail_unknown(code, *count, err);
         }
-        if (id < 0) ++*unknown;
+        if (id == NO_ID) ++*unknown;
         (*ids)[(*count)++] = id;
         i += (size_t)taken;
     }

@@ -27,7 +27,7 @@ static double dropout_for(const Config *config, double epochs, double characters
     const double few = 5, each = 0.026, max = 0.3;
     double light = fmin(230e3, 1.3 * characters); /* weights that do not memorize */
     double often = log2(epochs / few);
-    double heavy = log2((double)model_parameters(config) / light);
+    double heavy = log2(model_parameters(config) / light);
     double dropout = each * fmax(0, often) * fmax(0, heavy);
     return round(100 * fmin(dropout, max)) / 100;
 }
@@ -369,7 +369,7 @@ TrilStatus tril_estimate(const TrilOptions *options, int vocabulary, TrilEstimat
         return failed(TRIL_ARGUMENT, &err, error);
     const RunOptions run = options_run(&filled_in);
     if (!estimate(&config, &run, &found->memory, &err)) return failed(TRIL_ARGUMENT, &err, error);
-    found->parameters = model_parameters(&config);
+    found->parameters = (size_t)model_parameters(&config);
     found->bytes = memory_sum(&found->memory);
     return TRIL_OK;
 }

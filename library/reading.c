@@ -201,9 +201,8 @@ static TrilArray array_of(const LineArray *array) {
                        .data = array->data};
 }
 
-static TrilWeights weights_of(const Model *model, int tensor) {
-    if (tensor < 0) return (TrilWeights){0};
-    const Tensor *t = &model->tensors[tensor];
+static TrilWeights weights_of(const Model *model, const Tensor *t) {
+    if (!t) return (TrilWeights){0};
     return (TrilWeights){.name = t->name,
                          .rows = t->shape[0],
                          .columns = t->rank == 2 ? t->shape[1] : 1,

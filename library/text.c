@@ -193,9 +193,9 @@ uint64_t tril_digest(const char *text, size_t length) {
     return corpus_digest(text, length);
 }
 
-/* Returns the id of the newline of a list; -1 for other texts. */
+/* Returns the id of the newline of a list; NO_ID for other texts. */
 static int32_t newline_of(const Corpus *corpus) {
-    return corpus->vocab.lines ? corpus->ids[0] : -1;
+    return corpus->vocab.lines ? corpus->ids[0] : NO_ID;
 }
 
 /* Returns where the held-out part begins: in a list with the newline before it. */

@@ -1,5 +1,6 @@
 /* extend.c - a larger vocabulary for a trained model. */
 #include "model/model.h"
+#include "base/array.h"
 #include "base/memory.h"
 #include "base/random.h"
 
@@ -7,14 +8,14 @@
 #include <string.h>
 
 /* Writes after[outer,count,inner]: index i in the middle is index sources[i] of
- * before[outer,earlier,inner], or, if that is -1, the mean over all of them. */
+ * before[outer,earlier,inner] or, in place of NO_ID, the mean over all of them. */
 static void extend_axis(float *after, const float *before, int outer, int earlier, int count,
                         int inner, const int32_t *sources) {
     for (int o = 0; o < outer; o++, before += (size_t)earlier * (size_t)inner) {
         const float *mean = after; /* that of the first new index */
         bool known = false;
         for (int i = 0; i < count; i++, after += inner) {
-            bool is_new = sources[i] < 0;
+            bool is_new = sources[i] == NO_ID;
             if (!is_new || known) {
                 const float *same = is_new ? mean : before + sources[i] * (ptrdiff_t)inner;
                 memcpy(after, same, (size_t)inner * sizeof *after);
@@ -43,7 +44,7 @@ static void add_noise(float *after, int rows, int columns, const int32_t *source
     double mean = sum / (double)count, variance = squares / (double)count - mean * mean;
     double scale = variance > 0 ? 0.5 * sqrt(variance) : 0;
     for (int i = 0; i < rows; i++)
-        for (int j = 0; sources[i] < 0 && j < columns; j++) {
+        for (int j = 0; sources[i] == NO_ID && j < columns; j++) {
             size_t at = (size_t)i * (size_t)columns + (size_t)j;
             after[at] += (float)(scale * random_normal(key, at));
         }
@@ -81,7 +82,7 @@ static bool extend_counts(Model *larger, const Model *model, const int32_t *sour
     if (!memory_alloc(&ids, count, sizeof *ids, "the counts", err)) return false;
     bool ok = memory_alloc(&now, (size_t)model->config.V, sizeof *now, "the counts", err);
     for (int v = 0; ok && v < larger->config.V; v++)
-        if (sources[v] >= 0) now[sources[v]] = v;
+        if (sources[v] != NO_ID) now[sources[v]] = v;
     for (size_t i = 0; ok && i < count; i++) ids[i] = now[before[i]];
     ok = ok && model_count(larger, ids, count, false, err);
     memory_free(now);

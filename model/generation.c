@@ -56,7 +56,7 @@ typedef struct {
 /* The temperature is not 0. */
 static Choice choice_of(const Sampler *sampler, const float *logits, int V, double *scratch) {
     const Isa *isa = sampler->isa ? sampler->isa : &isa_base;
-    const int k = sampler->top_k == 0 || sampler->top_k > V ? V : sampler->top_k;
+    const int k = sampler->top_k == EVERY_TOKEN || sampler->top_k > V ? V : sampler->top_k;
     Choice c = {.shares = scratch, .kept = k};
     double everything = c.total = isa->shares(c.shares, logits, sampler->temperature, V);
     if (k == V && sampler->top_p >= 1) return c;

@@ -4,9 +4,11 @@
 
 #include "model/run.h"
 
+enum { EVERY_TOKEN = 0 };
+
 typedef struct {
     double temperature; /* divides the logits; at 0 the most likely token is always picked */
-    int top_k;          /* only the k most likely tokens; all if 0 */
+    int top_k;          /* only the k most likely tokens, or EVERY_TOKEN */
     double top_p; /* of these, only the most likely ones that together reach this share of their
                      probability, at most 1 */
     uint64_t seed;

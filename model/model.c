@@ -64,12 +64,12 @@ static bool has_size(const Rung *rung, Size size) {
     return false;
 }
 
-/* Checks NKV and H, and normalizes their defaults, and sizes that the rung lacks, to 0. */
+/* Checks NKV and H. Sets them to USUAL_SIZE where they are usual, or if the rung lacks them. */
 static bool check_own(Config *c, const Rung *rung, Error *err) {
     Config usual = *c;
-    usual.NKV = usual.H = 0;
-    if (!has_size(rung, SIZE_KV) || c->NKV == c->NH) c->NKV = 0;
-    if (!has_size(rung, SIZE_H) || c->H == size_of(&usual, SIZE_H)) c->H = 0;
+    usual.H = USUAL_SIZE;
+    if (!has_size(rung, SIZE_KV) || c->NKV == c->NH) c->NKV = USUAL_SIZE;
+    if (!has_size(rung, SIZE_H) || c->H == size_of(&usual, SIZE_H)) c->H = USUAL_SIZE;
     if (c->NKV < 0 || (c->NKV > 0 && c->NH % c->NKV != 0))
         return fail(err, "%d heads cannot be divided evenly among %d key-value heads", c->NH,
                     c->NKV);
@@ -116,19 +116,22 @@ static bool check(Config *c, const Rung **rung, Error *err) {
     return check_own(c, *rung, err);
 }
 
-/* Checks that all sizes that follow from the weights, such as the bytes of their moments, fit a
- * size_t. With eight bytes they always do; with four, on 32-bit machines, the weights
- * must be few. */
-static bool check_count(const Model *model, Error *err) {
-    const double spare = 16;
-    const Rung *rung = model->rung;
-    const Config *c = &model->config;
+/* Returns the number of weights, biases included. */
+static double count_weights(const Rung *rung, const Config *c) {
     double count = 0;
     for (int i = 0; i < rung->weight_count; i++) {
         const WeightSpec *spec = &rung->weights[i];
         count += (double)copies_of(spec, c) * size_of(c, spec->rows) *
-                 (1.0 + (spec->kind == WEIGHT_NORM ? 0 : size_of(c, spec->columns)));
+                 ((double)size_of(c, spec->columns) + spec->bias);
     }
+    return count;
+}
+
+/* Checks that all sizes that follow from the weights, such as the bytes of their moments, fit a
+ * size_t. With eight bytes they always do; with four, on 32-bit machines, the weights
+ * must be few. */
+static bool check_count(const Config *c, double count, Error *err) {
+    const double spare = 16;
     if (count * sizeof(float) <= (double)SIZE_MAX / spare) return true;
     fail(err, "%s with these sizes has %.0f million weights, too many for this machine", c->model,
          count / 1e6);
@@ -139,7 +142,7 @@ static bool check_count(const Model *model, Error *err) {
 /* Sets every tensor's offset: those of no block first, then block by block, Muon's after the
  * others. So the gradients of a block are contiguous and are sent as a whole (buckets.c). */
 static void set_offsets(Model *model) {
-    for (int l = -1; l < model->config.L; l++)
+    for (int l = NO_BLOCK; l < model->config.L; l++)
         for (int muon = 0; muon <= 1; muon++)
             for (int i = 0; i < model->tensor_count; i++) {
                 Tensor *tensor = &model->tensors[i];
@@ -172,7 +175,7 @@ static void add_tensors(Model *model, const WeightSpec *spec, bool bias) {
         Tensor *tensor = &model->tensors[model->tensor_count++];
         *tensor = (Tensor){.rank = matrix ? 2 : 1,
                            .shape = {rows, columns},
-                           .block = is_in_blocks(spec) ? l : -1,
+                           .block = is_in_blocks(spec) ? l : NO_BLOCK,
                            .size = (size_t)rows * (size_t)columns,
                            .start = bias ? 0 : spec->start,
                            .deviation = matrix ? deviation_of(spec, columns, c->L) : 0,
@@ -180,7 +183,6 @@ static void add_tensors(Model *model, const WeightSpec *spec, bool bias) {
                            .muon = matrix && spec->muon,
                            .sparse = spec->sparse};
         name_tensor(tensor->name, sizeof tensor->name, spec, l, bias);
-        model->parameters += tensor->size;
     }
 }
 
@@ -223,6 +225,14 @@ bool model_check(const Config *config, Error *err) {
     return check(&copy, &rung, err);
 }
 
+double model_parameters(const Config *config) {
+    Config copy = *config;
+    const Rung *rung;
+    Error none;
+    if (!check(&copy, &rung, &none)) return 0;
+    return count_weights(rung, &copy);
+}
+
 int model_kv_heads(const Config *config) {
     return size_of(config, SIZE_NKV);
 }
@@ -233,7 +243,10 @@ int model_hidden(const Config *config) {
 
 bool model_lay_out(Model *model, const Config *config, Error *err) {
     *model = (Model){.config = *config};
-    if (!check(&model->config, &model->rung, err) || !check_count(model, err)) return false;
+    if (!check(&model->config, &model->rung, err)) return false;
+    const double count = count_weights(model->rung, &model->config);
+    if (!check_count(&model->config, count, err)) return false;
+    model->parameters = (size_t)count;
     size_t max = 2 * (size_t)model->rung->weight_count * (size_t)model->config.L;
     if (!memory_alloc(&model->tensors, max, sizeof *model->tensors, "the model", err)) return false;
     const Rung *rung = model->rung;
@@ -243,15 +256,6 @@ bool model_lay_out(Model *model, const Config *config, Error *err) {
     }
     set_offsets(model);
     return true;
-}
-
-size_t model_parameters(const Config *config) {
-    Model model;
-    Error none;
-    if (!model_lay_out(&model, config, &none)) return 0;
-    size_t parameters = model.parameters;
-    model_free(&model);
-    return parameters;
 }
 
 bool model_allocate(Model *model, Error *err) {

@@ -17,8 +17,8 @@ typedef struct {
     int L;          /* transformer blocks (layers) */
     int NH;         /* attention heads; NH divides C */
     int C;          /* channels (width) */
-    int NKV;        /* key-value heads, from modern on; NKV divides NH; 0 stands for NH */
-    int H;          /* channels inside the MLP, from modern on; 0 stands for 8/3 C, rounded up to a
+    int NKV;        /* key-value heads, from modern on; NKV divides NH; usually NH */
+    int H;          /* channels inside the MLP, from modern on; usually 8/3 C, rounded up to a
                        multiple of 32 */
     double dropout; /* the share of activations set to 0 in training, 0 <= dropout < 1 */
 } Config;
@@ -27,8 +27,9 @@ typedef struct {
  * four, model_lay_out and run_open fail if a size would overflow. */
 enum { MAX_CONTEXT = 65536, MAX_LAYERS = 256, MAX_WIDTH = 1 << 20, MAX_VOCABULARY = 0x110000 };
 
-/* The target of a token that is no part of the loss. */
-enum { NO_TARGET = -1 };
+/* The target of a token that is no part of the loss; the block of a tensor outside of all blocks;
+ * the NKV or H that a rung usually has. */
+enum { NO_TARGET = -1, NO_BLOCK = -1, USUAL_SIZE = 0 };
 
 /* Returns the name of rung i of the ladder, lowest first, a constant; NULL beyond the last. */
 const char *model_name(int i);
@@ -45,7 +46,7 @@ typedef struct {
     char name[64]; /* as in checkpoints */
     int rank;      /* 1 or 2 */
     int shape[2];
-    int block;        /* the transformer block it belongs to, from 0, or -1 */
+    int block;        /* the transformer block it belongs to, from 0, or NO_BLOCK */
     size_t offset;    /* of its first number in Model.weights, in floats */
     size_t size;      /* numbers */
     float start;      /* the initial value of each number, unless there is a deviation */
@@ -56,8 +57,8 @@ typedef struct {
 } Tensor;
 
 typedef struct {
-    Config config; /* sizes that the rung does not use are 1; NKV and H are 0 where they have the
-                      default value */
+    Config config; /* sizes that the rung does not use are 1; NKV and H are USUAL_SIZE where they
+                      are usual */
     const Rung *rung;
     Tensor *tensors;
     int tensor_count;
@@ -72,13 +73,13 @@ typedef struct {
  * NKV that does not divide NH. */
 bool model_check(const Config *config, Error *err);
 
-/* Return NKV and H of a valid configuration, with the defaults in place of 0; NH and 1 for a rung
- * without such sizes. */
+/* Return the key-value heads and the channels inside the MLP of a valid configuration; NH and 1 for
+ * a rung without such sizes. */
 int model_kv_heads(const Config *config);
 int model_hidden(const Config *config);
 
-/* Returns the number of parameters, or 0 if the configuration is invalid or memory is short. */
-size_t model_parameters(const Config *config);
+/* Returns the number of parameters of a valid configuration. */
+double model_parameters(const Config *config);
 
 /* Builds a model with initial weights, which follow from the seed. model_free releases its
  * tensors and weights. Errors: those of model_check, no memory; then there is nothing to
@@ -94,9 +95,9 @@ bool model_lay_out(Model *model, const Config *config, Error *err);
 bool model_allocate(Model *model, Error *err);
 
 /* Extends the vocabulary to V tokens, V >= the model's. Token i is the earlier token sources[i],
- * 0 <= i < V, and keeps its weights; a token with sources[i] = -1 is new. Each earlier token occurs
- * once. A new token's own weights (a row of a table, a logit of the output layer) start as the mean
- * over the earlier tokens, which makes no new token likely (Hewitt, "Initializing New Word
+ * 0 <= i < V, and keeps its weights; a token whose source is NO_ID is new. Each earlier token
+ * occurs once. A new token's own weights (a row of a table, a logit of the output layer) start as
+ * the mean over the earlier tokens, which makes no new token likely (Hewitt, "Initializing New Word
  * Embeddings for Pretrained Language Models", 2021). Rows of vectors also get normal noise, half as
  * wide as the tensor's numbers, which follows from the seed. Errors: too large a vocabulary, no
  * memory; the model is then unchanged. */

@@ -53,7 +53,7 @@ int ngram_fold(const Ngram *g, size_t place) {
 
 static uint32_t count_without(const Ngram *g, const Follower *f, int fold) {
     if (fold == ALL_FOLDS) return f->count;
-    if (f->part < 0) return f->part == -1 - fold ? 0 : f->count;
+    if (f->part < 0) return f->part == all_in(fold) ? 0 : f->count;
     const uint32_t *part = g->parts + f->part, lower = *part & ((1u << fold) - 1);
     if (!(*part >> fold & 1)) return f->count;
     return f->count - part[1 + __builtin_popcount(lower)];

@@ -48,8 +48,8 @@ int ngram_predict(const Ngram *ngram, const int32_t *last, size_t known, int fol
 
 /* Sets *loss to the mean loss in nats of a text of count >= 2 tokens. Predicts one in `every` of
  * them, never the first. If `counted`, the text is the counted one, and each prediction leaves out
- * its own fold. In a list, a prediction sees nothing before the last `newline`, which is -1 for
- * other texts. An error: no memory. */
+ * its own fold. In a list, a prediction sees nothing before the last `newline`, which is NO_ID
+ * (base/array.h) for other texts. An error: no memory. */
 bool ngram_loss(const Ngram *ngram, const int32_t *ids, size_t count, size_t every, bool counted,
                 int32_t newline, double *loss, Error *err);
 

@@ -165,7 +165,7 @@ static bool end_context(Ngram *g, Lists *lists, size_t first, Error *err) {
             }
         if (own == 0) continue;
         if (parts[last] == lists->followers[i].count) {
-            lists->followers[i].part = -1 - last;
+            lists->followers[i].part = all_in(last);
             continue;
         }
         lists->followers[i].part = (int32_t)g->part_count;

@@ -22,10 +22,15 @@ typedef struct {
 typedef struct {
     int32_t token;
     uint32_t count;
-    /* the part of the count in each fold: -1 - f if all of it is in fold f; otherwise an index in
-       Ngram.parts, where the set of the folds that have a part begins, followed by their parts */
+    /* the part of the count in each fold: all_in(f) if all of it is in fold f; otherwise an index
+       in Ngram.parts, where the set of the folds that have a part begins, followed by their parts
+     */
     int32_t part;
 } Follower;
+
+static inline int32_t all_in(int fold) {
+    return -1 - fold;
+}
 
 /* All contexts of k tokens. One more marks the end of the last. */
 typedef struct {

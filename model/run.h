@@ -144,9 +144,11 @@ void run_backward(Run *run, const int32_t *targets, const Teacher *teacher);
 typedef struct {
     double learning_rate, beta1, beta2, epsilon, weight_decay; /* AdamW's */
     double matrix_rate, momentum, matrix_decay; /* Muon's, for the matrices that it trains */
-    double clip; /* the largest global gradient norm, or 0 for no clipping. Muon's steps are not
-                    clipped */
+    double
+        clip; /* the largest global gradient norm, or NO_CLIPPING. Muon's steps are not clipped */
 } Optimizer;
+
+enum { NO_CLIPPING = 0 };
 
 /* Takes one step of AdamW, and of Muon on the tensors that the rung marks `muon`. Sets the
  * gradients to 0. Returns the global gradient norm before clipping. Collective; all processes have
@@ -171,7 +173,7 @@ typedef struct {
     const char *name;  /* a constant: a layer's in layers.h, e.g. "linear_backward"; or another part
                           of a step, e.g. "Muon" */
     double seconds;    /* elapsed: the mean of the threads that worked at the same time */
-    double operations; /* floating-point operations of this process, or 0 if not counted */
+    double operations; /* floating-point operations of this process, where they are counted */
 } ProfileLine;
 
 /* Writes a line for each part that took time since run_profile. Returns their number, at most

@@ -2,8 +2,7 @@
 #ifndef TRIL_MODEL_VIEW_H
 #define TRIL_MODEL_VIEW_H
 
-#include <stdbool.h>
-#include <stddef.h>
+#include "model/model.h"
 
 typedef struct Run Run;
 
@@ -11,9 +10,10 @@ typedef struct Run Run;
  * the last run_forward, which must have had B = 1 and past = 0, in a run with RunOptions.kept. The
  * lines of a pass, in order, are the whole computation from token ids to logits. */
 typedef struct {
-    int array;         /* number of the array, the same in all lines, or 0 */
+    int array;         /* number of the array, from 1, the same in all lines */
     int offset, width; /* its columns: `width` of them from `offset` on */
-    const float *data; /* [T, width]; rows of tokens are `row` floats apart; the run owns it */
+    const float *data; /* [T, width]; rows of tokens are `row` floats apart; the run owns it. NULL
+                          beyond the last input */
     size_t row;
 } LineArray;
 
@@ -23,14 +23,13 @@ typedef struct {
     const char *operation;        /* the layer's name in layers.h, e.g. "linear" or "attention" */
     const char *title, *equation; /* a heading for it, and its equation in plain symbols */
     int block;                    /* the transformer block it belongs to, from 0 */
-    int NH;       /* rows in a token: heads of attention and rotary positions, and of a norm
-                     of each head; else 0 or 1 */
+    int NH;       /* heads, of attention, rotary positions and norms: rows in a token */
     bool attends; /* Operation.attends; its inputs are then also complete without RunOptions.kept */
     /* attention: q, k, v; rotary: x, and for each position hs/2 cosines and hs/2 sines */
     LineArray inputs[LINE_INPUTS];
     LineArray output;
-    int tensors[LINE_TENSORS]; /* numbers of Model.tensors: weight and bias, or the tables of tokens
-                                  and positions, or -1 */
+    const Tensor *tensors[LINE_TENSORS]; /* of the model: weight and bias, or the tables of tokens
+                                            and positions; NULL without */
 } LineView;
 
 /* Sets *line to line i, from 0, of the forward pass; false beyond the last. */

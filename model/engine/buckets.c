@@ -4,7 +4,7 @@
 #include "base/memory.h"
 #include "base/world.h"
 
-/* Contiguous gradients of one block, or of none (-1), and of one owner or EVERYONE. */
+/* Contiguous gradients of one block, or NO_BLOCK, and of one owner, or EVERYONE. */
 typedef struct {
     size_t offset, size; /* in floats; offset as in Model.weights */
     size_t buffer;       /* offset in Buckets.buffer of the numbers from other processes */
@@ -28,7 +28,7 @@ static bool fill(Buckets *b, const Products *products, Error *err) {
     size_t processes = (size_t)world_size();
     double *work;
     if (!memory_alloc(&work, processes, sizeof *work, "the processes", err)) return false;
-    for (int l = -1; l < model->config.L; l++)
+    for (int l = NO_BLOCK; l < model->config.L; l++)
         for (int muon = 0; muon <= 1; muon++)
             for (int i = 0; i < model->tensor_count; i++) {
                 const Tensor *tensor = &model->tensors[i];

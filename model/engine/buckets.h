@@ -30,7 +30,7 @@ bool buckets_measures(const Buckets *b, int tensor);
 /* Returns the number of buckets. */
 int buckets_number(const Buckets *b);
 
-/* Begins to sum the gradients of the buckets of a block, or of no block (-1), over the processes;
+/* Begins to sum the gradients of the buckets of a block, or of NO_BLOCK, over the processes;
  * world_wait (base/world.h) waits for the end. All processes call it in the same order, from their
  * first thread. */
 void buckets_send(const Buckets *b, int block);

@@ -19,7 +19,7 @@ bool record(Program *p, const Model *model, bool training, Error *err) {
         p->has_heads = rung->has_heads;
         p->logits = rung->forward(p, weights, activations);
         program_keep(p, p->logits);
-        program_expect_width(p, "forward", 0, "its result", p->logits, model->config.V);
+        program_expect_width(p, "forward", NO_TENSOR, "its result", p->logits, model->config.V);
         p->backward_begin = p->count;
         if (training && !p->failed)
             rung->backward(p, weights, activations,
@@ -44,7 +44,8 @@ static bool check_count(const Program *p, double tokens, Error *err) {
     const double spare = 4;
     double numbers = 0;
     for (int id = 1; id < p->array_count; id++)
-        numbers += p->arrays[id].width * (p->arrays[id].count > 0 ? p->arrays[id].count : tokens);
+        numbers +=
+            p->arrays[id].width * (p->arrays[id].rows == PER_PASS ? p->arrays[id].count : tokens);
     if (numbers * sizeof(float) <= (double)SIZE_MAX / spare) return true;
     fail(err, "a pass over %.0f tokens is too large for this machine", tokens);
     err->no_memory = true;
@@ -61,10 +62,10 @@ static size_t packed_size(const Run *run, const Tensor *w) {
 
 /* Places the packed copies of the weights. */
 static void place_packed(Run *run) {
-    for (int i = 0; i < run->model->tensor_count; i++) run->packed_offsets[i] = SIZE_MAX;
+    for (int i = 0; i < run->model->tensor_count; i++) run->packed_offsets[i] = NOT_PACKED;
     for (int i = 0; i < run->program.count; i++) {
         int number = run->program.list[i].tensors[0] - 1;
-        if (!run->program.list[i].operation->packed || run->packed_offsets[number] != SIZE_MAX)
+        if (!run->program.list[i].operation->packed || run->packed_offsets[number] != NOT_PACKED)
             continue;
         run->packed_offsets[number] = run->packed_size;
         run->packed_size += memory_lines(packed_size(run, &run->model->tensors[number]));
@@ -198,7 +199,7 @@ bool execute_allocate(Run *run, Error *err) {
         size_t offset = run->model->tensors[i].offset, packed = run->packed_offsets[i];
         run->params[i] = (Param){.w = run->model->weights + offset,
                                  .dw = run->gradients ? run->gradients + offset : NULL,
-                                 .packed = packed == SIZE_MAX ? NULL : run->packed + packed};
+                                 .packed = packed == NOT_PACKED ? NULL : run->packed + packed};
     }
     for (int id = 1; id < p->array_count; id++) {
         const ArrayInfo *info = &p->arrays[id];
@@ -295,7 +296,7 @@ void execute_packing(const Thread *thread, void *argument) {
     double start = profile_now(run);
     for (int i = 0; i < run->model->tensor_count; i++) {
         const Tensor *w = &run->model->tensors[i];
-        if (run->packed_offsets[i] == SIZE_MAX) continue;
+        if (run->packed_offsets[i] == NOT_PACKED) continue;
         float *packed = run->packed + run->packed_offsets[i];
         int out = w->shape[0], in = w->shape[1];
         Matrix plain = {run->params[i].w, (size_t)in, 1},
@@ -355,7 +356,7 @@ void execute_pass(const Thread *thread, void *argument) {
                 Call call = call_of(run, thread, &run->program.list[i], s->many, tokens,
                                     phase->team ? taken : NULL);
                 call.instruction->operation->compute(&call);
-                start = profile_add(run, thread, i, start);
+                start = profile_add(run, thread, PROFILE_PARTS + i, start);
             }
             if (sends) world_progress();
         }

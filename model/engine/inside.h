@@ -11,8 +11,8 @@
 /* The times of the parts of training. Each thread adds to its own row, so measuring needs no locks.
  */
 typedef struct {
-    double *seconds; /* [threads][row]: of each instruction and each PROFILE_ part; then the
-                        thread's last reading of the clock. Only if measured */
+    double *seconds; /* [threads][row]: the time of each place; then the thread's last reading of
+                        the clock. Only if measured */
     size_t row;
     bool in_step;         /* from the forward pass of training to the end of its update */
     double tokens, pairs; /* in all steps; a pair is two tokens of which one sees the other */
@@ -28,6 +28,8 @@ typedef struct {
 
 /* Kinds of work that are timed apart: passes of one token, and of several; steps of training. */
 enum { PACE_TOKEN, PACE_TOKENS, PACE_STEP, PACES };
+
+#define NOT_PACKED SIZE_MAX
 
 /* Threads of the team share a run and do not change it. */
 struct Run {
@@ -51,7 +53,7 @@ struct Run {
     size_t own_size, activations_size; /* of all three */
     Param *params;                     /* [tensors] */
     float *packed;                     /* copies of weights that are right operands */
-    size_t *packed_offsets; /* [tensors]: in `packed`, in floats, or SIZE_MAX if not packed */
+    size_t *packed_offsets;            /* [tensors]: in `packed`, in floats, or NOT_PACKED */
     size_t packed_size;
     float *rows; /* of a growing run: the rows of earlier tokens, `capacity` in each slot, for each
                     operand that has them */
@@ -158,20 +160,19 @@ double update_muon_work(const Run *run);
 
 /* ---- profile.c ---- */
 
-/* The parts that are measured beside the instructions, whose places are 0 and above. */
+/* The places of a profile: these parts, then the instructions. */
 enum {
-    PROFILE_WAITING =
-        -1, /* for other threads: at barriers, and at the ends of passes and updates */
-    PROFILE_PACKING = -2, /* weights */
-    PROFILE_LOSS = -3,
-    PROFILE_NORM = -4, /* of the gradient */
-    PROFILE_ADAMW = -5,
-    PROFILE_MUON = -6,
-    PROFILE_SHARING = -7, /* gradients and weights, with other processes */
-    PROFILE_OTHERS = 7
+    PROFILE_WAITING, /* for other threads: at barriers, and at the ends of passes and updates */
+    PROFILE_PACKING,
+    PROFILE_LOSS,
+    PROFILE_NORM,
+    PROFILE_ADAMW,
+    PROFILE_MUON,
+    PROFILE_SHARING, /* gradients and weights, with other processes */
+    PROFILE_PARTS
 };
 
-/* Returns the time in seconds, or 0 if nothing is measured. */
+/* Returns the time in seconds, while a step is measured. */
 double profile_now(const Run *run);
 
 /* Adds the time since `start` to a place of the thread. Outside of a team's work `thread` is NULL.

@@ -150,7 +150,7 @@ static void update_work(const Thread *thread, void *argument) {
         .epsilon = (float)o->epsilon,
         .correction1 = (float)(1 - power(o->beta1, steps)),
         .correction2 = (float)(1 - power(o->beta2, steps)),
-        .gradient_scale = o->clip > 0 && norm > o->clip ? (float)(o->clip / norm) : 1.0f,
+        .gradient_scale = o->clip != NO_CLIPPING && norm > o->clip ? (float)(o->clip / norm) : 1.0f,
     };
     const double *squares = run->squares;
     if (thread->index == 0) update->norm = norm;

@@ -8,10 +8,10 @@
 
 #include <stdbool.h>
 
-/* Measurements of similar passes; all 0 before the first. */
+/* Measurements of similar passes; cleared before the first. */
 typedef struct {
     double alone, shared; /* seconds per multiply-add of recent passes, with one thread and with
-                             several; 0 if unknown */
+                             several */
     double gone, worked;  /* since the slower way was last tried: seconds of passes, and seconds
                              that processors worked on them */
 } Pace;

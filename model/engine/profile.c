@@ -9,7 +9,7 @@ bool run_profile(Run *run, Error *err) {
     Profile *p = &run->profile;
     size_t threads = (size_t)run->options.threads;
     memory_free(p->seconds);
-    *p = (Profile){.row = memory_lines((size_t)run->program.count + PROFILE_OTHERS + 1)};
+    *p = (Profile){.row = memory_lines((size_t)run->program.count + PROFILE_PARTS + 1)};
     return memory_alloc(&p->seconds, threads * p->row, sizeof(double), "the profile", err);
 }
 
@@ -17,12 +17,11 @@ bool run_profile(Run *run, Error *err) {
 
 /* Returns the seconds of a place of a thread. */
 static double *seconds_at(const Run *run, int thread, int place) {
-    int column = place >= 0 ? place : run->program.count - 1 - place;
-    return &run->profile.seconds[(size_t)thread * run->profile.row + (size_t)column];
+    return &run->profile.seconds[(size_t)thread * run->profile.row + (size_t)place];
 }
 
 static double *last_reading(const Run *run, int thread) {
-    return seconds_at(run, thread, -1 - PROFILE_OTHERS);
+    return seconds_at(run, thread, PROFILE_PARTS + run->program.count);
 }
 
 double profile_now(const Run *run) {
@@ -64,25 +63,24 @@ static void add_seconds(ProfileLine *lines, int *count, int max, const char *nam
 }
 
 int run_profile_lines(const Run *run, ProfileLine *lines, int max) {
-    static const char *const others[PROFILE_OTHERS] = {"waiting for threads",
-                                                       "packing of weights",
-                                                       "cross_entropy",
-                                                       "norm of the gradient",
-                                                       "AdamW",
-                                                       "Muon",
-                                                       "sharing between processes"};
+    static const char *const parts[PROFILE_PARTS] = {"waiting for threads",
+                                                     "packing of weights",
+                                                     "cross_entropy",
+                                                     "norm of the gradient",
+                                                     "AdamW",
+                                                     "Muon",
+                                                     "sharing between processes"};
     const Profile *p = &run->profile;
     int count = 0;
     if (!p->seconds) return 0;
     for (int i = 0; i < run->program.count; i++) {
         const Instruction *at = &run->program.list[i];
         double work = at->operation->work ? at->operation->work(at, p->tokens, p->pairs) : 0;
-        add_seconds(lines, &count, max, at->operation->name, run, i, work);
+        add_seconds(lines, &count, max, at->operation->name, run, PROFILE_PARTS + i, work);
     }
-    for (int i = 0; i < PROFILE_OTHERS; i++) {
-        double work = -1 - i == PROFILE_MUON ? update_muon_work(run) * p->updates : 0;
-        if (-1 - i == PROFILE_MUON && work <= 0) continue;
-        add_seconds(lines, &count, max, others[i], run, -1 - i, work);
+    for (int i = 0; i < PROFILE_PARTS; i++) {
+        double work = i == PROFILE_MUON ? update_muon_work(run) * p->updates : 0;
+        if (i != PROFILE_MUON || work > 0) add_seconds(lines, &count, max, parts[i], run, i, work);
     }
     return count;
 }

@@ -101,7 +101,8 @@ static bool order_gradients(Program *p, Error *err) {
         if (at->operation->reach == ALL_TOKENS) list_pending(&o, block);
         o.list[o.count++] = *at;
     }
-    for (int l = L - 1; l >= -1 && p->backward_begin < p->count; l--) end_block(&o, l, l == block);
+    for (int l = L - 1; l >= NO_BLOCK && p->backward_begin < p->count; l--)
+        end_block(&o, l, l == block);
     memory_free(o.pending);
     memory_free(p->list);
     p->list = o.list;

@@ -62,7 +62,7 @@ typedef struct {
 } Capacity;
 
 /* An operation that computes nothing. It comes after the last gradient of a block
- * (Instruction.block) or of the weights in no block (-1), and says that these can now be sent to
+ * (Instruction.block) or of NO_BLOCK, and says that these can now be sent to
  * other processes. */
 extern const Operation gradients_ready;
 

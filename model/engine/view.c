@@ -30,7 +30,8 @@ bool run_line(const Run *run, int i, LineView *line) {
                        .attends = at->operation->attends,
                        .output = view_of(run, at->outputs[0])};
     for (int j = 0; j < LINE_INPUTS; j++) line->inputs[j] = view_of(run, at->inputs[j]);
-    for (int j = 0; j < LINE_TENSORS; j++) line->tensors[j] = at->tensors[j] - 1;
+    for (int j = 0; j < LINE_TENSORS; j++)
+        if (at->tensors[j]) line->tensors[j] = &run->model->tensors[at->tensors[j] - 1];
     return true;
 }
 

@@ -173,8 +173,8 @@ typedef struct Isa {
     void (*normalize_backward)(float *dx, float *dw, float *db, const float *dy, const float *x,
                                float mean, float rstd, const float *w, int n);
 
-    /* Rotates the pairs (x[i], x[i + half]), i < half, by the angles with cosine[half] and
-       sine[half]; back if `way` is -1, not 1. y may be x. */
+    /* Rotates the pairs (x[i], x[i + half]), i < half, by `way`, 1 or -1, times the angles with
+       cosine[half] and sine[half]. y may be x. */
     void (*rotate)(float *y, const float *x, const float *cosine, const float *sine, float way,
                    int half);
 

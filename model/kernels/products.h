@@ -23,8 +23,8 @@ struct Products {
     const char *name;
     const Products *attention; /* the table that attention uses: this or another */
     bool rounds;               /* rounds operands to bfloat16 */
-    int rows; /* the fewest rows of a left operand for an efficient product; if 0, those of a
-                 register tile */
+    int rows; /* with AMX: the fewest rows of a left operand for an efficient product. Other tables
+                 need those of a register tile */
     /* packed_size: the floats of a packed right operand b[K,N]. pack: packs it, by the team; one
        stride of b is 1 */
     size_t (*packed_size)(const Isa *isa, int K, int N);

@@ -29,7 +29,7 @@ Array gelu(Program *p, Array x) {
 }
 
 Array gelu_backward(Program *p, Array *y, Array dy, Array x) {
-    program_expect_width(p, "gelu_backward", 0, "dy", dy, x.width);
+    program_expect_width(p, "gelu_backward", NO_TENSOR, "dy", dy, x.width);
     *y = program_array(p, x.width, PER_TOKEN);
     Instruction rest = {.inputs = {[1] = x}, .outputs = {[1] = *y}};
     return program_map(p, &gelu_backward_operation, dy, x.width, rest);
@@ -56,13 +56,13 @@ static const Operation swiglu_backward_operation = {
     .name = "swiglu_backward", .compute = swiglu_back, .reused = 1};
 
 Array swiglu(Program *p, Array gate, Array up) {
-    program_expect_width(p, "swiglu", 0, "up", up, gate.width);
+    program_expect_width(p, "swiglu", NO_TENSOR, "up", up, gate.width);
     return program_map(p, &swiglu_operation, gate, gate.width, (Instruction){.inputs = {[1] = up}});
 }
 
 void swiglu_backward(Program *p, Array *dgate, Array *dup, Array *y, Array dy, Array gate,
                      Array up) {
-    program_expect_width(p, "swiglu_backward", 0, "dy", dy, gate.width);
+    program_expect_width(p, "swiglu_backward", NO_TENSOR, "dy", dy, gate.width);
     *dup = program_array(p, dy.width, PER_TOKEN);
     *y = program_array(p, dy.width, PER_TOKEN);
     Instruction rest = {.inputs = {[1] = gate, up}, .outputs = {[1] = *dup, *y}};
@@ -83,6 +83,6 @@ static const Operation add_operation = {.name = "add",
                                         .reused = 1};
 
 Array add(Program *p, Array a, Array b) {
-    program_expect_width(p, "add", 0, "an input", b, a.width);
+    program_expect_width(p, "add", NO_TENSOR, "an input", b, a.width);
     return program_map(p, &add_operation, a, a.width, (Instruction){.inputs = {[1] = b}});
 }

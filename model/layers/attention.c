@@ -500,7 +500,7 @@ Array attention(Program *p, int NH, Array q, Array k, Array v, int place) {
 /* dq, dkey and dvalue have the strides of q, k and v. */
 static void record_backward(Program *p, Array dq, Array dkey, Array dvalue, Array dout, Array out) {
     const Instruction *of = program_maker(p, &operation, out);
-    program_expect_width(p, "attention_backward", 0, "the gradient", dout, out.width);
+    program_expect_width(p, "attention_backward", NO_TENSOR, "the gradient", dout, out.width);
     program_add(p, (Instruction){.operation = &backward_operation,
                                  .inputs = {of->inputs[Q], of->inputs[K], of->inputs[V],
                                             of->outputs[1], out, dout},

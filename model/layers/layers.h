@@ -31,7 +31,8 @@ typedef struct {
 
 /* ---- weights ----
  * A rung declares them (model/rungs/rung.h). Each is one or two tensors of the model, given by
- * their numbers from 1; 0 is none. */
+ * their numbers from 1; a layer without a bias has NO_TENSOR. */
+enum { NO_TENSOR = 0 };
 
 typedef struct { /* weight[rows, width]: a row for each token, or for each position */
     int weight, rows, width;

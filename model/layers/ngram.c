@@ -93,8 +93,8 @@ void counted(Program *p, Array *roots, Array *logarithms) {
 }
 
 Array trusted(Program *p, Array x, Array trust, Array z) {
-    program_expect_width(p, "trusted", 0, "the trust", trust, 1);
-    program_expect_width(p, "trusted", 0, "z", z, x.width);
+    program_expect_width(p, "trusted", NO_TENSOR, "the trust", trust, 1);
+    program_expect_width(p, "trusted", NO_TENSOR, "z", z, x.width);
     Array y = program_array(p, x.width, PER_TOKEN);
     program_add(
         p, (Instruction){.operation = &trusted_operation, .inputs = {x, trust, z}, .outputs = {y}});
@@ -102,7 +102,7 @@ Array trusted(Program *p, Array x, Array trust, Array z) {
 }
 
 Array trusted_backward(Program *p, Array dy, Array z) {
-    program_expect_width(p, "trusted_backward", 0, "z", z, dy.width);
+    program_expect_width(p, "trusted_backward", NO_TENSOR, "z", z, dy.width);
     Array dtrust = program_array(p, 1, PER_TOKEN);
     program_add(p, (Instruction){.operation = &trusted_backward_operation,
                                  .inputs = {dy, z},

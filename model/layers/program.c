@@ -59,7 +59,7 @@ void program_expect_width(Program *p, const char *layer, int tensor, const char 
 }
 
 void program_expect(Program *p, bool holds, const char *layer, const char *demand) {
-    if (!holds) reject(p, layer, 0, demand);
+    if (!holds) reject(p, layer, NO_TENSOR, demand);
 }
 
 /* ---- at work ---- */
@@ -156,7 +156,7 @@ void program_keep_all(Program *p) {
 
 static const Instruction *none(Program *p, const Operation *operation) {
     static const Instruction nothing = {.NH = 1};
-    reject(p, operation->name, 0, "its forward pass is missing");
+    reject(p, operation->name, NO_TENSOR, "its forward pass is missing");
     return &nothing;
 }
 

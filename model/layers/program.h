@@ -92,8 +92,8 @@ typedef struct {
     void (*compute)(const Call *c);
     Reach reach;
     Division division;
-    int reused;  /* 1 + the index of the input whose memory the first output may reuse, or 0. The
-                    operation also works if they have separate memory */
+    int reused; /* the input, counted from 1, whose memory the first output may reuse. The operation
+                   also works if they have separate memory */
     bool packed; /* tensor 0, [out,in], is the right operand of a product, y = x w^T forward and dx
                     = dy w backward: the engine packs it before each pass */
     unsigned history; /* bits of the inputs whose rows of earlier tokens it also reads
@@ -121,8 +121,8 @@ typedef struct {
 struct Instruction {
     const Operation *operation;
     Array inputs[MAX_INPUTS], outputs[MAX_OUTPUTS]; /* NO_ARRAY beyond the last */
-    int tensors[MAX_TENSORS]; /* numbers of the model's tensors, from 1, or 0 */
-    int NH;                   /* rows in a token: heads of attention, rotary positions and norms */
+    int tensors[MAX_TENSORS]; /* numbers of the model's tensors, from 1, or NO_TENSOR */
+    int NH;                   /* heads, of attention, rotary positions and norms: rows in a token */
     int taps;                 /* of a convolution */
     int place;                /* of the dropout mask, or NO_DROPOUT */
     bool fixed;               /* reads positions counted from the first token: a run cannot slide */
@@ -176,7 +176,7 @@ typedef enum {
 typedef struct {
     int width;
     Rows rows;
-    int count;   /* number of rows PER_PASS; otherwise 0 */
+    int count;   /* the rows of an array PER_PASS */
     bool cached; /* later passes read it: in generation it grows token by token */
     bool kept;   /* stays complete after the pass */
     void (*fill)(float *row, int position, int width); /* fills a row of constants, or NULL */
@@ -188,8 +188,8 @@ struct Program {
     bool has_heads;     /* the rung may ask for NH */
     Instruction *list;
     int count, capacity;
-    int backward_begin; /* the first instruction of the backward pass; `count` if there is none; 0
-                           while the forward pass is recorded */
+    int backward_begin; /* the first instruction of the backward pass; `count` if there is none;
+                           set after the forward pass is recorded */
     ArrayInfo *arrays;  /* by id; id 0 is NO_ARRAY */
     int array_count, array_capacity;
     Array logits;
@@ -209,8 +209,9 @@ void program_close(Program *p);
 /* ---- for the layers: how a call is recorded ---- */
 
 /* program_expect_width checks that a rung gave a layer an array of `width` columns; program_expect,
- * that `holds` is true. Otherwise the program fails, and *err names the layer and, unless it is 0,
- * the tensor. The layer continues in any case, because a program that failed is never run. */
+ * that `holds` is true. Otherwise the program fails, and *err names the layer and, unless it is
+ * NO_TENSOR, the tensor. The layer continues in any case, because a program that failed is never
+ * run. */
 void program_expect_width(Program *p, const char *layer, int tensor, const char *name, Array array,
                           int width);
 void program_expect(Program *p, bool holds, const char *layer, const char *demand);

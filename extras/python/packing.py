@@ -53,7 +53,7 @@ backend-path = ["extras/python"]
 
 
 def module():
-    """The paths of the files that both have."""
+    """The paths of the files that wheels and source archives share."""
     parts = sorted(str(path.relative_to(ROOT)) for path in (ROOT / MODULE).iterdir() if path.is_file())
     return [*parts, HEADER, *[PAGE] * (ROOT / PAGE).exists()]
 
@@ -79,7 +79,7 @@ def wheel(library, folder, platform=THIS_MACHINE):
 
 
 def digest(data):
-    """As a RECORD has it."""
+    """The SHA-256 of `data`, as the RECORD of a wheel writes it."""
     return base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
 
 

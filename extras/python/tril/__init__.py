@@ -9,7 +9,7 @@
 A model is a rung of tril's ladder: tril.rungs() names them. Losses are in nats per character, times in
 seconds. A text is a str, bytes (or an array of uint8), or the pathlib.Path of its file. All defaults are
 those of the programs `./train` and `./sample`: the same options give the same bits. help(tril.train)
-lists the options. `with` releases an object at its end; else that happens when nothing refers to it.
+lists the options. `with` releases an object at its end; without it, that happens when nothing refers to it.
 
 NumPy is not needed. With it, ids are arrays of int32, and weights, logits and maps of attention are
 arrays of float32 that share the memory of the library; without it, lists, and memoryviews of the same
@@ -197,7 +197,7 @@ def _call(name: str, *arguments: Any) -> Any:
 
 
 def _fill(structure: Any, values: Dict[str, Any], known: Optional[Iterable[str]] = None) -> Any:
-    """Sets the members that are not None. Only those in `known` are options, or all."""
+    """Sets the members that are not None. Fails for a name that is not in `known`; None allows all members."""
     types = dict(structure._fields_)
     for name, value in values.items():
         if name not in (types if known is None else known):
@@ -280,8 +280,8 @@ ctypes.pythonapi.Py_IncRef(ctypes.py_object(_borrowed))  # for good: at Python's
 
 class _Owner:
     """Held by an object and by everything made from it; the library's object is released with the last of these,
-    before all that it borrows: whatever stands in `_borrowed` is no garbage. The release runs none of Python's code,
-    in which a Ctrl-C would be lost."""
+    before all that it borrows; `_borrowed` keeps those alive until then. The release runs none of Python's code, in
+    which a Ctrl-C would be lost."""
 
     __del__ = property(operator.attrgetter("_release"))
 
@@ -414,7 +414,7 @@ class Tokenizer(_Object):
         return f"{len(self)} {'bytes' if _call('tokenizer_has_bytes', self) else 'characters'}"
 
     def encode(self, text: Text) -> Any:
-        """The ids [N] of a text of N characters. A character that the tokenizer does not know is an error."""
+        """The ids [N] of a text of N characters. Fails if the tokenizer does not know a character."""
         given = _bytes_of(text)
         ids = (_Int * len(given))()
         count = _Size()
@@ -480,7 +480,7 @@ class Model(_Object):
 
     @property
     def sizes(self) -> Any:
-        """The Sizes."""
+        """The model's rung and sizes, as a Sizes."""
         return Sizes(*_values(_call("model_sizes", self), _SIZES))
 
     @property
@@ -557,9 +557,9 @@ class Model(_Object):
 
     def score(self, text: Text, *, unknown: str = "refuse", precision: Optional[str] = None,
               threads: Optional[int] = None) -> Score:
-        """The Score of a text, as `./sample --score` measures it. Characters that the model does not know
-        are an error, or left out ("skip"), or each counts with ln(V + 1) nats ("uniform"). `precision` is
-        that of the weights: "f32", "bf16" or "int8"."""
+        """The Score of a text, as `./sample --score` measures it. If the model does not know a character, the
+        call fails ("refuse"), leaves it out ("skip"), or counts it with ln(V + 1) nats ("uniform").
+        `precision` is that of the weights: "f32", "bf16" or "int8"."""
         given, score, choices = _bytes_of(text), _lib.TrilScore(), _lib.enums["TrilUnknown"]
         if unknown not in choices:
             raise Error(f"unknown: {unknown!r} is not one of {', '.join(choices)}", "argument")
@@ -666,8 +666,8 @@ class Reading(_Object):
         return lines
 
     def apply(self, line: int, x: Any) -> Any:
-        """What a line of `lines`, a linear layer or a norm, computes of another row: [width of its output]
-        of x [width of its input]."""
+        """Applies a line of `lines`, which must be a linear layer or a norm, to another row x [width of its
+        input]. Returns [width of its output]."""
         number, found = _checked(_Int, line, "line"), _lib.TrilLine()
         _call("reading_line", self, number, ctypes.byref(found))
         given, result = ((ctypes.c_float * array.width)() for array in (found.inputs[0], found.output))
@@ -733,7 +733,7 @@ class Training(_Object):
 
     @property
     def options(self) -> Any:
-        """The decided Options."""
+        """The Options of the training, with the values that were chosen for unset ones."""
         return Options(*_values(_call("training_options", self), Options._fields))
 
     @property
@@ -754,8 +754,8 @@ class Training(_Object):
 
     def run(self, on_step: Optional[Callable[[Step], Any]] = None, *, seconds: float = math.inf,
             progress: Optional[bool] = None) -> bool:
-        """Takes all steps that are left, or in so many seconds plans as many as fit. `on_step` is called
-        after each; if it returns False, the training stops, and another call resumes it, as after Ctrl-C.
+        """Takes all remaining steps or, with `seconds`, as many as fit in that time. `on_step` is called after
+        each; if it returns False, the training stops, and another call resumes it, as after Ctrl-C.
         `progress` shows a bar if tqdm is installed; None shows it only in notebooks. Returns whether all
         steps are done."""
         bar, told, step = _progress_bar(self.options.steps, self.done, progress), self.done, _lib.TrilStep()
@@ -794,8 +794,9 @@ class Training(_Object):
         _call("training_set_steps", self, steps)
 
     def cool_down(self) -> bool:
-        """Makes high learning rates that no longer lower the loss fall from now on, and plans fewer steps.
-        Returns False before the first step, and if that would end the training no earlier."""
+        """Starts the decay of the learning rates now, for a run whose loss no longer falls at the peak rate, and
+        plans fewer steps. Returns False, and changes nothing, before the first step, if the training would end
+        no earlier, or if the rung's rates do not stay at their peak."""
         return _call("training_cool_down", self)
 
     def evaluate(self, characters: Optional[int] = None) -> float:
@@ -829,10 +830,10 @@ def train(text: Texts, rung: Optional[str] = None, *, preset: Optional[str] = No
           teacher: Optional[Model] = None, on_step: Optional[Callable[[Step], Any]] = None,
           progress: Optional[bool] = None, **options: Any) -> Model:
     """Makes a model of a rung, and trains it on a text, or on several. `preset` sets sizes and steps.
-    With `time`, in seconds, sizes that are not given are those that learn most in this time on this
-    machine. `init` is a model to begin from. Half of each target is the prediction of `teacher`, if there
-    is one: a model of the same characters. `on_step` and `progress` are those of Training.run. The
-    KeyboardInterrupt of Ctrl-C has the current model as its attribute `model`."""
+    With `time`, in seconds, sizes that are not given are chosen for this time and this machine. `init` is
+    a model to begin from. Half of each target is the prediction of `teacher`, if there
+    is one: a model of the same characters. `on_step` and `progress` are those of Training.run. After
+    Ctrl-C, the KeyboardInterrupt has the attribute `model`, the current model."""
     begun, how = clock.monotonic(), _lib.tril_options()
     seconds = options.get("time") or math.inf
     for name in ["batch"] + (_SIZES[1:] if seconds < math.inf else ["context"]):

@@ -38,8 +38,10 @@ static bool check_parts(const Corpus *corpus, Error *err) {
     return (corpus->train >= 2 && rest >= (lines ? 1 : 2)) ||
            fail(
                err,
-               "too short: a length of %zu to train on and of %zu held out, but each part needs at least %s",
-               corpus->train, rest, lines ? "a line" : "2 characters");
+               "too short: %zu character%s to train on and %zu held out, but each part needs at least "
+               "%s; use a longer text or a %s --val",
+               corpus->train, corpus->train == 1 ? "" : "s", rest, lines ? "a line" : "2",
+               corpus->train < 2 ? "smaller" : "larger");
 }
 
 uint64_t corpus_digest(const char *text, size_t length) {

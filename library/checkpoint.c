@@ -106,8 +106,8 @@ static bool take_text(Model *model, const SafeTensor *text, const char *path, Er
     for (size_t i = 0; ok && i < count; i++) {
         memcpy(low_bytes(&ids[i], bytes), packed + i * bytes, bytes);
         if (ids[i] < 0 || ids[i] >= model->config.V)
-            ok = fail(err, "%s: tensor %s has id %u at %zu, not below the vocabulary of %d", path,
-                      text_name, (unsigned)ids[i], i, model->config.V);
+            ok = fail(err, "%s: %s[%zu] is %u, but the ids of the vocabulary are 0 to %d", path,
+                      text_name, i, (unsigned)ids[i], model->config.V - 1);
     }
     ok = ok && model_count(model, ids, count, false, err);
     memory_free(ids);

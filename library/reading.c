@@ -184,7 +184,8 @@ TrilStatus tril_reading_scores(const TrilReading *reading, int layer, int head, 
     LineView line;
     if (!reading || !scores) return null_argument(error);
     if (!find_head(reading, layer, head, capacity, &line, &err) ||
-        (!line.inputs[1].data && !fail(&err, "a mean has no scores")))
+        (!line.inputs[1].data &&
+         !fail(&err, "this layer takes the mean of the past; it has no attention scores")))
         return failed(TRIL_ARGUMENT, &err, error);
     for (int t = 0, T = reading->tokens; t < T; t++, scores += T)
         write_scores(&line, head, t, T, scores);

@@ -143,7 +143,8 @@ static TrilStatus add_note(Notes *notes, const char *key, const char *text, Tril
     if (!notes || !key || !text) return null_argument(error);
     while (i < notes->count && strcmp(notes->list[i].key, key) != 0) i++;
     bool ok = ((utf8_valid(key) && utf8_valid(text)) || fail(&err, "the metadata is not UTF-8")) &&
-              (!has_key(key) || fail(&err, "'%.64s' is reserved for the file itself", key)) &&
+              (!has_key(key) ||
+               fail(&err, "'%.64s' is a reserved key of the metadata; choose another", key)) &&
               (i < MOST || fail(&err, "more than %d entries of metadata", (int)MOST)) &&
               notes_put(notes, key, text, strlen(text), &err);
     return outcome(ok, TRIL_ARGUMENT, &err, error);
@@ -307,23 +308,27 @@ static TrilStatus check_same(const TrilState *state, const TrilText *text,
                fail(err, "this state has already been resumed; load it again")) &&
               options_in_range(options, err);
     if (ok && (teacher ? tril_model_digest(teacher) : 0) != state->teacher)
-        ok = !state->teacher ? fail(err, "this run has no teacher")
+        ok = !state->teacher ? fail(err, "this run began without a teacher; give none")
                              : fail(err,
-                                    "this run began with %s teacher, which has the digest "
-                                    "%016" PRIx64,
-                                    teacher ? "another" : "a", state->teacher);
+                                    "this run began with a teacher (digest %016" PRIx64
+                                    "), but %s is given; give that one",
+                                    state->teacher, teacher ? "another" : "none");
     if (!ok || !teacher_fits(teacher, vocab, context, err)) return TRIL_ARGUMENT;
-    static const char spread[] = "pieces all over it", end[] = "its end";
     const double held_out = state->options.held_out;
-    ok = text_suits(text, vocab, context, err) &&
-         (text->corpus.digest == state->text ||
-          fail(err, "the text is not the one that the state was trained on")) &&
-         (text->held_out == held_out ||
-          fail(err, "the text holds out a share of %g, but the run of the state held out %g",
-               text->held_out, held_out)) &&
-         (text->spread == state->options.val_spread ||
-          fail(err, "the text holds out %s, but the run of the state held out %s",
-               text->spread ? spread : end, text->spread ? end : spread));
+    ok =
+        text_suits(text, vocab, context, err) &&
+        (text->corpus.digest == state->text ||
+         fail(err, "the text is not the one that the state was trained on")) &&
+        (text->held_out == held_out ||
+         fail(err,
+              "the state was trained with val = %g, but the text holds out %g; make the text with "
+              "the same share",
+              held_out, text->held_out)) &&
+        (text->spread == state->options.val_spread ||
+         fail(err,
+              "the state was trained %s val_spread, but the text was made %s it; make the text the "
+              "same way",
+              text->spread ? "without" : "with", text->spread ? "with" : "without"));
     return ok ? TRIL_OK : TRIL_TEXT;
 }
 

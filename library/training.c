@@ -208,7 +208,8 @@ static TrilStatus diverged(const TrilTraining *t, int step, Error *err) {
 static TrilStatus take_step(TrilTraining *t, TrilStep *step, Error *err) {
     TrilProgress *p = &t->progress;
     if (p->step >= p->steps) {
-        fail(err, "all %d steps have been taken", p->steps);
+        fail(err, "the last step, %d, has been taken; resume with more steps to train further",
+             p->steps);
         return TRIL_ARGUMENT;
     }
     int window = tril_training_window(t);

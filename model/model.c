@@ -112,7 +112,7 @@ static bool check(Config *c, const Rung **rung, Error *err) {
             "even number",
             c->C, c->NH, c->C / c->NH);
     if (!(c->dropout >= 0 && c->dropout < 1))
-        return fail(err, "a dropout of %g is not between 0 and 1", c->dropout);
+        return fail(err, "a dropout of %g is not at least 0 and below 1", c->dropout);
     return check_own(c, *rung, err);
 }
 

@@ -22,7 +22,8 @@ bool folder_make(const char *path, Error *err) {
         return fail(err, "%s: cannot be created: %s", path, strerror(why));
     if (!filesystem_each(path, count_entry, &entries))
         return fail(err, "%s: cannot be read: %s", path, strerror(errno));
-    return entries == 0 || fail(err, "%s: already exists and is not empty", path);
+    return entries == 0 ||
+           fail(err, "%s: already exists and is not empty; choose another name", path);
 }
 
 void folder_remove(const char *path, const char *const *names, int count) {

@@ -299,7 +299,7 @@ static bool write_file(const Model *model, const Vocab *vocab, const char *name,
             "llama.cpp has no architecture for %s; train one that it has: train --model modern FILE, "
             "or --model gpt",
             model->config.model);
-    if (file_is_taken(path)) return fail(err, "%s: exists already", path);
+    if (file_is_taken(path)) return fail(err, "%s: already exists; choose another name", path);
     size_t bytes = write_header(&h, model, vocab, type);
     bool ok = !h.out.failed && memory_alloc(&numbers, bytes, 1, path, err) &&
               store_tensors(numbers, model, type, err);

@@ -55,6 +55,6 @@ bool explain_page(const char *path, const Explained *models, int count, int laye
                   Error *err) {
     Question question = {models, count, layer, head};
     if (file_is_taken(path))
-        return fail(err, "--html: %s exists already; give the page another name", path);
+        return fail(err, "--html: %s already exists; choose another name", path);
     return file_print(path, write_explanation, &question, err);
 }

@@ -125,5 +125,5 @@ static void backward(Program *p, const Weights *w, const Activations *a, Array d
     embedding_gradients(p, w->wte, NO_TABLE, dx);
 }
 
-RUNG(conv, "a convolution over the last four characters before attention and MLP",
+RUNG(conv, "a convolution over four characters, ahead of attention and of the MLP",
      .has_heads = true, .even_heads = true);

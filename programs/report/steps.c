@@ -139,7 +139,7 @@ static void write_embedding(Explanation *e) {
         say(e,
             "## Logits: row %d of a table of %d x %d numbers.\n"
             "Row %d belongs to '%s'. It has a logit for each character that may follow. The "
-            "characters before it do not count, and neither does its position.",
+            "characters before it do not matter, and neither does its position.",
             id, e->V, e->V, id, e->glyph);
         show_rows(e, C, 1, &(Row){"logits", token});
         return;
@@ -261,7 +261,7 @@ static void write_trusted(Explanation *e) {
     }
     write_heading(e, NULL);
     say(e,
-        "For '%s': %s + (1 + %s) * %s = %s. The next character as counting alone, the network alone, and both together expect it, with ln p, x and y:",
+        "For '%s': %s + (1 + %s) * %s = %s. The likeliest next characters, as predicted by counting alone (with ln p), by the network alone (x) and by both together (y):",
         glyph_of(e->tokenizer, first).text, SHOWN(own[first]), SHOWN(trust), SHOWN(z[first]),
         SHOWN(last_of(e, &e->line->output)[first]));
     e->sheet->kind->bars(e->sheet,
@@ -509,7 +509,7 @@ static void write_scores(Explanation *e, const float *weights) {
     show_square(e, e->square, NULL);
     say(e,
         "## Scaled: each score times 1 / sqrt(%d) = %.4f.\nThe more numbers a query has, the "
-        "larger its scores; the softmax of large scores reads almost only one character.",
+        "larger its scores; with large scores, the softmax puts almost all its weight on one character.",
         query.width, (double)scale);
     for (size_t i = 0; i < T * T; i++) e->square[i] *= scale;
     show_square(e, e->square, NULL);

@@ -98,14 +98,13 @@ static bool look(Claim *claim, Error *err) {
 static bool fail_pair(const Claim *a, const Claim *b, Error *err) {
     if (!a->written)
         return fail(err,
-                    "%s: is %s, and %s would overwrite it; choose another name for one of "
-                    "them",
+                    "%s: is both an input, %s, and an output, %s; choose another --out or --log",
                     b->path, a->what, b->what);
     if (strcmp(a->what, b->what) == 0)
-        return fail(err, "%s: would be %s of two rungs; choose another name for one of them",
-                    b->path, a->what);
-    return fail(err, "%s: would be both %s and %s; choose another name for one of them", b->path,
-                a->what, b->what);
+        return fail(err, "%s: would be %s of two rungs; choose another --out or --log", b->path,
+                    a->what);
+    return fail(err, "%s: would be both %s and %s; choose another --out or --log", b->path, a->what,
+                b->what);
 }
 
 /* Looks at all files. Two claims of one file are an error, unless both are inputs. */

@@ -29,7 +29,7 @@ static int list(Option rows[MAX_ROWS], Arguments *a, TrilOptions *o) {
         {'o', "out", OPTION_PATH, &a->out, 0, 0, "FILE", "the checkpoint to write"},
         {'r', "resume", OPTION_FLAG, &a->resume, 0, 0, NULL, "resume the run of --out"},
         {0, "continue", OPTION_FLAG, &a->continues, 0, 0, NULL,
-         "resume if FILE and --model match, else start a new run"},
+         "resume the run of --out if its text and --model are the same, else start a new one"},
         {0, "log", OPTION_PATH, &a->log, 0, 0, "FILE",
          "CSV log of each step of --model; default: beside --out"},
         {0, "profile", OPTION_FLAG, &a->profile, 0, 0, NULL,

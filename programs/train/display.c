@@ -93,8 +93,9 @@ void show_corpus(const Plan *plan) {
             "characters; --init MODEL begins with a trained model",
             grouped(ENOUGH_CHARACTERS));
     if (plan->added > 0)
-        show_line("%d of these characters are new to the model; its vocabulary grows to %d",
-                  plan->added, tril_tokenizer_size(plan->tokenizer));
+        show_line("%d of these characters %s new to the model; its vocabulary grows to %d",
+                  plan->added, plan->added == 1 ? "is" : "are",
+                  tril_tokenizer_size(plan->tokenizer));
 }
 
 void show_unlike(double end, double spread) {
@@ -132,7 +133,7 @@ void show_decisions(const Plan *plan, const Decisions *d) {
         "  this machine trains %s on %s characters a second: about %s steps, %.1f passes over the "
         "text%s",
         d->rung, grouped(c->speed), grouped(expected), d->epochs_seen,
-        enough ? ", and no more (--epochs)" : "");
+        enough ? ", the limit (--epochs)" : "");
     if (!enough && d->evaluating > 0.33)
         show_line("  evaluations take about %.0f%% of the time; a smaller --val shortens them",
                   10 * round(10 * d->evaluating));
@@ -414,7 +415,7 @@ void show_next_steps(const Plan *plan, const Result *model, bool page, const cha
     const int best = model && !further && !model->course->ended ? model->course->lowest.step : 0;
     if (best > 0 && best < model->course->steps) {
         put_path("\n", rung->checkpoint);
-        printf(" is the best model, of step %d; the training is at step %d.", best,
+        printf(" is the best model so far (step %d); training stopped at step %d.", best,
                model->course->steps);
     }
     fputs(further ? "To train it further:     " : "\nInterrupted.  To resume: ", stdout);

@@ -155,9 +155,9 @@ static bool judge_text(const Case *k, Verdict *v) {
     return k->course->ended && k->plan->input.characters < ENOUGH_CHARACTERS && epochs >= often &&
            k->result->validation >= fmax(below, k->counted - below) &&
            say(v, TEXT_TOO_SHORT, 0,
-               "the text is too short: the model learned only pairs of characters from its %zu "
-               "characters, seen %.0f times. To learn more, a model needs about %d. Use a longer "
-               "text, or begin with a trained model: --init MODEL.",
+               "the text is too short: from its %zu characters, seen %.0f times, the model learned "
+               "only pairs of characters. To learn more, a model needs about %d characters. Use a "
+               "longer text, or begin with a trained model: --init MODEL.",
                k->plan->input.characters, epochs, ENOUGH_CHARACTERS);
 }
 
@@ -226,10 +226,10 @@ static bool judge_steps(const Case *k, Verdict *v) {
     if (plan->ladder && strcmp(k->rung->name, tril_rung(0)) != 0 && is >= k->below->validation)
         return say(
             v, NOT_COMPARABLE, 0,
-            "its loss is not below that of %s yet (%.4f against %.4f), but was still falling "
-            "after %d steps, so this comparison does not judge its idea. Train longer: %s, "
-            "for example.",
-            k->below->name, is, k->below->validation, c->steps, options);
+            "the loss, %.4f, is not yet below that of %s%s, %.4f, but it was still falling after %d "
+            "steps: too early to compare. Train longer: %s, for example.",
+            is, k->below == k->pairs ? "the " : "", k->below->name, k->below->validation, c->steps,
+            options);
     if (is >= k->pairs->validation)
         return say(
             v, TOO_FEW_STEPS, 0,

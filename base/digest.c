@@ -1,6 +1,8 @@
 #include "base/digest.h"
 #include "base/order.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { LANES = DIGEST_BLOCK / 8 };
@@ -70,4 +72,17 @@ uint64_t digest_value(const Digest *digest) {
     for (int i = 0; i < LANES; i++) all = step(all, whole.lanes[i]);
     all = (all ^ all >> 30) * other_factor;
     return all ^ all >> 31;
+}
+
+DigestText digest_text(uint64_t digest) {
+    DigestText made;
+    snprintf(made.text, sizeof made.text, "%016" PRIx64, digest);
+    return made;
+}
+
+const char *digest_read(const char *text, char end, uint64_t *digest) {
+    const size_t digits = sizeof(DigestText) - 1;
+    if (!text || strspn(text, "0123456789abcdef") != digits || text[digits] != end) return NULL;
+    sscanf(text, "%" SCNx64, digest);
+    return text + digits + 1;
 }

@@ -29,4 +29,14 @@ void digest_numbers(Digest *digest, const void *numbers, size_t length, size_t w
 /* Returns the digest of all bytes so far. More may be added later. */
 uint64_t digest_value(const Digest *digest);
 
+/* A digest as text: 16 hexadecimal digits. */
+typedef struct {
+    char text[17];
+} DigestText;
+DigestText digest_text(uint64_t digest);
+
+/* Reads the digest that `text` begins with and `end` follows, and returns the rest of the text.
+ * Returns NULL and leaves *digest as it is if there is none or `text` is NULL. */
+const char *digest_read(const char *text, char end, uint64_t *digest);
+
 #endif

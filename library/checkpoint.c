@@ -9,7 +9,6 @@
 #include "base/order.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +28,7 @@ static const struct {
     {"width", offsetof(Config, C)},           {"kv_heads", offsetof(Config, NKV)},
     {"hidden", offsetof(Config, H)},
 };
-enum { SOMETIMES = 2, NAME = 80, DIGEST = 17 };
+enum { SOMETIMES = 2, NAME = 80 };
 
 bool checkpoint_has_key(const char *key) {
     static const char *const others[] = {"tril", "model", "dropout", "digest"};
@@ -144,19 +143,19 @@ static bool digest_data(Digest *digest, const SafeTensor *tensor) {
     return finite;
 }
 
-/* Writes the digest of a checkpoint: the sum of the digests of its tensors and its notes, except
- * the digest itself. It does not depend on their order. Returns the first tensor that is not
+/* Sets *sum to the digest of a checkpoint: the sum of the digests of its tensors and its notes,
+ * except the digest itself. It does not depend on their order. Returns the first tensor that is not
  * finite, or NULL. */
-static const SafeTensor *digest_of(const SafeTensors *file, char text[DIGEST]) {
+static const SafeTensor *digest_of(const SafeTensors *file, uint64_t *sum) {
     const SafeTensor *wrong = NULL;
-    uint64_t sum = 0;
+    *sum = 0;
     for (int i = 0; i < file->note_count; i++) {
         const Note *note = &file->notes[i];
         if (strcmp(note->key, "digest") == 0) continue;
         Digest digest = digest_start();
         digest_add(&digest, note->key, strlen(note->key) + 1);
         digest_add(&digest, note->value, note->length);
-        sum += digest_value(&digest);
+        *sum += digest_value(&digest);
     }
     for (int i = 0; i < file->tensor_count; i++) {
         const SafeTensor *tensor = &file->tensors[i];
@@ -167,9 +166,8 @@ static const SafeTensor *digest_of(const SafeTensors *file, char text[DIGEST]) {
             digest_numbers(&digest, &rows, sizeof rows, sizeof rows);
         }
         if (!digest_data(&digest, tensor) && !wrong) wrong = tensor;
-        sum += digest_value(&digest);
+        *sum += digest_value(&digest);
     }
-    snprintf(text, DIGEST, "%016" PRIx64, sum);
     return wrong;
 }
 
@@ -213,7 +211,8 @@ bool checkpoint_save(const char *path, const Model *model, const LineDigests *kn
     SafeTensors file = {.notes = all.list};
     const float *numbers[SETS] = {model->weights};
     const size_t tensors = (size_t)model->tensor_count;
-    char(*names)[NAME] = NULL, digest[DIGEST];
+    char(*names)[NAME] = NULL;
+    uint64_t digest = 0;
     SafeTensor text = {.data = NULL};
     if (run) run_moments(run, &numbers[1], &numbers[2]);
     bool ok = memory_alloc(&file.tensors, SETS * tensors + 2, sizeof *file.tensors, path, err) &&
@@ -235,8 +234,8 @@ bool checkpoint_save(const char *path, const Model *model, const LineDigests *kn
                          .data = (const char *)known->digests,
                          .bytes = known->count * sizeof *known->digests};
     file.note_count = all.count;
-    if (ok) digest_of(&file, digest);
-    ok = ok && notes_print(&all, "digest", err, "%s", digest);
+    if (ok) digest_of(&file, &digest);
+    ok = ok && notes_print(&all, "digest", err, "%s", digest_text(digest).text);
     file.note_count = all.count;
     ok = ok && safetensors_write(&file, path, err);
     memory_free((void *)text.data);
@@ -333,11 +332,11 @@ static bool lay_out(Model *model, const SafeTensors *file, int *sets_there, cons
 
 /* Checks that the data are those that were written, and finite. */
 static bool check_data(const SafeTensors *file, const char *path, Error *err) {
-    char digest[DIGEST];
-    const Note *note = safetensors_note(file, "digest");
-    if (!note) return fail(err, "%s: its metadata has no 'digest'", path);
-    const SafeTensor *wrong = digest_of(file, digest);
-    if (strcmp(digest, note->value) != 0)
+    uint64_t digest;
+    const char *value = safetensors_value(file, "digest");
+    if (!value) return fail(err, "%s: its metadata has no 'digest'", path);
+    const SafeTensor *wrong = digest_of(file, &digest);
+    if (strcmp(digest_text(digest).text, value) != 0)
         return fail(err, "%s: damaged: its contents do not match its digest", path);
     return !wrong || fail(err, "%s: tensor %s has numbers that are not finite", path, wrong->name);
 }

@@ -4,8 +4,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/world.h"
-#include "library/options.h"
-#include "library/workers.h"
+#include "library/training.h"
 
 #include <math.h>
 #include <string.h>
@@ -296,11 +295,7 @@ TrilStatus tril_options_choose(TrilOptions *o, const TrilText *text, double seco
     if (!teacher_fits(o->teacher, &corpus->vocab, o->context, &err) ||
         (!(seconds > 0) && !fail(&err, "the number of seconds, %g, is not positive", seconds)))
         return failed(TRIL_ARGUMENT, &err, error);
-    if (!corpus->vocab.lines && (double)corpus->train <= o->context) {
-        fail(&err, "too short for a context of %g: it has %zu characters to train on", o->context,
-             corpus->train);
-        return failed(TRIL_TEXT, &err, error);
-    }
+    if (!text_suits(text, &corpus->vocab, o->context, &err)) return failed(TRIL_TEXT, &err, error);
     if (o->epochs > 0) search.most = o->epochs * (double)corpus->train;
     return outcome(choose(o, &search, choice, &err), TRIL_ARGUMENT, &err, error);
 }
@@ -308,16 +303,15 @@ TrilStatus tril_options_choose(TrilOptions *o, const TrilText *text, double seco
 /* ---- memory ---- */
 
 TrilMemory memory_from(const Memory *m) {
-    return (TrilMemory){.weights = (double)m->weights,
-                        .counts = (double)m->ngram,
-                        .optimizer = (double)m->optimizer,
-                        .messages = (double)m->messages,
-                        .activations = (double)m->activations,
-                        .threads = (double)m->threads};
-}
-
-double memory_sum(const TrilMemory *m) {
-    return m->weights + m->counts + m->optimizer + m->messages + m->activations + m->threads;
+    TrilMemory made = {.weights = (double)m->weights,
+                       .counts = (double)m->ngram,
+                       .optimizer = (double)m->optimizer,
+                       .messages = (double)m->messages,
+                       .activations = (double)m->activations,
+                       .threads = (double)m->threads};
+    made.all = made.weights + made.counts + made.optimizer + made.messages + made.activations +
+               made.threads;
+    return made;
 }
 
 /* Sets *memory to the memory of a run. */
@@ -340,12 +334,13 @@ bool options_fit(const TrilOptions *o, const Corpus *corpus, bool resumed, Confi
     if (!estimate(config, run, &own, err) ||
         (o->teacher && !estimate(&o->teacher->model.config, &teaching, &beside, err)))
         return false;
-    double text = (double)corpus->length * sizeof *corpus->ids, counting = 0;
-    if (model_has_ngram(config))
-        own.counts = ngram_memory((double)corpus->train, config->V, &counting);
+    double all = own.all + beside.all + (double)(corpus->length * sizeof *corpus->ids), counting;
+    if (model_has_ngram(config)) {
+        all += ngram_memory((double)corpus->train, config->V, &counting);
+        all += counting;
+    }
     if (o->teacher && o->teacher->model.ngram)
-        beside.counts = 2 * (double)ngram_size(o->teacher->model.ngram); /* with folds, too */
-    double all = memory_sum(&own) + memory_sum(&beside) + text + counting;
+        all += 2 * (double)ngram_size(o->teacher->model.ngram); /* with folds, too */
     if (resumed) all += 2 * own.optimizer; /* the state's file and its decoded copy */
     double installed = (double)memory_installed() / world_beside();
     if (all <= installed) return true;
@@ -370,7 +365,6 @@ TrilStatus tril_estimate(const TrilOptions *options, int vocabulary, TrilEstimat
     const RunOptions run = options_run(&filled_in);
     if (!estimate(&config, &run, &found->memory, &err)) return failed(TRIL_ARGUMENT, &err, error);
     found->parameters = (size_t)model_parameters(&config);
-    found->bytes = memory_sum(&found->memory);
     return TRIL_OK;
 }
 

@@ -1,5 +1,6 @@
 #include "library/handles.h"
 #include "base/array.h"
+#include "base/names.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -10,13 +11,12 @@ _Static_assert((int)TRIL_MAX_CONTEXT == MAX_CONTEXT && (int)TRIL_MAX_LAYERS == M
                "tril.h has other limits than model.h");
 
 bool precision_read(Precision *precision, const char *name, Error *err) {
-    static const char *const names[] = {
-        [FLOAT32] = "f32", [BF16_WEIGHTS] = "bf16", [INT8_WEIGHTS] = "int8"};
-    for (int i = 0; name && i < COUNT(names); i++) {
-        *precision = (Precision)i;
-        if (names[i] && strcmp(name, names[i]) == 0) return true;
-    }
-    return fail(err, "precision: '%.64s' is not one of f32, bf16, int8", name ? name : "");
+    static const char *const names[] = {"f32", "bf16", "int8", NULL};
+    static const Precision precisions[] = {FLOAT32, BF16_WEIGHTS, INT8_WEIGHTS};
+    int i = 0;
+    const bool found = name_find(names, name ? name : "", &i, "precision", err);
+    *precision = found ? precisions[i] : FLOAT32;
+    return found;
 }
 
 bool are_finite(const float *x, size_t count, Error *err) {

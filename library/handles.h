@@ -52,9 +52,6 @@ static inline Model *to_read(const TrilModel *model) {
 /* Sets *precision to that of weights by its name: f32, bf16 or int8. Fails for any other. */
 bool precision_read(Precision *precision, const char *name, Error *err);
 
-/* Returns the name of the rung `name`, a constant; NULL if there is none. */
-const char *rung_named(const char *name);
-
 /* Checks that all of x[count], the predictions of a model, are finite numbers. */
 bool are_finite(const float *x, size_t count, Error *err);
 

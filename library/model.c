@@ -1,7 +1,10 @@
 /* model.c - makes, reads, exports and inspects the models of tril.h. */
+#include "base/digest.h"
 #include "base/memory.h"
+#include "base/names.h"
 #include "base/number.h"
 #include "library/formats.h"
+#include "library/message.h"
 #include "library/options.h"
 #include "library/version.h"
 
@@ -17,23 +20,14 @@ const char *tril_version(void) {
 /* ---- the ladder ---- */
 
 const char *tril_rung(int i) {
-    int rung = 0;
-    while (rung < i && model_name(rung)) rung++;
-    return rung == i ? model_name(i) : NULL;
+    return model_name(i);
 }
 
 const char *tril_rung_idea(int i) {
-    const char *name = tril_rung(i);
-    return name ? model_idea(name) : NULL;
+    return model_idea(i);
 }
 
 /* ---- making ---- */
-
-const char *rung_named(const char *name) {
-    for (int i = 0; model_name(i); i++)
-        if (strcmp(model_name(i), name) == 0) return model_name(i);
-    return NULL;
-}
 
 bool model_wrap(TrilModel **made, Model *model, Vocab *vocab, Error *err) {
     bool ok = memory_alloc(made, 1, sizeof **made, "the model", err);
@@ -148,14 +142,13 @@ bool checkpoint_vocab(const Checkpoint *checkpoint, const char *path, Vocab *voc
 /* Takes the metadata and the lines over. A file of another program has none. */
 static void take_metadata(TrilModel *model, Checkpoint *from) {
     SafeTensors *file = &from->file;
-    const Note *step = safetensors_note(file, "step"), *seed = safetensors_note(file, "seed");
-    const Note *text = safetensors_note(file, "text");
-    const Note *loss = safetensors_note(file, "validation_loss");
+    const char *step = safetensors_value(file, "step"), *seed = safetensors_value(file, "seed");
+    const char *loss = safetensors_value(file, "validation_loss");
     model->trained = true;
-    if (step) model->step = (int)strtol(step->value, NULL, 10);
-    if (seed) model->seed = strtoull(seed->value, NULL, 10);
-    if (text) model->text = strtoull(text->value, NULL, 16);
-    if (loss) model->validation = number_read(loss->value, NULL);
+    digest_read(safetensors_value(file, "text"), 0, &model->text);
+    if (step) model->step = (int)strtol(step, NULL, 10);
+    if (seed) model->seed = strtoull(seed, NULL, 10);
+    if (loss) model->validation = number_read(loss, NULL);
     model->file = *file;
     model->known = from->known;
     *file = (SafeTensors){.notes = NULL};
@@ -190,8 +183,7 @@ TrilStatus tril_file_digest(const char *path, const char *key, uint64_t *digest,
     bool ok = safetensors_open(&file, &from, &err);
     file_close(&from);
     if (!ok) return failed(TRIL_FILE, &err, error);
-    const Note *note = safetensors_note(&file, key);
-    if (note) *digest = strtoull(note->value, NULL, 16);
+    digest_read(safetensors_value(&file, key), 0, digest);
     safetensors_free(&file);
     return TRIL_OK;
 }
@@ -205,20 +197,15 @@ const Format *format_to_read(const char *path) {
 }
 
 const Format *format_to_write(const char *path, const char *type, Error *err) {
-    char known[64] = "";
-    int i = 0;
+    int i = 0, any;
     while (formats[i] && !formats[i]->names(path)) i++;
     if (!formats[i]) {
         fail(err, "%s: this build cannot export models: it lacks extras/formats", path);
         return NULL;
     }
-    for (const char *const *name = formats[i]->types; *name; name++) {
-        if (strcmp(*name, type) == 0) return formats[i];
-        size_t length = strlen(known);
-        snprintf(known + length, sizeof known - length, "%s%s", length ? ", " : "", *name);
-    }
-    fail(err, "%s: its matrices cannot be stored as '%.64s', only as %s", path, type, known);
-    return NULL;
+    return name_find(formats[i]->types, type, &any, "precision", err) || message_of(err, path)
+               ? formats[i]
+               : NULL;
 }
 
 TrilStatus tril_model_export(const TrilModel *model, const char *path, const char *type,
@@ -275,8 +262,7 @@ int tril_model_has_line(const TrilModel *model, const char *line, size_t length)
 }
 
 const char *tril_model_note(const TrilModel *model, const char *key) {
-    const Note *note = safetensors_note(&model->file, key);
-    return note ? note->value : NULL;
+    return safetensors_value(&model->file, key);
 }
 
 bool tril_model_tensor(TrilModel *model, int i, TrilTensor *tensor) {

@@ -2,6 +2,7 @@
  * defaults and help. */
 #include "library/options.h"
 #include "base/array.h"
+#include "base/names.h"
 #include "base/number.h"
 #include "base/options.h"
 
@@ -19,7 +20,7 @@ static const char model[] = "What to train", budget[] = "How long and how fast",
 
 /* clang-format off */
 static const TrilOption table[] = {
-    {"model", 'm', TRIL_NAME, 0, 0, NULL, "modern", TRIL_MODEL, AT(rung), model, "NAME",
+    {"model", 'm', TRIL_NAME, 0, 0, model_names, "modern", TRIL_MODEL, AT(rung), model, "NAME",
      "the rung to train, one of those above"},
     {"steps", 's', TRIL_WHOLE, 1, 1e9, NULL, NULL, TRIL_KEPT, AT(steps), budget, "N",
      "training steps; default: 2500, or fewer if the text is short"},
@@ -88,20 +89,12 @@ static const char **name_at(const TrilOptions *o, const TrilOption *row) {
     return (const char **)(void *)((char *)o + row->member);
 }
 
-/* Returns the row's constant with the text of `name`, or NULL. */
-static const char *constant(const TrilOption *row, const char *name) {
-    if (!row->names) return rung_named(name);
-    for (int i = 0; row->names[i]; i++)
-        if (strcmp(row->names[i], name) == 0) return row->names[i];
-    return NULL;
-}
-
-static bool fail_name(const TrilOption *row, const char *name, Error *err) {
-    char names[128] = "";
-    for (int i = 0; row->names ? row->names[i] != NULL : model_name(i) != NULL; i++)
-        snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", i > 0 ? ", " : "",
-                 row->names ? row->names[i] : model_name(i));
-    return fail(err, "%s: '%.64s' is not one of %s", row->name, name, names);
+/* Replaces a name by the row's constant with the same text. */
+static bool take_constant(TrilOptions *o, const TrilOption *row, Error *err) {
+    int i;
+    if (!name_find(row->names, *name_at(o, row), &i, row->name, err)) return false;
+    *name_at(o, row) = row->names[i];
+    return true;
 }
 
 _Static_assert((int)TRIL_WHOLE == OPTION_WHOLE && (int)TRIL_REAL == OPTION_REAL &&
@@ -119,9 +112,10 @@ static bool set(TrilOptions *o, const TrilOption *row, const char *text, Error *
         return true;
     }
     if (row->kind == TRIL_NAME) {
-        const char *name = constant(row, text);
-        if (name || !*text) *name_at(o, row) = name;
-        return name || !*text || fail_name(row, text, err);
+        int i = 0;
+        const bool found = !*text || name_find(row->names, text, &i, row->name, err);
+        if (found) *name_at(o, row) = *text ? row->names[i] : NULL;
+        return found;
     }
     if (!*text && row->kind != TRIL_SEED) {
         *number_at(o, row) = NAN;
@@ -223,7 +217,7 @@ bool options_in_range(const TrilOptions *o, Error *err) {
         const TrilOption *row = &table[i];
         if (!is_set(o, row) || row->kind == TRIL_FLAG || row->kind == TRIL_SEED) continue;
         if (row->kind == TRIL_NAME) {
-            if (!constant(row, *name_at(o, row))) return fail_name(row, *name_at(o, row), err);
+            if (!name_find(row->names, *name_at(o, row), &(int){0}, row->name, err)) return false;
             continue;
         }
         double x = *number_at(o, row);
@@ -239,41 +233,40 @@ bool options_in_range(const TrilOptions *o, Error *err) {
 
 /* ---- presets ---- */
 
-/* The options that a preset sets, by name. The last two are from nanoGPT (Karpathy, 2022): its
- * README's run on a laptop, and config/train_shakespeare_char.py. */
+/* The presets. The last two are from nanoGPT (Karpathy, 2022): its README's run on a laptop, and
+ * config/train_shakespeare_char.py. */
+static const char *const preset_names[] = {"small",       "quick",       "base",
+                                           "nanogpt-cpu", "nanogpt-gpu", NULL};
+
+/* The options that a preset sets, by name, and their values. */
 static const char *const columns[] = {"layers", "heads",      "width",   "context", "batch",
                                       "steps",  "eval-every", "dropout", "lr",      "patience"};
 static const struct {
-    const char *name, *rung;
+    const char *rung;
     const char *values[COUNT(columns)]; /* NULL leaves the option as it is */
-} presets[] = {
-    {"small", "modern", {"4", "4", "128", "256", "8", "2500", "250"}},
-    {"quick", "modern", {"2", "3", "96", "128", "8", "1200", "400"}},
-    {"base", "modern", {"6", "8", "256", "512", "8", "3000", "300", "0.15"}},
-    {"nanogpt-cpu", "gpt", {"4", "4", "128", "64", "12", "2000", "250", "0", "0.001", "1"}},
-    {"nanogpt-gpu", "gpt", {"6", "6", "384", "256", "64", "5000", "250", "0.2", "0.001", "1"}},
+} presets[COUNT(preset_names) - 1] = {
+    {"modern", {"4", "4", "128", "256", "8", "2500", "250"}},
+    {"modern", {"2", "3", "96", "128", "8", "1200", "400"}},
+    {"modern", {"6", "8", "256", "512", "8", "3000", "300", "0.15"}},
+    {"gpt", {"4", "4", "128", "64", "12", "2000", "250", "0", "0.001", "1"}},
+    {"gpt", {"6", "6", "384", "256", "64", "5000", "250", "0.2", "0.001", "1"}},
 };
 
 const char *tril_preset(int i) {
-    return i >= 0 && i < COUNT(presets) ? presets[i].name : NULL;
+    return i >= 0 && i < COUNT(presets) ? preset_names[i] : NULL;
 }
 
 TrilStatus tril_options_preset(TrilOptions *options, const char *name, TrilError *error) {
     Error err = {0};
-    char names[128] = "";
+    int i;
     if (!options || !name) return null_argument(error);
-    for (int i = 0; i < COUNT(presets); i++) {
-        snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", i > 0 ? ", " : "",
-                 presets[i].name);
-        if (strcmp(presets[i].name, name) != 0) continue;
-        tril_options_set(options, "model", presets[i].rung, error);
-        for (int j = 0; j < COUNT(columns); j++)
-            if (presets[i].values[j])
-                tril_options_set(options, columns[j], presets[i].values[j], error);
-        return TRIL_OK;
-    }
-    fail(&err, "there is no preset '%.64s'; the presets are %s", name, names);
-    return failed(TRIL_ARGUMENT, &err, error);
+    if (!name_find(preset_names, name, &i, "preset", &err))
+        return failed(TRIL_ARGUMENT, &err, error);
+    tril_options_set(options, "model", presets[i].rung, error);
+    for (int j = 0; j < COUNT(columns); j++)
+        if (presets[i].values[j])
+            tril_options_set(options, columns[j], presets[i].values[j], error);
+    return TRIL_OK;
 }
 
 /* ---- the engine's records ---- */
@@ -299,7 +292,8 @@ bool options_config(const TrilOptions *o, int V, Config *config, Error *err) {
 
 TrilOptions options_of(const Config *c) {
     TrilOptions o = tril_options_empty();
-    o.rung = rung_named(c->model);
+    o.rung = c->model;
+    take_constant(&o, &table[0], &(Error){0});
     o.layers = c->L;
     o.heads = c->NH;
     o.width = c->C;
@@ -312,7 +306,7 @@ TrilOptions options_of(const Config *c) {
 void options_own_names(TrilOptions *o) {
     for (int i = 0; i < ROWS; i++)
         if (table[i].kind == TRIL_NAME && is_set(o, &table[i]))
-            *name_at(o, &table[i]) = constant(&table[i], *name_at(o, &table[i]));
+            take_constant(o, &table[i], &(Error){0});
 }
 
 void options_take_sizes(TrilOptions *o, const TrilOptions *sizes) {
@@ -344,9 +338,9 @@ TrilOptions tril_options_sizes(const TrilOptions *options) {
 const char *tril_precision(const char *name) {
     if (name && strcmp(name, "auto") == 0)
         return run_default_precision() == BFLOAT16 ? "bf16" : "f32";
-    for (int i = 1; name && precision_names[i]; i++)
-        if (strcmp(name, precision_names[i]) == 0) return precision_names[i];
-    return NULL;
+    int i;
+    const char *const *decided = precision_names + 1;
+    return name && name_find(decided, name, &i, "", &(Error){0}) ? decided[i] : NULL;
 }
 
 int tril_threads(double wanted) {

@@ -42,8 +42,7 @@ bool options_fit(const TrilOptions *options, const Corpus *corpus, bool resumed,
 /* Checks that the teacher, which may be NULL, has these characters and at least this context. */
 bool teacher_fits(const TrilModel *teacher, const Vocab *vocab, double context, Error *err);
 
-/* Return the memory of a run as a record of tril.h, and its sum in bytes. */
+/* Returns the memory of a run as a record of tril.h. */
 TrilMemory memory_from(const Memory *memory);
-double memory_sum(const TrilMemory *memory);
 
 #endif

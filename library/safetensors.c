@@ -287,6 +287,11 @@ const Note *safetensors_note(const SafeTensors *file, const char *key) {
     return NULL;
 }
 
+const char *safetensors_value(const SafeTensors *file, const char *key) {
+    const Note *note = safetensors_note(file, key);
+    return note ? note->value : NULL;
+}
+
 /* ---- the writer ---- */
 
 static void write_header(Buffer *out, const SafeTensors *file) {

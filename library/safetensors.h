@@ -71,9 +71,11 @@ bool safetensors_finite(const void *data, size_t size);
 /* Returns the bytes of a number of this type; 0 for an unknown type. */
 size_t safetensors_width(const char *type);
 
-/* Return the tensor, or the entry of the metadata, with this name; NULL if there is none. */
+/* Return the tensor with this name, the entry of the metadata with this key, or the entry's value;
+ * NULL if there is none. */
 const SafeTensor *safetensors_tensor(const SafeTensors *file, const char *name);
 const Note *safetensors_note(const SafeTensors *file, const char *key);
+const char *safetensors_value(const SafeTensors *file, const char *key);
 
 /* Writes the tensors and the metadata to the file `path`, atomically. */
 bool safetensors_write(const SafeTensors *file, const char *path, Error *err);

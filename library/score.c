@@ -1,7 +1,6 @@
 /* score.c - the loss of a model on a text. */
 #include "base/memory.h"
-#include "library/handles.h"
-#include "library/workers.h"
+#include "library/training.h"
 
 #include <math.h>
 
@@ -95,10 +94,7 @@ TrilStatus tril_text_evaluate(const TrilText *text, const TrilModel *model, bool
     const Corpus *c = &text->corpus;
     options.length = model->model.config.T;
     options.lines = c->vocab.lines;
-    if (!vocab_same(&c->vocab, vocab_of(model))) {
-        fail(&err, "the text was not encoded with the vocabulary of the model");
-        return failed(TRIL_TEXT, &err, error);
-    }
+    if (!text_suits(text, vocab_of(model), 0, &err)) return failed(TRIL_TEXT, &err, error);
     const size_t from = trained_on ? 0 : c->train,
                  count = (trained_on ? c->train : c->length) - from;
     /* reads with counts of its own, in which each prediction leaves out its fold */

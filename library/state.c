@@ -1,6 +1,7 @@
 /* state.c - writes and reads the files of a training run: models, which ./sample reads, and states,
  * from which a training run is resumed. Each is one checkpoint, complete at any time. */
 #include "base/array.h"
+#include "base/digest.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/utf8.h"
@@ -69,7 +70,7 @@ static bool begin(Notes *notes, const Vocab *vocab, uint64_t seed, uint64_t text
               notes_put(notes, "vocabulary", joined ? joined : "", length, err) &&
               (!vocab->lines || notes_print(notes, "lines", err, "1")) &&
               notes_print(notes, "seed", err, "%" PRIu64, seed) &&
-              notes_print(notes, "text", err, "%016" PRIx64, text);
+              notes_print(notes, "text", err, "%s", digest_text(text).text);
     memory_free(joined);
     return ok;
 }
@@ -117,11 +118,13 @@ TrilStatus tril_training_save(TrilTraining *t, const char *path, TrilError *erro
         if (is_stored(tril_option(i)) && tril_options_get(&t->options, i, text))
             ok = notes_print(&notes, key, &err, "%s", text);
     }
-    ok = ok && (!t->teacher || notes_print(&notes, "teacher", &err, "%016" PRIx64, t->teacher)) &&
-         notes_print(&notes, "kernels", &err, "%s", run_kernels(t->workers.run)) &&
-         put_notes(&notes, &t->notes, &err) &&
-         checkpoint_save(path, &t->model->model, &t->model->known, t->workers.run, notes.list,
-                         notes.count, &err);
+    ok =
+        ok &&
+        (!t->teacher || notes_print(&notes, "teacher", &err, "%s", digest_text(t->teacher).text)) &&
+        notes_print(&notes, "kernels", &err, "%s", run_kernels(t->workers.run)) &&
+        put_notes(&notes, &t->notes, &err) &&
+        checkpoint_save(path, &t->model->model, &t->model->known, t->workers.run, notes.list,
+                        notes.count, &err);
     notes_free(&notes);
     return outcome(ok, TRIL_FILE, &err, error);
 }
@@ -150,7 +153,7 @@ static TrilStatus add_note(Notes *notes, const char *key, const char *text, Tril
     return outcome(ok, TRIL_ARGUMENT, &err, error);
 }
 
-TrilStatus tril_training_note(TrilTraining *training, const char *key, const char *text,
+TrilStatus tril_training_mark(TrilTraining *training, const char *key, const char *text,
                               TrilError *error) {
     return add_note(training ? &training->notes : NULL, key, text, error);
 }
@@ -168,12 +171,6 @@ struct TrilState {
     TrilOptions options;
     uint64_t text, teacher;
 };
-
-static bool read_digest(const Note *note, uint64_t *digest) {
-    if (!note || note->length != 16 || strspn(note->value, "0123456789abcdef") != 16) return false;
-    *digest = strtoull(note->value, NULL, 16);
-    return true;
-}
 
 /* Reads a non-negative number in decimal digits. */
 static bool read_number(const Note *note, bool whole, double *x) {
@@ -224,10 +221,10 @@ static const char *read_metadata(TrilState *s) {
     const char *bad = read_progress(c, &s->progress);
     if (!bad) bad = read_options(c, &s->options);
     if (bad) return bad;
-    if (!read_digest(safetensors_note(&c->file, "text"), &s->text)) return "text";
-    const Note *teacher = safetensors_note(&c->file, "teacher"),
-               *kernels = safetensors_note(&c->file, "kernels");
-    if (teacher && !read_digest(teacher, &s->teacher)) return "teacher";
+    if (!digest_read(safetensors_value(&c->file, "text"), 0, &s->text)) return "text";
+    const char *teacher = safetensors_value(&c->file, "teacher");
+    const Note *kernels = safetensors_note(&c->file, "kernels");
+    if (teacher && !digest_read(teacher, 0, &s->teacher)) return "teacher";
     if (!kernels || kernels->length > 15 || strspn(kernels->value, letters) != kernels->length)
         return "kernels";
     s->progress.steps = (int)s->options.steps;
@@ -248,8 +245,8 @@ TrilStatus tril_state_load(TrilState **state, const char *path, TrilError *error
               checkpoint_load(&s->checkpoint, path, &err);
     if (ok && !s->checkpoint.first_moments)
         ok = fail(&err, "%s: is a model, not the state of a training run", path);
-    const Note *of = ok ? safetensors_note(&s->checkpoint.file, "state") : NULL;
-    if (ok && (!of || strcmp(of->value, version) != 0))
+    const char *of = ok ? safetensors_value(&s->checkpoint.file, "state") : NULL;
+    if (ok && (!of || strcmp(of, version) != 0))
         ok = fail(&err,
                   "%s: was written by another version of tril and cannot be resumed; begin a new "
                   "run from its model with --init",
@@ -288,8 +285,7 @@ uint64_t tril_state_teacher(const TrilState *state) {
 }
 
 const char *tril_state_note(const TrilState *state, const char *key) {
-    const Note *note = safetensors_note(&state->checkpoint.file, key);
-    return note ? note->value : NULL;
+    return safetensors_value(&state->checkpoint.file, key);
 }
 
 TrilOptions tril_state_options(const TrilState *state) {
@@ -310,9 +306,9 @@ static TrilStatus check_same(const TrilState *state, const TrilText *text,
     if (ok && (teacher ? tril_model_digest(teacher) : 0) != state->teacher)
         ok = !state->teacher ? fail(err, "this run began without a teacher; give none")
                              : fail(err,
-                                    "this run began with a teacher (digest %016" PRIx64
-                                    "), but %s is given; give that one",
-                                    state->teacher, teacher ? "another" : "none");
+                                    "this run began with a teacher (digest %s), but %s is given; "
+                                    "give that one",
+                                    digest_text(state->teacher).text, teacher ? "another" : "none");
     if (!ok || !teacher_fits(teacher, vocab, context, err)) return TRIL_ARGUMENT;
     const double held_out = state->options.held_out;
     ok =

@@ -92,11 +92,11 @@ void tril_training_close(TrilTraining *t) {
     memory_free(t);
 }
 
-bool text_suits(const TrilText *text, const Vocab *vocab, int context, Error *err) {
+bool text_suits(const TrilText *text, const Vocab *vocab, double context, Error *err) {
     if (!vocab_same(&text->corpus.vocab, vocab))
         return fail(err, "the text was not encoded with the vocabulary of the model");
-    return vocab->lines || text->corpus.train > (size_t)context ||
-           fail(err, "too short for a context of %d: it has only %zu characters to train on",
+    return vocab->lines || !((double)text->corpus.train <= context) ||
+           fail(err, "too short for a context of %g: it has only %zu characters to train on",
                 context, text->corpus.train);
 }
 

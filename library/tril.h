@@ -213,7 +213,7 @@ typedef enum {
     TRIL_WHOLE, /* double, a whole number from min to max */
     TRIL_REAL,  /* double, from min to max */
     TRIL_TIME,  /* double, seconds from min to max: 90, 90s, 5m or 2h */
-    TRIL_NAME,  /* const char *, one of `names`; of the rungs if that is NULL */
+    TRIL_NAME,  /* const char *, one of `names` */
     TRIL_FLAG,  /* bool, written 0 or 1 */
     TRIL_SEED   /* uint64_t */
 } TrilKind;
@@ -304,7 +304,7 @@ TRIL_API TrilStatus tril_model_extend(TrilModel **extended, const TrilModel *mod
 TRIL_API TrilStatus tril_model_save(const TrilModel *model, const char *path, TrilError *error);
 
 /* Adds metadata of the program to all files of the model that are written from now on. Replaces the
- * text of the same key. Copies key and text. TRIL_ARGUMENT: as tril_training_note. */
+ * text of the same key. Copies key and text. TRIL_ARGUMENT: as tril_training_mark. */
 TRIL_API TrilStatus tril_model_mark(TrilModel *model, const char *key, const char *text,
                                     TrilError *error);
 
@@ -419,8 +419,9 @@ TRIL_API double tril_epochs_that_help(double characters, bool trained);
 
 /* The memory of a training run in bytes, without its text. */
 typedef struct {
+    double all;         /* the sum of the others */
     double weights;     /* weights and their packed copies */
-    double counts;      /* of a model that counts its text; tril_estimate: 0 */
+    double counts;      /* counts of a model that counts its text; 0 in an estimate */
     double optimizer;   /* gradients and moments */
     double messages;    /* buffers for the messages of other processes, if there are any */
     double activations; /* grow with the batch and the context */
@@ -430,9 +431,8 @@ typedef struct {
 /* The size of a model, with a vocabulary of this size, and of its training run. TRIL_ARGUMENT: as
  * tril_model_make and tril_training_open. */
 typedef struct {
-    size_t parameters;
-    double bytes; /* of all memory */
     TrilMemory memory;
+    size_t parameters;
 } TrilEstimate;
 TRIL_API TrilStatus tril_estimate(const TrilOptions *options, int vocabulary,
                                   TrilEstimate *estimate, TrilError *error);
@@ -545,7 +545,7 @@ TRIL_API TrilStatus tril_training_save(TrilTraining *training, const char *path,
 /* Adds metadata of the program to all states that are saved from now on. Replaces the text of the
  * same key. Copies key and text. A resumed training run begins without any. TRIL_ARGUMENT: a key
  * that the state itself uses; a key or a text that is not UTF-8; more than 32 keys. */
-TRIL_API TrilStatus tril_training_note(TrilTraining *training, const char *key, const char *text,
+TRIL_API TrilStatus tril_training_mark(TrilTraining *training, const char *key, const char *text,
                                        TrilError *error);
 
 /* A state that was read, to inspect it and to resume its training run. */
@@ -564,7 +564,7 @@ TRIL_API uint64_t tril_state_text(const TrilState *state);
 TRIL_API uint64_t tril_state_teacher(const TrilState *state);
 
 /* Returns the value of a key of its metadata, or NULL if it has no such key: one of
- * tril_training_note, or one of its own such as "kernels", the instruction set that it was trained
+ * tril_training_mark, or one of its own such as "kernels", the instruction set that it was trained
  * with. */
 TRIL_API const char *tril_state_note(const TrilState *state, const char *key);
 

@@ -4,6 +4,7 @@
 #include "base/array.h"
 #include "base/digest.h"
 #include "base/memory.h"
+#include "base/names.h"
 #include "base/random.h"
 
 #include <math.h>
@@ -15,19 +16,21 @@
 LADDER(DECLARE)
 static const Rung *const ladder[] = {LADDER(ADDRESS)};
 
+#define NAME(name) #name,
+const char *const model_names[] = {LADDER(NAME) NULL};
+
 const char *model_name(int i) {
-    return i >= 0 && i < COUNT(ladder) ? ladder[i]->name : NULL;
+    return i >= 0 && i < COUNT(ladder) ? model_names[i] : NULL;
+}
+
+const char *model_idea(int i) {
+    return model_name(i) ? ladder[i]->idea : NULL;
 }
 
 static const Rung *find_rung(const char *name) {
     for (int i = 0; i < COUNT(ladder); i++)
         if (strcmp(ladder[i]->name, name) == 0) return ladder[i];
     return NULL;
-}
-
-const char *model_idea(const char *name) {
-    const Rung *rung = find_rung(name);
-    return rung ? rung->idea : NULL;
 }
 
 int size_of(const Config *c, Size size) {
@@ -81,14 +84,7 @@ static bool check_own(Config *c, const Rung *rung, Error *err) {
 
 static bool check(Config *c, const Rung **rung, Error *err) {
     *rung = find_rung(c->model);
-    if (!*rung) {
-        char names[128] = "";
-        for (int i = 0; i < COUNT(ladder); i++) {
-            size_t used = strlen(names);
-            snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "", ladder[i]->name);
-        }
-        return fail(err, "there is no model '%s'; the models are %s", c->model, names);
-    }
+    if (!*rung) return name_find(model_names, c->model, &(int){0}, "model", err);
     if (!has_size(*rung, SIZE_C)) c->C = 1;
     if (!(*rung)->has_heads) c->NH = 1;
     bool has_blocks = false;

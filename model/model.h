@@ -31,12 +31,13 @@ enum { MAX_CONTEXT = 65536, MAX_LAYERS = 256, MAX_WIDTH = 1 << 20, MAX_VOCABULAR
  * the NKV or H that a rung usually has. */
 enum { NO_TARGET = -1, NO_BLOCK = -1, USUAL_SIZE = 0 };
 
-/* Returns the name of rung i of the ladder, lowest first, a constant; NULL beyond the last. */
-const char *model_name(int i);
+/* The names of the rungs, lowest first. NULL ends them. */
+extern const char *const model_names[];
 
-/* Returns the idea that a rung adds to the one below, in one line: a constant, or NULL for an
- * unknown rung. */
-const char *model_idea(const char *name);
+/* Return the name of rung i of the ladder, from 0, and the idea that it adds to the one below, in
+ * one line: constants, or NULL beyond the last. */
+const char *model_name(int i);
+const char *model_idea(int i);
 
 /* ---- model ---- */
 

@@ -112,7 +112,7 @@ function openLibrary(compiled, complain) {
   function estimate(rung, chosen) {
     const to = room(c.size("TrilEstimate")), { batch, context, layers, width } = chosen;
     must("tril_estimate", optionsRecord(rung, chosen), text ? call("tril_tokenizer_size", text.tokenizer) : 1, to);
-    const { parameters, bytes } = at("TrilEstimate", to);
+    const { parameters } = at("TrilEstimate", to), { all: bytes } = at("TrilMemory", to); // its first member
     return { parameters, bytes, work: 3 * batch * context * (parameters + layers * context * width) };
   }
   return { ...c, ladder, options, samplingRecord, optionsRecord, optionsOf, rungOf, tokenizerOf, glyphOf, decode, written, reading,

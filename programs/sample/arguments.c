@@ -1,6 +1,7 @@
 #include "programs/sample/sample.h"
 #include "base/array.h"
 #include "base/file.h"
+#include "base/names.h"
 #include "base/options.h"
 #include "programs/program.h"
 
@@ -88,28 +89,18 @@ static int list_options(Option options[MAX_OPTIONS], Arguments *a) {
     return COUNT(rows);
 }
 
-/* Returns the index of `value` among the three names, 0 for NULL. If it is not one of them, fails
- * and returns -1. */
-static int choose(const char *option, const char *value, const char *const names[3], Error *err) {
-    for (int i = 0; i < 3; i++)
-        if (!value || strcmp(value, names[i]) == 0) return i;
-    fail(err, "--%s: '%s' is not one of %s, %s, %s", option, value, names[0], names[1], names[2]);
-    return -1;
-}
-
 /* Reads the names of --unknown and --precision. The precision of an export is checked by its
  * format. */
 static bool read_names(Arguments *a, Error *err) {
-    static const char *const precisions[] = {"f32", "bf16", "int8"};
-    static const char *const unknown[] = {
-        [TRIL_REFUSE] = "refuse", [TRIL_SKIP] = "skip", [TRIL_UNIFORM] = "uniform"};
-    const int how = choose("unknown", a->unknown, unknown, err);
-    if (how < 0) return false;
-    a->scoring.unknown = (TrilUnknown)how;
+    static const char *const precisions[] = {"f32", "bf16", "int8", NULL};
+    static const char *const unknown[] = {"refuse", "skip", "uniform", NULL}; /* as TrilUnknown */
+    int i = TRIL_REFUSE;
+    if (a->unknown && !name_find(unknown, a->unknown, &i, "--unknown", err)) return false;
+    a->scoring.unknown = (TrilUnknown)i;
     a->scoring.threads = a->sampling.threads;
     if (!a->precision || a->export) return true;
     a->sampling.precision = a->scoring.precision = a->precision;
-    return choose("precision", a->precision, precisions, err) >= 0;
+    return name_find(precisions, a->precision, &i, "--precision", err);
 }
 
 static bool check(const Arguments *a, Error *err) {

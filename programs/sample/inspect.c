@@ -1,4 +1,5 @@
 #include "base/array.h"
+#include "base/digest.h"
 #include "base/escape.h"
 #include "base/file.h"
 #include "base/json.h"
@@ -12,7 +13,6 @@
 #include "programs/sample/sample.h"
 #include "programs/texts.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -122,7 +122,7 @@ static void put_model(Buffer *json, TrilModel *model, const char *path) {
     static const char *const notes[] = {"step", "seed", "validation_loss", "best_loss"};
     const TrilOptions s = tril_model_sizes(model);
     const char *dropout = tril_model_note(model, "dropout"); /* a folder has none */
-    char digest[17], date[FILE_DATE];
+    char date[FILE_DATE];
     size_t counted;
     const int order = tril_model_counted(model, &counted);
     const struct {
@@ -150,8 +150,7 @@ static void put_model(Buffer *json, TrilModel *model, const char *path) {
     file_date(path, date);
     put_text(json, "date", date);
     put_command(json, tril_model_note(model, "command"));
-    snprintf(digest, sizeof digest, "%016" PRIx64, tril_model_digest(model));
-    put_text(json, "digest", digest);
+    put_text(json, "digest", digest_text(tril_model_digest(model)).text);
     put_vocabulary(json, tril_model_tokenizer(model));
     put_tensors(json, model);
 }

@@ -10,7 +10,6 @@
 #include "programs/train/interruption.h"
 #include "programs/train/verdict.h"
 
-#include <inttypes.h>
 #include <limits.h>
 #include <math.h>
 #include <stdarg.h>
@@ -152,15 +151,13 @@ void show_decisions(const Plan *plan, const Decisions *d) {
 static void show_memory(const TrilMemory *m, const TrilExtent *input) {
     const double MiB = 1048576, program = 3; /* itself and its libraries */
     double text = (double)(input->characters * sizeof(int32_t)) / MiB;
-    double all =
-        (m->weights + m->counts + m->optimizer + m->messages + m->activations + m->threads) / MiB;
     char counts[NUMBER_SIZE] = "", messages[NUMBER_SIZE] = "";
     if (m->counts > 0) snprintf(counts, sizeof counts, "counts %.1f, ", m->counts / MiB);
     if (m->messages > 0) snprintf(messages, sizeof messages, "messages %.1f, ", m->messages / MiB);
     show_line("  %.1f MiB of memory: weights %.1f, %soptimizer %.1f, %sactivations %.1f, threads "
               "%.1f, text %.1f",
-              fmax(all + text + program, (double)memory_peak() / MiB), m->weights / MiB, counts,
-              m->optimizer / MiB, messages, m->activations / MiB, m->threads / MiB, text);
+              fmax(m->all / MiB + text + program, (double)memory_peak() / MiB), m->weights / MiB,
+              counts, m->optimizer / MiB, messages, m->activations / MiB, m->threads / MiB, text);
 }
 
 void show_training(const RungFiles *rung, const TrilModel *model, const TrilTraining *training,
@@ -302,13 +299,12 @@ void show_results(const Result *results, int count) {
 void show_digests(const Result *results, int count) {
     putchar('\n');
     for (const Result *r = results; r < results + count; r++)
-        if (r->digest) show_line("digest of the weights of %s: %016" PRIx64, r->name, r->digest);
+        if (r->digest)
+            show_line("digest of the weights of %s: %s", r->name, digest_text(r->digest).text);
 }
 
 static void add_result(Buffer *text, const Result *r) {
-    char digest[17];
     const bool trained = r->seconds >= 0;
-    snprintf(digest, sizeof digest, "%016" PRIx64, r->digest);
     json_add(text, NULL, "{");
     json_add_text(text, "model", r->name);
     json_add_number(text, "parameters", trained ? (double)r->parameters : NAN);
@@ -318,7 +314,7 @@ static void add_result(Buffer *text, const Result *r) {
     json_add_number(text, "bits_per_char", r->validation / log(2.0));
     json_add_number(text, "tflop", r->compute / TERA);
     json_add_number(text, "seconds", trained ? r->seconds : NAN);
-    json_add_text(text, "digest", r->digest ? digest : NULL);
+    json_add_text(text, "digest", r->digest ? digest_text(r->digest).text : NULL);
     json_add_text(text, "verdict", r->verdict.kind == NO_VERDICT ? NULL : r->verdict.text);
     buffer_printf(text, "}");
 }

@@ -61,23 +61,18 @@ void outputs_begin_page(const Outputs *o, FILE *out) {
     fprintf(out, PAGE_BEGINNING("%016" PRIx64), o->plan->training, o->tables[0], o->tables[1]);
 }
 
-static bool says(const char *text, uint64_t digest) {
-    char number[17];
-    snprintf(number, sizeof number, "%016" PRIx64, digest);
-    return strcmp(text, number) == 0;
-}
-
 /* True if the file at `path` is a page of this training run and, unless `table` is 0, names the
  * table of this digest. */
 static bool is_page(const char *path, uint64_t training, uint64_t table) {
-    char begin[256], of[17], tables[2][17];
+    char begin[256];
+    uint64_t of, tables[2];
     Error none;
     FILE *file = file_stream(path, STREAM_READ, &none);
     if (!file) return false;
     begin[fread(begin, 1, sizeof begin - 1, file)] = 0;
     fclose(file);
-    return sscanf(begin, PAGE_BEGINNING("%16[0-9a-f]"), of, tables[0], tables[1]) == 3 &&
-           says(of, training) && (!table || says(tables[0], table) || says(tables[1], table));
+    return sscanf(begin, PAGE_BEGINNING("%16" SCNx64), &of, &tables[0], &tables[1]) == 3 &&
+           of == training && (!table || tables[0] == table || tables[1] == table);
 }
 
 /* ---- existing files ---- */

@@ -8,7 +8,6 @@
 #include "programs/train/interruption.h"
 #include "programs/train/saved.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -167,10 +166,9 @@ static bool load_teacher(Plan *plan, Error *err) {
     plan->options.teacher = plan->teacher;
     if (!plan->state || plan->teacher_digest == before) return true;
     if (plan->teacher) return fail(err, "%s: is not the teacher that this run began with", path);
-    return fail(err,
-                "--teacher is missing; name the model with the digest %016" PRIx64
-                ", which this run began with",
-                before);
+    return fail(
+        err, "--teacher is missing; name the model with the digest %s, which this run began with",
+        digest_text(before).text);
 }
 
 bool plan_open(Plan **made, const Arguments *arguments, Error *err) {
@@ -330,7 +328,7 @@ static void number_training(Plan *plan) {
 static void set_origins(Plan *plan) {
     Origin *training = &plan->origins[0], *text = &plan->origins[1], *command = &plan->origins[2];
     training->key = "training";
-    snprintf(training->text, ORIGIN_SIZE, "%016" PRIx64, plan->training);
+    snprintf(training->text, ORIGIN_SIZE, "%s", digest_text(plan->training).text);
     text->key = "text_name";
     snprintf(text->text, ORIGIN_SIZE, "%s", plan->texts.name);
     command->key = "command";

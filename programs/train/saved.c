@@ -1,13 +1,12 @@
 #include "programs/train/saved.h"
 #include "base/array.h"
+#include "base/digest.h"
 #include "base/number.h"
 #include "library/message.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { RESULT_SIZE = 256, KEY_SIZE = 40, FIGURES = 6 };
@@ -44,7 +43,7 @@ __attribute__((format(printf, 4, 5))) static bool note(TrilTraining *training, E
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    return tril_training_note(training, key, text, message(err)) == TRIL_OK;
+    return tril_training_mark(training, key, text, message(err)) == TRIL_OK;
 }
 
 bool saved_write(const Plan *plan, TrilTraining *training, const Progress *progress,
@@ -60,8 +59,8 @@ bool saved_write(const Plan *plan, TrilTraining *training, const Progress *progr
     for (int i = 0; i < ORIGINS && ok; i++)
         ok = *plan->origins[i].text == 0 ||
              note(training, err, plan->origins[i].key, "%s", plan->origins[i].text);
-    ok = ok && note(training, err, "log_digest", "%016" PRIx64, progress->log_digest) &&
-         note(training, err, "taught_by", "%016" PRIx64, plan->teacher_digest);
+    ok = ok && note(training, err, "log_digest", "%s", digest_text(progress->log_digest).text) &&
+         note(training, err, "taught_by", "%s", digest_text(plan->teacher_digest).text);
     for (int i = 0; tril_option(i) && ok; i++) {
         if (!is_of_run(tril_option(i))) continue;
         snprintf(key, KEY_SIZE, "run.%s", tril_option(i)->name);
@@ -75,7 +74,7 @@ bool saved_write(const Plan *plan, TrilTraining *training, const Progress *progr
             to += number_write(to, NUMBER_SIZE, 'g', 17, figures[i]);
             *to++ = ' ';
         }
-        to += sprintf(to, "%016" PRIx64 "\n", r->log_digest);
+        to += sprintf(to, "%s\n", digest_text(r->log_digest).text);
     }
     return ok && (!plan->ladder || note(training, err, "ladder", "1")) &&
            note(training, err, "results", "%s", lines) &&
@@ -93,13 +92,6 @@ static const char *read_number(const char *text, double max, char end, double *n
     return rest > text && *rest == end && *number >= 0 && *number <= max ? rest + 1 : NULL;
 }
 
-/* Reads the 16 digits of a digest in the same way. */
-static const char *read_digest(const char *text, char end, uint64_t *digest) {
-    if (!text || strspn(text, "0123456789abcdef") != 16 || text[16] != end) return NULL;
-    *digest = strtoull(text, NULL, 16);
-    return text + 17;
-}
-
 /* Reads the line of a result and returns the rest of the text, or NULL if the line is invalid. */
 static const char *read_result(const char *line, Result *result) {
     double figures[FIGURES];
@@ -112,7 +104,7 @@ static const char *read_result(const char *line, Result *result) {
     line += length + 1;
     for (int i = 0; i < FIGURES && line; i++) line = read_number(line, 1e15, ' ', &figures[i]);
     *result = (Result){.name = of.rung};
-    line = read_digest(line, '\n', &result->log_digest);
+    line = digest_read(line, '\n', &result->log_digest);
     if (!line) return NULL;
     result->parameters = (size_t)figures[0];
     result->train = figures[1];
@@ -138,9 +130,9 @@ static const char *read_progress(Plan *plan) {
         if (!read_number(text, numbers[i].max, 0, &number)) return numbers[i].key;
         memcpy((char *)p + numbers[i].member, &number, sizeof number);
     }
-    if (!read_digest(tril_state_note(plan->state, "log_digest"), 0, &p->log_digest))
+    if (!digest_read(tril_state_note(plan->state, "log_digest"), 0, &p->log_digest))
         return "log_digest";
-    if (!read_digest(tril_state_note(plan->state, "training"), 0, &plan->training))
+    if (!digest_read(tril_state_note(plan->state, "training"), 0, &plan->training))
         return "training";
     const char *line = tril_state_note(plan->state, "results");
     while (line && *line && plan->known_count < MAX_RUNGS)
@@ -180,9 +172,9 @@ bool saved_load(Plan *plan, Error *err) {
        that of the rung */
     const char *teacher = tril_state_note(plan->state, "taught_by"), *bad = read_progress(plan);
     plan->teacher_digest = tril_state_teacher(plan->state);
-    if (!bad && teacher && !read_digest(teacher, 0, &plan->teacher_digest)) bad = "taught_by";
+    if (!bad && teacher && !digest_read(teacher, 0, &plan->teacher_digest)) bad = "taught_by";
     if (!bad && !read_options(plan)) bad = "run";
-    if (!bad && !read_digest(tril_state_note(plan->state, "digest"), 0, &plan->state_digest))
+    if (!bad && !digest_read(tril_state_note(plan->state, "digest"), 0, &plan->state_digest))
         bad = "digest";
     if (!bad) return true;
     tril_state_free(plan->state);

@@ -640,16 +640,16 @@ TEST(decimal_comma) {
 TEST(notes) {
     TrilOptions options = few(2, 1);
     TrilTraining *training = begin(make(small("bigram"), 1), &options);
-    must(tril_training_note(training, "color", "blue", &error));
-    must(tril_training_note(training, "color", "green \"and\"\n red", &error));
+    must(tril_training_mark(training, "color", "blue", &error));
+    must(tril_training_mark(training, "color", "green \"and\"\n red", &error));
     for (char key[] = "A"; *key < 'A' + 31; ++*key)
-        must(tril_training_note(training, key, "", &error));
-    expect(tril_training_note(training, "one more", "", &error), TRIL_ARGUMENT, "32");
+        must(tril_training_mark(training, key, "", &error));
+    expect(tril_training_mark(training, "one more", "", &error), TRIL_ARGUMENT, "32");
     static const char *const own[] = {"step",  "option.lr", "text",    "vocabulary",
                                       "width", "dropout",   "cooling", "digest"};
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
-        expect(tril_training_note(training, own[i], "1", &error), TRIL_ARGUMENT, own[i]);
-    expect(tril_training_note(training, "color", "\xff", &error), TRIL_ARGUMENT, "UTF-8");
+        expect(tril_training_mark(training, own[i], "1", &error), TRIL_ARGUMENT, own[i]);
+    expect(tril_training_mark(training, "color", "\xff", &error), TRIL_ARGUMENT, "UTF-8");
     must(tril_training_save(training, scratch("noted"), &error));
     TrilState *saved = state_of("noted");
     assert_string_equal(tril_state_note(saved, "color"), "green \"and\"\n red");
@@ -879,10 +879,10 @@ TEST(estimates) {
         assert_int_equal(one.parameters, tril_model_parameters(model));
         assert_true(memory.weights == one.memory.weights);
         assert_true(memory.optimizer == one.memory.optimizer);
-        assert_true(one.bytes >= 4.0 * 4 * (double)one.parameters);
+        assert_true(one.memory.all >= 4.0 * 4 * (double)one.parameters);
         options.width = options.batch = 64;
         must(tril_estimate(&options, V, &other, &error));
-        assert_true(other.bytes > one.bytes);
+        assert_true(other.memory.all > one.memory.all);
     }
 }
 
@@ -1151,7 +1151,7 @@ TEST(null_arguments) {
     WITHOUT(2, tril_training_evaluate(NEEDED(training), 0, NEEDED(any), e));
     WITHOUT(1, tril_training_profile(NEEDED(training), e));
     WITHOUT(2, tril_training_save(NEEDED(training), NEEDED(path), e));
-    WITHOUT(3, tril_training_note(NEEDED(training), NEEDED("a"), NEEDED("b"), e));
+    WITHOUT(3, tril_training_mark(NEEDED(training), NEEDED("a"), NEEDED("b"), e));
     WITHOUT(2, tril_state_load(NEEDED(any), NEEDED(path), e));
     WITHOUT(4, tril_training_resume(NEEDED(any), NEEDED(any), NEEDED(saved), NEEDED(whole_play),
                                     NULL, e));
@@ -1466,7 +1466,7 @@ static TrilStatus do_all(uint64_t *results) {
     if (!s) s = tril_state_load(&saved, to, &error);
     if (!s) s = tril_training_resume(&training, &loaded, saved, text, NULL, &error);
     if (!s) s = tril_training_profile(training, &error);
-    if (!s) s = tril_training_note(training, "a", "b", &error);
+    if (!s) s = tril_training_mark(training, "a", "b", &error);
     if (!s) s = tril_training_generate(training, &sampling, write_down, &written, &error);
     for (size_t i = 0; i < several.ended; i++)
         write_down(several.texts[i].text, several.texts[i].length, &written);

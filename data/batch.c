@@ -16,7 +16,7 @@ void batch_shuffled(const int32_t *ids, size_t length, int B, int T, uint64_t se
                     int first, int count, int32_t *inputs, int32_t *targets, size_t *starts) {
     size_t row = (size_t)T, places = length - row, windows = places / row;
     if (windows == 0) windows = 1;
-    size_t offsets = places - (windows - 1) * row; /* of the first window */
+    size_t offsets = places - (windows - 1) * row; /* places where the first window may begin */
     for (size_t b = 0; b < (size_t)count; b++) {
         uint64_t key;
         size_t window = window_of(seed, step * (uint64_t)B + (uint64_t)first + b, windows, &key);

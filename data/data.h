@@ -30,8 +30,8 @@ typedef struct {
  * byte offset. */
 bool vocab_build(Vocab *vocab, const char *text, size_t length, bool bytes, Error *err);
 
-/* True if both give the same ids to the same characters or bytes, and both or neither are for
- * lists. */
+/* Returns true if both give the same ids to the same characters or bytes, and both or neither are
+ * for lists. */
 bool vocab_same(const Vocab *a, const Vocab *b);
 
 /* Makes a copy. The caller releases it with vocab_free. */
@@ -59,7 +59,7 @@ bool vocab_encode(const Vocab *vocab, const char *text, size_t length, int32_t *
                   size_t *unknown, Error *err);
 
 /* Puts a newline before the first line of ids[*count], a list, and one after its last line if that
- * has none. Replaces *ids, which the caller still releases. An error: no memory. */
+ * has none. Replaces *ids, which the caller still releases. Fails without memory. */
 bool vocab_close_lines(const Vocab *vocab, int32_t **ids, size_t *count, Error *err);
 
 /* Sets *text to all characters of the vocabulary in order, in UTF-8, *length bytes, perhaps with a
@@ -88,8 +88,8 @@ typedef struct {
     int distinct;          /* characters of the vocabulary that occur in the text */
     size_t train;          /* characters for training, from the start; the rest is held out */
     size_t lines, longest; /* the newlines; the characters of the longest line, with its newline */
-    uint64_t digest;       /* of the file's bytes */
-    LineDigests known;     /* of a list: its lines, of both parts; owned */
+    uint64_t digest;       /* the digest of the file's bytes */
+    LineDigests known;     /* a list's lines, in both parts; owned */
 } Corpus;
 
 /* Encodes a text of `length` bytes with a vocabulary, which is copied. `held_out`, between 0 and 1,
@@ -103,7 +103,8 @@ bool corpus_make(Corpus *corpus, const Vocab *vocab, const char *text, size_t le
 /* Moves the ids so that pieces all over the text are held out, instead of its end: cuts the text
  * into pieces and puts their beginnings before all of their ends. Cuts come after a newline if one
  * is near, and in a list always. The digest stays the same. So does the number of ids to train on,
- * except in a list, which may train on a few fewer. Errors: no memory, too short a list. */
+ * except in a list, which may train on a few fewer. Fails without memory and for too short a list.
+ */
 bool corpus_spread(Corpus *corpus, Error *err);
 
 void corpus_free(Corpus *corpus);
@@ -142,7 +143,7 @@ typedef struct {
 /* Returns the number of windows of at most T characters in a list that is closed. */
 size_t lines_count(const int32_t *ids, size_t length, int T);
 
-/* Finds these windows. The caller releases them with lines_free. An error: no memory. */
+/* Finds these windows. The caller releases them with lines_free. Fails without memory. */
 bool lines_cut(Lines *lines, const int32_t *ids, size_t length, int T, Error *err);
 void lines_free(Lines *lines);
 

@@ -11,7 +11,7 @@ typedef struct {
     double uniform;                   /* ln V */
     double unigram, unigram_held_out; /* the entropy of the characters' frequencies */
     double bigram, bigram_held_out;   /* the entropy of a character, given the one before */
-    double ngram, ngram_held_out;     /* of `order` characters: the counted model (ngram.h) */
+    double ngram, ngram_held_out;     /* the loss of the counted model of `order` (ngram.h) */
     int order;
 } Counts;
 
@@ -21,7 +21,7 @@ typedef struct {
  * prediction leaves out the tenth of the text that it is in, and one place in nine is predicted.
  * `ngram` counts only the last MOST_COUNTED tokens, because more would take minutes and gigabytes.
  * In a long held-out text it predicts evenly spaced places. `newline` is as in ngram_loss. Both
- * texts have at least two tokens. An error: no memory. */
+ * texts have at least two tokens. Fails without memory. */
 #ifndef MOST_COUNTED_BITS /* fewer in extras/web/targets.mk */
 #define MOST_COUNTED_BITS 24
 #endif
@@ -29,8 +29,8 @@ enum { MOST_COUNTED = 1 << MOST_COUNTED_BITS };
 bool count_losses(const int32_t *train, size_t train_count, const int32_t *held_out,
                   size_t held_out_count, int V, int32_t newline, Counts *counts, Error *err);
 
-/* Sets *order and *loss to the `order` and `ngram_held_out` of count_losses and, unless it is
- * NULL, *own to its `ngram`. An error: no memory. */
+/* Sets *order and *loss to the `order` and `ngram_held_out` of count_losses and, unless it is NULL,
+ * *own to its `ngram`. Fails without memory. */
 bool count_ngram(const int32_t *train, size_t train_count, const int32_t *held_out,
                  size_t held_out_count, int V, int32_t newline, int *order, double *own,
                  double *loss, Error *err);

@@ -32,8 +32,8 @@ static void extend_axis(float *after, const float *before, int outer, int earlie
     }
 }
 
-/* Adds noise to the new rows of vectors, so that training can tell the new tokens apart: half as
- * wide as the numbers of the tensor before. */
+/* Adds noise to the new rows of vectors, so that training can tell the new tokens apart, with half
+ * the standard deviation of before[count]. */
 static void add_noise(float *after, int rows, int columns, const int32_t *sources, uint64_t key,
                       const float *before, size_t count) {
     double sum = 0, squares = 0;

@@ -15,8 +15,8 @@ typedef struct {
     const struct Isa *isa; /* set by sampler_prepare; the base set if it is NULL */
 } Sampler;
 
-/* Sets the vector loops that the sampler uses. They change its speed, not its choices. Errors:
- * those of isa_choose. */
+/* Sets the vector loops that the sampler uses. They change its speed, not its choices. Fails as
+ * isa_choose does. */
 bool sampler_prepare(Sampler *sampler, Error *err);
 
 /* Picks the next token from logits[V] and returns its id. `stream` is the number of the sample,
@@ -40,7 +40,7 @@ typedef struct {
 } Generator;
 
 /* Opens a run of `model`, which is borrowed. generator_close closes it and releases the window.
- * Errors: those of run_open, no memory. */
+ * Fails as run_open does, and without memory. */
 bool generator_open(Generator *generator, Model *model, int threads, Precision precision,
                     Error *err);
 void generator_close(Generator *generator);
@@ -63,7 +63,7 @@ typedef struct {
 } Group;
 
 /* Opens a run of `model`, which is borrowed, with `slots` slots; packed_by as in RunOptions.
- * group_close closes it. Errors: those of run_open, no memory. */
+ * group_close closes it. Fails as run_open does, and without memory. */
 bool group_open(Group *group, Model *model, int slots, Precision precision, const Run *packed_by,
                 Error *err);
 void group_close(Group *group);

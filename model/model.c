@@ -52,7 +52,7 @@ int size_of(const Config *c, Size size) {
     return 0;
 }
 
-/* True if each block has such a weight: its name then contains a %d. */
+/* Returns true if each block has such a weight: its name then contains a %d. */
 static bool is_in_blocks(const WeightSpec *spec) {
     return strstr(spec->name, "%d");
 }

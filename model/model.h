@@ -48,10 +48,10 @@ typedef struct {
     int rank;      /* 1 or 2 */
     int shape[2];
     int block;        /* the transformer block it belongs to, from 0, or NO_BLOCK */
-    size_t offset;    /* of its first number in Model.weights, in floats */
+    size_t offset;    /* floats before its first number in Model.weights */
     size_t size;      /* numbers */
     float start;      /* the initial value of each number, unless there is a deviation */
-    double deviation; /* of normal random initial values, of mean 0 */
+    double deviation; /* the standard deviation of normal initial values of mean 0 */
     bool decays;      /* weight decay applies */
     bool muon;        /* trained by Muon; the others by AdamW */
     bool sparse;      /* an update leaves rows without a gradient as they are */
@@ -70,8 +70,8 @@ typedef struct {
     Ngram *ngram; /* the counted model of a rung that has one, or NULL before anything is counted */
 } Model;
 
-/* Checks a configuration. Errors: an unknown rung, a size out of range, NH that does not divide C,
- * NKV that does not divide NH. */
+/* Checks a configuration. Fails for an unknown rung, a size out of range, NH that does not divide
+ * C, and NKV that does not divide NH. */
 bool model_check(const Config *config, Error *err);
 
 /* Return the key-value heads and the channels inside the MLP of a valid configuration; NH and 1 for
@@ -82,41 +82,40 @@ int model_hidden(const Config *config);
 /* Returns the number of parameters of a valid configuration. */
 double model_parameters(const Config *config);
 
-/* Builds a model with initial weights, which follow from the seed. model_free releases its
- * tensors and weights. Errors: those of model_check, no memory; then there is nothing to
- * release. */
+/* Builds a model with initial weights, which follow from the seed. model_free releases its tensors
+ * and weights. Fails as model_check does, and without memory; then there is nothing to release. */
 bool model_build(Model *model, const Config *config, uint64_t seed, Error *err);
 void model_free(Model *model);
 
 /* Do the work of model_build in two steps, so that a checkpoint can be checked between them.
- * model_lay_out makes the tensors' names, shapes and offsets, in little memory. Errors: those of
- * model_check, no memory. model_allocate makes the weights, all 0. An error: no memory; the caller
- * then calls model_free. */
+ * model_lay_out makes the tensors' names, shapes and offsets, in little memory. Fails as
+ * model_check does, and without memory. model_allocate makes the weights, all 0. Fails without
+ * memory; the caller then calls model_free. */
 bool model_lay_out(Model *model, const Config *config, Error *err);
 bool model_allocate(Model *model, Error *err);
 
-/* Extends the vocabulary to V tokens, V >= the model's. Token i is the earlier token sources[i],
- * 0 <= i < V, and keeps its weights; a token whose source is NO_ID is new. Each earlier token
- * occurs once. A new token's own weights (a row of a table, a logit of the output layer) start as
- * the mean over the earlier tokens, which makes no new token likely (Hewitt, "Initializing New Word
- * Embeddings for Pretrained Language Models", 2021). Rows of vectors also get normal noise, half as
- * wide as the tensor's numbers, which follows from the seed. Errors: too large a vocabulary, no
- * memory; the model is then unchanged. */
+/* Extends the vocabulary to V tokens, V >= the model's. Token i is the earlier token sources[i], 0
+ * <= i < V, and keeps its weights; a token whose source is NO_ID is new. Each earlier token occurs
+ * once. A new token's own weights (a row of a table, a logit of the output layer) start as the mean
+ * over the earlier tokens, which makes no new token likely (Hewitt, "Initializing New Word
+ * Embeddings for Pretrained Language Models", 2021). Rows of vectors also get normal noise, with
+ * half the tensor's standard deviation, which follows from the seed. Fails for too large a
+ * vocabulary, and without memory; the model is then unchanged. */
 bool model_extend(Model *model, int V, const int32_t *sources, uint64_t seed, Error *err);
 
-/* True if the rung of a valid configuration has a counted model. */
+/* Returns true if the rung of a valid configuration has a counted model. */
 bool model_has_ngram(const Config *config);
 
 /* Counts a training text, ids[count]. The model keeps the counts, and adds those of later texts,
  * with one exception: if this text begins with the text counted before, or that text with this one,
  * the new counts replace the old. With `folds`, training on the text can leave parts of it out.
- * Does nothing for a rung that does not count. An error: no memory; the counts are then
- * unchanged. */
+ * Does nothing for a rung that does not count. Fails without memory; the counts are then unchanged.
+ */
 bool model_count(Model *model, const int32_t *ids, size_t count, bool folds, Error *err);
 
 /* Counts the model's text again, to *folded, so that predictions can leave out parts of ids[count]
  * if the model has counted that text. Sets *folded to NULL for a model without counts. The caller
- * releases them with ngram_free. Errors: those of ngram_count. */
+ * releases them with ngram_free. Fails as ngram_count does. */
 bool model_fold(const Model *model, const int32_t *ids, size_t count, Ngram **folded, Error *err);
 
 /* Returns a digest of the weights (base/digest.h): of each tensor's name and numbers, in order.

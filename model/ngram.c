@@ -101,8 +101,8 @@ static bool find_child(const Level *level, size_t context, const Level *longer, 
     return low < end && longer->contexts[low].token == token;
 }
 
-/* Adds the contexts of `from` to `to` tokens, which all occur at this place alone. Otherwise does
- * the same as add_context. */
+/* Does the work of add_context for contexts of `from` to `to` tokens that occur only at this place.
+ */
 static double add_single(const Ngram *g, size_t place, int from, int to, int fold, double weight,
                          double *p) {
     if (fold != ALL_FOLDS && folds_of(g, place) == 1 << fold) return weight;

@@ -21,8 +21,8 @@ enum { MAX_ORDER = 9, FOLDS = 10, ALL_FOLDS = -1 };
  * text from `fresh` on, fresh <= count; the tokens before are never left out. fresh = count makes
  * no folds, which takes less memory. `order` is 1 to MAX_ORDER; it is reduced, but not below 3,
  * until the tables need at most about 40 bytes per token, with or without folds. ngram_free
- * releases the model; NULL is allowed. Errors: too long a text (2^31 tokens), no memory; *ngram is
- * then NULL. */
+ * releases the model; NULL is allowed. Fails for too long a text (2^31 tokens), and without memory;
+ * *ngram is then NULL. */
 bool ngram_count(Ngram **ngram, const int32_t *ids, size_t count, size_t fresh, int order, int V,
                  Error *err);
 void ngram_free(Ngram *ngram);
@@ -49,7 +49,7 @@ int ngram_predict(const Ngram *ngram, const int32_t *last, size_t known, int fol
 /* Sets *loss to the mean loss in nats of a text of count >= 2 tokens. Predicts one in `every` of
  * them, never the first. If `counted`, the text is the counted one, and each prediction leaves out
  * its own fold. In a list, a prediction sees nothing before the last `newline`, which is NO_ID
- * (base/array.h) for other texts. An error: no memory. */
+ * (base/array.h) for other texts. Fails without memory. */
 bool ngram_loss(const Ngram *ngram, const int32_t *ids, size_t count, size_t every, bool counted,
                 int32_t newline, double *loss, Error *err);
 

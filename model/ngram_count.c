@@ -28,7 +28,7 @@ static bool alloc(Ngram *g, void *block, size_t count, size_t size, Error *err) 
 }
 
 double ngram_memory(double count, int V, double *counting) {
-    const double parts = 12, lists = 33, copies = 1.5; /* of the parts, when they grow */
+    const double parts = 12, lists = 33, copies = 1.5; /* copies of parts that grow */
     *counting =
         count * (lists + copies * parts) + V * (double)(sizeof(size_t) + 11 * sizeof(int32_t));
     return count * (BYTES + sizeof(int32_t) + parts) + V * (double)((1 + FOLDS) * sizeof(double));
@@ -42,8 +42,8 @@ typedef struct {
     uint8_t *shared;     /* [count]: the length of the context that a place of the list shares with
                             the place above it, at most the order - 1 */
     size_t *starts;      /* [V + 2] */
-    Follower *followers; /* of the level that is made */
-    FoldSet *folds, *of_longer; /* of its followers, and of those of the longer contexts */
+    Follower *followers; /* those of the level that is made */
+    FoldSet *folds, *of_longer; /* their folds; the folds of the longer contexts' followers */
     size_t count;               /* its followers so far */
     uint32_t *slots;            /* [V]: 1 + the last follower with this token */
     uint32_t (*parts)[FOLDS];   /* [V]: of the followers of the context that is made */
@@ -60,6 +60,7 @@ static void free_lists(Lists *lists) {
     memory_free(lists->slots);
     memory_free(lists->parts);
 }
+
 /* Sorts the places by one token, and keeps the order of equal ones. */
 static void sort_by(const Ngram *g, Lists *lists, int back) {
     size_t *starts = lists->starts;
@@ -249,7 +250,7 @@ static bool make_followers(Ngram *g, Lists *lists, int k, Error *err) {
     return end_level(g, lists, level, err);
 }
 
-/* ---- all of it ---- */
+/* ---- the tables of a text ---- */
 
 static bool count_all(Ngram *g, Lists *lists, Error *err) {
     const size_t V = (size_t)g->V, n = g->count;

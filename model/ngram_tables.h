@@ -12,7 +12,7 @@ enum { DISCOUNTS = 3 };
 
 typedef struct {
     int32_t token;  /* the first of the context; V before the text */
-    uint32_t place; /* in the text, of the token after the context, if that occurs once */
+    uint32_t place; /* the index in the text of the token after a context that occurs once */
     /* The first of its children, in the next level, and of its followers. They end where those of
        the next context begin. A context that occurs once has neither. */
     uint32_t child, follower;
@@ -45,7 +45,7 @@ struct Ngram {
     int V, order;
     int32_t *ids; /* the counted text */
     size_t count, fresh;
-    Level levels[MAX_ORDER + 1]; /* by the tokens in a context; the last is empty */
+    Level levels[MAX_ORDER + 1]; /* level k has the contexts of k tokens; the last is empty */
     uint32_t *parts;             /* the first is the empty set */
     size_t part_count, part_capacity;
     double *base; /* [1 + FOLDS][V]: p without a context, first with all folds, then without each */

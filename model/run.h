@@ -30,7 +30,7 @@ typedef struct {
     bool frozen;   /* the weights do not change while the run is open, so they are packed once */
     int threads;   /* the most threads, 1 to MAX_THREADS; a short pass uses fewer */
     Precision precision;
-    uint64_t seed; /* of dropout */
+    uint64_t seed; /* determines the masks of dropout */
     bool shared;   /* all processes (base/world.h) share the run: each opens it with the same
                       options and computes its part of a batch. Functions marked "collective" must
                       then be called by all processes */
@@ -58,8 +58,8 @@ int run_default_threads(void);
 enum { MAX_TOKENS = 1 << 24 };
 
 /* Opens a run of `model`, which it borrows and, in training, changes. run_close releases it; NULL
- * is allowed. Errors: a training batch with fewer sequences than processes, a batch of more than
- * MAX_TOKENS tokens, unavailable kernels, no memory; *run is then NULL. */
+ * is allowed. Fails for a training batch with fewer sequences than processes, for a batch of more
+ * than MAX_TOKENS tokens, for unavailable kernels, and without memory; *run is then NULL. */
 bool run_open(Run **run, Model *model, const RunOptions *options, Error *err);
 void run_close(Run *run);
 
@@ -81,8 +81,8 @@ void run_pace(Run *run, bool alone);
 const char *run_kernels(const Run *run);
 
 /* The memory of a run and its model, in bytes. run_memory returns that of an open run. run_estimate
- * computes that of a run that is not open, and takes little memory itself. Errors of run_estimate:
- * those of model_check and run_open, except for lack of memory for the run itself. */
+ * computes that of a run that is not open, and takes little memory itself. It fails as model_check
+ * and run_open do, but not for lack of memory for the run itself. */
 typedef struct {
     size_t weights;     /* and their packed copies */
     size_t ngram;       /* the counted model; run_estimate leaves it out */
@@ -165,7 +165,7 @@ void run_collect(Run *run);
 void run_restore(Run *run, uint64_t step, const float *first_moments, const float *second_moments);
 
 /* Measures the parts of training steps from now on: from run_forward_training to the end of
- * run_update. The results are the same. An error: no memory. */
+ * run_update. The results are the same. Fails without memory. */
 bool run_profile(Run *run, Error *err);
 
 /* The total of all calls with one name, e.g. of all linear layers. */

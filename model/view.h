@@ -28,7 +28,7 @@ typedef struct {
     /* attention: q, k, v; rotary: x, and for each position hs/2 cosines and hs/2 sines */
     LineArray inputs[LINE_INPUTS];
     LineArray output;
-    const Tensor *tensors[LINE_TENSORS]; /* of the model: weight and bias, or the tables of tokens
+    const Tensor *tensors[LINE_TENSORS]; /* the model's: weight and bias, or the tables of tokens
                                             and positions; NULL without */
 } LineView;
 

@@ -6,7 +6,7 @@
 
 /* Contiguous gradients of one block, or NO_BLOCK, and of one owner, or EVERYONE. */
 typedef struct {
-    size_t offset, size; /* in floats; offset as in Model.weights */
+    size_t offset, size; /* floats; the offset is that in Model.weights */
     size_t buffer;       /* offset in Buckets.buffer of the numbers from other processes */
     int block, owner;
 } Bucket;

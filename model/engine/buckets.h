@@ -16,14 +16,14 @@ typedef struct Buckets Buckets;
 
 /* Chooses an owner for each matrix that Muon trains, and fills the buckets with `gradients`, which
  * are laid out like the weights and borrowed. buckets_close releases them; NULL is allowed. The
- * result is the same on every process. An error: no memory; *buckets is then NULL. */
+ * result is the same on every process. Fails without memory; *buckets is then NULL. */
 bool buckets_open(Buckets **buckets, const Model *model, const Products *products, float *gradients,
                   Error *err);
 void buckets_close(Buckets *b);
 
-/* buckets_trains: true if this process updates that tensor of the model. buckets_measures: true if
- * it counts that tensor in the global norm; exactly one process does. NULL means that there is one
- * process. */
+/* buckets_trains returns true if this process updates that tensor of the model; buckets_measures,
+ * if it counts that tensor in the global norm, as exactly one process does. NULL means that there
+ * is one process. */
 bool buckets_trains(const Buckets *b, int tensor);
 bool buckets_measures(const Buckets *b, int tensor);
 

@@ -227,7 +227,7 @@ size_t execute_scratch(const Run *run) {
 /* Returns the longest slice that minimizes the tiles of the slowest thread. */
 int slice_length(const Products *products, size_t tokens, int threads, int most) {
     enum { TILE = 6 };  /* rows of a register tile, with most instruction sets */
-    enum { TILES = 2 }; /* of AMX: the fewer, the more of a phase stays in the L2 cache */
+    enum { TILES = 2 }; /* with AMX: the fewer, the more of a phase stays in the L2 cache */
     size_t tile = products->rows ? (size_t)products->rows : TILE, least = SIZE_MAX;
     size_t grain = products->rows ? (size_t)products->rows : STRETCH, best = grain;
     size_t max = products->rows ? TILES * tile : SLICE_MAX;

@@ -14,8 +14,8 @@ typedef struct {
     double *seconds; /* [threads][row]: the time of each place; then the thread's last reading of
                         the clock. Only if measured */
     size_t row;
-    bool in_step;         /* from the forward pass of training to the end of its update */
-    double tokens, pairs; /* in all steps; a pair is two tokens of which one sees the other */
+    bool in_step;         /* true from the forward pass of training to the end of its update */
+    double tokens, pairs; /* sums over steps; a pair is two tokens of which one sees the other */
     double updates;
 } Profile;
 
@@ -43,19 +43,19 @@ struct Run {
     Memory memory;
     /* the current pass, or the last one */
     Pass pass;
-    bool in_backward;  /* its direction */
+    bool in_backward;  /* the direction of the pass */
     int slice;         /* tokens in a slice */
     int longest_slice; /* the most in any pass, for which each thread has memory */
     atomic_int *taken; /* [phases][threads]: slices and heads taken from each thread's share */
     /* activations: the three memories of schedule.h; `own` has own_size floats for each thread, one
        thread after another */
     float *activations, *own, *single;
-    size_t own_size, activations_size; /* of all three */
+    size_t own_size, activations_size; /* floats of `own` in each thread; of all three */
     Param *params;                     /* [tensors] */
     float *packed;                     /* copies of weights that are right operands */
     size_t *packed_offsets;            /* [tensors]: in `packed`, in floats, or NOT_PACKED */
     size_t packed_size;
-    float *rows; /* of a growing run: the rows of earlier tokens, `capacity` in each slot, for each
+    float *rows; /* the earlier tokens of a growing run: `capacity` rows in each slot for each
                     operand that has them */
     size_t rows_size, capacity;
     /* the prepared calls of passes of one token, or of a growing run, [threads][instructions], and
@@ -78,9 +78,9 @@ struct Run {
     float counts_weight; /* factor of the counted logits; 1 in training */
     bool paced;          /* run_pace */
     Pace paces[PACES];
-    Pace *pace;           /* of the current pass or step; only if it is timed */
+    Pace *pace;           /* measurements for the current pass or step, if it is timed */
     bool alone;           /* one thread makes the pass, which was faster lately */
-    double begun, worked; /* when it began, in seconds of the clock and of the processors */
+    double begun, worked; /* the pass's begin, in seconds of the clock and of the processors */
     Profile profile;
 };
 
@@ -105,14 +105,14 @@ void run_send(Run *run, bool sending);
 
 /* Records the rung's forward and, in training, its backward in the program `p`, with the loss
  * between them. The program borrows the model and does not read its weights. program_close releases
- * the program. Errors: no memory, a wrong rung; then there is nothing to release. */
+ * the program. Fails without memory and for a wrong rung; then there is nothing to release. */
 bool record(Program *p, const Model *model, bool training, Error *err);
 
 /* Records and schedules the rung of a run whose options, model, isa and products are set, and lays
- * out its memory. Errors: no memory, a wrong rung, too large a pass. */
+ * out its memory. Fails without memory, for a wrong rung, and for too large a pass. */
 bool execute_plan(Run *run, Error *err);
 
-/* Allocates the memory that was laid out, and fills the constants. An error: no memory. */
+/* Allocates the memory that was laid out, and fills the constants. Fails without memory. */
 bool execute_allocate(Run *run, Error *err);
 
 /* Returns the scratch that the program needs in each thread, in floats. */
@@ -130,13 +130,13 @@ int slice_length(const Products *products, size_t tokens, int threads, int most)
 int slice_count(const Run *run);
 Share share_of_tokens(const Run *run, const Thread *thread);
 
-/* Begin the forward pass that run->pass describes, which `threads` threads will execute; its
- * backward pass. */
+/* execute_begin begins the forward pass that run->pass describes, which `threads` threads will
+ * execute; execute_turn, its backward pass. */
 void execute_begin(Run *run, int threads);
 void execute_turn(Run *run);
 
-/* Execute, as the work of a team (team_run), the pass; only the packing of its weights. `run` is a
- * Run. */
+/* execute_pass executes the pass as the work of a team (team_run); execute_packing only packs its
+ * weights. `run` is a Run. */
 void execute_pass(const Thread *thread, void *run);
 void execute_packing(const Thread *thread, void *run);
 
@@ -149,7 +149,7 @@ Call execute_call(const Run *run, const Thread *thread, const Instruction *at, S
 /* ---- optimizer.c ---- */
 
 /* Allocates gradients and moments, all 0, and, if the run is shared, the buckets. update_close
- * releases them, even after an error: no memory. */
+ * releases them, even after a failure. Fails without memory. */
 bool update_open(Run *run, Error *err);
 void update_close(Run *run);
 
@@ -162,13 +162,13 @@ double update_muon_work(const Run *run);
 
 /* The places of a profile: these parts, then the instructions. */
 enum {
-    PROFILE_WAITING, /* for other threads: at barriers, and at the ends of passes and updates */
+    PROFILE_WAITING, /* at barriers, and at the ends of passes and updates */
     PROFILE_PACKING,
     PROFILE_LOSS,
     PROFILE_NORM,
     PROFILE_ADAMW,
     PROFILE_MUON,
-    PROFILE_SHARING, /* gradients and weights, with other processes */
+    PROFILE_SHARING, /* exchange of gradients and weights with other processes */
     PROFILE_PARTS
 };
 

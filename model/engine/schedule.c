@@ -15,9 +15,9 @@ typedef struct {
     int dirty_epoch; /* the epoch of the last write; other threads see it after a barrier */
     bool dirty_by_team;
     bool across;       /* used by the team, or in more than one phase */
-    bool kept, cached; /* of any array that shares its memory */
+    bool kept, cached; /* marks of any array that shares its memory */
     int root; /* the array whose memory it uses: itself, or one that ends where it begins */
-} Life;
+} LiveRange;
 
 /* A demand for memory, for one array or several that share it: `size` floats from time `begin` to
  * time `end`, at `offset`. */
@@ -31,13 +31,13 @@ typedef struct {
     const Program *p;
     Schedule *s;
     Capacity capacity;
-    Life *lives;
+    LiveRange *ranges;
     int *phases, *epochs; /* [instructions] */
     int *tensor_epochs; /* [1 + tensors]: the epoch in which the team last added to the gradient */
     Demand *demands;
     int demand_count;
-    int *active;  /* [arrays]: of place_demands */
-    bool *shared; /* [arrays]: find_shared */
+    int *active;  /* [arrays]: scratch of place_demands */
+    bool *shared; /* [arrays]: marks of find_shared */
     int epoch;
 } Planner;
 
@@ -46,7 +46,7 @@ typedef struct {
 /* The backward pass put in order. */
 typedef struct {
     const Program *p;
-    Instruction *list; /* with room for a gradients_ready for each block, and for no block */
+    Instruction *list; /* room for a gradients_ready for each block and NO_BLOCK included */
     int count;
     Instruction *pending; /* gradients that are not in the list yet */
     int pending_count;
@@ -118,9 +118,9 @@ static bool order_gradients(Program *p, Error *err) {
 static bool reads_others(const Planner *planner, const Instruction *at) {
     bool team = at->operation->reach == ALL_TOKENS;
     for (int i = 0; i < MAX_INPUTS; i++) {
-        const Life *life = &planner->lives[at->inputs[i].id];
-        if (at->inputs[i].id && life->dirty_epoch == planner->epoch &&
-            (team || life->dirty_by_team))
+        const LiveRange *range = &planner->ranges[at->inputs[i].id];
+        if (at->inputs[i].id && range->dirty_epoch == planner->epoch &&
+            (team || range->dirty_by_team))
             return true;
     }
     /* two instructions that add to the same gradient divide it differently between threads */
@@ -131,11 +131,11 @@ static bool reads_others(const Planner *planner, const Instruction *at) {
 }
 
 static void note(Planner *planner, int array, int i, bool team) {
-    Life *life = &planner->lives[array];
-    if (life->made == NEVER) life->made = i;
-    life->last = i;
-    life->across = life->across || team || planner->phases[life->made] != planner->phases[i];
-    if (team) life->team_epoch = planner->epoch;
+    LiveRange *range = &planner->ranges[array];
+    if (range->made == NEVER) range->made = i;
+    range->last = i;
+    range->across = range->across || team || planner->phases[range->made] != planner->phases[i];
+    if (team) range->team_epoch = planner->epoch;
 }
 
 static void note_instruction(Planner *planner, int i, int phase) {
@@ -148,8 +148,8 @@ static void note_instruction(Planner *planner, int i, int phase) {
     for (int j = 0; j < MAX_OUTPUTS; j++) {
         if (!at->outputs[j].id) continue;
         note(planner, at->outputs[j].id, i, team);
-        planner->lives[at->outputs[j].id].dirty_epoch = planner->epoch;
-        planner->lives[at->outputs[j].id].dirty_by_team = team;
+        planner->ranges[at->outputs[j].id].dirty_epoch = planner->epoch;
+        planner->ranges[at->outputs[j].id].dirty_by_team = team;
     }
     for (int j = 0; j < MAX_TENSORS; j++)
         if (team && at->tensors[j] > 0) planner->tensor_epochs[at->tensors[j]] = planner->epoch;
@@ -222,31 +222,31 @@ static bool can_reuse(const Planner *planner, int i) {
     const Instruction *at = &p->list[i];
     if (!at->operation->reused) return false;
     Array from = at->inputs[at->operation->reused - 1], to = at->outputs[0];
-    const Life *life = &planner->lives[from.id];
+    const LiveRange *range = &planner->ranges[from.id];
     bool lasts = p->arrays[from.id].kept && i < p->backward_begin;
-    return from.id && !lasts && life->last == i && life->team_epoch < planner->epochs[i] &&
+    return from.id && !lasts && range->last == i && range->team_epoch < planner->epochs[i] &&
            from.width == to.width && p->arrays[from.id].width == p->arrays[to.id].width;
 }
 
-/* Joins the lives of arrays that share memory into that of the first. */
-static void join_lives(Planner *planner) {
+/* Merges the live ranges of arrays that share memory into the first. */
+static void merge_ranges(Planner *planner) {
     const Program *p = planner->p;
     for (int id = 1; id < p->array_count; id++) {
-        planner->lives[id].root = id;
-        planner->lives[id].kept = p->arrays[id].kept;
-        planner->lives[id].cached = p->arrays[id].cached;
+        planner->ranges[id].root = id;
+        planner->ranges[id].kept = p->arrays[id].kept;
+        planner->ranges[id].cached = p->arrays[id].cached;
     }
     for (int i = 0; i < p->count; i++) {
         if (!can_reuse(planner, i)) continue;
         const Instruction *at = &p->list[i];
-        Life *life = &planner->lives[at->outputs[0].id];
-        life->root = planner->lives[at->inputs[at->operation->reused - 1].id].root;
-        Life *root = &planner->lives[life->root];
-        root->across = root->across || life->across ||
-                       planner->phases[life->last] != planner->phases[root->made];
-        root->kept = root->kept || life->kept;
-        root->cached = root->cached || life->cached;
-        root->last = life->last;
+        LiveRange *range = &planner->ranges[at->outputs[0].id];
+        range->root = planner->ranges[at->inputs[at->operation->reused - 1].id].root;
+        LiveRange *root = &planner->ranges[range->root];
+        root->across = root->across || range->across ||
+                       planner->phases[range->last] != planner->phases[root->made];
+        root->kept = root->kept || range->kept;
+        root->cached = root->cached || range->cached;
+        root->last = range->last;
     }
 }
 
@@ -268,17 +268,17 @@ static size_t settle(Planner *planner, Location *locations, Where where, size_t 
 
 /* Demands memory for all rows of an array. A cache lasts from pass to pass, a constant always, a
  * kept array at least to the end of the forward pass. */
-static void demand_whole(Planner *planner, int id, const Life *life) {
+static void demand_whole(Planner *planner, int id, const LiveRange *range) {
     const ArrayInfo *info = &planner->p->arrays[id];
     const bool constant = info->rows == PER_POSITION;
     const int *epochs = planner->epochs, forward_end = epochs[planner->p->backward_begin - 1];
-    int begin = life->cached || constant ? 0 : epochs[life->made], end = epochs[life->last];
+    int begin = range->cached || constant ? 0 : epochs[range->made], end = epochs[range->last];
     size_t rows = planner->capacity.tokens;
     if (info->rows == PER_STRETCH) rows = (rows + STRETCH - 1) / STRETCH;
     if (constant) rows = planner->capacity.positions;
     if (info->rows == PER_PASS) rows = (size_t)info->count;
     if (info->cached) rows = program_cache_rows(planner->p, rows);
-    if (life->kept && end < forward_end) end = forward_end;
+    if (range->kept && end < forward_end) end = forward_end;
     demand(planner, id, rows * (size_t)info->width, begin, constant ? planner->epoch : end);
 }
 
@@ -286,15 +286,15 @@ static void demand_whole(Planner *planner, int id, const Life *life) {
  * the others, so that each block of the backward pass uses the same few arrays, still in the cache.
  */
 static bool lasts(const Planner *planner, int id) {
-    const Life *life = &planner->lives[id];
+    const LiveRange *range = &planner->ranges[id];
     bool saved =
-        life->made < planner->p->backward_begin && life->last >= planner->p->backward_begin;
-    return saved || life->kept || planner->p->arrays[id].rows == PER_POSITION;
+        range->made < planner->p->backward_begin && range->last >= planner->p->backward_begin;
+    return saved || range->kept || planner->p->arrays[id].rows == PER_POSITION;
 }
 
 static bool is_own(const Planner *planner, int id) {
-    const Life *life = &planner->lives[id];
-    return !life->across && !lasts(planner, id) && planner->p->arrays[id].rows == PER_TOKEN;
+    const LiveRange *range = &planner->ranges[id];
+    return !range->across && !lasts(planner, id) && planner->p->arrays[id].rows == PER_TOKEN;
 }
 
 static void place_many(Planner *planner) {
@@ -302,23 +302,23 @@ static void place_many(Planner *planner) {
     Schedule *s = planner->s;
     for (int group = 0; group < 2; group++) {
         for (int id = 1; id < p->array_count; id++) {
-            const Life *life = &planner->lives[id];
-            if (life->root == id && life->made != NEVER && !is_own(planner, id) &&
+            const LiveRange *range = &planner->ranges[id];
+            if (range->root == id && range->made != NEVER && !is_own(planner, id) &&
                 lasts(planner, id) == (group == 0))
-                demand_whole(planner, id, life);
+                demand_whole(planner, id, range);
         }
         s->many_shared += settle(planner, s->many, WHOLE, s->many_shared);
     }
     for (int id = 1; id < p->array_count; id++) {
-        const Life *life = &planner->lives[id];
-        if (life->root == id && life->made != NEVER && is_own(planner, id))
-            demand(planner, id, planner->capacity.slice * (size_t)p->arrays[id].width, life->made,
-                   life->last);
+        const LiveRange *range = &planner->ranges[id];
+        if (range->root == id && range->made != NEVER && is_own(planner, id))
+            demand(planner, id, planner->capacity.slice * (size_t)p->arrays[id].width, range->made,
+                   range->last);
     }
     s->many_own = settle(planner, s->many, OWN, 0);
     for (int id = 1; id < p->array_count; id++) {
-        s->many[id] = s->many[planner->lives[id].root];
-        s->many[id].cached = planner->lives[planner->lives[id].root].cached;
+        s->many[id] = s->many[planner->ranges[id].root];
+        s->many[id].cached = planner->ranges[planner->ranges[id].root].cached;
     }
 }
 
@@ -343,24 +343,24 @@ static void find_shared(const Planner *planner) {
     }
 }
 
-/* Sets which instructions wait, and which only the first thread computes. The lives are those of a
- * pass over one token from here on. */
+/* Sets which instructions wait, and which only the first thread computes. From here on, the live
+ * ranges are those of a single-token pass. */
 static void divide_single(Planner *planner) {
     const Program *p = planner->p;
     Schedule *s = planner->s;
-    memset(planner->lives, 0, (size_t)p->array_count * sizeof *planner->lives);
-    for (int id = 0; id < p->array_count; id++) planner->lives[id].made = NEVER;
+    memset(planner->ranges, 0, (size_t)p->array_count * sizeof *planner->ranges);
+    for (int id = 0; id < p->array_count; id++) planner->ranges[id].made = NEVER;
     planner->epoch = 1;
     for (int i = 0; i < p->backward_begin; i++) {
         const Instruction *at = &p->list[i];
         Division division = division_of(at);
         for (int j = 0; j < MAX_INPUTS; j++) {
-            const Life *life = &planner->lives[at->inputs[j].id];
+            const LiveRange *range = &planner->ranges[at->inputs[j].id];
             bool dirty = at->inputs[j].id && planner->shared[at->inputs[j].id] &&
-                         life->dirty_epoch == planner->epoch;
+                         range->dirty_epoch == planner->epoch;
             bool by_heads = dirty && division == BY_HEADS &&
-                            division_of(&p->list[life->made]) == BY_HEADS &&
-                            p->list[life->made].NH == at->NH;
+                            division_of(&p->list[range->made]) == BY_HEADS &&
+                            p->list[range->made].NH == at->NH;
             s->waits[i] = s->waits[i] || (dirty && !by_heads);
         }
         planner->epoch += s->waits[i];
@@ -376,26 +376,26 @@ static void divide_single(Planner *planner) {
 static size_t place_single(Planner *planner, bool shared) {
     const Program *p = planner->p;
     for (int id = 1; id < p->array_count; id++) {
-        const Life *life = &planner->lives[id];
+        const LiveRange *range = &planner->ranges[id];
         bool stays = p->arrays[id].kept || p->arrays[id].rows == PER_POSITION;
-        if (life->made == NEVER || stays || planner->shared[id] != shared) continue;
+        if (range->made == NEVER || stays || planner->shared[id] != shared) continue;
         demand(planner, id, (size_t)p->arrays[id].width,
-               shared ? planner->epochs[life->made] : life->made,
-               shared ? planner->epochs[life->last] : life->last);
+               shared ? planner->epochs[range->made] : range->made,
+               shared ? planner->epochs[range->last] : range->last);
     }
     return settle(planner, planner->s->single, shared ? SINGLE : OWN, 0);
 }
 
-/* ---- the whole ---- */
+/* ---- the schedule ---- */
 
 static void plan(Planner *planner) {
     const Program *p = planner->p;
     Schedule *s = planner->s;
     for (int id = 0; id < p->array_count; id++)
-        planner->lives[id] = (Life){.made = NEVER, .team_epoch = NEVER, .dirty_epoch = NEVER};
+        planner->ranges[id] = (LiveRange){.made = NEVER, .team_epoch = NEVER, .dirty_epoch = NEVER};
     for (int i = 0; i <= p->model->tensor_count; i++) planner->tensor_epochs[i] = NEVER;
     make_phases(planner);
-    join_lives(planner);
+    merge_ranges(planner);
     place_many(planner);
     find_shared(planner);
     divide_single(planner);
@@ -416,7 +416,7 @@ bool schedule_open(Schedule *s, Program *p, Capacity capacity, Error *err) {
         memory_alloc(&s->single, arrays, sizeof *s->single, "the schedule", err) &&
         memory_alloc(&s->waits, instructions, sizeof *s->waits, "the schedule", err) &&
         memory_alloc(&s->by_first, instructions, sizeof *s->by_first, "the schedule", err) &&
-        memory_alloc(&planner.lives, arrays, sizeof *planner.lives, "the schedule", err) &&
+        memory_alloc(&planner.ranges, arrays, sizeof *planner.ranges, "the schedule", err) &&
         memory_alloc(&planner.demands, arrays, sizeof *planner.demands, "the schedule", err) &&
         memory_alloc(&planner.active, arrays, sizeof *planner.active, "the schedule", err) &&
         memory_alloc(&planner.phases, instructions, sizeof(int), "the schedule", err) &&
@@ -424,7 +424,7 @@ bool schedule_open(Schedule *s, Program *p, Capacity capacity, Error *err) {
         memory_alloc(&planner.shared, arrays, sizeof *planner.shared, "the schedule", err) &&
         memory_alloc(&planner.tensor_epochs, tensors, sizeof(int), "the schedule", err);
     if (ok) plan(&planner);
-    memory_free(planner.lives);
+    memory_free(planner.ranges);
     memory_free(planner.demands);
     memory_free(planner.active);
     memory_free(planner.phases);

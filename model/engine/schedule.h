@@ -39,7 +39,7 @@ typedef enum {
 typedef struct {
     Where where;
     bool cached;   /* the rows of a pass follow those of earlier passes */
-    size_t offset; /* in floats, in one of the three memories of `Where` */
+    size_t offset; /* floats from the begin of one of the three memories of `Where` */
 } Location;
 
 typedef struct {
@@ -53,7 +53,7 @@ typedef struct {
     bool *waits, *by_first;
     /* floats of the shared memories, and of each thread's own */
     size_t many_shared, many_own, single_shared, single_own;
-    int many_barriers, single_barriers; /* in a forward pass */
+    int many_barriers, single_barriers; /* barriers of a forward pass */
 } Schedule;
 
 /* The size of the largest pass. */
@@ -67,7 +67,7 @@ typedef struct {
 extern const Operation gradients_ready;
 
 /* Puts the gradients of weights in their places in the program's list, which must not change while
- * the schedule is used, and schedules it. schedule_close releases the schedule. An error: no
+ * the schedule is used, and schedules it. schedule_close releases the schedule. Fails without
  * memory; then there is nothing to release. */
 bool schedule_open(Schedule *s, Program *p, Capacity capacity, Error *err);
 void schedule_close(Schedule *s);

@@ -14,8 +14,8 @@ enum { FMA = 1 << 12, AVX2 = 1 << 5, XMM_YMM = 3 << 1, MASKS_ZMM = 7 << 5 };
 static const unsigned avx512 = 1u << 16 | 1u << 17 | 1u << 30 | 1u << 31; /* F, DQ, BW, VL */
 static const unsigned vnni = 1u << 11;
 
-/* True if the processor has these features of CPUID's leaves 1 (ECX) and 7 (EBX and ECX), and the
- * system saves these registers (Intel SDM 1, 13.3) when it switches programs. (Compilers'
+/* Returns true if the processor has these features of CPUID's leaves 1 (ECX) and 7 (EBX and ECX),
+ * and the system saves these registers (Intel SDM 1, 13.3) when it switches programs. (Compilers'
  * __builtin_cpu_supports is false for all in a program that zig links.) */
 static bool has(unsigned basic, unsigned extended, unsigned more, unsigned registers) {
     unsigned a, b, c, d, low, high;

@@ -69,7 +69,7 @@ enum { SEQUENCE_TOKENS = 16, SEQUENCE_CHANNELS = 64 };
 typedef struct {
     float learning_rate, beta1, beta2, epsilon, decay;
     float correction1, correction2; /* 1 - beta^step */
-    float gradient_scale;           /* from clipping */
+    float gradient_scale;           /* the factor of clipping */
 } AdamW;
 
 enum { KEY_GROUP = 16, INT8_PANEL = 64 }; /* multiples of the lanes of every table */

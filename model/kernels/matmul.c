@@ -49,7 +49,7 @@ static void pack_panel(const Isa *isa, float *block, Matrix b, int K, int N, int
         isa->copy(panel, width, from, b.row, K, columns);
 }
 
-/* True if N columns lie in memory like one panel. */
+/* Returns true if N columns lie in memory like one panel. */
 static bool is_packed(const Isa *isa, Matrix b, int N) {
     return b.column == 1 && b.row == (size_t)N && N <= isa->tile_columns && N % isa->lanes == 0;
 }

@@ -73,7 +73,7 @@ int bf16_available(const Products *tables[BF16_MAX]);
 /* Returns the fastest of them; NULL with a message if there is none. */
 const Products *bf16_choose(Error *err);
 
-/* True if that is faster than float32: with AMX, or on a processor by AMD. On Intel's, the
+/* Returns true if that is faster than float32: with AMX, or on a processor by AMD. On Intel's, the
  * instructions of AVX512-BF16 are slower. */
 bool bf16_pays(void);
 

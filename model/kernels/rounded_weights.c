@@ -119,7 +119,7 @@ static float pack_column(float *packed, Matrix b, int K, int N, int j) {
     const float tiny = 0x1p-100f;
     float largest, copy[TERMS];
     int8_t whole[TERMS];
-    int32_t most = 0; /* the bits of the largest size: those of a NaN are above all */
+    int32_t most = 0; /* the largest magnitude's bits; a NaN's are greater than all others */
     for (int first = 0; first < K; first += TERMS) {
         const int terms = min_int(TERMS, K - first);
         const float *x = terms_at(copy, b, first, j, terms);

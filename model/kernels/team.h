@@ -35,8 +35,8 @@ static inline Thread thread_alone(const Thread *thread) {
 }
 
 /* Makes a team of at most `threads` >= 1 threads, each with `scratch` floats of scratch. The first
- * team_run that needs them starts them. team_close releases the team; NULL is allowed. An error: no
- * memory; *team is then NULL. */
+ * team_run that needs them starts them. team_close releases the team; NULL is allowed. Fails
+ * without memory; *team is then NULL. */
 bool team_open(Team **team, const Isa *isa, const Products *products, int threads, size_t scratch,
                Error *err);
 void team_close(Team *team);

@@ -86,7 +86,7 @@ static Thread alone(const Thread *thread) {
     return own;
 }
 
-/* True if a kernel computes whole heads: short sequences in float32. */
+/* Returns true if a kernel computes whole heads: short sequences in float32. */
 static bool is_short(const Thread *own, const Attention *a) {
     return a->T <= SEQUENCE_TOKENS && a->past == 0 && a->dropout.rate <= 0 &&
            own->products == &float32_products && a->dk % 4 == 0 && a->dv % 4 == 0 &&
@@ -217,8 +217,8 @@ typedef struct {
     Packed keys_transposed, values_transposed, keys;
     float *dkey, *dvalue;
     float *att, *dscores;
-    size_t row;   /* of the scores */
-    float *means; /* of the gradients of a query's weights */
+    size_t row;   /* floats from one query's scores to the next */
+    float *means; /* each query's weighted mean of the gradients of its weights */
 } Operands;
 
 static Operands pack_head(const Thread *thread, const Sequence *at, const Attention *a) {
@@ -325,7 +325,7 @@ static void backward_group(const Thread *thread, size_t first, size_t end, const
     thread->isa->copy(of.dvalue, a->v_row, o.dvalue, dv_row, a->T, a->dv);
 }
 
-/* The same for short sequences. */
+/* Does the same for short sequences. */
 static void backward_short_group(const Thread *thread, size_t first, size_t end,
                                  const Attention *a) {
     for (size_t number = first; number < end; number++) {

@@ -37,7 +37,7 @@ static void forward(const Call *c) {
 
 static const Operation operation = {.name = "dropout", .compute = forward, .reused = 1};
 
-/* Without dropout there is no instruction. */
+/* Adds no instruction if nothing is dropped. */
 Array dropout(Program *p, Array x, int place) {
     if (!p->training || p->model->config.dropout == 0) return x;
     return program_map(p, &operation, x, x.width, (Instruction){.place = place});

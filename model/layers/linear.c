@@ -123,7 +123,7 @@ void linear_gradients(Program *p, Linear w, Array dy, Array x) {
     program_expect_width(p, "linear_gradients", w.weight, "dy", dy, w.out);
     program_expect_width(p, "linear_gradients", w.weight, "x", x, w.in);
     Array halves = program_sums(p, 2 * w.out, w.in);
-    Array bias_halves = program_sums(p, 2, w.out); /* without a bias, only its width counts */
+    Array bias_halves = program_sums(p, 2, w.out); /* without a bias, only reduce()'s width */
     program_add(p, (Instruction){.operation = &gradients_operation,
                                  .inputs = {dy, x},
                                  .outputs = {halves, bias_halves},

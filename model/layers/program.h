@@ -29,23 +29,21 @@ typedef struct {
 typedef struct {
     const int32_t *ids; /* [B,T] */
     int B, T;
-    int past;       /* earlier tokens of the same sequence; > 0 needs B = 1 */
-    bool single;    /* all threads work on one token */
-    size_t before;  /* tokens of a shared batch before this process's part */
-    float dropout;  /* the share of activations set to 0 in this pass */
-    uint64_t masks; /* names this step's masks of dropout (base/random.h) */
-    /* of the loss: the targets [B,T], and the factor of its gradient */
-    const int32_t *targets;
-    float scale;
-    const Teacher *teacher; /* in distillation, or NULL */
-    const Source *source;   /* the place in a text, or NULL */
-    const Ngram *ngram;     /* the counted model, or NULL */
-    float counts_weight;    /* factor of its logits; 1 in training */
-    bool lines;             /* RunOptions.lines */
-    /* of a growing run: its B sequences, each with one token, or NULL; the rows of earlier tokens,
-     * `capacity` in a slot */
-    const Continuation *sequences;
-    float *rows;
+    int past;                      /* earlier tokens of the same sequence; > 0 needs B = 1 */
+    bool single;                   /* all threads work on one token */
+    size_t before;                 /* tokens of a shared batch before this process's part */
+    float dropout;                 /* the share of activations set to 0 in this pass */
+    uint64_t masks;                /* names this step's masks of dropout (base/random.h) */
+    const int32_t *targets;        /* [B,T] */
+    float scale;                   /* the factor of the loss's gradient */
+    const Teacher *teacher;        /* in distillation, or NULL */
+    const Source *source;          /* the place in a text, or NULL */
+    const Ngram *ngram;            /* the counted model, or NULL */
+    float counts_weight;           /* factor of its logits; 1 in training */
+    bool lines;                    /* RunOptions.lines */
+    const Continuation *sequences; /* the B sequences of a growing run, each with one token; or
+                                      NULL */
+    float *rows;                   /* the rows of their earlier tokens, `capacity` in a slot */
     size_t capacity;
 } Pass;
 
@@ -96,8 +94,7 @@ typedef struct {
                    also works if they have separate memory */
     bool packed; /* tensor 0, [out,in], is the right operand of a product, y = x w^T forward and dx
                     = dy w backward: the engine packs it before each pass */
-    unsigned history; /* bits of the inputs whose rows of earlier tokens it also reads
-                         (rows_before) */
+    unsigned history; /* bit i: it also reads the earlier tokens of input i (rows_before) */
     bool gradient;    /* adds to gradients of weights, which nothing in the program reads */
     bool reduces; /* a gradient that only adds sums of earlier instructions: scheduled last, so that
                      one barrier serves all */
@@ -123,12 +120,11 @@ struct Instruction {
     Array inputs[MAX_INPUTS], outputs[MAX_OUTPUTS]; /* NO_ARRAY beyond the last */
     int tensors[MAX_TENSORS]; /* numbers of the model's tensors, from 1, or NO_TENSOR */
     int NH;                   /* heads, of attention, rotary positions and norms: rows in a token */
-    int taps;                 /* of a convolution */
-    int place;                /* of the dropout mask, or NO_DROPOUT */
+    int taps;                 /* the tokens that a convolution adds */
+    int place;                /* the number of the dropout mask, or NO_DROPOUT */
     bool fixed;               /* reads positions counted from the first token: a run cannot slide */
-    size_t rows[MAX_INPUTS + MAX_OUTPUTS]; /* in a growing run: the place in Pass.rows of the rows
-                                              of each input of `history` and of each cached
-                                              output */
+    size_t rows[MAX_INPUTS + MAX_OUTPUTS]; /* in a growing run: offsets in Pass.rows of the
+                                              operands with earlier tokens (program_has_rows) */
     int block; /* the transformer block in which the rung called it (begin_block) */
 };
 
@@ -190,7 +186,7 @@ struct Program {
     int count, capacity;
     int backward_begin; /* the first instruction of the backward pass; `count` if there is none;
                            set after the forward pass is recorded */
-    ArrayInfo *arrays;  /* by id; id 0 is NO_ARRAY */
+    ArrayInfo *arrays;  /* [ids]; the first is NO_ARRAY's */
     int array_count, array_capacity;
     Array logits;
     int cache_multiple; /* the rows of each cached array are rounded up to a multiple of it */
@@ -202,7 +198,7 @@ struct Program {
 };
 
 /* Makes an empty program for a model that is laid out; borrows the model and `err`. program_close
- * releases the program. An error: no memory; then there is nothing to release. */
+ * releases the program. Fails without memory; then there is nothing to release. */
 bool program_open(Program *p, const Model *model, bool training, Error *err);
 void program_close(Program *p);
 
@@ -236,9 +232,8 @@ Array program_constants(Program *p, int width, void (*fill)(float *row, int posi
 Array program_columns(Array array, int offset, int width);
 
 /* program_cache marks an array that later passes read, and whose rows must be a multiple of
- * `multiple`; program_keep, one that stays complete after
- * a pass; program_keep_all marks all arrays so far to stay complete, except constants, which always
- * do. */
+ * `multiple`; program_keep, one that stays complete after a pass; program_keep_all, all arrays so
+ * far, except constants, which always stay. */
 void program_cache(Program *p, Array array, int multiple);
 void program_keep(Program *p, Array array);
 void program_keep_all(Program *p);

@@ -20,7 +20,7 @@ typedef struct {
     struct Step *last;  /* of the current sequence: layers.h */
 } Plain;
 
-/* True if the rung of that name has a plain version. */
+/* Returns true if the rung of that name has a plain version. */
 bool plain_knows(const char *rung);
 
 /* Copies the weights of a model, which is borrowed and whose rung plain_knows. plain_close frees

@@ -44,7 +44,7 @@ static void copy(float *to, size_t to_row, const float *from, size_t from_row, i
     }
 }
 
-/* Adds some vectors of all rows; `last` numbers of the last one. */
+/* Adds the first `vectors` vectors of every row to sums; of the last vector only `last` numbers. */
 INLINE void add_rows_of(const int vectors, float *sums, const float *x, size_t row, int rows,
                         size_t last) {
     Vector sum[SUM_VECTORS];
@@ -66,7 +66,7 @@ static void add_rows(float *sums, const float *x, size_t row, int rows, int colu
         add_rows_of(1, sums + j, x + j, row, rows, (size_t)(columns - j));
 }
 
-/* `rows` rows, from one panel of the result to the next. */
+/* Copies `rows` rows, one panel of the result after another. */
 INLINE void copy_rows(const int rows, float *to, size_t panel, const float *from, size_t from_row,
                       int columns) {
     enum { AHEAD = 4 };

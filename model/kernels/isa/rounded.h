@@ -122,7 +122,7 @@ static void int8_rows(bool vnni, float *y, size_t y_row, const int16_t *x, size_
     }
 }
 
-/* The largest size is found in the bits of the numbers, in which a NaN is above all. */
+/* Compares magnitudes as integers: the order is the same, and a NaN is greater than all. */
 static float round_to_16(int16_t *y, const float *x, int limit, int n) {
     typedef int16_t Halves __attribute__((vector_size(LANES * sizeof(int16_t))));
     const float tiny = 0x1p-100f;

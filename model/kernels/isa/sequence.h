@@ -33,7 +33,7 @@ INLINE Quad load_tokens(const float *x, size_t row, size_t count) {
     return of;
 }
 
-/* The reverse. */
+/* Stores four channels of `count` tokens. */
 INLINE void store_tokens(float *x, size_t row, size_t count, Quad of) {
     float padded[4 * LANES], *to = count < LANES ? padded : x;
     size_t to_row = count < LANES ? 4 : row;
@@ -66,7 +66,7 @@ static inline void store_means(float *out, size_t out_row, size_t count, const V
     }
 }
 
-/* dots[s] = x_s . the columns, for `keys` rows of x. */
+/* Sets dots[s] = x_s . the columns, for `keys` rows of x. */
 INLINE void dots_of(const int keys, Vector *dots, const float *x, size_t row, const Vector *columns,
                     int channels) {
     Vector sum[KEYS] = {0};
@@ -77,7 +77,7 @@ INLINE void dots_of(const int keys, Vector *dots, const float *x, size_t row, co
     EACH(i, keys) dots[i] = sum[i];
 }
 
-/* The same for n rows. */
+/* Does the same for n rows. */
 static inline void dots(Vector *to, const float *x, size_t row, int n, const Vector *columns,
                         int channels) {
     int s = 0;
@@ -144,7 +144,7 @@ INLINE void sum_queries(const int keys, float *d, size_t d_row, const float *wei
     }
 }
 
-/* The same for all T keys or values: queries before a key have no weight for it. */
+/* Does the same for all T keys or values: queries before a key have no weight for it. */
 static inline void sum_all_queries(float *d, size_t d_row, const float weights[WIDE][WIDE],
                                    const float *x, size_t x_row, int T, int channels, bool adds) {
     for (int s = 0, keys; s < T; s += keys) {

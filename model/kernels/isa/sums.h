@@ -25,7 +25,7 @@ static inline Lanes next_lanes(const float *x, size_t n) {
     return lanes;
 }
 
-/* The reverse. */
+/* Stores the next 16 of n > 0 numbers. */
 static inline void store_lanes(float *x, size_t n, Lanes lanes) {
     float padded[WIDE], *to = n < WIDE ? padded : x;
     EACH(i, PARTS) store(to + i * LANES, lanes.part[i]);

@@ -73,7 +73,7 @@ static void tile(const Tile *t, int rows, int columns, const float *ahead) {
     /* clang-format on */
 }
 
-/* Tiles of `rows` rows, one below the other. */
+/* Computes tiles of `rows` rows, one below the other. */
 INLINE void tiles_of(const int rows, const int vectors, const int terms, Tile t, int count,
                      size_t columns, const float *ahead, const float *end) {
     for (int i = 0; i < count; i++, tile_lower(&t, rows)) {
@@ -86,8 +86,8 @@ INLINE void tiles_of(const int rows, const int vectors, const int terms, Tile t,
     }
 }
 
-/* Whole tiles of a packed panel. The stride of a that is 1 is a constant, and that of a packed
- * strip. */
+/* Computes whole tiles of a packed panel. Each branch makes a stride a compile-time constant
+ * (t.a.column = 1 under `== 1`), for which the compiler specializes tiles_of. */
 INLINE void whole_tiles(Tile t, int count, const float *ahead, const float *end) {
     t.b_row = TILE_COLUMNS;
     if (t.a.column == 1) {
@@ -104,7 +104,8 @@ INLINE void whole_tiles(Tile t, int count, const float *ahead, const float *end)
     }
 }
 
-/* Tiles of TALL_ROWS rows, likewise; a transposed matrix is short enough to be in place. */
+/* Does the same for tiles of TALL_ROWS rows. They need no branch for a packed strip: a transposed
+ * matrix is short enough to be read in place. */
 INLINE void tall_tiles(const int vectors, Tile t, int count, size_t columns) {
     const size_t packed = (size_t)vectors * LANES;
     if (t.b_row == packed && t.a.column == 1) {

@@ -56,12 +56,6 @@ void lines_free(Lines *lines) {
     *lines = (Lines){0};
 }
 
-size_t lines_before(const Lines *lines, size_t end) {
-    size_t count = 0;
-    while (count < lines->count && lines->begins[count + 1] <= end) count++;
-    return count;
-}
-
 int batch_lines(const Lines *lines, size_t windows, int B, uint64_t seed, uint64_t step, int first,
                 int count, size_t *starts, size_t *ends) {
     size_t longest = 0;

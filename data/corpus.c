@@ -99,8 +99,7 @@ bool corpus_make(Corpus *corpus, const Vocab *vocab, const char *text, size_t le
     return ok;
 }
 
-/* Returns the first place from `at` on that follows a newline, or `at` if there is none within
- * `most` ids. */
+/* Returns the first place from `at` on after a newline; `at` if none of `most` ids is one. */
 static size_t after_line(const Corpus *corpus, size_t at, size_t most) {
     const int newline = vocab_id(&corpus->vocab, '\n');
     for (size_t i = at > 0 ? at - 1 : at; i < at + most; i++)

@@ -26,12 +26,10 @@ typedef struct {
 } Vocab;
 
 /* Makes the vocabulary of a UTF-8 text or, with `bytes`, of the 256 byte values; the text is then
- * not read. The caller releases it with vocab_free. Fails for invalid UTF-8; the message gives the
- * byte offset. */
+ * not read. The caller releases it with vocab_free. Fails for invalid UTF-8, with its offset. */
 bool vocab_build(Vocab *vocab, const char *text, size_t length, bool bytes, Error *err);
 
-/* Returns true if both give the same ids to the same characters or bytes, and both or neither are
- * for lists. */
+/* Returns true if both give the same ids to the same characters, and both or none are for lists. */
 bool vocab_same(const Vocab *a, const Vocab *b);
 
 /* Makes a copy. The caller releases it with vocab_free. */
@@ -44,17 +42,15 @@ bool vocab_merge(Vocab *merged, const Vocab *a, const Vocab *b, Error *err);
 /* Returns the id of a code point (or byte), or NO_ID if it is not in the vocabulary. */
 int vocab_id(const Vocab *vocab, uint32_t code);
 
-/* Returns the id that precedes a text with no prompt: newline, else space, else the first
- * character. */
+/* Returns the id that precedes a text without a prompt: newline, else space, else the first. */
 int vocab_start(const Vocab *vocab);
 
 /* Writes the text of one id as UTF-8 (or its byte). Returns its bytes, 1 to 4. */
 int vocab_text(const Vocab *vocab, int id, char text[UTF8_MAX]);
 
 /* Sets *ids to the *count ids of a text. The caller releases them with memory_free. With `unknown`,
- * characters that are not in the vocabulary get NO_ID, and *unknown is their number; if it is
- * NULL, they are an error, and the message gives the first one and its place. Fails for text that
- * is not UTF-8. */
+ * characters that are not in the vocabulary get NO_ID, and *unknown is their number; if it is NULL,
+ * fails for them, and the message gives the first one and its place. Fails for invalid UTF-8. */
 bool vocab_encode(const Vocab *vocab, const char *text, size_t length, int32_t **ids, size_t *count,
                   size_t *unknown, Error *err);
 
@@ -103,8 +99,7 @@ bool corpus_make(Corpus *corpus, const Vocab *vocab, const char *text, size_t le
 /* Moves the ids so that pieces all over the text are held out, instead of its end: cuts the text
  * into pieces and puts their beginnings before all of their ends. Cuts come after a newline if one
  * is near, and in a list always. The digest stays the same. So does the number of ids to train on,
- * except in a list, which may train on a few fewer. Fails without memory and for too short a list.
- */
+ * except in a list, which may lose a few. Fails without memory and for too short a list. */
 bool corpus_spread(Corpus *corpus, Error *err);
 
 void corpus_free(Corpus *corpus);
@@ -113,8 +108,7 @@ void corpus_free(Corpus *corpus);
  * beginnings of all texts, then their ends, both in order. A newline follows each part but the
  * last; with `bytes`, none is added. With `lines` no line is divided, and a part that ends with a
  * newline gets no other. A single text is copied as it is. Writes *length bytes to `joined`, which
- * has the capacity of the texts and 2 * count bytes. Fails for text that is not UTF-8; *which is
- * then its index. */
+ * has the capacity of the texts and 2 * count bytes. Fails for invalid UTF-8, in text *which. */
 bool corpus_join(const char *const *texts, const size_t *lengths, int count, bool bytes, bool lines,
                  double held_out, char *joined, size_t *length, int *which, Error *err);
 
@@ -146,9 +140,6 @@ size_t lines_count(const int32_t *ids, size_t length, int T);
 /* Finds these windows. The caller releases them with lines_free. Fails without memory. */
 bool lines_cut(Lines *lines, const int32_t *ids, size_t length, int T, Error *err);
 void lines_free(Lines *lines);
-
-/* Returns the number of windows that end at or before the character at `end`. */
-size_t lines_before(const Lines *lines, size_t end);
 
 /* Sets starts[count] and ends[count] to the windows `first` to first + count - 1 of this step's
  * batch of B. Only the first `windows` of a list are used. Each epoch visits each of those once in

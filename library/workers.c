@@ -92,7 +92,8 @@ static bool open_run(Workers *workers, bool ok, Error *err) {
          memory_alloc(&workers->ends, windows, sizeof(size_t), "a batch", err) &&
          (!workers->options.lines ||
           lines_cut(&workers->lines, corpus->ids, corpus->length, workers->options.length, err));
-    if (ok) workers->lines_train = lines_before(&workers->lines, corpus->train - 1);
+    if (ok && workers->options.lines)
+        workers->lines_train = lines_count(corpus->ids, corpus->train, workers->options.length);
     if (!world_agree(ok, err) || !same_kernels(workers, err)) return false;
     world_broadcast(workers->model->weights, workers->model->weights_size * sizeof(float));
     return share_counts(workers->model, err);

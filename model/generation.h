@@ -15,8 +15,7 @@ typedef struct {
     const struct Isa *isa; /* set by sampler_prepare; the base set if it is NULL */
 } Sampler;
 
-/* Sets the vector loops that the sampler uses. They change its speed, not its choices. Fails as
- * isa_choose does. */
+/* Sets the sampler's vector loops. They only change its speed. Fails as isa_choose does. */
 bool sampler_prepare(Sampler *sampler, Error *err);
 
 /* Picks the next token from logits[V] and returns its id. `stream` is the number of the sample,
@@ -26,8 +25,7 @@ enum { SAMPLER_SCRATCH = 2 };
 int sampler_pick(const Sampler *sampler, const float *logits, int V, uint64_t stream,
                  uint64_t place, double *scratch);
 
-/* Sets p[V] to the probabilities with which sampler_pick picks each token, with the same scratch.
- */
+/* Sets p[V] to the probability with which sampler_pick picks each token, with the same scratch. */
 void sampler_probabilities(const Sampler *sampler, const float *logits, int V, double *p,
                            double *scratch);
 
@@ -49,8 +47,7 @@ void generator_close(Generator *generator);
 void generator_reset(Generator *generator);
 
 /* Reads ids[count], count >= 1, and returns the logits[V] after the last of them. If count is
- * larger than the context, only the last tokens are read. The run owns the logits; its next call
- * overwrites them. */
+ * larger than the context, only the last tokens are read. The run's next call overwrites them. */
 const float *generator_feed(Generator *generator, const int32_t *ids, size_t count);
 
 /* Several texts that grow together: a growing run, with a slot for each text. Each text gives the

@@ -124,8 +124,7 @@ static double count_weights(const Rung *rung, const Config *c) {
 }
 
 /* Checks that all sizes that follow from the weights, such as the bytes of their moments, fit a
- * size_t. With eight bytes they always do; with four, on 32-bit machines, the weights
- * must be few. */
+ * size_t. With eight bytes they always do; with four, the weights must be few. */
 static bool check_count(const Config *c, double count, Error *err) {
     const double spare = 16;
     if (count * sizeof(float) <= (double)SIZE_MAX / spare) return true;

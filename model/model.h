@@ -58,15 +58,13 @@ typedef struct {
 } Tensor;
 
 typedef struct {
-    Config config; /* sizes that the rung does not use are 1; NKV and H are USUAL_SIZE where they
-                      are usual */
+    Config config; /* sizes that the rung lacks are 1; a usual NKV or H is USUAL_SIZE */
     const Rung *rung;
     Tensor *tensors;
     int tensor_count;
     size_t weights_size; /* floats in `weights`, padding between tensors included */
     float *weights;
-    /* the numbers in all tensors, without padding */
-    size_t parameters;
+    size_t parameters; /* the numbers in all tensors, without padding */
     Ngram *ngram; /* the counted model of a rung that has one, or NULL before anything is counted */
 } Model;
 
@@ -109,8 +107,7 @@ bool model_has_ngram(const Config *config);
 /* Counts a training text, ids[count]. The model keeps the counts, and adds those of later texts,
  * with one exception: if this text begins with the text counted before, or that text with this one,
  * the new counts replace the old. With `folds`, training on the text can leave parts of it out.
- * Does nothing for a rung that does not count. Fails without memory; the counts are then unchanged.
- */
+ * Does nothing for a rung that does not count. Without memory it fails and changes nothing. */
 bool model_count(Model *model, const int32_t *ids, size_t count, bool folds, Error *err);
 
 /* Counts the model's text again, to *folded, so that predictions can leave out parts of ids[count]
@@ -122,8 +119,7 @@ bool model_fold(const Model *model, const int32_t *ids, size_t count, Ngram **fo
  * Equal digests mean equal bits. */
 uint64_t model_digest(const Model *model);
 
-/* The next token of a sequence that grows. `last` is that token; the earlier ones precede it in
- * memory. */
+/* The next token of a sequence that grows, `last`; the earlier ones precede it in memory. */
 typedef struct {
     const int32_t *last;
     int past; /* earlier tokens, whose keys and values the run holds; past < length */
@@ -136,8 +132,7 @@ typedef struct {
     const int32_t *text;
     const size_t *starts;
     size_t window;
-    bool counted; /* the text is the last that the model has counted; each prediction then leaves
-                     out its own fold */
+    bool counted; /* the model counted it last; each prediction then leaves out its own fold */
 } Source;
 
 /* Another model's predictions, which are mixed into the targets of a pass: `share`, 0 to 1, of each

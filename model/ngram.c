@@ -101,8 +101,7 @@ static bool find_child(const Level *level, size_t context, const Level *longer, 
     return low < end && longer->contexts[low].token == token;
 }
 
-/* Does the work of add_context for contexts of `from` to `to` tokens that occur only at this place.
- */
+/* Does the work of add_context for contexts of `from` to `to` tokens that occur only here. */
 static double add_single(const Ngram *g, size_t place, int from, int to, int fold, double weight,
                          double *p) {
     if (fold != ALL_FOLDS && folds_of(g, place) == 1 << fold) return weight;

@@ -90,8 +90,7 @@ static void sort_places(const Ngram *g, Lists *lists) {
 }
 
 /* The contexts whose first occurrence in the sorted list is place i: those of `from` to `to`
- * tokens. If `once`, the context of `to` tokens occurs nowhere else, so longer ones need no node.
- */
+ * tokens. If `once`, the context of `to` tokens occurs only here, so longer ones need no node. */
 typedef struct {
     int from, to;
     bool once;
@@ -128,8 +127,7 @@ static int order_that_fits(const Ngram *g, const Lists *lists, size_t contexts[M
 
 /* ---- the levels ---- */
 
-/* Counts a token after the context that is made, in these folds. `first` is the context's first
- * follower. */
+/* Counts a token, in these folds, after the current context, whose first follower is `first`. */
 static void add_follower(Lists *lists, size_t first, int32_t token, FoldSet folds) {
     size_t slot = lists->slots[token];
     if (slot <= first) {

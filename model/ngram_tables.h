@@ -23,8 +23,7 @@ typedef struct {
     int32_t token;
     uint32_t count;
     /* the part of the count in each fold: all_in(f) if all of it is in fold f; otherwise an index
-       in Ngram.parts, where the set of the folds that have a part begins, followed by their parts
-     */
+       in Ngram.parts, where the set of the folds that have a part begins; their parts follow */
     int32_t part;
 } Follower;
 

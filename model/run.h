@@ -36,8 +36,7 @@ typedef struct {
                       then be called by all processes */
     bool kept;    /* every array of a forward pass stays complete until the next pass, for run_line;
                      needs more memory */
-    bool growing; /* the sequences grow token by token, each by itself: for run_grow, in one thread,
-                     without training */
+    bool growing; /* for run_grow: the sequences grow token by token. One thread; no training */
     bool lines;   /* each sequence is a line of a list, perhaps followed by tokens whose target is
                      NO_TARGET: they are no part of the loss, and a model that counts sees nothing
                      before a sequence */
@@ -64,8 +63,7 @@ bool run_open(Run **run, Model *model, const RunOptions *options, Error *err);
 void run_close(Run *run);
 
 /* Returns the number of sequences of a batch that this process computes, and sets *first to the
- * number of sequences before them. Without sharing they are the whole batch. The passes below take
- * this part only. */
+ * number of sequences before them. Unless shared, they are the whole batch. Passes take these. */
 int run_part(const Run *run, int *first);
 
 /* Promises (true) that the weights do not change from now on, and packs them; or lets them change
@@ -131,8 +129,7 @@ void run_weigh_counts(Run *run, double weight);
 
 /* Lays windows of a list out as sequences of T tokens: in sequence b, token t reads text[starts[b]
  * + t], and its target is the next token, up to text[ends[b]]. Tokens after the end of a window
- * read text[starts[b]] and have NO_TARGET. Writes inputs[B,T] and targets[B,T]. ends[b] - starts[b]
- * <= T. */
+ * read text[starts[b]] and have NO_TARGET. Writes inputs[B,T] and targets[B,T]. */
 void run_lay_out(const int32_t *text, const size_t *starts, const size_t *ends, int B, int T,
                  int32_t *inputs, int32_t *targets);
 
@@ -176,19 +173,16 @@ typedef struct {
     double operations; /* floating-point operations of this process, where they are counted */
 } ProfileLine;
 
-/* Writes a line for each part that took time since run_profile. Returns their number, at most
- * `max`. */
+/* Writes a line for each part that took time since run_profile. Returns how many, at most `max`. */
 int run_profile_lines(const Run *run, ProfileLine *lines, int max);
 
 /* Returns the model that a run computes with. Borrowed. */
 const Model *run_model(const Run *run);
 
-/* Sets *first and *second to the optimizer's moments, laid out like the weights. Borrowed from the
- * run. */
+/* Sets *first and *second to the moments, laid out like the weights; the run owns them. */
 void run_moments(const Run *run, const float **first, const float **second);
 
-/* Returns the gradient of tensor number `tensor` of Model.tensors, for tests. Borrowed from the
- * run. */
+/* Returns the gradient of tensor `tensor` of Model.tensors, for tests; the run owns it. */
 const float *run_gradient(const Run *run, int tensor);
 
 /* The windows of a text, ids[count], count >= 2. A run of lines has its own: window i predicts
@@ -205,8 +199,7 @@ typedef struct {
 
 /* Returns the mean loss over the windows, in nats, without dropout. Collective: each process reads
  * its part of the windows; the number of processes does not change a bit of the result. Calls
- * stopped(user) often, unless it is NULL. If that returns anything but 0 in any process, ends soon
- * and returns NaN. */
+ * stopped(user) often, unless it is NULL. If that is true in any process, ends soon with NaN. */
 double run_evaluate(Run *run, Windows windows, int (*stopped)(void *user), void *user);
 
 #endif

@@ -39,13 +39,13 @@ static void train(Bench *b) {
 }
 
 static void compute(Bench *b) {
-    run_send(b->run, false);
+    b->run->sharing = false;
     train(b);
-    run_send(b->run, true);
+    b->run->sharing = b->run->buckets;
 }
 
 static void send_gradients(Bench *b) {
-    for (int l = b->model.config.L - 1; l >= -1 && b->run->buckets; l--) /* none alone */
+    for (int l = b->model.config.L - 1; l >= NO_BLOCK && b->run->buckets; l--) /* none alone */
         buckets_send(b->run->buckets, l);
     world_wait();
 }

@@ -22,8 +22,7 @@ bool buckets_open(Buckets **buckets, const Model *model, const Products *product
 void buckets_close(Buckets *b);
 
 /* buckets_trains returns true if this process updates that tensor of the model; buckets_measures,
- * if it counts that tensor in the global norm, as exactly one process does. NULL means that there
- * is one process. */
+ * if it counts that tensor in the global norm, as exactly one process does. NULL: one process. */
 bool buckets_trains(const Buckets *b, int tensor);
 bool buckets_measures(const Buckets *b, int tensor);
 
@@ -31,8 +30,7 @@ bool buckets_measures(const Buckets *b, int tensor);
 int buckets_number(const Buckets *b);
 
 /* Begins to sum the gradients of the buckets of a block, or of NO_BLOCK, over the processes;
- * world_wait (base/world.h) waits for the end. All processes call it in the same order, from their
- * first thread. */
+ * world_wait (base/world.h) waits for the end. All call it in the same order, from thread 0. */
 void buckets_send(const Buckets *b, int block);
 
 /* Sends each owner's part of `numbers`, which are laid out like the weights, to all other

@@ -38,8 +38,7 @@ bool record(Program *p, const Model *model, bool training, Error *err) {
 /* ---- memory ---- */
 
 /* Checks that all sizes that follow from the pass, such as the bytes of all arrays, fit a size_t.
- * With eight bytes they always do; with four, on 32-bit machines, the batch must be
- * small. */
+ * With eight bytes they always do; with four, the batch must be small. */
 static bool check_count(const Program *p, double tokens, Error *err) {
     const double spare = 4;
     double numbers = 0;
@@ -108,8 +107,7 @@ bool execute_plan(Run *run, Error *err) {
     return true;
 }
 
-/* Returns the columns of an array at the row of token `first`, or PER_STRETCH at that of its
- * stretch. */
+/* Returns the columns of an array at the row of token `first`, or of its stretch. */
 static float *locate(const Run *run, const Location *locations, Array array, int thread,
                      size_t first) {
     const ArrayInfo *info = &run->program.arrays[array.id];
@@ -299,12 +297,11 @@ void execute_packing(const Thread *thread, void *argument) {
         if (run->packed_offsets[i] == NOT_PACKED) continue;
         float *packed = run->packed + run->packed_offsets[i];
         int out = w->shape[0], in = w->shape[1];
-        Matrix plain = {run->params[i].w, (size_t)in, 1},
-               transposed = {run->params[i].w, 1, (size_t)in};
+        const float *plain = run->params[i].w;
         if (run->in_backward)
-            run->products->pack(thread, packed, plain, out, in);
+            run->products->pack(thread, packed, (Matrix){plain, (size_t)in, 1}, out, in);
         else
-            run->products->pack(thread, packed, transposed, in, out);
+            run->products->pack(thread, packed, (Matrix){plain, 1, (size_t)in}, in, out);
     }
     start = profile_add(run, thread, PROFILE_PACKING, start);
     team_barrier(thread);

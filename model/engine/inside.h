@@ -8,8 +8,7 @@
 #include "model/engine/schedule.h"
 #include "model/run.h"
 
-/* The times of the parts of training. Each thread adds to its own row, so measuring needs no locks.
- */
+/* Times of the parts of training. Each thread adds to its own row, so measuring needs no locks. */
 typedef struct {
     double *seconds; /* [threads][row]: the time of each place; then the thread's last reading of
                         the clock. Only if measured */
@@ -19,8 +18,7 @@ typedef struct {
     double updates;
 } Profile;
 
-/* A pointer of a Call that moves with the position of the token, because it points to a row of a
- * cached array. */
+/* A pointer of a Call that moves with the token's position: to a row of a cached array. */
 typedef struct {
     float **pointer, *first; /* first: the row of position 0 */
     size_t row;              /* floats from one position to the next */
@@ -73,7 +71,7 @@ struct Run {
     /* sequences of a shared batch: `whole` in all, `before` of them before this process's part. If
        it is not shared, the batch and 0 */
     int whole, before;
-    bool sharing;        /* sends to other processes */
+    bool sharing;        /* sends to other processes; benchmarks stop it for a while */
     Buckets *buckets;    /* NULL with one process */
     float counts_weight; /* factor of the counted logits; 1 in training */
     bool paced;          /* run_pace */
@@ -96,10 +94,6 @@ int run_threads(const Run *run);
 
 /* Notes how long the current pass or step took. */
 void run_note_pace(Run *run);
-
-/* Stops (false) or resumes (true) all sending of a shared run to other processes. Ownership stays:
- * each process updates its own matrices. For benchmarks. */
-void run_send(Run *run, bool sending);
 
 /* ---- execute.c ---- */
 
@@ -153,8 +147,7 @@ Call execute_call(const Run *run, const Thread *thread, const Instruction *at, S
 bool update_open(Run *run, Error *err);
 void update_close(Run *run);
 
-/* Return the scratch that an update needs in each thread, in floats, and Muon's multiply-adds in
- * it. */
+/* Return an update's scratch in each thread, in floats; Muon's multiply-adds in it. */
 size_t update_scratch(const Run *run);
 double update_muon_work(const Run *run);
 

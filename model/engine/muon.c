@@ -92,8 +92,7 @@ static void divide_by_largest(const Isa *isa, float *x, float *A, float *AA, Sha
 
 /* Takes the steps first <= i < end. P has the eigenvectors of A, so the next A is P A P. Therefore
  * x is multiplied only once, at the end, by Q, the product of all P. All of these are symmetric m x
- * m matrices. Writes Q x to y[m,n]; x and y have s.mn floats, `work` is the rest of muon_scratch.
- */
+ * m matrices. Writes Q x to y[m,n]; x and y have s.mn floats, `work` the rest of muon_scratch. */
 static void make_stage(const Thread *thread, float *y, float *x, float *work, Shape s, int first,
                        int end) {
     float *A = work, *P = A + s.mm, *PA = P + s.mm, *Q = PA + s.mm, *packed = Q + s.mm;

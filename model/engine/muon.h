@@ -13,8 +13,7 @@ typedef struct {
     float rate, momentum, decay;
 } Muon;
 
-/* Returns the scratch that muon_step needs in a thread for a matrix of rows x columns, in floats.
- */
+/* Returns the scratch of muon_step in a thread for a matrix of rows x columns, in floats. */
 size_t muon_scratch(const Isa *isa, const Products *products, int rows, int columns);
 
 /* Returns the work of a step, in multiply-adds. */

@@ -10,8 +10,7 @@
 
 /* Measurements of similar passes; cleared before the first. */
 typedef struct {
-    double alone, shared; /* seconds per multiply-add of recent passes, with one thread and with
-                             several */
+    double alone, shared; /* seconds per multiply-add lately, with one thread and with several */
     double gone, worked;  /* since the slower way was last tried: seconds of passes, and seconds
                              that processors worked on them */
 } Pace;
@@ -22,8 +21,7 @@ typedef struct {
 /* Returns true if several threads should make a pass of `work` multiply-adds: they were faster
  * lately, or should be tried. They are first tried after some passes, or for one long pass. The
  * slower way is tried again when the cost is a small share, at most a twentieth, of the time since
- * the last try. Several threads are not tried while a single thread does not have its processor to
- * itself. */
+ * the last try. Several threads are not tried while one does not have its processor to itself. */
 bool pace_shares(const Pace *pace, double work);
 
 /* Records a pass of `work` multiply-adds, made by several threads (`shared`) or one: it took

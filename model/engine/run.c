@@ -59,8 +59,7 @@ static size_t scratch_of(const Run *run) {
     return program > muon ? program : muon;
 }
 
-/* Makes a run with everything chosen and laid out. Its large memory is measured, not yet
- * allocated. */
+/* Makes a run with everything chosen and laid out. Measures its large memory. */
 static bool plan(Run **planned, Model *model, const RunOptions *options, Error *err) {
     Run *run;
     *planned = NULL;
@@ -153,10 +152,6 @@ void run_pace(Run *run, bool alone) {
         run->paces[i] = (Pace){.shared = alone ? 0 : PACE_SHARED_FIRST};
 }
 
-void run_send(Run *run, bool sending) {
-    run->sharing = sending && run->buckets;
-}
-
 /* ---- parts of a run ---- */
 
 Memory run_memory(const Run *run) {
@@ -188,8 +183,7 @@ const float *run_gradient(const Run *run, int tensor) {
 /* ---- threads ---- */
 
 int useful_threads(double work, int waits, int max) {
-    const double apart = 1 << 15; /* multiply-adds in one or two microseconds: a few times the cost
-                                     of a barrier */
+    const double apart = 1 << 15; /* multiply-adds that take a few times as long as a barrier */
     double threads = work / (apart * waits);
     return threads < 2 ? 1 : threads < max ? (int)threads : max;
 }
@@ -406,8 +400,7 @@ static size_t begin_of(const Run *run, const Windows *w, size_t number) {
 }
 
 /* Reads at most `most` lines from window i on, all of one batch. Its longest window determines the
- * length of the pass, so the bits do not depend on how processes share it. Returns how many it
- * read. */
+ * length of the pass, so the bits do not depend on how processes share it. Returns how many. */
 static size_t read_lines(Run *run, const Windows *w, size_t i, size_t most, double *sums) {
     const size_t batch = (size_t)run->whole, number = number_of(run, w, i);
     const size_t first = number - i % batch, *begins = w->begins + number;

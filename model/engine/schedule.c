@@ -255,8 +255,7 @@ static void demand(Planner *planner, int array, size_t size, int begin, int end)
         (Demand){.array = array, .size = memory_lines(size), .begin = begin, .end = end};
 }
 
-/* Places the demands, from the offset `from` on, and empties the list. Returns the floats they
- * take. */
+/* Places the demands, from the offset `from` on, and empties the list. Returns their floats. */
 static size_t settle(Planner *planner, Location *locations, Where where, size_t from) {
     size_t needed = place_demands(planner->demands, planner->demand_count, planner->active);
     for (int i = 0; i < planner->demand_count; i++)
@@ -283,8 +282,7 @@ static void demand_whole(Planner *planner, int id, const LiveRange *range) {
 }
 
 /* Returns true if the array lasts beyond the pass that writes it. Such arrays are placed apart from
- * the others, so that each block of the backward pass uses the same few arrays, still in the cache.
- */
+ * the others, so that each block of the backward pass uses the same few arrays in the cache. */
 static bool lasts(const Planner *planner, int id) {
     const LiveRange *range = &planner->ranges[id];
     bool saved =

@@ -15,8 +15,7 @@
  * the other instructions for itself, or the first thread for all.
  *
  * The time between two barriers is an epoch. Arrays that are needed in different epochs share
- * memory. An array that is needed only within a phase has rows for one slice, in each thread's own
- * memory. */
+ * memory. An array that is needed only within a phase has rows for one slice in each thread. */
 #ifndef TRIL_MODEL_ENGINE_SCHEDULE_H
 #define TRIL_MODEL_ENGINE_SCHEDULE_H
 
@@ -26,8 +25,7 @@ typedef struct {
     int begin, end; /* instructions */
     bool team;      /* one instruction, executed by the whole team */
     bool barrier;   /* there is a barrier before it */
-    bool any;       /* any thread may take any slice, because no other phase of its epoch has
-                       slices */
+    bool any;       /* any thread may take any slice: its epoch has no other phase with slices */
 } Phase;
 
 typedef enum {
@@ -45,12 +43,9 @@ typedef struct {
 typedef struct {
     Phase *phases;
     int phase_count, backward_phase; /* the first phase of the backward pass */
-    Location *many;                  /* [arrays], in passes of many tokens */
-    /* [arrays], in passes of one token */
-    Location *single;
-    /* [instructions], in passes of one token: a barrier comes before it; only the first thread
-     * computes it */
-    bool *waits, *by_first;
+    Location *many, *single;         /* [arrays], in passes of many tokens; of one token */
+    bool *waits;    /* [instructions], in passes of one token: a barrier comes before it */
+    bool *by_first; /* [instructions], in passes of one token: only the first thread computes it */
     /* floats of the shared memories, and of each thread's own */
     size_t many_shared, many_own, single_shared, single_own;
     int many_barriers, single_barriers; /* barriers of a forward pass */
@@ -62,8 +57,7 @@ typedef struct {
 } Capacity;
 
 /* An operation that computes nothing. It comes after the last gradient of a block
- * (Instruction.block) or of NO_BLOCK, and says that these can now be sent to
- * other processes. */
+ * (Instruction.block) or of NO_BLOCK, and says that these can now be sent. */
 extern const Operation gradients_ready;
 
 /* Puts the gradients of weights in their places in the program's list, which must not change while

@@ -124,8 +124,7 @@ typedef struct Isa {
                       const float *scale, int rows, const int8_t *w, const float *scales, int K,
                       int columns, const float *start, size_t start_row);
     /* y[n] = x[n] / scale, rounded to whole numbers from -limit to limit; returns the scale. If x
-       has an infinity or a NaN, the scale is one, too. y is written in whole vectors, with 0 beyond
-       n. */
+       has an infinity or a NaN, the scale is one, too. y has whole vectors, with 0 beyond n. */
     float (*round_to_16)(int16_t *y, const float *x, int limit, int n);
 
     /* p = softmax(scale * x) for each of `rows` rows of n >= 1 numbers, `row` floats apart in both;
@@ -183,8 +182,7 @@ typedef struct Isa {
     void (*convolve)(float *y, const float *x, ptrdiff_t next, const float *taps, size_t row, int K,
                      int n);
     /* dtaps_k += sum_t dy_t x_(t-k) over n channels, k < K and 0 <= t < tokens: rows of all three
-       are `row` floats apart, and dy and x point to row 0. Each sum is one chain, in the order of
-       t. */
+       are `row` floats apart, and dy and x point to row 0. Each sum is one chain, by rising t. */
     void (*convolve_gradients)(float *dtaps, const float *dy, const float *x, size_t row,
                                int tokens, int K, int n);
 

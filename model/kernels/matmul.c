@@ -8,8 +8,7 @@
  * "Anatomy of High-Performance Matrix Multiplication" (2008).
  *
  * One thread sums each element of the result: one chain of multiply-adds, its terms in order,
- * through all blocks. So neither the number of threads nor the size of a tile or a block changes a
- * bit. */
+ * through all blocks. So threads, tiles and blocks do not change a bit. */
 #include "model/kernels/products.h"
 #include "base/array.h"
 

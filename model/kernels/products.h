@@ -17,8 +17,7 @@ typedef struct {
     int K, N;
 } Packed;
 
-/* Products in one precision. Operands and results are float32; packing may round operands. Sums are
- * float32. */
+/* Products in one precision. Operands, sums and results are float32; packing may round operands. */
 struct Products {
     const char *name;
     const Products *attention; /* the table that attention uses: this or another */

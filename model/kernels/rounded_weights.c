@@ -67,8 +67,7 @@ const Products bf16_weight_products = {.name = "bf16 weights",
  * order.
  *
  * The packed operand has the scales of all columns, then blocks of TERMS terms, in panels of
- * INT8_PANEL columns. A panel has pairs of terms: for each column both numbers, one after the
- * other. */
+ * INT8_PANEL columns. A panel has pairs of terms: for each column both numbers. */
 
 enum { TERMS = 512, LARGEST = 127, LARGEST_LEFT = INT16_MAX };
 _Static_assert((int64_t)TERMS *LARGEST *LARGEST_LEFT <= INT32_MAX, "a sum is exact");

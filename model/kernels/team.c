@@ -17,8 +17,7 @@ struct Team {
 
 enum { LEFT = MATMUL_TERMS * MATMUL_ROWS, RIGHT = MATMUL_TERMS * MATMUL_COLUMNS };
 
-/* Whole cache lines, so that no two threads write to the same one. Only sums of products pack their
- * operands here. */
+/* Whole cache lines, so that no two threads write to one. Only sums of products pack here. */
 size_t team_scratch(const Products *products, size_t scratch) {
     return (products->accumulate ? LEFT + RIGHT : 0) + memory_lines(scratch);
 }

@@ -50,8 +50,7 @@ size_t team_scratch(const Products *products, size_t scratch);
 void team_run(Team *team, int threads, void (*work)(const Thread *thread, void *argument),
               void *argument);
 
-/* Waits until all threads of the current team_run have called it. Afterwards each sees the earlier
- * writes of all. */
+/* Waits until all threads of the team_run have called it. Then each sees all earlier writes. */
 void team_barrier(const Thread *thread);
 
 /* Returns this thread's share, begin <= i < end, of `count` items, cut at multiples of `grain`. */
@@ -83,8 +82,7 @@ bool team_half(const Thread *thread, int part, Thread *member);
 
 /* Returns this thread's part of a matrix of rows x columns. Each thread packs both operands of its
  * part itself; the threads form the grid in which the slowest has the least to multiply and pack.
- * Parts are cut at multiples of each side's grain, and cover the matrix once. A thread may have
- * none. */
+ * Parts are cut at multiples of each side's grain, and cover the matrix once; one may be empty. */
 typedef struct {
     int row, rows, column, columns;
 } Part;

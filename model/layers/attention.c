@@ -47,8 +47,7 @@ static Sequence head_of(const Attention *a, size_t number) {
     return of;
 }
 
-/* Returns the head that the same thread usually computes next; for the last head, that head itself.
- */
+/* Returns the head that the same thread usually computes next; for the last head, itself. */
 static Sequence head_after(const Attention *a, size_t number) {
     return head_of(a, number + 1 < (size_t)a->B * (size_t)a->NH ? number + 1 : number);
 }
@@ -63,8 +62,7 @@ static int rows_of(const Isa *isa, const Products *products) {
     return products->rows ? products->rows : isa->tile_rows;
 }
 
-/* Returns the number of queries whose scores are in scratch together: a multiple of rows_of, at
- * least two dozen. */
+/* Returns the number of queries whose scores are in scratch: a multiple of rows_of, at least 24. */
 static int block_of(const Isa *isa, const Products *products) {
     int rows = rows_of(isa, products);
     return (23 + rows) / rows * rows;
@@ -94,8 +92,7 @@ static bool is_short(const Thread *own, const Attention *a) {
 }
 
 /* Prefetches rows of the next head: they lie far apart, and the hardware does not prefetch such
- * rows. Takes a few at a time, so that they need not wait for each other. A cache line has 16
- * numbers. */
+ * rows. Takes a few at a time, so that they need not wait for each other. */
 static void prefetch_rows(const float *x, size_t row, int rows, int columns) {
     for (int i = 0; i < rows; i++)
         for (int c = 0; c < columns; c += 16) __builtin_prefetch(x + (size_t)i * row + c);
@@ -130,8 +127,7 @@ static void copy_to_columns(int head, const Attention *a) {
     }
 }
 
-/* Computes one query alone, as in generation, in all heads that read heads `first` to `end` - 1 of
- * keys and values. */
+/* Computes one query alone in all heads that read heads `first` to `end` - 1 of keys and values. */
 static void forward_token(const Thread *thread, size_t first, size_t end, const Attention *a) {
     enum { TOGETHER = 8 }; /* heads whose weights are in scratch together */
     const Isa *isa = thread->isa;
@@ -410,8 +406,7 @@ static void forward_growing(const Call *c, const Attention *all) {
     }
 }
 
-/* A pass over several sequences of many tokens keeps no columns, because these are not continued.
- */
+/* A pass over several sequences of many tokens keeps no columns: these are not continued. */
 static void forward(const Call *c) {
     Attention a = attention_of(c);
     a.out = c->out[0];

@@ -120,8 +120,7 @@ Array rmsnorm_backward(Program *p, Array dx, Array dy, Array x, Norm w);
 
 /* ---- rotary positions ---- (Su et al., "RoFormer", 2021)
  * In each head, channels i and i + hs/2, i < hs/2, are a pair, which is rotated by the angle
- * position / 10000^(2 i / hs): the score of a query and a key then depends on how far apart they
- * are. hs is even. */
+ * position / 10000^(2 i / hs): a score depends only on the distance of its tokens. hs is even. */
 Array rotary(Program *p, int NH, Array x);
 Array rotary_backward(Program *p, int NH, Array dy);
 
@@ -146,8 +145,7 @@ Array trusted(Program *p, Array x, Array trust, Array z);
 Array trusted_backward(Program *p, Array dy, Array z);
 
 /* ---- sum ----
- * y = a + b. dy is the gradient of both terms. If an array is used twice, `add` sums its two
- * gradients. */
+ * y = a + b. dy is the gradient of both. `add` also sums the gradients of an array used twice. */
 Array add(Program *p, Array a, Array b);
 
 /* ---- dropout ---- (Srivastava et al., 2014)

@@ -41,8 +41,7 @@ typedef struct {
     const Ngram *ngram;            /* the counted model, or NULL */
     float counts_weight;           /* factor of its logits; 1 in training */
     bool lines;                    /* RunOptions.lines */
-    const Continuation *sequences; /* the B sequences of a growing run, each with one token; or
-                                      NULL */
+    const Continuation *sequences; /* [B]: the tokens of a growing run, or NULL */
     float *rows;                   /* the rows of their earlier tokens, `capacity` in a slot */
     size_t capacity;
 } Pass;
@@ -69,8 +68,7 @@ typedef struct {
     float *in[MAX_INPUTS], *out[MAX_OUTPUTS];        /* NULL where it has none */
     size_t in_row[MAX_INPUTS], out_row[MAX_OUTPUTS]; /* floats from one token to the next */
     Param tensors[MAX_TENSORS];                      /* all NULL where it has none */
-    atomic_int *taken; /* by the team: items taken from each thread's share (team_items), or NULL
-                          for equal shares */
+    atomic_int *taken; /* items that the team took from each share (team_items), or NULL */
 } Call;
 
 /* ---- the row of an operation ---- */
@@ -101,17 +99,14 @@ typedef struct {
     bool attends; /* each token takes a weighted mean of itself and those before it, in each head.
                      Inputs 0 and 1 are queries and keys, whose products give the weights by a
                      softmax; with one input, the weights are equal */
-    /* Optional. Returns the multiply-adds for `tokens` tokens, which see each other in `pairs`
-     * pairs. */
+    /* Optional. Returns the multiply-adds for tokens that see each other in `pairs` pairs. */
     double (*work)(const Instruction *at, double tokens, double pairs);
-    /* Optional. Returns the scratch that it needs in each thread, in floats, for sequences of T
-     * tokens. */
+    /* Optional. Returns the scratch of each thread, in floats, for sequences of T tokens. */
     size_t (*scratch)(const Instruction *at, const Isa *isa, const Products *products, int T);
     /* Optional. Corrects the instruction's cache where it depends on positions: its first `dropped`
        tokens were forgotten, and the next N moved to their place. */
     void (*slide)(const Call *c, int dropped);
-    /* Optional, of a layer that reads x and weights: computes only out[0], for one token, in double
-       precision. */
+    /* Optional, of a layer that reads x and weights. Computes out[0] of one token in doubles. */
     void (*apply)(const Call *c);
 } Operation;
 
@@ -157,8 +152,7 @@ const float *rows_before(const Call *c, int number, size_t b, size_t *row);
 /* ---- the list ---- */
 
 /* Tokens in a stretch. The norms sum the gradients of their weights for each stretch by itself, and
- * linear layers for two halves of whole stretches, so that the bits do not depend on how the tokens
- * are divided. */
+ * linear layers for two halves of whole stretches. So the bits do not depend on the slices. */
 enum { STRETCH = 16 };
 
 /* The meaning of an array's rows. */
@@ -206,15 +200,13 @@ void program_close(Program *p);
 
 /* program_expect_width checks that a rung gave a layer an array of `width` columns; program_expect,
  * that `holds` is true. Otherwise the program fails, and *err names the layer and, unless it is
- * NO_TENSOR, the tensor. The layer continues in any case, because a program that failed is never
- * run. */
+ * NO_TENSOR, the tensor. The layer continues, because a failed program is never run. */
 void program_expect_width(Program *p, const char *layer, int tensor, const char *name, Array array,
                           int width);
 void program_expect(Program *p, bool holds, const char *layer, const char *demand);
 
 /* Adds an instruction at the end of the list, in the current block. program_map adds one with input
- * x and a new array of `width` columns as its first output, which it returns; `made` has the rest.
- */
+ * x and a new first output of `width` columns, which it returns; `made` has the rest. */
 void program_add(Program *p, Instruction made);
 Array program_map(Program *p, const Operation *operation, Array x, int width, Instruction made);
 
@@ -224,8 +216,7 @@ Array program_array(Program *p, int width, Rows rows);
 /* Returns a new array of `count` rows PER_PASS. */
 Array program_sums(Program *p, int count, int width);
 
-/* Returns constants for each position, row[width]. The same `fill` and width give the same array.
- */
+/* Returns constants for each position, row[width]: one array for each `fill` and width. */
 Array program_constants(Program *p, int width, void (*fill)(float *row, int position, int width));
 
 /* Returns columns `offset` to `offset` + `width` - 1 of an array, without a copy. */
@@ -259,8 +250,7 @@ typedef struct {
     size_t first; /* tokens of a shared batch before this process's part */
 } Dropout;
 
-/* Return the dropout of an instruction in this pass, and the mask of its row `row` where the rate
- * is not 0. */
+/* Return an instruction's dropout in this pass; the mask of row `row` if anything is dropped. */
 Dropout dropout_of(const Call *c);
 DropoutRow dropout_row(Dropout dropout, size_t row);
 

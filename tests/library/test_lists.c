@@ -38,7 +38,7 @@ TEST(windows) {
     assert_ok(lines_cut(&lines, ids, (size_t)COUNT(ids), AT_MOST, &err), err);
     assert_int_equal(lines.count, ALL - 1);
     for (size_t i = 0; i < ALL; i++) assert_int_equal(lines.begins[i], begins[i]);
-    assert_int_equal(lines_before(&lines, 8), 3);
+    assert_int_equal(lines_count(ids, 9, AT_MOST), 3);
     for (uint64_t step = 0; step < 10; step++) {
         size_t starts[B], ends[B], part_starts[B], part_ends[B], longest = 0;
         int of_batch = batch_lines(&lines, ALL - 1, B, 7, step, 0, B, starts, ends);

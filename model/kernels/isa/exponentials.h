@@ -18,8 +18,7 @@ static inline Vector polynomial(float first, const float series[5], Vector r) {
 
 /* e^x with a relative error below 2e-7 from -87 to 88; 0 below that range, e^88 above it, NaN for
  * NaN. x = n ln 2 + r with |r| <= ln 2 / 2. The polynomial for e^r is from Moshier's Cephes library
- * (expf, 1992). The integer n becomes the exponent. Below -87 the computed value is replaced by 0.
- */
+ * (expf, 1992). The integer n becomes the exponent. Below -87 the result is 0. */
 static inline Vector exponential(Vector x) {
     const float ln2_high = 0.693359375f, ln2_low = -2.12194440e-4f;
     static const float series[] = {1.3981999507e-3f, 8.3334519073e-3f, 4.1665795894e-2f,

@@ -1,5 +1,4 @@
-/* rows.h - loops over the channels of a token: normalization, rotation, convolution, dropout; and
- * AdamW. */
+/* rows.h - loops over channels: normalization, rotation, convolution, dropout; and AdamW. */
 #ifndef TRIL_MODEL_KERNELS_ISA_ROWS_H
 #define TRIL_MODEL_KERNELS_ISA_ROWS_H
 
@@ -207,8 +206,7 @@ static void convolve_gradients(float *dtaps, const float *dy, const float *x, si
 
 /* ---- dropout ---- */
 
-/* Returns 32 well-mixed bits (the constants are from Wellons, "Prospecting for Hash Functions",
- * 2018). */
+/* Returns 32 well-mixed bits (constants from Wellons, "Prospecting for Hash Functions", 2018). */
 static inline uint32_t mix32(uint32_t x) {
     x = (x ^ x >> 16) * 0x7FEB352Du;
     x = (x ^ x >> 15) * 0x846CA68Bu;

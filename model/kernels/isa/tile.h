@@ -11,8 +11,7 @@ enum {
     BLOCK_TERMS = PANEL / TILE_COLUMNS < MATMUL_TERMS ? PANEL / TILE_COLUMNS : MATMUL_TERMS
 };
 
-/* Adds one term to the sums. One pointer serves three rows of a, so that the addresses need few
- * registers. */
+/* Adds one term to the sums. One pointer serves three rows of a, because registers are few. */
 INLINE void add_term(const int rows, const int vectors, Vector sum[TALL_ROWS][TILE_VECTORS],
                      const float *const *threes, size_t term, size_t a_row, const float *b) {
     Vector row[TILE_VECTORS];

@@ -57,8 +57,7 @@ enum { LANES = 4, ZIP_LANES = 4, TILE_ROWS = 4, TILE_VECTORS = 2 };
 #endif
 enum { TILE_COLUMNS = TILE_VECTORS * LANES, LINE = 16 /* floats in a cache line */ };
 
-/* For functions whose const parameters are constants after inlining, so that arrays of vectors are
- * registers. */
+/* For functions whose const parameters are constants once inlined: vectors stay in registers. */
 #define INLINE static inline __attribute__((always_inline))
 
 /* for (i = 0; i < n; i++), unrolled; n is a constant. */

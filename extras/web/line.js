@@ -109,7 +109,7 @@ function showHeads() {
     }, element("span", { className: "map-of" }), element("span", { textContent: `L${layer} H${head}` }))));
     const shade = share => element("span", { className: "shade", style: `--share: ${Math.sqrt(share / 100)}`, textContent: `${share}%` });
     $("about-maps").replaceChildren(...maps.length === 0 ? ["No attention here: a bigram sees the last character only."] :
-      ["Row: who looks; column: at whom; color: ", shade(5), shade(25), shade(100), ". L: layer, in turn; H: head, side by side."]);
+      ["Row: who looks; column: at whom: ", shade(5), shade(25), shade(100), ". L: layer, in turn; H: head, in parallel."]);
   }
   maps.forEach(({ figure }, i) => {
     const svg = element("template", { innerHTML: figure }).content.querySelector("svg");

@@ -1,10 +1,11 @@
 # The page that trains in a browser tab: the same C, compiled to WebAssembly twice, with and without
 # relaxed SIMD (fused multiply-add), and the page, joined to one file. Only the loops over numbers, in
 # kernels and layers, are compiled for speed: the page must be small, below 700,000 bytes. No address
-# is beyond WEB_MEMORY bytes.
+# is beyond WEB_MEMORY bytes. WebAssembly cannot prefetch; without this definition,
+# the loops would still compute what to prefetch.
 WEB_CC      = python3 -m ziglang cc -target wasm32-wasi
 WEB_MEMORY  = 1073741824
-WEB_FLAGS   = -std=c11 -ffp-contract=off $(SYSTEM) -D_WASI_EMULATED_SIGNAL -DMEMORY_LIMIT=$(WEB_MEMORY) -DMOST_COUNTED_BITS=21 -I. -I$(BUILD)/text $(WARNINGS) -Werror -MMD -MP \
+WEB_FLAGS   = -std=c11 '-D__builtin_prefetch(at,...)=(void)sizeof(at)' -ffp-contract=off $(SYSTEM) -D_WASI_EMULATED_SIGNAL -DMEMORY_LIMIT=$(WEB_MEMORY) -DMOST_COUNTED_BITS=21 -I. -I$(BUILD)/text $(WARNINGS) -Werror -MMD -MP \
               -Wno-unknown-pragmas -Wno-enum-float-conversion -fopenmp-simd -msimd128
 WEB_WORKER  = $(patsubst %,extras/web/%.js,module library trainer backward reader worker)
 # JavaScript calls these functions of tril.h, web.h and memfile.h.

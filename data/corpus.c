@@ -114,10 +114,8 @@ bool corpus_spread(Corpus *corpus, Error *err) {
     const bool lines = corpus->vocab.lines;
     /* a newline counts only if it is so near that no part of a piece becomes negative */
     const size_t near = (rest < train ? rest : train) / pieces / 4;
-    size_t begin = 0, trained = 0;
-    int32_t *ids, *held_out;
-    if (!memory_alloc(&ids, 2 * length, sizeof *ids, "the text", err)) return false;
-    held_out = ids + length;
+    size_t begin = 0, trained = 0, held = 0, cuts[MOST], ends[MOST];
+    int32_t *ids = corpus->ids, *held_out;
     for (size_t i = 1; i <= pieces; i++) {
         const bool last = i == pieces;
         size_t end = last ? length : (size_t)((uint64_t)length * i / pieces);
@@ -126,20 +124,25 @@ bool corpus_spread(Corpus *corpus, Error *err) {
         if (lines) {
             const size_t least = begin + (i == 1); /* the list's first newline */
             if (cut > end) cut = end;
-            while (cut > least && corpus->ids[cut - 1] != corpus->ids[0]) cut--;
+            while (cut > least && ids[cut - 1] != ids[0]) cut--;
             if (cut < least) cut = least;
         } else if (!last) {
             cut = after_line(corpus, cut, near);
         }
-        memcpy(ids + trained, corpus->ids + begin, (cut - begin) * sizeof *ids);
         trained += cut - begin;
-        memcpy(held_out, corpus->ids + cut, (end - cut) * sizeof *ids);
-        held_out += end - cut;
-        begin = end;
+        cuts[i - 1] = cut;
+        ends[i - 1] = begin = end;
     }
-    memcpy(ids + trained, ids + length, (length - trained) * sizeof *ids);
-    memory_free(corpus->ids);
-    corpus->ids = ids;
+    if (!memory_alloc(&held_out, length - trained, sizeof *ids, "the text", err)) return false;
+    begin = trained = 0;
+    for (size_t i = 0; i < pieces; begin = ends[i++]) {
+        memmove(ids + trained, ids + begin, (cuts[i] - begin) * sizeof *ids);
+        trained += cuts[i] - begin;
+        memcpy(held_out + held, ids + cuts[i], (ends[i] - cuts[i]) * sizeof *ids);
+        held += ends[i] - cuts[i];
+    }
+    memcpy(ids + trained, held_out, held * sizeof *ids);
+    memory_free(held_out);
     corpus->train = trained;
     return !lines || check_parts(corpus, err);
 }

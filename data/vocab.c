@@ -118,7 +118,7 @@ bool vocab_encode(const Vocab *vocab, const char *text, size_t length, int32_t *
                   size_t *unknown, Error *err) {
     *count = 0;
     if (unknown) *unknown = 0;
-    if (!memory_alloc(ids, length, sizeof **ids, "the text", err)) return false;
+    if (!memory_alloc_unset(ids, length, sizeof **ids, "the text", err)) return false;
     for (size_t i = 0; i < length;) {
         uint32_t code = (unsigned char)text[i];
         int taken = vocab->bytes ? 1 : utf8_decode(text + i, length - i, &code);

@@ -11,51 +11,68 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
-/* Counts of one text. Pairs are a sorted list, not a V x V table: with 6,000 characters, a text has
+/* Counts of one text. Pairs are sorted lists, not a V x V table: with 6,000 characters, a text has
  * only a small part of the 36 million pairs. */
 typedef struct {
     int V;
     size_t count;
-    size_t *singles;   /* [V]; the next two follow in its memory */
-    size_t *followers; /* [V]: n(a), the characters that follow it */
-    size_t *kinds;     /* [V]: d(a) */
-    uint64_t *pairs;   /* a * 2^32 + b, sorted, repeated as in the text */
+    size_t *singles;  /* [V]; the next two follow in its memory */
+    size_t *kinds;    /* [V]: d(a) */
+    size_t *starts;   /* [V + 1]: where the characters that follow a begin, n(a) of them */
+    int32_t *seconds; /* [count - 1]: these characters, sorted, repeated as in the text */
 } Tally;
 
-static uint64_t pair_of(int32_t a, int32_t b) {
-    return (uint64_t)a << 32 | (uint64_t)b;
-}
-
 static int compare(const void *a, const void *b) {
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
     return (x > y) - (x < y);
 }
 
-static bool tally_text(Tally *tally, const int32_t *ids, size_t count, int V, Error *err) {
-    *tally = (Tally){.V = V, .count = count};
-    if (!memory_alloc(&tally->singles, 3 * (size_t)V, sizeof(size_t), "the counts", err) ||
-        !memory_alloc(&tally->pairs, count, sizeof(uint64_t), "the counts", err))
-        return false;
-    tally->followers = tally->singles + V;
-    tally->kinds = tally->followers + V;
-    for (size_t i = 0; i < count; i++) tally->singles[ids[i]]++;
-    for (size_t i = 0; i + 1 < count; i++) {
-        tally->pairs[i] = pair_of(ids[i], ids[i + 1]);
-        tally->followers[ids[i]]++;
+/* Sorts numbers below V; counts them if that takes less time. counts: [V], scratch, all zero. */
+static void sort(int32_t *numbers, size_t count, int V, size_t *counts) {
+    if (count < (size_t)V) {
+        qsort(numbers, count, sizeof *numbers, compare);
+        return;
     }
-    qsort(tally->pairs, count - 1, sizeof *tally->pairs, compare);
-    for (size_t i = 0; i + 1 < count; i++)
-        if (i == 0 || tally->pairs[i] != tally->pairs[i - 1]) tally->kinds[tally->pairs[i] >> 32]++;
+    for (size_t i = 0; i < count; i++) counts[numbers[i]]++;
+    for (int v = 0; v < V; counts[v++] = 0)
+        for (size_t i = 0; i < counts[v]; i++) *numbers++ = v;
+}
+
+static size_t followers(const Tally *tally, int32_t a) {
+    return tally->starts[a + 1] - tally->starts[a];
+}
+
+static bool tally_text(Tally *tally, const int32_t *ids, size_t count, int V, Error *err) {
+    const size_t pairs = count - 1;
+    *tally = (Tally){.V = V, .count = count};
+    if (!memory_alloc(&tally->singles, 4 * (size_t)V + 1, sizeof(size_t), "the counts", err) ||
+        !memory_alloc(&tally->seconds, pairs, sizeof(int32_t), "the counts", err))
+        return false;
+    tally->kinds = tally->singles + V;
+    tally->starts = tally->kinds + V;
+    size_t *scratch = tally->starts + V + 1;
+    for (size_t i = 0; i < count; i++) tally->singles[ids[i]]++;
+    for (size_t i = 0; i < pairs; i++) tally->starts[ids[i] + 1]++;
+    for (int v = 0; v < V; v++) scratch[v] = tally->starts[v + 1] += tally->starts[v];
+    for (size_t i = pairs; i-- > 0;) tally->seconds[--scratch[ids[i]]] = ids[i + 1];
+    memset(scratch, 0, (size_t)V * sizeof *scratch);
+    for (int v = 0; v < V; v++) {
+        int32_t *row = tally->seconds + tally->starts[v];
+        sort(row, followers(tally, v), V, scratch);
+        for (size_t i = 0; i < followers(tally, v); i++)
+            tally->kinds[v] += i == 0 || row[i] != row[i - 1];
+    }
     return true;
 }
 
-/* Returns the first place in the sorted pairs that is not below `pair`. */
-static size_t lower_bound(const Tally *tally, uint64_t pair) {
-    size_t low = 0, high = tally->count - 1;
+/* Returns the first place among the characters that follow a that is not below b. */
+static size_t lower_bound(const Tally *tally, int32_t a, int32_t b) {
+    size_t low = tally->starts[a], high = tally->starts[a + 1];
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (tally->pairs[middle] < pair)
+        if (tally->seconds[middle] < b)
             low = middle + 1;
         else
             high = middle;
@@ -68,11 +85,10 @@ static double single_probability(const Tally *tally, int32_t b) {
 }
 
 static double pair_probability(const Tally *tally, int32_t a, int32_t b) {
-    uint64_t pair = pair_of(a, b);
-    double seen = (double)(lower_bound(tally, pair + 1) - lower_bound(tally, pair));
+    double seen = (double)(lower_bound(tally, a, b + 1) - lower_bound(tally, a, b));
     double kinds = (double)tally->kinds[a], single = single_probability(tally, b);
     if (kinds == 0) return single;
-    return (seen + kinds * single) / ((double)tally->followers[a] + kinds);
+    return (seen + kinds * single) / ((double)followers(tally, a) + kinds);
 }
 
 /* The entropy of single characters: sum n/N ln(N/n). */
@@ -88,15 +104,13 @@ static double single_entropy(const Tally *tally) {
 /* Returns the entropy of a character after another: sum n(a,b)/N ln(n(a)/n(a,b)). */
 static double pair_entropy(const Tally *tally) {
     double total = 0;
-    size_t pairs = tally->count - 1;
-    for (size_t i = 0; i < pairs;) {
-        size_t next = i + 1;
-        while (next < pairs && tally->pairs[next] == tally->pairs[i]) next++;
-        double n = (double)(next - i);
-        total += n * log((double)tally->followers[tally->pairs[i] >> 32] / n);
-        i = next;
-    }
-    return total / (double)pairs;
+    for (int32_t a = 0; a < tally->V; a++)
+        for (size_t i = tally->starts[a], next; i < tally->starts[a + 1]; i = next) {
+            next = lower_bound(tally, a, tally->seconds[i] + 1);
+            double n = (double)(next - i);
+            total += n * log((double)followers(tally, a) / n);
+        }
+    return total / (double)(tally->count - 1);
 }
 
 /* Higher orders are worse by themselves, though not beside a network (docs/records.md). */
@@ -132,7 +146,7 @@ bool count_losses(const int32_t *train, size_t train_count, const int32_t *held_
     counts->unigram_held_out /= (double)(held_out_count - 1);
     counts->bigram_held_out /= (double)(held_out_count - 1);
     memory_free(tally.singles);
-    memory_free(tally.pairs);
+    memory_free(tally.seconds);
     return ok && count_ngram(train, train_count, held_out, held_out_count, V, newline,
                              &counts->order, &counts->ngram, &counts->ngram_held_out, err);
 }

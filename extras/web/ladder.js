@@ -40,7 +40,7 @@ async function estimate() {
   const all = ticks().map(rung => estimates[rung]), most = key => Math.max(0, ...all.map(e => e[key] ?? 0)), failed = all.find(e => e.error);
   const over = most("bytes") > limit ? " That is too much; choose smaller sizes." : "";
   say("about-models", failed ? sentence(failed.error) : all.length === 0 ? "No model is ticked." :
-    `About ${duration(together(all, steps))} in these sizes, up to ${short(most("parameters"))} parameters, ${count(most("bytes") / 1e6)} MB of at most ${count(limit / 1e6)} MB.${over}`,
+    `About ${duration(together(all, steps))} at these sizes, up to ${short(most("parameters"))} parameters, ${count(most("bytes") / 1e6)} MB of at most ${count(limit / 1e6)} MB.${over}`,
     Boolean(failed || over));
   showLadder();
 }

@@ -14,7 +14,7 @@ const LESSON = [
     look: "Swap two letters of the line, but not the last one: no bar changes. Each row of the map, the blue staircase, is even.",
     answer: "It turns each character into a list of numbers and predicts from the plain average of all the lists so far. An average forgets the order. Telling the model " +
       "where each character stands does not help, because the average of the places is the same in any order. And fifty characters far away drown out the one that " +
-      "matters. Only the last character is also added by itself (+). So it sees everything but can't single anything out, and its loss is hardly better than the bigram's, or no better. (The loss on the line does change " +
+      "matters. Besides the average, the model adds the last character by itself (+). So it sees everything but can't single anything out, and its loss is hardly better than the bigram's, or no better. (The loss on the line does change " +
       "when you swap letters: it also counts how well each earlier letter was predicted.)"
   },
   {
@@ -48,7 +48,7 @@ const LESSON = [
     ask: "Same layers, same width: why does modern learn faster?",
     look: "Compare the curves by steps, then by seconds (a step of modern costs more), and what both models write.",
     answer: "Three things changed. Positions (“rotate” in the drawing) now say how far apart two characters are, not where each one stands. The MLP multiplies two " +
-      "numbers, where that of gpt only bends one. And Muon, its optimizer, changes a matrix equally in all directions, so it can take larger steps."
+      "numbers; in gpt it only applies a curve (GELU) to one. And Muon, its optimizer, changes a matrix equally in all directions, so it can take larger steps."
   },
   {
     rungs: ["modern", "conv"], line: "The king said to his ", sizes: { steps: 200 }, marks: ["heads", "chart"],

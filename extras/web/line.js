@@ -104,7 +104,7 @@ function showHeads() {
     if (!maps.some(m => m.layer === head.layer && m.head === head.head)) head = { layer: 0, head: 0 };
     const choose = next => { head = next; showArcs(); showDetail(); };
     $("maps").replaceChildren(...maps.map(({ layer, head }) => element("button", {
-      type: "button", ariaLabel: `layer ${layer}, head ${head}`, title: `Layer ${layer}, head ${head}. Row: who looks; column: at whom`, onclick: () => choose({ layer, head }), onpointerenter: () => showArcs({ layer, head }),
+      type: "button", ariaLabel: `layer ${layer}, head ${head}`, title: `Layer ${layer}, head ${head}. Row: the character that looks; column: the one it looks at`, onclick: () => choose({ layer, head }), onpointerenter: () => showArcs({ layer, head }),
       onpointerleave: () => showArcs()
     }, element("span", { className: "map-of" }), element("span", { textContent: `L${layer} H${head}` }))));
     const shade = share => element("span", { className: "shade", style: `--share: ${Math.sqrt(share / 100)}`, textContent: `${share}%` });

@@ -28,7 +28,7 @@ bool are_finite(const float *x, size_t count, Error *err) {
 
 bool in_range(double x, double least, double most, const char *name, Error *err) {
     return (x >= least && x <= most) ||
-           fail(err, "%s: %g is not a number from %g to %g", name, x, least, most);
+           fail(err, "%s: %.10g is not a number from %.10g to %.10g", name, x, least, most);
 }
 
 /* Threads beyond the processors would only wait. */

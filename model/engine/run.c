@@ -46,8 +46,9 @@ static bool take_part(Run *run, Error *err) {
                     size);
     if (o->batch == 0) o->batch = 1;
     if ((int64_t)o->batch * o->length <= MAX_TOKENS) return true;
-    return fail(err, "a batch of %d x %d tokens is larger than %d", o->batch, o->length,
-                MAX_TOKENS);
+    return fail(
+        err, "a batch of %d x %d tokens is larger than %d; choose a smaller --batch or --context",
+        o->batch, o->length, MAX_TOKENS);
 }
 
 size_t run_tokens(const Run *run) {

@@ -179,7 +179,7 @@ bool arguments_set(Arguments *a, const char *name, const char *value, Error *err
     const Option *option = setting(options, name);
     if (!option)
         return fail(
-            err, "there is no command /%.60s: see /help, or type // to begin a line of text with /",
+            err, "there is no command /%.60s; see /help, or type // to begin a line of text with /",
             name);
     if (!*value) return fail(err, "/%s needs a value, as in /%s 1", name, name);
     return option_read(option, value, err);

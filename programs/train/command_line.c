@@ -85,7 +85,7 @@ static bool check(const Arguments *a, int operands, Error *err) {
     if (!isnan(a->options.steps) && !isnan(a->options.time))
         return fail(err, "--steps and --time both limit the run; give only one");
     if (a->ladder && a->init)
-        return fail(err, "--init begins one model, but --ladder trains several; give only one");
+        return fail(err, "--init is for one model, but --ladder trains several; give only one");
     if (a->ladder && a->teacher)
         return fail(err, "--teacher is for one model, but --ladder trains several; give only one");
     if (a->preset && a->init)

@@ -1017,7 +1017,7 @@ TEST(wrong_sizes) {
         {"gpt", 0, 2, 16, 16, 2, TRIL_ARGUMENT, "0"},
         {"gpt", 1, 3, 16, 16, 2, TRIL_ARGUMENT, "3"},
         {"gpt", 1, 2, -16, 16, 2, TRIL_ARGUMENT, "-16"},
-        {"gpt", 1, 2, 16, 1 << 30, 2, TRIL_ARGUMENT, "1.07374e+09"},
+        {"gpt", 1, 2, 16, 1 << 30, 2, TRIL_ARGUMENT, "1073741824"},
         {"modern", 1, 2, 16, 16, 3, TRIL_ARGUMENT, "3"},
         {"gpt", 256, 1, 1 << 20, 16, 1, TRIL_NO_MEMORY, ""},
     };

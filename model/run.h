@@ -107,8 +107,8 @@ const float *run_grow(Run *run, const Continuation *sequences, int B);
 bool run_slides(const Run *run);
 
 /* Forgets the first `dropped` tokens of `dropped` + `kept`: the kept ones are now the first. Their
- * keys and values in later layers still depend on the dropped ones. In a growing run, `slot` has
- * the sequence; else it is 0. run_slides must be true. */
+ * keys and values in later layers still depend on the dropped ones. `slot` is that of the sequence
+ * in a growing run. run_slides must be true. */
 void run_slide(Run *run, int slot, int dropped, int kept);
 
 /* Does the same as run_forward, and replaces each row of logits by its softmax:

@@ -190,7 +190,7 @@ static void add_tokenizer(Header *h, const Vocab *vocab) {
 static void rename_tensor(const Architecture *a, const Tensor *tensor, char name[NAME_SIZE]) {
     char prefix[NAME_SIZE], block[NAME_SIZE] = "";
     snprintf(prefix, sizeof prefix, "%s", a->prefix);
-    if (tensor->block >= 0) {
+    if (tensor->block != NO_BLOCK) {
         snprintf(prefix, sizeof prefix, a->block, tensor->block);
         snprintf(block, sizeof block, "blk.%d.", tensor->block);
     }

@@ -105,7 +105,7 @@ static const Architecture *architecture_of(const char *name) {
 }
 
 static bool is_transposed(const Architecture *a, const Tensor *tensor) {
-    return a->transposed && tensor->rank == 2 && tensor->block >= 0;
+    return a->transposed && tensor->rank == 2 && tensor->block != NO_BLOCK;
 }
 
 /* Sets to[columns, rows] to from[rows, columns], transposed. */

@@ -20,9 +20,10 @@ struct Buckets {
     float *buffer;
 };
 
-/* Chooses the owners and fills the list: block by block, in the order of the tensors' offsets, so
- * Muon's after the others. Each matrix of Muon goes to the process with the least work so far. So
- * the matrices of one block, which are sent at the same time, mostly go to different processes. */
+/* Chooses the owners, fills the list and allocates its receive buffers. The list goes block by
+ * block, in the order of the tensors' offsets, so Muon's come after the others. Each matrix of Muon
+ * goes to the process with the least work so far. So the matrices of one block, which are sent at
+ * the same time, mostly go to different processes. */
 static bool fill(Buckets *b, const Products *products, Error *err) {
     const Model *model = b->model;
     size_t processes = (size_t)world_size();
@@ -50,16 +51,10 @@ static bool fill(Buckets *b, const Products *products, Error *err) {
                 b->count++;
             }
     memory_free(work);
-    return true;
-}
-
-/* Allocates a receive buffer for each bucket that this process sums. */
-static bool make_buffers(Buckets *b, Error *err) {
-    size_t buffer = 0;
+    size_t buffer = 0; /* to receive the buckets that this process sums */
     for (int i = 0; i < b->count; i++) {
-        Bucket *bucket = &b->list[i];
-        bucket->buffer = buffer;
-        buffer += world_buffer_size(bucket->size, bucket->owner);
+        b->list[i].buffer = buffer;
+        buffer += world_buffer_size(b->list[i].size, b->list[i].owner);
     }
     return memory_alloc(&b->buffer, buffer, sizeof(float), "the processes", err);
 }
@@ -74,7 +69,7 @@ bool buckets_open(Buckets **buckets, const Model *model, const Products *product
     b->gradients = gradients;
     if (memory_alloc(&b->owners, tensors, sizeof *b->owners, "the processes", err) &&
         memory_alloc(&b->list, tensors, sizeof *b->list, "the processes", err) &&
-        fill(b, products, err) && make_buffers(b, err))
+        fill(b, products, err))
         *buckets = b;
     else
         buckets_close(b);

@@ -72,16 +72,17 @@ static void *low_bytes(const int32_t *id, size_t bytes) {
 
 /* Sets *text to the tensor of the model's counted text. The caller releases its data. */
 static bool pack_text(const Model *model, SafeTensor *text, const char *path, Error *err) {
-    size_t count, bytes = text_types[text_type(model->config.V)].bytes;
-    const int32_t *ids = ngram_text(model->ngram, &count);
+    const size_t bytes = text_types[text_type(model->config.V)].bytes;
+    const NgramFacts own = ngram_facts(model->ngram);
     char *packed;
     *text = (SafeTensor){.name = text_name,
                          .type = text_types[text_type(model->config.V)].type,
                          .rank = 1,
-                         .shape = {count},
-                         .bytes = count * bytes};
-    if (!memory_alloc(&packed, count, bytes, path, err)) return false;
-    for (size_t i = 0; i < count; i++) memcpy(packed + i * bytes, low_bytes(&ids[i], bytes), bytes);
+                         .shape = {own.count},
+                         .bytes = own.count * bytes};
+    if (!memory_alloc(&packed, own.count, bytes, path, err)) return false;
+    for (size_t i = 0; i < own.count; i++)
+        memcpy(packed + i * bytes, low_bytes(&own.ids[i], bytes), bytes);
     text->data = packed;
     return true;
 }

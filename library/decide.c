@@ -339,8 +339,8 @@ bool options_fit(const TrilOptions *o, const Corpus *corpus, bool resumed, Confi
         all += ngram_memory((double)corpus->train, config->V, &counting);
         all += counting;
     }
-    if (o->teacher && o->teacher->model.ngram)
-        all += 2 * (double)ngram_size(o->teacher->model.ngram); /* with folds, too */
+    if (o->teacher)
+        all += 2 * (double)ngram_facts(o->teacher->model.ngram).bytes; /* with folds, too */
     if (resumed) all += 2 * own.optimizer; /* the state's file and its decoded copy */
     double installed = (double)memory_installed() / world_beside();
     if (all <= installed) return true;

@@ -66,9 +66,8 @@ TrilStatus tril_model_make(TrilModel **model, const TrilTokenizer *tokenizer,
 static bool copy_model(Model *copy, const Model *model, Error *err) {
     if (!model_lay_out(copy, &model->config, err) || !model_allocate(copy, err)) return false;
     memcpy(copy->weights, model->weights, model->weights_size * sizeof *model->weights);
-    size_t count;
-    const int32_t *counted = model->ngram ? ngram_text(model->ngram, &count) : NULL;
-    return !counted || model_count(copy, counted, count, false, err);
+    const NgramFacts text = ngram_facts(model->ngram);
+    return text.count == 0 || model_count(copy, text.ids, text.count, false, err);
 }
 
 /* Takes ownership of *all, which contains the model's characters, even on failure. */
@@ -247,10 +246,9 @@ uint64_t tril_model_digest(const TrilModel *model) {
 }
 
 int tril_model_counted(const TrilModel *model, size_t *characters) {
-    *characters = 0;
-    if (!model->model.ngram) return 0;
-    ngram_text(model->model.ngram, characters);
-    return ngram_order(model->model.ngram);
+    const NgramFacts facts = ngram_facts(model->model.ngram);
+    *characters = facts.count;
+    return facts.order;
 }
 
 double tril_model_loss(const TrilModel *model) {

@@ -58,17 +58,15 @@ static bool same_kernels(const Workers *workers, Error *err) {
 /* Gives every process the counts of the first one's model. */
 static bool share_counts(Model *model, Error *err) {
     int32_t *ids = NULL;
-    size_t counts[2] = {0}; /* of the text; of those in it that are in folds */
+    const NgramFacts own = ngram_facts(model->ngram);
+    size_t counts[] = {own.count, own.fresh};
     if (world_size() == 1) return true;
-    if (model->ngram) ngram_text(model->ngram, &counts[0]);
-    if (model->ngram) counts[1] = ngram_fresh(model->ngram);
     world_broadcast(counts, sizeof counts);
     if (counts[0] == 0) return true;
     bool ok = memory_alloc(&ids, counts[0], sizeof *ids, "the counts", err);
     ok = world_agree(ok, err);
     if (ok) {
-        if (world_rank() == 0)
-            memcpy(ids, ngram_text(model->ngram, &counts[0]), counts[0] * sizeof *ids);
+        if (world_rank() == 0) memcpy(ids, own.ids, counts[0] * sizeof *ids);
         world_broadcast(ids, counts[0] * sizeof *ids);
         if (world_rank() > 0)
             ok = ngram_count(&model->ngram, ids, counts[0], counts[1], MAX_ORDER, model->config.V,

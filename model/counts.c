@@ -125,7 +125,7 @@ bool count_ngram(const int32_t *train, size_t train_count, const int32_t *held_o
         train_count = MOST_COUNTED;
     }
     if (!ngram_count(&ngram, train, train_count, 0, ORDER, V, err)) return false;
-    *order = ngram_order(ngram);
+    *order = ngram_facts(ngram).order;
     bool ok = (!own || ngram_loss(ngram, train, train_count, EVERY, true, newline, own, err)) &&
               ngram_loss(ngram, held_out, held_out_count, every, false, newline, loss, err);
     ngram_free(ngram);

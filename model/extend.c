@@ -76,15 +76,14 @@ static bool extend_tensor(const Tensor *before, const Tensor *after, const float
 /* Counts the same text with its new ids. */
 static bool extend_counts(Model *larger, const Model *model, const int32_t *sources, Error *err) {
     int32_t *ids, *now;
-    size_t count;
     if (!model->ngram) return true;
-    const int32_t *before = ngram_text(model->ngram, &count);
-    if (!memory_alloc(&ids, count, sizeof *ids, "the counts", err)) return false;
+    const NgramFacts text = ngram_facts(model->ngram);
+    if (!memory_alloc(&ids, text.count, sizeof *ids, "the counts", err)) return false;
     bool ok = memory_alloc(&now, (size_t)model->config.V, sizeof *now, "the counts", err);
     for (int v = 0; ok && v < larger->config.V; v++)
         if (sources[v] != NO_ID) now[sources[v]] = v;
-    for (size_t i = 0; ok && i < count; i++) ids[i] = now[before[i]];
-    ok = ok && model_count(larger, ids, count, false, err);
+    for (size_t i = 0; ok && i < text.count; i++) ids[i] = now[text.ids[i]];
+    ok = ok && model_count(larger, ids, text.count, false, err);
     memory_free(now);
     memory_free(ids);
     return ok;

@@ -274,22 +274,21 @@ bool model_has_ngram(const Config *config) {
 
 /* Returns how many of the tokens counted so far stay, before those of a new text. */
 static size_t tokens_kept(const Model *model, const int32_t *ids, size_t count) {
-    size_t counted = 0;
-    if (!model->ngram) return 0;
-    const int32_t *before = ngram_text(model->ngram, &counted);
-    size_t both = count < counted ? count : counted;
-    if (memcmp(before + counted - both, ids, both * sizeof *ids) == 0) return counted - both;
-    return memcmp(before, ids, both * sizeof *ids) == 0 ? 0 : counted;
+    const NgramFacts past = ngram_facts(model->ngram);
+    const size_t both = count < past.count ? count : past.count;
+    if (past.count == 0) return 0;
+    if (memcmp(past.ids + past.count - both, ids, both * sizeof *ids) == 0)
+        return past.count - both;
+    return memcmp(past.ids, ids, both * sizeof *ids) == 0 ? 0 : past.count;
 }
 
 bool model_count(Model *model, const int32_t *ids, size_t count, bool folds, Error *err) {
     Ngram *ngram;
     int32_t *all;
-    size_t counted;
     if (!model_has_ngram(&model->config)) return true;
     const size_t kept = tokens_kept(model, ids, count);
     if (!memory_alloc(&all, kept + count, sizeof *all, "the counts", err)) return false;
-    if (kept > 0) memcpy(all, ngram_text(model->ngram, &counted), kept * sizeof *all);
+    if (kept > 0) memcpy(all, ngram_facts(model->ngram).ids, kept * sizeof *all);
     memcpy(all + kept, ids, count * sizeof *all);
     bool ok = ngram_count(&ngram, all, kept + count, folds ? kept : kept + count, MAX_ORDER,
                           model->config.V, err);
@@ -301,11 +300,10 @@ bool model_count(Model *model, const int32_t *ids, size_t count, bool folds, Err
 }
 
 bool model_fold(const Model *model, const int32_t *ids, size_t count, Ngram **folded, Error *err) {
-    size_t counted;
+    const NgramFacts text = ngram_facts(model->ngram);
     *folded = NULL;
     if (!model->ngram) return true;
-    const int32_t *text = ngram_text(model->ngram, &counted);
-    return ngram_count(folded, text, counted, tokens_kept(model, ids, count), MAX_ORDER,
+    return ngram_count(folded, text.ids, text.count, tokens_kept(model, ids, count), MAX_ORDER,
                        model->config.V, err);
 }
 
@@ -317,11 +315,9 @@ uint64_t model_digest(const Model *model) {
         digest_numbers(&digest, model->weights + tensor->offset, tensor->size * sizeof(float),
                        sizeof(float));
     }
-    if (model->ngram) {
-        size_t count;
-        const int32_t *ids = ngram_text(model->ngram, &count);
-        digest_numbers(&digest, ids, count * sizeof *ids, sizeof *ids);
-    }
+    const NgramFacts text = ngram_facts(model->ngram);
+    if (text.count > 0)
+        digest_numbers(&digest, text.ids, text.count * sizeof *text.ids, sizeof *text.ids);
     return digest_value(&digest);
 }
 

@@ -27,21 +27,9 @@ void ngram_free(Ngram *g) {
     memory_free(g);
 }
 
-int ngram_order(const Ngram *g) {
-    return g->order;
-}
-
-const int32_t *ngram_text(const Ngram *g, size_t *count) {
-    *count = g->count;
-    return g->ids;
-}
-
-size_t ngram_fresh(const Ngram *g) {
-    return g->fresh;
-}
-
-size_t ngram_size(const Ngram *g) {
-    return g->size;
+NgramFacts ngram_facts(const Ngram *g) {
+    if (!g) return (NgramFacts){0};
+    return (NgramFacts){g->ids, g->count, g->fresh, g->order, g->size};
 }
 
 int ngram_fold(const Ngram *g, size_t place) {

@@ -27,12 +27,16 @@ bool ngram_count(Ngram **ngram, const int32_t *ids, size_t count, size_t fresh, 
                  Error *err);
 void ngram_free(Ngram *ngram);
 
-/* Return the order; the counted text, *count tokens, which the model owns; the first of its tokens
- * in a fold; the bytes that the model takes. */
-int ngram_order(const Ngram *ngram);
-const int32_t *ngram_text(const Ngram *ngram, size_t *count);
-size_t ngram_fresh(const Ngram *ngram);
-size_t ngram_size(const Ngram *ngram);
+typedef struct {
+    const int32_t *ids; /* the counted text; the model owns it */
+    size_t count;       /* its tokens */
+    size_t fresh;       /* the first of them in a fold */
+    int order;
+    size_t bytes; /* memory of the model */
+} NgramFacts;
+
+/* Returns the facts about a model; all 0 for NULL, which has counted nothing. */
+NgramFacts ngram_facts(const Ngram *ngram);
 
 /* Estimates the most bytes that the model of a text of `count` tokens takes, and sets *counting to
  * the bytes that ngram_count needs in addition while it counts. */

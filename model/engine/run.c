@@ -80,7 +80,7 @@ static bool plan(Run **planned, Model *model, const RunOptions *options, Error *
     bool messages = run->options.shared && options->training;
     run->memory = (Memory){
         .weights = (model->weights_size + run->packed_size) * sizeof(float),
-        .ngram = model->ngram ? ngram_size(model->ngram) : 0,
+        .ngram = ngram_facts(model->ngram).bytes,
         .optimizer = options->training ? 3 * model->weights_size * sizeof(float) : 0,
         .messages = messages ? world_buffer_size(model->weights_size, EVERYONE) * sizeof(float) : 0,
         .activations = (run->activations_size + run->rows_size + run_tokens(run)) * sizeof(float) +

@@ -149,7 +149,7 @@ TEST(probabilities) {
         Text t = {.count = count, .V = V, .ids = make_text(kind, (uint64_t)i, count, V)};
         t.fresh = i % 3 == 0 ? 0 : i % 3 == 1 ? count / 3 : count;
         const Ngram *ngram = counted(t.ids, count, t.fresh, order, V);
-        t.order = ngram_order(ngram);
+        t.order = ngram_facts(ngram).order;
         assert_in_range(t.order, 3, order);
         if (t.order > highest) highest = t.order;
         check_predictions(ngram, &t, (uint64_t)i + 1000);
@@ -164,7 +164,7 @@ TEST(folds) {
         int last = 0;
         const size_t fresh = count / 4, length = count - fresh;
         const Ngram *ngram = counted(ids, count, fresh, 4, 3);
-        assert_int_equal(ngram_fresh(ngram), fresh);
+        assert_int_equal(ngram_facts(ngram).fresh, fresh);
         for (size_t i = 0; i < length; i++) {
             int fold = ngram_fold(ngram, i);
             assert_in_range(fold, last, FOLDS - 1);
@@ -190,12 +190,11 @@ static TrilModel *trained_on(const TrilText *text, const TrilTokenizer *tokenize
     TrilTraining *training;
     must(tril_training_open(&training, model, text, &options, &error));
     const Corpus *corpus = &text->corpus;
-    size_t count;
-    const int32_t *counted = ngram_text(model->model.ngram, &count);
-    assert_int_equal(count, corpus->train); /* nothing that is held out */
-    assert_memory_equal(counted, corpus->ids, count * sizeof *counted);
-    assert_int_equal(ngram_fold(model->model.ngram, count - 1), FOLDS - 1);
-    assert_near(tril_training_memory(training).counts, (double)ngram_size(model->model.ngram), 0);
+    const NgramFacts facts = ngram_facts(model->model.ngram);
+    assert_int_equal(facts.count, corpus->train); /* nothing that is held out */
+    assert_memory_equal(facts.ids, corpus->ids, facts.count * sizeof *facts.ids);
+    assert_int_equal(ngram_fold(model->model.ngram, facts.count - 1), FOLDS - 1);
+    assert_near(tril_training_memory(training).counts, (double)facts.bytes, 0);
     must(tril_training_run(training, NULL, NULL, &error));
     tril_training_close(training);
     return model;
@@ -240,7 +239,6 @@ TEST(again) {
         {0, COUNT, COUNT, 0}, {1, LESS, COUNT + LESS, COUNT}, {1, LESS, COUNT + LESS, COUNT}};
     const int32_t *texts[] = {random_ids(1, COUNT, V), random_ids(2, COUNT, V)};
     Ngram *folded;
-    size_t count;
     Config config = {.model = "ngram", .V = V, .T = 4, .L = 1, .NH = 1, .C = 4};
     Model *model = new_model(&config, 1);
     assert_ok(model_fold(model, texts[0], COUNT, &folded, &err), err);
@@ -248,12 +246,12 @@ TEST(again) {
     for (int i = 0; i < COUNT(steps); i++) {
         const int32_t *text = texts[steps[i].text];
         assert_ok(model_count(model, text, steps[i].count, i % 2 == 0, &err), err);
-        assert_memory_equal(ngram_text(model->ngram, &count) + steps[i].fresh, text,
-                            steps[i].count * sizeof *text);
-        assert_int_equal(count, steps[i].all);
-        assert_int_equal(ngram_fresh(model->ngram), i % 2 == 0 ? steps[i].fresh : count);
+        const NgramFacts facts = ngram_facts(model->ngram);
+        assert_memory_equal(facts.ids + steps[i].fresh, text, steps[i].count * sizeof *text);
+        assert_int_equal(facts.count, steps[i].all);
+        assert_int_equal(facts.fresh, i % 2 == 0 ? steps[i].fresh : facts.count);
         assert_ok(model_fold(model, text, steps[i].count, &folded, &err), err);
-        assert_int_equal(ngram_fresh(folded), steps[i].fresh);
+        assert_int_equal(ngram_facts(folded).fresh, steps[i].fresh);
         ngram_free(folded);
     }
 }
@@ -272,10 +270,10 @@ TEST(sample) {
     assert_near(counts.ngram_held_out, 1.4934045, 1e-7);
     for (int folds = 0; folds < 2; folds++) {
         const Ngram *ngram = counted(corpus.ids, n, folds ? 0 : n, MAX_ORDER, V);
-        assert_int_equal(ngram_order(ngram), 8);
-        double bytes = (double)ngram_size(ngram) - 88.0 * V;
+        assert_int_equal(ngram_facts(ngram).order, 8);
+        double bytes = (double)ngram_facts(ngram).bytes - 88.0 * V;
         assert_in_range(bytes / (double)n, 35, folds ? 50 : 44); /* the tables, and the ids */
-        assert_true((double)ngram_size(ngram) < ngram_memory((double)n, V, &counting));
+        assert_true((double)ngram_facts(ngram).bytes < ngram_memory((double)n, V, &counting));
     }
     corpus_free(&corpus);
 }

@@ -12,7 +12,7 @@
 static void extend_axis(float *after, const float *before, int outer, int earlier, int count,
                         int inner, const int32_t *sources) {
     for (int o = 0; o < outer; o++, before += (size_t)earlier * (size_t)inner) {
-        const float *mean = after; /* that of the first new index */
+        const float *mean = after; /* the first new index's */
         bool known = false;
         for (int i = 0; i < count; i++, after += inner) {
             bool is_new = sources[i] == NO_ID;

@@ -55,7 +55,7 @@ const float *generator_feed(Generator *generator, const int32_t *ids, size_t cou
 typedef struct {
     Run *run;
     int32_t *windows;    /* [slots][T]; owned, as the following */
-    int *lengths, *read; /* [slots]: tokens in a window; those of them that the run has read */
+    int *lengths, *read; /* [slots]: tokens in a window; how many of them the run has read */
     Continuation *next;  /* [slots]: scratch */
 } Group;
 

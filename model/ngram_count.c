@@ -42,7 +42,7 @@ typedef struct {
     uint8_t *shared;     /* [count]: the length of the context that a place of the list shares with
                             the place above it, at most the order - 1 */
     size_t *starts;      /* [V + 2] */
-    Follower *followers; /* those of the level that is made */
+    Follower *followers; /* the followers of the level that is made */
     FoldSet *folds, *of_longer; /* their folds; the folds of the longer contexts' followers */
     size_t count;               /* its followers so far */
     uint32_t *slots;            /* [V]: 1 + the last follower with this token */
@@ -103,9 +103,9 @@ static Begin begin_at(const Ngram *g, const Lists *lists, size_t i) {
 }
 
 /* Returns the highest order, at most the model's, whose tables fit, and sets contexts[k] to the
- * number of contexts of k tokens. The number of their followers is estimated as that of the
- * contexts of k + 1 tokens; only for the longest contexts is it counted. The order does not depend
- * on the folds, so that a model has the same order in training and afterwards. */
+ * number of contexts of k tokens. Their followers are estimated to be as many as the contexts of k
+ * + 1 tokens; only for the longest contexts is it counted. The order does not depend on the folds,
+ * so that a model has the same order in training and afterwards. */
 static int order_that_fits(const Ngram *g, const Lists *lists, size_t contexts[MAX_ORDER + 1]) {
     double bytes = 0;
     int order = 0;
@@ -229,7 +229,7 @@ static bool make_contexts(Ngram *g, Lists *lists, Error *err) {
     return end_context(g, lists, first, err) && end_level(g, lists, longest, err);
 }
 
-/* Makes the followers of a level's contexts from those of their children. */
+/* Makes the followers of a level's contexts from their children's. */
 static bool make_followers(Ngram *g, Lists *lists, int k, Error *err) {
     Level *level = &g->levels[k], *longer = &g->levels[k + 1];
     for (size_t i = 0; i < level->context_count; i++) {

@@ -13,8 +13,8 @@ enum { DISCOUNTS = 3 };
 typedef struct {
     int32_t token;  /* the first of the context; V before the text */
     uint32_t place; /* the index in the text of the token after a context that occurs once */
-    /* The first of its children, in the next level, and of its followers. They end where those of
-       the next context begin. A context that occurs once has neither. */
+    /* indices of its first child, in the next level, and first follower. The last ones precede the
+       next context's first. A context that occurs once has neither */
     uint32_t child, follower;
 } Context;
 

@@ -78,9 +78,9 @@ void run_pace(Run *run, bool alone);
 /* Returns the instruction set that the run computes with, e.g. "avx2": a constant. */
 const char *run_kernels(const Run *run);
 
-/* The memory of a run and its model, in bytes. run_memory returns that of an open run. run_estimate
- * computes that of a run that is not open, and takes little memory itself. It fails as model_check
- * and run_open do, but not for lack of memory for the run itself. */
+/* The memory of a run and its model, in bytes. run_memory returns an open run's. run_estimate
+ * computes it for a run that is not open, in little memory. It fails as model_check and run_open
+ * do, but not for lack of memory for the run itself. */
 typedef struct {
     size_t weights;     /* and their packed copies */
     size_t ngram;       /* the counted model; run_estimate leaves it out */
@@ -107,8 +107,8 @@ const float *run_grow(Run *run, const Continuation *sequences, int B);
 bool run_slides(const Run *run);
 
 /* Forgets the first `dropped` tokens of `dropped` + `kept`: the kept ones are now the first. Their
- * keys and values in later layers still depend on the dropped ones. `slot` is that of the sequence
- * in a growing run. run_slides must be true. */
+ * keys and values in later layers still depend on the dropped ones. In a growing run, `slot` has
+ * the sequence. run_slides must be true. */
 void run_slide(Run *run, int slot, int dropped, int kept);
 
 /* Does the same as run_forward, and replaces each row of logits by its softmax:
@@ -133,9 +133,9 @@ void run_weigh_counts(Run *run, double weight);
 void run_lay_out(const int32_t *text, const size_t *starts, const size_t *ends, int B, int T,
                  int32_t *inputs, int32_t *targets);
 
-/* Adds the gradient of the loss against targets[B,T], and against those of `teacher` unless it is
- * NULL, to the gradient of every weight, after run_forward_training. Overwrites the logits.
- * Collective; in a shared run only run_update may use the gradients. */
+/* Adds the gradient of the loss against targets[B,T], mixed with the predictions of `teacher`
+ * unless it is NULL, to the gradient of every weight, after run_forward_training. Overwrites the
+ * logits. Collective; in a shared run only run_update may use the gradients. */
 void run_backward(Run *run, const int32_t *targets, const Teacher *teacher);
 
 typedef struct {

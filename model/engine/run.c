@@ -373,7 +373,7 @@ void run_weigh_counts(Run *run, double weight) {
 }
 
 void run_backward(Run *run, const int32_t *targets, const Teacher *teacher) {
-    assert(!run->options.frozen); /* its packed weights are those of a forward pass */
+    assert(!run->options.frozen); /* its weights are packed for a forward pass */
     run->pass.targets = targets;
     run->pass.teacher = teacher;
     run->pass.scale = 1.0f / (float)tokens_in_loss(run, targets);

@@ -36,7 +36,7 @@ typedef enum {
 
 typedef struct {
     Where where;
-    bool cached;   /* the rows of a pass follow those of earlier passes */
+    bool cached;   /* the rows of a pass follow the rows of earlier passes */
     size_t offset; /* floats from the begin of one of the three memories of `Where` */
 } Location;
 

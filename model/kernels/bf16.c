@@ -73,7 +73,8 @@ static void pack_pairs(uint16_t *to, const float *from, size_t row, int K, int n
         _mm512_storeu_si512(to, load_pairs(from, row, 2 * p, K, n));
 }
 
-/* The same from from[n,K]: one row after another. Prefetches those `ahead` rows further. */
+/* Packs such a square from from[n,K]: one row after another. Prefetches those `ahead` rows further.
+ */
 static void pack_rows(uint16_t *to, const float *from, size_t row, int K, int n, size_t ahead) {
     for (int i = 0; i < LANES && i < n; i++, to += TILE, from += row) {
         __builtin_prefetch(from + ahead * row);

@@ -34,7 +34,7 @@ struct Products {
        b is 0. */
     void (*multiply)(const Thread *thread, float *c, size_t c_row, Matrix a, Packed b, int M, int K,
                      const float *bias, Share columns);
-    /* The same without a bias, for a result c[N,N] that is known to be symmetric: computes the
+    /* multiply without a bias, for a result c[N,N] that is known to be symmetric: computes the
        numbers on and above the diagonal. Some below it are overwritten. a.column is 1 */
     void (*multiply_upper)(const Thread *thread, float *c, size_t c_row, Matrix a, Packed b);
     /* c[M,N] += a[M,K] b[K,N], by the team; b is not packed. One stride of a and one of b is 1. If

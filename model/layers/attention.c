@@ -356,7 +356,7 @@ static int dv_of(const Instruction *at) {
     return at->inputs[V].width / (at->inputs[K].width / dk_of(at));
 }
 
-/* Cached keys and values precede those of the pass in memory. */
+/* Cached keys and values precede the pass's own in memory. */
 static Attention attention_of(const Call *c) {
     const Instruction *at = c->instruction;
     int dk = dk_of(at), dv = dv_of(at), past = c->pass->past;

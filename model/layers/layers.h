@@ -21,8 +21,8 @@
 
 typedef struct Program Program;
 
-/* A matrix [N, width] of a program, or NO_ARRAY: columns `offset` to `offset` + `width` - 1 of array
- * number `id`. */
+/* A matrix [N, width] of a program, or NO_ARRAY: columns `offset` to `offset` + `width` - 1 of
+ * array number `id`. */
 typedef struct {
     int id, offset, width;
 } Array;

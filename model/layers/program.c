@@ -70,7 +70,7 @@ bool program_has_rows(const Program *p, const Instruction *at, int number) {
 }
 
 /* In a growing run, first stores the pass's own row. In other runs, the rows of earlier tokens
- * precede those of the pass in memory. */
+ * precede the pass's own in memory. */
 const float *rows_before(const Call *c, int number, size_t b, size_t *row) {
     const Pass *pass = c->pass;
     *row = c->in_row[number];

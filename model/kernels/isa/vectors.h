@@ -182,7 +182,7 @@ static inline Vector load_some(const float *x, size_t n, float beyond) {
 #endif
 }
 
-/* The reverse. */
+/* Stores up to LANES of n > 0 numbers. */
 static inline void store_some(float *x, size_t n, Vector of) {
     if (n >= LANES) {
         store(x, of);
@@ -242,7 +242,7 @@ static inline Vector load_fours(const float *x, size_t next) {
 #undef FOUR
 }
 
-/* The reverse. */
+/* Stores the groups of four numbers, `next` floats apart. */
 static inline void store_fours(float *x, size_t next, Vector of) {
 #if defined SAME_LANES
     EACH(i, LANES / 4) memcpy(x + i * next, (float *)&of + 4 * i, sizeof(Four));

@@ -101,14 +101,14 @@ def sources(folder):
 
 
 def build_wheel(folder, config_settings=None, metadata_directory=None):
-    """Compiles tril.c with the C compiler of this machine, or that in the variable CC."""
+    """Compiles tril.c with the C compiler of this machine, or that in the variable CC, and its flags in CFLAGS."""
     mac, windows = sys.platform == "darwin", sys.platform == "win32"
     with tempfile.TemporaryDirectory() as there:
         library = pathlib.Path(there) / ("libtril.dylib" if mac else "tril.dll" if windows else "libtril.so.0")
         compiler = shlex.split(os.environ.get("CC", "gcc" if windows else "cc"))
         try:
-            subprocess.run([*compiler, "-O3", "-fPIC", "-shared", "-DTRIL_NO_MAIN", "-DTRIL_PROGRAMS", ROOT / "tril.c",
-                            "-lm", "-lpthread", "-o", library], check=True)
+            subprocess.run([*compiler, "-O3", *shlex.split(os.environ.get("CFLAGS", "")), "-fPIC", "-shared", "-DTRIL_NO_MAIN",
+                            "-DTRIL_PROGRAMS", ROOT / "tril.c", "-lm", "-lpthread", "-o", library], check=True)
         except (OSError, subprocess.CalledProcessError):
             sys.exit(f"tril was not compiled by {shlex.join(compiler)}: name gcc 11 or later, or clang, in the variable CC")
         return wheel(library, folder).name

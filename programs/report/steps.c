@@ -297,7 +297,7 @@ static int most_active(const Explanation *e, const TrilLine *activation) {
  * as active as at the first. */
 static void write_firing(Explanation *e, const TrilLine *activation, int neuron) {
     enum { MOST = 5, BEFORE = 5 };
-    Bar bars[MOST + 1];
+    Bar bars[MOST + 1] = {{.value = 0}};
     int count = 0, at;
     for (int t = 0; t < e->T; t++) {
         Bar bar = {.value = (double)line_row(&activation->output, t)[neuron]};

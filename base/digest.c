@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { LANES = DIGEST_BLOCK / 8 };
@@ -83,6 +84,6 @@ DigestText digest_text(uint64_t digest) {
 const char *digest_read(const char *text, char end, uint64_t *digest) {
     const size_t digits = sizeof(DigestText) - 1;
     if (!text || strspn(text, "0123456789abcdef") != digits || text[digits] != end) return NULL;
-    sscanf(text, "%" SCNx64, digest);
+    *digest = strtoull(text, NULL, 16);
     return text + digits + 1;
 }

@@ -64,15 +64,19 @@ void outputs_begin_page(const Outputs *o, FILE *out) {
 /* True if the file at `path` is a page of this training run and, unless `table` is 0, names the
  * table of this digest. */
 static bool is_page(const char *path, uint64_t training, uint64_t table) {
+    const DigestText run = digest_text(training), named = digest_text(table);
+    DigestText of, tables[2];
     char begin[256];
-    uint64_t of, tables[2];
     Error none;
     FILE *file = file_stream(path, STREAM_READ, &none);
     if (!file) return false;
     begin[fread(begin, 1, sizeof begin - 1, file)] = 0;
     fclose(file);
-    return sscanf(begin, PAGE_BEGINNING("%16" SCNx64), &of, &tables[0], &tables[1]) == 3 &&
-           of == training && (!table || tables[0] == table || tables[1] == table);
+    const int found =
+        sscanf(begin, PAGE_BEGINNING("%16[0-9a-f]"), of.text, tables[0].text, tables[1].text);
+    return found == 3 && strcmp(of.text, run.text) == 0 &&
+           (!table || strcmp(tables[0].text, named.text) == 0 ||
+            strcmp(tables[1].text, named.text) == 0);
 }
 
 /* ---- existing files ---- */

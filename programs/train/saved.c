@@ -94,7 +94,7 @@ static const char *read_number(const char *text, double max, char end, double *n
 
 /* Reads the line of a result and returns the rest of the text, or NULL if the line is invalid. */
 static const char *read_result(const char *line, Result *result) {
-    double figures[FIGURES];
+    double figures[FIGURES] = {0};
     char name[KEY_SIZE];
     TrilOptions of = tril_options_empty();
     size_t length = strcspn(line, " \n");

@@ -142,7 +142,7 @@ int options_columns(FILE *out) {
 }
 
 void options_print(FILE *out, const Option *options, int count) {
-    const int hang = 29;
+    const int columns = options_columns(out), beside = 29, hang = columns < 60 ? 10 : beside;
     for (const Option *option = options; option < options + count; option++) {
         if (option->kind == OPTION_SECTION) {
             fprintf(out, "\n%s:\n", option->help);
@@ -154,7 +154,9 @@ void options_print(FILE *out, const Option *options, int count) {
         snprintf(names, sizeof names, "%-4s--%s%s%s", option->letter ? letter : "", option->name,
                  option->argument ? " " : "", option->argument ? option->argument : "");
         snprintf(text, sizeof text, "%s%s", option->help, usual);
-        escape_words(out, text, fprintf(out, "  %-26s ", names), hang, options_columns(out));
+        int column = fprintf(out, "  %-*s ", hang - 3, names);
+        if (hang < beside) column = fprintf(out, "\n%*s", hang, "") - 1;
+        escape_words(out, text, column, hang, columns);
         fputc('\n', out);
     }
 }

@@ -21,7 +21,7 @@ void terminal_prepare(int *argc, char ***argv);
 bool terminal_is(FILE *stream);
 bool terminal_has_colors(FILE *stream);
 
-/* Returns the terminal's columns; 0 if they are unknown. */
+/* Returns the terminal's columns, or those of the variable COLUMNS; 0 if both are unknown. */
 int terminal_columns(FILE *stream);
 
 /* Returns the columns that a character takes on a screen: 0, 1 or 2; -1 if it cannot be shown. */

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <locale.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +29,10 @@ bool terminal_is(FILE *stream) {
 
 int terminal_columns(FILE *stream) {
     struct winsize window;
-    return ioctl(fileno(stream), TIOCGWINSZ, &window) == 0 ? window.ws_col : 0;
+    const char *told = getenv("COLUMNS");
+    if (ioctl(fileno(stream), TIOCGWINSZ, &window) == 0 && window.ws_col > 0) return window.ws_col;
+    const long columns = told ? strtol(told, NULL, 10) : 0;
+    return columns > 0 && columns < USHRT_MAX ? (int)columns : 0;
 }
 
 bool terminal_has_colors(FILE *stream) {

@@ -12,12 +12,60 @@
 #include <string.h>
 #include <unistd.h>
 
+/* ---- numbers ---- */
+
+enum { FIGURE_SIZE = 32 };
+
+/* Returns room for the text of a number. */
+static char *number_text(void) {
+    static char texts[8][FIGURE_SIZE];
+    static int next;
+    return texts[next++ % 8];
+}
+
+const char *grouped(double number) {
+    char plain[FIGURE_SIZE], *text = number_text();
+    int digits = snprintf(plain, sizeof plain, "%.0f", fmin(floor(number), 1e18)), to = 0;
+    for (int i = 0; i < digits; i++) {
+        if (i > 0 && (digits - i) % 3 == 0) text[to++] = ',';
+        text[to++] = plain[i];
+    }
+    text[to] = 0;
+    return text;
+}
+
+const char *figure(double value, int digits) {
+    char *text = number_text();
+    const double huge = 1e6;
+    if (isnan(value))
+        snprintf(text, FIGURE_SIZE, "-");
+    else if (fabs(value) >= huge)
+        snprintf(text, FIGURE_SIZE, "%.3g", value);
+    else
+        snprintf(text, FIGURE_SIZE, "%.*f", digits, value);
+    return text;
+}
+
+const char *figure_tera(double tera) {
+    return figure(tera, tera < 0.0095 ? 4 : tera < 95 ? 2 : 0);
+}
+
+/* ---- lines ---- */
+
 void program_usage(const char *path, const char *arguments, const char *purpose) {
     fputs("Usage: ", stdout);
     escape_line(stdout, path, strlen(path));
-    printf(" %s\n\n", arguments);
+    putchar(' ');
+    program_words(stdout, (int)strlen(path) + 8, 4, arguments);
+    putchar('\n');
     escape_words(stdout, purpose, 0, 0, options_columns(stdout));
     putchar('\n');
+}
+
+void program_words(FILE *out, int column, int hang, const char *text) {
+    const int window = terminal_is(out) ? terminal_columns(out) : 0;
+    escape_words(out, text, column, hang, window > 0 ? window : INT_MAX);
+    fputc('\n', out);
 }
 
 int program_version(void) {
@@ -26,11 +74,8 @@ int program_version(void) {
 }
 
 int program_failed(const char *name, int status, const Error *err) {
-    const int window = terminal_is(stderr) ? terminal_columns(stderr) : 0, hang = 4;
     fflush(stdout);
-    escape_words(stderr, err->text, fprintf(stderr, "%s: ", name), hang,
-                 window > 0 ? window : INT_MAX);
-    fputc('\n', stderr);
+    program_words(stderr, fprintf(stderr, "%s: ", name), 4, err->text);
     return status;
 }
 

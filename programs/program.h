@@ -1,9 +1,11 @@
-/* program.h - the lines that both ./train and ./sample print. */
+/* program.h - the numbers and lines of both ./train and ./sample. */
 #ifndef TRIL_PROGRAMS_PROGRAM_H
 #define TRIL_PROGRAMS_PROGRAM_H
 
 #include "base/error.h"
 #include "library/tril.h"
+
+#include <stdio.h>
 
 /* The model that ./train writes and ./sample reads unless the command line names another. */
 #define PROGRAM_MODEL "out/model.safetensors"
@@ -12,6 +14,27 @@ enum { EXIT_USAGE = 2, ABOUT_SIZE = 2048 };
 
 /* Prints the usage of the program at `path`. */
 void program_usage(const char *path, const char *arguments, const char *purpose);
+
+/* Prints words from `column` on, and ends the line. On a terminal, breaks it between words;
+ * continued lines begin with `hang` blanks. */
+void program_words(FILE *out, int column, int hang, const char *text);
+
+/* Numbers for people, on a screen or a page, have one form. Counts of characters, tokens, lines and
+ * parameters have commas (1,234,567); steps, sizes and all else that an option takes are as the
+ * user types them (2500). Measured losses have four digits after the point, forecasts two, bits
+ * three, seconds one. No blank precedes %. Memory is in MiB or GiB; files and messages are in MB.
+ * Numbers for programs (CSV, JSON, --info, --score) have no commas. */
+
+/* Returns 1234567 as 1,234,567. The next seven calls of this and of figure do not use its memory.
+ */
+const char *grouped(double number);
+
+/* Returns a number as text: a dash if it is NaN, because an interrupted training run has none; few
+ * digits if a training run that diverged has a huge one. */
+const char *figure(double value, int digits);
+
+/* Returns trillions of operations as text. */
+const char *figure_tera(double tera);
 
 /* Prints the version. Returns EXIT_SUCCESS. */
 int program_version(void);

@@ -49,8 +49,8 @@ function renew(live) {
   const note = live.appendChild(document.createElement("div"));
   const age = () => {
     const seconds = Math.round(now() - written);
-    return seconds < 120 ? `${seconds} s` : seconds < 7200 ? `${Math.round(seconds / 60)} minutes` :
-      `${Math.round(seconds / 3600)} hours`;
+    return seconds < 120 ? `${seconds} s` : seconds < 7200 ? `${Math.round(seconds / 60)} min` :
+      `${(seconds / 3600).toFixed(1)} h`;
   };
   const keep = place => history.replaceState({ version, written, reloads, place }, "");
   keep();

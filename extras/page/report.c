@@ -9,6 +9,7 @@
 #include "library/message.h"
 #include "extras/page/figure.h"
 #include "extras/page/page.h"
+#include "programs/program.h"
 #include "programs/train/interruption.h"
 #include "programs/train/verdict.h"
 
@@ -213,10 +214,11 @@ static void write_head(const Report *r, FILE *out) {
     outputs_begin_page(r->outputs, out);
     page_begin(out, title);
     markup(out,
-           "<header>\n<h1>%s, trained on <bdi>%s</bdi></h1>\n<p>%s is %s. The text has %zu "
+           "<header>\n<h1>%s, trained on <bdi>%s</bdi></h1>\n<p>%s is %s. The text has %s "
            "characters, %d of them distinct. The loss says how surprised a model is by each next "
            "character, in nats: lower is better.</p>\n</header>\n<main>\n",
-           model, text, model, r->shown->idea, r->input->characters, r->input->distinct);
+           model, text, model, r->shown->idea, grouped((double)r->input->characters),
+           r->input->distinct);
     if (r->status) /* page.js reloads the page according to the attributes, and shows its age */
         markup(out,
                "<div id=\"live\" data-every=\"%.3g\" data-version=\"%d\">%s<progress max=\"1\" "
@@ -339,12 +341,9 @@ static void end_table(FILE *out) {
     fputs("</tbody>\n</table></div>\n", out);
 }
 
-/* Writes a table cell, empty if the figure is NaN. */
-__attribute__((format(printf, 2, 0))) static void write_figure(FILE *out, const char *format,
-                                                               double figure) {
-    fputs("<td>", out);
-    if (!isnan(figure)) fprintf(out, format, figure);
-    fputs("</td>", out);
+/* Writes a table cell, empty in place of a dash. */
+static void write_figure(FILE *out, const char *text) {
+    fprintf(out, "<td>%s</td>", strcmp(text, "-") == 0 ? "" : text);
 }
 
 static void write_models(const Report *r, FILE *out) {
@@ -361,13 +360,13 @@ static void write_models(const Report *r, FILE *out) {
         bool trained = m->seconds >= 0, falls = verdict_asks_for_more(m);
         falling = falling || falls;
         markup(out, "<tr><th scope=\"row\">%s%s</th>", m->name, falls ? " \u2193" : "");
-        write_figure(out, "%.0f", trained ? (double)m->parameters : NAN);
-        write_figure(out, "%.0f", result_steps(m));
-        write_figure(out, "%.4f", m->train);
-        write_figure(out, "%.4f", m->validation);
-        write_figure(out, "%.3f", m->validation / log(2.0));
-        write_figure(out, "%.3g", trained ? m->compute / TERA : NAN);
-        write_figure(out, "%.1f", trained ? m->seconds : NAN);
+        write_figure(out, trained ? grouped((double)m->parameters) : "-");
+        write_figure(out, figure(result_steps(m), 0));
+        write_figure(out, figure(m->train, 4));
+        write_figure(out, figure(m->validation, 4));
+        write_figure(out, figure(m->validation / log(2.0), 3));
+        write_figure(out, figure_tera(trained ? m->compute / TERA : NAN));
+        write_figure(out, figure(trained ? m->seconds : NAN, 1));
         fputs("</tr>\n", out);
     }
     end_table(out);

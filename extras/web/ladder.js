@@ -40,7 +40,7 @@ async function estimate() {
   const all = ticks().map(rung => estimates[rung]), most = key => Math.max(0, ...all.map(e => e[key] ?? 0)), failed = all.find(e => e.error);
   const over = most("bytes") > limit ? " That is too much; choose smaller sizes." : "";
   say("about-models", failed ? sentence(failed.error) : all.length === 0 ? "No model is ticked." :
-    `About ${duration(together(all, steps))} at these sizes, up to ${short(most("parameters"))} parameters, ${count(most("bytes") / 1e6)} MB of at most ${count(limit / 1e6)} MB.${over}`,
+    `About ${duration(together(all, steps))} at these sizes, up to ${count(most("parameters"))} parameters, ${mebibytes(most("bytes"))} of at most ${mebibytes(limit)}.${over}`,
     Boolean(failed || over));
   showLadder();
 }
@@ -55,10 +55,10 @@ function showLadder() {
     const last = r?.heldOut.at(-1), share = r && r.steps > 0 && !r.built ? r.step / r.steps : 0;
     row.classList.toggle("here", rung === looked());
     row.cells[0].querySelector("button").setAttribute("aria-pressed", rung === looked());
-    loss.textContent = last ? last[2].toFixed(3) : "–";
-    loss.title = last ? `${(last[2] / Math.LN2).toFixed(2)} bits per character` : "";
-    steps.firstChild.textContent = r ? count(r.step) : "–";
-    steps.title = !r ? "" : r.built ? "trained in advance" : `of ${count(r.steps)}, ${r.seconds.toFixed(1)} s` +
+    loss.textContent = last ? nats(last[2]) : "–";
+    loss.title = last ? `${(last[2] / Math.LN2).toFixed(3)} bits per character` : "";
+    steps.firstChild.textContent = r ? `${r.step}` : "–";
+    steps.title = !r ? "" : r.built ? "trained in advance" : `of ${r.steps}, ${r.seconds.toFixed(1)} s` +
       (r.seconds > 0 ? `, ${count(r.step * r.batch * r.context / r.seconds)} characters a second` : "");
     steps.lastChild.style.width = `${100 * share}%`;
     file.firstChild.disabled = !r || r.moments.length === 0;

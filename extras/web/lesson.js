@@ -111,7 +111,7 @@ function view() {
 const planLesson = seldom(100, async () => {
   const { lr, ...sizes } = { ...USUAL, ...LESSON[lesson].sizes }, names = LESSON[lesson].rungs;
   const seconds = together((await reader.ask("estimate", sizes)).filter((_, rung) => names.includes(ladder[rung].name)), sizes.steps);
-  plan = `${count(sizes.steps)} steps from scratch${seconds > 0 ? `: about ${duration(seconds)}` : ""}. “Reset” undoes it.`;
+  plan = `${sizes.steps} steps from scratch${seconds > 0 ? `: about ${duration(seconds)}` : ""}. “Reset” undoes it.`;
   showLesson();
 });
 
@@ -125,11 +125,11 @@ function showLesson() {
   const strong = there.at(-1)?.moments.filter(({ focus }) => focus?.line === $("line").value && focus.weight > 2 * focus.even) ?? [];
   const turns = strong.filter(({ focus }, i) => focus.glyph !== strong[i - 1]?.focus.glyph).slice(-4);
   const learned = turns.length > 0 && follow ? ` At the end of the line, ${there.at(-1).name} gives more than twice an even share of its attention to: ` +
-    `${[...new Set([...turns, strong.at(-1)])].map(({ step, focus }) => `“${focus.glyph}” at step ${count(step)}, ${percent(focus.weight)}`).join("; ")}.` : "";
-  const ready = r => !r.built && isBuiltin() ? ` (in advance: ${trained.models[r.rung].heldOut.at(-1)[2].toFixed(3)} after ${count(trained.models[r.rung].step)})` : "";
+    `${[...new Set([...turns, strong.at(-1)])].map(({ step, focus }) => `“${focus.glyph}” at step ${step}, ${percent(focus.weight)}`).join("; ")}.` : "";
+  const ready = r => !r.built && isBuiltin() ? ` (in advance: ${nats(trained.models[r.rung].heldOut.at(-1)[2])} after ${trained.models[r.rung].step})` : "";
   $("answer-seen").textContent = there.filter(r => r.heldOut.length > 0).map(r =>
-    `Here ${r.name} has a loss of ${r.heldOut.at(-1)[2].toFixed(3)} after ${count(r.step)} steps${ready(r)}${r === there.at(-1) ? ` and writes “${r.line}”` : ""}.`).join(" ") + learned +
-    (about ? ` Counting pairs gives ${about.bigram.toFixed(3)}; counting what follows the last ${about.order - 1} characters, ${about.ngram.toFixed(3)}.` : "");
+    `Here ${r.name} has a loss of ${nats(r.heldOut.at(-1)[2])} after ${r.step} steps${ready(r)}${r === there.at(-1) ? ` and writes “${r.line}”` : ""}.`).join(" ") + learned +
+    (about ? ` Counting pairs gives ${nats(about.bigram)}; counting what follows the last ${about.order - 1} characters, ${nats(about.ngram)}.` : "");
 }
 
 // Says how likely some models find the character that the question asks about, with the first character of the line and without.

@@ -26,8 +26,8 @@ function showMoments() {
   const at = rewound ? all.findLastIndex(({ step }) => step <= rewound.step) : all.length - 1;
   if (document.activeElement !== slider || !rewound) slider.value = all.length < 2 ? 1 : at;
   const moment = seen.r === r && r ? seen.moment : momentLooked(), last = r?.heldOut.at(-1);
-  const loss = !moment ? "" : moment.loss !== null ? `, loss ${moment.loss.toFixed(3)}` : last ? `; loss ${last[2].toFixed(3)} at step ${count(last[0])}` : "";
-  const text = !moment ? "no model yet" : `step ${count(moment.step)}${loss}`;
+  const loss = !moment ? "" : moment.loss !== null ? `, loss ${nats(moment.loss)}` : last ? `; loss ${nats(last[2])} at step ${last[0]}` : "";
+  const text = !moment ? "no model yet" : `step ${moment.step}${loss}`;
   slider.setAttribute("aria-valuetext", text);
   const alone = r?.built && all.length < 2;
   slider.title = alone ? "This model was trained in advance. Train it here to see earlier moments." : "";
@@ -60,7 +60,7 @@ const look = seldom(30, async () => {
     glyphs = line.glyphs;
     seen = { r, moment };
     showMoments();
-    say("about-line", line.nats === null ? "" : `Loss on this line: ${line.nats.toFixed(2)} nats per character` +
+    say("about-line", line.nats === null ? "" : `Loss on this line: ${nats(line.nats)} nats per character` +
       (read < [...$("line").value].length ? `; the model reads its last ${read} characters.` : "."));
     showBars(line.next);
     showHeads();

@@ -53,7 +53,7 @@ const renewSoon = seldom(200, async () => {
   const memory = shown().reduce((sum, r) => sum + (r.memory ?? 0) + r.moments.reduce((sum, { bytes }) => sum + bytes.length, 0), 0);
   if (trouble) say("about-training", trouble, true);
   else if (failed.length > 0) say("about-training", failed.map(r => `${r.name}: ${r.failed}.`).join(" "), true);
-  else say("about-training", `${words[state]}${memory > 0 && state !== "built" ? ` ${count(memory / 1e6)} MB in use.` : ""}`);
+  else say("about-training", `${words[state]}${memory > 0 && state !== "built" ? ` ${mebibytes(memory)} in use.` : ""}`);
   $("digest").textContent = shown().filter(r => r.digest).map(r => `${r.name.padEnd(10)} ${r.digest}`).join("\n");
   $("by-time").disabled = !shown().some(r => !r.built);
   $("by-time").parentElement.title = $("by-time").disabled ? "The seconds of the models trained in advance are unknown." : "";

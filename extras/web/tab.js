@@ -17,10 +17,13 @@ const say = (where, text, wrong = false) => {
   if ($(where).textContent !== text) $(where).textContent = text;
   $(where).classList.toggle("wrong", wrong);
 };
+// The form of numbers is that of the programs: programs/program.h.
 const count = number => Math.round(number).toLocaleString("en");
 const short = number => number < 10000 ? count(number) : number < 1e6 ? `${(number / 1e3).toFixed(number < 1e5 ? 1 : 0)}k` : `${(number / 1e6).toFixed(1)}M`;
-const duration = seconds => seconds < 1 ? "a second" : seconds < 100 ? `${Math.round(seconds)} s` :
-  seconds < 6000 ? `${Math.round(seconds / 60)} min` : `${(seconds / 3600).toFixed(1)} h`;
+const nats = loss => loss.toFixed(4);
+const mebibytes = bytes => `${count(bytes / 2 ** 20)} MiB`;
+const duration = seconds => seconds < 1 ? "a second" : seconds < 120 ? `${Math.round(seconds)} s` :
+  seconds < 7200 ? `${Math.round(seconds / 60)} min` : `${(seconds / 3600).toFixed(1)} h`;
 const sentence = text => text.replace(/^(--)?./u, start => start.replace("--", "").toUpperCase()).replace(/--([a-z-]+)/g, "“$1”") + (/[.!?]$/.test(text) ? "" : "."); // fields lack the -- of options
 const percent = p => p > 0 && p < 0.0005 ? "< 0.1%" : `${(100 * p).toFixed(1)}%`;
 

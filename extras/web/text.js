@@ -25,7 +25,7 @@ async function takeText(again = true) {
     showLadder();
     about = await reader.ask("countText");
     say("about-text", `${count(about.characters)} characters, ${count(about.vocabulary)} distinct. Losses of counting: single characters ` +
-      `${about.unigram.toFixed(2)}, pairs ${about.bigram.toFixed(2)}, after the last ${about.order - 1} characters ${about.ngram.toFixed(2)}.`);
+      `${nats(about.unigram)}, pairs ${nats(about.bigram)}, after the last ${about.order - 1} characters ${nats(about.ngram)}.`);
     planLesson();
     renew();
     await estimate();

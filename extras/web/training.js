@@ -15,7 +15,7 @@ const shown = () => [...rungs.values()].sort((one, other) => one.rung - other.ru
 // Asks before discarding models. Those of a question are not asked about: they are quickly trained again.
 const missed = () => fromLesson ? [] : shown().filter(r => !r.built && r.step > 0 && r.downloaded !== r.step);
 function mayDiscard(some = missed()) {
-  return some.length === 0 || confirm(`This discards trained models: ${some.map(r => `${r.name}, step ${count(r.step)}`).join("; ")}. ` +
+  return some.length === 0 || confirm(`This discards trained models: ${some.map(r => `${r.name}, step ${r.step}`).join("; ")}. ` +
     "Download them to keep them. Discard them?");
 }
 function drop(rung) {

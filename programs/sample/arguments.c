@@ -191,12 +191,14 @@ void arguments_print_settings(const Arguments *a) {
     list_options(options, &now);
     for (int i = 0; i < COUNT(settings); i++) {
         const Option *option = setting(options, settings[i]);
-        printf("  /%-11s %-4s %s (now ", option->name, option->argument, option->help);
+        char value[32], text[512];
         if (option->kind == OPTION_INT)
-            printf("%d)\n", *(const int *)option->value);
+            snprintf(value, sizeof value, "%d", *(const int *)option->value);
         else if (option->kind == OPTION_SEED)
-            printf("%" PRIu64 ")\n", *(const uint64_t *)option->value);
+            snprintf(value, sizeof value, "%" PRIu64, *(const uint64_t *)option->value);
         else
-            printf("%g)\n", *(const double *)option->value);
+            snprintf(value, sizeof value, "%g", *(const double *)option->value);
+        snprintf(text, sizeof text, "%s (now %s)", option->help, value);
+        program_words(stdout, printf("  /%-11s %-4s ", option->name, option->argument), 4, text);
     }
 }

@@ -1,5 +1,6 @@
 #include "base/terminal.h"
 #include "library/message.h"
+#include "programs/program.h"
 #include "programs/sample/sample.h"
 #include "programs/sample/writer.h"
 
@@ -85,7 +86,7 @@ static bool take_turns(Dialogue *d, Error *err) {
         stopped = 0;
         line[typed] = 0; /* replaces the newline, or follows the last character */
         if (!take_line(d, line, typed, &more, &wrong)) {
-            fprintf(stderr, "sample: %s\n", wrong.text);
+            program_failed("sample", EXIT_FAILURE, &wrong);
             fflush(stderr); /* before the next prompt: on Windows it has a buffer */
         }
         if (more) ok = continue_text(d, err);
@@ -102,8 +103,9 @@ bool dialogue(const TrilModel *model, const Arguments *arguments, Error *err) {
     d.terminal = terminal_is(stdin) && terminal_is(stdout);
     if (d.terminal) {
         signals_take_turns(&stopped);
-        puts("Type the beginning of a text, then Enter. An empty line continues; /help lists "
-             "commands; Ctrl-C stops the writing, Ctrl-D ends.");
+        program_words(stdout, 0, 0,
+                      "Type the beginning of a text, then Enter. An empty line continues; /help "
+                      "lists commands; Ctrl-C stops the writing, Ctrl-D ends.");
     }
     bool ok =
         writer_open(&d.writer, model, &d.now.sampling, d.now.stop, err) && take_turns(&d, err);

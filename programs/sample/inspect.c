@@ -43,12 +43,14 @@ static void put_note(Buffer *json, const TrilModel *model, const char *key) {
     const char *value = tril_model_note(model, key);
     const char *name = strcmp(key, "validation_loss") == 0 ? "held_out_loss" : key;
     const bool whole = value && *value && strspn(value, "0123456789") == strlen(value);
-    if (!json)
-        put_text(NULL, name, value);
-    else if (whole)
+    char *end = NULL;
+    const double x = value ? number_read(value, &end) : NAN;
+    if (json && whole)
         json_add(json, name, value);
+    else if (json || (end > value && !*end && !whole))
+        put_number(json, name, json ? x : round(x * 1e6) / 1e6);
     else
-        json_add_number(json, name, value ? number_read(value, NULL) : NAN);
+        put_text(NULL, name, value);
 }
 
 /* Writes the command that trained the model; newlines separate its arguments. */
@@ -185,17 +187,16 @@ static int list_models(Buffer *json, const Texts *files) {
     TrilModel *model;
     for (int i = 0; (model = next_model(files, &i)); found++) {
         const char *path = files->paths[i - 1];
-        char about[ABOUT_SIZE];
+        char about[ABOUT_SIZE + 1] = " ";
         if (json) {
             json_add(json, NULL, "{");
             put_model(json, model, path);
             buffer_printf(json, "}");
         } else {
-            program_describe(model, path, about);
+            program_describe(model, path, about + 1);
             escape_line(stdout, path, strlen(path));
-            fputs(": ", stdout);
-            escape_line(stdout, about, strlen(about));
-            putchar('\n');
+            putchar(':');
+            program_words(stdout, (int)strlen(path) + 1, 4, about);
         }
         tril_model_free(model);
     }

@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "base/shell.h"
 #include "base/terminal.h"
+#include "base/utf8.h"
 #include "programs/program.h"
 #include "programs/report/sheet.h"
 #include "programs/train/interruption.h"
@@ -17,42 +18,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- numbers and lines ---- */
+/* ---- lines ---- */
 
 enum { NUMBER_SIZE = 32 };
-
-/* Returns room for the text of a number. The next seven calls do not use it again. */
-static char *number_text(void) {
-    static char texts[8][NUMBER_SIZE];
-    static int next;
-    return texts[next++ % 8];
-}
-
-/* Returns 1234567 as 1,234,567. */
-static const char *grouped(double number) {
-    char plain[NUMBER_SIZE], *text = number_text();
-    int digits = snprintf(plain, sizeof plain, "%.0f", fmin(floor(number), 1e18)), to = 0;
-    for (int i = 0; i < digits; i++) {
-        if (i > 0 && (digits - i) % 3 == 0) text[to++] = ',';
-        text[to++] = plain[i];
-    }
-    text[to] = 0;
-    return text;
-}
-
-/* Returns a number as text: a dash if an interrupted training run has none; few digits if a
- * training run that diverged has a huge one. */
-static const char *figure(double value, int digits) {
-    char *text = number_text();
-    const double huge = 1e6;
-    if (isnan(value))
-        snprintf(text, NUMBER_SIZE, "-");
-    else if (fabs(value) >= huge)
-        snprintf(text, NUMBER_SIZE, "%.3g", value);
-    else
-        snprintf(text, NUMBER_SIZE, "%.*f", digits, value);
-    return text;
-}
 
 /* Returns the columns of a line; a pipe or a file has no limit. */
 static int line_columns(void) {
@@ -99,8 +67,8 @@ void show_corpus(const Plan *plan) {
 
 void show_unlike(double end, double spread) {
     show_line(
-        "the end of the text, which is held out, is unlike the rest: counting has a loss of %.2f "
-        "there, but of %.2f on pieces spread over the text; --val-spread holds out such pieces",
+        "the end of the text, which is held out, is unlike the rest: counting has a loss of %.4f "
+        "there, but of %.4f on pieces spread over the text; --val-spread holds out such pieces",
         end, spread);
 }
 
@@ -129,9 +97,9 @@ void show_decisions(const Plan *plan, const Decisions *d) {
     show_line("chosen for %g s: layers %g, heads %g, width %g, steps of %s, dropout %g", o->time,
               o->layers, o->heads, o->width, step_of(o), o->dropout);
     show_line(
-        "  this machine trains %s on %s characters a second: about %s steps, %.1f passes over the "
+        "  this machine trains %s on %s characters a second: about %.0f steps, %.1f passes over the "
         "text%s",
-        d->rung, grouped(c->speed), grouped(expected), d->epochs_seen,
+        d->rung, grouped(c->speed), floor(expected), d->epochs_seen,
         enough ? ", the limit (--epochs)" : "");
     if (!enough && d->evaluating > 0.33)
         show_line("  evaluations take about %.0f%% of the time; a smaller --val shortens them",
@@ -139,8 +107,8 @@ void show_decisions(const Plan *plan, const Decisions *d) {
     if (c->limit == TRIL_LIMIT_NONE) return;
     char why[120] = "does not fit into memory";
     if (c->limit != TRIL_LIMIT_MEMORY)
-        snprintf(why, sizeof why, "pays off only if it reads %.3g %s characters, more than this %s",
-                 c->worth / (c->worth >= 1e6 ? 1e6 : 1e3), c->worth >= 1e6 ? "million" : "thousand",
+        snprintf(why, sizeof why, "pays off only if it reads %s characters, more than this %s",
+                 grouped(1e4 * round(c->worth / 1e4)),
                  c->limit == TRIL_LIMIT_TIME ? "time allows" : "text offers");
     show_line("  the next larger size (layers %d, width %d, context %d) %s", c->layers, c->width,
               c->context, why);
@@ -244,11 +212,18 @@ void show_evaluation(const Progress *p, const Plan *plan, int steps, double rece
                         about(plan), steps, figure(recent, 4), figure(validation, 4), mark);
     int left = line_columns() - used - snprintf(seconds, sizeof seconds, "  %.1f s", p->seconds);
     int fits = snprintf(speed, sizeof speed, "  %s tokens/s", speed_of(p, plan)) <= left;
+    const char *end = sample + strlen(sample);
+    int length = 0, room = line_columns() - 10, taken = 0, wide;
+    for (uint32_t code; room > 0 && sample[length]; length += taken, room -= wide) {
+        taken = utf8_decode(sample + length, (size_t)(end - sample - length), &code);
+        wide = width_of(code);
+        if (wide > room) break;
+    }
     if (p->now.step == 0)
         show_line("  begins with a held-out loss of %s", figure(validation, 4));
     else
         show_line("%s%s%s", line, fits ? speed : "", left >= 0 ? seconds : "");
-    show_line("        | %s", sample);
+    show_line("        | %.*s", length, sample);
 }
 
 void show_sharing(const TrilTraffic *traffic, int steps, double seconds) {
@@ -283,11 +258,10 @@ void show_results(const Result *results, int count) {
     show_row(NULL, "");
     for (const Result *r = results; r < results + count; r++) {
         const bool trained = r->seconds >= 0, more = verdict_asks_for_more(r);
-        const double tera = r->compute / TERA;
-        const int digits = tera < 0.0095 ? 4 : tera < 95 ? 2 : 0;
         show_row((const char *[]){r->name, trained ? grouped((double)r->parameters) : "-",
                                   figure(r->train, 4), figure(r->validation, 4),
-                                  figure(r->validation / log(2.0), 3), figure(tera, digits),
+                                  figure(r->validation / log(2.0), 3),
+                                  figure_tera(r->compute / TERA),
                                   figure(trained ? r->seconds : NAN, 1)},
                  more ? " \u2193" : "");
         falling = falling || more;
@@ -426,9 +400,10 @@ static int longer_first(const void *a, const void *b) {
 }
 
 void show_profile(const char *of, const RungTimes *t) {
-    static const char format[] = "  %-38s  %8.2f  %5.1f%%";
+    static const char format[] = "  %-*.*s  %8.2f  %5.1f%%";
     const double small = 0.0005; /* lines with less than this share of the time are summed */
-    const bool wide = line_columns() >= 67;
+    const int columns = line_columns(), name = columns < 58 ? columns - 20 : 38;
+    const bool wide = columns >= 67;
     TrilPart lines[MAX_PARTS + 3];
     char head[64];
     int count = t->count;
@@ -440,17 +415,18 @@ void show_profile(const char *of, const RungTimes *t) {
     lines[count++] = (TrilPart){"the rest", t->all - t->steps - t->evaluations, 0};
     qsort(lines, (size_t)count, sizeof *lines, longer_first);
     snprintf(head, sizeof head, "where the %.2f s of %s went", t->all, of);
-    printf("\n%-40s  %8s  %6s%s\n", head, "seconds", "share", wide ? "  GFLOP/s" : "");
+    printf("\n%-*.*s  %8s  %6s%s\n", name + 2, name + 2, head, "seconds", "share",
+           wide ? "  GFLOP/s" : "");
     for (const TrilPart *line = lines; line < lines + count; line++) {
         if (line->seconds < small * t->all) {
             rest += line->seconds;
             continue;
         }
-        printf(format, line->name, line->seconds, 100 * line->seconds / t->all);
+        printf(format, name, name, line->name, line->seconds, 100 * line->seconds / t->all);
         if (wide && line->operations > 0)
             printf("  %7.1f", line->operations / line->seconds * 1e-9);
         putchar('\n');
     }
-    if (rest > 0) printf(format, "lines of less than 0.05%", rest, 100 * rest / t->all);
+    if (rest > 0) printf(format, name, name, "lines of less than 0.05%", rest, 100 * rest / t->all);
     if (rest > 0) putchar('\n');
 }

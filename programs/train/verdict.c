@@ -1,4 +1,5 @@
 #include "programs/train/verdict.h"
+#include "programs/program.h"
 
 #include <assert.h>
 #include <math.h>
@@ -62,9 +63,9 @@ static bool judge_rate(const Case *k, Verdict *v) {
         int step = rose ? c->highest_rise.step : c->spike_step;
         if (!rose) snprintf(how, sizeof how, "jumped %d times, at last", c->spikes);
         return say(v, RATE_TOO_HIGH, step,
-                   "the learning rate is too high: the training loss %s from %.3g to %.3g, at step "
+                   "the learning rate is too high: the training loss %s from %s to %s, at step "
                    "%d. Try --lr %.2g instead of %.2g.",
-                   how, from, to, step, lower, k->rate);
+                   how, figure(from, 4), figure(to, 4), step, lower, k->rate);
     }
     if (!c->ended || times < high) return false; /* at lower rates a training run seldom fails */
     assert(k->pairs);
@@ -99,7 +100,7 @@ static bool judge_overfitting(const Case *k, Verdict *v) {
     return c->since_lowest >= 2 && fmin(c->before.validation, c->last.validation) > most &&
            c->last.validation - c->last.loss > apart && from - c->last.loss > fall &&
            say(v, OVERFITTING, step,
-               "overfitting since step %d: the model memorizes the training text (training loss %.2f), "
+               "overfitting since step %d: the model memorizes the training text (training loss %.4f), "
                "and the held-out loss no longer falls: it was %.4f then and is %.4f now. The model "
                "of step %d is kept.%s",
                step, c->last.loss, c->lowest.validation, c->last.validation, step,
@@ -155,10 +156,10 @@ static bool judge_text(const Case *k, Verdict *v) {
     return k->course->ended && k->plan->input.characters < ENOUGH_CHARACTERS && epochs >= often &&
            k->result->validation >= fmax(below, k->counted - below) &&
            say(v, TEXT_TOO_SHORT, 0,
-               "the text is too short: from its %zu characters, seen %.0f times, the model learned "
-               "only pairs of characters. To learn more, a model needs about %d characters. Use a "
+               "the text is too short: from its %s characters, seen %.0f times, the model learned "
+               "only pairs of characters. To learn more, a model needs about %s characters. Use a "
                "longer text, or begin with a trained model: --init MODEL.",
-               k->plan->input.characters, epochs, ENOUGH_CHARACTERS);
+               grouped((double)k->plan->input.characters), epochs, grouped(ENOUGH_CHARACTERS));
 }
 
 /* A text of many short lines may be a list of names or words. Lines of verse are longer. */
@@ -169,9 +170,9 @@ static bool judge_list(const Case *k, Verdict *v) {
     return k->course->ended && k->rung->chosen && !k->plan->options.lines && input->lines >= MANY &&
            mean <= SHORT && input->longest <= LONGEST &&
            say(v, LIST, 0,
-               "the text looks like a list: %zu lines of %.1f characters on average. --lines "
+               "the text looks like a list: %s lines of %.1f characters on average. --lines "
                "learns and writes each line by itself.",
-               input->lines, mean);
+               grouped((double)input->lines), mean);
 }
 
 /* True for a bigram that was trained, but not long enough to reach the loss of counting. */
@@ -251,7 +252,7 @@ static bool judge_steps(const Case *k, Verdict *v) {
             k->order - 1, counts_of(k));
     return say(
         v, STILL_FALLING, 0,
-        "the loss was still falling: with twice the %s it would be about %s instead of %.2f (%s).%s",
+        "the loss was still falling: with twice the %s it would be about %s instead of %.4f (%s).%s",
         !plan_has_time(plan)       ? "steps"
         : ended_by_epochs(plan, c) ? "epochs"
                                    : "time",

@@ -146,7 +146,7 @@ TEST(plan) {
     assert_near(said[2], left * 3 * 64 / 35148, 0.051); /* of the training part */
     assert_null(has_line("--val"));
     /* the next larger size: layers and width were asked for */
-    expect_line("(", "1", "24", "128", "800");
+    expect_line("(", "1", "24", "128", "800,000");
     assert_near(state_number("plan/m", "width"), 24, 0);
     assert_near(state_number("plan/m", "context"), 64, 0);
     /* in more time also five evaluations, which together take a twentieth */
@@ -195,7 +195,7 @@ TEST(enough) {
     must_run_clocked(1e-4, "", "train -r -t 5 -o @brief/m @short");
     assert_int_equal(count_progress(), 0);
     must_run_clocked(1e-4, " 2@0.05 2@0.06", "train -t 5 -c 15 -o @larger/m @short");
-    expect_line("2", "64", "15", "250");
+    expect_line("2", "64", "15", "250,000");
     scratch_random("noise", 400, 5, 3);
     must_run_clocked(1e-3, "", "train " TINY_SIZES "-w 64 -d 0 -t 4 -e 1000 -o @heart/t @noise");
     expect_given_up("\ngpt: ", state_number("heart/t.last.safetensors", "lowest_step"));

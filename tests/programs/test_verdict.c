@@ -434,7 +434,7 @@ TEST(near_zero) {
     const Verdict v = verdict_of(&plan, result_of("modern", 1e-3, nearly_learnt, nearly_learnt));
     assert_int_equal(v.kind, STILL_FALLING);
     assert_null(strstr(v.text, "-0."));
-    expect_line_of(v.text, "", TEXTS("0.06", "0.30"));
+    expect_line_of(v.text, "", TEXTS("0.06", "0.3000"));
     plan.input = (TrilExtent){.characters = 1000, .trained_on = 900};
     Result all_by_pairs[] = {{.name = "counted bigram", .validation = 0.03, .seconds = -1},
                              result_of("modern", 1e-3, learnt, learnt)};

@@ -768,7 +768,7 @@ class Training(_Object):
             if bar is not None:
                 bar.total = _call("training_options", self).steps
                 bar.update(1)
-                bar.set_postfix(loss=f"{now.loss:.3f}", refresh=False)
+                bar.set_postfix(loss=f"{now.loss:.4f}", refresh=False)
             return answer
 
         try:

@@ -103,7 +103,7 @@ all: train sample
 
 # Copies of the last build, with or without MPI.
 train sample: %: $(BUILD)/% always
-	@cmp -s $< $@ || { cp $< $@.new && mv -f $@.new $@; }
+	@cmp -s $< $@ || { cp $< $<.new && mv -f $<.new $@; }
 always:
 
 define compile # flags

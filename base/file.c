@@ -324,9 +324,7 @@ bool file_begins(const char *path, const char *text) {
 bool file_make_parent(const char *path, void (*made)(void *context, const char *directory),
                       void *context, Error *err) {
     char *copy;
-    size_t size = strlen(path) + 1;
-    if (!memory_alloc(&copy, size, 1, path, err)) return false;
-    memcpy(copy, path, size);
+    if (!memory_copy(&copy, path, err)) return false;
     bool ok = true;
     for (char *slash = strchr(copy + 1, '/'); slash && ok; slash = strchr(slash + 1, '/')) {
         *slash = 0;

@@ -38,3 +38,10 @@ bool memory_resize(void *block, size_t count, size_t capacity, size_t size, cons
     memcpy(block, &moved, sizeof moved);
     return true;
 }
+
+bool memory_copy(char **copy, const char *text, Error *err) {
+    const size_t size = strlen(text) + 1;
+    if (!memory_alloc(copy, size, 1, text, err)) return false;
+    memcpy(*copy, text, size);
+    return true;
+}

@@ -23,6 +23,9 @@ bool memory_alloc_unset(void *block, size_t count, size_t size, const char *what
 bool memory_resize(void *block, size_t count, size_t capacity, size_t size, const char *what,
                    Error *err);
 
+/* Sets *copy to a copy of the text, as memory_alloc does. */
+bool memory_copy(char **copy, const char *text, Error *err);
+
 /* Returns a block of `size` bytes, a multiple of MEMORY_ALIGNMENT, for memory_alloc; NULL if there
  * is none (machine_posix.c, machine_windows.c). */
 void *memory_request(size_t size);

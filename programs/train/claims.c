@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -61,8 +60,8 @@ static bool add(Claims *c, bool written, const char *what, const char *path, Err
     if (c->count == MAX_CLAIMS) return fail(err, "more than %d files", MAX_CLAIMS);
     if (strlen(path) > LONGEST) return fail(err, "%s: too long a path", path);
     Claim *claim = &c->claims[c->count];
-    *claim = (Claim){.what = what, .path = strdup(path), .written = written, .lock = -1};
-    if (!claim->path) return fail(err, "%s: no memory for its name", path);
+    *claim = (Claim){.what = what, .written = written, .lock = -1};
+    if (!memory_copy(&claim->path, path, err)) return false;
     c->count++;
     return true;
 }
@@ -179,7 +178,9 @@ static bool open_lock(Claims *c, int i, const char *folder, const char *path, Er
 
 static void record_folder(void *context, const char *path) {
     Claims *c = context;
-    if (c->made_count < MAX_MADE && (c->made[c->made_count] = strdup(path))) c->made_count++;
+    Error none;
+    if (c->made_count < MAX_MADE && memory_copy(&c->made[c->made_count], path, &none))
+        c->made_count++;
 }
 
 bool claims_hold(Claims *c, Error *err) {
@@ -296,11 +297,11 @@ void claims_close(Claims *c) {
             filesystem_each(folder, remove_lock, &c->claims[i]);
             filesystem_remove_folder(folder); /* if no other program has a lock there */
         }
-        free(c->claims[i].path);
+        memory_free(c->claims[i].path);
     }
     while (c->made_count > 0) {
         filesystem_remove_folder(c->made[--c->made_count]);
-        free(c->made[c->made_count]);
+        memory_free(c->made[c->made_count]);
     }
     memory_free(c);
 }

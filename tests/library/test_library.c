@@ -550,7 +550,8 @@ TEST(spread_text) {
     assert_int_equal(end_of(training, model), whole);
 }
 
-/* Unset options are those of the state; an unset learning rate is the rung's own. */
+/* Unset options, and automatic windows, are those of the state; an unset learning rate is the
+ * rung's own. */
 TEST(unset_options) {
     TrilOptions options = few(STEPS, 1), unset = tril_options_empty();
     TrilModel *model = make(small("modern"), options.seed);
@@ -562,14 +563,17 @@ TEST(unset_options) {
     must(tril_training_save(training, scratch("half"), &error));
     uint64_t whole = end_of(training, model);
     unset.threads = 1;
-    must(resume_with(&training, &model, state_of("half"), whole_play, &unset));
-    const TrilOptions now = tril_training_options(training);
-    assert_true(now.steps == STEPS && now.batch == 4 && now.dropout == 0.1);
-    assert_true(now.embedding_decay == 0.5 && now.held_out == 0.1 && now.width == 16);
-    assert_string_equal(now.windows, "whole");
-    assert_string_equal(now.precision, "f32");
-    assert_near(now.learning_rate, tril_rung_recipe("modern").learning_rate, 0);
-    assert_int_equal(end_of(training, model), whole);
+    for (int i = 0; i < 2; i++) {
+        unset.windows = i == 0 ? NULL : "auto";
+        must(resume_with(&training, &model, state_of("half"), whole_play, &unset));
+        const TrilOptions now = tril_training_options(training);
+        assert_true(now.steps == STEPS && now.batch == 4 && now.dropout == 0.1);
+        assert_true(now.embedding_decay == 0.5 && now.held_out == 0.1 && now.width == 16);
+        assert_string_equal(now.windows, "whole");
+        assert_string_equal(now.precision, "f32");
+        assert_near(now.learning_rate, tril_rung_recipe("modern").learning_rate, 0);
+        assert_int_equal(end_of(training, model), whole);
+    }
 }
 
 /* Weights so large that results overflow are an error, not a uniform guess. */

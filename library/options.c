@@ -217,7 +217,8 @@ bool options_in_range(const TrilOptions *o, Error *err) {
         const TrilOption *row = &table[i];
         if (!is_set(o, row) || row->kind == TRIL_FLAG || row->kind == TRIL_SEED) continue;
         if (row->kind == TRIL_NAME) {
-            if (!name_find(row->names, *name_at(o, row), &(int){0}, row->name, err)) return false;
+            int at;
+            if (!name_find(row->names, *name_at(o, row), &at, row->name, err)) return false;
             continue;
         }
         double x = *number_at(o, row);

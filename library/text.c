@@ -224,14 +224,15 @@ TrilStatus tril_text_count(const TrilText *text, TrilCounts *counts, TrilError *
 
 TrilStatus tril_text_count_spread(const TrilText *text, double *nats, TrilError *error) {
     Error err = {0};
-    int order;
+    Counts found = {0};
     if (!text || !nats) return null_argument(error);
     Corpus c = text->corpus;
     bool ok = memory_alloc(&c.ids, c.length, sizeof *c.ids, "the text", &err);
     if (ok) memcpy(c.ids, text->corpus.ids, c.length * sizeof *c.ids);
     ok = ok && (text->spread || corpus_spread(&c, &err)) &&
          count_ngram(c.ids, c.train, c.ids + held_out_of(&c), c.length - held_out_of(&c),
-                     c.vocab.size, newline_of(&c), &order, NULL, nats, &err);
+                     c.vocab.size, newline_of(&c), false, &found, &err);
     memory_free(c.ids);
+    if (ok) *nats = found.ngram_held_out;
     return outcome(ok, TRIL_TEXT, &err, error);
 }

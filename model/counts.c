@@ -115,8 +115,8 @@ static double pair_entropy(const Tally *tally) {
 
 /* Higher orders are worse by themselves, though not beside a network (docs/records.md). */
 bool count_ngram(const int32_t *train, size_t train_count, const int32_t *held_out,
-                 size_t held_out_count, int V, int32_t newline, int *order, double *own,
-                 double *loss, Error *err) {
+                 size_t held_out_count, int V, int32_t newline, bool own, Counts *counts,
+                 Error *err) {
     enum { ORDER = 7, EVERY = 9, SCORED = 1 << 19 };
     Ngram *ngram;
     const size_t every = 1 + held_out_count / SCORED;
@@ -125,9 +125,11 @@ bool count_ngram(const int32_t *train, size_t train_count, const int32_t *held_o
         train_count = MOST_COUNTED;
     }
     if (!ngram_count(&ngram, train, train_count, 0, ORDER, V, err)) return false;
-    *order = ngram_facts(ngram).order;
-    bool ok = (!own || ngram_loss(ngram, train, train_count, EVERY, true, newline, own, err)) &&
-              ngram_loss(ngram, held_out, held_out_count, every, false, newline, loss, err);
+    counts->order = ngram_facts(ngram).order;
+    bool ok = (!own ||
+               ngram_loss(ngram, train, train_count, EVERY, true, newline, &counts->ngram, err)) &&
+              ngram_loss(ngram, held_out, held_out_count, every, false, newline,
+                         &counts->ngram_held_out, err);
     ngram_free(ngram);
     return ok;
 }
@@ -147,6 +149,6 @@ bool count_losses(const int32_t *train, size_t train_count, const int32_t *held_
     counts->bigram_held_out /= (double)(held_out_count - 1);
     memory_free(tally.singles);
     memory_free(tally.seconds);
-    return ok && count_ngram(train, train_count, held_out, held_out_count, V, newline,
-                             &counts->order, &counts->ngram, &counts->ngram_held_out, err);
+    return ok &&
+           count_ngram(train, train_count, held_out, held_out_count, V, newline, true, counts, err);
 }

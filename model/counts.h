@@ -29,10 +29,9 @@ enum { MOST_COUNTED = 1 << MOST_COUNTED_BITS };
 bool count_losses(const int32_t *train, size_t train_count, const int32_t *held_out,
                   size_t held_out_count, int V, int32_t newline, Counts *counts, Error *err);
 
-/* Sets *order and *loss to the `order` and `ngram_held_out` of count_losses and, unless it is NULL,
- * *own to its `ngram`. Fails without memory. */
+/* Sets `order` and `ngram_held_out` of *counts and, if `own`, `ngram`. Fails without memory. */
 bool count_ngram(const int32_t *train, size_t train_count, const int32_t *held_out,
-                 size_t held_out_count, int V, int32_t newline, int *order, double *own,
-                 double *loss, Error *err);
+                 size_t held_out_count, int V, int32_t newline, bool own, Counts *counts,
+                 Error *err);
 
 #endif

@@ -142,7 +142,7 @@ static uint32_t own_mark(void) {
     return mark;
 }
 
-/* Returns the length of the path's folder with its slash, or 0. */
+/* Returns the length of the folder in a path, its slash included. */
 static int folder_length(const char *path) {
     const char *slash = strrchr(path, '/');
     return slash ? (int)(slash - path + 1) : 0;

@@ -95,8 +95,8 @@ void filesystem_remove_unused(const char *path);
 typedef enum { LOCK_TAKEN, LOCK_REFUSED, LOCK_UNSUPPORTED } LockResult;
 
 /* Locks an empty file, opened with OPEN_LOCKS, for this process, until any descriptor of that file
- * is closed. If another process has locked it, *holder is that process's number, or 0 if the system
- * does not say. */
+ * is closed. If another process has locked it, *holder is that process's number, if the system
+ * gives it. */
 LockResult filesystem_lock(int file, long *holder);
 
 /* ---- sockets ---- */

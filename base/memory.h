@@ -15,7 +15,7 @@ enum { MEMORY_ALIGNMENT = 64 };
  * `what` names the block in the message. */
 bool memory_alloc(void *block, size_t count, size_t size, const char *what, Error *err);
 
-/* The same for a block that is overwritten: its bytes are any. */
+/* Like memory_alloc, but does not clear the block; its contents are indeterminate. */
 bool memory_alloc_unset(void *block, size_t count, size_t size, const char *what, Error *err);
 
 /* Moves the first `count` elements of a block, which may be NULL, to a zeroed one of `capacity`
@@ -30,10 +30,10 @@ bool memory_copy(char **copy, const char *text, Error *err);
  * is none (machine_posix.c, machine_windows.c). */
 void *memory_request(size_t size);
 
-/* Returns the machine's memory in bytes; SIZE_MAX if it is unknown. */
+/* Returns the machine's memory in bytes, unlimited (SIZE_MAX) if it is unknown. */
 size_t memory_installed(void);
 
-/* Returns the peak memory of this process so far in bytes; 0 if it is unknown. */
+/* Returns the peak memory of this process so far in bytes, as far as it is known. */
 size_t memory_peak(void);
 
 /* Rounds a number of floats up to whole cache lines. */

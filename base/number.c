@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Returns the length of the decimal point that begins here, or 0. Apart from it, printf writes only
- * digits, signs and letters. */
+/* Returns the length of the decimal point that begins here, if one does. Apart from it, printf
+ * writes only digits, signs and letters. */
 static size_t point_length(const char *text) {
     return *text && !strchr("einfa", *text) ? strcspn(text, "0123456789") : 0;
 }

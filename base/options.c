@@ -66,7 +66,10 @@ bool option_read(const Option *option, const char *text, Error *err) {
     return false;
 }
 
-enum { LONG = 0x110000 /* above all characters: in musl, letters are wide */, MOST = 64 };
+enum {
+    LONG = 0x110000 /* above every code point, because musl's getopt_long decodes UTF-8 */,
+    MOST = 64
+};
 
 /* Returns the option that getopt_long found: its letter, or LONG plus its index. NULL if there is
  * none. */

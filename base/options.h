@@ -8,7 +8,7 @@
 
 /* The first six are in the order of TrilKind (library/options.c checks it). */
 typedef enum {
-    OPTION_WHOLE,  /* double, a whole number from min to max, or NaN if unset */
+    OPTION_WHOLE,  /* double, a whole number from min to max */
     OPTION_REAL,   /* double, finite, from min to max */
     OPTION_TIME,   /* double, seconds, from min to max: 90, 90s, 5m or 2h */
     OPTION_TEXT,   /* const char *, pointing into argv */
@@ -20,11 +20,11 @@ typedef enum {
 } OptionKind;
 
 typedef struct {
-    char letter;          /* or 0 without a short name */
+    char letter;          /* its short name, if it has one */
     const char *name;     /* without the dashes */
     OptionKind kind;      /* also the type of *value */
-    void *value;          /* the default; parsing overwrites it */
-    double min, max;      /* of every number but OPTION_SEED */
+    void *value;          /* the default, if there is one; parsing overwrites it */
+    double min, max;      /* the range of every number but OPTION_SEED */
     const char *argument; /* its name in --help, e.g. "N" */
     const char *help;     /* one line */
 } Option;

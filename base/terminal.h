@@ -21,10 +21,10 @@ void terminal_prepare(int *argc, char ***argv);
 bool terminal_is(FILE *stream);
 bool terminal_has_colors(FILE *stream);
 
-/* Returns the terminal's columns, or those of the variable COLUMNS; 0 if both are unknown. */
+/* Returns the terminal's columns, or those of the variable COLUMNS, if either is known. */
 int terminal_columns(FILE *stream);
 
-/* Returns the columns that a character takes on a screen: 0, 1 or 2; -1 if it cannot be shown. */
+/* Returns the columns that a character takes on a screen, as wcwidth of POSIX does. */
 int width_of(uint32_t code);
 
 /* Sends each line of standard output at once from now on, even to a pipe. */

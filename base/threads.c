@@ -2,7 +2,7 @@
  *
  * A waiting thread polls a number in memory: first as fast as it can, then with pauses. It does so
  * for some tens of microseconds, because equal shares of work end closer together than that. Then
- * it yields the processor to other programs between looks: on a busy machine, polling alone would
+ * it yields the processor to other programs between polls: on a busy machine, polling alone would
  * use the time that the late thread needs. If there are more threads than processors, a waiting
  * thread yields from the start. A thread that waits for work sleeps if none comes for about a
  * millisecond. */
@@ -15,11 +15,11 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
-enum { AT_ONCE = 100, PATIENCE = 2000, OFFERS = 1000 }; /* looks */
+enum { AT_ONCE = 100, PATIENCE = 2000, YIELDS = 1000 }; /* polls */
 
 /* A thread beside the calling one, on a cache line that no other worker reads. */
 typedef struct {
-    _Alignas(MEMORY_ALIGNMENT) atomic_uint orders; /* given to it so far */
+    _Alignas(MEMORY_ALIGNMENT) atomic_uint tasks; /* given to it so far */
     Threads *threads;
     int index;
     pthread_t thread;
@@ -28,9 +28,9 @@ typedef struct {
 struct Threads {
     int most, started;
     pid_t process;
-    int patience;          /* looks before a waiting thread offers the processor */
+    int patience;          /* polls before a waiting thread yields the processor */
     pthread_mutex_t mutex; /* while workers go to sleep and wake */
-    pthread_cond_t order;
+    pthread_cond_t task;
     atomic_int asleep; /* workers */
     /* the work, or NULL to end */
     _Alignas(MEMORY_ALIGNMENT) void *argument;
@@ -45,12 +45,11 @@ struct Threads {
 
 /* ---- waiting ---- */
 
-/* Passes the time between look number `looks` and the next: yields, or tells the processor that
- * this thread is only waiting. */
-static inline void pass_time(const Threads *threads, int looks) {
-    if (looks >= threads->patience) {
+/* Waits before the next poll: spins, then executes a pause instruction, then yields. */
+static inline void pause_poll(const Threads *threads, int polls) {
+    if (polls >= threads->patience) {
         sched_yield();
-    } else if (looks > AT_ONCE) {
+    } else if (polls > AT_ONCE) {
 #if defined __x86_64__
         __builtin_ia32_pause();
 #elif defined __aarch64__
@@ -67,37 +66,36 @@ void threads_barrier(Threads *threads, int count) {
         atomic_store_explicit(&threads->round, round + 1, memory_order_release);
         return;
     }
-    for (int looks = 0; atomic_load_explicit(&threads->round, memory_order_acquire) == round;
-         looks += looks < threads->patience)
-        pass_time(threads, looks);
+    for (int polls = 0; atomic_load_explicit(&threads->round, memory_order_acquire) == round;
+         polls += polls < threads->patience)
+        pause_poll(threads, polls);
 }
 
 /* ---- workers ---- */
 
-/* Waits until the worker has been given more than `done` orders. Either it sees the order before it
- * sleeps, or whoever gives the order sees that it is asleep, and wakes it. For that, the load of
- * `orders` must not be reordered before the change of `asleep`. By the rules of C a store would be
- * enough, but QEMU 7.2 for ARM on x86 reorders a load before it. So the change is an addition. */
-static void await_order(Worker *worker, unsigned done) {
+/* Waits for task number done + 1. No wake-up is lost: either the worker sees the task before it
+ * sleeps, or start_tasks sees that it is asleep. For that, the load of `tasks` must not be
+ * reordered before the change of `asleep`. By the rules of C a store would be enough, but QEMU 7.2
+ * for ARM on x86 reorders a load before it. So the change is an addition. */
+static void await_task(Worker *worker, unsigned done) {
     Threads *threads = worker->threads;
-    for (int looks = 0; looks < threads->patience + OFFERS; looks++) {
-        if (atomic_load_explicit(&worker->orders, memory_order_acquire) != done) return;
-        pass_time(threads, looks);
+    for (int polls = 0; polls < threads->patience + YIELDS; polls++) {
+        if (atomic_load_explicit(&worker->tasks, memory_order_acquire) != done) return;
+        pause_poll(threads, polls);
     }
     pthread_mutex_lock(&threads->mutex);
     atomic_fetch_add(&threads->asleep, 1);
-    while (atomic_load(&worker->orders) == done)
-        pthread_cond_wait(&threads->order, &threads->mutex);
+    while (atomic_load(&worker->tasks) == done) pthread_cond_wait(&threads->task, &threads->mutex);
     atomic_fetch_sub(&threads->asleep, 1);
     pthread_mutex_unlock(&threads->mutex);
 }
 
-/* Gives an order to the first `count` workers. */
-static void give_orders(Threads *threads, int count) {
-    for (int i = 0; i < count; i++) atomic_fetch_add(&threads->workers[i].orders, 1);
+/* Gives a task to the first `count` workers, and wakes those that sleep. */
+static void start_tasks(Threads *threads, int count) {
+    for (int i = 0; i < count; i++) atomic_fetch_add(&threads->workers[i].tasks, 1);
     if (atomic_load(&threads->asleep) == 0) return;
     pthread_mutex_lock(&threads->mutex);
-    pthread_cond_broadcast(&threads->order);
+    pthread_cond_broadcast(&threads->task);
     pthread_mutex_unlock(&threads->mutex);
 }
 
@@ -105,7 +103,7 @@ static void *serve(void *own) {
     Worker *worker = own;
     Threads *threads = worker->threads;
     for (unsigned done = 0;; done++) {
-        await_order(worker, done);
+        await_task(worker, done);
         if (!threads->work) return NULL;
         threads->work(threads->argument, worker->index, threads->count);
         atomic_fetch_sub_explicit(&threads->working, 1, memory_order_release);
@@ -122,7 +120,7 @@ bool threads_open(Threads **opened, int most, Error *err) {
     threads->process = getpid();
     threads->patience = most > threads_processors() ? 0 : PATIENCE;
     pthread_mutex_init(&threads->mutex, NULL);
-    pthread_cond_init(&threads->order, NULL);
+    pthread_cond_init(&threads->task, NULL);
     return true;
 }
 
@@ -144,23 +142,23 @@ int threads_begin(Threads *threads, int wanted, void (*work)(void *argument, int
     threads->argument = argument;
     threads->count = count;
     atomic_store_explicit(&threads->working, count - 1, memory_order_relaxed);
-    give_orders(threads, count - 1);
+    start_tasks(threads, count - 1);
     return count;
 }
 
 void threads_end(Threads *threads) {
-    for (int looks = 0; atomic_load_explicit(&threads->working, memory_order_acquire) > 0;
-         looks += looks < threads->patience)
-        pass_time(threads, looks);
+    for (int polls = 0; atomic_load_explicit(&threads->working, memory_order_acquire) > 0;
+         polls += polls < threads->patience)
+        pause_poll(threads, polls);
 }
 
 void threads_close(Threads *threads) {
     if (!threads) return;
     if (threads->process == getpid()) { /* a fork does not copy the workers */
         threads->work = NULL;
-        give_orders(threads, threads->started);
+        start_tasks(threads, threads->started);
         for (int i = 0; i < threads->started; i++) pthread_join(threads->workers[i].thread, NULL);
-        pthread_cond_destroy(&threads->order);
+        pthread_cond_destroy(&threads->task);
         pthread_mutex_destroy(&threads->mutex);
     }
     memory_free(threads);

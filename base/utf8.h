@@ -9,8 +9,9 @@
 
 enum { UTF8_MAX = 4 }; /* bytes of the longest character */
 
-/* Decodes the first character of text [length] into *code. Returns its bytes, 1 to 4; 0 if the text
- * is not valid UTF-8; -1 if it is a valid character cut short. */
+/* Decodes the first character of text [length] into *code. Returns its bytes, 1 to 4; UTF8_INVALID;
+ * or UTF8_CUT for a valid character cut short. */
+enum { UTF8_INVALID = 0, UTF8_CUT = -1 };
 int utf8_decode(const char *text, size_t length, uint32_t *code);
 
 /* Encodes a valid code point. Returns its bytes, 1 to 4. */

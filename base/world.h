@@ -11,10 +11,10 @@
 
 #include <stddef.h>
 
-/* Joins the other processes, once. Sets *number to this process's rank, also on failure, and to 0
- * if it cannot reach the others, so that each process that knows an error of its own prints it.
- * Before this call, and after world_leave, this process is alone. Fails if several processes were
- * started but cannot communicate, and if it is called again. */
+/* Joins the other processes, once. Sets *number to this process's rank, even on failure. A process
+ * that cannot reach the others gets 0, so it reports its own error. Before this call, and after
+ * world_leave, this process is alone. Fails if several processes were started but cannot
+ * communicate, and on a second call. */
 bool world_join(int *number, Error *err);
 
 /* Leaves the others. If it could not reach them, it ends them, since they may wait for it. */
@@ -69,7 +69,7 @@ void world_wait(void);
 
 /* The cost since world_join. */
 typedef struct {
-    double bytes;   /* of the vectors that this process began to sum or broadcast */
+    double bytes;   /* size of the vectors that this process began to sum or broadcast */
     double seconds; /* spent waiting for other processes */
 } Traffic;
 Traffic world_traffic(void);

@@ -18,7 +18,7 @@
 static const char *const versions[] = {"2", "3"};
 
 /* The sizes in a Config, each with its key and its member. The last SOMETIMES of them are left out
- * where they are 0. */
+ * where the model has the default. */
 static const struct {
     const char *key;
     size_t member;

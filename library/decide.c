@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- by the text ---- */
+/* ---- defaults ---- */
 
 /* With more epochs than these, the model memorizes the text. A short text needs more epochs to be
  * learned at all, and a trained model fewer. Found by trial on 35,000 and on a million characters
@@ -54,10 +54,10 @@ static double batch_of_lines(const TrilText *text, double windows, double contex
     return ceil(windows * context / tril_text_window(text, own));
 }
 
-/* Returns how many times longer than `context` the windows of an unset batch are, and how many
- * times fewer than `batch`. An unset context gets the longest that the recipe has, but each process
- * needs a window, the text a hundred, and the teacher as long ones. If most characters are rare, a
- * step has to see many places of the text. Found by trial (docs/records.md). */
+/* Returns the factor, at least 1, by which an unset context is longer than `context` and an unset
+ * batch smaller than `batch`: the recipe's, halved until every process has a window, the text has a
+ * hundred, and the teacher's context suffices. If most characters are rare, a step has to see many
+ * places of the text. Found by trial (docs/records.md). */
 static double longer_windows(const TrilOptions *o, const TrilText *text, double context,
                              double batch) {
     const double few = 100, rare = 200, train = (double)text->corpus.train;
@@ -134,7 +134,7 @@ bool teacher_fits(const TrilModel *teacher, const Vocab *vocab, double context, 
                 teacher->model.config.T, context);
 }
 
-/* ---- by the time ---- */
+/* ---- the search under a time limit ---- */
 
 /* Sizes from small to large. After `worth` characters, a model of this size is better than one of
  * the size before that trained for the same time. Found by trial up to width 128, estimated beyond

@@ -63,7 +63,7 @@ struct TrilWriter {
     Generator generator;
     double *scratch;        /* of the sampler; owned */
     const float *logits;    /* for the next character; NULL before anything is read */
-    int32_t unread;         /* an id that was written but not yet read, or negative */
+    int32_t unread;         /* an id that was written but not yet read, or NO_ID */
     uint64_t number, place; /* the number of the text; that of the next choice in it */
 };
 
@@ -118,7 +118,7 @@ TrilStatus tril_writer_set(TrilWriter *writer, const TrilSampling *sampling, Tri
 void tril_writer_begin(TrilWriter *w, uint64_t number) {
     generator_reset(&w->generator);
     w->logits = NULL;
-    w->unread = -1;
+    w->unread = NO_ID;
     w->number = number;
     w->place = 0;
 }
@@ -143,9 +143,9 @@ TrilStatus tril_writer_read(TrilWriter *writer, const char *text, size_t length,
     if (!vocab_encode(writer->vocab, text, length, &ids, &count, NULL, &err))
         return failed(TRIL_TEXT, &err, error);
     const int32_t start = vocab_start(writer->vocab);
-    if (writer->unread >= 0) feed(writer, &writer->unread, 1);
+    if (writer->unread != NO_ID) feed(writer, &writer->unread, 1);
     if (!writer->logits && writer->vocab->lines) feed(writer, &start, 1);
-    writer->unread = -1;
+    writer->unread = NO_ID;
     feed(writer, ids, count);
     memory_free(ids);
     return TRIL_OK;
@@ -154,10 +154,10 @@ TrilStatus tril_writer_read(TrilWriter *writer, const char *text, size_t length,
 int tril_writer_write(TrilWriter *w, char text[UTF8_MAX]) {
     Error none;
     const int32_t start = vocab_start(w->vocab);
-    if (w->unread >= 0) feed(w, &w->unread, 1);
+    if (w->unread != NO_ID) feed(w, &w->unread, 1);
     if (!w->logits) feed(w, &start, 1);
     if (!are_finite(w->logits, (size_t)w->vocab->size, &none)) {
-        w->unread = -1;
+        w->unread = NO_ID;
         return 0;
     }
     w->unread =
@@ -165,7 +165,7 @@ int tril_writer_write(TrilWriter *w, char text[UTF8_MAX]) {
     return vocab_text(w->vocab, w->unread, text);
 }
 
-/* ---- at once ---- */
+/* ---- whole texts ---- */
 
 static TrilStatus write_all(TrilWriter *writer, size_t length, TrilOnText on_text, void *user,
                             TrilError *error) {

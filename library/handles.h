@@ -22,13 +22,13 @@ struct TrilModel {
     TrilTokenizer tokenizer;
     Model model;
     /* the metadata of its file */
-    uint64_t seed, text; /* of the training; digest of its text, 0 before one */
+    uint64_t seed, text; /* the training's seed, and the digest of its text */
     int step;            /* updates done */
-    double validation;   /* the loss of these weights on the held-out text, NaN if unknown */
-    LineDigests known;   /* the lines of its text, of a list; owned */
+    double validation;   /* the loss of these weights on the held-out text, if known */
+    LineDigests known;   /* the lines of its text, if that is a list; owned */
     bool trained;        /* the weights are no longer random */
     bool in_training;
-    Notes notes;      /* of the program: tril_model_mark */
+    Notes notes;      /* the program's metadata: tril_model_mark */
     SafeTensors file; /* the metadata of the file that it was read from */
 };
 

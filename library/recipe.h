@@ -9,9 +9,8 @@ typedef struct {
     Optimizer peak;  /* the settings at the peak of the rates */
     double warmup;   /* the share of the steps in which the rates rise */
     int max_warmup;  /* the most steps in which they rise */
-    double cooldown; /* the last share of the steps, in which the rates fall linearly to 0; all
-                        steps after the warm-up if it is 1; if it is 0, they fall along half a
-                        cosine to a tenth instead */
+    double cooldown; /* the share of the steps, at the end, in which the rates fall linearly to
+                        zero; without one they fall along half a cosine to a tenth */
     bool grows;      /* the windows are short at first: recipe_window */
     double longer;   /* TrilRecipe.longer */
     bool own_decay;  /* peak.weight_decay is the embedding's alone, peak.matrix_decay the

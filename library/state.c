@@ -21,7 +21,7 @@ static const char version[] = "1";
 static const struct {
     const char *key;
     size_t member;
-    bool whole, may_lack; /* whether the member is an int, not a double; NaN is not written */
+    bool whole, may_lack; /* the member is an int, not a double; it may be unknown */
 } numbers[] = {
     {"step", offsetof(TrilProgress, step), true, false},
     {"recent_loss", offsetof(TrilProgress, recent), false, true},
@@ -138,7 +138,7 @@ static bool has_key(const char *key) {
     return has;
 }
 
-/* Adds metadata to `notes`, which is NULL without its owner. */
+/* Adds an entry. `notes` is NULL if the caller's object is. */
 static TrilStatus add_note(Notes *notes, const char *key, const char *text, TrilError *error) {
     enum { MOST = 32 };
     Error err = {0};
@@ -172,7 +172,7 @@ struct TrilState {
     uint64_t text, teacher;
 };
 
-/* Reads a non-negative number in decimal digits. */
+/* Reads a number in decimal digits, without a sign. */
 static bool read_number(const Note *note, bool whole, double *x) {
     const double most = 1e9; /* steps */
     char *end;
@@ -197,8 +197,8 @@ static const char *read_progress(const Checkpoint *c, TrilProgress *p) {
     return p->cooling > 0 && !(p->cooled >= p->cooling) ? "cooled" : NULL;
 }
 
-/* Reads the options in the same way. Every option that a training run decides must be there. A
- * flag may be younger than the state, and is then unset. */
+/* Reads the options, and returns as read_progress does. Every option that a training run decides
+ * must be there. A flag may be younger than the state, and is then unset. */
 static const char *read_options(const Checkpoint *c, TrilOptions *options) {
     *options = options_of(&c->model.config);
     for (int i = 0; tril_option(i); i++) {
@@ -328,7 +328,7 @@ static TrilStatus check_same(const TrilState *state, const TrilText *text,
     return ok ? TRIL_OK : TRIL_TEXT;
 }
 
-/* Makes a model of the state's weights, which leave the state. */
+/* Moves the state's weights into a new model. */
 static bool take_model(TrilModel **model, TrilState *state, Error *err) {
     Vocab vocab;
     if (!vocab_copy(&vocab, &state->tokenizer.vocab, err)) return false;

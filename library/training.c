@@ -160,15 +160,15 @@ TrilStatus tril_training_set_steps(TrilTraining *t, int steps, TrilError *error)
     return TRIL_OK;
 }
 
-/* From `cooling` on the rates fall, to 0 at `cooled`. */
+/* Sets the recipe's cooldown: from step `cooling` to step `cooled`. */
 static void follow_cooling(TrilTraining *t) {
     TrilProgress *p = &t->progress;
     t->recipe.cooldown = (p->cooled - p->cooling) / p->cooled;
     if (p->cooled < p->steps) p->steps = p->cooled;
 }
 
-/* Assumes, as follow_cooling does, that the rates fall linearly to 0: at a rate r, r / peak of the
- * fall is ahead. Another shape in recipe_step needs other lines here. */
+/* Assumes, as follow_cooling does, that the rates fall linearly to zero: at a rate r, r / peak of
+ * the fall is ahead. Another shape in recipe_step needs other lines here. */
 bool tril_training_cool_down(TrilTraining *t) {
     TrilProgress *p = &t->progress;
     double share = t->recipe.cooldown;
@@ -290,7 +290,7 @@ TrilStatus tril_training_evaluate(TrilTraining *t, size_t characters, double *na
     return TRIL_OK;
 }
 
-/* ---- where the time goes ---- */
+/* ---- the profile ---- */
 
 TrilStatus tril_training_profile(TrilTraining *training, TrilError *error) {
     Error err = {0};

@@ -9,14 +9,14 @@ struct TrilTraining {
     TrilModel *model; /* borrowed, as the text is */
     const TrilText *text;
     TrilOptions options; /* decided */
-    uint64_t teacher;    /* its digest, or 0 */
+    uint64_t teacher;    /* the teacher's digest, if there is one */
     Workers workers;
     Recipe recipe;
     double each, look;     /* operations for a character, and for each one in its window */
     double mean_window;    /* tril_text_window */
     TrilProgress progress; /* determines the place in the text and all random numbers, too */
-    Asking stop;           /* for evaluations */
-    Notes notes;           /* of the program, for states */
+    Asking stop;           /* asked by evaluations */
+    Notes notes;           /* the program's metadata, for states */
 };
 
 /* Makes a training run of the model on the text with decided options, and opens its run. `resumed`

@@ -12,13 +12,14 @@
  * NULL. A pointer that a function returns belongs to the object that it was called for. Texts and
  * options are only read during the call. Texts have a length in bytes and may contain zero bytes.
  *
- * Threads. The library has no global state: threads of a program may use different models at the
- * same time. Several threads may generate from, read with, evaluate and save the same model, as
+ * Threads. Different threads may use different objects at the same time; only tril_processes_* is
+ * per process. Several threads may generate from, read with, evaluate and save the same model, as
  * long as no thread trains it. Any other use of one object is for one thread at a time. After
  * tril_processes_join only the thread that joined may do the work that processes share. An argument
- * `threads` is the number of threads that a function uses, or 0 for one per processor.
+ * `threads` is the number of threads that a function uses; 0: one per processor.
  *
- * Losses are in nats per character. A model sees ids from 0 to the size of its vocabulary - 1. */
+ * Losses are in nats per character. Numbers that are unset or unknown are NaN; all that may be are
+ * doubles. A model sees ids from 0 to the size of its vocabulary - 1. */
 #ifndef TRIL_H
 #define TRIL_H
 
@@ -147,7 +148,7 @@ TRIL_API TrilStatus tril_text_spread(TrilText *text, TrilError *error);
 typedef struct {
     size_t characters, trained_on; /* all of them; those before the held-out part */
     int distinct;                  /* characters of the vocabulary that occur */
-    uint64_t digest;               /* of its bytes: tril_digest */
+    uint64_t digest;               /* tril_digest of its bytes */
     size_t lines, longest; /* its newlines; the characters of its longest line, newline included */
 } TrilExtent;
 TRIL_API TrilExtent tril_text_extent(const TrilText *text);
@@ -183,8 +184,7 @@ TRIL_API TrilStatus tril_text_count_spread(const TrilText *text, double *nats, T
 
 /* The options of a training run: the sizes of its model, how long and how fast it trains. ./train,
  * states and presets use the same record. An unset option is chosen later, as its row says
- * (tril_option). An unset number is NaN, and an unset name is NULL; all numbers are doubles, so
- * that there is one way to be unset. Begin with tril_options(), and change members.
+ * (tril_option); an unset name is NULL. Begin with tril_options(), and change members.
  *
  * The library itself ignores time, eval_every, patience and save_every, which are for programs such
  * as ./train: it only checks their ranges and stores the first three in states. */
@@ -228,7 +228,7 @@ typedef enum {
 typedef struct {
     const char *name; /* on the command line: its member's with - for _, except model, lr, decay
                          and val */
-    char letter;      /* its short name, or 0 */
+    char letter;      /* its short name, if it has one */
     TrilKind kind;
     double min, max;
     const char *const *names; /* NULL ends them */
@@ -284,10 +284,12 @@ TRIL_API TrilStatus tril_model_make(TrilModel **model, const TrilTokenizer *toke
  * Face transformers. Released by tril_model_free. */
 TRIL_API TrilStatus tril_model_load(TrilModel **model, const char *path, TrilError *error);
 
-/* Reads a number from the metadata of the file at `path`, a model or a state, and sets *digest to
- * it, or to 0 if there is no such key. `key` is "text" for the digest of its text, "training" for
- * the number by which ./train knows its own files, or "digest" for the digest of the whole file.
- * Only reads the file's header. */
+/* The digest of a text, a teacher or a file that does not exist. */
+enum { TRIL_NO_DIGEST = 0 };
+
+/* Sets *digest to a digest in the metadata of the file at `path`, a model or a state; to
+ * TRIL_NO_DIGEST if it has none under this key: "text" for the text, "training" for the number by
+ * which ./train knows its own files, "digest" for the whole file. Only reads the file's header. */
 TRIL_API TrilStatus tril_file_digest(const char *path, const char *key, uint64_t *digest,
                                      TrilError *error);
 
@@ -325,12 +327,12 @@ TRIL_API size_t tril_model_parameters(const TrilModel *model);
 TRIL_API uint64_t tril_model_digest(const TrilModel *model);
 
 /* Returns the order of a model that counts: it counts each character together with the order - 1
- * characters before it. Sets *characters to the length of the counted text. Both are 0 if it has
- * counted nothing. */
+ * characters before it. Sets *characters to the length of the counted text. A model that has
+ * counted nothing has the order 0. */
 TRIL_API int tril_model_counted(const TrilModel *model, size_t *characters);
 
-/* Returns the held-out loss that an evaluation found for these weights during their training run,
- * or NaN. */
+/* Returns the held-out loss of these weights, if an evaluation during their training run found it.
+ */
 TRIL_API double tril_model_loss(const TrilModel *model);
 
 /* Returns 1 if this line, without its newline, is in the list that the model was trained on or in
@@ -362,12 +364,12 @@ typedef int (*TrilStop)(void *user);
 /* The recipe of a rung, which options override. */
 typedef struct {
     double learning_rate, weight_decay;
-    double embedding_decay; /* the highest that is chosen by the text, or NaN if the embedding
-                               decays like the rest */
-    double cooldown; /* the last share of the steps, in which the learning rate falls linearly to 0;
-                        or 0 if it falls along a cosine */
-    bool grows;      /* "auto" windows may grow */
-    double longer;   /* unset windows are up to this many times as long as other rungs' */
+    double embedding_decay; /* the highest that is chosen by the text; unset if the embedding decays
+                               like the rest */
+    double cooldown;        /* the share of the steps, at the end, in which the learning rate falls
+                               linearly to zero; a rung without one lowers it along a cosine */
+    bool grows;             /* "auto" windows may grow */
+    double longer;          /* unset windows are up to this many times as long as other rungs' */
 } TrilRecipe;
 TRIL_API TrilRecipe tril_rung_recipe(const char *rung);
 
@@ -376,7 +378,7 @@ TRIL_API TrilRecipe tril_rung_recipe(const char *rung);
 TRIL_API const char *tril_precision(const char *name);
 
 /* Returns how many threads `wanted` means: at most the number of processors available to this
- * program. Unset (NaN) means that number, or OMP_NUM_THREADS if that is less. */
+ * program. Unset, it means that number, or OMP_NUM_THREADS if that is less. */
 TRIL_API int tril_threads(double wanted);
 
 /* The reason why tril_options_choose did not choose the next larger sizes. */
@@ -396,7 +398,7 @@ typedef struct {
 
 /* Sets the sizes and the batch, where they are unset, to those of the largest model that becomes
  * better than smaller ones in `seconds` of training on this machine. Such a training run sees the
- * text at most options.epochs times, unless that is 0. Measures a few steps of each model. If
+ * text at most options.epochs times, if they are limited. Measures a few steps of each model. If
  * `stop`, which may be NULL, asks to stop, ends soon with arbitrary sizes. Sets *choice to the
  * reasons. TRIL_TEXT: too short a text for the context. TRIL_ARGUMENT: as tril_options_check;
  * seconds that are not positive. TRIL_NO_MEMORY: even the smallest sizes need too much. */
@@ -415,7 +417,7 @@ TRIL_API TrilStatus tril_options_decide(TrilOptions *options, const TrilText *te
  * if the model is already trained. */
 TRIL_API double tril_epochs_that_help(double characters, bool trained);
 
-/* ---- how large ---- */
+/* ---- sizes ---- */
 
 /* The memory of a training run in bytes, without its text. */
 typedef struct {
@@ -449,10 +451,10 @@ typedef struct TrilTraining TrilTraining;
 /* The result of a step. */
 typedef struct {
     int step, steps;      /* done and planned */
-    double loss;          /* of the batch, before the update */
-    double learning_rate; /* of this step */
-    double norm;          /* of the gradient */
-    double seconds;       /* of all steps so far */
+    double loss;          /* the batch's, before the update */
+    double learning_rate; /* this step's */
+    double norm;          /* the gradient's, before clipping */
+    double seconds;       /* spent in all steps so far */
 } TrilStep;
 
 /* Opens a training run of `model` on a text that was made with its vocabulary; borrows both. With
@@ -479,15 +481,15 @@ TRIL_API int tril_training_window(const TrilTraining *training);
 /* The progress of a training run. */
 typedef struct {
     int step, steps;   /* done and planned */
-    double seconds;    /* of all steps */
-    double recent;     /* the mean loss of the batches since the last evaluation, NaN without any */
+    double seconds;    /* spent in all steps */
+    double recent;     /* the mean loss of the batches since the last evaluation, if any */
     int recent_steps;  /* the number of these batches */
-    double lowest;     /* the lowest loss that an evaluation found, NaN before the first */
+    double lowest;     /* the lowest loss that an evaluation found; unknown before the first */
     int lowest_step;   /* the steps done at that evaluation */
     int since_lowest;  /* evaluations after that one */
-    double operations; /* of floating point, in all steps */
-    double cooling;    /* the step at which tril_training_cool_down made the rates fall, or 0 */
-    int cooled;        /* the step at which they then reach 0 */
+    double operations; /* floating-point operations in all steps */
+    double cooling;    /* the first step of an early cooldown (tril_training_cool_down), if any */
+    int cooled;        /* the step at which it ends */
 } TrilProgress;
 TRIL_API TrilProgress tril_training_progress(const TrilTraining *training);
 
@@ -495,10 +497,10 @@ TRIL_API TrilProgress tril_training_progress(const TrilTraining *training);
  * step on. After tril_training_cool_down the training takes no more steps than that planned. */
 TRIL_API TrilStatus tril_training_set_steps(TrilTraining *training, int steps, TrilError *error);
 
-/* Makes the learning rates fall from now on, for a training run whose high rates no longer lower
- * the loss. They fall as fast as if the training had been planned to leave the peak at the lowest
- * loss. Plans fewer steps. Returns true. Before the first step, if the training would end no
- * earlier, or if its rates do not stay high, changes nothing and returns false. */
+/* Starts the cooldown early. Its slope is that of a run whose cooldown begins at the step of the
+ * lowest loss. Reduces the planned steps to the end of the cooldown and returns true. Changes
+ * nothing and returns false before the first step, without a phase of constant rates, during a
+ * cooldown, or if the run would not end sooner. */
 TRIL_API bool tril_training_cool_down(TrilTraining *training);
 
 /* Takes a step, and sets *step, which may be NULL, to its result. TRIL_ARGUMENT: no step is left.
@@ -529,8 +531,8 @@ TRIL_API TrilStatus tril_training_profile(TrilTraining *training, TrilError *err
 
 typedef struct {
     const char *name;  /* a constant: a layer, forward or backward, or another part */
-    double seconds;    /* in all steps since tril_training_profile */
-    double operations; /* of floating point, 0 if not counted */
+    double seconds;    /* spent in all steps since tril_training_profile */
+    double operations; /* floating-point operations, if counted */
 } TrilPart;
 
 /* Writes the parts, at most `capacity`, to `parts`. Returns their number. */
@@ -556,7 +558,7 @@ TRIL_API TrilStatus tril_state_load(TrilState **state, const char *path, TrilErr
 TRIL_API void tril_state_free(TrilState *state);
 
 /* Return its tokenizer, its progress, its decided options without the teacher, and the digests of
- * its text (tril_digest) and of its teacher (tril_model_digest, or 0 without one). */
+ * its text (tril_digest) and of its teacher (tril_model_digest, or TRIL_NO_DIGEST). */
 TRIL_API const TrilTokenizer *tril_state_tokenizer(const TrilState *state);
 TRIL_API TrilProgress tril_state_progress(const TrilState *state);
 TRIL_API TrilOptions tril_state_options(const TrilState *state);
@@ -599,7 +601,7 @@ typedef enum {
 
 typedef struct {
     TrilUnknown unknown;
-    const char *precision; /* of the weights: "f32", "bf16" or "int8" */
+    const char *precision; /* that of the weights: "f32", "bf16" or "int8" */
     int threads;
 } TrilScoring;
 
@@ -607,7 +609,7 @@ typedef struct {
 TRIL_API TrilScoring tril_scoring(void);
 
 typedef struct {
-    size_t characters, unknown; /* of the whole text; the unknown ones among them */
+    size_t characters, unknown; /* the text's length; the unknown characters in it */
     double nats; /* the mean over the characters that count, without the first known one */
 } TrilScore;
 
@@ -637,11 +639,11 @@ TRIL_API size_t tril_reading_skipped(const TrilReading *reading);
 /* Returns the logits [T, size of the vocabulary]: row t predicts the character after t. */
 TRIL_API const float *tril_reading_logits(const TrilReading *reading);
 
-/* Returns the mean loss on all characters read except the first, in nats; NaN for a single one. */
+/* Returns the mean loss on all characters read except the first, if there are others. */
 TRIL_API double tril_reading_loss(const TrilReading *reading);
 
 /* Returns the length of the longest run of characters that ends with the character of row t and
- * occurs in the text that the model counted: at most its order - 1, and 0 if it has counted
+ * occurs in the text that the model counted: at most its order - 1; none if it has counted
  * nothing. */
 TRIL_API int tril_reading_match(const TrilReading *reading, int t);
 
@@ -661,10 +663,9 @@ TRIL_API TrilStatus tril_reading_attention(const TrilReading *reading, int layer
 TRIL_API TrilStatus tril_reading_scores(const TrilReading *reading, int layer, int head,
                                         float *scores, size_t capacity, TrilError *error);
 
-/* Columns of an array that a model computes. */
+/* Columns of an array that a model computes; empty where a line has no such array. */
 typedef struct {
-    int number; /* the same array has the same number in every line; without an array all members
-                   are 0 */
+    int number;        /* from 1; the same array has the same number in every line */
     int offset, width; /* `width` of its columns, from column `offset` on */
     size_t row;        /* the stride: floats from one row to the next */
     const float *data; /* [T, width]: a row for each character; belongs to the reading */
@@ -686,7 +687,7 @@ typedef struct {
                                      symbols */
     int layer; /* the block of the model, from 0; lines before the blocks have the number of the
                   first, lines after them that of the last */
-    int heads; /* of attention, rotary positions, and a norm of each head; else 0 or 1 */
+    int heads; /* more than one only in attention, rotary positions, and a norm of each head */
     TrilArray inputs[TRIL_LINE_INPUTS]; /* attention: queries, keys, values; rotary: x, and each
                                            position's cosines and sines; swiglu: gate, up; add: both
                                            terms; trusted: x, the trust, and the logarithms of the
@@ -717,7 +718,7 @@ typedef struct {
     double counts; /* weight, from 0 to 1, of the logits that a model adds by counting; must be 1
                       for a model that has counted nothing */
     uint64_t seed;
-    const char *precision; /* of the weights: "int8", the fastest, "bf16" or "f32" */
+    const char *precision; /* that of the weights: "int8", the fastest, "bf16" or "f32" */
     int threads;           /* any number writes the same text */
 } TrilSampling;
 
@@ -810,7 +811,7 @@ TRIL_API void tril_processes_leave(void);
 TRIL_API int tril_processes_count(void);
 
 typedef struct {
-    double bytes;   /* of gradients and weights that it exchanged */
+    double bytes;   /* gradients and weights that it exchanged */
     double seconds; /* spent waiting for other processes */
 } TrilTraffic;
 TRIL_API TrilTraffic tril_processes_traffic(void);

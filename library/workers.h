@@ -28,12 +28,12 @@ typedef struct {
     RunOptions options;
     const Corpus *corpus; /* borrowed; a worker knows only its ids and their numbers */
     int32_t *inputs, *targets;
-    size_t *starts, *ends; /* of the windows of a batch, in the text; ends: only of a list */
+    size_t *starts, *ends; /* where the windows of a batch are in the text; `ends` only in a list */
     Lines lines;           /* the windows of a list */
     size_t lines_train;    /* the first of them, for training */
-    Run *teacher;          /* of workers_teach, or NULL */
+    Run *teacher;          /* opened by workers_teach, or NULL */
     Model teaching;        /* in the first process its model, with its own counts */
-    double seconds;        /* of all steps */
+    double seconds;        /* spent in all steps */
 } Workers;
 
 /* Sends the text and the model to the workers, and opens a run of it on every process; only one at
@@ -56,18 +56,17 @@ void workers_restore(Workers *workers, uint64_t step, const float *first_moments
                      const float *second_moments);
 
 typedef struct {
-    double loss; /* of the batch, before the update */
-    double norm; /* of the gradient; NaN if the loss is not finite and there was no update */
+    double loss; /* the batch's, before the update */
+    double norm; /* the gradient's, unless the loss is not finite, which prevents the update */
 } Step;
 
 /* Trains on batch number `step`: forward, backward and an update. Its windows are cut into pieces
  * of `window` characters, which divides their length. */
 Step workers_step(Workers *workers, uint64_t step, int window, const Optimizer *optimizer);
 
-/* Sets *loss to the mean loss on `count` ids of the text from `from` on. If `characters` is not 0
- * and less than `count`, only reads evenly spaced windows of about that many characters. *loss is
- * NaN if `asking` asked to stop. Fails for weights that differ between processes, which means that
- * memory, messages or programs are broken. */
+/* Sets *loss to the mean loss on `count` ids of the text from `from` on, read as
+ * tril_training_evaluate does. It is unknown if `asking` asked to stop. Fails for weights that
+ * differ between processes, which means that memory, messages or programs are broken. */
 bool workers_evaluate(Workers *workers, size_t from, size_t count, size_t characters,
                       Asking *asking, double *loss, Error *err);
 

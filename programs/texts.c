@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- which files ---- */
+/* ---- the files ---- */
 
 /* Adds a path, which is taken over. */
 static bool add(Texts *texts, char *path, Error *err) {

@@ -357,7 +357,7 @@ static void write_models(const Report *r, FILE *out) {
     bool falling = false;
     for (int i = 0; i < r->all_count; i++) {
         const Result *m = &r->all[i];
-        bool trained = m->seconds >= 0, falls = verdict_asks_for_more(m);
+        bool trained = !m->closed_form, falls = verdict_asks_for_more(m);
         falling = falling || falls;
         markup(out, "<tr><th scope=\"row\">%s%s</th>", m->name, falls ? " \u2193" : "");
         write_figure(out, trained ? grouped((double)m->parameters) : "-");
@@ -580,7 +580,7 @@ static void describe(Report *r, const RungFiles *rung, const Result *now, double
     int trained = 0, left = plan->rung_count - (int)(rung - plan->rungs); /* this one included */
     double steps = now ? now->course->steps : 0, took = now ? now->seconds : 0;
     for (int i = 0; i < r->count; i++) {
-        if (r->results[i].seconds < 0) continue; /* a closed form */
+        if (r->results[i].closed_form) continue;
         trained++;
         took += r->results[i].seconds;
     }

@@ -6,7 +6,7 @@
 #include "library/tril.h"
 #include "programs/report/sheet.h"
 
-enum { ANY = -1 }; /* any negative number works */
+enum { ANY = -1 }; /* an unset layer or head */
 
 /* A model and the text that it has read, both borrowed. */
 typedef struct {

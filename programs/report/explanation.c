@@ -46,18 +46,18 @@ TrilArray line_of_head(const TrilLine *line, int role, int head) {
 int explanation_maker(const Explanation *e, int array) {
     for (int i = 0; i < e->line_count && array > 0; i++)
         if (e->lines[i].output.number == array) return i;
-    return -1;
+    return NO_LINE;
 }
 
 int explanation_reader(const Explanation *e, int array) {
     for (int i = 0; i < e->line_count && array > 0; i++)
         for (int j = 0; j < TRIL_LINE_INPUTS; j++)
             if (e->lines[i].inputs[j].number == array) return i;
-    return -1;
+    return NO_LINE;
 }
 
 bool explanation_reads_counts(const Explanation *e, int i) {
-    const int maker = i < 0 ? -1 : explanation_maker(e, e->lines[i].inputs[0].number);
+    const int maker = i < 0 ? NO_LINE : explanation_maker(e, e->lines[i].inputs[0].number);
     return maker >= 0 && line_is(&e->lines[maker], "counted");
 }
 
@@ -224,7 +224,7 @@ static void add_branch(Explanation *e, const Branch *b, const double *g, double 
     const TrilLine *projection = linear < 0 ? NULL : &e->lines[linear];
     const int maker = projection && line_is(projection, "linear")
                           ? explanation_maker(e, projection->inputs[0].number)
-                          : -1;
+                          : NO_LINE;
     if (maker < 0 || !line_reads_past(&e->lines[maker])) {
         char name[BAR_LABEL];
         name_branch(b, name);

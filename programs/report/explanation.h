@@ -42,7 +42,7 @@ enum { TABLE_ROWS = 4 };
  * weights and arrays of the lines. Owns all else. */
 typedef struct {
     Sheet *sheet;
-    TrilOptions sizes; /* of the model */
+    TrilOptions sizes; /* the model's */
     const TrilTokenizer *tokenizer;
     const TrilReading *reading;
     const int32_t *ids;  /* [T] */
@@ -53,7 +53,7 @@ typedef struct {
     int line_count;
     Branch *branches; /* in order */
     int branch_count;
-    int embedding; /* its line, or the first one */
+    int embedding; /* the line of the embedding, or the first one */
     int begin;     /* the first line of the blocks */
     int tail;      /* the first line after the last branch: there the stream becomes logits */
     const TrilLine *trusted; /* the line that adds the logits of counting, or NULL */
@@ -69,16 +69,15 @@ typedef struct {
     Part *parts; /* the largest first, by their absolute value */
     int part_count;
     double above_mean; /* the logit of the likeliest minus the mean of all logits */
-    /* the part that is written out, and scratch memory */
-    int layer, head; /* the ones that are written out */
-    bool all_heads;  /* maps of all heads, or of the one */
-    bool last_only;  /* from here on, only the last character matters */
-    int i;           /* the line that is being written */
+    int layer, head;   /* written out in numbers */
+    bool all_heads;    /* maps of all heads, or of the one */
+    bool last_only;    /* from here on, only the last character matters */
+    int i;             /* the line that is being written */
     const TrilLine *line;
     char glyph[12];    /* the last character */
     Glyph *glyphs;     /* [T], padded */
     double *gradients; /* [2, widest array] */
-    float *numbers;    /* [TABLE_ROWS, widest array], of a table with labels; owns the next two */
+    float *numbers;    /* [TABLE_ROWS, widest array], a table with labels; owns the next two */
     float *square;     /* scores [T, T] */
     float *weights;    /* [heads, T, T] */
     HeadMap *maps;     /* [heads] */
@@ -98,7 +97,8 @@ void steps_in_short(Explanation *e, int from, int to);
 /* ---- lines ---- */
 
 /* explanation_maker returns the line whose output is that array; explanation_reader, the first line
- * that reads it. Both return -1 if there is none. */
+ * that reads it; or NO_LINE. */
+enum { NO_LINE = -1 };
 int explanation_maker(const Explanation *e, int array);
 int explanation_reader(const Explanation *e, int array);
 

@@ -66,7 +66,7 @@ static int write_band(Sheet *sheet, const Table *table, int first) {
     const int label = INDENT + (table->labels ? LABEL : GLYPH_COLUMNS);
     const int left = table->columns - first, room = sheet->columns - label, fit = room / CELL;
     const int tight = room < CELL + DOTS ? 1 : (room - DOTS) / CELL;
-    Elision across = {left, left < fit ? left : fit, -1};
+    Elision across = {left, left < fit ? left : fit, NO_GAP};
     if (left > fit && table->across == TOKENS) across = elide(left, tight);
     if (left > fit && table->across == CHANNELS) across.shown = tight;
     const Elision down = elide(table->rows, table->labels ? table->rows : tight);
@@ -74,7 +74,7 @@ static int write_band(Sheet *sheet, const Table *table, int first) {
     const bool more = table->across == CHANNELS && across.shown < left;
     for (int i = table->across == TOKENS ? -1 : 0; i < down.shown; i++) {
         const int r =
-            elision_place(down, i); /* or negative for the line of tokens above the columns */
+            elision_place(down, i); /* unless this is the line of tokens above the columns */
         if (i == down.gap && i >= 0) fprintf(out, "%*s...\n", INDENT, "");
         if (i >= 0 && table->labels)
             fprintf(out, "%*s%-*.*s", INDENT, "", LABEL, LABEL, table->labels[r]);
@@ -163,7 +163,8 @@ static int draw_bar(const Row *all, int one, int row) {
     if (list->logits) fprintf(out, " %*s", NUMBER_COLUMNS, number(bar->logit).text);
     const int room = rest - label - 1;
     const double share = fabs(bar->value) / all->largest;
-    int eighth = room > 0 && share > 0 ? (int)(8 * room * share + 0.5) : 0; /* NaN has no bar */
+    int eighth =
+        room > 0 && share > 0 ? (int)(8 * room * share + 0.5) : 0; /* no bar if it is unknown */
     if (bar->value < 0) eighth = (eighth + 7) / 8 * 8;
     for (int i = 0; i < eighth / 8; i++)
         fprintf(out, "%s%s", i == 0 ? " " : "", bar->value < 0 ? "░" : "█");
@@ -200,7 +201,7 @@ enum {
 static void draw_weight(const Sheet *sheet, float weight) {
     static const int ramp[] = {234, 17, 18, 19, 20, 26, 32, 38, 44, 80, 116, 152, 188, 230};
     enum { SHADES = sizeof ramp / sizeof *ramp };
-    double share = weight > 0 ? fmin((double)weight, 1) : 0; /* NaN has no shade */
+    double share = weight > 0 ? fmin((double)weight, 1) : 0; /* no shade if it is unknown */
     int shade = (int)(share * SHADES), tenths = (int)(share * 10 + 0.5);
     if (sheet->color)
         fprintf(sheet->out, "\033[48;5;%dm  \033[0m", ramp[shade < SHADES ? shade : SHADES - 1]);

@@ -23,7 +23,7 @@ void sheet_say(Sheet *sheet, const char *format, ...) {
 }
 
 Elision elide(int count, int max) {
-    if (count <= max) return (Elision){count, count, -1};
+    if (count <= max) return (Elision){count, count, NO_GAP};
     return (Elision){count, max, max / 2};
 }
 

@@ -49,10 +49,12 @@ typedef struct {
     bool logits; /* shown beside the values */
 } Bars;
 
+enum { NO_HEAD = -1 };
+
 /* The attention weights [T, T] of a head on T tokens. Row t holds the weights, 0 to 1, of token t
  * on tokens 0 to t; the rest is not shown. */
 typedef struct {
-    int layer, head; /* head: negative for a mean of the past, which has none */
+    int layer, head; /* head: NO_HEAD for a mean of the past */
     const float *weights;
 } HeadMap;
 
@@ -73,7 +75,7 @@ typedef struct {
 struct Sheet {
     const SheetKind *kind;
     FILE *out;
-    int columns;         /* of a terminal */
+    int columns;         /* the terminal's width */
     bool color;          /* the terminal has color */
     int T;               /* number of tokens of the explained text */
     const Glyph *glyphs; /* [T], padded; borrowed */
@@ -92,7 +94,8 @@ void sheet_say(Sheet *sheet, const char *format, ...) __attribute__((format(prin
 
 /* ---- for the kinds of sheets ---- */
 
-/* The `shown` of `count` items that fit, with a gap before shown item `gap`, unless that is -1. */
+/* The `shown` of `count` items that fit, with a gap before shown item `gap`, or NO_GAP. */
+enum { NO_GAP = -1 };
 typedef struct {
     int count, shown, gap;
 } Elision;

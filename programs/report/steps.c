@@ -526,7 +526,7 @@ static void write_attention(Explanation *e) {
     for (int h = 0; h < line_heads(line); h++) {
         float *to = e->weights + (size_t)h * T * T;
         tril_reading_attention(e->reading, line->layer, h, to, T * T, NULL);
-        e->maps[h] = (HeadMap){line->layer, mean ? ANY : h, to};
+        e->maps[h] = (HeadMap){line->layer, mean ? NO_HEAD : h, to};
     }
     const float *weights = e->maps[e->head].weights, *last = weights + (T - 1) * T;
     if (!mean) write_scores(e, last);

@@ -4,6 +4,7 @@
 #include "base/names.h"
 #include "base/options.h"
 #include "programs/program.h"
+#include "programs/report/explain.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,9 +16,9 @@ static Arguments defaults(void) {
     const TrilSampling usual = tril_sampling();
     return (Arguments){.length = (int)usual.length,
                        .samples = 1,
-                       .layer = -1,
-                       .head = -1,
-                       .steps = -1,
+                       .layer = ANY,
+                       .head = ANY,
+                       .steps = ANY,
                        .sampling = usual,
                        .scoring = tril_scoring()};
 }
@@ -148,7 +149,7 @@ void arguments_print_options(void) {
     options_print(stdout, options, list_options(options, &usual));
 }
 
-/* ---- which model ---- */
+/* ---- the checkpoint ---- */
 
 const char *arguments_checkpoint(const Arguments *a, int i, Error *err) {
     if (i < a->count) return a->checkpoints[i];

@@ -19,8 +19,8 @@
 
 /* ---- the contents of a file ---- */
 
-/* Each of these writes a value to `json`, or prints a line if that is NULL. A value that is missing
- * (NULL, empty or NaN) is null, or has no line. */
+/* Each of these writes a value to `json`, or prints a line if that is NULL. A missing value is
+ * null, or has no line. */
 
 static void put_text(Buffer *json, const char *name, const char *value) {
     const bool there = value && *value;
@@ -129,7 +129,7 @@ static void put_model(Buffer *json, TrilModel *model, const char *path) {
     const int order = tril_model_counted(model, &counted);
     const struct {
         const char *name;
-        double number; /* NaN if the rung has none */
+        double number; /* if the rung has it */
     } sizes[] = {{"parameters", (double)tril_model_parameters(model)},
                  {"layers", s.layers},
                  {"heads", s.heads},

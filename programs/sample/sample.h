@@ -9,10 +9,10 @@ typedef struct {
     char *const *checkpoints; /* [count], as named */
     int count;
     const char *prompt, *stop;  /* may be NULL */
-    int length, samples, lines; /* lines: 0 to write texts */
+    int length, samples, lines; /* lines to write, if any, instead of texts */
     bool new_lines;             /* only those that the model's text lacks */
     TrilSampling sampling;      /* except its length */
-    const char *precision;      /* of the weights or of an export, as given; or NULL */
+    const char *precision;      /* as given, for the weights or an export; or NULL */
     /* at most one of these is given (not NULL or false) instead of writing */
     bool interactive, info;
     const char *score, *explain, *export;
@@ -49,9 +49,9 @@ void arguments_print_settings(const Arguments *a);
  * line becomes a new line of the text, and the model continues it. An empty line adds nothing: the
  * model just continues. A line that begins with / is a command, as /help says; // begins a line of
  * text with /. After /new the next text is the next one of --samples. On a terminal SIGINT stops
- * only the current continuation. A line with an unknown character, an unknown command and, on a
- * terminal, an escape sequence, which an arrow key sends, leave the text unchanged and cause a
- * message on standard error. */
+ * only the current continuation. Prints a message on standard error, and leaves the text unchanged,
+ * for an unknown command, an unknown character or (on a terminal) an escape sequence, as from an
+ * arrow key. */
 bool dialogue(const TrilModel *model, const Arguments *arguments, Error *err);
 
 /* ---- a model is shown instead (inspect.c) ---- */

@@ -19,7 +19,8 @@ Budget budget_open(const Plan *plan, const RungFiles *rung, double seconds, cons
     double most =
         epochs > 0 ? epochs * (double)plan->input.trained_on / plan_step_characters(plan) : any;
     if (rung->baseline) most = BASELINE_STEPS;
-    Budget b = {.seconds = seconds,
+    Budget b = {.by_time = plan_has_time(plan),
+                .seconds = seconds,
                 .time = plan_time(plan),
                 .steps = (int)plan->options.steps,
                 .max_steps = (int)fmax(1, fmin(most, any)),
@@ -28,29 +29,31 @@ Budget budget_open(const Plan *plan, const RungFiles *rung, double seconds, cons
                 .last_evaluation = p->seconds,
                 .closing = plan_closing(plan, known),
                 .patience = plan->options.patience};
-    if (seconds > 0) b.steps = expected_steps(&b, p, seconds - p->seconds);
+    if (b.by_time) b.steps = expected_steps(&b, p, seconds - p->seconds);
     if (p->now.cooling > 0) budget_limit_steps(&b, p->now.cooled);
     return b;
 }
 
+/* True if `steps` times `patience` steps have brought no lower loss. */
+static bool is_stale(const Progress *p, double patience, double steps) {
+    const int not_chance = 2; /* evaluations: one worse loss can be chance */
+    return p->now.cooling <= 0 && p->now.since_lowest >= not_chance &&
+           p->now.step - p->now.lowest_step > patience * steps;
+}
+
 bool budget_complete(const Budget *b, const Progress *p) {
-    Budget then = *b;
-    if (b->seconds > 0) then.steps = (int)p->early_stop;
-    if (p->early_stop > 0 && budget_early_stop(&then, p)) return true;
-    if (b->seconds <= 0) return p->now.step >= b->steps;
+    if (p->early_stop > 0 && is_stale(p, b->patience, b->by_time ? p->early_stop : b->steps))
+        return true;
+    if (!b->by_time) return p->now.step >= b->steps;
     return p->time_limit >= b->time || p->seconds >= b->seconds || p->now.step >= b->max_steps;
 }
 
 bool budget_early_stop(const Budget *b, const Progress *p) {
-    const double not_chance = 2; /* one worse evaluation can be chance */
-    return p->now.cooling <= 0 && p->now.since_lowest >= not_chance &&
-           p->now.step - p->now.lowest_step > b->patience * b->steps;
+    return is_stale(p, b->patience, b->steps);
 }
 
 bool budget_early_decay(const Budget *b, const Progress *p) {
-    Budget half = *b;
-    half.patience /= 2;
-    return b->patience < 1 && budget_early_stop(&half, p);
+    return b->patience < 1 && is_stale(p, b->patience / 2, b->steps);
 }
 
 void budget_limit_steps(Budget *b, int steps) {
@@ -61,25 +64,24 @@ void budget_limit_steps(Budget *b, int steps) {
 bool budget_used(Budget *b, const Progress *p) {
     const double soon = 0.1; /* the first steps are slow and say nothing about the rest */
     if (!b->measured) b->evaluation = b->expected * p->now.seconds / p->now.step;
-    if (b->seconds <= 0) return p->now.step >= b->steps;
+    if (!b->by_time) return p->now.step >= b->steps;
     double left = b->seconds - p->seconds;
     if (p->seconds > soon * b->seconds) left -= b->closing * b->evaluation;
     b->steps = expected_steps(b, p, left);
     return left < p->seconds / p->now.step || p->now.step >= b->max_steps;
 }
 
-bool budget_nearly_used(Budget *b, const Progress *p, bool seemed) {
-    const double few = seemed ? 0.1 : 0.02;
-    return b->seconds > 0 &&
-           (budget_used(b, p) || b->steps - p->now.step < fmax(2, few * b->steps));
+bool budget_nearly_used(Budget *b, const Progress *p, bool used) {
+    const double few = used ? 0.1 : 0.02;
+    return b->by_time && (budget_used(b, p) || b->steps - p->now.step < fmax(2, few * b->steps));
 }
 
 bool budget_evaluation_due(const Budget *b, const Progress *p, bool used) {
     const double rare = 20, soon = 0.25; /* of the steps between evaluations */
     const int few = b->eval_every > 1 ? 2 : 1;
     /* under a time limit the steps left may have been overestimated at the last evaluation */
-    if (used) return b->seconds <= 0 || isnan(p->now.lowest) || p->now.recent_steps >= few;
-    if (b->seconds <= 0)
+    if (used) return !b->by_time || isnan(p->now.lowest) || p->now.recent_steps >= few;
+    if (!b->by_time)
         return p->now.step % b->eval_every == 0 &&
                b->steps - p->now.step >= fmax(few, soon * b->eval_every);
     double left = p->seconds / p->now.step * (b->steps - p->now.step);

@@ -10,8 +10,9 @@ enum {
 };
 
 typedef struct {
-    double seconds;  /* for the whole rung, or 0 if steps count */
-    double time;     /* plan_time; `seconds` is a share of it */
+    bool by_time;    /* limited by time, not by steps */
+    double time;     /* plan_time */
+    double seconds;  /* for the whole rung: a share of `time` */
     int steps;       /* in all; with a time limit, an estimate from the speed so far */
     int max_steps;   /* with a time limit, the most steps, even if time is left */
     int eval_every;  /* steps between evaluations. With a time limit there are ten, or fewer if they
@@ -24,7 +25,7 @@ typedef struct {
     double patience;        /* of the options */
 } Budget;
 
-/* Returns the budget of a rung after `progress`. `seconds` is 0 if steps count. */
+/* Returns the budget of a rung after `progress`: `seconds` if the plan has a time limit. */
 Budget budget_open(const Plan *plan, const RungFiles *rung, double seconds,
                    const Progress *progress);
 
@@ -51,9 +52,9 @@ bool budget_used(Budget *budget, const Progress *progress);
 bool budget_evaluation_due(const Budget *budget, const Progress *progress, bool used);
 
 /* True if, under a time limit, an evaluation took longer than expected and left so few steps that
- * they are not worth another evaluation. `seemed`: it looked used up before; then up to a tenth of
- * the steps counts as few. */
-bool budget_nearly_used(Budget *budget, const Progress *progress, bool seemed);
+ * they are not worth another evaluation: a fiftieth of the steps or, if `used`, the result of
+ * budget_used before the evaluation, is true, a tenth. */
+bool budget_nearly_used(Budget *budget, const Progress *progress, bool used);
 
 /* Records the seconds that an evaluation took. */
 void budget_evaluated(Budget *budget, const Progress *progress, double seconds);

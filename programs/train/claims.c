@@ -23,7 +23,7 @@ typedef struct {
     bool there;  /* the file exists */
     bool filled; /* the file exists and is not empty */
     FileId file;
-    int lock; /* the descriptor of its lock file, or negative */
+    int lock; /* the descriptor of its lock file, if that is open */
     FileId lock_file;
 } Claim;
 

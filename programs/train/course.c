@@ -305,8 +305,8 @@ static double sum_until(const Course *c, double step) {
     return sum;
 }
 
-/* Returns the training loss at this share of the steps, the mean of a 16th of them, or NaN if there
- * are too few steps or the log lacks its beginning. */
+/* Returns the training loss at this share of the steps, the mean of a 16th of them; unknown if
+ * there are too few steps or the log lacks its beginning. */
 static double training_loss(const Course *c, double share) {
     const int parts = 16;
     double each = (double)c->steps / parts, from = floor(share * parts) * each;

@@ -13,12 +13,12 @@ enum { SAMPLE_COLUMNS = 64, SAMPLE_SIZE = 4 * SAMPLE_COLUMNS + sizeof(Glyph) };
 typedef struct {
     int step;
     double characters, seconds; /* characters seen and seconds passed so far */
-    double rate, loss;          /* of this step: learning rate, training loss */
-    double validation;          /* loss on the held-out text, NaN without an evaluation */
-    double norm;                /* of the gradient, before clipping */
+    double rate, loss;          /* learning rate and training loss in this step */
+    double validation;          /* loss on the held-out text, if it was evaluated */
+    double norm;                /* the gradient's, before clipping */
     double speed;               /* characters a second */
     double compute;             /* floating-point operations so far, if known */
-    double sum;                 /* of the training losses so far; set by course_add */
+    double sum;                 /* sum of the training losses so far; set by course_add */
     char sample[SAMPLE_SIZE];   /* the line of UTF-8 that the model generated, or empty */
 } LogRow;
 
@@ -65,7 +65,7 @@ enum {
 
 typedef struct {
     int step;
-    double loss; /* mean training loss since the evaluation before; NaN before the first step */
+    double loss;       /* mean training loss since the evaluation before, if there were steps */
     double validation; /* loss on the held-out text */
 } Evaluation;
 
@@ -81,7 +81,7 @@ typedef struct {
     LogRow rows[COURSE_ROWS]; /* of each kind the first, the last, and evenly spaced ones */
     int count;
     struct {
-        int kept, seen, every; /* every n-th is kept; 0 counts as 1 */
+        int kept, seen, every; /* every n-th is kept; at first each */
     } kinds[2];                /* the rows without and with an evaluation */
     int steps;
     double characters;       /* read by the training in these steps */
@@ -90,20 +90,20 @@ typedef struct {
     Evaluation lowest;       /* the one with the lowest loss */
     int since_lowest;        /* evaluations after it */
     double second_loss;      /* Evaluation.loss of the second evaluation */
-    double loss_sum;         /* of the training, since the last evaluation */
+    double loss_sum;         /* sum of the training losses since the last evaluation */
     int loss_count;
     /* the training loss */
     int start; /* the step before its first row */
     double sum;
-    double block_sum, block_squares; /* of the steps in the present block */
+    double block_sum, block_squares; /* sums over the steps in the present block */
     int in_block;
     Block block, floor;     /* the last full block, and the one with the lowest mean */
     Block highest_rise;     /* the block that was highest above the floor of its time */
-    double rise, rise_of;   /* by how much, and the floor's mean */
-    double rise_rate;       /* the learning rate then */
+    double rise, rise_of;   /* its mean minus the floor's; the floor's mean */
+    double rise_rate;       /* the learning rate at its end */
     int spikes;             /* steps with a loss far above the block before */
-    int spike_step;         /* the last of them */
-    double spike, spike_of; /* its loss, and the mean of the block before */
+    int spike_step;         /* the last spike */
+    double spike, spike_of; /* the last spike's loss; the mean of the block before it */
     double spike_rate;      /* the highest learning rate at a spike */
     bool ended;             /* the training has ended as planned; the owner sets it */
 } Course;
@@ -119,11 +119,11 @@ void course_read(Course *course, const char *path);
 void course_begin(Course *course, double validation);
 
 /* Returns by how much the loss fell between these shares of the steps: the validation loss or, with
- * too few evaluations, the training loss; NaN with too few steps. */
+ * too few evaluations, the training loss; unknown with too few steps. */
 double course_fall(const Course *course, double from, double to);
 
-/* Returns the validation loss after `step` steps, interpolated between evaluations; NaN before the
- * first one. */
+/* Returns the validation loss after `step` steps, interpolated between evaluations; unknown before
+ * the first one. */
 double course_validation(const Course *course, double step);
 
 #endif

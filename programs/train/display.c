@@ -257,7 +257,7 @@ void show_results(const Result *results, int count) {
     putchar('\n');
     show_row(NULL, "");
     for (const Result *r = results; r < results + count; r++) {
-        const bool trained = r->seconds >= 0, more = verdict_asks_for_more(r);
+        const bool trained = !r->closed_form, more = verdict_asks_for_more(r);
         show_row((const char *[]){r->name, trained ? grouped((double)r->parameters) : "-",
                                   figure(r->train, 4), figure(r->validation, 4),
                                   figure(r->validation / log(2.0), 3),
@@ -278,7 +278,7 @@ void show_digests(const Result *results, int count) {
 }
 
 static void add_result(Buffer *text, const Result *r) {
-    const bool trained = r->seconds >= 0;
+    const bool trained = !r->closed_form;
     json_add(text, NULL, "{");
     json_add_text(text, "model", r->name);
     json_add_number(text, "parameters", trained ? (double)r->parameters : NAN);
@@ -392,7 +392,7 @@ void show_next_steps(const Plan *plan, const Result *model, bool page, const cha
     put_resuming(plan, further ? longer : "");
 }
 
-/* ---- where the time goes ---- */
+/* ---- the profile ---- */
 
 static int longer_first(const void *a, const void *b) {
     double one = ((const TrilPart *)a)->seconds, other = ((const TrilPart *)b)->seconds;

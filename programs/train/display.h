@@ -48,7 +48,7 @@ void show_evaluation(const Progress *progress, const Plan *plan, int steps, doub
 /* The time of a rung's training in this run of the program, for --profile. */
 enum { MAX_PARTS = 48 };
 typedef struct {
-    TrilPart parts[MAX_PARTS]; /* [count], of the steps */
+    TrilPart parts[MAX_PARTS]; /* [count], the parts of the steps */
     int count;
     double steps, evaluations, all; /* seconds */
 } RungTimes;
@@ -70,10 +70,9 @@ void show_digests(const Result *results, int count);
  * has its keys. */
 bool show_object(const Plan *plan, const Result *results, int count, Error *err);
 
-/* Prints commands for the next steps. `model` is the result of --model or, before its training run,
- * of the last rung that was trained; NULL without one. They sample from it, open its report if it
- * was written (`page`), and train it further with the options `longer`, which are NULL if that
- * would not help. After an interruption they resume it. */
+/* Prints the next commands: sample from `model`, open the report (if `page`), train further with
+ * `longer` (unless NULL), or resume after an interruption. `model`: the result of --model, else of
+ * the last rung trained, or NULL. */
 void show_next_steps(const Plan *plan, const Result *model, bool page, const char *longer);
 
 #endif

@@ -38,7 +38,7 @@ static bool add_closed_forms(Ladder *l, Error *err) {
                                         .train = forms[l->count].train,
                                         .validation = forms[l->count].held_out,
                                         .compute = NAN,
-                                        .seconds = -1};
+                                        .closed_form = true};
     l->results[CLOSED_FORMS - 1].order = c.order;
     if (plan->state || plan->options.val_spread || plan->arguments->quiet) return true;
     if (tril_text_count_spread(plan->corpus, &spread, message(err)) != TRIL_OK) return false;
@@ -46,7 +46,7 @@ static bool add_closed_forms(Ladder *l, Error *err) {
     return true;
 }
 
-/* ---- which rungs ---- */
+/* ---- selection ---- */
 
 /* Returns the index of the state's rung in the plan, or plan->rung_count without a state. */
 static int place_of_state(const Plan *plan) {
@@ -63,9 +63,9 @@ static const Result *result_of(const Plan *plan, const RungFiles *rung) {
     return NULL;
 }
 
-/* Returns the result of a rung that was already trained for this number of steps or, with a time
- * limit, for this time; else NULL. A baseline may also have had more steps; under a time limit it
- * is complete if it had any time limit, or the steps that it would get. */
+/* Returns the earlier result of a rung that needs no more training, else NULL. --model: trained for
+ * exactly these steps, or at least this long. A baseline: at least these steps; under a time limit,
+ * any time limit or BASELINE_STEPS. */
 static const Result *complete(const Plan *plan, const RungFiles *rung) {
     const Result *r = result_of(plan, rung);
     if (!r) return NULL;
@@ -78,7 +78,7 @@ static const Result *complete(const Plan *plan, const RungFiles *rung) {
     return ended ? r : NULL;
 }
 
-/* True if the baseline would need gigabytes. The counted bigram says the same. */
+/* True if the baseline would need gigabytes. The counted bigram is equivalent. */
 static bool is_too_large(const Plan *plan) {
     return tril_tokenizer_size(plan->tokenizer) > MAX_BASELINE_VOCABULARY;
 }
@@ -106,7 +106,7 @@ static bool check_budget(const Plan *plan, const char *rung, double seconds, dou
     return true;
 }
 
-/* Checks all rungs in this way. A baseline may have had more, because `complete` keeps it. */
+/* Calls check_budget for all rungs. A baseline may have had more, because `complete` keeps it. */
 static bool check_budgets(const Plan *plan, Error *err) {
     if (!plan->state) return true;
     bool ok = check_budget(plan, tril_state_options(plan->state).rung, plan->progress.seconds,
@@ -196,7 +196,7 @@ static Buffer table_of(const Ladder *l, Error *err) {
         add_figure(&table, ",", 6, r->train);
         add_figure(&table, ",", 6, r->validation);
         add_figure(&table, ",", 6, r->validation / log(2.0));
-        add_figure(&table, ",", 3, r->seconds < 0 ? 0 : r->seconds);
+        add_figure(&table, ",", 3, r->seconds);
         add_figure(&table, "\n", 6, r->compute / TERA);
     }
     return table;

@@ -61,8 +61,8 @@ void outputs_begin_page(const Outputs *o, FILE *out) {
     fprintf(out, PAGE_BEGINNING("%016" PRIx64), o->plan->training, o->tables[0], o->tables[1]);
 }
 
-/* True if the file at `path` is a page of this training run and, unless `table` is 0, names the
- * table of this digest. */
+/* True if the file at `path` is a page of this training run and names the table of this digest, if
+ * one is given. */
 static bool is_page(const char *path, uint64_t training, uint64_t table) {
     const DigestText run = digest_text(training), named = digest_text(table);
     DigestText of, tables[2];
@@ -81,12 +81,12 @@ static bool is_page(const char *path, uint64_t training, uint64_t table) {
 
 /* ---- existing files ---- */
 
-/* Returns the digest of a whole file; 0 if it cannot be read. */
+/* Returns the digest of a whole file, or TRIL_NO_DIGEST if it cannot be read. */
 static uint64_t digest_of(const char *path) {
     char *bytes;
     size_t length;
     Error none;
-    if (!file_begins(path, "") || !file_read(path, &bytes, &length, &none)) return 0;
+    if (!file_begins(path, "") || !file_read(path, &bytes, &length, &none)) return TRIL_NO_DIGEST;
     uint64_t digest = tril_digest(bytes, length);
     memory_free(bytes);
     return digest;
@@ -133,7 +133,7 @@ bool outputs_make_way(Outputs *o, char where[PATH_SIZE], Error *err) {
     const bool resumed = plan->state != NULL;
     const char *paths[3 + 2 * MAX_RUNGS]; /* the state is moved last */
     int count = 0;
-    const bool own_page = resumed && is_page(plan->page, plan->training, 0);
+    const bool own_page = resumed && is_page(plan->page, plan->training, TRIL_NO_DIGEST);
     uint64_t table = own_page && *plan->table ? digest_of(plan->table) : 0;
     if (table && is_page(plan->page, plan->training, table))
         o->tables[0] = o->tables[1] = table;

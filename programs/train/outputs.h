@@ -14,7 +14,7 @@
 typedef struct {
     const Plan *plan;   /* borrowed */
     Claims *claims;     /* of every file of the training */
-    uint64_t tables[2]; /* digests of the existing table and of the next one, 0 if there is none */
+    uint64_t tables[2]; /* digests of the existing table and of the next one, or TRIL_NO_DIGEST */
 } Outputs;
 
 /* Claims every file of the training. Call it before a text is read. Fails where the functions of

@@ -45,8 +45,8 @@ typedef enum {
 
 typedef struct {
     VerdictKind kind;
-    int step; /* the step at which it begins (for OVERFITTING, that of the model that was kept), or
-                 0 */
+    int step; /* the step at which it begins, if it has one; for OVERFITTING, that of the kept model
+               */
     char text[VERDICT_SIZE]; /* one to three sentences, in UTF-8 */
 } Verdict;
 
@@ -55,14 +55,15 @@ typedef struct {
     const char *name;
     size_t parameters;
     double train, validation; /* nats per character */
-    int order;                /* of the counted n-gram, else 0 */
-    double seconds;           /* negative for a closed form, which needs no training */
+    int order;                /* n of the counted n-gram */
+    bool closed_form;         /* counted: it needs no training */
+    double seconds;           /* of the training */
     double characters;        /* seen in training; planned, if the training ended early */
-    double time;              /* plan_time, 0 if steps counted */
-    uint64_t digest;          /* of the weights (tril_model_digest), 0 if unknown */
+    double time;              /* plan_time */
+    uint64_t digest;          /* the weights' (tril_model_digest), or TRIL_NO_DIGEST */
     double compute;           /* floating-point operations of the training, if known */
-    const Course *course;     /* borrowed; NULL if unknown, since the log has it, not the state */
-    uint64_t log_digest;      /* of the whole log */
+    const Course *course;     /* borrowed; NULL until the log is read */
+    uint64_t log_digest;      /* the whole log's */
     Verdict verdict;          /* set by verdicts_judge */
 } Result;
 
@@ -73,9 +74,9 @@ typedef struct {
     double best;         /* lowest validation loss saved; infinite before the first */
     double seconds;      /* since the beginning */
     double log_length;   /* bytes of the log */
-    double time_limit;   /* plan_time when its share of the time was used up, or 0 */
-    double early_stop;   /* steps that were planned when --patience ended it, or 0 */
-    uint64_t log_digest; /* of the log's bytes */
+    double time_limit;   /* plan_time, once the rung has used its share */
+    double early_stop;   /* the planned steps, once --patience has ended it */
+    uint64_t log_digest; /* the digest of the log's bytes */
 } Progress;
 
 typedef struct {
@@ -95,19 +96,19 @@ typedef struct {
 
     /* the start: at most one of `state` and `init` */
     TrilState *state;        /* of the resumed training run, or NULL; owned */
-    uint64_t state_digest;   /* of its file */
-    Progress progress;       /* of the rung of `state` */
+    uint64_t state_digest;   /* its file's digest */
+    Progress progress;       /* that of its rung */
     Result known[MAX_RUNGS]; /* results of the rungs before that rung */
     int known_count;
     TrilModel *init, *teacher; /* of --init and --teacher, or NULL; owned */
-    uint64_t teacher_digest;   /* 0 without a teacher */
+    uint64_t teacher_digest;   /* or TRIL_NO_DIGEST */
     int added;                 /* characters of the text that `init` did not know */
 
     /* the text */
     TrilText *corpus;         /* its ids */
     TrilTokenizer *tokenizer; /* may know characters that the text lacks */
     TrilExtent input;
-    double window; /* of a list, the mean characters of a window of this context */
+    double window; /* in a list, the mean characters of a window of this context */
 } Plan;
 
 /* Returns the options of one rung. The learning rate, the weight decay and the teacher are for
@@ -119,9 +120,9 @@ bool plan_same_sizes(const TrilOptions *one, const TrilOptions *other);
 
 bool plan_has_time(const Plan *plan); /* true with a time limit, false with a number of steps */
 bool plan_is_bf16(const Plan *plan);  /* true if products are in bf16 */
-double plan_time(const Plan *plan);   /* the time limit in seconds, or 0 */
+double plan_time(const Plan *plan);   /* the time limit in seconds, 0 without one */
 
-/* Returns the steps of a result's training so far; NaN without a training run or its log. */
+/* Returns the steps of a result's training so far, if its log is known. */
 double result_steps(const Result *result);
 
 /* Returns the number of characters in a step. */

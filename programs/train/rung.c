@@ -17,20 +17,20 @@ typedef struct {
     Ladder *ladder;
     const Plan *plan;
     const RungFiles *rung;
-    TrilOptions options;    /* of the rung */
+    TrilOptions options;    /* the rung's */
     TrilModel *model, *own; /* the model if it is owned here, not by the plan; released here */
-    TrilTraining *training; /* of `model` */
+    TrilTraining *training; /* that of `model` */
     Progress progress;
     Budget budget;
     bool keeps_state;
     double started;      /* clock_seconds(), less the seconds of earlier runs */
     double saved;        /* clock_seconds() when the state was last written */
-    TrilTraffic traffic; /* of the steps of this run of the program */
+    TrilTraffic traffic; /* during `steps` */
     int steps;           /* steps of this run of the program */
-    RungTimes times;     /* of it */
+    RungTimes times;     /* times of this run of the program */
     Log log;
     Course *course;                  /* read from the log */
-    char kernels[16];                /* of the state, or empty */
+    char kernels[16];                /* those of the state, or empty */
     bool measured;                   /* Progress.best is the checkpoint's float32 loss, with these
                                         kernels */
     bool said[STILL_FALLING + 1];    /* the kinds of verdicts that were shown */
@@ -185,7 +185,7 @@ static void write_sample(Trainer *t, char sample[SAMPLE_SIZE]) {
 }
 
 /* Measures the loss on the whole held-out text, and keeps the weights if it is the lowest so far.
- * Sets the row's validation loss, NaN if the user did not wait for it, and its sample. */
+ * Sets the row's sample and its validation loss, which is unknown if the user did not wait. */
 static bool evaluate(Trainer *t, LogRow *row, Error *err) {
     Progress *p = &t->progress;
     double begun = clock_seconds(), recent = p->now.recent, validation;
@@ -305,7 +305,7 @@ static bool advance(Trainer *t, bool *last, Error *err) {
     Progress *p = &t->progress;
     LogRow row;
     if (!train_step(t, &row, err)) return false;
-    const bool guessed = t->budget.seconds > 0 && !t->budget.measured;
+    const bool guessed = t->budget.by_time && !t->budget.measured;
     bool used = budget_used(&t->budget, p);
     bool ok = !budget_evaluation_due(&t->budget, p, used) || evaluate(t, &row, err);
     bool evaluated = !isnan(row.validation); /* the user may not have waited for it */
@@ -374,7 +374,7 @@ static bool measure_part(const Trainer *t, const TrilModel *kept, bool trained_o
 /* Sets the losses of the best checkpoint, read back from its file, in float32: on the held-out
  * text, unless the evaluation that saved it measured the same, and on at most TRAIN_BATCHES batches
  * spread over the training text. If the user does not wait, the first is the one in the file, and
- * the other is NaN. */
+ * the other is unknown. */
 static bool measure(Trainer *t, Result *result, Error *err) {
     const char *path = t->rung->checkpoint;
     TrilModel *kept;

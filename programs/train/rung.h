@@ -14,22 +14,22 @@ typedef struct {
     Outputs *outputs;
     Report *report;
     Result results[CLOSED_FORMS + MAX_RUNGS]; /* the closed forms, then the rungs trained so far */
-    Course courses[CLOSED_FORMS + MAX_RUNGS]; /* of the rungs, at their indices in `results` */
+    Course courses[CLOSED_FORMS + MAX_RUNGS]; /* the rungs', at their indices in `results` */
     int count;
     Error failed;     /* the first error of writing a file, or empty */
     char counted[24]; /* the name of the last closed form */
 } Ladder;
 
-/* Trains a rung for `seconds`, earlier runs included, or for its steps if `seconds` is 0. Sets the
- * result at `count`. If `resumes`, continues from the plan's state, which it releases once it is
- * copied; else begins with the model of --init, if the rung is --model, or with random weights.
+/* Trains a rung for its steps or, under a time limit, for `seconds`, earlier runs included. Sets
+ * the result at `count`. If `resumes`, continues from the plan's state, which it releases once it
+ * is copied; else begins with the model of --init, if the rung is --model, or with random weights.
  *
  * If `keeps_state`, writes the state at every evaluation, every --save-every seconds, and after an
- * interruption. The result of an interrupted training run is that of the best weights so far, or
- * NaN if the user did not wait for an evaluation. A file that cannot be written does not end the
- * training: the message goes to `failed`. A loss or gradient that is not finite is an error that
- * ends the training at once and leaves the files as they are. Also fails if there is no checkpoint
- * at the end. */
+ * interruption. The result of an interrupted training run is that of the best weights so far;
+ * unknown if the user did not wait for an evaluation. A file that cannot be written does not end
+ * the training: the message goes to `failed`. A loss or gradient that is not finite is an error
+ * that ends the training at once and leaves the files as they are. Also fails if there is no
+ * checkpoint at the end. */
 bool train_rung(Ladder *ladder, const RungFiles *rung, double seconds, bool resumes,
                 bool keeps_state, Error *err);
 

@@ -17,7 +17,7 @@ static const struct {
     size_t member;
     double max;
 } numbers[] = {
-    {"best_loss", offsetof(Progress, best), INFINITY}, /* infinite before the first */
+    {"best_loss", offsetof(Progress, best), INFINITY},
     {"seconds", offsetof(Progress, seconds), 1e9},
     {"log_bytes", offsetof(Progress, log_length), 1e15},
     {"spent", offsetof(Progress, time_limit), 1e9},

@@ -26,7 +26,6 @@ typedef struct {
     double rate, usual;  /* peak learning rates: of this training run, and the rung's default */
     double counted;      /* the lowest loss of the baselines that count at most pairs */
     const Result *ngram; /* the counted n-gram, or NULL */
-    int order;           /* its n */
 } Case;
 
 /* Writes the verdict, and returns true. */
@@ -108,9 +107,9 @@ static bool judge_overfitting(const Case *k, Verdict *v) {
                         : "");
 }
 
-/* ---- too little ---- */
+/* ---- underfitting ---- */
 
-/* A loss too near 0 to fall as far as that has stopped falling by itself. */
+/* A loss that is smaller than the least fall to expect has stopped falling by itself. */
 static bool still_falling(const Course *c) {
     const double worth = 0.02;
     if (!c || !c->ended || c->since_lowest > 0) return false;
@@ -151,7 +150,7 @@ static bool twice_too_often(const Plan *plan, const Course *c) {
 /* A text is too short if it was seen often and the loss still did not get below that of counting.
  */
 static bool judge_text(const Case *k, Verdict *v) {
-    const double often = 10, below = 0.05; /* nearer to 0, there is nothing left to learn */
+    const double often = 10, below = 0.05; /* a loss with nothing left to learn */
     double epochs = epochs_of(k->plan, k->course);
     return k->course->ended && k->plan->input.characters < ENOUGH_CHARACTERS && epochs >= often &&
            k->result->validation >= fmax(below, k->counted - below) &&
@@ -191,32 +190,33 @@ static bool judge_bigram(const Case *k, Verdict *v) {
                k->course->steps, k->result->validation, k->pairs->validation);
 }
 
-/* Returns the loss of the counted n-gram, with which a model that does not count is compared; NaN
- * in a ladder, whose table shows that loss. */
-static double counts_of(const Case *k) {
-    bool compared = k->ngram && !k->plan->ladder && strcmp(k->rung->name, "ngram") != 0;
-    return compared ? k->ngram->validation : NAN;
+/* Returns the counted n-gram if the result is compared with it: not in a ladder, whose table shows
+ * its loss, nor if the model counts itself; else NULL. */
+static const Result *counts_of(const Case *k) {
+    return k->plan->ladder || strcmp(k->rung->name, "ngram") == 0 ? NULL : k->ngram;
 }
 
 static bool judge_counts(const Case *k, Verdict *v) {
-    const double is = k->result->validation, counts = counts_of(k);
-    if (is < counts)
+    const double is = k->result->validation;
+    const Result *counts = counts_of(k);
+    if (!counts) return false;
+    if (is < counts->validation)
         return say(v, COUNTED, 0,
                    "better than only counting what follows the last %d characters (a loss of %.4f, "
                    "against %.4f).",
-                   k->order - 1, is, counts);
-    return is >= counts &&
-           say(v, COUNTED, 0,
-               "counting what follows the last %d characters gives a loss of %.4f on the same text, "
-               "without any training. --model ngram starts from these counts and learns what they "
-               "miss.",
-               k->order - 1, counts);
+                   counts->order - 1, is, counts->validation);
+    return say(
+        v, COUNTED, 0,
+        "counting what follows the last %d characters gives a loss of %.4f on the same text, "
+        "without any training. --model ngram starts from these counts and learns what they "
+        "miss.",
+        counts->order - 1, counts->validation);
 }
 
-/* Judges in this order: not below the rung before it in a ladder; not below pairs; above the loss
- * it can reach. Where a cosine lowers the rates, the loss may fall much further once the model
- * learns more than pairs, so the verdict gives only the least fall. It also does so where the most
- * would be below 0. */
+/* Checks, in this order, whether the loss is no lower than the previous rung's in a ladder, no
+ * lower than counting pairs, or still falling. Gives only the smaller estimate of the fall if a
+ * cosine lowers the rates, because the loss may fall much further once the model learns more than
+ * pairs, or if the larger one would make the loss negative. */
 static bool judge_steps(const Case *k, Verdict *v) {
     char options[LONGER_SIZE], loss[32], counts[128] = "";
     const Plan *plan = k->plan;
@@ -244,12 +244,13 @@ static bool judge_steps(const Case *k, Verdict *v) {
         snprintf(loss, sizeof loss, "%.2f to %.2f", most, least);
     else
         snprintf(loss, sizeof loss, "%.2f or lower", least);
-    if (is >= counts_of(k))
+    const Result *ngram = counts_of(k);
+    if (ngram && is >= ngram->validation)
         snprintf(
             counts, sizeof counts,
             " Counting what follows the last %d characters gives %.4f: --model ngram starts from "
             "these counts.",
-            k->order - 1, counts_of(k));
+            ngram->order - 1, ngram->validation);
     return say(
         v, STILL_FALLING, 0,
         "the loss was still falling: with twice the %s it would be about %s instead of %.4f (%s).%s",
@@ -259,7 +260,7 @@ static bool judge_steps(const Case *k, Verdict *v) {
         loss, is, longer(plan, c, MORE, options), counts);
 }
 
-/* ---- all ---- */
+/* ---- the verdict ---- */
 
 /* Sets the first verdict that applies. A baseline, which nobody asked for, need only be a fair one.
  */
@@ -275,13 +276,12 @@ void verdicts_judge(const Plan *plan, Result *results, int count) {
     Case k = {.plan = plan, .counted = INFINITY};
     for (Result *r = results; r < results + count; r++) {
         r->verdict.kind = NO_VERDICT;
-        if (r->order > 0) {
+        if (r->order > 0)
             k.ngram = r;
-            k.order = r->order;
-        } else if (r->seconds < 0)
+        else if (r->closed_form)
             k.counted = fmin(k.counted, r->validation);
         if (strcmp(r->name, "counted bigram") == 0) k.pairs = r;
-        if (r->seconds < 0 || !r->course || r->course->kinds[1].seen == 0) continue;
+        if (r->closed_form || !r->course || r->course->kinds[1].seen == 0) continue;
         k.rung = plan->rungs;
         while (strcmp(k.rung->name, r->name) != 0) k.rung++;
         k.result = r;
@@ -289,7 +289,7 @@ void verdicts_judge(const Plan *plan, Result *results, int count) {
         k.usual = tril_rung_recipe(r->name).learning_rate;
         k.rate = plan_options(plan, k.rung).learning_rate;
         if (isnan(k.rate)) k.rate = k.usual;
-        k.below = k.pairs && r[-1].seconds >= 0 && !untrained(&r[-1], k.pairs) ? &r[-1] : k.pairs;
+        k.below = k.pairs && !r[-1].closed_form && !untrained(&r[-1], k.pairs) ? &r[-1] : k.pairs;
         judge(&k, &r->verdict);
     }
 }

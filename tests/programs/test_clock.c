@@ -86,7 +86,7 @@ TEST(late_evaluation) {
         bool ends, seemed; /* seemed: if the budget seemed used up before it */
     } cases[] = {{60, false, false}, {93, false, true}, {99, true, true}, {130, true, true}};
     for (int i = 0; i < COUNT(cases); i++) {
-        Budget b = {.seconds = 100, .steps = 1000, .max_steps = 1 << 30, .eval_every = 250};
+        Budget b = {true, .seconds = 100, .steps = 1000, .max_steps = 1 << 30, .eval_every = 250};
         Progress p = {.now = {900, .seconds = 81, .recent_steps = i}, .seconds = cases[i].seconds};
         budget_evaluated(&b, &p, 0);
         assert_int_equal(budget_nearly_used(&b, &p, false), cases[i].ends);
@@ -94,7 +94,7 @@ TEST(late_evaluation) {
         assert_int_equal(budget_evaluation_due(&b, &p, true), i > 1);
         b.steps = 1000, b.last_evaluation = 0;
         assert_int_equal(budget_evaluation_due(&b, &p, false), i > 1);
-        b.steps = 901, b.seconds = 0; /* steps count */
+        b.steps = 901, b.by_time = false;
         assert_false(budget_nearly_used(&b, &p, false));
     }
 }

@@ -11,8 +11,7 @@ enum { LANES = DIGEST_BLOCK / 8 };
 /* Odd, so that multiplication is invertible. From SplitMix64 (Steele, Lea, Flood, 2014). */
 static const uint64_t factor = 0xBF58476D1CE4E5B9, other_factor = 0x94D049BB133111EB;
 
-/* Mixes a word into the state: a bijection of the state for each word, and of the word for each
- * state. */
+/* Mixes a word into the state: a bijection of either for each value of the other. */
 static uint64_t step(uint64_t state, uint64_t word) {
     state = (state ^ word) * factor;
     return state << 29 | state >> 35;

@@ -11,8 +11,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* ln 2 in parts; all but the last have 33 bits, so that their products with an integer of 20 bits
- * are exact. */
+/* ln 2 in parts; the first has 33 bits, so that its product with an integer of 20 bits is exact. */
 static const double ln2[] = {0x1.62e42fef00000p-1, 0x1.473de6af278edp-34};
 
 /* Returns ln x, with an error below 2 units in the last place; -infinity for 0, NaN below 0 and for

@@ -3,8 +3,7 @@
 
 #include <stdarg.h>
 
-/* escape_copy drops a character that was cut at the end of `whole`: its escaped form does not
- * fit. */
+/* escape_copy drops a character that was cut at the end of `whole`: escaped, it does not fit. */
 void error_write(Error *err, const char *format, ...) {
     char whole[sizeof err->text];
     va_list arguments;

@@ -24,8 +24,7 @@ void escape_line(FILE *out, const char *text, size_t length);
  * before a word that would end beyond `columns`. Returns the column of its end. */
 int escape_words(FILE *out, const char *text, int column, int hang, int columns);
 
-/* Copies a string, escaped like a line: the whole characters that fit into `capacity` bytes, and a
- * NUL. */
+/* Copies a string, escaped like a line: the whole characters that fit, and a NUL. */
 void escape_copy(char *to, size_t capacity, const char *text);
 
 #endif

@@ -14,8 +14,7 @@ bool file_read(const char *path, char **bytes, size_t *length, Error *err);
 /* The same for standard input. */
 bool file_read_input(char **bytes, size_t *length, Error *err);
 
-/* A file that is read in pieces. The caller can check its header against its length before reading
- * the rest. */
+/* A file that is read in pieces, so that its header can be checked before the rest is read. */
 typedef struct {
     const char *path; /* borrowed */
     size_t length;
@@ -24,8 +23,7 @@ typedef struct {
     size_t at;   /* bytes read so far */
 } File;
 
-/* Opens a file or a pipe. The caller closes it with file_close. On failure there is nothing to
- * close. */
+/* Opens a file or a pipe. Closed by file_close; on failure there is nothing to close. */
 bool file_open(File *file, const char *path, Error *err);
 
 /* Reads the next `count` bytes into `to`. Fails if fewer are left. */
@@ -86,8 +84,7 @@ bool file_begins(const char *path, const char *text);
 bool file_make_parent(const char *path, void (*made)(void *context, const char *directory),
                       void *context, Error *err);
 
-/* Sets *path to `directory`/`name`. The caller releases it with memory_free. On failure it is
- * NULL. */
+/* Sets *path to `directory`/`name`, released by memory_free; on failure to NULL. */
 bool file_within(const char *directory, const char *name, char **path, Error *err);
 
 #endif

@@ -9,8 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* On Windows, replaces the backslashes in a path that a user typed with slashes. Elsewhere does
- * nothing. */
+/* On Windows, replaces the backslashes in a path with slashes. Elsewhere does nothing. */
 void filesystem_slash(char *path);
 
 typedef enum {
@@ -95,8 +94,7 @@ void filesystem_remove_unused(const char *path);
 typedef enum { LOCK_TAKEN, LOCK_REFUSED, LOCK_UNSUPPORTED } LockResult;
 
 /* Locks an empty file, opened with OPEN_LOCKS, for this process, until any descriptor of that file
- * is closed. If another process has locked it, *holder is that process's number, if the system
- * gives it. */
+ * is closed. *holder is the number of a process that has locked it, if the system gives it. */
 LockResult filesystem_lock(int file, long *holder);
 
 /* ---- sockets ---- */

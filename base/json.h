@@ -11,8 +11,7 @@
 
 typedef enum { JSON_LITERAL, JSON_STRING, JSON_ARRAY, JSON_OBJECT } JsonKind;
 
-/* A value. The values inside an array or object follow it in memory, each followed by those inside
- * it. */
+/* A value. Those inside an array or object follow it in memory, each followed by its own. */
 typedef struct JsonValue {
     JsonKind kind;
     const char *key; /* of a member of an object: decoded, ended by a zero byte; else empty */
@@ -38,8 +37,7 @@ bool json_read(JsonValue **root, const char *name, const char *claim, char *text
 /* Returns the member with this key, or OUTER.INNER; NULL if there is none. `object` may be NULL. */
 const JsonValue *json_member(const JsonValue *object, const char *key);
 
-/* json_is: true for this literal, such as null. json_says: true for this string. `value` may be
- * NULL. */
+/* True for this literal, such as null, or for this string. `value` may be NULL. */
 bool json_is(const JsonValue *value, const char *literal);
 bool json_says(const JsonValue *value, const char *string);
 
@@ -63,8 +61,7 @@ void json_add(Buffer *text, const char *key, const char *value);
 void json_add_text(Buffer *text, const char *key, const char *string);
 void json_add_number(Buffer *text, const char *key, double number);
 
-/* Prints the text and a newline, unless the buffer has failed, and releases it. Returns false if it
- * has failed. */
+/* Prints the text and a newline, and releases it. Prints nothing and fails if the buffer has. */
 bool json_print(Buffer *text);
 
 #endif

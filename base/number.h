@@ -1,6 +1,5 @@
-/* number.h - numbers as text, with a decimal point in every locale: a program that uses the library
- * may have set a locale with a decimal comma. Every number in a file or an option is written and
- * read here. */
+/* number.h - numbers as text in files and options, with a decimal point in every locale: a program
+ * that uses the library may have set a locale with a decimal comma. */
 #ifndef TRIL_BASE_NUMBER_H
 #define TRIL_BASE_NUMBER_H
 
@@ -9,8 +8,7 @@
 /* Enough for any float, and for 17 digits of any double with style 'g'. */
 enum { NUMBER_SIZE = 64 };
 
-/* Writes x to text[size] like printf with "%.*f" (style 'f') or "%.*g" ('g'). Returns its length.
- */
+/* Writes x to text[size] like printf: "%.*f" if style is 'f', "%.*g" if 'g'. Returns its length. */
 int number_write(char *text, size_t size, char style, int digits, double x);
 
 /* Writes the shortest text from which number_read gets x back. */

@@ -71,8 +71,7 @@ enum {
     MOST = 64
 };
 
-/* Returns the option that getopt_long found: its letter, or LONG plus its index. NULL if there is
- * none. */
+/* Returns the option that getopt_long found: its letter, or LONG plus its index; else NULL. */
 static const Option *find(const Option *options, int count, int found) {
     if (found >= LONG) return &options[found - LONG];
     for (int i = 0; i < count && found != 0; i++)

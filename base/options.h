@@ -32,8 +32,7 @@ typedef struct {
 /* Parses argv with getopt_long: options may stand anywhere, long names may be abbreviated, `--`
  * ends the options (with POSIXLY_CORRECT set, so does the first operand). Moves the operands, which
  * are paths, to the end of argv and sets *first to the index of the first. Fails for an unknown
- * option, a missing value, and a value that is not a number or is out of range. Not for several
- * threads. */
+ * option, a missing value, and a value that is no number or out of range. Not thread-safe. */
 bool options_parse(const Option *options, int count, int argc, char **argv, int *first, Error *err);
 
 /* Reads the value of an option that is not a flag. OPTION_TEXT and OPTION_PATH keep `text` itself.

@@ -16,8 +16,7 @@
  * streams bytes without changed line ends, and the console takes UTF-8. */
 void terminal_prepare(int *argc, char ***argv);
 
-/* terminal_is: true if the stream is a terminal. terminal_has_colors: true if it is a terminal with
- * colors. */
+/* True if the stream is a terminal; terminal_has_colors: one with colors. */
 bool terminal_is(FILE *stream);
 bool terminal_has_colors(FILE *stream);
 

@@ -4,8 +4,7 @@
  * for some tens of microseconds, because equal shares of work end closer together than that. Then
  * it yields the processor to other programs between polls: on a busy machine, polling alone would
  * use the time that the late thread needs. If there are more threads than processors, a waiting
- * thread yields from the start. A thread that waits for work sleeps if none comes for about a
- * millisecond. */
+ * thread yields from the start. A thread without work sleeps after about a millisecond. */
 #include "base/threads.h"
 #include "base/memory.h"
 #include "base/terminal.h"

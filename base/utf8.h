@@ -27,8 +27,7 @@ typedef struct {
 } Utf8Stream;
 
 /* Takes one byte of a stream and writes the characters that are now complete to `text`, which has a
- * capacity of 4 * UTF8_MAX bytes. A byte that is not valid UTF-8 becomes U+FFFD. Returns the bytes
- * written. */
+ * capacity of 4 * UTF8_MAX bytes. A byte that is not UTF-8 becomes U+FFFD. Returns the length. */
 int utf8_stream(Utf8Stream *stream, char byte, char *text);
 
 #endif

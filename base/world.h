@@ -20,8 +20,7 @@ bool world_join(int *number, Error *err);
 /* Leaves the others. If it could not reach them, it ends them, since they may wait for it. */
 void world_leave(void);
 
-/* Returns true if, by its environment variables, mpirun or a batch queue started only this process.
- */
+/* Returns true if, by the environment, mpirun or a batch queue started only this process. */
 bool launcher_alone(void);
 
 /* Ends all processes that the launcher started, after this one has said why. */
@@ -42,8 +41,7 @@ void world_broadcast(void *bytes, size_t size);
 /* Sums x[count] over all processes, in place. All processes get the same bits. */
 void world_allreduce(double *x, size_t count);
 
-/* True if `ok` is true on all processes. Otherwise each gets the message of the first that
- * failed. */
+/* True if `ok` is true on all processes. Otherwise each gets the first failure's message. */
 bool world_agree(bool ok, Error *err);
 
 /* ---- collective, not blocking ----

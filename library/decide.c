@@ -1,5 +1,4 @@
-/* decide.c - fills unset options: by the text, and by a time limit and the speed of this machine.
- */
+/* decide.c - fills unset options: by the text, or by a time limit and this machine's speed. */
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/memory.h"
@@ -229,8 +228,7 @@ static bool measure_speed(const TrilOptions *o, Search *search, double *speed, E
     return ok;
 }
 
-/* Returns the relative work per character: the matrices and attention of each layer, then the
- * output layer. */
+/* Returns the relative work per character: matrices, attention, and the output layer. */
 static double work(const TrilOptions *o, const Search *search) {
     double layer = 12 * o->width + o->context;
     return o->width * (o->layers * layer + search->text->corpus.vocab.size);

@@ -1,6 +1,5 @@
-/* formats.h - the files of other programs. Each format is a row of `formats`, which
- * extras/formats/formats.c defines; without that folder library/no_formats.c defines an empty list.
- */
+/* formats.h - the files of other programs. Each format is a row of `formats` in
+ * extras/formats/formats.c; without that folder, the list in library/no_formats.c is empty. */
 #ifndef TRIL_LIBRARY_FORMATS_H
 #define TRIL_LIBRARY_FORMATS_H
 
@@ -27,8 +26,7 @@ extern const Format *const formats[];
 /* Returns the format that reads the file or folder at `path`, or NULL, which means a checkpoint. */
 const Format *format_to_read(const char *path);
 
-/* Returns the format that writes `path` with matrices of `type`. Fails, with NULL, if there is
- * none. */
+/* Returns the format that writes `path` with matrices of `type`. Fails, with NULL, without one. */
 const Format *format_to_write(const char *path, const char *type, Error *err);
 
 #endif

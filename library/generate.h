@@ -12,8 +12,7 @@ bool read_sampler(Sampler *sampler, const TrilSampling *s, Error *err);
  * there is none or the text is not a list. */
 size_t last_line(const Vocab *vocab, const int32_t *ids, size_t count);
 
-/* Sets the weight of a run's counts to that of `s`. Fails if it is not 1 and the model has no
- * counts. */
+/* Sets the weight of a run's counts to that of `s`, which must be 1 if the model has none. */
 bool weigh_counts(Run *run, const TrilSampling *s, Error *err);
 
 #endif

@@ -1,5 +1,4 @@
-/* handles.h - the structs behind the pointers of tril.h, and the conversion of errors to its
- * values. */
+/* handles.h - the structs behind the pointers of tril.h, and conversions to its errors. */
 #ifndef TRIL_LIBRARY_HANDLES_H
 #define TRIL_LIBRARY_HANDLES_H
 
@@ -58,12 +57,10 @@ bool are_finite(const float *x, size_t count, Error *err);
 /* Checks that `x` is in the range. `name` names it in the message. */
 bool in_range(double x, double least, double most, const char *name, Error *err);
 
-/* Sets *threads to the number of threads that `wanted` stands for. Fails for a number out of
- * range. */
+/* Sets *threads to the number that `wanted` stands for. Fails for one out of range. */
 bool threads_wanted(int wanted, int *threads, Error *err);
 
-/* Gives the message to the caller, and returns TRIL_NO_MEMORY if that was the reason, else
- * `status`. */
+/* Gives the message to the caller. Returns TRIL_NO_MEMORY if that is the reason, else `status`. */
 TrilStatus failed(TrilStatus status, const Error *err, TrilError *error);
 
 /* Returns TRIL_OK if `ok`; otherwise does the same as `failed`. */

@@ -46,15 +46,13 @@ static const struct {
     {"multihead", ADAMW(0.01)},
     {"gpt", ADAMW(1e-3)},
     {"modern", MUON(6e-3, 0.025, 0.6, 1)},
-    /* AdamW, which trains the convolutions, has a higher rate, and the rates fall after the
-       warm-up */
+    /* AdamW, which trains the convolutions, has a higher rate; it falls after the warm-up */
     {"conv", MUON(0.015, 0.025, 1, 1)},
     /* begins with the counted model, and has less to learn, most of it from far context */
     {"ngram", MUON(7.5e-3, 0.0125, 1, 4)},
 };
 
-/* The recipes of rungs without a row: rates at which all rungs above learn something, with AdamW or
- * with Muon. */
+/* The recipe of rungs without a row: rates at which all rungs above learn, with AdamW or Muon. */
 static const Recipe fallback = {.peak = {.learning_rate = 2e-3,
                                          .beta1 = 0.9,
                                          .beta2 = 0.99,
@@ -112,8 +110,7 @@ int recipe_window(const Recipe *recipe, int T, int step, int steps) {
     return T / pieces;
 }
 
-/* Returns the share of the peak rates in a step after the warm-up (Loshchilov and Hutter, "SGDR",
- * 2017). */
+/* Returns the share of the peak rates after the warm-up (Loshchilov and Hutter, "SGDR", 2017). */
 static double cosine_share(int step, int steps, int warmup) {
     static const double pi = 3.14159265358979323846, last = 0.1;
     if (step >= steps) return last;

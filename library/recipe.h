@@ -13,17 +13,16 @@ typedef struct {
                         zero; without one they fall along half a cosine to a tenth */
     bool grows;      /* the windows are short at first: recipe_window */
     double longer;   /* TrilRecipe.longer */
-    bool own_decay;  /* peak.weight_decay is the embedding's alone, peak.matrix_decay the
-                        matrices' */
+    bool own_decay;  /* peak.weight_decay is for the embedding, peak.matrix_decay for matrices */
 } Recipe;
 
 /* Returns the recipe of a rung. A rung without a row gets rates at which it learns, though others
  * may be better. */
 Recipe recipe_of(const char *rung);
 
-/* Returns the recipe with the rates, decays and windows that `options` set. Muon's rate changes in
- * proportion to the learning rate. An embedding without a decay of its own has that of the
- * matrices. */
+/* Returns the recipe with the rates, decays and windows that `options` set. Muon's rate is
+ * proportional to the learning rate. An embedding without its own decay has that of the matrices.
+ * */
 Recipe recipe_with(const char *rung, const TrilOptions *options);
 
 /* Returns the length of the windows in step `step`, counted from 0, of `steps`: a divisor of the

@@ -81,8 +81,7 @@ static bool expected_bytes(const SafeTensor *tensor, size_t *bytes) {
     return true;
 }
 
-/* Reads {"dtype": ..., "shape": [...], "data_offsets": [begin, end]}. Returns the fault, or
- * NULL. */
+/* Reads {"dtype": ..., "shape": [...], "data_offsets": [begin, end]}. Returns any fault. */
 static const char *read_tensor(SafeTensor *tensor, const JsonValue *entry, size_t data_bytes) {
     const JsonValue *type = json_member(entry, "dtype"), *shape = json_member(entry, "shape");
     const JsonValue *place = json_member(entry, "data_offsets");
@@ -104,8 +103,7 @@ static const char *read_tensor(SafeTensor *tensor, const JsonValue *entry, size_
                : "has a size that contradicts its dtype and shape";
 }
 
-/* Reads the entries of the header. Returns the fault, with *at set to the key of the entry, or
- * NULL. */
+/* Reads the entries of the header. Returns the fault, with *at set to its key, or NULL. */
 static const char *read_entries(SafeTensors *file, const JsonValue *root, size_t data_bytes,
                                 const char **at) {
     json_each(entry, root) {

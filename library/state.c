@@ -13,8 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The version of the metadata that only states have. A state of another version cannot be
- * resumed. */
+/* The version of the metadata of states. Another version cannot be resumed. */
 static const char version[] = "1";
 
 /* The members of a TrilProgress, under their keys. */
@@ -45,8 +44,7 @@ static void option_key(int i, char key[KEY_SIZE]) {
     snprintf(key, KEY_SIZE, "option.%s", tril_option(i)->name);
 }
 
-/* True if the metadata of a state has the option. The model has the others, or they are not
- * needed. */
+/* True if a state's metadata has the option. The model has the others, or none is needed. */
 static bool is_stored(const TrilOption *row) {
     return (row->lasting == TRIL_FIXED || row->lasting == TRIL_KEPT) &&
            row->member != offsetof(TrilOptions, bytes) &&

@@ -145,8 +145,7 @@ static void write_round(void *argument, int index, int count) {
 
 /* ---- passing on ---- */
 
-/* Passes on the new characters of the first texts. After a text that has ended comes the next one.
- */
+/* Passes on the new characters of the first text; once it has ended, of the next one. */
 static TrilStatus pass_on(Texts *t, TrilOnTexts on_text, void *user, Error *err) {
     for (; t->first < atomic_load(&t->next); t->first++) {
         Text *text = text_of(t, t->first);

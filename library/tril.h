@@ -84,15 +84,13 @@ TRIL_API TrilStatus tril_tokenizer_copy(TrilTokenizer **copy, const TrilTokenize
                                         TrilError *error);
 TRIL_API void tril_tokenizer_free(TrilTokenizer *tokenizer);
 
-/* Return the size of the vocabulary, and whether its ids stand for byte values instead of
- * characters. */
+/* Return the size of the vocabulary, and whether its ids stand for bytes, not characters. */
 TRIL_API int tril_tokenizer_size(const TrilTokenizer *tokenizer);
 TRIL_API bool tril_tokenizer_has_bytes(const TrilTokenizer *tokenizer);
 
 /* Marks the tokenizer as one for lists: each line of a text, such as a name, is read by itself,
- * after a newline and nothing else. A model that is made with this tokenizer also writes each line
- * by itself, and its file records that. Call it before the tokenizer is used. TRIL_TEXT: it has no
- * newline. */
+ * after a newline and nothing else. A model made with this tokenizer also writes each line by
+ * itself, and its file records that. Call it before any other use. TRIL_TEXT: no newline. */
 TRIL_API TrilStatus tril_tokenizer_set_lines(TrilTokenizer *tokenizer, TrilError *error);
 
 /* True if it is one for lists. */
@@ -101,8 +99,7 @@ TRIL_API bool tril_tokenizer_has_lines(const TrilTokenizer *tokenizer);
 /* True if both give the same ids to the same characters, and both or neither are for lists. */
 TRIL_API bool tril_tokenizer_same(const TrilTokenizer *one, const TrilTokenizer *other);
 
-/* Returns the id that stands before a text without a prompt: the newline, else the space, else 0.
- */
+/* Returns the id before a text without a prompt: the newline, else the space, else the first. */
 TRIL_API int32_t tril_tokenizer_start(const TrilTokenizer *tokenizer);
 
 /* Writes the ids of a text to ids[capacity] and their number, at most the bytes of the text, to
@@ -226,8 +223,7 @@ typedef enum {
 } TrilLasting;
 
 typedef struct {
-    const char *name; /* on the command line: its member's with - for _, except model, lr, decay
-                         and val */
+    const char *name; /* its member's, with - for _, except model, lr, decay and val */
     char letter;      /* its short name, if it has one */
     TrilKind kind;
     double min, max;
@@ -242,8 +238,7 @@ typedef struct {
 TRIL_API const TrilOption *tril_option(int i);
 
 /* Sets an option by its name to a value in the notation of the command line. An empty text unsets
- * it. TRIL_ARGUMENT: no such option; no such value; unsetting a flag or the seed, which are always
- * set. */
+ * it. TRIL_ARGUMENT: no such option or value; unsetting a flag or the seed. */
 TRIL_API TrilStatus tril_options_set(TrilOptions *options, const char *name, const char *text,
                                      TrilError *error);
 
@@ -331,8 +326,7 @@ TRIL_API uint64_t tril_model_digest(const TrilModel *model);
  * counted nothing has the order 0. */
 TRIL_API int tril_model_counted(const TrilModel *model, size_t *characters);
 
-/* Returns the held-out loss of these weights, if an evaluation during their training run found it.
- */
+/* Returns the held-out loss of these weights, if an evaluation in their training found it. */
 TRIL_API double tril_model_loss(const TrilModel *model);
 
 /* Returns 1 if this line, without its newline, is in the list that the model was trained on or in
@@ -357,8 +351,7 @@ TRIL_API bool tril_model_tensor(TrilModel *model, int i, TrilTensor *tensor);
 
 /* ---- decisions ---- */
 
-/* A callback that returns 0 to continue, anything else to stop. It is called often. `user` is the
- * caller's. */
+/* A callback that returns 0 to continue, anything else to stop. It is called often. */
 typedef int (*TrilStop)(void *user);
 
 /* The recipe of a rung, which options override. */
@@ -470,8 +463,7 @@ TRIL_API void tril_training_close(TrilTraining *training);
 /* Returns the decided options, with the sizes of the model and its learning rate. */
 TRIL_API TrilOptions tril_training_options(const TrilTraining *training);
 
-/* Return the memory of the training, and the instruction set that it computes with, such as "avx2":
- * a constant. */
+/* Return the memory of the training, and its instruction set, such as "avx2": a constant. */
 TRIL_API TrilMemory tril_training_memory(const TrilTraining *training);
 TRIL_API const char *tril_training_kernels(const TrilTraining *training);
 
@@ -565,9 +557,8 @@ TRIL_API TrilOptions tril_state_options(const TrilState *state);
 TRIL_API uint64_t tril_state_text(const TrilState *state);
 TRIL_API uint64_t tril_state_teacher(const TrilState *state);
 
-/* Returns the value of a key of its metadata, or NULL if it has no such key: one of
- * tril_training_mark, or one of its own such as "kernels", the instruction set that it was trained
- * with. */
+/* Returns the value of a key of its metadata, or NULL: a key of tril_training_mark, or one of its
+ * own, such as "kernels", the instruction set of its training. */
 TRIL_API const char *tril_state_note(const TrilState *state, const char *key);
 
 /* Resumes the training of a state on the same text, with the same results as if it had never
@@ -630,8 +621,7 @@ TRIL_API TrilStatus tril_reading_open(TrilReading **reading, const TrilModel *mo
                                       TrilError *error);
 TRIL_API void tril_reading_close(TrilReading *reading);
 
-/* Return T, the number of characters read; their ids [T]; and the number of characters of the text
- * before them. */
+/* Return T, the number of characters read; their ids [T]; the number of characters before them. */
 TRIL_API int tril_reading_tokens(const TrilReading *reading);
 TRIL_API const int32_t *tril_reading_ids(const TrilReading *reading);
 TRIL_API size_t tril_reading_skipped(const TrilReading *reading);
@@ -642,9 +632,8 @@ TRIL_API const float *tril_reading_logits(const TrilReading *reading);
 /* Returns the mean loss on all characters read except the first, if there are others. */
 TRIL_API double tril_reading_loss(const TrilReading *reading);
 
-/* Returns the length of the longest run of characters that ends with the character of row t and
- * occurs in the text that the model counted: at most its order - 1; none if it has counted
- * nothing. */
+/* Returns the length of the longest run of characters that ends with row t and occurs in the text
+ * that the model counted: at most its order - 1; none if it has counted nothing. */
 TRIL_API int tril_reading_match(const TrilReading *reading, int t);
 
 /* Sets the numbers of layers that attend, and of heads in each; 0 and 0 in a rung without
@@ -683,8 +672,7 @@ enum { TRIL_LINE_INPUTS = 3, TRIL_LINE_WEIGHTS = 2 };
 /* One line of the computation from ids to logits: a call of a layer. */
 typedef struct {
     const char *operation;        /* a constant: the layer, such as "embedding" or "linear" */
-    const char *title, *equation; /* constants: a heading for the layer, and its equation in plain
-                                     symbols */
+    const char *title, *equation; /* constants: the layer's heading, and its equation */
     int layer; /* the block of the model, from 0; lines before the blocks have the number of the
                   first, lines after them that of the last */
     int heads; /* more than one only in attention, rotary positions, and a norm of each head */
@@ -735,10 +723,8 @@ TRIL_API TrilStatus tril_generate(const TrilModel *model, const char *prompt, si
                                   const TrilSampling *sampling, TrilOnText on_text, void *user,
                                   TrilError *error);
 
-/* A callback that is called with a part of text `number`: text[length], whole characters. `ended`
- * is true with its last part, which may be empty. It returns 0 to continue, anything else to
- * stop.
- */
+/* A callback that is called with a part of text `number`: text[length], whole characters. `ended`:
+ * its last part, which may be empty. It returns 0 to continue, anything else to stop. */
 typedef int (*TrilOnTexts)(size_t number, const char *text, size_t length, bool ended, void *user);
 
 /* Continues the prompt `count` times: text n is the one that a TrilWriter writes as number n of the
@@ -765,8 +751,7 @@ TRIL_API TrilStatus tril_writer_open(TrilWriter **writer, const TrilModel *model
                                      const TrilSampling *sampling, TrilError *error);
 TRIL_API void tril_writer_close(TrilWriter *writer);
 
-/* Uses this temperature, top_k, top_p and seed from now on, and `counts` after the next character.
- */
+/* Uses this temperature, top_k, top_p and seed from now on; `counts` after the next character. */
 TRIL_API TrilStatus tril_writer_set(TrilWriter *writer, const TrilSampling *sampling,
                                     TrilError *error);
 

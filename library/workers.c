@@ -33,8 +33,7 @@ static void broadcast(Command command) {
 
 /* ---- on every process ---- */
 
-/* Checks that every process has the same `size` bytes as the first one. If not, the message is
- * `fault`. */
+/* Checks that every process has the same `size` bytes as the first one. `fault`: the message. */
 static bool same(const void *own, size_t size, const char *fault, Error *err) {
     enum { MAX_SIZE = 64 };
     char first[MAX_SIZE];
@@ -192,8 +191,7 @@ static void set_sharing(bool now) {
     if (world_size() > 1) sharing = now;
 }
 
-/* Sends the text, unless all have it already: they compare its digest, and that of its characters'
- * ids. */
+/* Sends the text, unless all have it already: they compare the digests of it and of its ids. */
 static bool send_text(const Corpus *corpus, Error *err) {
     Error none = {0};
     const Vocab *vocab = &corpus->vocab;

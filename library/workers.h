@@ -18,8 +18,7 @@ typedef struct {
     bool stopped;
 } Asking;
 
-/* Calls the callback of an Asking, unless it has asked to stop before. Returns true if it has asked
- * to stop. */
+/* Calls the callback of an Asking, unless it asked to stop before. Returns true if it asked to. */
 int ask(void *asking);
 
 typedef struct {

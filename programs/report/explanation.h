@@ -1,6 +1,5 @@
 /* explanation.h - the computation of a model from a text to its next character. explanation.c
- * gathers it from a reading, steps.c writes each layer in words and numbers, and explain.c writes
- * the rest. */
+ * gathers it from a reading, steps.c writes each layer, explain.c the rest. */
 #ifndef TRIL_PROGRAMS_REPORT_EXPLANATION_H
 #define TRIL_PROGRAMS_REPORT_EXPLANATION_H
 

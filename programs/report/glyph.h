@@ -37,8 +37,7 @@ typedef struct {
  * asks to stop when the line has no room. */
 int glyph_take(const char *text, size_t length, void *line);
 
-/* Writes the characters of ids [count] on one line. Stops when `columns` columns or `size` bytes
- * are full. */
+/* Writes the characters of ids [count] on one line, up to `columns` columns and `size` bytes. */
 void glyph_line(const TrilTokenizer *tokenizer, const int32_t *ids, int count, int columns,
                 char *text, size_t size);
 

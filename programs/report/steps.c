@@ -243,8 +243,7 @@ static void write_counted(Explanation *e) {
     show_array(e, "sqrt(p)", roots);
 }
 
-/* Writes the sum of the network's own logits and those of counting, and the predictions of each
- * alone. */
+/* Writes the sum of the network's and counting's logits, and the predictions of each alone. */
 static void write_trusted(Explanation *e) {
     const float *own = last_of(e, &e->line->inputs[0]), *z = last_of(e, &e->line->inputs[2]);
     const double trust = (double)*last_of(e, &e->line->inputs[1]),

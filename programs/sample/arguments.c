@@ -90,8 +90,7 @@ static int list_options(Option options[MAX_OPTIONS], Arguments *a) {
     return COUNT(rows);
 }
 
-/* Reads the names of --unknown and --precision. The precision of an export is checked by its
- * format. */
+/* Reads the names of --unknown and --precision. An export's format checks its own precision. */
 static bool read_names(Arguments *a, Error *err) {
     static const char *const precisions[] = {"f32", "bf16", "int8", NULL};
     static const char *const unknown[] = {"refuse", "skip", "uniform", NULL}; /* as TrilUnknown */

@@ -180,8 +180,8 @@ static TrilModel *next_model(const Texts *files, int *i) {
     return model;
 }
 
-/* Prints a line about each model, or adds an object of it to *json unless that is NULL. Returns
- * their number. */
+/* Prints a line about each model or, unless `json` is NULL, adds an object. Returns their number.
+ * */
 static int list_models(Buffer *json, const Texts *files) {
     int found = 0;
     TrilModel *model;

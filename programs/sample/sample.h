@@ -24,9 +24,8 @@ typedef struct {
     bool json, help, version;
 } Arguments;
 
-/* Reads the command line. Fails where options_parse fails, for options that exclude each other, and
- * for an unknown name of --precision or --unknown. With --help or --version only options_parse can
- * fail. */
+/* Reads the command line. Fails where options_parse fails and, without --help and --version, for
+ * options that exclude each other and for an unknown name of --precision or --unknown. */
 bool arguments_read(Arguments *a, int argc, char **argv, Error *err);
 
 /* Prints the options with their defaults. */
@@ -36,8 +35,7 @@ void arguments_print_options(void);
  * missing; the message then says how to get one. */
 const char *arguments_checkpoint(const Arguments *a, int i, Error *err);
 
-/* Sets an option that a dialogue can change, by its name: temperature, length, top-k, top-p or
- * seed. */
+/* Sets one of the options that a dialogue can change: temperature, length, top-k, top-p, seed. */
 bool arguments_set(Arguments *a, const char *name, const char *value, Error *err);
 
 /* Prints those options with their current values. */
@@ -50,8 +48,7 @@ void arguments_print_settings(const Arguments *a);
  * model just continues. A line that begins with / is a command, as /help says; // begins a line of
  * text with /. After /new the next text is the next one of --samples. On a terminal SIGINT stops
  * only the current continuation. Prints a message on standard error, and leaves the text unchanged,
- * for an unknown command, an unknown character or (on a terminal) an escape sequence, as from an
- * arrow key. */
+ * for an unknown command, an unknown character or (on a terminal) an arrow key. */
 bool dialogue(const TrilModel *model, const Arguments *arguments, Error *err);
 
 /* ---- a model is shown instead (inspect.c) ---- */

@@ -4,8 +4,7 @@
 
 enum { EVALUATIONS = 10, FIRST_GUESS = 1000 };
 
-/* Estimates the number of all steps under a time limit from the speed so far, with `left` seconds
- * left. */
+/* Estimates the number of all steps from the speed so far, with `left` seconds left. */
 static int expected_steps(const Budget *b, const Progress *p, double left) {
     if (p->now.step == 0) return FIRST_GUESS < b->max_steps ? FIRST_GUESS : b->max_steps;
     double step = p->seconds / p->now.step, steps = p->now.step + (left > step ? left / step : 1);

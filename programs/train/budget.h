@@ -43,12 +43,10 @@ bool budget_early_decay(const Budget *budget, const Progress *progress);
 /* Makes the training end after `steps` steps at the latest. */
 void budget_limit_steps(Budget *budget, int steps);
 
-/* Measures the speed after a step. Returns true if the budget is used up, with no time or step left
- * for another. */
+/* Measures the speed after a step. Returns true if no time or step is left for another. */
 bool budget_used(Budget *budget, const Progress *progress);
 
-/* True if an evaluation is due after a step: always once the budget is used up, never shortly
- * before. */
+/* True if an evaluation is due after a step: once the budget is used up, never shortly before. */
 bool budget_evaluation_due(const Budget *budget, const Progress *progress, bool used);
 
 /* True if, under a time limit, an evaluation took longer than expected and left so few steps that

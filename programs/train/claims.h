@@ -42,8 +42,7 @@ bool claims_hold(Claims *claims, Error *err);
 bool claims_set_aside(Claims *claims, const char *const *paths, int count, char *where,
                       size_t capacity, Error *err);
 
-/* Releases the locks and the list, which may be NULL. Removes created folders that are still
- * empty. */
+/* Releases the locks and the list, which may be NULL. Removes created folders if empty. */
 void claims_close(Claims *claims);
 
 #endif

@@ -17,9 +17,8 @@ typedef struct {
     bool ladder, resume, continues /* --continue */, profile, quiet, json, help, version;
 } Arguments;
 
-/* Reads the command line. Fails where options_parse fails, for an unknown preset, for no text,
- * and for options that contradict each other. With --help or --version nothing else is
- * checked. */
+/* Reads the command line. Fails where options_parse fails and, without --help and --version, for an
+ * unknown preset, no text, and options that contradict each other. */
 bool command_line_read(Arguments *arguments, int argc, char **argv, Error *err);
 
 /* Sets the options of the preset, then those of the command line. If they give a number of steps,
@@ -27,9 +26,8 @@ bool command_line_read(Arguments *arguments, int argc, char **argv, Error *err);
 bool command_line_over(const Arguments *arguments, TrilOptions *options, Error *err);
 
 /* Sets *options to those of a resumed training run: `before`, overridden by the command line. With
- * --continue the training gets no fewer steps and no less time than before. `ladder` is true if it
- * was begun with --ladder. Fails for a change of an option that a resumed training run cannot
- * change. */
+ * --continue the training gets no fewer steps and no less time than before. `ladder`: it was begun
+ * with --ladder. Fails for a change of an option that cannot change. */
 bool command_line_resume(const Arguments *arguments, const TrilOptions *before, bool ladder,
                          TrilOptions *options, Error *err);
 

@@ -83,8 +83,7 @@ static bool read_number(const char **at, double *number) {
     return read && *end == ',';
 }
 
-/* Reads a text in quotes, cut to fit, or nothing if there are no quotes. Returns the rest of the
- * line. */
+/* Reads a text in quotes, if there is one, cut to fit. Returns the rest of the line. */
 static const char *read_quoted(const char *at, char text[SAMPLE_SIZE]) {
     int length = 0;
     *text = 0;
@@ -164,8 +163,7 @@ static int kind_of(const LogRow *row) {
 }
 
 /* Adds a row, rounded to the digits of the log, so that a page is the same after resuming, which
- * reads the log. The last row of its kind was kept only because it was the last, unless it is an
- * n-th row. */
+ * reads the log. The last row of its kind leaves, unless it is an n-th one. */
 static void keep_row(Course *c, const LogRow *row) {
     int kind = kind_of(row), last = c->count - 1;
     int *held = &c->kinds[kind].kept, *seen = &c->kinds[kind].seen, *every = &c->kinds[kind].every;
@@ -237,8 +235,7 @@ double course_validation(const Course *c, double step) {
 
 /* ---- the course: the training loss ---- */
 
-/* Counts a loss that is farther above the block before than the randomness of single batches
- * explains. */
+/* Counts a loss farther above the block before than the randomness of batches explains. */
 static void add_spike(Course *c, const LogRow *row) {
     const double far = 1, deviations = 8;
     double deviation = c->block.noise * sqrt(COURSE_BLOCK);

@@ -38,8 +38,7 @@ typedef struct {
 #define LOG_HEADING \
     "step,tokens,seconds,lr,train_loss,val_loss,grad_norm,tokens_per_second,sample,tflop\n"
 
-/* Creates a log at `path`, in place of an existing file. Fails if the file cannot be created or
- * written. */
+/* Creates a log at `path`, in place of an existing file. Fails if it cannot. */
 bool log_create(Log *log, const char *path, Error *err);
 
 /* Continues the log at `path` after its first `length` bytes, which must have this digest. If the

@@ -40,10 +40,6 @@ void interruption_catch(bool shows) {
     signals_catch(on_interruption);
 }
 
-void interruption_ignore(void) {
-    signals_catch(NULL);
-}
-
 bool interrupted(void) {
     return asked > 0;
 }

@@ -11,9 +11,6 @@
  * SIGHUP. Reaching the size limit of a file (SIGXFSZ) becomes an ordinary write error. */
 void interruption_catch(bool shows);
 
-/* Ignores these signals from now on: another process handles them. */
-void interruption_ignore(void);
-
 bool interrupted(void);       /* an orderly end was asked for */
 bool interrupted_twice(void); /* an end without evaluations was asked for */
 

@@ -84,8 +84,7 @@ static bool is_too_large(const Plan *plan) {
 }
 
 /* True for a baseline that is not trained. A model of --init is compared with its own first loss,
- * and a training run that began without its baseline continues without it. `place` is that of the
- * state. */
+ * and a run that began without its baseline continues without it. `place`: the state's. */
 static bool leaves_out(const Plan *plan, const RungFiles *rung, int place) {
     bool resumed = place < plan->rung_count;
     return rung->baseline && (is_too_large(plan) || plan->arguments->init ||
@@ -147,8 +146,7 @@ static void add_known(Ladder *l, const RungFiles *rung, const Result *known) {
 }
 
 /* Trains the rungs that are not complete. Under a time limit each gets an equal share of the
- * seconds left for it and the later ones. A baseline needs few, and ends when it has had its steps.
- */
+ * seconds left for it and the later ones. A baseline needs few, and ends after its steps. */
 static bool train_rungs(Ladder *l, Error *err) {
     const double min = 0.1, most = 0.1; /* seconds; the largest share of a baseline */
     const Plan *plan = l->plan;

@@ -45,8 +45,7 @@ typedef enum {
 
 typedef struct {
     VerdictKind kind;
-    int step; /* the step at which it begins, if it has one; for OVERFITTING, that of the kept model
-               */
+    int step; /* the step at which it begins, if any; for OVERFITTING, that of the kept model */
     char text[VERDICT_SIZE]; /* one to three sentences, in UTF-8 */
 } Verdict;
 

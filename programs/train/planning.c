@@ -61,8 +61,7 @@ static bool name_files(Plan *plan, Error *err) {
 
 /* ---- the state of the training that is resumed ---- */
 
-/* Sets *wanted to whether the state should be resumed. --continue leaves a state of another text or
- * rung alone. */
+/* Sets *wanted to whether to resume the state. --continue skips one of another text or rung. */
 static bool is_wanted(const Plan *plan, bool *wanted, Error *err) {
     const Arguments *asked = plan->arguments;
     char *text;
@@ -117,8 +116,7 @@ static bool load_state(Plan *plan, Error *err) {
 
 /* ---- trained models ---- */
 
-/* Sets the sizes and characters to those of the model of --init. Fails if the command line gives
- * others. */
+/* Sets the sizes and characters to those of --init's model. Fails if other ones were given. */
 static bool take_sizes(Plan *plan, Error *err) {
     const Arguments *asked = plan->arguments;
     const TrilOptions own = tril_model_sizes(plan->init), has = tril_options_sizes(&own);

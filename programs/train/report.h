@@ -7,8 +7,7 @@
 typedef struct Report Report;
 
 /* Makes a report on results[], the closed forms and then the rungs, which may grow later. Borrows
- * everything. The caller releases it with report_close. Fails without memory; *report is then
- * NULL. */
+ * everything. Released by report_close. Fails without memory, with *report NULL. */
 bool report_open(Report **report, const Plan *plan, Outputs *outputs, const Result *results,
                  Error *err);
 void report_close(Report *report);
@@ -18,8 +17,7 @@ void report_close(Report *report);
  * only report_end fails. If a checkpoint is missing, its maps and its text are left out. */
 
 /* Writes the page before `next` is trained, with the `count` results so far and the texts of their
- * models. Borrows `course`, the future course of `next`. No training may be open, to save
- * memory. */
+ * models. Borrows `course`, that of `next`. To save memory, no training may be open. */
 void report_next(Report *report, const RungFiles *next, const Course *course, int count);
 
 /* Writes the page while a rung trains, with its result so far, if that is due at `at`, a value
@@ -28,8 +26,7 @@ void report_renew(Report *report, const TrilModel *model, const Result *now, dou
                   bool evaluated);
 
 /* Writes the page of a training run that has ended: as planned, or, unless `failure` is NULL, by
- * that error. Fails if a checkpoint cannot be read, without memory, and if the page cannot be
- * written. */
+ * that error. Fails if a checkpoint cannot be read or the page written. */
 bool report_end(Report *report, int count, const Error *failure, Error *err);
 
 #endif

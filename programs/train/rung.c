@@ -29,10 +29,9 @@ typedef struct {
     int steps;           /* steps of this run of the program */
     RungTimes times;     /* times of this run of the program */
     Log log;
-    Course *course;                  /* read from the log */
-    char kernels[16];                /* those of the state, or empty */
-    bool measured;                   /* Progress.best is the checkpoint's float32 loss, with these
-                                        kernels */
+    Course *course;   /* read from the log */
+    char kernels[16]; /* those of the state, or empty */
+    bool measured;    /* Progress.best is the checkpoint's float32 loss, with these kernels */
     bool said[STILL_FALLING + 1];    /* the kinds of verdicts that were shown */
     bool shows, live;                /* prints lines, and progress on a terminal */
     double shown;                    /* clock_seconds() when the progress was last shown */
@@ -162,9 +161,7 @@ static bool train_step(Trainer *t, LogRow *row, Error *err) {
 
 /* ---- one evaluation ---- */
 
-/* Writes the checkpoint. If that fails, `best_failed` says why, and the next evaluation tries
- * again.
- */
+/* Writes the checkpoint. If that fails, `best_failed` says why, and the next evaluation retries. */
 static bool save_model(Trainer *t) {
     Error *failed = &t->best_failed;
     *failed = (Error){0};
@@ -227,8 +224,7 @@ static bool take_turn_to_show(Trainer *t) {
     return true;
 }
 
-/* Writes the state. Called after the best weights are written, so that no state refers to a missing
- * file. */
+/* Writes the state, after the best weights, so that no state refers to a missing file. */
 static void keep_state(Trainer *t) {
     const Ladder *l = t->ladder;
     Progress *p = &t->progress;
@@ -299,8 +295,7 @@ static bool decide_end(Trainer *t, bool used, bool judged) {
     return used || stops || budget_complete(&t->budget, p) || interrupted();
 }
 
-/* Takes one step, and then evaluates, saves and shows progress if due. Sets *last if it was the
- * last step. */
+/* Takes one step; evaluates, saves and shows progress if due. Sets *last if it was the last one. */
 static bool advance(Trainer *t, bool *last, Error *err) {
     Progress *p = &t->progress;
     LogRow row;
@@ -311,8 +306,8 @@ static bool advance(Trainer *t, bool *last, Error *err) {
     bool evaluated = !isnan(row.validation); /* the user may not have waited for it */
     /* the cost of an evaluation may have been guessed far too high */
     if (evaluated && (guessed || !used)) used = budget_nearly_used(&t->budget, p, used);
-    /* while windows are shorter than those of an evaluation, its loss may stay level although the
-     * model learns */
+    /* while windows are short, the loss of an evaluation may stay level although the model learns
+     */
     bool judged =
         evaluated && !used && tril_training_window(t->training) == t->plan->options.context;
     if (judged && ok) decay_early(t);
@@ -407,8 +402,7 @@ static void note_failures(Trainer *t) {
         fail(failed, "%s: cannot be written", t->rung->log);
 }
 
-/* Sets the parts of the result that do not come from the checkpoint. A rung that ended early is
- * complete. */
+/* Sets the parts of the result not from the checkpoint. A rung that ended early is complete. */
 static void note_work(const Trainer *t, Result *result) {
     const Progress *p = &t->progress;
     double steps = p->early_stop > 0 ? t->budget.steps : p->now.step;

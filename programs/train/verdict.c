@@ -147,8 +147,7 @@ static bool twice_too_often(const Plan *plan, const Course *c) {
     return 2 * epochs_of(plan, c) > margin * help;
 }
 
-/* A text is too short if it was seen often and the loss still did not get below that of counting.
- */
+/* A text is too short if it was seen often and the loss is still not below that of counting. */
 static bool judge_text(const Case *k, Verdict *v) {
     const double often = 10, below = 0.05; /* a loss with nothing left to learn */
     double epochs = epochs_of(k->plan, k->course);
@@ -262,8 +261,7 @@ static bool judge_steps(const Case *k, Verdict *v) {
 
 /* ---- the verdict ---- */
 
-/* Sets the first verdict that applies. A baseline, which nobody asked for, need only be a fair one.
- */
+/* Sets the first verdict that applies. A baseline, which nobody asked for, need only be fair. */
 static bool judge(const Case *k, Verdict *v) {
     if (k->rung->baseline) return judge_bigram(k, v);
     if (judge_rate(k, v) || judge_overfitting(k, v)) return true;

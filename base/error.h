@@ -16,8 +16,7 @@ typedef struct {
 /* Writes the message, escaped (escape.h), and cut to the whole characters that fit. */
 void error_write(Error *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Writes the message and returns false. A macro, so that compilers and checkers see that the value
- * is always false. */
+/* Writes the message and returns false. A macro, so that compilers see that it is always false. */
 #define fail(...) (error_write(__VA_ARGS__), error_false())
 
 static inline bool error_false(void) {

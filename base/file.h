@@ -79,8 +79,7 @@ FILE *file_stream(const char *path, FileStream how, Error *err);
 /* True if a regular file is at `path` and begins with this text of at most 256 bytes. */
 bool file_begins(const char *path, const char *text);
 
-/* Creates the missing directories above `path`. Calls made(context, directory) after each, unless
- * `made` is NULL. */
+/* Creates the missing directories above `path`. Unless `made` is NULL, calls it after each. */
 bool file_make_parent(const char *path, void (*made)(void *context, const char *directory),
                       void *context, Error *err);
 

@@ -44,8 +44,7 @@ bool json_says(const JsonValue *value, const char *string);
 /* Sets *name to a string without zero bytes. False for any other value. */
 bool json_name(const JsonValue *value, const char **name);
 
-/* Sets *size to a whole number, without sign, fraction or exponent, that fits a size_t. False for
- * any other value. */
+/* Sets *size to a number in digits alone that fits a size_t. False for any other value. */
 bool json_size(const JsonValue *value, size_t *size);
 
 /* ---- writing ---- */

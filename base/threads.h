@@ -24,8 +24,7 @@ int threads_begin(Threads *threads, int wanted, void (*work)(void *argument, int
                   void *argument);
 void threads_end(Threads *threads);
 
-/* Waits, inside `work`, until all `count` threads have called it. Afterwards each sees the earlier
- * writes of all. */
+/* Waits, inside `work`, for all `count` threads. Afterwards each sees the earlier writes of all. */
 void threads_barrier(Threads *threads, int count);
 
 #endif

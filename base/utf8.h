@@ -1,5 +1,4 @@
-/* utf8.h - bytes <-> Unicode code points, strictly by RFC 3629: at most four bytes, no surrogates,
- * shortest form only. */
+/* utf8.h - bytes <-> code points, strictly by RFC 3629: no surrogates, shortest form only. */
 #ifndef TRIL_BASE_UTF8_H
 #define TRIL_BASE_UTF8_H
 

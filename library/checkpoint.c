@@ -189,8 +189,7 @@ static bool describe(Notes *notes, const Config *config, Error *err) {
     return ok && notes_print(notes, "dropout", err, "%s", dropout);
 }
 
-/* Adds one set of tensors. `numbers` are laid out like the model's weights. The tensors' names
- * point into `names`. */
+/* Adds a set of tensors. `numbers` are laid out like the weights. Names point into `names`. */
 static void add_tensors(SafeTensors *file, const Model *model, int set, const float *numbers,
                         char names[][NAME]) {
     for (int i = 0; i < model->tensor_count; i++) {

@@ -1,5 +1,4 @@
-/* options.c - the table of a training run's options, the only place of their names, ranges,
- * defaults and help. */
+/* options.c - the table of a training run's options: their names, ranges, defaults and help. */
 #include "library/options.h"
 #include "base/array.h"
 #include "base/names.h"
@@ -302,12 +301,6 @@ TrilOptions options_of(const Config *c) {
     if (c->NKV > 0) o.kv_heads = c->NKV;
     if (c->H > 0) o.hidden = c->H;
     return o;
-}
-
-void options_own_names(TrilOptions *o) {
-    for (int i = 0; i < ROWS; i++)
-        if (table[i].kind == TRIL_NAME && is_set(o, &table[i]))
-            take_constant(o, &table[i], &(Error){0});
 }
 
 void options_take_sizes(TrilOptions *o, const TrilOptions *sizes) {

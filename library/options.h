@@ -8,9 +8,6 @@
 /* Sets each unset option that has a default to it. */
 void options_fill(TrilOptions *options);
 
-/* Makes each name a constant, so that the caller may release the names of `options`. */
-void options_own_names(TrilOptions *options);
-
 /* Sets each unset option to its decided value, except the learning rate, the weight decay and the
  * time limit, which may stay unset. */
 void options_complete(TrilOptions *options, const TrilOptions *decided);
@@ -22,15 +19,13 @@ bool options_in_range(const TrilOptions *options, Error *err);
  * unset size, and where model_check fails. */
 bool options_config(const TrilOptions *options, int V, Config *config, Error *err);
 
-/* Returns a record in which only the sizes of `config` are set; kv_heads and hidden only where they
- * are not the default. */
+/* Returns a record of the sizes of `config`; without kv_heads and hidden at their defaults. */
 TrilOptions options_of(const Config *config);
 
 /* Copies the sizes of one record, and its rung, to another. */
 void options_take_sizes(TrilOptions *options, const TrilOptions *sizes);
 
-/* Returns the run options of a training run. The options are in range, and the batch and the
- * context are set. */
+/* Returns the run options of a training run. The options are in range, batch and context set. */
 RunOptions options_run(const TrilOptions *options);
 
 /* Sets *config and *run for a training run with these options on the text. Fails where

@@ -1,5 +1,4 @@
-/* reading.c - reads a text with a model, and gives access to its predictions, its attention and all
- * intermediate results. */
+/* reading.c - reads a text with a model: predictions, attention, all intermediate results. */
 #include "base/memory.h"
 #include "library/handles.h"
 #include "model/view.h"

@@ -119,8 +119,7 @@ static double cosine_share(int step, int steps, int warmup) {
     return last + 0.5 * (1 + cosine) * (1 - last);
 }
 
-/* The same for rates that stay at the peak until the cooldown (Hu et al., "MiniCPM", 2024; Haegele
- * et al., 2024). */
+/* The same for constant rates and a cooldown (Hu et al., "MiniCPM", 2024; Haegele et al., 2024). */
 static double linear_share(int step, int steps, int cooldown) {
     if (step <= steps - cooldown) return 1;
     return step < steps ? (double)(steps - step) / cooldown : 0;

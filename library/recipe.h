@@ -16,13 +16,11 @@ typedef struct {
     bool own_decay;  /* peak.weight_decay is for the embedding, peak.matrix_decay for matrices */
 } Recipe;
 
-/* Returns the recipe of a rung. A rung without a row gets rates at which it learns, though others
- * may be better. */
+/* Returns the recipe of a rung. A rung without a row gets rates that work, maybe not the best. */
 Recipe recipe_of(const char *rung);
 
 /* Returns the recipe with the rates, decays and windows that `options` set. Muon's rate is
- * proportional to the learning rate. An embedding without its own decay has that of the matrices.
- * */
+ * proportional to the learning rate. An embedding without its own decay has theirs. */
 Recipe recipe_with(const char *rung, const TrilOptions *options);
 
 /* Returns the length of the windows in step `step`, counted from 0, of `steps`: a divisor of the

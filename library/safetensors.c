@@ -68,8 +68,7 @@ size_t safetensors_width(const char *type) {
     return 0;
 }
 
-/* Sets *bytes to the size of a tensor by its type and shape. Returns false if the type is unknown
- * or the size overflows. */
+/* Sets *bytes to the size of a tensor. False if its type is unknown or the size overflows. */
 static bool expected_bytes(const SafeTensor *tensor, size_t *bytes) {
     *bytes = safetensors_width(tensor->type);
     if (*bytes == 0) return false;

@@ -68,7 +68,7 @@ void safetensors_free(SafeTensors *file);
 /* True if all numbers in these data of an F32 tensor are finite. */
 bool safetensors_finite(const void *data, size_t size);
 
-/* Returns the bytes of a number of this type; 0 for an unknown type. */
+/* Returns the bytes of a number of this type, if the type is known. */
 size_t safetensors_width(const char *type);
 
 /* Return the tensor with this name, the entry of the metadata with this key, or the entry's value;

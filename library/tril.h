@@ -296,8 +296,7 @@ TRIL_API TrilStatus tril_model_extend(TrilModel **extended, const TrilModel *mod
                                       const char *text, size_t length, uint64_t seed,
                                       TrilError *error);
 
-/* Writes the model as one file, which ./sample reads. An existing file is replaced only when the
- * new one is complete. */
+/* Writes the model as one file, for ./sample. Replaces an existing file by the complete new one. */
 TRIL_API TrilStatus tril_model_save(const TrilModel *model, const char *path, TrilError *error);
 
 /* Adds metadata of the program to all files of the model that are written from now on. Replaces the
@@ -314,8 +313,7 @@ TRIL_API TrilStatus tril_model_export(const TrilModel *model, const char *path, 
 /* Releases a model. Its training must be closed before. */
 TRIL_API void tril_model_free(TrilModel *model);
 
-/* Return its tokenizer; its sizes; its number of parameters; and a digest of its weights: equal
- * digests mean equal bits. */
+/* Return its tokenizer, sizes, number of parameters, and their digest: the same for equal bits. */
 TRIL_API const TrilTokenizer *tril_model_tokenizer(const TrilModel *model);
 TRIL_API TrilOptions tril_model_sizes(const TrilModel *model);
 TRIL_API size_t tril_model_parameters(const TrilModel *model);
@@ -509,7 +507,7 @@ TRIL_API TrilStatus tril_training_run(TrilTraining *training, TrilOnStep on_step
                                       TrilError *error);
 
 /* Sets *nats to the mean loss over the held-out text, cut into windows of the model's context that
- * are laid end to end. If the text is longer than `characters`, and that is not 0, only reads
+ * are laid end to end. A positive number of `characters` below the length of the text limits it to
  * evenly spaced windows of about that many characters, the same each time. TRIL_STOPPED: the
  * callback of tril_training_set_stop asked to stop. */
 TRIL_API TrilStatus tril_training_evaluate(TrilTraining *training, size_t characters, double *nats,
@@ -755,8 +753,7 @@ TRIL_API void tril_writer_close(TrilWriter *writer);
 TRIL_API TrilStatus tril_writer_set(TrilWriter *writer, const TrilSampling *sampling,
                                     TrilError *error);
 
-/* Forgets the text and begins another. Each number has its own random choices, like the texts of
- * ./sample --samples. */
+/* Begins another text. Each number has its own random choices, as with ./sample --samples. */
 TRIL_API void tril_writer_begin(TrilWriter *writer, uint64_t number);
 
 /* Appends characters to the text. TRIL_TEXT: an unknown one; the text is then unchanged. */
@@ -767,8 +764,7 @@ TRIL_API TrilStatus tril_writer_read(TrilWriter *writer, const char *text, size_
  * model's predictions are not finite numbers, appends nothing and returns 0. */
 TRIL_API int tril_writer_write(TrilWriter *writer, char text[4]);
 
-/* Writes the probability of choosing each id to p[size], given logits[size], a row of a reading.
- * Ignores `counts`. */
+/* Writes the probability of choosing each id to p[size], given logits[size]. Ignores `counts`. */
 TRIL_API TrilStatus tril_probabilities(const TrilSampling *sampling, const float *logits, int size,
                                        double *p, TrilError *error);
 

@@ -82,8 +82,7 @@ typedef struct {
     HeadMap *maps;     /* [heads] */
 } Explanation;
 
-/* Gathers an explanation, which explanation_close releases. Fails without memory; then there is
- * nothing to release. */
+/* Gathers an explanation, released by explanation_close. Fails without memory. */
 bool explanation_open(Explanation *e, Sheet *sheet, const Explained *model, Error *err);
 void explanation_close(Explanation *e);
 

@@ -117,8 +117,7 @@ typedef struct {
     Elision tokens;
 } Row;
 
-/* Draws items, as many side by side as fit. `draw` writes row `row` of one item and returns the
- * columns that it took. */
+/* Draws items side by side where they fit. `draw` writes an item's row and returns its columns. */
 static void draw_beside(const Row *all, int (*draw)(const Row *all, int one, int row)) {
     FILE *out = all->sheet->out;
     int side = (all->sheet->columns + GAP) / (all->width + GAP);

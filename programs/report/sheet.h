@@ -20,8 +20,7 @@ typedef enum {
     TOKENS    /* one for each token; the middle is left out, never the last */
 } Across;
 
-/* A table of numbers[rows, columns]. Rows have labels, or they are tokens; of many tokens the
- * middle is left out. */
+/* A table of numbers[rows, columns]. Rows have labels, or are tokens, of which many are cut. */
 typedef struct {
     const char *title;         /* or NULL */
     const char *const *labels; /* [rows], or NULL if rows are tokens */

@@ -407,8 +407,7 @@ static void write_query_key_value(Explanation *e) {
         if (has[j]) show_array(e, role_names[j], &columns[j]);
 }
 
-/* Writes a linear layer by its part in the model. Each case writes out one output of the layer,
- * then shows all. */
+/* Writes a linear layer by its part in the model: one output in numbers, then all. */
 static void write_linear(Explanation *e) {
     const TrilArray *output = &e->line->output;
     const char *matrix = e->line->weights[0].name, *name = "added";

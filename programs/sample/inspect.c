@@ -180,8 +180,7 @@ static TrilModel *next_model(const Texts *files, int *i) {
     return model;
 }
 
-/* Prints a line about each model or, unless `json` is NULL, adds an object. Returns their number.
- * */
+/* Prints a line about each model or, unless `json` is NULL, adds an object. Returns how many. */
 static int list_models(Buffer *json, const Texts *files) {
     int found = 0;
     TrilModel *model;

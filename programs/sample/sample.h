@@ -61,8 +61,7 @@ bool inspect_file(TrilModel *model, const Arguments *arguments, Error *err);
  * folder is no model itself, stays if it has a config.json. */
 bool inspect_folder(const char *folder, const Arguments *arguments, Error *err);
 
-/* Prints, for --score, how well each model predicts a text: lines, or a table for several models;
- * with --json an object. */
+/* Prints, for --score, each model's loss on a text: lines, a table or, with --json, an object. */
 bool inspect_score(const Arguments *arguments, Error *err);
 
 /* Shows, for --explain, how a text leads to the next character; for several models, only the

@@ -36,8 +36,7 @@ bool budget_complete(const Budget *budget, const Progress *progress);
  * `patience`; never during an early decay, which is short. */
 bool budget_early_stop(const Budget *budget, const Progress *progress);
 
-/* True if the rates should decay early, after an evaluation, because there was no lower loss for
- * half as long. */
+/* True if the rates should decay early: there was no lower loss for half of `patience`. */
 bool budget_early_decay(const Budget *budget, const Progress *progress);
 
 /* Makes the training end after `steps` steps at the latest. */

@@ -121,8 +121,7 @@ static bool look_at_all(Claims *c, Error *err) {
 
 /* ---- locks ---- */
 
-/* True if the open lock file is still the one at its path. A program that ended may have removed it
- * since it was opened. */
+/* True if the open lock file is still the one at its path, which an ended program may remove. */
 static bool is_current(int lock, const char *path) {
     FileStatus own, there;
     return lock >= 0 && filesystem_status(lock, &own) && filesystem_look(path, false, &there) &&
@@ -151,8 +150,7 @@ static bool take_lock(const Claims *c, int i, Error *err) {
                 claim->path, process, claim->what);
 }
 
-/* Opens the lock file `path` in `folder`, and locks it. Tries again if a program that ends removes
- * them meanwhile. */
+/* Opens and locks the lock file `path` in `folder`. Tries again if a program removes them. */
 static bool open_lock(Claims *c, int i, const char *folder, const char *path, Error *err) {
     enum { TRIES = 1000 }; /* on Windows a name that is too long is also "not found" */
     Claim *claim = &c->claims[i];

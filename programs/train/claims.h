@@ -27,8 +27,7 @@ bool claims_write(Claims *claims, const char *what, const char *path, Error *err
  * locked (the message gives its number). */
 bool claims_settle(Claims *claims, Error *err);
 
-/* True if claims_settle found a file at this path, and the file was not empty. The path must be
- * claimed for writing. */
+/* True if claims_settle found a file at this path, claimed for writing, that was not empty. */
 bool claims_there(Claims *claims, const char *path);
 
 /* Checks, before a file is written, that this program still holds its locks, and that the lock

@@ -154,6 +154,5 @@ void command_line_print_options(void) {
     Option rows[MAX_ROWS];
     TrilOptions usual = tril_options();
     Arguments a = {.out = PROGRAM_MODEL};
-    int count = list(rows, &a, &usual);
-    options_print(stdout, rows, count);
+    options_print(stdout, rows, list(rows, &a, &usual));
 }

@@ -110,8 +110,7 @@ typedef struct {
 /* Adds the next row. */
 void course_add(Course *course, const LogRow *row);
 
-/* Adds the rows of the log at `path`. Skips lines that are not rows. A path that is not a regular
- * file has no rows. */
+/* Adds the rows of the log at `path`, if it is a regular file. Skips other lines. */
 void course_read(Course *course, const char *path);
 
 /* Adds the evaluation of a trained model before its first step, which is not in the log. */
@@ -121,8 +120,7 @@ void course_begin(Course *course, double validation);
  * too few evaluations, the training loss; unknown with too few steps. */
 double course_fall(const Course *course, double from, double to);
 
-/* Returns the validation loss after `step` steps, interpolated between evaluations; unknown before
- * the first one. */
+/* Returns the validation loss after `step` steps, interpolated; unknown before the first one. */
 double course_validation(const Course *course, double step);
 
 #endif

@@ -36,8 +36,7 @@ void show_training(const RungFiles *rung, const TrilModel *model, const TrilTrai
  * `steps` is the number of all steps, perhaps an estimate. */
 void show_progress(const Progress *progress, const Plan *plan, int steps);
 
-/* On a terminal, prints the current activity, such as "evaluating", in place of the progress line.
- * NULL clears it. */
+/* On a terminal, shows an activity such as "evaluating" as the progress line; NULL clears it. */
 void show_activity(const char *activity);
 
 /* Prints the two lines of an evaluation: its figures, with the mean loss of the batches before it,
@@ -66,8 +65,7 @@ void show_results(const Result *results, int count);
 /* Prints the digests of the weights. */
 void show_digests(const Result *results, int count);
 
-/* Prints table and digests as a JSON object to standard output (program_divert). docs/training.md
- * has its keys. */
+/* Prints table and digests as a JSON object (docs/training.md) to standard output. */
 bool show_object(const Plan *plan, const Result *results, int count, Error *err);
 
 /* Prints the next commands: sample from `model`, open the report (if `page`), train further with

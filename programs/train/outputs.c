@@ -61,8 +61,7 @@ void outputs_begin_page(const Outputs *o, FILE *out) {
     fprintf(out, PAGE_BEGINNING("%016" PRIx64), o->plan->training, o->tables[0], o->tables[1]);
 }
 
-/* True if the file at `path` is a page of this training run and names the table of this digest, if
- * one is given. */
+/* True if the file at `path` is a page of this training run, with this table if one is given. */
 static bool is_page(const char *path, uint64_t training, uint64_t table) {
     const DigestText run = digest_text(training), named = digest_text(table);
     DigestText of, tables[2];

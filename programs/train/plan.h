@@ -66,11 +66,10 @@ typedef struct {
     Verdict verdict;          /* set by verdicts_judge */
 } Result;
 
-/* The progress of a rung's training. The library keeps `now` in the state; all else is metadata
- * that only ./train reads. */
+/* The progress of a rung's training. States have `now`; all else is metadata of ./train. */
 typedef struct {
     TrilProgress now;
-    double best;         /* lowest validation loss saved; infinite before the first */
+    double best;         /* lowest validation loss of the weights that were saved, if any */
     double seconds;      /* since the beginning */
     double log_length;   /* bytes of the log */
     double time_limit;   /* plan_time, once the rung has used its share */
@@ -110,8 +109,7 @@ typedef struct {
     double window; /* in a list, the mean characters of a window of this context */
 } Plan;
 
-/* Returns the options of one rung. The learning rate, the weight decay and the teacher are for
- * --model alone. */
+/* Returns the options of a rung. Learning rate, weight decay and teacher are for --model alone. */
 TrilOptions plan_options(const Plan *plan, const RungFiles *rung);
 
 /* True if both are sizes of the same model. */
@@ -119,7 +117,7 @@ bool plan_same_sizes(const TrilOptions *one, const TrilOptions *other);
 
 bool plan_has_time(const Plan *plan); /* true with a time limit, false with a number of steps */
 bool plan_is_bf16(const Plan *plan);  /* true if products are in bf16 */
-double plan_time(const Plan *plan);   /* the time limit in seconds, 0 without one */
+double plan_time(const Plan *plan);   /* the time limit in seconds, if there is one */
 
 /* Returns the steps of a result's training so far, if its log is known. */
 double result_steps(const Result *result);

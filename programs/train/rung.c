@@ -306,8 +306,7 @@ static bool advance(Trainer *t, bool *last, Error *err) {
     bool evaluated = !isnan(row.validation); /* the user may not have waited for it */
     /* the cost of an evaluation may have been guessed far too high */
     if (evaluated && (guessed || !used)) used = budget_nearly_used(&t->budget, p, used);
-    /* while windows are short, the loss of an evaluation may stay level although the model learns
-     */
+    /* while windows are short, an evaluation's loss may stay level although the model learns */
     bool judged =
         evaluated && !used && tril_training_window(t->training) == t->plan->options.context;
     if (judged && ok) decay_early(t);
@@ -324,8 +323,7 @@ static bool advance(Trainer *t, bool *last, Error *err) {
     return true;
 }
 
-/* Takes the remaining steps. If none remain, the last evaluation may still be missing, because it
- * was interrupted. */
+/* Takes the remaining steps. If none remain, an interrupted last evaluation may be missing. */
 static bool take_steps(Trainer *t, Error *err) {
     bool last = budget_complete(&t->budget, &t->progress);
     bool owes = last && t->progress.now.recent_steps > 0 &&

@@ -851,14 +851,18 @@ TEST(progress) {
     TrilTraining *training = begin(make(small("gpt"), 1), &options);
     TrilProgress p = tril_training_progress(training);
     assert_true(p.step == 0 && p.steps == STEPS && isnan(p.recent) && isnan(p.lowest));
-    must(tril_training_evaluate(training, 0, &whole, &error));
+    for (int i = 0; i < 2; i++) must(tril_training_evaluate(training, 0, &whole, &error));
+    assert_int_equal(tril_training_progress(training).since_lowest, 0); /* nothing was learned */
+    must(tril_training_step(training, &step, &error));
+    for (int i = 0; i < 2; i++) must(tril_training_evaluate(training, 0, &all, &error));
+    assert_int_equal(tril_training_progress(training).since_lowest, all < whole ? 1 : 2);
     for (int i = 0; i < 3; i++) {
         must(tril_training_step(training, &step, &error));
         sum += step.loss;
     }
     p = tril_training_progress(training);
     assert_near(p.recent, sum / 3, 1e-9);
-    assert_true(p.step == 3 && p.lowest == whole && p.seconds == step.seconds);
+    assert_true(p.step == 4 && p.lowest == fmin(whole, all) && p.seconds == step.seconds);
     must(tril_training_evaluate(training, 0, &whole, &error));
     must(tril_training_evaluate(training, play_length / 10 + 1, &all, &error));
     must(tril_training_evaluate(training, play_length / 30, &some, &error));

@@ -525,6 +525,9 @@ TEST(bad_input) {
         {2, "--precision",             "'int4'",          "--precision int4 @play"},
         {1, "counts: 0.5",             "gpt",             "--counts 0.5 @play"},
         {2, "--counts",                "--info",          "--counts 0.5 --info @play"},
+        {2, "--lines",                 "--info",          "--lines 3 --info @play"},
+        {2, "--lines",                 "--samples",       "--lines 3 --samples 2 @play"},
+        {2, "--lines",                 "--stop",          "--lines 3 --stop end @play"},
           /* clang-format on */
       };
     for (size_t i = 0; i < sizeof training / sizeof *training; i++) {

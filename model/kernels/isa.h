@@ -63,7 +63,7 @@ typedef struct {
     size_t mask; /* the row of the dropout mask for its first query */
 } Sequence;
 
-enum { SEQUENCE_TOKENS = 16, SEQUENCE_CHANNELS = 64 };
+enum { SEQUENCE_TOKENS = 128, SEQUENCE_CHANNELS = 64 };
 
 /* One step of AdamW (Loshchilov and Hutter, "Decoupled Weight Decay Regularization", 2019). */
 typedef struct {

@@ -447,7 +447,7 @@ TEST(short_sequences) {
     int count = isa_available(tables);
     for (int i = 0; i < count; i++) {
         kernels.isa = tables[i];
-        for (int T = 1; T <= SEQUENCE_TOKENS + 1; T++) {
+        for (int T = 1; T <= SEQUENCE_TOKENS + 1; T += T < 49 ? 1 : 40) {
             check_formulas(T, 8, 20, 1e-5);
             check_short(T, 4, 4, 4, 4);
             check_short(T, 2, 1, 8, 12);

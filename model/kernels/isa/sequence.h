@@ -52,18 +52,26 @@ static inline void load_columns(Vector *columns, const float *x, size_t row, siz
     }
 }
 
-/* Writes the means of n rows of v with these weights, a vector for each row: sum_s weights_s v_s
- * for each of the `count` lanes. */
+/* Writes some channels of the means of n rows of v with these weights, a vector for each row: sum_s
+ * weights_s v_s for each of the `count` lanes. */
+INLINE void means_of_quads(const int quads, float *out, size_t out_row, size_t count,
+                           const Vector *weights, const float *v, size_t v_row, int n) {
+    Quad mean[KEYS / 4] = {0};
+    for (int s = 0; s < n; s++, v += v_row) EACH(i, 4 * quads) {
+            Vector *sum = &mean[i / 4].channel[i % 4];
+            *sum = multiply_add(weights[s], all(v[i]), *sum);
+        }
+    EACH(i, quads) store_tokens(out + 4 * i, out_row, count, mean[i]);
+}
+
+/* Does the same for all channels. */
 static inline void store_means(float *out, size_t out_row, size_t count, const Vector *weights,
                                const float *v, size_t v_row, int n, int channels) {
-    for (int c = 0; c < channels; c += 4) {
-        Quad mean = {0};
-        for (int s = 0; s < n; s++) EACH(i, 4) {
-                Vector of_v = all(v[(size_t)s * v_row + (size_t)c + i]);
-                mean.channel[i] = multiply_add(weights[s], of_v, mean.channel[i]);
-            }
-        store_tokens(out + c, out_row, count, mean);
-    }
+    int c = 0;
+    for (; c + KEYS <= channels; c += KEYS)
+        means_of_quads(KEYS / 4, out + c, out_row, count, weights, v + c, v_row, n);
+    for (; c < channels; c += 4)
+        means_of_quads(1, out + c, out_row, count, weights, v + c, v_row, n);
 }
 
 /* Sets dots[s] = x_s . the columns, for `keys` rows of x. */
@@ -104,7 +112,7 @@ static inline void score_queries(Vector *scores, const Sequence *a, int t, int n
 }
 
 static void attend(const Sequence *a) {
-    Vector weights[WIDE], sums[WIDE];
+    Vector weights[SEQUENCE_TOKENS], sums[WIDE];
     for (int t = 0; t < a->T; t += LANES) {
         int n = t + LANES < a->T ? t + LANES : a->T;
         size_t count = (size_t)(n - t);
@@ -113,9 +121,11 @@ static void attend(const Sequence *a) {
         score_queries(weights, a, t, n, count);
         for (int s = 0; s < n; s++) most = larger(weights[s], most);
         most *= a->scale; /* scale > 0 */
-        for (int s = 0; s < n; s++)
-            sums[s] = weights[s] = exponential(multiply_add(weights[s], all(a->scale), -most));
-        Vector sum = sum_vectors(sums, n), inverse = 1.0f / sum;
+        for (int s = 0; s < n; s++) {
+            weights[s] = exponential(multiply_add(weights[s], all(a->scale), -most));
+            sums[s % WIDE] = s < WIDE ? weights[s] : sums[s % WIDE] + weights[s];
+        }
+        Vector sum = sum_vectors(sums, n < WIDE ? n : WIDE), inverse = 1.0f / sum;
         for (int s = 0; s < n; s++) weights[s] *= inverse;
         store_means(a->out + (size_t)t * a->out_row, a->out_row, count, weights, a->v, a->v_row, n,
                     a->dv);
@@ -127,9 +137,9 @@ static void attend(const Sequence *a) {
     }
 }
 
-/* d[s] += sum_t weights[s][t] x_t for the n keys or values from s on, in the order of t. Begins
- * from 0 unless `adds`. */
-INLINE void sum_queries(const int keys, float *d, size_t d_row, const float *weights,
+/* d_s += sum_i weights[s][lane + i] x_i for the keys or values from s on and n queries, in order.
+ * Begins from 0 unless `adds`. */
+INLINE void sum_queries(const int keys, float *d, size_t d_row, const Vector *weights, int lane,
                         const float *x, size_t x_row, int n, int channels, bool adds) {
     for (int c = 0; c < channels; c += LANES) {
         size_t left = (size_t)(channels - c);
@@ -137,36 +147,38 @@ INLINE void sum_queries(const int keys, float *d, size_t d_row, const float *wei
         if (adds) EACH(i, keys) sum[i] = load_some(d + i * d_row + c, left, 0);
         for (int t = 0; t < n; t++) {
             Vector of_x = load_some(x + (size_t)t * x_row + c, left, 0);
-            EACH(i, keys)
-            sum[i] = multiply_add(all(weights[i * WIDE + (size_t)t]), of_x, sum[i]);
+            EACH(i, keys) sum[i] = multiply_add(all(weights[i][lane + t]), of_x, sum[i]);
         }
         EACH(i, keys) store_some(d + i * d_row + c, left, sum[i]);
     }
 }
 
-/* Does the same for all T keys or values: queries before a key have no weight for it. */
-static inline void sum_all_queries(float *d, size_t d_row, const float weights[WIDE][WIDE],
-                                   const float *x, size_t x_row, int T, int channels, bool adds) {
-    for (int s = 0, keys; s < T; s += keys) {
+/* Does the same for the queries t <= i < n and the keys or values that they see. Queries before a
+ * key have no weight for it. Keys from `begun` on have no sum yet. */
+static inline void sum_all_queries(float *d, size_t d_row, const Vector *weights, const float *x,
+                                   size_t x_row, int t, int n, int begun, int channels) {
+    for (int s = 0, keys; s < n; s += keys) {
+        int first = s > t ? s : t;
         float *to = d + (size_t)s * d_row;
-        const float *from = x + (size_t)s * x_row;
-        keys = T - s < KEYS ? 1 : KEYS;
+        const float *from = x + (size_t)first * x_row;
+        keys = n - s < KEYS ? 1 : KEYS;
         if (keys == 1)
-            sum_queries(1, to, d_row, &weights[s][s], from, x_row, T - s, channels, adds);
+            sum_queries(1, to, d_row, weights + s, first - t, from, x_row, n - first, channels,
+                        s < begun);
         else
-            sum_queries(KEYS, to, d_row, &weights[s][s], from, x_row, T - s, channels, adds);
+            sum_queries(KEYS, to, d_row, weights + s, first - t, from, x_row, n - first, channels,
+                        s < begun);
     }
 }
 
 /* Recomputes the weights from lse. */
 static void attend_backward(const Sequence *a) {
-    float weights[WIDE][WIDE], dscores[WIDE][WIDE]; /* [keys][queries] */
-    Vector scores[WIDE], gradients[WIDE], columns[SEQUENCE_CHANNELS];
+    Vector weights[SEQUENCE_TOKENS], columns[SEQUENCE_CHANNELS], gradients[SEQUENCE_TOKENS];
     for (int t = 0; t < a->T; t += LANES) {
         int n = t + LANES < a->T ? t + LANES : a->T;
         size_t count = (size_t)(n - t), of_out = (size_t)t * a->out_row;
         Vector products[WIDE];
-        score_queries(scores, a, t, n, count);
+        score_queries(weights, a, t, n, count);
         load_columns(columns, a->dout + of_out, a->out_row, count, a->dv);
         dots(gradients, a->v, a->v_row, n, columns, a->dv);
         /* sum_s weight dweight = dout . out, which has fewer terms */
@@ -180,16 +192,15 @@ static void attend_backward(const Sequence *a) {
         Vector mean = sum_vectors(products, a->dv < WIDE ? a->dv : WIDE);
         Vector below = -load_some(a->lse + t, count, 0);
         for (int s = 0; s < n; s++) {
-            Vector weight = exponential(multiply_add(scores[s], all(a->scale), below));
-            store(weights[s] + t, weight);
-            gradients[s] = weight * (gradients[s] - mean) * a->scale;
-            store(dscores[s] + t, gradients[s]);
+            weights[s] = exponential(multiply_add(weights[s], all(a->scale), below));
+            gradients[s] = weights[s] * (gradients[s] - mean) * a->scale;
         }
         store_means(a->dq + (size_t)t * a->q_row, a->q_row, count, gradients, a->key, a->k_row, n,
                     a->dk);
+        int begun = a->adds ? n : t;
+        sum_all_queries(a->dkey, a->k_row, gradients, a->q, a->q_row, t, n, begun, a->dk);
+        sum_all_queries(a->dvalue, a->v_row, weights, a->dout, a->out_row, t, n, begun, a->dv);
     }
-    sum_all_queries(a->dkey, a->k_row, dscores, a->q, a->q_row, a->T, a->dk, a->adds);
-    sum_all_queries(a->dvalue, a->v_row, weights, a->dout, a->out_row, a->T, a->dv, a->adds);
 }
 
 #endif

@@ -20,7 +20,7 @@ $(WHEELS:%=$(BUILD)/wheels/%.built): $(BUILD)/wheels/%.built: tril.c | extras/we
 	@mkdir -p $(@D)/$*
 	$(call quiet,ZIG)$(wheel_cc) -O3 -DTRIL_NO_MAIN -DTRIL_PROGRAMS -fPIC -c tril.c -o $(@D)/$*/tril.o
 	@$(if $(findstring musl,$*),$(wheel_cc) -shared -nostdlib -Wl$(comma)-soname$(comma)libc.musl-$(call wheel_machine,$*).so.1 -xc /dev/null -o $(@D)/$*/libc.so)
-	@$(wheel_cc) -shared -s $(@D)/$*/tril.o $(if $(findstring musl,$*),-nostdlib -Wl$(comma)--no-as-needed $(@D)/$*/libc.so,-lm -lpthread) \
+	@$(wheel_cc) -shared -s $(if $(findstring win_,$*),-Wl$(comma)/Brepro) $(@D)/$*/tril.o $(if $(findstring musl,$*),-nostdlib -Wl$(comma)--no-as-needed $(@D)/$*/libc.so,-lm -lpthread) \
 		-o $(@D)/$*/$(or $(WHEEL_NAME_$(call wheel_system,$*)),libtril.so.0)
 	@touch $@
 $(WHEELS:%=wheel-%): wheel-%: $(BUILD)/wheels/%.built extras/web/tril.html

@@ -18,8 +18,9 @@
  * tril_processes_join only the thread that joined may do the work that processes share. An argument
  * `threads` is the number of threads that a function uses; 0: one per processor.
  *
- * Losses are in nats per character. Numbers that are unset or unknown are NaN; all that may be are
- * doubles. A model sees ids from 0 to the size of its vocabulary - 1. */
+ * Losses are in nats per character. An unset option and an unknown loss are NaN; another number is
+ * 0 where there is nothing that it could count. A model sees ids from 0 to the size of its
+ * vocabulary - 1. */
 #ifndef TRIL_H
 #define TRIL_H
 
@@ -296,7 +297,8 @@ TRIL_API TrilStatus tril_model_extend(TrilModel **extended, const TrilModel *mod
                                       const char *text, size_t length, uint64_t seed,
                                       TrilError *error);
 
-/* Writes the model as one file, for ./sample. Replaces an existing file by the complete new one. */
+/* Writes the model as one file, for ./sample. An existing file is replaced when the new one is
+ * complete. */
 TRIL_API TrilStatus tril_model_save(const TrilModel *model, const char *path, TrilError *error);
 
 /* Adds metadata of the program to all files of the model that are written from now on. Replaces the
@@ -349,7 +351,8 @@ TRIL_API bool tril_model_tensor(TrilModel *model, int i, TrilTensor *tensor);
 
 /* ---- decisions ---- */
 
-/* A callback that returns 0 to continue, anything else to stop. It is called often. */
+/* A callback that returns 0 to continue, anything else to stop. It is called often. `user` is the
+ * caller's. */
 typedef int (*TrilStop)(void *user);
 
 /* The recipe of a rung, which options override. */
@@ -358,7 +361,7 @@ typedef struct {
     double embedding_decay; /* the highest that is chosen by the text; unset if the embedding decays
                                like the rest */
     double cooldown;        /* the share of the steps, at the end, in which the learning rate falls
-                               linearly to zero; a rung without one lowers it along a cosine */
+                               linearly to zero; 0: along a cosine, in all steps */
     bool grows;             /* "auto" windows may grow */
     double longer;          /* unset windows are up to this many times as long as other rungs' */
 } TrilRecipe;

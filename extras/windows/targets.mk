@@ -1,7 +1,7 @@
 # Tests of Windows under Debian's wine64: the test programs, and extras/windows/tests/trial. Debian has
 # no cmocka for mingw-w64: extras/windows/tests/cmocka.h is the part that they use. docs/releases.md says
 # why some are missing. The first program that runs makes wine's folder for all.
-WINDOWS_NOT   = $(patsubst %,tests/programs/test_%,clock interruption keys profile resume verdict) \
+WINDOWS_NOT   = $(patsubst %,tests/programs/test_%,clock interruption keys resume verdict) \
                 $(patsubst %,tests/library/test_%,recipe training) tests/base/test_terminal tests/test_house \
                 extras/page/tests/test_pages extras/formats/tests/test_exchange \
                 $(filter-out tests/model/test_kernels,$(filter tests/model/%,$(TESTS)))

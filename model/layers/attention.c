@@ -84,9 +84,11 @@ static Thread alone(const Thread *thread) {
     return own;
 }
 
-/* Returns true if a kernel computes whole heads: short sequences in float32. */
+/* Returns true if a kernel computes whole heads: short sequences in float32. With few queries in a
+ * vector, gradients of keys would be loaded and stored so often that products are faster. */
 static bool is_short(const Thread *own, const Attention *a) {
-    return a->T <= SEQUENCE_TOKENS && a->past == 0 && a->dropout.rate <= 0 &&
+    int most = own->isa->lanes < 8 ? 16 : SEQUENCE_TOKENS;
+    return a->T <= most && a->past == 0 && a->dropout.rate <= 0 &&
            own->products == &float32_products && a->dk % 4 == 0 && a->dv % 4 == 0 &&
            a->dk <= SEQUENCE_CHANNELS && a->dv <= SEQUENCE_CHANNELS;
 }

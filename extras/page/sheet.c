@@ -46,8 +46,11 @@ static void write_table(Sheet *sheet, const Table *table) {
 static void write_bar(FILE *out, const Bars *list, const Bar *bar, double largest) {
     double value = bar->value, share = largest > 0 ? 100 * fabs(value) / largest : 0;
     markup(out, "<tr><th scope=\"row\">%s</th>", bar->label);
-    fprintf(out, list->shares ? "<td>%.1f%%</td>" : "<td>%+.2f</td>",
-            list->shares ? 100 * value : value);
+    if (list->shares && value > 0 && value < 0.0005)
+        fputs("<td>&lt; 0.1%</td>", out);
+    else
+        fprintf(out, list->shares ? "<td>%.1f%%</td>" : "<td>%+.2f</td>",
+                list->shares ? 100 * value : value);
     if (list->logits) fprintf(out, "<td>%s</td>", number(bar->logit).text);
     fprintf(out, "<td class=\"bar\"><i%s style=\"width:%.1f%%\"></i></td></tr>\n",
             value < 0 ? " class=\"less\"" : "", share > 0 ? share : 0); /* NaN without a logit */

@@ -96,7 +96,7 @@ async function showDrawing() {
 // ---- in numbers ----
 
 // Shows the numbers of a line below its row, or hides them if they are shown.
-function unfold({ i, layer, operation = "" }) {
+function unfold({ i, layer }) {
   unfolded = unfolded?.i === i ? null : { i, layer };
   document.querySelector("#detail")?.remove();
   for (const block of $("drawing").querySelectorAll("button")) block.removeAttribute("aria-expanded");
@@ -104,8 +104,6 @@ function unfold({ i, layer, operation = "" }) {
   const blocks = [...$("drawing").querySelectorAll(".block")], button = i < 0 ? $("all-steps") : blocks[i];
   button.setAttribute("aria-expanded", true);
   (i < 0 ? button.closest("p") : button.closest(".wide")).after(element("div", { id: "detail", tabIndex: 0, role: "region", ariaLabel: "In numbers" }));
-  const { place } = LESSON[lesson];
-  if (/gelu|glu/.test(operation) && chosen === null && place < glyphs.length && $("line").value === LESSON[lesson].line) { chosen = place; showArcs(); }
   showDetail().then(() => (i < 0 ? $("detail") : button.closest("section"))?.scrollIntoView({ block: "start" }));
 }
 
@@ -116,12 +114,14 @@ async function showDetail() {
   if (!unfolded || !box || maps === null || glyphs.length === 0) return;
   if (state === "training" && box.childElementCount > 0 && (performance.now() - detailAt < READING || box.matches(":focus-within"))) return;
   detailAt = performance.now();
-  const any = maps.length === 0 ? -1 : 0, layer = unfolded.i < 0 ? head.layer : unfolded.layer, { head: number } = head;
+  const place = placeChosen(), any = maps.length === 0 ? -1 : 0, layer = unfolded.i < 0 ? head.layer : unfolded.layer, { head: number } = head;
   try {
-    box.innerHTML = await reader.ask("explain", unfolded.i, any < 0 ? -1 : layer, any < 0 ? -1 : number, placeChosen());
+    box.innerHTML = await reader.ask("explain", unfolded.i, any < 0 ? -1 : layer, any < 0 ? -1 : number, place);
   } catch (error) { // also while the line is read again; its numbers follow then
     return say("about-line", sentence(error.message), true);
   }
+  box.prepend(element("p", { className: "note", textContent: `For “${glyphs.slice(Math.max(0, place - 8), place + 1).join("")}”, ` + (place === glyphs.length - 1 ?
+    "the end of the line. Click another character in the line for its numbers." : "the character chosen in the line. “Next” means after it, not after the line.") }));
   for (const figure of box.querySelectorAll("figure.mapped")) readMap(figure);
   for (const wide of box.querySelectorAll(".wide"))
     if (wide.scrollWidth > wide.clientWidth) Object.assign(wide, { tabIndex: 0, ariaLabel: "numbers, wider than the page" }).setAttribute("role", "region");

@@ -1,20 +1,20 @@
 // The questions, one for each rung: the rungs to train, a line to type, the parts of the page to look at, and the answer.
 const LESSON = [
   {
-    rungs: ["bigram"], line: "[The clock stops.", sizes: { steps: 400 }, marks: ["bars", "reading"], asked: "]", among: ["bigram", "head"],
+    rungs: ["bigram"], line: "[The clock stops.", sizes: { steps: 400 }, marks: ["bars", "reading"], seen: "still no bar changes without “[”", asked: "]", among: ["bigram", "head"],
     ask: "Why can't the bigram close a bracket?",
     look: "In the box “line”, delete the “[”: no bar changes. Then choose the model “head”, put the “[” back, and watch the bar of “]”.",
     answer: "The bigram sees only the last character. It is a table that says, for each character, how likely every character is to come next. The bracket was opened " +
-      "long before, so the bigram can't know that it should be closed. head, the next but one in the ladder, can look back at it: “]” is still unlikely, but more likely than without the " +
-      "“[”. Training takes the bigram's loss down to that of counting pairs, and no further: the best such table is the table of counts."
+      "long before, so the bigram can't know that it should be closed. The model “head” can look back at it: “]” is still unlikely, but more likely than without the " +
+      "“[”. Training takes the bigram's loss to about that of counting pairs, a little above or below it: the best such table is about the table of counts."
   },
   {
     rungs: ["bigram", "average"], line: "the eht", sizes: { steps: 400 }, marks: ["bars", "reading", "heads"],
     ask: "The average sees every earlier character. Why is it hardly better?",
-    look: "Swap two letters of the line, but not the last one: no bar changes. Each row of the map, the blue staircase, is even.",
+    look: "Swap two letters of the line, but not the last one: no bar changes. Each row of the map has one shade.",
     answer: "It turns each character into a list of numbers and predicts from the plain average of all the lists so far. An average forgets the order. Telling the model " +
       "where each character stands does not help, because the average of the places is the same in any order. And fifty characters far away drown out the one that " +
-      "matters. Besides the average, the model adds the last character by itself (+). So it sees everything but can't single anything out, and its loss is hardly better than the bigram's, or no better. (The loss on the line does change " +
+      "matters. Besides the average, the model adds the last character by itself (the box “+”). So it sees everything but can't single anything out: trained in advance, its loss is 2.316, and the bigram's 2.343. (The loss on the line does change " +
       "when you swap letters: it also counts how well each earlier letter was predicted.)"
   },
   {
@@ -23,7 +23,7 @@ const LESSON = [
     look: "Watch its map while it trains: even at first, then some cells get a strong color. Move the slider “moment” to see when.",
     answer: "It looks back along the line. A thick arc, or a cell of strong color, is a large weight: the share of its attention that one character gives to another. Each character " +
       "asks a question (its query), and each earlier one has a label (its key); the better the label fits, the larger the weight. In the average all weights were equal; " +
-      "here they are learned. The loss falls first because the model learns which letters are common; attention comes later. In 600 steps it learns to look for certain " +
+      "here they are learned. The loss falls first because the model learns which letters are common; attention comes later: in the 600 steps here it begins at about step 60, and is strong by step 210. It learns to look for certain " +
       "letters, such as “e” and “a”, wherever they stand. The one trained in advance, for 3,000 steps, looks mostly at the last three characters, enough to know the " +
       "word that is being written, but still notices an open “[” from far away (question 1)."
   },
@@ -37,8 +37,8 @@ const LESSON = [
   {
     rungs: ["multihead", "gpt"], line: "The king said to his ", sizes: { steps: 600, lr: 0.005 }, marks: ["heads", "drawing"], place: 17,
     ask: "What do an MLP and a second layer give that more heads do not?",
-    look: "Compare the maps of L0 and L1. Then click the second “GELU” in the drawing: what does a neuron answer to?",
-    answer: "Attention only mixes what earlier characters hold. The MLP computes with the mixture: each of its neurons answers to some pattern, often a combination of " +
+    look: "Compare the maps of L0 and L1. The “h” of “his” is chosen: click the second “GELU” in the drawing. What does that neuron answer to?",
+    answer: "Attention only mixes what earlier characters hold. The MLP, a small network in each layer, computes with the mixture: each of its neurons answers to some pattern, often a combination of " +
       "letters. The second “GELU” shows the neuron that is most active at the “h” of “his”: in the gpt trained in advance it answers to the first letters of “king” and " +
       "“his”, and not to the “h” of “The”. The second layer reads the results of the first, not single characters. Sums (+) add each result to what is already known, " +
       "and norms keep the numbers in range. (The rate lr is 0.005 for both here, because the usual one suits wider models.)"
@@ -100,7 +100,7 @@ function view() {
   const { rungs: names, line } = LESSON[lesson];
   $("line").value = line;
   head = { layer: 0, head: 0 };
-  chosen = null;
+  chosen = LESSON[lesson].place ?? null;
   if (stepping) toggleStep();
   if (unfolded) unfold(unfolded);
   for (const id of ["middle", "drawing", "right"]) $(id).scrollTop = 0;
@@ -111,17 +111,17 @@ function view() {
 const planLesson = seldom(100, async () => {
   const { lr, ...sizes } = { ...USUAL, ...LESSON[lesson].sizes }, names = LESSON[lesson].rungs;
   const seconds = together((await reader.ask("estimate", sizes)).filter((_, rung) => names.includes(ladder[rung].name)), sizes.steps);
-  plan = `${sizes.steps} steps from scratch${seconds > 0 ? `: about ${duration(seconds)}` : ""}. “Reset” undoes it.`;
+  plan = `${sizes.steps} steps from scratch${seconds > 0 ? `: about ${duration(seconds)}` : ""}.`;
   showLesson();
 });
 
 // Shows the progress of the question's rungs, and what they wrote and reached.
 function showLesson() {
-  const { rungs: names, follow } = LESSON[lesson], all = names.map(name => shown().find(r => r.name === name)), there = all.filter(Boolean);
+  const { rungs: names, follow, seen: watch = "look at the framed parts" } = LESSON[lesson], all = names.map(name => shown().find(r => r.name === name)), there = all.filter(Boolean);
   const own = fromLesson && there.length === all.length && !there.some(r => r.built), sum = (list, of) => list.reduce((sum, r) => sum + of(r), 0);
   $("lesson-progress").value = own ? sum(there, r => r.step) / sum(there, r => r.steps) : 0;
-  say("lesson-said", !own ? plan : state === "done" ? "Done: look at the framed parts. “Reset” undoes it." :
-    `${Math.round(100 * $("lesson-progress").value)}%: look at the framed parts.`);
+  say("lesson-said", !own ? plan : state === "done" ? `Done: ${watch}. “Reset” is below the ladder.` :
+    `${Math.round(100 * $("lesson-progress").value)}%: ${watch}.`);
   const strong = there.at(-1)?.moments.filter(({ focus }) => focus?.line === $("line").value && focus.weight > 2 * focus.even) ?? [];
   const turns = strong.filter(({ focus }, i) => focus.glyph !== strong[i - 1]?.focus.glyph).slice(-4);
   const learned = turns.length > 0 && follow ? ` At the end of the line, ${there.at(-1).name} gives more than twice an even share of its attention to: ` +

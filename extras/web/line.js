@@ -29,9 +29,8 @@ function showMoments() {
   const loss = !moment ? "" : moment.loss !== null ? `, loss ${nats(moment.loss)}` : last ? `; loss ${nats(last[2])} at step ${last[0]}` : "";
   const text = !moment ? "no model yet" : `step ${moment.step}${loss}`;
   slider.setAttribute("aria-valuetext", text);
-  const alone = r?.built && all.length < 2;
-  slider.title = alone ? "This model was trained in advance. Train it here to see earlier moments." : "";
-  $("about-moment").value = alone ? `${text}; train here to see earlier moments` : text;
+  slider.title = r?.built ? "This model was trained in advance. Train it here to see more moments." : "";
+  $("about-moment").value = `${text}${!r?.built ? "" : all.length < 2 ? "; train here to see earlier moments" : `; only ${all.length} moments: train here to see more`}`;
 }
 function rewind() {
   const all = rungs.get(looked())?.moments ?? [], at = Number($("moment").value);

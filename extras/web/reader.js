@@ -155,27 +155,34 @@ function openReader(library) {
 
   // ---- a step of training ----
 
-  // Takes a training step on one character, the one at `place` of the line, with the gradient clipped to length 1 as in ./train;
-  // then undoes it. Returns the loss before and after, the size of each line's gradient, and the predictions before and after.
-  function takeStep(place, rate = 0.03) {
+  // Takes a step of gradient descent on the loss of one character, the one at `place` of the line; then undoes it. The step is at
+  // most `longest` long, and is halved until the loss changes by at least half of what the gradient foretells. Returns its rate, the
+  // loss before and after, the size of each line's gradient, and the predictions before and after.
+  function takeStep(place, longest = 0.03) {
+    const HALVINGS = 20, lossOf = p => -Math.log(p[target]);
     const tokenizer = tokenizerOf(model), V = call("tril_tokenizer_size", tokenizer), record = samplingRecord({ temperature: 1, top_p: 1 });
     if (!(place > 0 && place < call("tril_reading_tokens", lineRead()))) throw new Error("the first character has none before it that would predict it");
     const at = call("tril_reading_ids", seen), ids = Int32Array.from({ length: place }, (_, t) => whole(at + 4 * t)), target = whole(at + 4 * place);
     const before = probabilities(record, call("tril_reading_logits", seen) + 4 * V * (place - 1), V);
     const { sizes, tensors, size } = sendBack(linesOf(seen), ids, before.map((p, id) => p - Number(id === target)), floatsAt);
-    const kept = tensors.map(({ data }) => [data.byteOffset, data.slice()]), length = rate / Math.max(1, size);
-    let reading = 0;
+    const kept = tensors.map(({ data }) => [data.byteOffset, data.slice()]);
+    const step = rate => {
+      kept.forEach(([address, weights], n) => floatsAt(address, weights.length).set(weights.map((w, i) => w - rate * tensors[n].d[i])));
+      const reading = make("tril_reading_open", model, decode(tokenizer, at, place), 0, 1);
+      try {
+        return probabilities(record, call("tril_reading_logits", reading) + 4 * V * (place - 1), V);
+      } finally { call("tril_reading_close", reading); }
+    };
     try {
-      for (const { data, d } of tensors) d.forEach((g, i) => { data[i] -= length * g; });
-      reading = make("tril_reading_open", model, decode(tokenizer, at, place), 0, 1);
-      const after = probabilities(record, call("tril_reading_logits", reading) + 4 * V * (place - 1), V), some = likeliest(before, 5);
+      let rate = longest / Math.max(1, size), after = step(rate);
+      for (let n = 0; n < HALVINGS && (lossOf(before) - lossOf(after)) / (rate * size * size) < 0.5; n++) after = step(rate /= 2);
+      const some = likeliest(before, 5);
       return {
-        sizes, size, glyph: glyphOf(tokenizer, target), loss: [before, after].map(p => -Math.log(p[target])),
+        sizes, size, rate, glyph: glyphOf(tokenizer, target), loss: [before, after].map(lossOf),
         next: (some.includes(target) ? some : [...some.slice(0, 4), target]).map(id => ({ glyph: glyphOf(tokenizer, id), p: before[id], picked: after[id] }))
       };
     } finally {
       for (const [address, weights] of kept) floatsAt(address, weights.length).set(weights);
-      call("tril_reading_close", reading);
     }
   }
 

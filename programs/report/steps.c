@@ -330,8 +330,10 @@ static void write_other(Explanation *e) {
         else
             snprintf(call, sizeof call, line_is(line, "swiglu") ? "silu(%s) * %s" : "(%s, %s)",
                      z.text, SHOWN(last_of(e, &in[1])[neuron]));
-        say(e, "Neuron %d is the most active one at '%s'. In this text, it is most active after:",
-            neuron, e->glyph);
+        say(e,
+            "Neuron %d is the most active one at '%s'. Of the %d characters read, it is most active "
+            "after:",
+            neuron, e->glyph, e->T);
         write_firing(e, line, neuron);
         say(e, "At '%s' it is %s = %s.", e->glyph, call, SHOWN(last_of(e, &line->output)[neuron]));
     }

@@ -14,13 +14,13 @@ const LESSON = [
     look: "Swap two letters of the line, but not the last one: no bar changes. Each row of the map has one shade.",
     answer: "It turns each character into a list of numbers and predicts from the plain average of all the lists so far. An average forgets the order. Telling the model " +
       "where each character stands does not help, because the average of the places is the same in any order. And fifty characters far away drown out the one that " +
-      "matters. Besides the average, the model adds the last character by itself (the box “+”). So it sees everything but can't single anything out: trained in advance, its loss is 2.316, and the bigram's 2.343. (The loss on the line does change " +
+      "matters. Besides the average, the model adds the last character by itself (the box “+”). So it sees everything but can't single anything out: trained in advance, its loss is 2.3158, and the bigram's 2.3431. (The loss on the line does change " +
       "when you swap letters: it also counts how well each earlier letter was predicted.)"
   },
   {
     rungs: ["average", "head"], line: "the man and the ", sizes: { steps: 600 }, marks: ["heads", "arcs"], follow: true,
     ask: "What does one head of attention look for?",
-    look: "Watch its map while it trains: even at first, then some cells get a strong color. Move the slider “moment” to see when.",
+    look: "Watch its map while it trains: even at first, then some cells get a strong color. “moment” shows when.",
     answer: "It looks back along the line. A thick arc, or a cell of strong color, is a large weight: the share of its attention that one character gives to another. Each character " +
       "asks a question (its query), and each earlier one has a label (its key); the better the label fits, the larger the weight. In the average all weights were equal; " +
       "here they are learned. The loss falls first because the model learns which letters are common; attention comes later: in the 600 steps here it begins at about step 60, and is strong by step 210. It learns to look for certain " +

@@ -139,8 +139,8 @@ static void attend(const Sequence *a) {
 
 /* d_s += sum_i weights[s][lane + i] x_i for the keys or values from s on and n queries, in order.
  * Begins from 0 unless `adds`. */
-INLINE void sum_queries(const int keys, float *d, size_t d_row, const Vector *weights, int lane,
-                        const float *x, size_t x_row, int n, int channels, bool adds) {
+INLINE void sum_queries(const int keys, float *d, size_t d_row, const float weights[][WIDE],
+                        int lane, const float *x, size_t x_row, int n, int channels, bool adds) {
     for (int c = 0; c < channels; c += LANES) {
         size_t left = (size_t)(channels - c);
         Vector sum[KEYS] = {0};
@@ -155,8 +155,9 @@ INLINE void sum_queries(const int keys, float *d, size_t d_row, const Vector *we
 
 /* Does the same for the queries t <= i < n and the keys or values that they see. Queries before a
  * key have no weight for it. Keys from `begun` on have no sum yet. */
-static inline void sum_all_queries(float *d, size_t d_row, const Vector *weights, const float *x,
-                                   size_t x_row, int t, int n, int begun, int channels) {
+static inline void sum_all_queries(float *d, size_t d_row, const float weights[][WIDE],
+                                   const float *x, size_t x_row, int t, int n, int begun,
+                                   int channels) {
     for (int s = 0, keys; s < n; s += keys) {
         int first = s > t ? s : t;
         float *to = d + (size_t)s * d_row;
@@ -171,14 +172,15 @@ static inline void sum_all_queries(float *d, size_t d_row, const Vector *weights
     }
 }
 
-/* Recomputes the weights from lse. */
+/* Recomputes the weights from lse. Sums over WIDE queries at a time. */
 static void attend_backward(const Sequence *a) {
-    Vector weights[SEQUENCE_TOKENS], columns[SEQUENCE_CHANNELS], gradients[SEQUENCE_TOKENS];
+    float weights[SEQUENCE_TOKENS][WIDE], dscores[SEQUENCE_TOKENS][WIDE]; /* [keys][queries] */
+    Vector scores[SEQUENCE_TOKENS], gradients[SEQUENCE_TOKENS], columns[SEQUENCE_CHANNELS];
     for (int t = 0; t < a->T; t += LANES) {
-        int n = t + LANES < a->T ? t + LANES : a->T;
+        int n = t + LANES < a->T ? t + LANES : a->T, begin = t - t % WIDE;
         size_t count = (size_t)(n - t), of_out = (size_t)t * a->out_row;
         Vector products[WIDE];
-        score_queries(weights, a, t, n, count);
+        score_queries(scores, a, t, n, count);
         load_columns(columns, a->dout + of_out, a->out_row, count, a->dv);
         dots(gradients, a->v, a->v_row, n, columns, a->dv);
         /* sum_s weight dweight = dout . out, which has fewer terms */
@@ -192,14 +194,17 @@ static void attend_backward(const Sequence *a) {
         Vector mean = sum_vectors(products, a->dv < WIDE ? a->dv : WIDE);
         Vector below = -load_some(a->lse + t, count, 0);
         for (int s = 0; s < n; s++) {
-            weights[s] = exponential(multiply_add(weights[s], all(a->scale), below));
-            gradients[s] = weights[s] * (gradients[s] - mean) * a->scale;
+            Vector weight = exponential(multiply_add(scores[s], all(a->scale), below));
+            gradients[s] = weight * (gradients[s] - mean) * a->scale;
+            store(weights[s] + (t - begin), weight);
+            store(dscores[s] + (t - begin), gradients[s]);
         }
         store_means(a->dq + (size_t)t * a->q_row, a->q_row, count, gradients, a->key, a->k_row, n,
                     a->dk);
-        int begun = a->adds ? n : t;
-        sum_all_queries(a->dkey, a->k_row, gradients, a->q, a->q_row, t, n, begun, a->dk);
-        sum_all_queries(a->dvalue, a->v_row, weights, a->dout, a->out_row, t, n, begun, a->dv);
+        if (n < a->T && n % WIDE != 0) continue;
+        int begun = a->adds ? n : begin;
+        sum_all_queries(a->dkey, a->k_row, dscores, a->q, a->q_row, begin, n, begun, a->dk);
+        sum_all_queries(a->dvalue, a->v_row, weights, a->dout, a->out_row, begin, n, begun, a->dv);
     }
 }
 

@@ -20,7 +20,7 @@ typedef struct {
 Recipe recipe_of(const char *rung);
 
 /* Returns the recipe with the rates, decays and windows that `options` set. Muon's rate is
- * proportional to the learning rate. An embedding without its own decay has theirs. */
+ * proportional to the learning rate. An embedding without its own decay has the matrices'. */
 Recipe recipe_with(const char *rung, const TrilOptions *options);
 
 /* Returns the length of the windows in step `step`, counted from 0, of `steps`: a divisor of the

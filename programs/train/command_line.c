@@ -2,7 +2,6 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/options.h"
-#include "library/message.h"
 #include "programs/program.h"
 
 #include <math.h>
@@ -112,7 +111,9 @@ bool command_line_read(Arguments *a, int argc, char **argv, Error *err) {
 bool command_line_over(const Arguments *a, TrilOptions *options, Error *err) {
     Arguments any = *a;
     int first;
-    if (a->preset && tril_options_preset(options, a->preset, message(err)) != TRIL_OK) return false;
+    TrilError error;
+    if (a->preset && tril_options_preset(options, a->preset, &error) != TRIL_OK)
+        return fail(err, "--%s", error.text);
     if (!isnan(a->options.steps) || (a->preset && isnan(a->options.time))) options->time = NAN;
     return parse(&any, options, &first, err) && take_names(options, err);
 }

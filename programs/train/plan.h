@@ -69,7 +69,7 @@ typedef struct {
 /* The progress of a rung's training. States have `now`; all else is metadata of ./train. */
 typedef struct {
     TrilProgress now;
-    double best;         /* lowest validation loss of the weights that were saved, if any */
+    double best;         /* lowest validation loss of saved weights, at first infinite */
     double seconds;      /* since the beginning */
     double log_length;   /* bytes of the log */
     double time_limit;   /* plan_time, once the rung has used its share */

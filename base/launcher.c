@@ -22,7 +22,7 @@ bool launcher_alone(void) {
 }
 
 /* MPICH's mpirun listens to each process at the socket PMI_FD. It may end this one at once, so it
- * first gets a moment to read what was printed. Open MPI's needs no command: it ends them all when
+ * first gets a moment to read the output. Open MPI's needs no command: it ends them all when
  * one exits with a status other than 0. */
 void launcher_end(void) {
     const struct timespec moment = {.tv_nsec = 200000000};

@@ -238,7 +238,7 @@ bool options_in_range(const TrilOptions *o, Error *err) {
 static const char *const preset_names[] = {"small",       "quick",       "base",
                                            "nanogpt-cpu", "nanogpt-gpu", NULL};
 
-/* The options that a preset sets, by name, and their values. */
+/* The options that a preset sets, and the values of each preset in the order of the names. */
 static const char *const columns[] = {"layers", "heads",      "width",   "context", "batch",
                                       "steps",  "eval-every", "dropout", "lr",      "patience"};
 static const struct {

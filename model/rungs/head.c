@@ -7,7 +7,7 @@
  *     y       = x + proj(out)
  *     logits  = lm_head(y)
  *
- * New compared with average: each position chooses, by its query, what to read of the past. */
+ * New compared with average: each position chooses by its query which of the past to read. */
 #include "model/rungs/rung.h"
 
 #define WEIGHTS(TABLE, LINEAR, NORM)                           \

@@ -24,7 +24,7 @@ static bool write_sample(const TrilModel *model, const Arguments *a, Error *err)
     return ok;
 }
 
-/* The state of show_text. */
+/* Texts that are printed as they are generated. */
 typedef struct {
     Writer *writer;
     const char *prompt;
@@ -62,7 +62,7 @@ static bool write_samples(const TrilModel *model, const Arguments *a, Error *err
     return status == TRIL_OK || status == TRIL_STOPPED;
 }
 
-/* The state of show_line. */
+/* Lines of a list that are printed once they are whole. */
 typedef struct {
     const TrilModel *model;
     const Arguments *arguments;

@@ -34,8 +34,8 @@ typedef struct {
 } DigestText;
 DigestText digest_text(uint64_t digest);
 
-/* Reads the digest that `text` begins with and `end` follows, and returns the rest of the text.
- * Returns NULL and leaves *digest as it is if there is none or `text` is NULL. */
+/* Reads a digest at the beginning of `text`, which the character `end` must follow. Returns the
+ * text after `end`. If there is none, or `text` is NULL, returns NULL and keeps *digest. */
 const char *digest_read(const char *text, char end, uint64_t *digest);
 
 #endif

@@ -34,7 +34,7 @@ void file_close(File *file);
 /* Calls print(out, what, err) and writes its output to the file `path` atomically: into a new
  * temporary file beside it, which is then flushed to the disk and renamed. At every moment `path`
  * is the whole old file or the whole new one. On failure the old file is unchanged and the
- * temporary file is removed. First removes those that killed programs left in that folder. */
+ * temporary file is removed. First removes temporary files that killed programs left there. */
 bool file_print(const char *path, bool (*print)(FILE *out, void *what, Error *err), void *what,
                 Error *err);
 
@@ -50,7 +50,7 @@ bool file_write(const char *path, const FilePart *parts, size_t count, Error *er
 /* Removes the temporary file that is being written. For a signal handler that ends the program. */
 void file_abandon(void);
 
-/* True if `name`, without its folder, is the name of a temporary file. */
+/* Returns true if `name`, without its folder, is the name of a temporary file. */
 bool file_is_temporary(const char *name);
 
 /* Flushes standard output. Fails if any output was lost. */
@@ -76,7 +76,7 @@ typedef enum { STREAM_READ, STREAM_UPDATE, STREAM_CREATE } FileStream;
  * the last two follow no link. The caller closes it with fclose. On failure NULL. */
 FILE *file_stream(const char *path, FileStream how, Error *err);
 
-/* True if a regular file is at `path` and begins with this text of at most 256 bytes. */
+/* Returns true if a regular file is at `path` and begins with this text of at most 256 bytes. */
 bool file_begins(const char *path, const char *text);
 
 /* Creates the missing directories above `path`. Unless `made` is NULL, calls it after each. */

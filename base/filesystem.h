@@ -1,4 +1,4 @@
-/* filesystem.h - the file system, alike on POSIX (filesystem_posix.c) and Windows
+/* filesystem.h - the file system, with one interface on POSIX (filesystem_posix.c) and Windows
  * (filesystem_windows.c).
  *
  * Paths are UTF-8 with slashes. A file is a descriptor of <unistd.h>, read with read and closed
@@ -60,7 +60,7 @@ bool filesystem_make_folder(const char *path, FolderUse use);
 bool filesystem_remove_folder(const char *path);
 bool filesystem_remove(const char *path);
 
-/* True if this program may create files in the folder. */
+/* Returns true if this program may create files in the folder. */
 bool filesystem_is_writable(const char *folder);
 
 /* Calls take(context, name) for each name in the folder but "." and "..". */

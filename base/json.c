@@ -16,7 +16,7 @@ typedef struct {
     char *start, *at, *end;   /* the text */
     JsonValue *next;          /* where the next value is put */
     const JsonValue **sorted; /* the members of one object */
-    int depth;                /* of brackets */
+    int depth;                /* brackets open */
     Error *err;
 } Json;
 

@@ -37,14 +37,14 @@ bool json_read(JsonValue **root, const char *name, const char *claim, char *text
 /* Returns the member with this key, or OUTER.INNER; NULL if there is none. `object` may be NULL. */
 const JsonValue *json_member(const JsonValue *object, const char *key);
 
-/* True for this literal, such as null, or for this string. `value` may be NULL. */
+/* Return true for this literal, such as null, or this string. `value` may be NULL. */
 bool json_is(const JsonValue *value, const char *literal);
 bool json_says(const JsonValue *value, const char *string);
 
-/* Sets *name to a string without zero bytes. False for any other value. */
+/* Sets *name to a string without zero bytes. Returns false for any other value. */
 bool json_name(const JsonValue *value, const char **name);
 
-/* Sets *size to a number in digits alone that fits a size_t. False for any other value. */
+/* Sets *size to a number in digits alone that fits a size_t. Returns false for any other value. */
 bool json_size(const JsonValue *value, size_t *size);
 
 /* ---- writing ---- */

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* True if the text consists of these characters only: number_read also reads "inf". */
+/* Returns true if the text consists of these characters only: number_read also reads "inf". */
 static bool made_of(const char *text, const char *characters) {
     return *text && !text[strspn(text, characters)];
 }

@@ -14,8 +14,8 @@ ShellPut shell_put;
  * which works in any POSIX shell. */
 void shell_word(FILE *out, const char *word, ShellPut *put);
 
-/* Writes the name of a program like shell_word; for a program that combines ./train and ./sample,
- * its name and the part's, as two words: tril train. */
+/* Writes the name of a program like shell_word. A name such as "tril train", one program with two
+ * commands, stays two words. */
 void shell_program(FILE *out, const char *name, ShellPut *put);
 
 /* Writes a path like shell_word. A path that begins with a dash becomes ./-name, so that no program

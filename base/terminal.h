@@ -1,5 +1,5 @@
 /* terminal.h - a program and its user: arguments, standard streams, terminal, and the signals that
- * end a program. Alike on POSIX (terminal_posix.c) and Windows (terminal_windows.c). */
+ * end a program. One interface for POSIX (terminal_posix.c) and Windows (terminal_windows.c). */
 #ifndef TRIL_BASE_TERMINAL_H
 #define TRIL_BASE_TERMINAL_H
 
@@ -10,13 +10,13 @@
 #include <stdio.h>
 
 /* Prepares the program's streams. Call it before any file is opened. Opens the null device for each
- * standard stream that is closed, so that no later file gets its number. For width_of, sets the
- * user's locale, or a UTF-8 locale if the user's knows few characters. Reaching the size limit of a
+ * standard stream that is closed, so that no later file gets its number. Sets the user's locale, or
+ * a UTF-8 locale if that cannot measure wide characters (width_of). Reaching the size limit of a
  * file (SIGXFSZ) becomes an ordinary write error. On Windows the arguments become UTF-8, the
  * streams bytes without changed line ends, and the console takes UTF-8. */
 void terminal_prepare(int *argc, char ***argv);
 
-/* True if the stream is a terminal; terminal_has_colors: one with colors. */
+/* Returns true if the stream is a terminal; terminal_has_colors: one with colors. */
 bool terminal_is(FILE *stream);
 bool terminal_has_colors(FILE *stream);
 

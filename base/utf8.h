@@ -16,7 +16,7 @@ int utf8_decode(const char *text, size_t length, uint32_t *code);
 /* Encodes a valid code point. Returns its bytes, 1 to 4. */
 int utf8_encode(uint32_t code, char text[UTF8_MAX]);
 
-/* True if the text is valid UTF-8. */
+/* Returns true if the text is valid UTF-8. */
 bool utf8_valid(const char *text);
 
 /* The bytes of an incomplete character. */

@@ -41,7 +41,7 @@ void world_broadcast(void *bytes, size_t size);
 /* Sums x[count] over all processes, in place. All processes get the same bits. */
 void world_allreduce(double *x, size_t count);
 
-/* True if `ok` is true on all processes. Otherwise each gets the first failure's message. */
+/* Returns true if `ok` is true on all processes. Else each gets the first failure's message. */
 bool world_agree(bool ok, Error *err);
 
 /* ---- collective, not blocking ----

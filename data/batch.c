@@ -5,8 +5,8 @@
 
 #include <string.h>
 
-/* Returns the index of the window that training reads as its window `number`, and sets *key to the
- * key of the epoch. */
+/* Returns the index in the text of window `number` in the order of training, and sets *key to the
+ * key of its epoch. */
 static size_t window_of(uint64_t seed, uint64_t number, size_t windows, uint64_t *key) {
     *key = random_key(seed, RANDOM_BATCHES, number / windows);
     return (size_t)random_permuted(*key, number % windows, windows);

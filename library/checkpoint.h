@@ -13,7 +13,7 @@
 bool checkpoint_save(const char *path, const Model *model, const LineDigests *known, const Run *run,
                      const Note *notes, int count, Error *err);
 
-/* True if one of the checkpoint's own notes has this key. */
+/* Returns true if one of the checkpoint's own notes has this key. */
 bool checkpoint_has_key(const char *key);
 
 typedef struct {

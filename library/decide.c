@@ -53,10 +53,10 @@ static double batch_of_lines(const TrilText *text, double windows, double contex
     return ceil(windows * context / tril_text_window(text, own));
 }
 
-/* Returns the factor, at least 1, by which an unset context is longer than `context` and an unset
- * batch smaller than `batch`: the recipe's, halved until every process has a window, the text has a
- * hundred, and the teacher's context suffices. If most characters are rare, a step has to see many
- * places of the text. Found by trial (docs/records.md). */
+/* Returns the factor, at least 1, that lengthens an unset context and shrinks an unset batch. It
+ * starts at the recipe's and is halved until every process has a window, the text holds 100
+ * windows, and the context fits the teacher's. It is 1 if most characters are rare: a step then has
+ * to see many places of the text. Found by trial (docs/records.md). */
 static double longer_windows(const TrilOptions *o, const TrilText *text, double context,
                              double batch) {
     const double few = 100, rare = 200, train = (double)text->corpus.train;
@@ -234,10 +234,10 @@ static double work(const TrilOptions *o, const Search *search) {
     return o->width * (o->layers * layer + search->text->corpus.vocab.size);
 }
 
-/* True if the larger size, which has `slower` times the work of the smaller one, is worth its time.
- * Sets the reasons in `choice`. *speed is that of the smaller size, and becomes that of the larger
- * one. With many passes over a text, a small model learns less from each, so a larger size is worth
- * its time sooner; but the text must be as long as otherwise. Found by trial, as above. */
+/* Returns true if the larger size, which has `slower` times the work of the smaller one, is worth
+ * its time, with the reasons in `choice`. *speed is that of the smaller size, and becomes that of
+ * the larger one. With many passes over a text, a small model learns less from each, so a larger
+ * size pays sooner; but the text must be as long. Found by trial, as above. */
 static bool is_worth(const TrilOptions *larger, const Candidate *candidate, Search *search,
                      double slower, double *speed, TrilChoice *choice) {
     const double max_gain = 2; /* wider products are faster, but not by more */

@@ -7,13 +7,13 @@
 #include "model/model.h"
 
 typedef struct {
-    /* For reading. True if the file or folder at `path` has this format; `read` then makes the
-     * model and its vocabulary, which the caller releases. On failure there is nothing to release.
-     * Both are NULL if the format is only written. */
+    /* For reading. Returns true if the file or folder at `path` has this format; `read` then makes
+     * the model and its vocabulary, which the caller releases. On failure there is nothing to
+     * release. Both are NULL if the format is only written. */
     bool (*recognizes)(const char *path);
     bool (*read)(Model *model, Vocab *vocab, const char *path, Error *err);
-    /* For writing. True if `path` names such a file; `write` then creates it, and removes it again
-     * on failure. `type`, one of `types`, is the type of its matrices. */
+    /* For writing. Returns true if `path` names such a file; `write` then creates it, and removes
+     * it again on failure. `type`, one of `types`, is the type of its matrices. */
     bool (*names)(const char *path);
     bool (*write)(const Model *model, const Vocab *vocab, const char *type, const char *path,
                   Error *err);

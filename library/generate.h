@@ -8,8 +8,8 @@
 /* Sets *sampler to the settings of `s`. Fails for one outside the ranges of ./sample. */
 bool read_sampler(Sampler *sampler, const TrilSampling *s, Error *err);
 
-/* Returns the index of the last newline in ids[count] of a list, where reading begins; `count` if
- * there is none or the text is not a list. */
+/* In a list, returns the index of the last newline in ids[count], from which the model reads on.
+ * Returns `count` if there is none, and for other texts. */
 size_t last_line(const Vocab *vocab, const int32_t *ids, size_t count);
 
 /* Sets the weight of a run's counts to that of `s`, which must be 1 if the model has none. */

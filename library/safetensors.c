@@ -17,7 +17,7 @@ enum { PREFIX = 8, MAX_HEADER = 64 << 20 };
 /* ---- metadata ---- */
 
 bool notes_put(Notes *notes, const char *key, const char *value, size_t length, Error *err) {
-    char *copy; /* of the key, then of the value */
+    char *copy; /* the key, then the value */
     const size_t place = strlen(key) + 1;
     int i = 0;
     while (i < notes->count && strcmp(notes->list[i].key, key) != 0) i++;
@@ -68,7 +68,7 @@ size_t safetensors_width(const char *type) {
     return 0;
 }
 
-/* Sets *bytes to the size of a tensor. False if its type is unknown or the size overflows. */
+/* Sets *bytes to the size of a tensor. Fails if its type is unknown or the size overflows. */
 static bool expected_bytes(const SafeTensor *tensor, size_t *bytes) {
     *bytes = safetensors_width(tensor->type);
     if (*bytes == 0) return false;

@@ -78,7 +78,7 @@ TrilStatus tril_score(const TrilModel *model, const char *text, size_t length,
     return outcome(status == TRIL_OK, status, &err, error);
 }
 
-/* ---- on a part of a text, with all processes (base/world.h) ---- */
+/* ---- evaluation, by all processes (base/world.h) ---- */
 
 TrilStatus tril_text_evaluate(const TrilText *text, const TrilModel *model, bool trained_on,
                               size_t characters, int batch, int threads, TrilStop stop, void *user,

@@ -35,7 +35,6 @@ static const struct {
 };
 enum { NUMBERS = COUNT(numbers), KEY_SIZE = 40 };
 
-/* The other keys. */
 static const char *const keys[] = {"characters", "vocabulary",      "seed",
                                    "text",       "teacher",         "state",
                                    "kernels",    "validation_loss", "lines"};
@@ -44,7 +43,7 @@ static void option_key(int i, char key[KEY_SIZE]) {
     snprintf(key, KEY_SIZE, "option.%s", tril_option(i)->name);
 }
 
-/* True if a state's metadata has the option. The model has the others, or none is needed. */
+/* Returns true if states store the option. The model has the others, or none is needed. */
 static bool is_stored(const TrilOption *row) {
     return (row->lasting == TRIL_FIXED || row->lasting == TRIL_KEPT) &&
            row->member != offsetof(TrilOptions, bytes) &&
@@ -196,7 +195,7 @@ static const char *read_progress(const Checkpoint *c, TrilProgress *p) {
 }
 
 /* Reads the options, and returns as read_progress does. Every option that a training run decides
- * must be there. A flag may be younger than the state, and is then unset. */
+ * must be there. A flag that is newer than the state is missing there, and stays unset. */
 static const char *read_options(const Checkpoint *c, TrilOptions *options) {
     *options = options_of(&c->model.config);
     for (int i = 0; tril_option(i); i++) {

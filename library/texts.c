@@ -42,7 +42,7 @@ typedef struct {
     double end;             /* of this round, in seconds of the clock */
     struct Worker *workers; /* [threads]; owned */
     int threads;
-    Error err; /* of a buffer without memory */
+    Error err; /* set if a buffer lacked memory */
 } Texts;
 
 /* A thread with its group. Slots below `busy` of the list `slots` have a text. */

@@ -17,13 +17,13 @@ static void count_operations(TrilTraining *t, const Model *model, double share) 
         if (strstr(name, "wpe") || strstr(name, "position"))
             parameters -= (double)model->tensors[i].size;
     }
-    t->each += share * 6 * parameters;
+    t->per_character += share * 6 * parameters;
     /* a bigram, which has no width, does not look back */
-    if (model->config.C > 1) t->look += share * 12.0 * model->config.L * model->config.C;
+    if (model->config.C > 1) t->per_pair += share * 12.0 * model->config.L * model->config.C;
 }
 
 static bool open_run(TrilTraining *t, const TrilModel *teacher, const RunOptions *run, Error *err) {
-    const double forward = 1.0 / 3; /* of the work of training */
+    const double forward = 1.0 / 3; /* its share of the work of training */
     Model *model = &t->model->model;
     count_operations(t, model, 1);
     if (!model_count(model, t->text->corpus.ids, t->text->corpus.train, true, err)) return false;
@@ -225,7 +225,7 @@ static TrilStatus take_step(TrilTraining *t, TrilStep *step, Error *err) {
         p->recent_steps++;
         p->recent = (sum + taken.loss) / p->recent_steps;
         double mean = fmin(t->mean_window, run->length), seen = fmin(t->mean_window, window);
-        p->operations += run->batch * mean * (t->each + seen * t->look);
+        p->operations += run->batch * mean * (t->per_character + seen * t->per_pair);
         p->seconds += t->workers.seconds - before;
         t->model->step = p->step;
         t->model->validation = NAN;

@@ -12,8 +12,8 @@ struct TrilTraining {
     uint64_t teacher;    /* the teacher's digest, if there is one */
     Workers workers;
     Recipe recipe;
-    double each, look;     /* operations for a character, and for each one in its window */
-    double mean_window;    /* tril_text_window */
+    double per_character, per_pair; /* operations for each character, and each one in its window */
+    double mean_window;             /* tril_text_window */
     TrilProgress progress; /* determines the place in the text and all random numbers, too */
     Asking stop;           /* asked by evaluations */
     Notes notes;           /* the program's metadata, for states */

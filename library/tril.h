@@ -18,9 +18,8 @@
  * tril_processes_join only the thread that joined may do the work that processes share. An argument
  * `threads` is the number of threads that a function uses; 0: one per processor.
  *
- * Losses are in nats per character. An unset option and an unknown loss are NaN; another number is
- * 0 where there is nothing that it could count. A model sees ids from 0 to the size of its
- * vocabulary - 1. */
+ * Losses are in nats per character. Unset options and unknown losses are NaN. Other numbers that do
+ * not apply are 0. A model sees ids from 0 to the size of its vocabulary - 1. */
 #ifndef TRIL_H
 #define TRIL_H
 
@@ -94,10 +93,11 @@ TRIL_API bool tril_tokenizer_has_bytes(const TrilTokenizer *tokenizer);
  * itself, and its file records that. Call it before any other use. TRIL_TEXT: no newline. */
 TRIL_API TrilStatus tril_tokenizer_set_lines(TrilTokenizer *tokenizer, TrilError *error);
 
-/* True if it is one for lists. */
+/* Returns true if it is one for lists. */
 TRIL_API bool tril_tokenizer_has_lines(const TrilTokenizer *tokenizer);
 
-/* True if both give the same ids to the same characters, and both or neither are for lists. */
+/* Returns true if both give the same ids to the same characters, and both or neither are for lists.
+ */
 TRIL_API bool tril_tokenizer_same(const TrilTokenizer *one, const TrilTokenizer *other);
 
 /* Returns the id before a text without a prompt: the newline, else the space, else the first. */
@@ -358,8 +358,8 @@ typedef int (*TrilStop)(void *user);
 /* The recipe of a rung, which options override. */
 typedef struct {
     double learning_rate, weight_decay;
-    double embedding_decay; /* the highest that is chosen by the text; unset if the embedding decays
-                               like the rest */
+    double embedding_decay; /* the upper limit of the embedding's decay, which is chosen for the
+                               text; unset if the embedding decays like the rest */
     double cooldown;        /* the share of the steps, at the end, in which the learning rate falls
                                linearly to zero; 0: along a cosine, in all steps */
     bool grows;             /* "auto" windows may grow */
@@ -387,15 +387,15 @@ typedef struct {
     double speed; /* characters a second, as measured */
     TrilLimit limit;
     int layers, width, context; /* the next larger sizes */
-    double worth;               /* characters that a model of these sizes must see to be better */
+    double worth;               /* characters of training after which they are better */
 } TrilChoice;
 
-/* Sets the sizes and the batch, where they are unset, to those of the largest model that becomes
- * better than smaller ones in `seconds` of training on this machine. Such a training run sees the
- * text at most options.epochs times, if they are limited. Measures a few steps of each model. If
- * `stop`, which may be NULL, asks to stop, ends soon with arbitrary sizes. Sets *choice to the
- * reasons. TRIL_TEXT: too short a text for the context. TRIL_ARGUMENT: as tril_options_check;
- * seconds that are not positive. TRIL_NO_MEMORY: even the smallest sizes need too much. */
+/* Chooses the unset sizes and the unset batch: those of the largest model that, after `seconds` of
+ * training on this machine, is better than all smaller ones. Such a training run sees the text at
+ * most options.epochs times, if they are limited. Measures a few steps of each model. If `stop`,
+ * which may be NULL, asks to stop, ends soon with arbitrary sizes. Sets *choice to the reasons.
+ * TRIL_TEXT: too short a text for the context. TRIL_ARGUMENT: as tril_options_check; seconds that
+ * are not positive. TRIL_NO_MEMORY: even the smallest sizes need too much. */
 TRIL_API TrilStatus tril_options_choose(TrilOptions *options, const TrilText *text, double seconds,
                                         TrilStop stop, void *user, TrilChoice *choice,
                                         TrilError *error);
@@ -523,7 +523,7 @@ TRIL_API void tril_training_set_stop(TrilTraining *training, TrilStop stop, void
 TRIL_API TrilStatus tril_training_profile(TrilTraining *training, TrilError *error);
 
 typedef struct {
-    const char *name;  /* a constant: a layer, forward or backward, or another part */
+    const char *name;  /* a constant: an operation, forward or backward, or another part */
     double seconds;    /* spent in all steps since tril_training_profile */
     double operations; /* floating-point operations, if counted */
 } TrilPart;
@@ -670,11 +670,11 @@ typedef struct {
 
 enum { TRIL_LINE_INPUTS = 3, TRIL_LINE_WEIGHTS = 2 };
 
-/* One line of the computation from ids to logits: a call of a layer. */
+/* One line of the computation from ids to logits. */
 typedef struct {
-    const char *operation;        /* a constant: the layer, such as "embedding" or "linear" */
-    const char *title, *equation; /* constants: the layer's heading, and its equation */
-    int layer; /* the block of the model, from 0; lines before the blocks have the number of the
+    const char *operation;        /* a constant, such as "embedding" or "linear" */
+    const char *title, *equation; /* constants: the operation's heading, and its equation */
+    int layer; /* the transformer block, from 0; lines before all blocks have the number of the
                   first, lines after them that of the last */
     int heads; /* more than one only in attention, rotary positions, and a norm of each head */
     TrilArray inputs[TRIL_LINE_INPUTS]; /* attention: queries, keys, values; rotary: x, and each

@@ -272,7 +272,7 @@ void workers_collect(Workers *workers) {
 
 typedef struct {
     Corpus corpus;    /* only ids, length and train */
-    uint64_t encoded; /* of the last TEXT */
+    uint64_t encoded; /* digest of the last TEXT */
     Model model, teacher;
     Workers part; /* this process's */
 } Worker;

@@ -17,11 +17,11 @@ typedef struct {
 
 /* Counts characters and pairs of train[train_count], in nats per token. The held-out figures are
  * cross-entropies under smoothed frequencies: add-one for single characters, Witten-Bell (1991) for
- * pairs and modified Kneser-Ney for more. `ngram` is a loss on text that was not counted, too: each
- * prediction leaves out the tenth of the text that it is in, and one place in nine is predicted.
- * `ngram` counts only the last MOST_COUNTED tokens, because more would take minutes and gigabytes.
- * In a long held-out text it predicts evenly spaced places. `newline` is as in ngram_loss. Both
- * texts have at least two tokens. Fails without memory. */
+ * pairs and modified Kneser-Ney for more. Although it is measured on the counted text, `ngram` is a
+ * held-out loss, too: each prediction leaves out the counts of its own tenth of the text. One place
+ * in nine is predicted. `ngram` counts only the last MOST_COUNTED tokens, because more would take
+ * minutes and gigabytes. In a long held-out text it predicts evenly spaced places. `newline` is as
+ * in ngram_loss. Both texts have at least two tokens. Fails without memory. */
 #ifndef MOST_COUNTED_BITS /* fewer in extras/web/targets.mk */
 #define MOST_COUNTED_BITS 24
 #endif

@@ -64,7 +64,7 @@ static Choice choice_of(const Sampler *sampler, const float *logits, int V, doub
     c.order = (int32_t *)(void *)(scratch + V);
     for (int v = 0; v < V; v++) c.order[v] = v;
     for (int root = V / 2 - 1; root >= 0; root--) sift(logits, c.order, root, V);
-    if (k < V) everything = 0; /* of the k tokens */
+    if (k < V) everything = 0; /* the sum over the k tokens follows */
     for (int i = 0; i < k && k < V; i++) everything += c.shares[take(logits, c.order, V - i)];
     c.total = everything;
     if (sampler->top_p >= 1) return c;

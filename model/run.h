@@ -141,8 +141,7 @@ void run_backward(Run *run, const int32_t *targets, const Teacher *teacher);
 typedef struct {
     double learning_rate, beta1, beta2, epsilon, weight_decay; /* AdamW's */
     double matrix_rate, momentum, matrix_decay; /* Muon's, for the matrices that it trains */
-    double
-        clip; /* the largest global gradient norm, or NO_CLIPPING. Muon's steps are not clipped */
+    double clip; /* the largest global gradient norm, or NO_CLIPPING; not for Muon */
 } Optimizer;
 
 enum { NO_CLIPPING = 0 };

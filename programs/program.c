@@ -16,7 +16,7 @@
 
 enum { FIGURE_SIZE = 32 };
 
-/* Returns room for the text of a number. */
+/* Returns one of eight buffers in rotation. */
 static char *number_text(void) {
     static char texts[8][FIGURE_SIZE];
     static int next;

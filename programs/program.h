@@ -25,8 +25,7 @@ void program_words(FILE *out, int column, int hang, const char *text);
  * three, seconds one. No blank precedes %. Memory is in MiB or GiB; files and messages are in MB.
  * Numbers for programs (CSV, JSON, --info, --score) have no commas. */
 
-/* Returns 1234567 as 1,234,567. The next seven calls of this and of figure do not use its memory.
- */
+/* Returns 1234567 as 1,234,567. This and figure return one of eight buffers in rotation. */
 const char *grouped(double number);
 
 /* Returns a number as text: a dash if it is NaN, because an interrupted training run has none; few

@@ -58,7 +58,7 @@ static inline void expect_same_model(const char *name, const char *other) {
     assert_memory_equal(&losses[0], &losses[1], sizeof *losses);
 }
 
-/* True if `sample` writes folders for transformers, which needs extras/formats. */
+/* Returns true if `sample` writes folders for transformers, which needs extras/formats. */
 static inline bool writes_folders(void) {
     return access("extras/formats", F_OK) == 0;
 }

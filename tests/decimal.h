@@ -7,7 +7,7 @@
 #include <locale.h>
 
 /* Makes the locale in the scratch directory, and sets it for this process: until setlocale(LC_ALL,
- * "C"). `point` is written as in a source file of localedef. False if this system cannot. */
+ * "C"). `point` is written as in a source file of localedef. Fails if this system cannot. */
 static inline bool decimal_point(const char *point, const char *charmap) {
     char text[256], command[2 * SCRATCH_PATH];
     int length = snprintf(text, sizeof text,

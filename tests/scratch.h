@@ -71,7 +71,7 @@ static inline void scratch_random(const char *name, size_t length, uint64_t seed
     scratch_put(name, text, length);
 }
 
-/* True if file_write left a temporary file in this folder. */
+/* Returns true if file_write left a temporary file in this folder. */
 static inline bool scratch_has_temporary(const char *folder) {
     bool found = false;
     DIR *directory = opendir(scratch(folder));

@@ -54,7 +54,7 @@ const char *system_lacks(Feature feature);
 
 /* ---- files ---- */
 
-/* Makes a new folder for this process, and writes its path. False if that is impossible. */
+/* Makes a new folder for this process, and writes its path. Returns false if it cannot. */
 bool system_make_scratch(char *path, size_t size);
 
 void make_folder(const char *path);               /* only for its owner */
@@ -63,7 +63,7 @@ void set_rights(const char *path, unsigned mode); /* FILE_RIGHTS; those of chmod
 /* A file to write, empty. Returns a descriptor that no started program inherits. */
 int create_file(const char *path);
 
-/* Cuts a file, or adds zeros. False if the disk has no room. */
+/* Cuts a file, or adds zeros. Returns false if the disk has no room. */
 bool resize_file(const char *path, uint64_t size);
 
 void make_hard_link(const char *existing, const char *path);
@@ -115,7 +115,7 @@ void kill_process(Process process);
 /* SIGINT or SIGTERM; on Windows Ctrl-C on its console for both, as wine 8 sends no Ctrl-Break. */
 void send_signal(Process process, int signal);
 
-/* True if SIGINT would arrive in this thread. False without SIGNALS. */
+/* Returns true if SIGINT would arrive in this thread; false without SIGNALS. */
 bool takes_interruptions(void);
 
 /* Runs a task in a copy of this process: FORKING. The task's result is the exit status. */

@@ -99,7 +99,7 @@ static bool reads_include(const char *line, char included[256]) {
     return sscanf(line, " # include \"%255[^\"]\"", included) == 1;
 }
 
-/* True if the file uses models through tril.h alone, which also says what processes share. */
+/* Returns true if the file uses models through tril.h alone, which says what processes share. */
 static bool through_library(const char *folder) {
     static const char *const folders[] = {"programs/train", "programs/sample", "extras/web",
                                           "programs/report", "extras/page"};
@@ -148,7 +148,7 @@ TEST(library) {
     }
 }
 
-/* True if `path` includes `other`. */
+/* Returns true if `path` includes `other`. */
 static bool does_include(const char *path, const char *other) {
     char line[512], included[256];
     bool found = false;

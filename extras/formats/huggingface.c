@@ -207,7 +207,7 @@ static bool write_folder(const Model *model, const Vocab *vocab, const char *typ
 
 /* ---- import: the configuration ---- */
 
-/* True if the entry has this value, written as JSON. Compares numbers by value. */
+/* Returns true if the entry has this value, written as JSON. Compares numbers by value. */
 static bool says(const JsonValue *entry, const char *value) {
     if (entry->kind == JSON_STRING)
         return *value == '"' && entry->length == strlen(value) - 2 &&

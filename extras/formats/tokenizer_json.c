@@ -94,8 +94,8 @@ static bool is_model(const JsonValue *value) {
     return !value || json_says(value, "BPE") || json_says(value, "WordLevel");
 }
 
-/* True for a post-processor that adds no tokens. A ByteLevel only moves token offsets. A template
- * adds its special tokens, so it must have none. */
+/* Returns true for a post-processor that adds no tokens. A ByteLevel only moves token offsets. A
+ * template adds its special tokens, so it must have none. */
 static bool keeps_ids(const JsonValue *value) {
     const JsonValue *type = json_member(value, "type");
     return is_nothing(value) || json_says(type, "ByteLevel") ||
@@ -107,14 +107,14 @@ static bool is_off(const JsonValue *value) {
     return !value || json_is(value, "false");
 }
 
-/* True for {"String": ""} and for an empty Regex. */
+/* Returns true for {"String": ""} and for an empty Regex. */
 static bool is_empty_pattern(const JsonValue *value) {
     const JsonValue *only = json_first(value);
     return only && !json_next(value, only) && json_says(only, "");
 }
 
-/* True for no pre-tokenizer, a Split into characters, or a ByteLevel. An empty pattern matches
- * everywhere and so separates all characters. */
+/* Returns true for no pre-tokenizer, a Split into characters, or a ByteLevel. An empty pattern
+ * matches everywhere and so separates all characters. */
 static bool splits(const JsonValue *value) {
     const JsonValue *type = json_member(value, "type");
     if (is_empty(value)) return true;

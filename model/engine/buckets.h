@@ -21,8 +21,8 @@ bool buckets_open(Buckets **buckets, const Model *model, const Products *product
                   Error *err);
 void buckets_close(Buckets *b);
 
-/* buckets_trains returns true if this process updates that tensor of the model; buckets_measures,
- * if it counts that tensor in the global norm, as exactly one process does. NULL: one process. */
+/* Return true if this process updates that tensor of the model, and if it counts it in the global
+ * norm, as exactly one process does. A single process, whose `b` is NULL, does both. */
 bool buckets_trains(const Buckets *b, int tensor);
 bool buckets_measures(const Buckets *b, int tensor);
 

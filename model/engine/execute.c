@@ -222,7 +222,6 @@ size_t execute_scratch(const Run *run) {
 
 /* ---- slices of tokens ---- */
 
-/* Returns the longest slice that minimizes the tiles of the slowest thread. */
 int slice_length(const Products *products, size_t tokens, int threads, int most) {
     enum { TILE = 6 };  /* rows of a register tile, with most instruction sets */
     enum { TILES = 2 }; /* with AMX: the fewer, the more of a phase stays in the L2 cache */

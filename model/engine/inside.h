@@ -78,7 +78,7 @@ struct Run {
     Pace paces[PACES];
     Pace *pace;           /* measurements for the current pass or step, if it is timed */
     bool alone;           /* one thread makes the pass, which was faster lately */
-    double begun, worked; /* the pass's begin, in seconds of the clock and of the processors */
+    double begun, worked; /* clock_seconds() and clock_worked() when the pass began */
     Profile profile;
 };
 

@@ -84,7 +84,7 @@ static void multiply_symmetric(const Thread *thread, float *c, const float *a, P
  * of that sum. Divides A and AA accordingly. */
 static void divide_by_largest(const Isa *isa, float *x, float *A, float *AA, Shape s) {
     size_t square = (size_t)s.m * (size_t)s.m;
-    float largest = sqrtf(sqrtf(isa->dot(AA, AA, square))) + 1e-7f; /* of A */
+    float largest = sqrtf(sqrtf(isa->dot(AA, AA, square))) + 1e-7f; /* A's */
     isa->axpby(x, 1 / sqrtf(largest), x, 0, (size_t)s.m * (size_t)s.n);
     isa->axpby(A, 1 / largest, A, 0, square);
     isa->axpby(AA, 1 / (largest * largest), AA, 0, square);

@@ -21,9 +21,9 @@ static bool shared_is_faster(const Pace *pace) {
 
 /* Returns true if enough time has passed to try the slower way, or the unknown one. */
 static bool is_due(const Pace *pace, double work) {
-    if (pace->shared <= 0) return pace->gone + alone_of(pace) * work >= first;
+    if (pace->shared <= 0) return pace->elapsed + alone_of(pace) * work >= first;
     double cost = work * (shared_is_faster(pace) ? alone_of(pace) : pace->shared);
-    return pace->gone >= fmin(again * cost, fmax(longest, often * cost));
+    return pace->elapsed >= fmin(again * cost, fmax(longest, often * cost));
 }
 
 bool pace_shares(const Pace *pace, double work) {
@@ -33,11 +33,11 @@ bool pace_shares(const Pace *pace, double work) {
 void pace_note(Pace *pace, bool shared, double work, double seconds, double worked) {
     double *known = shared ? &pace->shared : &pace->alone, each = seconds / work;
     bool tried = shared != shared_is_faster(pace);
-    pace->gone += seconds;
+    pace->elapsed += seconds;
     pace->worked += worked;
-    bool busy = pace->worked < idle * pace->gone;
+    bool busy = pace->worked < idle * pace->elapsed;
     if (tried || (busy && is_due(pace, work)))
-        pace->gone = pace->worked = 0; /* begin to wait again */
+        pace->elapsed = pace->worked = 0; /* begin to wait again */
     /* a moving average; after a try, the new value alone, because the old one is out of date */
     *known = tried || *known <= 0 ? each : *known + (each - *known) / 4;
 }

@@ -10,18 +10,18 @@
 
 /* Measurements of similar passes; cleared before the first. */
 typedef struct {
-    double alone, shared; /* seconds per multiply-add lately, with one thread and with several */
-    double gone, worked;  /* since the slower way was last tried: seconds of passes, and seconds
-                             that processors worked on them */
+    double alone, shared;   /* seconds per multiply-add lately, with one thread and with several */
+    double elapsed, worked; /* since the slower way was last tried: seconds of passes, and seconds
+                               that processors worked on them */
 } Pace;
 
 /* A guess for `shared` that is so low that the first passes are shared. */
 #define PACE_SHARED_FIRST 1e-12
 
-/* Returns true if several threads should make a pass of `work` multiply-adds: they were faster
- * lately, or should be tried. They are first tried after some passes, or for one long pass. The
- * slower way is tried again when the cost is a small share, at most a twentieth, of the time since
- * the last try. Several threads are not tried while one does not have its processor to itself. */
+/* Returns true if a pass of `work` multiply-adds should be shared: that was faster lately, or
+ * should be tried. It is first tried after a few passes, or for one long pass. After that, the
+ * slower way is tried again as soon as that costs at most a twentieth of the time since the last
+ * try; but shared passes are not tried while a thread alone gets less than a whole processor. */
 bool pace_shares(const Pace *pace, double work);
 
 /* Records a pass of `work` multiply-adds, made by several threads (`shared`) or one: it took

@@ -388,7 +388,7 @@ static size_t windows_in(const Run *run, const Windows *w) {
     return w->begins ? w->windows : (w->count - 1 + T - 1) / T;
 }
 
-/* Returns the number, among all windows of the text, of the i-th window that is read. */
+/* Returns the index, in the whole text, of the i-th window to read. */
 static size_t number_of(const Run *run, const Windows *w, size_t i) {
     const size_t batch = (size_t)run->whole;
     return i / batch * w->every * batch + i % batch;

@@ -37,7 +37,7 @@ typedef enum {
 typedef struct {
     Where where;
     bool cached;   /* the rows of a pass follow the rows of earlier passes */
-    size_t offset; /* floats from the begin of one of the three memories of `Where` */
+    size_t offset; /* floats from the start of that memory */
 } Location;
 
 typedef struct {

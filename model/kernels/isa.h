@@ -124,7 +124,7 @@ typedef struct Isa {
                       const float *scale, int rows, const int8_t *w, const float *scales, int K,
                       int columns, const float *start, size_t start_row);
     /* y[n] = x[n] / scale, rounded to whole numbers from -limit to limit; returns the scale. If x
-       has an infinity or a NaN, the scale is one, too. y has whole vectors, with 0 beyond n. */
+       contains an infinity or a NaN, the scale is not finite. Pads y with 0 to whole vectors. */
     float (*round_to_16)(int16_t *y, const float *x, int limit, int n);
 
     /* p = softmax(scale * x) for each of `rows` rows of n >= 1 numbers, `row` floats apart in both;

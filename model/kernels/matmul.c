@@ -172,7 +172,7 @@ static void multiply_panels(const Thread *thread, Tile product, Matrix b, int M,
         t.a = matrix_at(t.a, 0, p);
         t.b = thread->right;
         t.K = min_int(isa->block_terms, product.K - p);
-        size_t terms = p + t.K < product.K ? (size_t)t.K : 0; /* of the next block, at most */
+        size_t terms = p + t.K < product.K ? (size_t)t.K : 0; /* the next block's, at most */
         const float *next[2] = {matrix_at(b, p + t.K, 0).at, matrix_at(t.a, 0, t.K).at};
         size_t part[2] = {terms * b.row / (size_t)calls, terms * t.a.column / (size_t)calls};
         if (sums) isa->add_rows(sums, t.a.at, t.a.column, t.K, M);

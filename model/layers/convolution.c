@@ -8,7 +8,7 @@
 #include "model/layers/program.h"
 #include "base/array.h"
 
-/* Returns the number of taps that reach a token when `others` tokens are on that side of it. */
+/* Returns the number of taps for a token with `others` tokens before it; backward, after it. */
 static int reach(const Call *c, size_t others) {
     return (int)others < c->instruction->taps ? (int)others + 1 : c->instruction->taps;
 }

@@ -3,11 +3,11 @@
  * T time, C channels, OC output channels, V vocabulary, NH heads, hs = C / NH channels of a head.
  * In an array (T, C), channel c of token t is number t * C + c.
  *
- * A call of a layer returns a new array, y, and records what it read: a Step. The backward pass
+ * A call of a layer returns a new array, y, and records its inputs in a Step. The backward pass
  * takes the steps from the last to the first. Each reads y.dx, the gradient of its y, and adds to
- * the gradient of everything that it read: to x.dx, and to dw and db of the weights. All gradients
- * begin at 0. So an array that is read twice gets the sum of two gradients, as the chain rule says.
- * In the formulas x.dx is dx, and y.dx is dy. */
+ * the gradients of its inputs: to x.dx, and to dw and db of the weights. All gradients begin at 0.
+ * So an array that is read twice gets the sum of two gradients, as the chain rule says. In the
+ * formulas x.dx is dx, and y.dx is dy. */
 #ifndef TRIL_MODEL_PLAIN_LAYERS_H
 #define TRIL_MODEL_PLAIN_LAYERS_H
 

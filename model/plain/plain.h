@@ -17,7 +17,7 @@ typedef struct {
     double *weights;    /* may be changed between calls */
     double *gradients;  /* set by plain_gradients */
     size_t size;        /* numbers in each */
-    struct Step *last;  /* of the current sequence: layers.h */
+    struct Step *last;  /* the current sequence's (layers.h) */
 } Plain;
 
 /* Returns true if the rung of that name has a plain version. */

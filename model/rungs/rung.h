@@ -80,7 +80,7 @@ struct Rung {
     bool has_ngram;   /* has a counted model (model/ngram.h) */
     const WeightSpec *weights;
     int weight_count;
-    size_t weights_size, activations_size; /* of the rung's two structs, in bytes */
+    size_t weights_size, activations_size; /* sizes of the rung's two structs, in bytes */
     /* Record the passes in `p`. `w` and `a` are arrays of the rung's two structs, one struct for
      * each block; weights that belong to no block are in every struct of `w`, and arrays that
      * belong to no block are in the first struct of `a`. forward returns the logits [N,V]; backward

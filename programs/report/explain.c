@@ -6,7 +6,7 @@
 
 #define say(e, ...) sheet_say((e)->sheet, __VA_ARGS__)
 
-/* ---- which layer and head ---- */
+/* ---- selection ---- */
 
 /* Returns the line of attention or of the mean of a layer, or with ANY of the first layer that has
  * one; NULL if there is none. */

@@ -16,10 +16,10 @@ typedef struct {
 } Explained;
 
 /* For one model, writes each step on the way from the text to the next character. Writes out one
- * layer and one head in numbers; with ANY, those that moved the prediction most. ANY head also
- * shows maps of all heads of the layer. A mean has no heads, and takes head 0. For several models
- * after the same text, writes their likeliest next characters. Fails if the model does not have the
- * layer or head, or without memory; then nothing was written. */
+ * layer and one head in numbers. ANY chooses the one that moved the prediction most; ANY head also
+ * shows maps of all heads of the layer. A mean counts as one head, 0. For several models after the
+ * same text, writes their likeliest next characters. Fails if the model does not have the layer or
+ * head, or without memory; then nothing was written. */
 bool explain(Sheet *sheet, const Explained *models, int count, int layer, int head, Error *err);
 
 /* Writes the same as an HTML page to a new file at `path`. Also fails if the file exists, and in a

@@ -82,7 +82,7 @@ static void find_branches(Explanation *e) {
         const TrilArray added = line->inputs[left ? 1 : 0];
         const bool counts = explanation_reads_counts(e, explanation_maker(e, added.number));
         e->branches[e->branch_count++] =
-            (Branch){counts ? ANY : line->layer, added, line->output, past};
+            (Branch){counts ? NO_LAYER : line->layer, added, line->output, past};
         stream = line->output.number;
         e->tail = i + 1;
         if (counts) e->begin = i + 1;
@@ -102,8 +102,8 @@ static void name_branch(const Branch *b, char name[BAR_LABEL]) {
 
 static Ranking rank(const float *logits, int V) {
     Ranking r = {.count = V < LIKELIEST ? V : LIKELIEST};
-    for (int v = 0; v < V;
-         v++) { /* values after v move down; among equal ones the first stays first */
+    /* values after v move down; among equal ones the first stays first */
+    for (int v = 0; v < V; v++) {
         int at = v < LIKELIEST ? v : LIKELIEST;
         for (; at > 0 && logits[v] > logits[r.ids[at - 1]]; at--)
             if (at < LIKELIEST) r.ids[at] = r.ids[at - 1];
@@ -159,8 +159,8 @@ static const float *apply_tail(const Explanation *e, float *x, float *y) {
     return x;
 }
 
-/* Fills the lens. Returns false if the tail cannot be computed. */
-static bool look(Explanation *e, size_t widest) {
+/* Returns false if the tail cannot be computed. */
+static bool fill_lens(Explanation *e, size_t widest) {
     for (int i = 0; i <= e->branch_count; i++) {
         const Branch *b = i > 0 ? &e->branches[i - 1] : NULL;
         const TrilArray *state = b ? &b->after : &e->lines[e->embedding].output;
@@ -228,7 +228,7 @@ static void add_branch(Explanation *e, const Branch *b, const double *g, double 
     if (maker < 0 || !line_reads_past(&e->lines[maker])) {
         char name[BAR_LABEL];
         name_branch(b, name);
-        add_part(e, b->layer, ANY, dot(g, line_row(&b->added, e->last), b->added.width), "%s",
+        add_part(e, b->layer, NO_HEAD, dot(g, line_row(&b->added, e->last), b->added.width), "%s",
                  name);
         return;
     }
@@ -243,7 +243,7 @@ static void add_branch(Explanation *e, const Branch *b, const double *g, double 
         else
             add_part(e, b->layer, h, sum, "mean %d", b->layer);
     }
-    if (bias) add_part(e, b->layer, ANY, dot(g, bias, b->added.width), "bias %d", b->layer);
+    if (bias) add_part(e, b->layer, NO_HEAD, dot(g, bias, b->added.width), "bias %d", b->layer);
 }
 
 static int compare_parts(const void *one, const void *other) {
@@ -266,7 +266,7 @@ static void divide(Explanation *e, size_t widest) {
         const TrilLine *line = &e->lines[i];
         const float *bias = line->weights[1].data;
         if (line == e->trusted)
-            add_part(e, ANY, ANY,
+            add_part(e, NO_LAYER, NO_HEAD,
                      (1 + (double)*line_row(&line->inputs[1], e->last)) *
                          dot(g, line_row(&line->inputs[2], e->last), e->V),
                      "counting");
@@ -283,15 +283,16 @@ static void divide(Explanation *e, size_t widest) {
     const int C = embedding->output.width;
     const float *tokens = embedding->weights[0].data, *positions = embedding->weights[1].data;
     const double own = dot(g, tokens + (size_t)e->ids[e->last] * (size_t)C, C);
-    add_part(e, ANY, ANY, own, positions ? "embed wte" : "embed");
+    add_part(e, NO_LAYER, NO_HEAD, own, positions ? "embed wte" : "embed");
     if (positions)
-        add_part(e, ANY, ANY, dot(g, positions + (size_t)e->last * (size_t)C, C), "embed wpe");
+        add_part(e, NO_LAYER, NO_HEAD, dot(g, positions + (size_t)e->last * (size_t)C, C),
+                 "embed wpe");
     for (int i = 0; i < e->branch_count; i++) add_branch(e, &e->branches[i], g, d);
-    if (has_biases) add_part(e, ANY, ANY, biases, "end biases");
+    if (has_biases) add_part(e, NO_LAYER, NO_HEAD, biases, "end biases");
     qsort(e->parts, (size_t)e->part_count, sizeof *e->parts, compare_parts);
 }
 
-/* ---- all ---- */
+/* ---- opening ---- */
 
 bool explanation_open(Explanation *e, Sheet *sheet, const Explained *model, Error *err) {
     const TrilTokenizer *tokenizer = tril_model_tokenizer(model->model);
@@ -337,8 +338,8 @@ bool explanation_open(Explanation *e, Sheet *sheet, const Explained *model, Erro
     for (int t = 0; t < e->T; t++) e->glyphs[t] = glyph_padded(tokenizer, e->ids[t]);
     snprintf(e->glyph, sizeof e->glyph, "%s", glyph_of(tokenizer, e->ids[e->last]).text);
     find_branches(e);
-    e->has_lens =
-        line_is(&e->lines[e->embedding], "embedding") && e->branch_count > 0 && look(e, widest);
+    e->has_lens = line_is(&e->lines[e->embedding], "embedding") && e->branch_count > 0 &&
+                  fill_lens(e, widest);
     if (e->has_lens) divide(e, widest);
     return true;
 }

@@ -21,7 +21,7 @@ Ranking ranking_of(const Explained *model);
 
 /* A sum on the residual stream: x = x + the output of a branch of a block. */
 typedef struct {
-    int layer; /* its block, from 0; ANY for the counts, before the blocks */
+    int layer; /* the transformer block; NO_LAYER for the counts, which come before */
     TrilArray added, after;
     bool reads_past; /* the branch contains attention or a mean */
 } Branch;
@@ -32,7 +32,7 @@ typedef struct {
  * "counting" (the trusted logits of counting). Its bar is its share of the likeliest logit. */
 typedef struct {
     Bar bar;
-    int layer, head; /* or ANY */
+    int layer, head; /* or NO_LAYER, NO_HEAD */
 } Part;
 
 enum { TABLE_ROWS = 4 };
@@ -100,12 +100,12 @@ enum { NO_LINE = -1 };
 int explanation_maker(const Explanation *e, int array);
 int explanation_reader(const Explanation *e, int array);
 
-/* True if the line is a linear layer that reads the counted probabilities (reads_counts), or one
- * that computes the trust (trusts). */
+/* Returns true if the line is a linear layer that reads the counted probabilities (reads_counts),
+ * or one that computes the trust (trusts). */
 bool explanation_reads_counts(const Explanation *e, int i);
 bool explanation_trusts(const Explanation *e, int i);
 
-/* True if the line is a call of that layer. */
+/* Returns true if the line is a call of that layer. */
 bool line_is(const TrilLine *line, const char *operation);
 
 /* line_has_heads is true for attention; line_reads_past also for the mean of the past, which is

@@ -19,7 +19,7 @@ typedef struct {
 Glyph glyph_of(const TrilTokenizer *tokenizer, int32_t id);
 Glyph glyph_padded(const TrilTokenizer *tokenizer, int32_t id);
 
-/* True if a code point changes how the rest of the line is shown (direction, line breaks). */
+/* Returns true if a code point changes how the rest of a line is shown: direction, line breaks. */
 bool glyph_is_format(uint32_t code);
 
 /* Returns the columns that a code point takes on a terminal: 0 to GLYPH_COLUMNS. */

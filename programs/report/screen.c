@@ -72,9 +72,9 @@ static int write_band(Sheet *sheet, const Table *table, int first) {
     const Elision down = elide(table->rows, table->labels ? table->rows : tight);
     const char *dots = CELL * across.shown + DOTS <= room ? " ..." : "";
     const bool more = table->across == CHANNELS && across.shown < left;
+    /* line -1 has the tokens above the columns */
     for (int i = table->across == TOKENS ? -1 : 0; i < down.shown; i++) {
-        const int r =
-            elision_place(down, i); /* unless this is the line of tokens above the columns */
+        const int r = i < 0 ? 0 : elision_place(down, i);
         if (i == down.gap && i >= 0) fprintf(out, "%*s...\n", INDENT, "");
         if (i >= 0 && table->labels)
             fprintf(out, "%*s%-*.*s", INDENT, "", LABEL, LABEL, table->labels[r]);

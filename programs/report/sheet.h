@@ -48,12 +48,12 @@ typedef struct {
     bool logits; /* shown beside the values */
 } Bars;
 
-enum { NO_HEAD = -1 };
+enum { NO_LAYER = -1, NO_HEAD = -1 };
 
 /* The attention weights [T, T] of a head on T tokens. Row t holds the weights, 0 to 1, of token t
  * on tokens 0 to t; the rest is not shown. */
 typedef struct {
-    int layer, head; /* head: NO_HEAD for a mean of the past */
+    int layer, head; /* layer: the transformer block; head: NO_HEAD for a mean of the past */
     const float *weights;
 } HeadMap;
 

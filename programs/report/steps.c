@@ -90,8 +90,8 @@ static void show_neuron(Explanation *e, int neuron, const char *x_label, const c
 
 static const char *const role_names[ROLES] = {"query", "key", "value"};
 
-/* True if the output of the line becomes the queries, keys or values of attention, perhaps through
- * norms of each head and rotations. Sets *columns to the columns that the head reads. */
+/* Returns true if the output of the line becomes the queries, keys or values of attention, perhaps
+ * through norms of each head and rotations. Sets *columns to the columns that the head reads. */
 static bool has_role(const Explanation *e, int role, TrilArray *columns) {
     for (int a = e->i + 1; a < e->line_count; a++) {
         const TrilLine *attention = &e->lines[a];
@@ -270,8 +270,8 @@ static void write_trusted(Explanation *e) {
                          3);
 }
 
-/* True if the line computes numbers from numbers, without weights: between the linear layers of an
- * MLP. With two inputs it is gated. */
+/* Returns true if the line computes numbers from numbers, without weights: between the linear
+ * layers of an MLP. With two inputs it is gated. */
 static bool is_activation(const TrilLine *line) {
     return !line->weights[0].name && !line_reads_past(line) && !line_is(line, "add") &&
            !line_is(line, "rotary") && !line_is(line, "counted") && !line_is(line, "trusted");
@@ -552,7 +552,7 @@ static void write_attention(Explanation *e) {
     e->last_only = true;
 }
 
-/* ---- all layers ---- */
+/* ---- dispatch ---- */
 
 void steps_line(Explanation *e, int i) {
     static const struct {

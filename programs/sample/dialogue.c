@@ -22,7 +22,7 @@ static bool read_line(char **line, size_t *capacity, size_t *length, bool termin
     return true;
 }
 
-/* A text that the user and the model write by turns. */
+/* A text that the user and the model take turns to write. */
 typedef struct {
     const TrilModel *model;
     Writer *writer;

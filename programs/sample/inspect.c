@@ -167,7 +167,7 @@ bool inspect_file(TrilModel *model, const Arguments *a, Error *err) {
     return json_print(&text);
 }
 
-/* Loads the next model of files->paths[*i...], and sets *i behind it. NULL if there is none. */
+/* Loads the next model of files->paths[*i...], and advances *i past it. Returns NULL at the end. */
 static TrilModel *next_model(const Texts *files, int *i) {
     static const char state[] = ".last.safetensors";
     TrilModel *model = NULL;
@@ -266,7 +266,7 @@ static const struct {
                      {"bits_per_char", 13, 6},
                      {"perplexity", 10, 4}};
 
-/* True if a terminal is too narrow for this column of the table beside a path: all but the loss. */
+/* Returns true if a terminal is too narrow for this column beside a path: all but the loss. */
 static bool leaves_out(int column) {
     const int wide = 80;
     return column != 2 && terminal_is(stdout) && screen_of(stdout).columns < wide;

@@ -51,7 +51,7 @@ void arguments_print_settings(const Arguments *a);
  * for an unknown command, an unknown character or (on a terminal) an arrow key. */
 bool dialogue(const TrilModel *model, const Arguments *arguments, Error *err);
 
-/* ---- a model is shown instead (inspect.c) ---- */
+/* ---- inspection (inspect.c) ---- */
 
 /* Prints, for --info, the contents of the model's file or folder; with --json as an object. */
 bool inspect_file(TrilModel *model, const Arguments *arguments, Error *err);

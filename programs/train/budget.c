@@ -33,7 +33,7 @@ Budget budget_open(const Plan *plan, const RungFiles *rung, double seconds, cons
     return b;
 }
 
-/* True if `steps` times `patience` steps have brought no lower loss. */
+/* Returns true if `steps` times `patience` steps have brought no lower loss. */
 static bool is_stale(const Progress *p, double patience, double steps) {
     const int not_chance = 2; /* evaluations: one worse loss can be chance */
     return p->now.cooling <= 0 && p->now.since_lowest >= not_chance &&

@@ -22,21 +22,21 @@ typedef struct {
     bool measured;          /* `evaluation` was measured */
     double last_evaluation; /* Progress.seconds at the last one */
     double closing;         /* the work after the last step, in evaluations */
-    double patience;        /* of the options */
+    double patience;        /* TrilOptions.patience */
 } Budget;
 
 /* Returns the budget of a rung after `progress`: `seconds` if the plan has a time limit. */
 Budget budget_open(const Plan *plan, const RungFiles *rung, double seconds,
                    const Progress *progress);
 
-/* True if the whole budget was used up before the first step of this run of the program. */
+/* Returns true if the whole budget was used up before the first step of this run of the program. */
 bool budget_complete(const Budget *budget, const Progress *progress);
 
-/* True if the training should end early, after an evaluation, because there was no lower loss for
- * `patience`; never during an early decay, which is short. */
+/* Returns true if the training should end early, after an evaluation, because there was no lower
+ * loss for `patience`; never during an early decay, which is short. */
 bool budget_early_stop(const Budget *budget, const Progress *progress);
 
-/* True if the rates should decay early: there was no lower loss for half of `patience`. */
+/* Returns true if the rates should decay early: there was no lower loss for half of `patience`. */
 bool budget_early_decay(const Budget *budget, const Progress *progress);
 
 /* Makes the training end after `steps` steps at the latest. */
@@ -45,12 +45,13 @@ void budget_limit_steps(Budget *budget, int steps);
 /* Measures the speed after a step. Returns true if no time or step is left for another. */
 bool budget_used(Budget *budget, const Progress *progress);
 
-/* True if an evaluation is due after a step: once the budget is used up, never shortly before. */
+/* Returns true if an evaluation is due after a step: at the end of the budget, never shortly
+ * before. */
 bool budget_evaluation_due(const Budget *budget, const Progress *progress, bool used);
 
-/* True if, under a time limit, an evaluation took longer than expected and left so few steps that
- * they are not worth another evaluation: a fiftieth of the steps or, if `used`, the result of
- * budget_used before the evaluation, is true, a tenth. */
+/* Call it after an evaluation, which may have taken longer than expected. Under a time limit,
+ * returns true if fewer than 2% of the steps are left, too few for another evaluation. `used` is
+ * the result of budget_used before the evaluation; if it was true, the limit is 10%. */
 bool budget_nearly_used(Budget *budget, const Progress *progress, bool used);
 
 /* Records the seconds that an evaluation took. */

@@ -121,7 +121,7 @@ static bool look_at_all(Claims *c, Error *err) {
 
 /* ---- locks ---- */
 
-/* True if the open lock file is still the one at its path, which an ended program may remove. */
+/* Returns true if the open lock file is still at its path, which an ended program may remove. */
 static bool is_current(int lock, const char *path) {
     FileStatus own, there;
     return lock >= 0 && filesystem_status(lock, &own) && filesystem_look(path, false, &there) &&

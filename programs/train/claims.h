@@ -27,7 +27,7 @@ bool claims_write(Claims *claims, const char *what, const char *path, Error *err
  * locked (the message gives its number). */
 bool claims_settle(Claims *claims, Error *err);
 
-/* True if claims_settle found a file at this path, claimed for writing, that was not empty. */
+/* Returns true if claims_settle found a file at this path, claimed for writing, and not empty. */
 bool claims_there(Claims *claims, const char *path);
 
 /* Checks, before a file is written, that this program still holds its locks, and that the lock

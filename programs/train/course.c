@@ -27,7 +27,7 @@ bool log_create(Log *log, const char *path, Error *err) {
     return true;
 }
 
-/* True if a spreadsheet would take the text, after any apostrophes at its start, for a formula. */
+/* Returns true if a spreadsheet would read the text, without leading apostrophes, as a formula. */
 static bool like_formula(const char *text) {
     text += strspn(text, "'");
     return *text && strchr("=+-@\t\r", *text);
@@ -134,8 +134,8 @@ static bool read_known(FILE *file, size_t length, Digest *digest) {
     return true;
 }
 
-/* True if only rows follow, which were written after the last save and will be written again. The
- * last of them may be incomplete. */
+/* Returns true if only rows follow, which were written after the last save and will be written
+ * again. The last of them may be incomplete. */
 static bool only_rows_follow(FILE *file) {
     char line[LINE_SIZE];
     LogRow row;
@@ -163,7 +163,7 @@ static int kind_of(const LogRow *row) {
 }
 
 /* Adds a row, rounded to the digits of the log, so that a page is the same after resuming, which
- * reads the log. The last row of its kind leaves, unless it is an n-th one. */
+ * reads the log. Replaces the last row of its kind, unless that is an evenly spaced one. */
 static void keep_row(Course *c, const LogRow *row) {
     int kind = kind_of(row), last = c->count - 1;
     int *held = &c->kinds[kind].kept, *seen = &c->kinds[kind].seen, *every = &c->kinds[kind].every;
@@ -235,7 +235,7 @@ double course_validation(const Course *c, double step) {
 
 /* ---- the course: the training loss ---- */
 
-/* Counts a loss farther above the block before than the randomness of batches explains. */
+/* Counts a spike: a loss that exceeds the mean of the block before by more than batches vary. */
 static void add_spike(Course *c, const LogRow *row) {
     const double far = 1, deviations = 8;
     double deviation = c->block.noise * sqrt(COURSE_BLOCK);

@@ -77,7 +77,7 @@ typedef struct {
 
 /* Initialize with {0}. */
 typedef struct {
-    LogRow rows[COURSE_ROWS]; /* of each kind the first, the last, and evenly spaced ones */
+    LogRow rows[COURSE_ROWS]; /* the first, the last, and evenly spaced ones of each kind */
     int count;
     struct {
         int kept, seen, every; /* every n-th is kept; at first each */

@@ -63,9 +63,10 @@ static const Result *result_of(const Plan *plan, const RungFiles *rung) {
     return NULL;
 }
 
-/* Returns the earlier result of a rung that needs no more training, else NULL. --model: trained for
- * exactly these steps, or at least this long. A baseline: at least these steps; under a time limit,
- * any time limit or BASELINE_STEPS. */
+/* Returns the earlier result of a rung that needs no more training, else NULL. A requested rung is
+ * complete after exactly the planned steps, or after a time limit as long as the planned one or
+ * longer; a baseline after the planned steps or more or, if a time limit is planned, after
+ * BASELINE_STEPS or any time limit. */
 static const Result *complete(const Plan *plan, const RungFiles *rung) {
     const Result *r = result_of(plan, rung);
     if (!r) return NULL;
@@ -78,13 +79,13 @@ static const Result *complete(const Plan *plan, const RungFiles *rung) {
     return ended ? r : NULL;
 }
 
-/* True if the baseline would need gigabytes. The counted bigram is equivalent. */
+/* Returns true if the baseline would need gigabytes. The counted bigram is equivalent. */
 static bool is_too_large(const Plan *plan) {
     return tril_tokenizer_size(plan->tokenizer) > MAX_BASELINE_VOCABULARY;
 }
 
-/* True for a baseline that is not trained. A model of --init is compared with its own first loss,
- * and a run that began without its baseline continues without it. `place`: the state's. */
+/* Returns true for a baseline that is not trained. A model of --init is compared with its own first
+ * loss, and a run that began without its baseline continues without it. `place`: the state's. */
 static bool leaves_out(const Plan *plan, const RungFiles *rung, int place) {
     bool resumed = place < plan->rung_count;
     return rung->baseline && (is_too_large(plan) || plan->arguments->init ||
@@ -113,8 +114,8 @@ static bool check_budgets(const Plan *plan, Error *err) {
     for (int i = 0; i < plan->rung_count && ok; i++) {
         const Result *r = result_of(plan, &plan->rungs[i]);
         if (!r || plan->rungs[i].baseline) continue;
-        double seconds =
-            r->time > 0 ? 0 : r->seconds; /* a rung that had a time limit got its share */
+        /* a rung that had a time limit got its share */
+        double seconds = r->time > 0 ? 0 : r->seconds;
         ok = check_budget(plan, r->name, seconds, r->characters / plan_step_characters(plan), err);
     }
     return ok;

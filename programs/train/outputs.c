@@ -61,7 +61,7 @@ void outputs_begin_page(const Outputs *o, FILE *out) {
     fprintf(out, PAGE_BEGINNING("%016" PRIx64), o->plan->training, o->tables[0], o->tables[1]);
 }
 
-/* True if the file at `path` is a page of this training run, with this table if one is given. */
+/* Returns true if `path` is a page of this training run, with this table if one is given. */
 static bool is_page(const char *path, uint64_t training, uint64_t table) {
     const DigestText run = digest_text(training), named = digest_text(table);
     DigestText of, tables[2];
@@ -91,8 +91,8 @@ static uint64_t digest_of(const char *path) {
     return digest;
 }
 
-/* True if the rung's log belongs to this training run. The log of the rung in training may have
- * more rows than the state knows: log_reopen checks it. */
+/* Returns true if the rung's log belongs to this training run. The log of the rung in training may
+ * have more rows than the state knows: log_reopen checks it. */
 static bool is_own_log(const RungFiles *rung, const Plan *plan, bool own_page) {
     if (strcmp(tril_state_options(plan->state).rung, rung->name) == 0 &&
         plan->progress.log_length > 0)

@@ -56,7 +56,7 @@ typedef struct {
     double train, validation; /* nats per character */
     int order;                /* n of the counted n-gram */
     bool closed_form;         /* counted: it needs no training */
-    double seconds;           /* of the training */
+    double seconds;           /* spent in training */
     double characters;        /* seen in training; planned, if the training ended early */
     double time;              /* plan_time */
     uint64_t digest;          /* the weights' (tril_model_digest), or TRIL_NO_DIGEST */
@@ -81,7 +81,7 @@ typedef struct {
     const Arguments *arguments; /* borrowed */
     TrilOptions options;        /* as decided for one rung; plan_options has those of each */
     bool ladder;                /* trains every rung */
-    uint64_t training;          /* the number by which the training knows its files; never 0 */
+    uint64_t training;          /* identifies the training run in its files; not TRIL_NO_DIGEST */
     Origin origins[ORIGINS];
 
     /* files */
@@ -112,7 +112,7 @@ typedef struct {
 /* Returns the options of a rung. Learning rate, weight decay and teacher are for --model alone. */
 TrilOptions plan_options(const Plan *plan, const RungFiles *rung);
 
-/* True if both are sizes of the same model. */
+/* Returns true if both are sizes of the same model. */
 bool plan_same_sizes(const TrilOptions *one, const TrilOptions *other);
 
 bool plan_has_time(const Plan *plan); /* true with a time limit, false with a number of steps */

@@ -169,8 +169,8 @@ static bool save_model(Trainer *t) {
            tril_model_save(t->model, t->rung->checkpoint, message(failed)) == TRIL_OK;
 }
 
-/* Generates a line from an empty prompt, always with the same seed, which shows how the model
- * learns to spell. Without memory the line ends early. */
+/* Generates a line from an empty prompt. It shows how the model learns to spell, because the seed
+ * is always the same. Without memory the line ends early. */
 static void write_sample(Trainer *t, char sample[SAMPLE_SIZE]) {
     TrilSampling sampling = tril_sampling();
     GlyphLine line = {sample, SAMPLE_SIZE, SAMPLE_COLUMNS,
@@ -242,7 +242,7 @@ static void keep_state(Trainer *t) {
     t->saved = clock_seconds();
 }
 
-/* ---- all steps ---- */
+/* ---- training ---- */
 
 /* Lets the rates fall, and the training end with them, if high rates no longer lower the loss. */
 static void decay_early(Trainer *t) {

@@ -25,10 +25,10 @@ typedef struct {
  * is copied; else begins with the model of --init, if the rung is --model, or with random weights.
  *
  * If `keeps_state`, writes the state at every evaluation, every --save-every seconds, and after an
- * interruption. The result of an interrupted training run is that of the best weights so far;
- * unknown if the user did not wait for an evaluation. A file that cannot be written does not end
- * the training: the message goes to `failed`. A loss or gradient that is not finite is an error
- * that ends the training at once and leaves the files as they are. Also fails if there is no
+ * interruption. The result of an interrupted training run is that of the best weights so far; its
+ * losses are unknown if the user did not wait for an evaluation. A file that cannot be written does
+ * not end the training: the message goes to `failed`. A loss or gradient that is not finite is an
+ * error that ends the training at once and leaves the files as they are. Also fails if there is no
  * checkpoint at the end. */
 bool train_rung(Ladder *ladder, const RungFiles *rung, double seconds, bool resumes,
                 bool keeps_state, Error *err);

@@ -24,9 +24,9 @@ static const struct {
     {"given_up", offsetof(Progress, early_stop), 1e9},
 };
 
-/* True for an option of the whole training that is stored as metadata, because the rung in training
- * may differ from --model: each rung uses only some of the sizes, and its steps and windows may
- * differ from those of later rungs. The state has all other options. */
+/* Returns true for an option of the whole training that is stored as metadata, because the rung in
+ * training may differ from --model: each rung uses only some of the sizes, and its steps and
+ * windows may differ from those of later rungs. The state has all other options. */
 static bool is_of_run(const TrilOption *row) {
     static const char *const names[] = {"lr", "decay", "steps", "windows"};
     for (int i = 0; i < COUNT(names); i++)

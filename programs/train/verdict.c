@@ -121,8 +121,8 @@ static double epochs_of(const Plan *plan, const Course *c) {
     return c->characters / (double)plan->input.trained_on;
 }
 
-/* With a time limit: true if the training ended because it had seen the text --epochs times. Then
- * more time alone changes nothing. */
+/* With a time limit, returns true if the training ended because it had seen the text --epochs
+ * times. Then more time alone changes nothing. */
 static bool ended_by_epochs(const Plan *plan, const Course *c) {
     double next = c->characters + plan_step_characters(plan);
     return plan_has_time(plan) && plan->options.epochs > 0 &&
@@ -140,7 +140,7 @@ static const char *longer(const Plan *plan, const Course *c, double times, char 
     return text;
 }
 
-/* True if twice the steps would show the text more often than helps. */
+/* Returns true if twice the steps would show the text more often than helps. */
 static bool twice_too_often(const Plan *plan, const Course *c) {
     const double margin = 1.25;
     double help = tril_epochs_that_help((double)plan->input.trained_on, false);
@@ -173,7 +173,7 @@ static bool judge_list(const Case *k, Verdict *v) {
                grouped((double)input->lines), mean);
 }
 
-/* True for a bigram that was trained, but not long enough to reach the loss of counting. */
+/* Returns true for a bigram that was trained, but not long enough to reach the loss of counting. */
 static bool untrained(const Result *r, const Result *pairs) {
     const double near = 0.1;
     return strcmp(r->name, tril_rung(0)) == 0 && still_falling(r->course) &&
@@ -261,7 +261,7 @@ static bool judge_steps(const Case *k, Verdict *v) {
 
 /* ---- the verdict ---- */
 
-/* Sets the first verdict that applies. A baseline, which nobody asked for, need only be fair. */
+/* Sets the first verdict that applies. A baseline only has to be trained for long enough. */
 static bool judge(const Case *k, Verdict *v) {
     if (k->rung->baseline) return judge_bigram(k, v);
     if (judge_rate(k, v) || judge_overfitting(k, v)) return true;

@@ -12,7 +12,7 @@ enum { LONGER_SIZE = 64, ENOUGH_CHARACTERS = 4000 };
  * that appear while it trains. */
 void verdicts_judge(const Plan *plan, Result *results, int count);
 
-/* True if the verdict says that more steps would lower the rung's loss. */
+/* Returns true if the verdict says that more steps would lower the rung's loss. */
 bool verdict_asks_for_more(const Result *result);
 
 /* Writes the options that train `result` twice as long, such as "--steps 800". Returns false if

@@ -48,7 +48,7 @@ static int inputs_of(const char *operation) {
     return strcmp(operation, "add") == 0 || strcmp(operation, "swiglu") == 0 ? 2 : 1;
 }
 
-/* True if line i reads only results of lines before it. */
+/* Returns true if line i reads only results of lines before it. */
 static void check_inputs(const TrilReading *reading, const TrilLine *line, int i) {
     for (int j = 0; j < inputs_of(line->operation); j++) {
         const TrilArray *input = &line->inputs[j];
@@ -64,7 +64,7 @@ static void check_inputs(const TrilReading *reading, const TrilLine *line, int i
     }
 }
 
-/* True if the line's weights are those of the model with that name. */
+/* Returns true if the line's weights are those of the model with that name. */
 static void check_weights(TrilModel *model, const TrilLine *line) {
     for (int j = 0; j < TRIL_LINE_WEIGHTS; j++) {
         const TrilWeights *weights = &line->weights[j];

@@ -73,7 +73,7 @@ static double pair_entropy(const int32_t *inputs, const int32_t *targets, int N,
     return total;
 }
 
-/* True if the first token changes the logits of the second. */
+/* Returns true if the first token changes the logits of the second. */
 static bool looks_back(Run *run, int V) {
     const int32_t one[2] = {0, 1}, other[2] = {2, 1};
     size_t bytes = (size_t)V * sizeof(float);

@@ -302,8 +302,7 @@ static void check_slide(const char *kind) {
     }
 }
 
-/* True if a tensor has a row for each of the T positions, which are counted from the first token.
- */
+/* Returns true if a tensor has a row for each of the T positions from the first token on. */
 static bool has_position_table(const Model *model) {
     bool found = false;
     for (int i = 0; i < model->tensor_count; i++)

@@ -48,7 +48,7 @@ static size_t size_of_array(const Watch *w, int id) {
     return rows * (size_t)info->width;
 }
 
-/* True if threads divide the two instructions alike, so that each meets only its own values. */
+/* Returns true if threads divide both instructions alike: then each reads only its own values. */
 static bool divided_alike(const Watch *w, int one, int other) {
     const Instruction *a = &w->p->list[one], *b = &w->p->list[other];
     if (!w->single) return a->operation->reach == EACH_TOKEN && b->operation->reach == EACH_TOKEN;

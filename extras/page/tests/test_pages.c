@@ -47,7 +47,7 @@ TEST(page) {
     assert_int_equal(points_of(page, "gpt, "), 60);
 }
 
-/* True if the page exists and has this text. */
+/* Returns true if the page exists and has this text. */
 static bool page_says(const char *path, const char *text) {
     if (!scratch_has(path)) return false;
     size_t length;

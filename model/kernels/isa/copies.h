@@ -80,7 +80,7 @@ INLINE void copy_rows(const int rows, float *to, size_t panel, const float *from
 
 /* The same row of all panels often lies in one set of the L1 cache, which holds 8 or 12 lines. So
  * several rows are copied together; otherwise the lines would leave the cache before the next rows
- * are written. Each row is read from its begin to its end: the hardware prefetches that. */
+ * are written. Each row is read from start to end: the hardware prefetches that. */
 static void copy_panels(float *to, const float *from, size_t from_row, int rows, int columns) {
     enum { SOME = 8 };
     size_t panel = (size_t)rows * TILE_COLUMNS;

@@ -5,7 +5,7 @@
 #include "model/kernels/isa/vectors.h"
 
 enum {
-    TALL_ROWS = 2 * TILE_ROWS, /* of a tile of at most half the columns: as many accumulators */
+    TALL_ROWS = 2 * TILE_ROWS, /* rows of a tile of half the columns: it has as many sums */
     THREES = (TALL_ROWS + 2) / 3,
     PANEL = 8192, /* floats of a panel that fit the L1 cache with a strip of the left operand */
     BLOCK_TERMS = PANEL / TILE_COLUMNS < MATMUL_TERMS ? PANEL / TILE_COLUMNS : MATMUL_TERMS

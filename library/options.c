@@ -88,6 +88,13 @@ static const char **name_at(const TrilOptions *o, const TrilOption *row) {
     return (const char **)(void *)((char *)o + row->member);
 }
 
+static void copy(TrilOptions *to, const TrilOptions *from, const TrilOption *row) {
+    if (row->kind == TRIL_NAME)
+        *name_at(to, row) = *name_at(from, row);
+    else
+        *number_at(to, row) = *number_at(from, row);
+}
+
 /* Replaces a name by the row's constant with the same text. */
 static bool take_constant(TrilOptions *o, const TrilOption *row, Error *err) {
     int i;
@@ -199,12 +206,9 @@ TrilOptions tril_options(void) {
 void options_complete(TrilOptions *o, const TrilOptions *decided) {
     for (int i = 0; i < ROWS; i++) {
         const TrilOption *row = &table[i];
-        char text[TRIL_OPTION_SIZE];
-        Error none;
         bool may_stay = row->member == AT(learning_rate) || row->member == AT(weight_decay) ||
                         row->member == AT(time) || row->lasting == TRIL_FRESH;
-        if (!may_stay && !is_set(o, row) && tril_options_get(decided, i, text))
-            set(o, row, text, &none);
+        if (!may_stay && !is_set(o, row)) copy(o, decided, row);
     }
     options_fill(o);
     o->precision = tril_precision(o->precision);
@@ -304,13 +308,8 @@ TrilOptions options_of(const Config *c) {
 }
 
 void options_take_sizes(TrilOptions *o, const TrilOptions *sizes) {
-    for (int i = 0; i < ROWS; i++) {
-        const TrilOption *row = &table[i];
-        if (row->lasting == TRIL_MODEL && row->kind == TRIL_NAME)
-            *name_at(o, row) = *name_at(sizes, row);
-        else if (row->lasting == TRIL_MODEL)
-            *number_at(o, row) = *number_at(sizes, row);
-    }
+    for (int i = 0; i < ROWS; i++)
+        if (table[i].lasting == TRIL_MODEL) copy(o, sizes, &table[i]);
 }
 
 TrilOptions tril_options_sizes(const TrilOptions *options) {

@@ -314,14 +314,11 @@ void options_take_sizes(TrilOptions *o, const TrilOptions *sizes) {
 
 TrilOptions tril_options_sizes(const TrilOptions *options) {
     Config config;
-    Error none;
-    Model used;
     TrilOptions sizes = tril_options_empty();
-    if (options_config(options, 1, &config, &none) && model_lay_out(&used, &config, &none)) {
-        sizes = options_of(&used.config);
-        sizes.kv_heads = model_kv_heads(&used.config);
-        sizes.hidden = model_hidden(&used.config);
-        model_free(&used);
+    if (options_config(options, 1, &config, &(Error){0})) {
+        sizes = options_of(&config);
+        sizes.kv_heads = model_kv_heads(&config);
+        sizes.hidden = model_hidden(&config);
     } else {
         options_take_sizes(&sizes, options);
     }

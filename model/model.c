@@ -82,14 +82,14 @@ static bool check_own(Config *c, const Rung *rung, Error *err) {
     return true;
 }
 
-static bool check(Config *c, const Rung **rung, Error *err) {
-    *rung = find_rung(c->model);
-    if (!*rung) return name_find(model_names, c->model, &(int){0}, "model", err);
-    if (!has_size(*rung, SIZE_C)) c->C = 1;
-    if (!(*rung)->has_heads) c->NH = 1;
+bool model_check(Config *c, Error *err) {
+    const Rung *rung = find_rung(c->model);
+    if (!rung) return name_find(model_names, c->model, &(int){0}, "model", err);
+    if (!has_size(rung, SIZE_C)) c->C = 1;
+    if (!rung->has_heads) c->NH = 1;
     bool has_blocks = false;
-    for (int i = 0; i < (*rung)->weight_count; i++)
-        has_blocks = has_blocks || is_in_blocks(&(*rung)->weights[i]);
+    for (int i = 0; i < rung->weight_count; i++)
+        has_blocks = has_blocks || is_in_blocks(&rung->weights[i]);
     if (!has_blocks) c->L = 1;
     if (c->V < 1 || c->V > MAX_VOCABULARY)
         return fail(err, "a vocabulary of %d is not between 1 and %d", c->V, MAX_VOCABULARY);
@@ -101,7 +101,7 @@ static bool check(Config *c, const Rung **rung, Error *err) {
         return fail(err, "a width of %d is not between 1 and %d", c->C, MAX_WIDTH);
     if (c->NH < 1 || c->C % c->NH != 0)
         return fail(err, "a width of %d is not divisible by %d heads", c->C, c->NH);
-    if ((*rung)->even_heads && c->C / c->NH % 2 != 0)
+    if (rung->even_heads && c->C / c->NH % 2 != 0)
         return fail(
             err,
             "a width of %d with %d heads gives heads of %d channels; rotary positions need an "
@@ -109,11 +109,11 @@ static bool check(Config *c, const Rung **rung, Error *err) {
             c->C, c->NH, c->C / c->NH);
     if (!(c->dropout >= 0 && c->dropout < 1))
         return fail(err, "a dropout of %g is not at least 0 and below 1", c->dropout);
-    return check_own(c, *rung, err);
+    return check_own(c, rung, err);
 }
 
-/* Returns the number of weights, biases included. */
-static double count_weights(const Rung *rung, const Config *c) {
+double model_parameters(const Config *c) {
+    const Rung *rung = find_rung(c->model);
     double count = 0;
     for (int i = 0; i < rung->weight_count; i++) {
         const WeightSpec *spec = &rung->weights[i];
@@ -214,20 +214,6 @@ static void set_start(Model *model, uint64_t seed) {
     }
 }
 
-bool model_check(const Config *config, Error *err) {
-    Config copy = *config;
-    const Rung *rung;
-    return check(&copy, &rung, err);
-}
-
-double model_parameters(const Config *config) {
-    Config copy = *config;
-    const Rung *rung;
-    Error none;
-    if (!check(&copy, &rung, &none)) return 0;
-    return count_weights(rung, &copy);
-}
-
 int model_kv_heads(const Config *config) {
     return size_of(config, SIZE_NKV);
 }
@@ -238,9 +224,10 @@ int model_hidden(const Config *config) {
 
 bool model_lay_out(Model *model, const Config *config, Error *err) {
     *model = (Model){.config = *config};
-    if (!check(&model->config, &model->rung, err)) return false;
-    const double count = count_weights(model->rung, &model->config);
+    if (!model_check(&model->config, err)) return false;
+    const double count = model_parameters(&model->config);
     if (!check_count(&model->config, count, err)) return false;
+    model->rung = find_rung(config->model);
     model->parameters = (size_t)count;
     size_t max = 2 * (size_t)model->rung->weight_count * (size_t)model->config.L;
     if (!memory_alloc(&model->tensors, max, sizeof *model->tensors, "the model", err)) return false;

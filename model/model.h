@@ -58,7 +58,7 @@ typedef struct {
 } Tensor;
 
 typedef struct {
-    Config config; /* sizes that the rung lacks are 1; a usual NKV or H is USUAL_SIZE */
+    Config config; /* as model_check leaves it */
     const Rung *rung;
     Tensor *tensors;
     int tensor_count;
@@ -68,16 +68,17 @@ typedef struct {
     Ngram *ngram; /* the counted model of a rung that has one, or NULL before anything is counted */
 } Model;
 
-/* Checks a configuration. Fails for an unknown rung, a size out of range, NH that does not divide
- * C, and NKV that does not divide NH. */
-bool model_check(const Config *config, Error *err);
+/* Checks a configuration. Sets sizes that the rung lacks to 1, and NKV or H to USUAL_SIZE if the
+ * rung lacks it or it is the usual one. Fails for an unknown rung, a size out of range, NH that
+ * does not divide C, and NKV that does not divide NH. */
+bool model_check(Config *config, Error *err);
 
-/* Return the key-value heads and the channels inside the MLP of a valid configuration; NH and 1 for
- * a rung without such sizes. */
+/* Return the key-value heads and the channels inside the MLP of a checked configuration; NH and 1
+ * for a rung without such sizes. */
 int model_kv_heads(const Config *config);
 int model_hidden(const Config *config);
 
-/* Returns the number of parameters of a valid configuration. */
+/* Returns the number of parameters of a checked configuration: the weights, biases included. */
 double model_parameters(const Config *config);
 
 /* Builds a model with initial weights, which follow from the seed. model_free releases its tensors

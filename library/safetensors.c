@@ -199,21 +199,6 @@ static bool read_header(SafeTensors *file, const char *name, char *start, size_t
     return ok && check_places(file, name, data_bytes, err);
 }
 
-bool safetensors_read(SafeTensors *file, const char *name, char *bytes, size_t length, Error *err) {
-    size_t header;
-    *file = (SafeTensors){0};
-    if (check_prefix(bytes, length, name, &header, err) &&
-        read_header(file, name, bytes + PREFIX, header, length - PREFIX - header, err)) {
-        for (SafeTensor *t = file->tensors; t < file->tensors + file->tensor_count; t++) {
-            t->data = bytes + PREFIX + header + t->offset;
-            little_endian((void *)t->data, t->bytes, safetensors_width(t->type));
-        }
-        return true;
-    }
-    safetensors_free(file);
-    return false;
-}
-
 bool safetensors_open(SafeTensors *file, File *from, Error *err) {
     char prefix[PREFIX] = {0};
     size_t header;

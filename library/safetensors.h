@@ -48,19 +48,13 @@ typedef struct {
     int tensor_count;
     Note *notes;
     int note_count;
-    char *header, *data; /* of an opened file: the rest points into them; owned */
+    char *header, *data; /* the rest points into them; owned */
 } SafeTensors;
 
-/* Reads a whole file in memory. Decodes the header in place: names, notes and data point into
- * `bytes`, which must live as long as *file. `name` begins the message. The caller releases *file
- * with safetensors_free; on failure there is nothing to release. Fails for a file that is cut or
- * padded, and for overlapping, duplicate or wrongly sized tensors. */
-bool safetensors_read(SafeTensors *file, const char *name, char *bytes, size_t length, Error *err);
-
-/* Do the work of safetensors_read in two steps, so that a bad file fails before all of it is read.
- * The first reads only the header and checks it against the file's length. The second then reads
- * the data: each tensor's to the `data` that the caller has set, or else to memory of *file. If the
- * first fails, there is nothing to release. */
+/* safetensors_open reads only the header, and checks it against the file's length: it fails for a
+ * file that is cut or padded, and for overlapping, duplicate or wrongly sized tensors; then there
+ * is nothing to release. safetensors_fetch then reads the data: each tensor's to the `data` that
+ * the caller has set, or else to memory of *file. */
 bool safetensors_open(SafeTensors *file, File *from, Error *err);
 bool safetensors_fetch(SafeTensors *file, File *from, Error *err);
 void safetensors_free(SafeTensors *file);

@@ -9,6 +9,21 @@ static inline void free_checkpoint(void *checkpoint) {
     checkpoint_free(checkpoint);
 }
 
+static inline void free_tensors(void *file) {
+    safetensors_free(file);
+}
+
+/* Reads a file of tensors, which must be valid, until the end of the test. */
+static inline SafeTensors *tensors_of(const char *path) {
+    File from;
+    SafeTensors *file = scrap(1, sizeof *file);
+    assert_ok(file_open(&from, path, &err), err);
+    assert_ok(safetensors_open(file, &from, &err) && safetensors_fetch(file, &from, &err), err);
+    file_close(&from);
+    at_end(free_tensors, file);
+    return file;
+}
+
 /* Loads a checkpoint, which must be valid, until the end of the test. */
 static inline Checkpoint *loaded(const char *path) {
     Checkpoint *checkpoint = scrap(1, sizeof *checkpoint);

@@ -13,32 +13,34 @@ static void check_inside(const void *at, size_t size, const char *bytes, size_t 
 
 /* Tensors lie end to end, so together they are as long as the data. */
 static void check_file(const SafeTensors *file, const char *bytes, size_t length) {
-    uint64_t header;
+    uint64_t prefix;
+    memcpy(&prefix, bytes, sizeof prefix);
+    little_endian(&prefix, sizeof prefix, sizeof prefix);
+    const size_t header = (size_t)prefix, data = length - sizeof prefix - header;
     size_t total = 0;
-    memcpy(&header, bytes, sizeof header);
-    little_endian(&header, sizeof header, sizeof header);
     for (int i = 0; i < file->tensor_count; i++) {
         const SafeTensor *tensor = &file->tensors[i];
-        check_inside(tensor->name, strlen(tensor->name) + 1, bytes, length);
-        check_inside(tensor->data, tensor->bytes, bytes, length);
+        check_inside(tensor->name, strlen(tensor->name) + 1, file->header, header);
+        check_inside(tensor->data, tensor->bytes, file->data, data);
         if (tensor->rank < 0 || tensor->rank > SAFETENSORS_RANK) fuzz_fail("a rank");
         total += tensor->bytes;
     }
-    if (total != length - sizeof header - (size_t)header) fuzz_fail("all data in tensors");
+    if (total != data) fuzz_fail("all data in tensors");
     for (int i = 0; i < file->note_count; i++) {
         const Note *note = &file->notes[i];
-        check_inside(note->key, strlen(note->key) + 1, bytes, length);
-        check_inside(note->value, note->length, bytes, length);
+        check_inside(note->key, strlen(note->key) + 1, file->header, header);
+        check_inside(note->value, note->length, file->header, header);
     }
 }
 
 void fuzz_safetensors(const uint8_t *bytes, size_t length) {
     SafeTensors file;
     Error err = {0};
-    char *text = fuzz_guarded(bytes, length);
-    if (!text) return;
-    if (safetensors_read(&file, "file", text, length, &err))
-        check_file(&file, text, length);
+    File from = {.path = "file", .descriptor = -1, .bytes = fuzz_guarded(bytes, length)};
+    if (!from.bytes) return;
+    from.length = length;
+    if (safetensors_open(&file, &from, &err) && safetensors_fetch(&file, &from, &err))
+        check_file(&file, from.bytes, length);
     else if (strncmp(err.text, "file: ", 6) != 0 || strchr(err.text, '\n'))
         fuzz_fail("one sentence");
     safetensors_free(&file);

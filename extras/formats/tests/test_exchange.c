@@ -3,7 +3,7 @@
  * qwen3-shared six heads of queries share two of keys and values, and the MLP has 19 channels.
  * Exported models are read back, and a folder that is not one of our models is an error with a
  * message. */
-#include "tests/support.h"
+#include "tests/state.h"
 #include "base/array.h"
 #include "extras/formats/tests/folder_model.h"
 #include "tests/table.h"
@@ -11,7 +11,6 @@
 #include "base/memory.h"
 #include "base/order.h"
 #include "extras/formats/quantize.h"
-#include "library/safetensors.h"
 #include "library/formats.h"
 #include "library/tril.h"
 
@@ -407,13 +406,10 @@ TEST(damage) {
 /* Rounds the weights of a copy's model to the 16 bits of the type, and writes them as `count`
  * files with an index, or as one. */
 static void rewrite(const char *type, int count) {
-    SafeTensors file;
-    size_t length;
-    char *bytes = slurp(scratch("edited/model.safetensors"), &length);
-    assert_ok(safetensors_read(&file, "model", bytes, length, &err), err);
+    const SafeTensors *file = tensors_of(scratch("edited/model.safetensors"));
     uint16_t *numbers[64];
-    for (int i = 0; i < file.tensor_count; i++) {
-        SafeTensor *tensor = &file.tensors[i];
+    for (int i = 0; i < file->tensor_count; i++) {
+        SafeTensor *tensor = &file->tensors[i];
         numbers[i] = scrap(tensor->bytes / 2, 1);
         for (size_t n = 0; n < tensor->bytes / sizeof(float); n++) {
             float x;
@@ -430,9 +426,9 @@ static void rewrite(const char *type, int count) {
     char index[8192] = "{\"metadata\": {\"total_size\": 5}, \"weight_map\": {";
     for (int part = 0; part < count; part++) {
         char name[64];
-        SafeTensors some = {.tensors = file.tensors + part * file.tensor_count / count};
+        SafeTensors some = {.tensors = file->tensors + part * file->tensor_count / count};
         some.tensor_count =
-            (part + 1) * file.tensor_count / count - part * file.tensor_count / count;
+            (part + 1) * file->tensor_count / count - part * file->tensor_count / count;
         snprintf(name, sizeof name,
                  count > 1 ? "edited/part-%d.safetensors" : "edited/model.safetensors", part);
         assert_ok(safetensors_write(&some, scratch(name), &err), err);
@@ -442,7 +438,6 @@ static void rewrite(const char *type, int count) {
     }
     snprintf(index + strlen(index), sizeof index - strlen(index), "}}");
     if (count > 1) scratch_put("edited/model.safetensors.index.json", index, strlen(index));
-    safetensors_free(&file);
 }
 
 /* Returns the largest distance of a weight from the original, as a share of it. */

@@ -139,8 +139,8 @@ static void write_default(const Option *option, char *text, size_t size) {
 }
 
 int options_columns(FILE *out) {
-    const int widest = 100, window = terminal_is(out) ? terminal_columns(out) : 0;
-    return window > 0 && window < widest ? window : widest;
+    const int widest = 100, columns = terminal_columns(out, widest);
+    return columns < widest ? columns : widest;
 }
 
 void options_print(FILE *out, const Option *options, int count) {

@@ -20,8 +20,9 @@ void terminal_prepare(int *argc, char ***argv);
 bool terminal_is(FILE *stream);
 bool terminal_has_colors(FILE *stream);
 
-/* Returns the terminal's columns, or those of the variable COLUMNS, if either is known. */
-int terminal_columns(FILE *stream);
+/* Returns the terminal's columns, or else those of the variable COLUMNS. Returns `otherwise` if
+ * neither is known or the stream is no terminal. */
+int terminal_columns(FILE *stream, int otherwise);
 
 /* Returns the columns that a character takes on a screen, as wcwidth of POSIX does. */
 int width_of(uint32_t code);

@@ -27,12 +27,13 @@ bool terminal_is(FILE *stream) {
     return isatty(fileno(stream));
 }
 
-int terminal_columns(FILE *stream) {
+int terminal_columns(FILE *stream, int otherwise) {
     struct winsize window;
     const char *told = getenv("COLUMNS");
+    if (!terminal_is(stream)) return otherwise;
     if (ioctl(fileno(stream), TIOCGWINSZ, &window) == 0 && window.ws_col > 0) return window.ws_col;
     const long columns = told ? strtol(told, NULL, 10) : 0;
-    return columns > 0 && columns < USHRT_MAX ? (int)columns : 0;
+    return columns > 0 && columns < USHRT_MAX ? (int)columns : otherwise;
 }
 
 bool terminal_has_colors(FILE *stream) {

@@ -63,8 +63,7 @@ void program_usage(const char *path, const char *arguments, const char *purpose)
 }
 
 void program_words(FILE *out, int column, int hang, const char *text) {
-    const int window = terminal_is(out) ? terminal_columns(out) : 0;
-    escape_words(out, text, column, hang, window > 0 ? window : INT_MAX);
+    escape_words(out, text, column, hang, terminal_columns(out, INT_MAX));
     fputc('\n', out);
 }
 

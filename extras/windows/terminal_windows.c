@@ -76,10 +76,10 @@ bool terminal_is(FILE *stream) {
     return GetConsoleMode(console_of(stream), &any);
 }
 
-int terminal_columns(FILE *stream) {
+int terminal_columns(FILE *stream, int otherwise) {
     CONSOLE_SCREEN_BUFFER_INFO info;
     bool known = GetConsoleScreenBufferInfo(console_of(stream), &info);
-    return known ? info.srWindow.Right - info.srWindow.Left + 1 : 0;
+    return known ? info.srWindow.Right - info.srWindow.Left + 1 : otherwise;
 }
 
 bool terminal_has_colors(FILE *stream) {

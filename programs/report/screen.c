@@ -266,8 +266,7 @@ Sheet screen_of(FILE *out) {
     enum { USUAL = 80, MIN_COLUMNS = 20, MAX_COLUMNS = 1000 };
     static const SheetKind kind = {write_text, write_table, write_bars, write_maps, fit};
     const char *columns = getenv("COLUMNS"), *none = getenv("NO_COLOR");
-    int window = terminal_is(out) ? terminal_columns(out) : 0;
-    long width = window > 0 ? window : columns ? strtol(columns, NULL, 10) : USUAL;
+    long width = terminal_columns(out, columns ? (int)strtol(columns, NULL, 10) : USUAL);
     if (width < MIN_COLUMNS) width = MIN_COLUMNS;
     if (width > MAX_COLUMNS) width = MAX_COLUMNS;
     return (Sheet){.kind = &kind,

@@ -7,7 +7,6 @@
 #include "base/terminal.h"
 #include "base/utf8.h"
 #include "programs/program.h"
-#include "programs/report/sheet.h"
 #include "programs/train/interruption.h"
 #include "programs/train/verdict.h"
 
@@ -22,11 +21,6 @@
 
 enum { NUMBER_SIZE = 32 };
 
-/* Returns the columns of a line; a pipe or a file has no limit. */
-static int line_columns(void) {
-    return terminal_is(stdout) ? screen_of(stdout).columns : INT_MAX;
-}
-
 void show_line(const char *format, ...) {
     char line[2 * PATH_SIZE + VERDICT_SIZE], *text = line;
     va_list arguments;
@@ -35,8 +29,7 @@ void show_line(const char *format, ...) {
     va_end(arguments);
     if (terminal_is(stdout)) fputs("\r\033[K", stdout); /* over the progress line */
     if (*text == '\n') putchar(*text++);
-    escape_words(stdout, text, 0, 4, line_columns());
-    putchar('\n');
+    program_words(stdout, 0, 4, text);
     fflush(stdout);
 }
 
@@ -170,7 +163,7 @@ void show_progress(const Progress *p, const Plan *plan, int steps) {
     static const int first[PARTS] = {PLACE, LOSS, LEFT, SPEED}; /* where space is short */
     const double minute = 60, hour = 3600;
     char parts[PARTS][48];
-    int room = screen_of(stdout).columns - 1; /* the cursor follows the line */
+    int room = terminal_columns(stdout, 80) - 1; /* the cursor follows the line */
     double left = fmax(0, p->seconds / p->now.step * (steps - p->now.step));
     const size_t size = sizeof *parts;
     snprintf(parts[PLACE], size, "  step %d/%s%d", p->now.step, about(plan), steps);
@@ -201,7 +194,7 @@ void show_activity(const char *activity) {
     if (!terminal_is(stdout)) return;
     char text[64] = "";
     if (activity) snprintf(text, sizeof text, "  %s ...", activity);
-    printf("\r%.*s\033[K", screen_of(stdout).columns - 1, text);
+    printf("\r%.*s\033[K", terminal_columns(stdout, 80) - 1, text);
     fflush(stdout);
 }
 
@@ -210,10 +203,11 @@ void show_evaluation(const Progress *p, const Plan *plan, int steps, double rece
     char line[128], speed[2 * NUMBER_SIZE], seconds[NUMBER_SIZE];
     int used = snprintf(line, sizeof line, "  step %5d/%s%d  loss %s  held-out %s%s", p->now.step,
                         about(plan), steps, figure(recent, 4), figure(validation, 4), mark);
-    int left = line_columns() - used - snprintf(seconds, sizeof seconds, "  %.1f s", p->seconds);
+    const int columns = terminal_columns(stdout, INT_MAX);
+    int left = columns - used - snprintf(seconds, sizeof seconds, "  %.1f s", p->seconds);
     int fits = snprintf(speed, sizeof speed, "  %s tokens/s", speed_of(p, plan)) <= left;
     const char *end = sample + strlen(sample);
-    int length = 0, room = line_columns() - 10, taken = 0, wide;
+    int length = 0, room = columns - 10, taken = 0, wide;
     for (uint32_t code; room > 0 && sample[length]; length += taken, room -= wide) {
         taken = utf8_decode(sample + length, (size_t)(end - sample - length), &code);
         wide = width_of(code);
@@ -245,7 +239,7 @@ static const struct {
              {"bits/char", 9, 80}, {"TFLOP", 6, 80},       {"seconds", 7, 60}};
 
 static void show_row(const char *const cells[COUNT(table)], const char *mark) {
-    const int columns = line_columns();
+    const int columns = terminal_columns(stdout, INT_MAX);
     for (int i = 0; i < COUNT(table); i++)
         if (columns >= table[i].least)
             printf("%s%*s", i > 0 ? "  " : "", table[i].width, cells ? cells[i] : table[i].name);
@@ -402,7 +396,8 @@ static int longer_first(const void *a, const void *b) {
 void show_profile(const char *of, const RungTimes *t) {
     static const char format[] = "  %-*.*s  %8.2f  %5.1f%%";
     const double small = 0.0005; /* lines with less than this share of the time are summed */
-    const int columns = line_columns(), name = columns < 58 ? columns - 20 : 38;
+    const int columns = terminal_columns(stdout, INT_MAX),
+              name = (int)fmin(38, fmax(0, columns - 20));
     const bool wide = columns >= 67;
     TrilPart lines[MAX_PARTS + 3];
     char head[64];

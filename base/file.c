@@ -142,12 +142,6 @@ static uint32_t own_mark(void) {
     return mark;
 }
 
-/* Returns the length of the folder in a path, its slash included. */
-static int folder_length(const char *path) {
-    const char *slash = strrchr(path, '/');
-    return slash ? (int)(slash - path + 1) : 0;
-}
-
 /* Removes a file that a killed program left beside the path. Files with this process's mark are
  * kept: another thread may be writing them, and a process's locks do not stop itself. */
 static void remove_abandoned(void *path, const char *name) {
@@ -158,7 +152,7 @@ static void remove_abandoned(void *path, const char *name) {
     if (!file_is_temporary(name) || strncmp(name + sizeof prefix - 1, mark, strlen(mark)) == 0)
         return;
     if (!memory_alloc(&abandoned, strlen(path) + TEMPORARY, 1, name, &none)) return;
-    sprintf(abandoned, "%.*s%s", folder_length(path), (char *)path, name);
+    sprintf(abandoned, "%.*s%s", (int)(file_name(path) - (char *)path), (char *)path, name);
     filesystem_remove_unused(abandoned);
     memory_free(abandoned);
 }
@@ -167,7 +161,7 @@ static void remove_abandoned(void *path, const char *name) {
  * first of several saves into a folder sweeps it: 100,000 names take 30 ms to read. */
 static int create_temporary(const char *path, char *name, size_t capacity) {
     static _Atomic uint64_t swept;
-    int folder = folder_length(path), file = -1;
+    int folder = (int)(file_name(path) - path), file = -1;
     Digest digest = digest_start();
     digest_add(&digest, path, (size_t)folder);
     snprintf(name, capacity, "%.*s", folder, path);
@@ -258,6 +252,11 @@ bool file_write(const char *path, const FilePart *parts, size_t count, Error *er
 bool file_flush_output(Error *err) {
     bool whole = fflush(stdout) == 0 && !ferror(stdout);
     return whole || fail(err, "standard output cannot be written");
+}
+
+const char *file_name(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
 }
 
 void file_date(const char *path, char date[FILE_DATE]) {

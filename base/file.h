@@ -50,6 +50,9 @@ bool file_write(const char *path, const FilePart *parts, size_t count, Error *er
 /* Removes the temporary file that is being written. For a signal handler that ends the program. */
 void file_abandon(void);
 
+/* Returns the name in a path, without its folder. */
+const char *file_name(const char *path);
+
 /* Returns true if `name`, without its folder, is the name of a temporary file. */
 bool file_is_temporary(const char *name);
 

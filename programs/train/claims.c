@@ -42,19 +42,14 @@ bool claims_open(Claims **claims, Error *err) {
     return memory_alloc(claims, 1, sizeof **claims, "the names of files", err);
 }
 
-static const char *name_of(const char *path) {
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 /* Writes the path of `folder` beside a file, or of `name` in that folder unless it is empty. */
 static void beside(char to[PATH], const Claim *claim, const char *folder, const char *name) {
-    int length = (int)(name_of(claim->path) - claim->path);
+    int length = (int)(file_name(claim->path) - claim->path);
     snprintf(to, PATH, "%.*s%s%s%s", length, claim->path, folder, *name ? "/" : "", name);
 }
 
 static bool add(Claims *c, bool written, const char *what, const char *path, Error *err) {
-    const char *name = name_of(path);
+    const char *name = file_name(path);
     if (strcmp(name, lock_folder) == 0 || file_is_temporary(name))
         return fail(err, "%s: this name is reserved for locks and temporary files", path);
     if (c->count == MAX_CLAIMS) return fail(err, "more than %d files", MAX_CLAIMS);
@@ -186,7 +181,7 @@ bool claims_hold(Claims *c, Error *err) {
         Claim *claim = &c->claims[i];
         char folder[PATH], path[PATH], around[PATH];
         if (!claim->written) continue;
-        beside(path, claim, lock_folder, name_of(claim->path));
+        beside(path, claim, lock_folder, file_name(claim->path));
         if (is_current(claim->lock, path)) continue;
         beside(folder, claim, lock_folder, "");
         beside(around, claim, ".", "");
@@ -237,7 +232,7 @@ bool claims_there(Claims *c, const char *path) {
 static bool move(const Claim *claim, const char *earlier, bool back, Error *err) {
     char folder[PATH], aside[PATH];
     beside(folder, claim, earlier, "");
-    beside(aside, claim, earlier, name_of(claim->path));
+    beside(aside, claim, earlier, file_name(claim->path));
     const char *from = back ? aside : claim->path, *to = back ? claim->path : aside;
     bool ok = true;
     if (!back && !filesystem_make_folder(folder, FOR_USER) && errno != EEXIST)

@@ -100,17 +100,16 @@ static bool is_own_log(const RungFiles *rung, const Plan *plan, bool own_page) {
     for (int i = 0; i < plan->known_count; i++)
         if (strcmp(plan->known[i].name, rung->name) == 0)
             return digest_of(rung->log) == plan->known[i].log_digest;
-    const char *end = strrchr(plan->page, '/'), *log_end = strrchr(rung->log, '/');
-    const size_t length = end ? (size_t)(end - plan->page) : 0;
-    const bool beside = length == (log_end ? (size_t)(log_end - rung->log) : 0) &&
-                        memcmp(rung->log, plan->page, length) == 0;
+    const ptrdiff_t folder = file_name(plan->page) - plan->page;
+    const bool beside = folder == file_name(rung->log) - rung->log &&
+                        memcmp(rung->log, plan->page, (size_t)folder) == 0;
     return own_page && beside && file_begins(rung->log, LOG_HEADING);
 }
 
 /* Moves existing files to a new folder, in which about.txt describes the model of --out. */
 static bool set_aside(Outputs *o, const char *const *paths, int count, char where[PATH_SIZE],
                       Error *err) {
-    const char *out = o->plan->arguments->out, *end = strrchr(out, '/'), *name;
+    const char *out = o->plan->arguments->out;
     char about[ABOUT_SIZE] = "", path[PATH_SIZE + 16];
     TrilModel *model;
     for (int i = 0; i < count; i++)
@@ -120,9 +119,8 @@ static bool set_aside(Outputs *o, const char *const *paths, int count, char wher
             tril_model_free(model);
         }
     if (!claims_set_aside(o->claims, paths, count, where, PATH_SIZE, err)) return false;
-    name = strrchr(where, '/');
-    snprintf(path, sizeof path, "%.*s%s/about.txt", end ? (int)(end - out + 1) : 0, out,
-             name ? name + 1 : where);
+    snprintf(path, sizeof path, "%.*s%s/about.txt", (int)(file_name(out) - out), out,
+             file_name(where));
     const FilePart line[] = {{about, strlen(about)}, {"\n", 1}};
     return !*about || file_write(path, line, 2, err);
 }

@@ -49,8 +49,8 @@ static bool add_rung(Plan *plan, int i, int folder, Error *err) {
 
 /* Names the files of all rungs, or of --model and its baseline. */
 static bool name_files(Plan *plan, Error *err) {
-    const char *out = plan->arguments->out, *slash = strrchr(out, '/');
-    int folder = slash ? (int)(slash - out + 1) : 0;
+    const char *out = plan->arguments->out;
+    const int folder = (int)(file_name(out) - out);
     bool ok = make_path(plan->page, err, "%.*sreport.html", folder, out) &&
               (!plan->ladder || make_path(plan->table, err, "%.*sladder.csv", folder, out));
     for (int i = 0; tril_rung(i) && plan->rung_count < MAX_RUNGS && ok; i++)
@@ -305,8 +305,7 @@ static bool decide_by_time(Plan *plan, Decisions *d, Error *err) {
 /* Sets the number by which a new training run recognizes its files. It follows from the text, the
  * options, the name of --out, and the models of --init and --teacher. */
 static void number_training(Plan *plan) {
-    const char *out = plan->arguments->out, *slash = strrchr(out, '/'),
-               *name = slash ? slash + 1 : out;
+    const char *name = file_name(plan->arguments->out);
     const uint64_t models[] = {plan->input.digest, plan->init ? tril_model_digest(plan->init) : 0,
                                plan->teacher_digest};
     Digest digest = digest_start();

@@ -300,26 +300,6 @@ TrilStatus tril_options_choose(TrilOptions *o, const TrilText *text, double seco
 
 /* ---- memory ---- */
 
-TrilMemory memory_from(const Memory *m) {
-    TrilMemory made = {.weights = (double)m->weights,
-                       .counts = (double)m->ngram,
-                       .optimizer = (double)m->optimizer,
-                       .messages = (double)m->messages,
-                       .activations = (double)m->activations,
-                       .threads = (double)m->threads};
-    made.all = made.weights + made.counts + made.optimizer + made.messages + made.activations +
-               made.threads;
-    return made;
-}
-
-/* Sets *memory to the memory of a run. */
-static bool estimate(const Config *config, const RunOptions *run, TrilMemory *memory, Error *err) {
-    Memory m;
-    if (!run_estimate(config, run, &m, err)) return false;
-    *memory = memory_from(&m);
-    return true;
-}
-
 bool options_fit(const TrilOptions *o, const Corpus *corpus, bool resumed, Config *config,
                  RunOptions *run, Error *err) {
     const double GiB = 1073741824;
@@ -329,8 +309,8 @@ bool options_fit(const TrilOptions *o, const Corpus *corpus, bool resumed, Confi
     run->lines = corpus->vocab.lines;
     RunOptions teaching = *run;
     teaching.training = teaching.shared = false;
-    if (!estimate(config, run, &own, err) ||
-        (o->teacher && !estimate(&o->teacher->model.config, &teaching, &beside, err)))
+    if (!run_estimate(config, run, &own, err) ||
+        (o->teacher && !run_estimate(&o->teacher->model.config, &teaching, &beside, err)))
         return false;
     double all = own.all + beside.all + (double)(corpus->length * sizeof *corpus->ids), counting;
     if (model_has_ngram(config)) {
@@ -361,7 +341,8 @@ TrilStatus tril_estimate(const TrilOptions *options, int vocabulary, TrilEstimat
     if (!options_config(&filled_in, vocabulary, &config, &err))
         return failed(TRIL_ARGUMENT, &err, error);
     const RunOptions run = options_run(&filled_in);
-    if (!estimate(&config, &run, &found->memory, &err)) return failed(TRIL_ARGUMENT, &err, error);
+    if (!run_estimate(&config, &run, &found->memory, &err))
+        return failed(TRIL_ARGUMENT, &err, error);
     found->parameters = (size_t)model_parameters(&config);
     return TRIL_OK;
 }

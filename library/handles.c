@@ -6,10 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-_Static_assert((int)TRIL_MAX_CONTEXT == MAX_CONTEXT && (int)TRIL_MAX_LAYERS == MAX_LAYERS &&
-                   (int)TRIL_MAX_WIDTH == MAX_WIDTH && (int)TRIL_MAX_THREADS == MAX_THREADS,
-               "tril.h has other limits than model.h");
-
 bool precision_read(Precision *precision, const char *name, Error *err) {
     static const char *const names[] = {"f32", "bf16", "int8", NULL};
     static const Precision precisions[] = {FLOAT32, BF16_WEIGHTS, INT8_WEIGHTS};
@@ -34,7 +30,7 @@ bool in_range(double x, double least, double most, const char *name, Error *err)
 /* Threads beyond the processors would only wait. */
 bool threads_wanted(int wanted, int *threads, Error *err) {
     *threads = wanted > 0 ? min_int(wanted, run_max_threads()) : run_default_threads();
-    return in_range(wanted, 0, MAX_THREADS, "threads", err);
+    return in_range(wanted, 0, TRIL_MAX_THREADS, "threads", err);
 }
 
 TrilStatus failed(TrilStatus status, const Error *err, TrilError *error) {

@@ -37,7 +37,4 @@ bool options_fit(const TrilOptions *options, const Corpus *corpus, bool resumed,
 /* Checks that the teacher, which may be NULL, has these characters and at least this context. */
 bool teacher_fits(const TrilModel *teacher, const Vocab *vocab, double context, Error *err);
 
-/* Returns the memory of a run as a record of tril.h. */
-TrilMemory memory_from(const Memory *memory);
-
 #endif

@@ -1,7 +1,6 @@
 /* reading.c - reads a text with a model: predictions, attention, all intermediate results. */
 #include "base/memory.h"
 #include "library/handles.h"
-#include "model/view.h"
 
 #include <math.h>
 #include <string.h>
@@ -106,16 +105,16 @@ int tril_reading_match(const TrilReading *r, int t) {
 
 /* ---- attention ---- */
 
-static int heads_of(const LineView *line) {
-    return line->NH > 0 ? line->NH : 1;
+static int heads_of(const TrilLine *line) {
+    return line->heads > 0 ? line->heads : 1;
 }
 
 void tril_reading_heads(const TrilReading *reading, int *layers, int *heads) {
-    LineView line;
+    TrilLine line;
     int in_all = 0, in_each = 0;
     for (int i = 0; run_line(reading->run, i, &line); i++) {
         if (!line.attends) continue;
-        in_all = line.block + 1;
+        in_all = line.layer + 1;
         in_each = heads_of(&line);
     }
     if (layers) *layers = in_all;
@@ -124,20 +123,20 @@ void tril_reading_heads(const TrilReading *reading, int *layers, int *heads) {
 
 /* Finds the line of a head, and checks that its map fits into `capacity` numbers. */
 static bool find_head(const TrilReading *reading, int layer, int head, size_t capacity,
-                      LineView *line, Error *err) {
+                      TrilLine *line, Error *err) {
     const size_t numbers = (size_t)reading->tokens * (size_t)reading->tokens;
     if (numbers > capacity)
         return fail(err, "the map has %zu numbers, but there is room for %zu", numbers, capacity);
     for (int i = 0; run_line(reading->run, i, line); i++)
-        if (line->attends && line->block == layer && head >= 0 && head < heads_of(line))
+        if (line->attends && line->layer == layer && head >= 0 && head < heads_of(line))
             return true;
     return fail(err, "there is no head %d in layer %d", head, layer);
 }
 
 /* Writes query . key for the query of row t and the keys of all T rows. Neighboring heads may share
  * their keys. Returns the factor before the softmax. */
-static float write_scores(const LineView *line, int head, int t, int T, float *scores) {
-    const LineArray *q = &line->inputs[0], *k = &line->inputs[1];
+static float write_scores(const TrilLine *line, int head, int t, int T, float *scores) {
+    const TrilArray *q = &line->inputs[0], *k = &line->inputs[1];
     const int dk = q->width / heads_of(line), sharing = q->width / k->width;
     const float *query = q->data + (size_t)t * q->row + head * dk;
     for (int s = 0; s < T; s++) {
@@ -150,7 +149,7 @@ static float write_scores(const LineView *line, int head, int t, int T, float *s
 }
 
 /* Writes the softmax of the scaled scores over the rows up to t, or equal weights, and 0 beyond. */
-static void write_weights(const LineView *line, int head, int t, int T, float *weights) {
+static void write_weights(const TrilLine *line, int head, int t, int T, float *weights) {
     double sum = 0;
     const bool mean = !line->inputs[1].data;
     if (mean) memset(weights, 0, (size_t)T * sizeof *weights);
@@ -168,7 +167,7 @@ static void write_weights(const LineView *line, int head, int t, int T, float *w
 TrilStatus tril_reading_attention(const TrilReading *reading, int layer, int head, float *weights,
                                   size_t capacity, TrilError *error) {
     Error err = {0};
-    LineView line;
+    TrilLine line;
     if (!reading || !weights) return null_argument(error);
     if (!find_head(reading, layer, head, capacity, &line, &err))
         return failed(TRIL_ARGUMENT, &err, error);
@@ -180,7 +179,7 @@ TrilStatus tril_reading_attention(const TrilReading *reading, int layer, int hea
 TrilStatus tril_reading_scores(const TrilReading *reading, int layer, int head, float *scores,
                                size_t capacity, TrilError *error) {
     Error err = {0};
-    LineView line;
+    TrilLine line;
     if (!reading || !scores) return null_argument(error);
     if (!find_head(reading, layer, head, capacity, &line, &err) ||
         (!line.inputs[1].data &&
@@ -193,42 +192,12 @@ TrilStatus tril_reading_scores(const TrilReading *reading, int layer, int head, 
 
 /* ---- line by line ---- */
 
-static TrilArray array_of(const LineArray *array) {
-    return (TrilArray){.number = array->array,
-                       .offset = array->offset,
-                       .width = array->width,
-                       .row = array->row,
-                       .data = array->data};
-}
-
-static TrilWeights weights_of(const Model *model, const Tensor *t) {
-    if (!t) return (TrilWeights){0};
-    return (TrilWeights){.name = t->name,
-                         .rows = t->shape[0],
-                         .columns = t->rank == 2 ? t->shape[1] : 1,
-                         .data = model->weights + t->offset};
-}
-
-_Static_assert(LINE_INPUTS == (int)TRIL_LINE_INPUTS && LINE_TENSORS == (int)TRIL_LINE_WEIGHTS,
-               "a line of the library is a line of the model");
-
 bool tril_reading_line(const TrilReading *reading, int i, TrilLine *line) {
-    LineView view;
-    if (!reading->traced || !run_line(reading->run, i, &view)) return false;
-    *line = (TrilLine){.operation = view.operation,
-                       .title = view.title,
-                       .equation = view.equation,
-                       .layer = view.block,
-                       .heads = view.NH};
-    for (int j = 0; j < LINE_INPUTS; j++) line->inputs[j] = array_of(&view.inputs[j]);
-    line->output = array_of(&view.output);
-    for (int j = 0; j < LINE_TENSORS; j++)
-        line->weights[j] = weights_of(run_model(reading->run), view.tensors[j]);
-    return true;
+    return reading->traced && run_line(reading->run, i, line);
 }
 
 bool tril_reading_apply(const TrilReading *reading, int i, const float *x, float *y) {
-    LineView view;
-    return reading->traced && run_line(reading->run, i, &view) &&
+    TrilLine line;
+    return reading->traced && run_line(reading->run, i, &line) &&
            run_line_apply(reading->run, i, x, y);
 }

@@ -205,26 +205,16 @@ static size_t held_out_of(const Corpus *corpus) {
 
 TrilStatus tril_text_count(const TrilText *text, TrilCounts *counts, TrilError *error) {
     Error err = {0};
-    Counts found;
     if (!text || !counts) return null_argument(error);
     const Corpus *c = &text->corpus;
-    if (!count_losses(c->ids, c->train, c->ids + held_out_of(c), c->length - held_out_of(c),
-                      c->vocab.size, newline_of(c), &found, &err))
-        return failed(TRIL_NO_MEMORY, &err, error);
-    *counts = (TrilCounts){.uniform = found.uniform,
-                           .unigram = found.unigram_held_out,
-                           .bigram = found.bigram_held_out,
-                           .own_unigram = found.unigram,
-                           .own_bigram = found.bigram,
-                           .ngram = found.ngram_held_out,
-                           .own_ngram = found.ngram,
-                           .order = found.order};
-    return TRIL_OK;
+    bool ok = count_losses(c->ids, c->train, c->ids + held_out_of(c), c->length - held_out_of(c),
+                           c->vocab.size, newline_of(c), counts, &err);
+    return outcome(ok, TRIL_NO_MEMORY, &err, error);
 }
 
 TrilStatus tril_text_count_spread(const TrilText *text, double *nats, TrilError *error) {
     Error err = {0};
-    Counts found = {0};
+    TrilCounts found;
     if (!text || !nats) return null_argument(error);
     Corpus c = text->corpus;
     bool ok = memory_alloc(&c.ids, c.length, sizeof *c.ids, "the text", &err);
@@ -233,6 +223,6 @@ TrilStatus tril_text_count_spread(const TrilText *text, double *nats, TrilError 
          count_ngram(c.ids, c.train, c.ids + held_out_of(&c), c.length - held_out_of(&c),
                      c.vocab.size, newline_of(&c), false, &found, &err);
     memory_free(c.ids);
-    if (ok) *nats = found.ngram_held_out;
+    if (ok) *nats = found.ngram;
     return outcome(ok, TRIL_TEXT, &err, error);
 }

@@ -199,15 +199,16 @@ static bool size_groups(const TrilModel *model, Precision precision, size_t coun
                           .threads = 1,
                           .precision = precision,
                           .growing = true};
-    Memory memory;
+    TrilMemory memory;
     size_t each = (count + (size_t)threads - 1) / (size_t)threads;
     if (!run_estimate(&model->model.config, &options, &memory, err)) return false;
-    size_t packed = memory.weights - model->model.weights_size * sizeof(float);
-    size_t most = (packed + CACHE) / (memory.activations / 3) / ROWS * ROWS;
+    const size_t activations = (size_t)memory.activations,
+                 packed = (size_t)memory.weights - model->model.weights_size * sizeof(float);
+    size_t most = (packed + CACHE) / (activations / 3) / ROWS * ROWS;
     const size_t fewest = packed > OUTSIDE ? MANY : ROWS;
     if (most < fewest) most = fewest;
     if (most > SLOTS) most = SLOTS;
-    if (most * memory.activations > KEPT_BYTES) most = 1 + KEPT_BYTES / memory.activations;
+    if (most * activations > KEPT_BYTES) most = 1 + KEPT_BYTES / activations;
     *size = (int)(each < most ? each : most);
     return true;
 }

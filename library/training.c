@@ -134,8 +134,7 @@ TrilOptions tril_training_options(const TrilTraining *t) {
 }
 
 TrilMemory tril_training_memory(const TrilTraining *training) {
-    const Memory memory = run_memory(training->workers.run);
-    return memory_from(&memory);
+    return run_memory(training->workers.run);
 }
 
 const char *tril_training_kernels(const TrilTraining *training) {
@@ -300,11 +299,5 @@ TrilStatus tril_training_profile(TrilTraining *training, TrilError *error) {
 }
 
 int tril_training_parts(const TrilTraining *training, TrilPart *parts, int capacity) {
-    enum { MAX_PARTS = 64 };
-    ProfileLine lines[MAX_PARTS];
-    int most = capacity < MAX_PARTS ? capacity : MAX_PARTS;
-    int count = run_profile_lines(training->workers.run, lines, most);
-    for (int i = 0; i < count; i++)
-        parts[i] = (TrilPart){lines[i].name, lines[i].seconds, lines[i].operations};
-    return count;
+    return run_profile_parts(training->workers.run, parts, capacity);
 }

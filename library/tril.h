@@ -674,9 +674,10 @@ enum { TRIL_LINE_INPUTS = 3, TRIL_LINE_WEIGHTS = 2 };
 typedef struct {
     const char *operation;        /* a constant, such as "embedding" or "linear" */
     const char *title, *equation; /* constants: the operation's heading, and its equation */
-    int layer; /* the transformer block, from 0; lines before all blocks have the number of the
-                  first, lines after them that of the last */
-    int heads; /* more than one only in attention, rotary positions, and a norm of each head */
+    int layer;    /* the transformer block, from 0; lines before all blocks have the number of the
+                     first, lines after them that of the last */
+    int heads;    /* more than one only in attention, rotary positions, and a norm of each head */
+    bool attends; /* each row of its output is a weighted mean of rows up to its own */
     TrilArray inputs[TRIL_LINE_INPUTS]; /* attention: queries, keys, values; rotary: x, and each
                                            position's cosines and sines; swiglu: gate, up; add: both
                                            terms; trusted: x, the trust, and the logarithms of the

@@ -115,7 +115,7 @@ static double pair_entropy(const Tally *tally) {
 
 /* Higher orders are worse by themselves, though not beside a network (docs/records.md). */
 bool count_ngram(const int32_t *train, size_t train_count, const int32_t *held_out,
-                 size_t held_out_count, int V, int32_t newline, bool own, Counts *counts,
+                 size_t held_out_count, int V, int32_t newline, bool own, TrilCounts *counts,
                  Error *err) {
     enum { ORDER = 7, EVERY = 9, SCORED = 1 << 19 };
     Ngram *ngram;
@@ -126,27 +126,27 @@ bool count_ngram(const int32_t *train, size_t train_count, const int32_t *held_o
     }
     if (!ngram_count(&ngram, train, train_count, 0, ORDER, V, err)) return false;
     counts->order = ngram_facts(ngram).order;
-    bool ok = (!own ||
-               ngram_loss(ngram, train, train_count, EVERY, true, newline, &counts->ngram, err)) &&
-              ngram_loss(ngram, held_out, held_out_count, every, false, newline,
-                         &counts->ngram_held_out, err);
+    bool ok =
+        (!own ||
+         ngram_loss(ngram, train, train_count, EVERY, true, newline, &counts->own_ngram, err)) &&
+        ngram_loss(ngram, held_out, held_out_count, every, false, newline, &counts->ngram, err);
     ngram_free(ngram);
     return ok;
 }
 
 bool count_losses(const int32_t *train, size_t train_count, const int32_t *held_out,
-                  size_t held_out_count, int V, int32_t newline, Counts *counts, Error *err) {
+                  size_t held_out_count, int V, int32_t newline, TrilCounts *counts, Error *err) {
     Tally tally;
     const bool ok = tally_text(&tally, train, train_count, V, err);
-    *counts = (Counts){.uniform = log(V)};
-    if (ok) counts->unigram = single_entropy(&tally);
-    if (ok) counts->bigram = pair_entropy(&tally);
+    *counts = (TrilCounts){.uniform = log(V)};
+    if (ok) counts->own_unigram = single_entropy(&tally);
+    if (ok) counts->own_bigram = pair_entropy(&tally);
     for (size_t i = 1; ok && i < held_out_count; i++) {
-        counts->unigram_held_out -= log(single_probability(&tally, held_out[i]));
-        counts->bigram_held_out -= log(pair_probability(&tally, held_out[i - 1], held_out[i]));
+        counts->unigram -= log(single_probability(&tally, held_out[i]));
+        counts->bigram -= log(pair_probability(&tally, held_out[i - 1], held_out[i]));
     }
-    counts->unigram_held_out /= (double)(held_out_count - 1);
-    counts->bigram_held_out /= (double)(held_out_count - 1);
+    counts->unigram /= (double)(held_out_count - 1);
+    counts->bigram /= (double)(held_out_count - 1);
     memory_free(tally.singles);
     memory_free(tally.seconds);
     return ok &&

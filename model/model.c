@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "base/names.h"
 #include "base/random.h"
+#include "library/tril.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -76,9 +77,9 @@ static bool check_own(Config *c, const Rung *rung, Error *err) {
     if (c->NKV < 0 || (c->NKV > 0 && c->NH % c->NKV != 0))
         return fail(err, "%d heads cannot be divided evenly among %d key-value heads", c->NH,
                     c->NKV);
-    if (c->H < 0 || c->H > MAX_WIDTH)
+    if (c->H < 0 || c->H > TRIL_MAX_WIDTH)
         return fail(err, "the number of channels inside the MLP, %d, is not between 1 and %d", c->H,
-                    MAX_WIDTH);
+                    TRIL_MAX_WIDTH);
     return true;
 }
 
@@ -93,12 +94,13 @@ bool model_check(Config *c, Error *err) {
     if (!has_blocks) c->L = 1;
     if (c->V < 1 || c->V > MAX_VOCABULARY)
         return fail(err, "a vocabulary of %d is not between 1 and %d", c->V, MAX_VOCABULARY);
-    if (c->T < 1 || c->T > MAX_CONTEXT)
-        return fail(err, "a context of %d is not between 1 and %d", c->T, MAX_CONTEXT);
-    if (c->L < 1 || c->L > MAX_LAYERS)
-        return fail(err, "the number of layers, %d, is not between 1 and %d", c->L, MAX_LAYERS);
-    if (c->C < 1 || c->C > MAX_WIDTH)
-        return fail(err, "a width of %d is not between 1 and %d", c->C, MAX_WIDTH);
+    if (c->T < 1 || c->T > TRIL_MAX_CONTEXT)
+        return fail(err, "a context of %d is not between 1 and %d", c->T, TRIL_MAX_CONTEXT);
+    if (c->L < 1 || c->L > TRIL_MAX_LAYERS)
+        return fail(err, "the number of layers, %d, is not between 1 and %d", c->L,
+                    TRIL_MAX_LAYERS);
+    if (c->C < 1 || c->C > TRIL_MAX_WIDTH)
+        return fail(err, "a width of %d is not between 1 and %d", c->C, TRIL_MAX_WIDTH);
     if (c->NH < 1 || c->C % c->NH != 0)
         return fail(err, "a width of %d is not divisible by %d heads", c->C, c->NH);
     if (rung->even_heads && c->C / c->NH % 2 != 0)

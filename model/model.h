@@ -23,9 +23,10 @@ typedef struct {
     double dropout; /* the share of activations set to 0 in training, 0 <= dropout < 1 */
 } Config;
 
-/* The largest sizes accepted: no product of three of them overflows eight bytes. Where a size_t has
- * four, model_lay_out and run_open fail if a size would overflow. */
-enum { MAX_CONTEXT = 65536, MAX_LAYERS = 256, MAX_WIDTH = 1 << 20, MAX_VOCABULARY = 0x110000 };
+/* The largest vocabulary; tril.h has the largest other sizes. No product of three of them overflows
+ * eight bytes. Where a size_t has four, model_lay_out and run_open fail if a size would overflow.
+ */
+enum { MAX_VOCABULARY = 0x110000 };
 
 /* The target of a token that is no part of the loss; the block of a tensor outside of all blocks;
  * the NKV or H that a rung usually has. */

@@ -7,6 +7,7 @@
 #ifndef TRIL_MODEL_RUN_H
 #define TRIL_MODEL_RUN_H
 
+#include "library/tril.h"
 #include "model/model.h"
 
 typedef struct Run Run;
@@ -28,7 +29,7 @@ typedef struct {
     int length;    /* the most tokens in a sequence, 1 to the model's context */
     bool training; /* has gradients and an optimizer */
     bool frozen;   /* the weights do not change while the run is open, so they are packed once */
-    int threads;   /* the most threads, 1 to MAX_THREADS; a short pass uses fewer */
+    int threads;   /* the most threads, 1 to TRIL_MAX_THREADS; a short pass uses fewer */
     Precision precision;
     uint64_t seed; /* determines the masks of dropout */
     bool shared;   /* all processes (base/world.h) share the run: each opens it with the same
@@ -44,10 +45,8 @@ typedef struct {
                              this one: its packed weights are used */
 } RunOptions;
 
-enum { MAX_THREADS = 1024 };
-
-/* Returns the number of processors that this program may use, at most MAX_THREADS. More threads
- * than that give the same bits, but are not faster. */
+/* Returns the number of processors that this program may use, at most TRIL_MAX_THREADS. More
+ * threads than that give the same bits, but are not faster. */
 int run_max_threads(void);
 
 /* Returns run_max_threads(), or the environment variable OMP_NUM_THREADS if that is less. */
@@ -78,19 +77,11 @@ void run_pace(Run *run, bool alone);
 /* Returns the instruction set that the run computes with, e.g. "avx2": a constant. */
 const char *run_kernels(const Run *run);
 
-/* The memory of a run and its model, in bytes. run_memory returns an open run's. run_estimate
- * computes it for a run that is not open, in little memory. It fails as model_check and run_open
- * do, but not for lack of memory for the run itself. */
-typedef struct {
-    size_t weights;     /* and their packed copies */
-    size_t ngram;       /* the counted model; run_estimate leaves it out */
-    size_t optimizer;   /* gradients and moments */
-    size_t messages;    /* receive buffers, if the run is shared */
-    size_t activations; /* grow with batch x length */
-    size_t threads;     /* scratch of all threads */
-} Memory;
-Memory run_memory(const Run *run);
-bool run_estimate(const Config *config, const RunOptions *options, Memory *memory, Error *err);
+/* run_memory returns the memory of an open run and its model. run_estimate computes that of a run
+ * that is not open, in little memory. It fails as model_check and run_open do, but not for lack of
+ * memory for the run itself. */
+TrilMemory run_memory(const Run *run);
+bool run_estimate(const Config *config, const RunOptions *options, TrilMemory *memory, Error *err);
 
 /* Computes logits[B,T,V], the prediction after each token of ids[B,T], B T <= batch length. The run
  * owns the logits; its next call overwrites them. `past` is the number of earlier tokens of the
@@ -164,16 +155,20 @@ void run_restore(Run *run, uint64_t step, const float *first_moments, const floa
  * run_update. The results are the same. Fails without memory. */
 bool run_profile(Run *run, Error *err);
 
-/* The total of all calls with one name, e.g. of all linear layers. */
-typedef struct {
-    const char *name;  /* a constant: a layer's in layers.h, e.g. "linear_backward"; or another part
-                          of a step, e.g. "Muon" */
-    double seconds;    /* elapsed: the mean of the threads that worked at the same time */
-    double operations; /* floating-point operations of this process, where they are counted */
-} ProfileLine;
+/* Writes each part that took time since run_profile: all calls of one layer (layers.h), such as
+ * "linear_backward", or another part of a step, such as "Muon". Seconds are the mean of the threads
+ * that worked at the same time; operations, those of this process. Returns how many parts, at most
+ * `max`. */
+int run_profile_parts(const Run *run, TrilPart *parts, int max);
 
-/* Writes a line for each part that took time since run_profile. Returns how many, at most `max`. */
-int run_profile_lines(const Run *run, ProfileLine *lines, int max);
+/* Sets *line to line i, from 0, of the last run_forward, which must have had B = 1 and past = 0, in
+ * a run with RunOptions.kept; without it, only the inputs of lines that attend are complete.
+ * Returns false beyond the last line. */
+bool run_line(const Run *run, int i, TrilLine *line);
+
+/* Computes a line again for another token: y[width of its output] from x[width of its input].
+ * Returns false unless it is linear, layernorm or rmsnorm. */
+bool run_line_apply(const Run *run, int i, const float *x, float *y);
 
 /* Returns the model that a run computes with. Borrowed. */
 const Model *run_model(const Run *run);

@@ -119,11 +119,11 @@ static void train_step(Run *run, const int32_t *ids, int B, int T) {
 static void print_profile(Run *run, const int32_t *ids, int B, int T, int on) {
     enum { KINDS = 64, STEPS = 5 };
     Error err;
-    ProfileLine lines[KINDS];
+    TrilPart lines[KINDS];
     double total = 0;
     if (!run_profile(run, &err)) fail_with(&err);
     for (int step = 0; step < STEPS; step++) train_step(run, ids, B, T);
-    int count = run_profile_lines(run, lines, KINDS);
+    int count = run_profile_parts(run, lines, KINDS);
     for (int i = 0; i < count; i++) total += lines[i].seconds;
     for (int i = 0; i < count; i++) {
         double gflops = lines[i].operations / lines[i].seconds * 1e-9;

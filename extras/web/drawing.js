@@ -26,7 +26,7 @@ function rowsOf(lines) {
     const before = line.inputs.map(array => made(array.number)?.depth ?? -1);
     row.push({ ...line, i, depth: Math.max(-1, ...before) + 1 });
     if (rows.length === 0 && (line.operation === "embedding" && !counts || line.operation === "add" && counts)) end("embedding");
-    else if (line.operation === "add") end(row.some(({ operation }) => /attention|mean/.test(operation)) ? "attention" : "MLP");
+    else if (line.operation === "add") end(row.some(line => line.attends) ? "attention" : "MLP");
   });
   end("end");
   return rows;

@@ -128,9 +128,9 @@ function openReader(library) {
     const all = [], to = room(size("TrilLine"));
     const list = (of, from, count) => Array.from({ length: count }, (_, n) => at(of, from + n * size(of)));
     for (let i = 0; call("tril_reading_line", reading, i, to); i++) {
-      const { operation, title, equation, layer, heads, inputs, output, weights } = at("TrilLine", to);
+      const { operation, title, equation, layer, heads, attends, inputs, output, weights } = at("TrilLine", to);
       all.push({
-        operation: textAt(operation), title: textAt(title), equation: textAt(equation), layer, heads,
+        operation: textAt(operation), title: textAt(title), equation: textAt(equation), layer, heads, attends,
         inputs: list("TrilArray", inputs, 3).filter(array => array.number > 0), output: at("TrilArray", output),
         weights: list("TrilWeights", weights, 2).filter(({ name }) => name > 0).map(tensor => ({ ...tensor, name: textAt(tensor.name) }))
       });

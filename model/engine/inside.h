@@ -38,7 +38,7 @@ struct Run {
     Program program;
     Schedule schedule;
     Team *team;
-    Memory memory;
+    TrilMemory memory;
     /* the current pass, or the last one */
     Pass pass;
     bool in_backward;  /* the direction of the pass */

@@ -117,7 +117,7 @@ static void update_tensor(const Run *run, const Thread *thread, const Tensor *te
 /* Updates the matrices of Muon, each by one thread. The next one goes to the thread with the least
  * work so far; every thread computes the same assignment. */
 static void update_matrices(const Run *run, const Thread *thread, Muon muon) {
-    float work[MAX_THREADS] = {0}; /* float, not double: it is on a thread's stack */
+    float work[TRIL_MAX_THREADS] = {0}; /* float, not double: it is on a thread's stack */
     for (int i = 0; i < run->model->tensor_count; i++) {
         const Tensor *tensor = &run->model->tensors[i];
         if (!tensor->muon) continue;

@@ -48,22 +48,22 @@ void profile_team(Run *run, int threads, void (*work)(const Thread *, void *), v
 
 /* ---- reading ---- */
 
-/* Adds the seconds of all threads at a place, if there are any, to the line of this name. Makes a
- * new line if there is none yet and there is room. */
-static void add_seconds(ProfileLine *lines, int *count, int max, const char *name, const Run *run,
+/* Adds the seconds of all threads at a place, if there are any, to the part of this name. Makes a
+ * new part if there is none yet and there is room. */
+static void add_seconds(TrilPart *parts, int *count, int max, const char *name, const Run *run,
                         int place, double work) {
     double seconds = 0;
     int i = 0;
     for (int t = 0; t < run->options.threads; t++) seconds += *seconds_at(run, t, place);
-    while (i < *count && strcmp(lines[i].name, name) != 0) i++;
+    while (i < *count && strcmp(parts[i].name, name) != 0) i++;
     if (seconds <= 0 || i == max) return;
-    if (i == *count) lines[(*count)++] = (ProfileLine){.name = name};
-    lines[i].seconds += seconds;
-    lines[i].operations += 2 * work; /* a multiply-add counts as two */
+    if (i == *count) parts[(*count)++] = (TrilPart){.name = name};
+    parts[i].seconds += seconds;
+    parts[i].operations += 2 * work; /* a multiply-add counts as two */
 }
 
-int run_profile_lines(const Run *run, ProfileLine *lines, int max) {
-    static const char *const parts[PROFILE_PARTS] = {"waiting for threads",
+int run_profile_parts(const Run *run, TrilPart *parts, int max) {
+    static const char *const names[PROFILE_PARTS] = {"waiting for threads",
                                                      "packing of weights",
                                                      "cross_entropy",
                                                      "norm of the gradient",
@@ -76,11 +76,11 @@ int run_profile_lines(const Run *run, ProfileLine *lines, int max) {
     for (int i = 0; i < run->program.count; i++) {
         const Instruction *at = &run->program.list[i];
         double work = at->operation->work ? at->operation->work(at, p->tokens, p->pairs) : 0;
-        add_seconds(lines, &count, max, at->operation->name, run, PROFILE_PARTS + i, work);
+        add_seconds(parts, &count, max, at->operation->name, run, PROFILE_PARTS + i, work);
     }
     for (int i = 0; i < PROFILE_PARTS; i++) {
         double work = i == PROFILE_MUON ? update_muon_work(run) * p->updates : 0;
-        if (i != PROFILE_MUON || work > 0) add_seconds(lines, &count, max, parts[i], run, i, work);
+        if (i != PROFILE_MUON || work > 0) add_seconds(parts, &count, max, names[i], run, i, work);
     }
     return count;
 }

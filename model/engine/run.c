@@ -17,7 +17,7 @@ enum { WINDOWS_AT_ONCE = 4096 };
 /* ---- opening ---- */
 
 int run_max_threads(void) {
-    return min_int(threads_processors(), MAX_THREADS);
+    return min_int(threads_processors(), TRIL_MAX_THREADS);
 }
 
 int run_default_threads(void) {
@@ -60,6 +60,10 @@ static size_t scratch_of(const Run *run) {
     return program > muon ? program : muon;
 }
 
+static double bytes_of(size_t floats) {
+    return (double)floats * sizeof(float);
+}
+
 /* Makes a run with everything chosen and laid out. Measures its large memory. */
 static bool plan(Run **planned, Model *model, const RunOptions *options, Error *err) {
     Run *run;
@@ -78,16 +82,17 @@ static bool plan(Run **planned, Model *model, const RunOptions *options, Error *
         return false;
     }
     bool messages = run->options.shared && options->training;
-    run->memory = (Memory){
-        .weights = (model->weights_size + run->packed_size) * sizeof(float),
-        .ngram = ngram_facts(model->ngram).bytes,
-        .optimizer = options->training ? 3 * model->weights_size * sizeof(float) : 0,
-        .messages = messages ? world_buffer_size(model->weights_size, EVERYONE) * sizeof(float) : 0,
-        .activations = (run->activations_size + run->rows_size + run_tokens(run)) * sizeof(float) +
-                       (options->lines ? 2 * run_tokens(run) * sizeof(int32_t) : 0) +
+    TrilMemory *m = &run->memory;
+    *m = (TrilMemory){
+        .weights = bytes_of(model->weights_size + run->packed_size),
+        .counts = (double)ngram_facts(model->ngram).bytes,
+        .optimizer = options->training ? 3 * bytes_of(model->weights_size) : 0,
+        .messages = messages ? bytes_of(world_buffer_size(model->weights_size, EVERYONE)) : 0,
+        .activations = bytes_of(run->activations_size + run->rows_size + run_tokens(run)) +
+                       (options->lines ? 2 * bytes_of(run_tokens(run)) : 0) +
                        WINDOWS_AT_ONCE * sizeof(double),
-        .threads = (size_t)options->threads * team_scratch(run->products, scratch_of(run)) *
-                   sizeof(float)};
+        .threads = options->threads * bytes_of(team_scratch(run->products, scratch_of(run)))};
+    m->all = m->weights + m->counts + m->optimizer + m->messages + m->activations + m->threads;
     *planned = run;
     return true;
 }
@@ -95,7 +100,7 @@ static bool plan(Run **planned, Model *model, const RunOptions *options, Error *
 bool run_open(Run **opened, Model *model, const RunOptions *options, Error *err) {
     assert(!options->training || options->precision < BF16_WEIGHTS);
     assert(!options->growing || (options->threads == 1 && !options->training));
-    assert(options->threads >= 1 && options->threads <= MAX_THREADS);
+    assert(options->threads >= 1 && options->threads <= TRIL_MAX_THREADS);
     assert(options->batch >= 1 && options->length >= 1 && options->length <= model->config.T);
     Run *run;
     *opened = NULL;
@@ -115,7 +120,7 @@ bool run_open(Run **opened, Model *model, const RunOptions *options, Error *err)
     return true;
 }
 
-bool run_estimate(const Config *config, const RunOptions *options, Memory *memory, Error *err) {
+bool run_estimate(const Config *config, const RunOptions *options, TrilMemory *memory, Error *err) {
     Model model;
     Run *run = NULL;
     bool ok = model_lay_out(&model, config, err) && plan(&run, &model, options, err);
@@ -155,7 +160,7 @@ void run_pace(Run *run, bool alone) {
 
 /* ---- parts of a run ---- */
 
-Memory run_memory(const Run *run) {
+TrilMemory run_memory(const Run *run) {
     return run->memory;
 }
 

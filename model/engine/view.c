@@ -1,5 +1,4 @@
 /* view.c - the results of a forward pass, line by line; and a text that slides. */
-#include "model/view.h"
 #include "model/engine/inside.h"
 
 #include <assert.h>
@@ -7,31 +6,40 @@
 
 /* ---- lines ---- */
 
-_Static_assert(LINE_INPUTS <= (int)MAX_INPUTS && LINE_TENSORS == (int)MAX_TENSORS,
+_Static_assert(TRIL_LINE_INPUTS <= (int)MAX_INPUTS && TRIL_LINE_WEIGHTS == (int)MAX_TENSORS,
                "a line is a part of an instruction");
 
-static LineArray view_of(const Run *run, Array array) {
-    if (!array.id) return (LineArray){0};
-    return (LineArray){.array = array.id,
+static TrilArray array_of(const Run *run, Array array) {
+    if (!array.id) return (TrilArray){0};
+    return (TrilArray){.number = array.id,
                        .offset = array.offset,
                        .width = array.width,
-                       .data = execute_array(run, array),
-                       .row = (size_t)run->program.arrays[array.id].width};
+                       .row = (size_t)run->program.arrays[array.id].width,
+                       .data = execute_array(run, array)};
 }
 
-bool run_line(const Run *run, int i, LineView *line) {
+static TrilWeights weights_of(const Model *model, int tensor) {
+    if (tensor == NO_TENSOR) return (TrilWeights){0};
+    const Tensor *t = &model->tensors[tensor - 1];
+    return (TrilWeights){.name = t->name,
+                         .rows = t->shape[0],
+                         .columns = t->rank == 2 ? t->shape[1] : 1,
+                         .data = model->weights + t->offset};
+}
+
+bool run_line(const Run *run, int i, TrilLine *line) {
     if (i < 0 || i >= run->program.backward_begin) return false;
     const Instruction *at = &run->program.list[i];
-    *line = (LineView){.operation = at->operation->name,
+    *line = (TrilLine){.operation = at->operation->name,
                        .title = at->operation->title,
                        .equation = at->operation->equation,
-                       .block = at->block,
-                       .NH = at->NH,
+                       .layer = at->block,
+                       .heads = at->NH,
                        .attends = at->operation->attends,
-                       .output = view_of(run, at->outputs[0])};
-    for (int j = 0; j < LINE_INPUTS; j++) line->inputs[j] = view_of(run, at->inputs[j]);
-    for (int j = 0; j < LINE_TENSORS; j++)
-        if (at->tensors[j]) line->tensors[j] = &run->model->tensors[at->tensors[j] - 1];
+                       .output = array_of(run, at->outputs[0])};
+    for (int j = 0; j < TRIL_LINE_INPUTS; j++) line->inputs[j] = array_of(run, at->inputs[j]);
+    for (int j = 0; j < TRIL_LINE_WEIGHTS; j++)
+        line->weights[j] = weights_of(run->model, at->tensors[j]);
     return true;
 }
 

@@ -12,8 +12,7 @@
  * one; NULL if there is none. */
 static const TrilLine *attention_of(const Explanation *e, int layer) {
     for (int i = 0; i < e->line_count; i++)
-        if (line_reads_past(&e->lines[i]) && (layer < 0 || e->lines[i].layer == layer))
-            return &e->lines[i];
+        if (e->lines[i].attends && (layer < 0 || e->lines[i].layer == layer)) return &e->lines[i];
     return NULL;
 }
 

@@ -17,10 +17,6 @@ bool line_has_heads(const TrilLine *line) {
     return line_is(line, "attention");
 }
 
-bool line_reads_past(const TrilLine *line) {
-    return line_has_heads(line) || line_is(line, "mean");
-}
-
 int line_heads(const TrilLine *line) {
     return line->heads > 0 ? line->heads : 1;
 }
@@ -77,7 +73,7 @@ static void find_branches(Explanation *e) {
     for (int i = e->begin; i < e->line_count; i++) {
         const TrilLine *line = &e->lines[i];
         bool left = line->inputs[0].number == stream, right = line->inputs[1].number == stream;
-        past = past || line_reads_past(line);
+        past = past || line->attends;
         if (!line_is(line, "add") || left == right) continue;
         const TrilArray added = line->inputs[left ? 1 : 0];
         const bool counts = explanation_reads_counts(e, explanation_maker(e, added.number));
@@ -225,7 +221,7 @@ static void add_branch(Explanation *e, const Branch *b, const double *g, double 
     const int maker = projection && line_is(projection, "linear")
                           ? explanation_maker(e, projection->inputs[0].number)
                           : NO_LINE;
-    if (maker < 0 || !line_reads_past(&e->lines[maker])) {
+    if (maker < 0 || !e->lines[maker].attends) {
         char name[BAR_LABEL];
         name_branch(b, name);
         add_part(e, b->layer, NO_HEAD, dot(g, line_row(&b->added, e->last), b->added.width), "%s",
@@ -313,7 +309,7 @@ bool explanation_open(Explanation *e, Sheet *sheet, const Explained *model, Erro
     while (tril_reading_line(e->reading, (int)count, &line)) {
         const size_t width = (size_t)line.output.width, own = (size_t)line_heads(&line);
         if (width > widest) widest = width;
-        if (line_reads_past(&line) && own > heads) heads = own;
+        if (line.attends && own > heads) heads = own;
         parts += 2 + own; /* a part for each branch, or its heads, and its bias */
         count++;
     }

@@ -108,10 +108,8 @@ bool explanation_trusts(const Explanation *e, int i);
 /* Returns true if the line is a call of that layer. */
 bool line_is(const TrilLine *line, const char *operation);
 
-/* line_has_heads is true for attention; line_reads_past also for the mean of the past, which is
- * attention without queries. */
+/* True for attention; false for the mean of the past, which attends without queries. */
 bool line_has_heads(const TrilLine *line);
-bool line_reads_past(const TrilLine *line);
 
 /* Return the heads of a line of attention, and how many neighboring heads share keys and values.
  * Both are 1 for a mean. */

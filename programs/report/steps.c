@@ -273,7 +273,7 @@ static void write_trusted(Explanation *e) {
 /* Returns true if the line computes numbers from numbers, without weights: between the linear
  * layers of an MLP. With two inputs it is gated. */
 static bool is_activation(const TrilLine *line) {
-    return !line->weights[0].name && !line_reads_past(line) && !line_is(line, "add") &&
+    return !line->weights[0].name && !line->attends && !line_is(line, "add") &&
            !line_is(line, "rotary") && !line_is(line, "counted") && !line_is(line, "trusted");
 }
 
@@ -450,7 +450,7 @@ static void write_linear(Explanation *e) {
             "'%s', written out:",
             matrix, e->glyph);
         show_neuron(e, 0, "sqrt(p)", name, 0, 8);
-    } else if (line_reads_past(from)) { /* the heads' results, side by side */
+    } else if (from->attends) { /* the heads' results, side by side */
         const bool heads = line_heads(from) > 1;
         const char *what = heads ? "heads" : line_has_heads(from) ? "head" : "mean";
         say(e,

@@ -247,8 +247,8 @@ TEST(muon_rank) {
  * seconds than have passed. */
 static void check_profile(const Bench *bench, int steps, double passed) {
     enum { KINDS = 64 };
-    ProfileLine lines[KINDS];
-    int count = run_profile_lines(bench->run, lines, KINDS), found = 0;
+    TrilPart lines[KINDS];
+    int count = run_profile_parts(bench->run, lines, KINDS), found = 0;
     double products = 0, seconds = 0, tokens = (double)steps * B * T;
     double pairs = (double)steps * B * (1 + 2 + 3 + 4 + 5); /* as many tokens as each one sees */
     for (int i = 0; i < bench->model->tensor_count; i++)    /* wte is the output layer, too */
@@ -283,21 +283,21 @@ TEST(profile) {
     for (int threads = 1; threads <= 3; threads += 2) {
         Config config = config_of("modern");
         Bench *bench = bench_open(&config, B, threads, 3);
-        ProfileLine lines[KINDS], again[KINDS];
+        TrilPart lines[KINDS], again[KINDS];
         int32_t *ids = random_ids(1, B * T + 1, V);
         profiled_step(bench, ids);
-        assert_int_equal(run_profile_lines(bench->run, lines, KINDS), 0);
+        assert_int_equal(run_profile_parts(bench->run, lines, KINDS), 0);
         assert_ok(run_profile(bench->run, &err), err);
         double begun = clock_seconds();
         profiled_step(bench, ids);
         check_profile(bench, 1, clock_seconds() - begun);
-        assert_int_equal(run_profile_lines(bench->run, lines, 2), 2);
-        int count = run_profile_lines(bench->run, lines, KINDS);
+        assert_int_equal(run_profile_parts(bench->run, lines, 2), 2);
+        int count = run_profile_parts(bench->run, lines, KINDS);
         run_freeze(bench->run, true);
         run_forward(bench->run, ids, 1, 1, 0);
         run_freeze(bench->run, false);
         run_evaluate(bench->run, (Windows){.ids = ids, .count = B * T + 1, .every = 1}, NULL, NULL);
-        assert_int_equal(run_profile_lines(bench->run, again, KINDS), count);
+        assert_int_equal(run_profile_parts(bench->run, again, KINDS), count);
         for (int i = 0; i < count; i++) {
             assert_string_equal(again[i].name, lines[i].name);
             assert_true(again[i].seconds == lines[i].seconds);
@@ -497,16 +497,16 @@ TEST(refused_sizes) {
         {{"oracle", V, T, 1, 1, 6, 0, 0, 0}, "oracle"},
         {{"gpt", V, T, 1, 4, 6, 0, 0, 0}, "4 "},
         {{"gpt", V, T, 1, 0, 6, 0, 0, 0}, "0 "},
-        {{"gpt", V, T, 1, 1, MAX_WIDTH + 1, 0, 0, 0}, "1048577"},
+        {{"gpt", V, T, 1, 1, TRIL_MAX_WIDTH + 1, 0, 0, 0}, "1048577"},
         {{"gpt", V, 0, 1, 1, 6, 0, 0, 0}, " 0 "},
-        {{"gpt", V, T, MAX_LAYERS + 1, 1, 6, 0, 0, 0}, "257"},
+        {{"gpt", V, T, TRIL_MAX_LAYERS + 1, 1, 6, 0, 0, 0}, "257"},
         {{"gpt", -1, T, 1, 1, 6, 0, 0, 0}, "-1"},
         {{"gpt", V, T, 1, 1, 6, 0, 0, NAN}, "nan"},
         {{"modern", V, T, 1, 6, 12, 4, 0, 0}, "4 "},
         {{"modern", V, T, 1, 6, 12, 12, 0, 0}, "12 "},
         {{"modern", V, T, 1, 6, 12, -1, 0, 0}, "-1 "},
         {{"modern", V, T, 1, 6, 12, 0, -1, 0}, " -1, "},
-        {{"modern", V, T, 1, 6, 12, 0, MAX_WIDTH + 1, 0}, "1048577"},
+        {{"modern", V, T, 1, 6, 12, 0, TRIL_MAX_WIDTH + 1, 0}, "1048577"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         Model model;

@@ -259,7 +259,7 @@ TEST(again) {
 /* extras/bench/peers/ngram.py computes the same loss. */
 TEST(sample) {
     Corpus corpus;
-    Counts counts;
+    TrilCounts counts;
     double counting;
     assert_ok(corpus_load(&corpus, "data/sample.txt", false, 0.1, NULL), err);
     const int V = corpus.vocab.size;
@@ -267,7 +267,7 @@ TEST(sample) {
     assert_ok(count_losses(corpus.ids, n, corpus.ids + n, corpus.length - n, V, -1, &counts, &err),
               err);
     assert_int_equal(counts.order, 7);
-    assert_near(counts.ngram_held_out, 1.4934045, 1e-7);
+    assert_near(counts.ngram, 1.4934045, 1e-7);
     for (int folds = 0; folds < 2; folds++) {
         const Ngram *ngram = counted(corpus.ids, n, folds ? 0 : n, MAX_ORDER, V);
         assert_int_equal(ngram_facts(ngram).order, 8);

@@ -422,9 +422,9 @@ TEST(narrow) {
 
 /* ---- counting ---- */
 
-static Counts count(const int32_t *train, size_t length, const int32_t *held_out, size_t more,
-                    int V) {
-    Counts counts;
+static TrilCounts count(const int32_t *train, size_t length, const int32_t *held_out, size_t more,
+                        int V) {
+    TrilCounts counts;
     assert_ok(count_losses(train, length, held_out, more, V, -1, &counts, &err), err);
     return counts;
 }
@@ -432,10 +432,10 @@ static Counts count(const int32_t *train, size_t length, const int32_t *held_out
 /* A vocabulary of one has no surprise. */
 TEST(counts_of_one) {
     const int32_t one[4] = {0};
-    const Counts counts = count(one, 4, one, 3, 1);
-    assert_near(counts.uniform + counts.unigram + counts.bigram, 0, 1e-12);
-    assert_near(counts.unigram_held_out, 0, 1e-12);
-    assert_near(counts.bigram_held_out, 0, 1e-12);
+    const TrilCounts counts = count(one, 4, one, 3, 1);
+    assert_near(counts.uniform + counts.own_unigram + counts.own_bigram, 0, 1e-12);
+    assert_near(counts.unigram, 0, 1e-12);
+    assert_near(counts.bigram, 0, 1e-12);
 }
 
 /* Compared with counting in a table. The probabilities after any character sum to 1, whether the
@@ -461,26 +461,26 @@ TEST(counts_of_a_text) {
             kinds += pairs[a][b] > 0;
         }
         for (int32_t b = 0; b < V; b++) {
-            Counts counts = count(train, N, (int32_t[]){a, b}, 2, V);
+            TrilCounts counts = count(train, N, (int32_t[]){a, b}, 2, V);
             double p = (singles[b] + 1) / (N + V);
-            assert_near(counts.unigram, unigram, 1e-12);
-            assert_near(counts.bigram, bigram, 1e-12);
-            assert_near(counts.unigram_held_out, -log(p), 1e-12);
+            assert_near(counts.own_unigram, unigram, 1e-12);
+            assert_near(counts.own_bigram, bigram, 1e-12);
+            assert_near(counts.unigram, -log(p), 1e-12);
             if (kinds > 0) p = (pairs[a][b] + kinds * p) / (after + kinds);
-            assert_near(counts.bigram_held_out, -log(p), 1e-12);
+            assert_near(counts.bigram, -log(p), 1e-12);
             for (int i = 1; i < N; i++)
                 if (held_out[i - 1] == a && held_out[i] == b) {
-                    mean[0] += counts.unigram_held_out / (N - 1);
-                    mean[1] += counts.bigram_held_out / (N - 1);
+                    mean[0] += counts.unigram / (N - 1);
+                    mean[1] += counts.bigram / (N - 1);
                 }
-            single += exp(-counts.unigram_held_out);
-            pair += exp(-counts.bigram_held_out);
+            single += exp(-counts.unigram);
+            pair += exp(-counts.bigram);
         }
         assert_near(single, 1, 1e-12);
         assert_near(pair, 1, 1e-12);
     }
-    const Counts all = count(train, N, held_out, N, V);
+    const TrilCounts all = count(train, N, held_out, N, V);
     assert_near(all.uniform, log(V), 1e-12);
-    assert_near(all.unigram_held_out, mean[0], 1e-12);
-    assert_near(all.bigram_held_out, mean[1], 1e-12);
+    assert_near(all.unigram, mean[0], 1e-12);
+    assert_near(all.bigram, mean[1], 1e-12);
 }

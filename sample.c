@@ -81,7 +81,7 @@ static int show_line(size_t number, const char *text, size_t length, bool ended,
     buffer_put(line, text, length);
     if (!ended) return line->failed;
     if (line->length > 0 && line->bytes[line->length - 1] == '\n') line->length--;
-    if (a->new_lines && tril_model_has_line(lines->model, line->bytes, line->length) == 1) {
+    if (a->new_lines && tril_model_has_line(lines->model, line->bytes, line->length)) {
         lines->left_out++;
     } else {
         writer_begin(lines->writer, (int)number);
@@ -101,7 +101,7 @@ static bool write_lines(const TrilModel *model, const Arguments *a, Error *err) 
     const char *prompt = a->prompt ? a->prompt : "";
     size_t count = (size_t)a->lines * (a->new_lines ? tries : 1);
     if (!writer_knows(model, "--lines", "\n", 1, err)) return false;
-    if (a->new_lines && tril_model_has_line(model, "", 0) < 0)
+    if (a->new_lines && !tril_model_knows_lines(model))
         return fail(err, "--new: the model was not trained with --lines, so it does not know the "
                          "lines of its text");
     sampling.length = (size_t)a->length;

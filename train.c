@@ -85,7 +85,7 @@ int main(int argc, char **argv) {
     } else if (number == 0) {
         status = first_process(argc, argv);
     } else {
-        signals_catch(NULL); /* the first process gets the same signals, and decides */
+        signals_catch(SIGNALS_IGNORED); /* the first process gets the same signals, and decides */
         tril_processes_serve();
     }
     tril_processes_leave();

@@ -51,8 +51,7 @@ bool filesystem_status(int file, FileStatus *status);
 bool filesystem_look(const char *path, bool follow, FileStatus *status);
 
 /* Creates a folder with the user's usual rights, or with all rights for all users, so that a folder
- * that one user leaves behind does not keep others out. (On Windows it gets the rights of its
- * parent folder.) */
+ * that one user leaves behind does not keep others out. (On Windows it has its parent's rights.) */
 typedef enum { FOR_USER, FOR_ALL_USERS } FolderUse;
 bool filesystem_make_folder(const char *path, FolderUse use);
 

@@ -42,8 +42,7 @@ bool option_read(const Option *option, const char *text, Error *err);
 /* Returns the columns of --help: those of the terminal, at most 100. */
 int options_columns(FILE *out);
 
-/* Prints an entry of --help for each option, with its default, which is its current value: call it
- * before parsing. */
+/* Prints each option's entry of --help, with its value as the default: call it before parsing. */
 void options_print(FILE *out, const Option *options, int count);
 
 #endif

@@ -18,8 +18,8 @@ void shell_word(FILE *out, const char *word, ShellPut *put);
  * commands, stays two words. */
 void shell_program(FILE *out, const char *name, ShellPut *put);
 
-/* Writes a path like shell_word. A path that begins with a dash becomes ./-name, so that no program
- * takes it for an option. */
+/* Writes a path like shell_word. A path that begins with a dash becomes ./-name, which is no
+ * option. */
 void shell_path(FILE *out, const char *path, ShellPut *put);
 
 #endif

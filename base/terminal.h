@@ -46,7 +46,8 @@ typedef enum {
 
 /* Calls `handle` for each signal from now on, inside a signal handler or, on Windows, in a thread
  * of the system; two calls never overlap. Signals that were ignored from the start, as under nohup,
- * stay ignored. If `handle` is NULL, the signals do nothing. */
+ * stay ignored. SIGNALS_IGNORED: they do nothing. */
+#define SIGNALS_IGNORED NULL
 void signals_catch(void (*handle)(Signal signal));
 
 /* Ends the program as the signal would have. For use inside `handle`. */
@@ -56,8 +57,8 @@ void signals_die(Signal signal);
 void signals_hold(void);
 void signals_release(void);
 
-/* For a dialogue of program and user: from now on Ctrl-C, unless it was ignored from the start,
- * only sets *stopped to 1. */
+/* For a dialogue: from now on Ctrl-C, unless it was ignored from the start, only sets *stopped to
+ * 1. */
 void signals_take_turns(volatile sig_atomic_t *stopped);
 
 #endif

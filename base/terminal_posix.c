@@ -67,7 +67,8 @@ static void on_signal(int number) {
 }
 
 void signals_catch(void (*wanted)(Signal signal)) {
-    struct sigaction action = {.sa_handler = wanted ? on_signal : SIG_IGN, .sa_flags = SA_RESTART};
+    struct sigaction action = {.sa_handler = wanted == SIGNALS_IGNORED ? SIG_IGN : on_signal,
+                               .sa_flags = SA_RESTART};
     struct sigaction old;
     handle = wanted;
     /* handlers run one at a time */

@@ -30,9 +30,9 @@ struct Threads {
     int patience;          /* polls before a waiting thread yields the processor */
     pthread_mutex_t mutex; /* while workers go to sleep and wake */
     pthread_cond_t task;
-    atomic_int asleep; /* workers */
-    /* the work, or NULL to end */
-    _Alignas(MEMORY_ALIGNMENT) void *argument;
+    atomic_int asleep;                    /* workers */
+    _Alignas(MEMORY_ALIGNMENT) bool ends; /* the task is to end, not to work */
+    void *argument;
     void (*work)(void *argument, int index, int count);
     int count;
     /* each on its own cache line: waiting threads read one while others write another */
@@ -103,7 +103,7 @@ static void *serve(void *own) {
     Threads *threads = worker->threads;
     for (unsigned done = 0;; done++) {
         await_task(worker, done);
-        if (!threads->work) return NULL;
+        if (threads->ends) return NULL;
         threads->work(threads->argument, worker->index, threads->count);
         atomic_fetch_sub_explicit(&threads->working, 1, memory_order_release);
     }
@@ -154,7 +154,7 @@ void threads_end(Threads *threads) {
 void threads_close(Threads *threads) {
     if (!threads) return;
     if (threads->process == getpid()) { /* a fork does not copy the workers */
-        threads->work = NULL;
+        threads->ends = true;
         start_tasks(threads, threads->started);
         for (int i = 0; i < threads->started; i++) pthread_join(threads->workers[i].thread, NULL);
         pthread_cond_destroy(&threads->task);

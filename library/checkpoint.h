@@ -7,9 +7,9 @@
 #include "model/run.h"
 
 /* Writes the weights, the configuration, `notes` [count], the digests of the lines of the model's
- * text, if it has any, and a digest of all of it, atomically. If `run`, the training of the model,
- * is not NULL, also writes the moments of its optimizer, from which run_restore continues. The
- * notes must not use the checkpoint's own keys. */
+ * text, if it has any, and a digest of all of it, atomically. Also writes the moments of `run`, the
+ * training of the model, from which run_restore continues; `run` may be NULL. The notes must not
+ * use the checkpoint's own keys. */
 bool checkpoint_save(const char *path, const Model *model, const LineDigests *known, const Run *run,
                      const Note *notes, int count, Error *err);
 
@@ -19,7 +19,7 @@ bool checkpoint_has_key(const char *key);
 typedef struct {
     Model model;
     LineDigests known;                     /* owned */
-    float *first_moments, *second_moments; /* shaped like the weights; NULL if the file has none */
+    float *first_moments, *second_moments; /* shaped like the weights, if the file has any */
     SafeTensors file;                      /* its notes and tensors; their data are released */
 } Checkpoint;
 

@@ -9,7 +9,7 @@
 typedef struct {
     /* For reading. Returns true if the file or folder at `path` has this format; `read` then makes
      * the model and its vocabulary, which the caller releases. On failure there is nothing to
-     * release. Both are NULL if the format is only written. */
+     * release. A format that is only written has neither. */
     bool (*recognizes)(const char *path);
     bool (*read)(Model *model, Vocab *vocab, const char *path, Error *err);
     /* For writing. Returns true if `path` names such a file; `write` then creates it, and removes
@@ -23,7 +23,7 @@ typedef struct {
 /* Ends with NULL. The first format that accepts a path is used. */
 extern const Format *const formats[];
 
-/* Returns the format that reads the file or folder at `path`, or NULL, which means a checkpoint. */
+/* Returns the format that reads the file or folder at `path`, or NULL if none does. */
 const Format *format_to_read(const char *path);
 
 /* Returns the format that writes `path` with matrices of `type`. Fails, with NULL, without one. */

@@ -61,8 +61,8 @@ struct TrilWriter {
     const Vocab *vocab;
     Sampler sampler;
     Generator generator;
-    double *scratch;        /* of the sampler; owned */
-    const float *logits;    /* for the next character; NULL before anything is read */
+    double *scratch;        /* the sampler's; owned */
+    const float *logits;    /* for the next character, once something is read */
     int32_t unread;         /* an id that was written but not yet read, or NO_ID */
     uint64_t number, place; /* the number of the text; that of the next choice in it */
 };

@@ -255,8 +255,12 @@ double tril_model_loss(const TrilModel *model) {
     return model->validation;
 }
 
-int tril_model_has_line(const TrilModel *model, const char *line, size_t length) {
-    return model->known.count == 0 ? -1 : lines_known(&model->known, line, length);
+bool tril_model_knows_lines(const TrilModel *model) {
+    return model->known.count > 0;
+}
+
+bool tril_model_has_line(const TrilModel *model, const char *line, size_t length) {
+    return lines_known(&model->known, line, length);
 }
 
 const char *tril_model_note(const TrilModel *model, const char *key) {

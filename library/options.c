@@ -247,7 +247,7 @@ static const char *const columns[] = {"layers", "heads",      "width",   "contex
                                       "steps",  "eval-every", "dropout", "lr",      "patience"};
 static const struct {
     const char *rung;
-    const char *values[COUNT(columns)]; /* NULL leaves the option as it is */
+    const char *values[COUNT(columns)]; /* as many as the preset sets */
 } presets[COUNT(preset_names) - 1] = {
     {"modern", {"4", "4", "128", "256", "8", "2500", "250"}},
     {"modern", {"2", "3", "96", "128", "8", "1200", "400"}},

@@ -13,7 +13,7 @@ struct TrilReading {
     int tokens;     /* ids that were read */
     int V;
     const float *logits;
-    double *expected; /* [V]: scratch of the counted model; NULL without one; owned */
+    double *expected; /* [V]: scratch of the counted model, if there is one; owned */
 };
 
 void tril_reading_close(TrilReading *r) {

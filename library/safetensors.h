@@ -39,7 +39,7 @@ typedef struct {
     int rank;
     size_t shape[SAFETENSORS_RANK];
     size_t offset;    /* in bytes, from the start of the data */
-    const void *data; /* not aligned; NULL until the data are read, or where to read them */
+    const void *data; /* not aligned; the caller may set where safetensors_fetch reads them to */
     size_t bytes;
 } SafeTensor;
 
@@ -65,8 +65,8 @@ bool safetensors_finite(const void *data, size_t size);
 /* Returns the bytes of a number of this type, if the type is known. */
 size_t safetensors_width(const char *type);
 
-/* Return the tensor with this name, the entry of the metadata with this key, or the entry's value;
- * NULL if there is none. */
+/* Return the tensor of this name, the metadata's entry of this key, or the entry's value; else
+ * NULL. */
 const SafeTensor *safetensors_tensor(const SafeTensors *file, const char *name);
 const Note *safetensors_note(const SafeTensors *file, const char *key);
 const char *safetensors_value(const SafeTensors *file, const char *key);

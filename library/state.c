@@ -135,7 +135,7 @@ static bool has_key(const char *key) {
     return has;
 }
 
-/* Adds an entry. `notes` is NULL if the caller's object is. */
+/* Adds an entry. Fails if the caller's object, and so `notes`, is NULL. */
 static TrilStatus add_note(Notes *notes, const char *key, const char *text, TrilError *error) {
     enum { MOST = 32 };
     Error err = {0};

@@ -51,7 +51,7 @@ typedef struct Worker {
     int *slots, busy;     /* [size] */
     size_t *numbers;      /* [size]: by slot */
     const float **logits; /* [size] */
-    double *scratch;      /* of the sampler */
+    double *scratch;      /* the sampler's */
     int size;
 } Worker;
 
@@ -213,8 +213,7 @@ static bool size_groups(const TrilModel *model, Precision precision, size_t coun
     return true;
 }
 
-/* Sets t->prompt to the ids of the prompt, which the start of a text precedes if it is empty or a
- * line of a list. */
+/* Sets t->prompt to the prompt's ids, after a start if the prompt is empty or a line of a list. */
 static bool encode_prompt(Texts *t, const char *prompt, size_t length, Error *err) {
     int32_t *ids = NULL;
     size_t count = 0;

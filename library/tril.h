@@ -16,10 +16,10 @@
  * per process. Several threads may generate from, read with, evaluate and save the same model, as
  * long as no thread trains it. Any other use of one object is for one thread at a time. After
  * tril_processes_join only the thread that joined may do the work that processes share. An argument
- * `threads` is the number of threads that a function uses; 0: one per processor.
+ * `threads` is the number of threads that a function uses, or TRIL_ALL_THREADS.
  *
- * Losses are in nats per character. Unset options and unknown losses are NaN. Other numbers that do
- * not apply are 0. A model sees ids from 0 to the size of its vocabulary - 1. */
+ * Losses are in nats per character. Unknown losses and unset options are NaN; all else that does
+ * not apply is 0 or NULL. A model sees ids from 0 to the size of its vocabulary - 1. */
 #ifndef TRIL_H
 #define TRIL_H
 
@@ -56,6 +56,7 @@ enum {
     TRIL_MAX_LAYERS = 256,
     TRIL_MAX_WIDTH = 1048576,
     TRIL_MAX_THREADS = 1024,
+    TRIL_ALL_THREADS = 0,      /* one thread per processor */
     TRIL_STANDARD_STEPS = 2500 /* default steps of a training run; fewer if the text is short */
 };
 
@@ -96,8 +97,7 @@ TRIL_API TrilStatus tril_tokenizer_set_lines(TrilTokenizer *tokenizer, TrilError
 /* Returns true if it is one for lists. */
 TRIL_API bool tril_tokenizer_has_lines(const TrilTokenizer *tokenizer);
 
-/* Returns true if both give the same ids to the same characters, and both or neither are for lists.
- */
+/* Returns true if both give the same ids to the same characters, and both or none are for lists. */
 TRIL_API bool tril_tokenizer_same(const TrilTokenizer *one, const TrilTokenizer *other);
 
 /* Returns the id before a text without a prompt: the newline, else the space, else the first. */
@@ -182,7 +182,7 @@ TRIL_API TrilStatus tril_text_count_spread(const TrilText *text, double *nats, T
 
 /* The options of a training run: the sizes of its model, how long and how fast it trains. ./train,
  * states and presets use the same record. An unset option is chosen later, as its row says
- * (tril_option); an unset name is NULL. Begin with tril_options(), and change members.
+ * (tril_option). Begin with tril_options(), and change members.
  *
  * The library itself ignores time, eval_every, patience and save_every, which are for programs such
  * as ./train: it only checks their ranges and stores the first three in states. */
@@ -201,7 +201,7 @@ typedef struct {
     const char *windows, *precision;
     double threads;
     uint64_t seed;
-    const TrilModel *teacher; /* half of each target is its prediction; or NULL. Must have the same
+    const TrilModel *teacher; /* if any, half of each target is its prediction. Must have the same
                                  characters and at least the same context, and must not be trained
                                  meanwhile. Borrowed until the training is closed */
 } TrilOptions;
@@ -229,7 +229,7 @@ typedef struct {
     TrilKind kind;
     double min, max;
     const char *const *names; /* NULL ends them */
-    const char *standard;     /* the default as text, or NULL if it is unset */
+    const char *standard;     /* the default as text, if there is one */
     TrilLasting lasting;
     size_t member; /* its offset in TrilOptions */
     const char *section, *argument, *help;
@@ -297,8 +297,7 @@ TRIL_API TrilStatus tril_model_extend(TrilModel **extended, const TrilModel *mod
                                       const char *text, size_t length, uint64_t seed,
                                       TrilError *error);
 
-/* Writes the model as one file, for ./sample. An existing file is replaced when the new one is
- * complete. */
+/* Writes the model as a file for ./sample. Replaces an existing file once the new one is whole. */
 TRIL_API TrilStatus tril_model_save(const TrilModel *model, const char *path, TrilError *error);
 
 /* Adds metadata of the program to all files of the model that are written from now on. Replaces the
@@ -329,9 +328,10 @@ TRIL_API int tril_model_counted(const TrilModel *model, size_t *characters);
 /* Returns the held-out loss of these weights, if an evaluation in their training found it. */
 TRIL_API double tril_model_loss(const TrilModel *model);
 
-/* Returns 1 if this line, without its newline, is in the list that the model was trained on or in
- * the held-out part of that list; 0 if it is not; -1 if the model was not trained on a list. */
-TRIL_API int tril_model_has_line(const TrilModel *model, const char *line, size_t length);
+/* Return true if the model was trained on a list; if this line, without its newline, is in that
+ * list or in its held-out part. */
+TRIL_API bool tril_model_knows_lines(const TrilModel *model);
+TRIL_API bool tril_model_has_line(const TrilModel *model, const char *line, size_t length);
 
 /* Returns the value of a key, such as "step", "seed" or "dropout", in the metadata of the file that
  * the model was read from, or NULL if it has no such key. */
@@ -351,8 +351,7 @@ TRIL_API bool tril_model_tensor(TrilModel *model, int i, TrilTensor *tensor);
 
 /* ---- decisions ---- */
 
-/* A callback that returns 0 to continue, anything else to stop. It is called often. `user` is the
- * caller's. */
+/* Called often; returns 0 to continue, anything else to stop. `user` is the caller's. */
 typedef int (*TrilStop)(void *user);
 
 /* The recipe of a rung, which options override. */
@@ -361,14 +360,15 @@ typedef struct {
     double embedding_decay; /* the upper limit of the embedding's decay, which is chosen for the
                                text; unset if the embedding decays like the rest */
     double cooldown;        /* the share of the steps, at the end, in which the learning rate falls
-                               linearly to zero; 0: along a cosine, in all steps */
+                               linearly to zero; or TRIL_COSINE: along a cosine, in all steps */
     bool grows;             /* "auto" windows may grow */
     double longer;          /* unset windows are up to this many times as long as other rungs' */
 } TrilRecipe;
+enum { TRIL_COSINE = 0 };
 TRIL_API TrilRecipe tril_rung_recipe(const char *rung);
 
-/* Returns the precision that a name means on this machine, "f32" or "bf16": a constant, or NULL if
- * there is no such name. */
+/* Returns a constant, the precision that a name means on this machine: "f32", "bf16", or else NULL.
+ */
 TRIL_API const char *tril_precision(const char *name);
 
 /* Returns how many threads `wanted` means: at most the number of processors available to this
@@ -501,7 +501,7 @@ TRIL_API bool tril_training_cool_down(TrilTraining *training);
 TRIL_API TrilStatus tril_training_step(TrilTraining *training, TrilStep *step, TrilError *error);
 
 /* A callback that is called after each step and may use the model with other functions. It returns
- * 0 to continue, anything else to stop. `user` is the caller's. */
+ * 0 to continue, anything else to stop. */
 typedef int (*TrilOnStep)(const TrilStep *step, void *user);
 
 /* Takes all steps that are left. `on_step` may be NULL. TRIL_STOPPED: `on_step` asked to stop;
@@ -516,7 +516,7 @@ TRIL_API TrilStatus tril_training_run(TrilTraining *training, TrilOnStep on_step
 TRIL_API TrilStatus tril_training_evaluate(TrilTraining *training, size_t characters, double *nats,
                                            TrilError *error);
 
-/* Sets the callback that evaluations ask from now on, or none if it is NULL. */
+/* Sets the callback that evaluations ask from now on, which may be NULL. */
 TRIL_API void tril_training_set_stop(TrilTraining *training, TrilStop stop, void *user);
 
 /* Measures each part of a step from now on. */
@@ -568,8 +568,7 @@ TRIL_API const char *tril_state_note(const TrilState *state, const char *key);
  * own. Only ./train --resume completes the plan of `./train --time` or `--ladder`. Sets *model to
  * the model in training; the caller releases both, the training first. Takes the weights out of the
  * state, which can then only be released, even if this fails for lack of memory. Borrows the text.
- * TRIL_TEXT: another text, another vocabulary, another held-out share. TRIL_ARGUMENT: another
- * teacher. */
+ * TRIL_TEXT: another text, vocabulary or held-out share. TRIL_ARGUMENT: another teacher. */
 TRIL_API TrilStatus tril_training_resume(TrilTraining **training, TrilModel **model,
                                          TrilState *state, const TrilText *text,
                                          const TrilOptions *options, TrilError *error);
@@ -578,8 +577,7 @@ TRIL_API TrilStatus tril_training_resume(TrilTraining **training, TrilModel **mo
 
 /* Sets *nats to the mean loss of a model, in float32, on a part of a text that was made with its
  * vocabulary: the held-out end or, with `trained_on`, the part before it. `characters` is as in
- * tril_training_evaluate. A batch has `batch` windows. TRIL_STOPPED: `stop`, which may be NULL,
- * asked to stop. */
+ * tril_training_evaluate. `batch` is in windows. `stop` may be NULL. TRIL_STOPPED: it asked to. */
 TRIL_API TrilStatus tril_text_evaluate(const TrilText *text, const TrilModel *model,
                                        bool trained_on, size_t characters, int batch, int threads,
                                        TrilStop stop, void *user, double *nats, TrilError *error);
@@ -661,9 +659,9 @@ typedef struct {
     const float *data; /* [T, width]: a row for each character; belongs to the reading */
 } TrilArray;
 
-/* A tensor of the weights that a model computes with. */
+/* A tensor of the weights that a model computes with; empty where a line has none. */
 typedef struct {
-    const char *name;  /* as in the model's file; belongs to the model; NULL without weights */
+    const char *name;  /* as in the model's file; belongs to the model */
     int rows, columns; /* columns is 1 for a vector */
     const float *data; /* [rows, columns]; belongs to the model */
 } TrilWeights;
@@ -680,9 +678,8 @@ typedef struct {
     bool attends; /* each row of its output is a weighted mean of rows up to its own */
     TrilArray inputs[TRIL_LINE_INPUTS]; /* attention: queries, keys, values; rotary: x, and each
                                            position's cosines and sines; swiglu: gate, up; add: both
-                                           terms; trusted: x, the trust, and the logarithms of the
-                                           counted probabilities; embedding, counted: none; else
-                                           x */
+                                           terms; trusted: x, the trust, ln of the counted
+                                           probabilities; embedding, counted: none; else x */
     TrilArray output;
     TrilWeights weights[TRIL_LINE_WEIGHTS]; /* weight and bias, or an embedding's tables of
                                                characters and positions */
@@ -700,10 +697,11 @@ TRIL_API bool tril_reading_apply(const TrilReading *reading, int i, const float 
 
 /* ---- generation ---- */
 
+enum { TRIL_GREEDY = 0, TRIL_EVERY_CHARACTER = 0 };
 typedef struct {
     size_t length;      /* characters to write */
-    double temperature; /* higher is bolder; 0 always takes the likeliest */
-    int top_k;          /* chooses among the k likeliest, or among all if 0 */
+    double temperature; /* higher is bolder; TRIL_GREEDY always takes the likeliest */
+    int top_k;          /* chooses among the k likeliest, or TRIL_EVERY_CHARACTER */
     double top_p;  /* of those, chooses among the likeliest with this share of their probability */
     double counts; /* weight, from 0 to 1, of the logits that a model adds by counting; must be 1
                       for a model that has counted nothing */
@@ -732,7 +730,7 @@ typedef int (*TrilOnTexts)(size_t number, const char *text, size_t length, bool 
 /* Continues the prompt `count` times: text n is the one that a TrilWriter writes as number n of the
  * seed. Writes many texts at the same time, so that they share each read of the weights. Passes the
  * texts to the callback in order, in the calling thread: the first while it is written. A text also
- * ends after writing `stop`, unless that is NULL. */
+ * ends after writing `stop`, which may be NULL. */
 TRIL_API TrilStatus tril_generate_texts(const TrilModel *model, const char *prompt, size_t length,
                                         const TrilSampling *sampling, size_t count,
                                         const char *stop, TrilOnTexts on_text, void *user,

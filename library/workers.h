@@ -30,7 +30,7 @@ typedef struct {
     size_t *starts, *ends; /* where the windows of a batch are in the text; `ends` only in a list */
     Lines lines;           /* the windows of a list */
     size_t lines_train;    /* the first of them, for training */
-    Run *teacher;          /* opened by workers_teach, or NULL */
+    Run *teacher;          /* opened by workers_teach */
     Model teaching;        /* in the first process its model, with its own counts */
     double seconds;        /* spent in all steps */
 } Workers;

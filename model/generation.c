@@ -53,9 +53,9 @@ typedef struct {
     int kept;
 } Choice;
 
-/* The temperature is not 0. */
+/* The temperature is not GREEDY. */
 static Choice choice_of(const Sampler *sampler, const float *logits, int V, double *scratch) {
-    const Isa *isa = sampler->isa ? sampler->isa : &isa_base;
+    const Isa *isa = sampler->isa;
     const int k = sampler->top_k == EVERY_TOKEN || sampler->top_k > V ? V : sampler->top_k;
     Choice c = {.shares = scratch, .kept = k};
     double everything = c.total = isa->shares(c.shares, logits, sampler->temperature, V);
@@ -91,7 +91,7 @@ bool sampler_prepare(Sampler *sampler, Error *err) {
 
 int sampler_pick(const Sampler *sampler, const float *logits, int V, uint64_t stream,
                  uint64_t place, double *scratch) {
-    if (sampler->temperature <= 0) return likeliest_of(logits, V);
+    if (sampler->temperature == GREEDY) return likeliest_of(logits, V);
     Choice c = choice_of(sampler, logits, V, scratch);
     double left =
         random_uniform(random_key(sampler->seed, RANDOM_SAMPLES, stream), place) * c.total;
@@ -106,7 +106,7 @@ int sampler_pick(const Sampler *sampler, const float *logits, int V, uint64_t st
 void sampler_probabilities(const Sampler *sampler, const float *logits, int V, double *p,
                            double *scratch) {
     for (int v = 0; v < V; v++) p[v] = 0;
-    if (sampler->temperature <= 0) {
+    if (sampler->temperature == GREEDY) {
         p[likeliest_of(logits, V)] = 1;
         return;
     }

@@ -4,15 +4,15 @@
 
 #include "model/run.h"
 
-enum { EVERY_TOKEN = 0 };
+enum { GREEDY = 0, EVERY_TOKEN = 0 };
 
 typedef struct {
-    double temperature; /* divides the logits; at 0 the most likely token is always picked */
+    double temperature; /* divides the logits; GREEDY always picks the most likely token */
     int top_k;          /* only the k most likely tokens, or EVERY_TOKEN */
     double top_p; /* of these, only the most likely ones that together reach this share of their
                      probability, at most 1 */
     uint64_t seed;
-    const struct Isa *isa; /* set by sampler_prepare; the base set if it is NULL */
+    const struct Isa *isa; /* the vector loops, set by sampler_prepare */
 } Sampler;
 
 /* Sets the sampler's vector loops. They only change its speed. Fails as isa_choose does. */

@@ -1,4 +1,5 @@
-/* model.h - a model: a configuration and its weights. run.h computes with it. */
+/* model.h - a model: a configuration and its weights. run.h computes with it. In all structs of
+ * model/, a pointer that does not apply is NULL. */
 #ifndef TRIL_MODEL_MODEL_H
 #define TRIL_MODEL_MODEL_H
 
@@ -66,7 +67,7 @@ typedef struct {
     size_t weights_size; /* floats in `weights`, padding between tensors included */
     float *weights;
     size_t parameters; /* the numbers in all tensors, without padding */
-    Ngram *ngram; /* the counted model of a rung that has one, or NULL before anything is counted */
+    Ngram *ngram;      /* the counted model of a rung that has one, once it has counted */
 } Model;
 
 /* Checks a configuration. Sets sizes that the rung lacks to 1, and NKV or H to USUAL_SIZE if the

@@ -35,7 +35,7 @@ typedef struct {
     size_t bytes; /* memory of the model */
 } NgramFacts;
 
-/* Returns the facts about a model; all 0 for NULL, which has counted nothing. */
+/* Returns the facts about a model. It may be NULL if nothing was counted; all are then 0. */
 NgramFacts ngram_facts(const Ngram *ngram);
 
 /* Estimates the most bytes that the model of a text of `count` tokens takes, and sets *counting to

@@ -41,8 +41,8 @@ typedef struct {
     bool lines;   /* each sequence is a line of a list, perhaps followed by tokens whose target is
                      NO_TARGET: they are no part of the loss, and a model that counts sees nothing
                      before a sequence */
-    const Run *packed_by; /* NULL, or a frozen run of the same model and precision, which outlives
-                             this one: its packed weights are used */
+    const Run *packed_by; /* optional: a frozen run of the same model and precision, which outlives
+                             this one; its packed weights are used */
 } RunOptions;
 
 /* Returns the number of processors that this program may use, at most TRIL_MAX_THREADS. More
@@ -103,7 +103,7 @@ bool run_slides(const Run *run);
 void run_slide(Run *run, int slot, int dropped, int kept);
 
 /* Does the same as run_forward, and replaces each row of logits by its softmax:
- * probabilities[B,T,V]. `source` is the place of the pass in a text, or NULL. */
+ * probabilities[B,T,V]. `source`, the place of the pass in a text, may be NULL. */
 const float *run_probabilities(Run *run, const int32_t *ids, int B, int T, const Source *source);
 
 /* Does the same as run_forward for a training step, with dropout. Keeps the pointer `ids` until
@@ -124,8 +124,8 @@ void run_weigh_counts(Run *run, double weight);
 void run_lay_out(const int32_t *text, const size_t *starts, const size_t *ends, int B, int T,
                  int32_t *inputs, int32_t *targets);
 
-/* Adds the gradient of the loss against targets[B,T], mixed with the predictions of `teacher`
- * unless it is NULL, to the gradient of every weight, after run_forward_training. Overwrites the
+/* Adds the gradient of the loss against targets[B,T], mixed with the predictions of `teacher`,
+ * which may be NULL, to the gradient of every weight, after run_forward_training. Overwrites the
  * logits. Collective; in a shared run only run_update may use the gradients. */
 void run_backward(Run *run, const int32_t *targets, const Teacher *teacher);
 
@@ -147,8 +147,8 @@ double run_update(Run *run, const Optimizer *optimizer);
 void run_collect(Run *run);
 
 /* Continues a training run after `step` updates: sets the step and copies the moments, which are
- * laid out like the weights. The model must have the weights of that step. Collective: the first
- * process passes the moments, the others NULL. */
+ * laid out like the weights. The model must have the weights of that step. Collective; only the
+ * first process passes the moments. */
 void run_restore(Run *run, uint64_t step, const float *first_moments, const float *second_moments);
 
 /* Measures the parts of training steps from now on: from run_forward_training to the end of

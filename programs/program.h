@@ -28,8 +28,8 @@ void program_words(FILE *out, int column, int hang, const char *text);
 /* Returns 1234567 as 1,234,567. This and figure return one of eight buffers in rotation. */
 const char *grouped(double number);
 
-/* Returns a number as text: a dash if it is NaN, because an interrupted training run has none; few
- * digits if a training run that diverged has a huge one. */
+/* Returns a number as text: a dash if it is unknown, as after an interruption; few digits if a
+ * training run that diverged has a huge one. */
 const char *figure(double value, int digits);
 
 /* Returns trillions of operations as text. */

@@ -26,8 +26,7 @@ static inline void output_end(Output *output) {
     output->text = stream_text(output->sheet.out, &output->length);
 }
 
-/* Counts the columns of a line: one for each character, two for wide ones, none for accents and
- * color codes. */
+/* Counts the columns of a line: two for wide characters, none for accents and color codes. */
 static inline int columns_of(const char *line, size_t length) {
     int columns = 0;
     for (size_t i = 0; i < length;) {

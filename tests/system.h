@@ -71,8 +71,7 @@ void make_symbolic_link(const char *to, const char *path); /* SYMBOLIC_LINKS */
 void make_named_pipe(const char *path);                    /* NAMED_PIPES */
 
 /* From now on neither this process nor those it starts write beyond this many bytes of a file:
- * SIZE_LIMITS. At the limit, writing fails in this process, or `reached` is called if it is not
- * NULL. */
+ * SIZE_LIMITS. At the limit, writing fails in this process, or `reached` is called if given. */
 void limit_file_sizes(uint64_t bytes, void (*reached)(int signal));
 void end_file_size_limit(void);
 

@@ -211,7 +211,7 @@ static BOOL WINAPI on_ignored(DWORD event) {
 
 void signals_catch(void (*wanted)(Signal signal)) {
     handle = wanted;
-    SetConsoleCtrlHandler(wanted ? on_event : on_ignored, TRUE);
+    SetConsoleCtrlHandler(wanted == SIGNALS_IGNORED ? on_ignored : on_event, TRUE);
 }
 
 void signals_die(Signal signal) {

@@ -85,15 +85,15 @@ void buckets_close(Buckets *b) {
 }
 
 bool buckets_trains(const Buckets *b, int tensor) {
-    return !b || b->owners[tensor] == EVERYONE || b->owners[tensor] == world_rank();
+    return b->owners[tensor] == EVERYONE || b->owners[tensor] == world_rank();
 }
 
 bool buckets_measures(const Buckets *b, int tensor) {
-    return !b || world_rank() == (b->owners[tensor] == EVERYONE ? 0 : b->owners[tensor]);
+    return world_rank() == (b->owners[tensor] == EVERYONE ? 0 : b->owners[tensor]);
 }
 
 int buckets_number(const Buckets *b) {
-    return b ? b->count : 0;
+    return b->count;
 }
 
 void buckets_send(const Buckets *b, int block) {

@@ -21,8 +21,8 @@ bool buckets_open(Buckets **buckets, const Model *model, const Products *product
                   Error *err);
 void buckets_close(Buckets *b);
 
-/* Return true if this process updates that tensor of the model, and if it counts it in the global
- * norm, as exactly one process does. A single process, whose `b` is NULL, does both. */
+/* Return true if this process updates that tensor of the model; if it counts the tensor in the
+ * global norm, as exactly one process does. */
 bool buckets_trains(const Buckets *b, int tensor);
 bool buckets_measures(const Buckets *b, int tensor);
 

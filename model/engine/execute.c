@@ -51,8 +51,7 @@ static bool check_count(const Program *p, double tokens, Error *err) {
     return false;
 }
 
-/* Returns the size of a packed weight. The right operand is w^T, [in,out], forward, and w,
- * [out,in], backward. */
+/* Returns the size of a packed weight: forward of w^T [in,out], backward of w [out,in]. */
 static size_t packed_size(const Run *run, const Tensor *w) {
     size_t forward = run->products->packed_size(run->isa, w->shape[1], w->shape[0]);
     size_t backward = run->products->packed_size(run->isa, w->shape[0], w->shape[1]);

@@ -57,13 +57,13 @@ struct Run {
                     operand that has them */
     size_t rows_size, capacity;
     /* the prepared calls of passes of one token, or of a growing run, [threads][instructions], and
-       the pointers in them that move, [threads][moving_count]; NULL in training */
+       the pointers in them that move, [threads][moving_count]; not in training */
     Call *calls;
     Moving *moving;
     int moving_count;
     float *losses;             /* [tokens] */
     double *sums;              /* the summed losses of windows, in an evaluation */
-    int32_t *inputs, *targets; /* [tokens] of an evaluation of lines; NULL without */
+    int32_t *inputs, *targets; /* [tokens] of an evaluation of lines */
     /* in training, laid out like the weights: gradients, and their moments */
     float *gradients, *first, *second;
     double *squares; /* a sum for each chunk of the gradients */
@@ -72,7 +72,7 @@ struct Run {
        it is not shared, the batch and 0 */
     int whole, before;
     bool sharing;        /* sends to other processes; benchmarks stop it for a while */
-    Buckets *buckets;    /* NULL with one process */
+    Buckets *buckets;    /* with several processes */
     float counts_weight; /* factor of the counted logits; 1 in training */
     bool paced;          /* run_pace */
     Pace paces[PACES];
@@ -168,7 +168,7 @@ enum {
 /* Returns the time in seconds, while a step is measured. */
 double profile_now(const Run *run);
 
-/* Adds the time since `start` to a place of the thread. Outside of a team's work `thread` is NULL.
+/* Adds the time since `start` to a place of the thread, which may be NULL outside of a team's work.
  * Returns the time now. The time of one of n threads counts 1/n, so that the sum over all threads
  * is elapsed seconds. */
 double profile_add(const Run *run, const Thread *thread, int place, double start);

@@ -54,7 +54,7 @@ double update_muon_work(const Run *run) {
     double work = 0;
     for (int i = 0; i < run->model->tensor_count; i++) {
         const Tensor *tensor = &run->model->tensors[i];
-        if (tensor->muon && buckets_trains(run->buckets, i))
+        if (tensor->muon && (!run->buckets || buckets_trains(run->buckets, i)))
             work += muon_work(run->products, tensor->shape[0], tensor->shape[1]);
     }
     return work;
@@ -78,7 +78,7 @@ static double gradient_norm(const Run *run, const Thread *thread) {
         const Tensor *tensor = &model->tensors[i];
         size_t chunk = chunk_size(tensor), chunks = chunks_in(tensor);
         Share share = team_share(thread, chunks, 1);
-        bool mine = buckets_measures(run->buckets, i);
+        bool mine = !run->buckets || buckets_measures(run->buckets, i);
         for (size_t j = share.begin; j < share.end; j++) {
             const float *g = run->gradients + tensor->offset + j * chunk;
             size_t rest = tensor->size - j * chunk, n = rest < chunk ? rest : chunk;
@@ -122,7 +122,7 @@ static void update_matrices(const Run *run, const Thread *thread, Muon muon) {
         const Tensor *tensor = &run->model->tensors[i];
         if (!tensor->muon) continue;
         float *g = run->gradients + tensor->offset;
-        if (!buckets_trains(run->buckets, i)) { /* the next backward pass adds to it */
+        if (run->buckets && !buckets_trains(run->buckets, i)) { /* the next pass adds to it */
             if (i % thread->count == thread->index) memset(g, 0, tensor->size * sizeof *g);
             continue;
         }

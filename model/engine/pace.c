@@ -9,8 +9,7 @@
  * share of the time. */
 static const double first = 0.02, again = 100, longest = 5, often = 20, idle = 0.95;
 
-/* Returns the seconds per multiply-add of one thread; before the first measurement, assumes twenty
- * billion a second. */
+/* Returns the seconds per multiply-add of one thread; before the first measurement, a guess. */
 static double alone_of(const Pace *pace) {
     return pace->alone > 0 ? pace->alone : 5e-11;
 }

@@ -52,8 +52,8 @@ typedef struct {
     int pending_count;
 } Order;
 
-/* Moves the pending gradients of a block to the list, those that reduce after the others. Returns
- * true if there were any. */
+/* Moves the pending gradients of a block to the list, those that reduce last. Returns true if any
+ * were. */
 static bool list_pending(Order *o, int block) {
     int before = o->count;
     for (int reduces = 0; reduces <= 1; reduces++) {

@@ -212,8 +212,7 @@ static void tile_amx(float *c, size_t c_row, const uint16_t *a, const uint16_t *
         _tile_zero(2);
         _tile_zero(3);
     }
-    /* the result is often not in the cache: it is prefetched meanwhile, or each of its lines would
-       stall */
+    /* the result is often not in the cache: unless prefetched, each of its lines would stall */
     enum { AT_ONCE = 4 };
     for (int step = 0; step < steps; step++, a += SQUARE, lower += SQUARE, b += STEP) {
         _tile_loadd(4, a, 64);

@@ -11,8 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A matrix in memory: element (i, j) is at[i * row + j * column]. Swapping the two strides
- * transposes it. Borrowed. */
+/* A borrowed matrix: element (i, j) is at[i * row + j * column]. Swapping the strides transposes
+ * it. */
 typedef struct {
     const float *at;
     size_t row, column;
@@ -42,8 +42,8 @@ static inline void tile_lower(Tile *t, int rows) {
     if (t->start) t->start += (size_t)rows * t->start_row;
 }
 
-/* A dropout mask for one row: element j is kept, and multiplied by `scale`, if a hash of (key, j)
- * is below `threshold`. */
+/* A dropout mask for a row: element j is kept, times `scale`, if a hash of (key, j) is below
+ * `threshold`. */
 typedef struct {
     uint64_t key;
     uint32_t threshold; /* keep probability * (2^32 - 1) */
@@ -160,15 +160,15 @@ typedef struct Isa {
     void (*swiglu_backward)(float *dgate, float *dup, float *y, const float *gate, const float *up,
                             const float *dy, size_t n);
 
-    /* For `rows` rows of n channels, one after another: y = (x - mean) rstd w + b; writes mean and
-       rstd = 1/sqrt(variance+1e-5) of each. Where b is NULL, y = x rstd w, with rstd =
-       1/sqrt(mean(x^2)+1e-6), and mean is not used. _recompute: from the saved ones */
+    /* LayerNorm of `rows` rows of n channels, one after another: y = (x - mean) rstd w + b; writes
+       mean and rstd = 1/sqrt(variance+1e-5) of each. RMSNorm, whose b and db are NULL: y = x rstd
+       w, with rstd = 1/sqrt(mean(x^2)+1e-6); mean is not used. _recompute: from the saved ones */
     void (*normalize)(float *y, float *mean, float *rstd, const float *x, const float *w,
                       const float *b, int rows, int n);
     void (*normalize_recompute)(float *y, const float *x, const float *mean, const float *rstd,
                                 const float *w, const float *b, int rows, int n);
-    /* dx += the gradient of x; dw += dy (x - mean) rstd, db += dy, for one row. Where db is NULL,
-       dw += dy x rstd */
+    /* dx += the gradient of x, dw += dy (x - mean) rstd (RMSNorm: dy x rstd), db += dy, for one row
+     */
     void (*normalize_backward)(float *dx, float *dw, float *db, const float *dy, const float *x,
                                float mean, float rstd, const float *w, int n);
 

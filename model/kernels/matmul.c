@@ -204,8 +204,8 @@ static void accumulate(const Thread *thread, float *c, size_t c_row, Matrix a, M
     if (sums && anew) memset(sums, 0, (size_t)own.rows * sizeof *sums);
     bool small = K <= FEW_TERMS || K <= IN_PLACE / (own.rows + own.columns + 1);
     if (small && b.column == 1 && own.column == 0 && N % isa->lanes == 0) {
-        /* the operands fit the L1 cache as they are, and packing them would take longer than
-           multiplying */
+        /* the operands fit the L1 cache as they are, and packing would take longer than multiplying
+         */
         if (sums) isa->add_rows(sums, product.a.at, a.column, K, own.rows);
         for (int j = 0; j < end; j += isa->tile_columns) {
             isa->panel(&product, own.rows, min_int(isa->tile_columns, end - j), NULL, NULL);

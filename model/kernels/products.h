@@ -57,7 +57,7 @@ enum {
 extern const Products float32_products;
 
 /* Weights rounded to bfloat16, all else float32: half the memory traffic, on any processor. For few
- * rows. Not for training: `multiply_upper` and `accumulate` are NULL. */
+ * rows. Not for training: has no `multiply_upper` and no `accumulate`. */
 extern const Products bf16_weight_products;
 
 /* Weights rounded to 8 bits, with a scale for each row of the weights; the left operand is rounded

@@ -59,9 +59,9 @@ typedef struct {
 } Share;
 Share team_share(const Thread *thread, size_t count, size_t grain);
 
-/* The items of `count` that a thread computes, one after another: its share, and then, unless
- * `taken` is NULL, items that slower threads have not begun. taken[threads] counts the items taken
- * from the share of each thread, 0 at first. Any thread may then compute any item. */
+/* The items of `count` that a thread computes, one after another: its share, and then, with
+ * `taken`, items that slower threads have not begun. taken[threads] counts the items taken from the
+ * share of each thread, 0 at first. Any thread may then compute any item. */
 typedef struct {
     const Thread *thread;
     atomic_int *taken;

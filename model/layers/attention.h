@@ -34,8 +34,8 @@ typedef struct {
     size_t q_row, k_row, v_row, out_row; /* floats from one token to the next */
     float scale;
     Dropout dropout;
-    atomic_int *taken; /* [threads]: heads taken from each share (team_items), or NULL */
-    float *columns;    /* NULL, or a second copy of all keys in groups of KEY_GROUP, from which a
+    atomic_int *taken; /* [threads]: heads taken from each share (team_items) */
+    float *columns;    /* optional: a second copy of all keys in groups of KEY_GROUP, from which a
                           single query computes its scores faster: [past + T, NKV dk] numbers, the
                           tokens rounded up to a multiple of KEY_GROUP. A pass adds the keys of its
                           T tokens; earlier passes added those of `past`. Needs B = 1, no dropout */

@@ -120,8 +120,8 @@ Array rmsnorm_backward(Program *p, Array dx, Array dy, Array x, Norm w);
 
 /* ---- rotary positions ---- (Su et al., "RoFormer", 2021)
  * In each head, channels i and i + hs/2, i < hs/2, are a pair, which is rotated by the angle
- * position / 10000^(2 i / hs), so a score depends on the positions only by their distance. hs is
- * even. */
+ * position / 10000^(2 i / hs), so a score depends on positions only by their distance. hs is even.
+ */
 Array rotary(Program *p, int NH, Array x);
 Array rotary_backward(Program *p, int NH, Array dy);
 

@@ -18,8 +18,8 @@ enum { MAX_INPUTS = 6, MAX_OUTPUTS = 4, MAX_TENSORS = 2 };
 
 /* ---- an instruction at work ---- */
 
-/* A tensor of weights: its numbers, their gradient (NULL outside training) and, for the right
- * operand of a product, its packed copy. */
+/* A tensor of weights: its numbers; in training, their gradient; for the right operand of a
+ * product, its packed copy. */
 typedef struct {
     float *w, *dw;
     const float *packed;
@@ -36,12 +36,12 @@ typedef struct {
     uint64_t masks;                /* names this step's masks of dropout (base/random.h) */
     const int32_t *targets;        /* [B,T] */
     float scale;                   /* the factor of the loss's gradient */
-    const Teacher *teacher;        /* in distillation, or NULL */
-    const Source *source;          /* the place in a text, or NULL */
-    const Ngram *ngram;            /* the counted model, or NULL */
+    const Teacher *teacher;        /* in distillation */
+    const Source *source;          /* its place in a text, if known */
+    const Ngram *ngram;            /* the counted model */
     float counts_weight;           /* factor of its logits; 1 in training */
     bool lines;                    /* RunOptions.lines */
-    const Continuation *sequences; /* [B]: the tokens of a growing run, or NULL */
+    const Continuation *sequences; /* [B]: the tokens of a growing run */
     float *rows;                   /* the rows of their earlier tokens, `capacity` in a slot */
     size_t capacity;
 } Pass;
@@ -65,10 +65,10 @@ typedef struct {
     const Pass *pass;
     size_t first; /* the first of the N tokens, counted in the batch */
     int N;
-    float *in[MAX_INPUTS], *out[MAX_OUTPUTS];        /* NULL where it has none */
+    float *in[MAX_INPUTS], *out[MAX_OUTPUTS];
     size_t in_row[MAX_INPUTS], out_row[MAX_OUTPUTS]; /* floats from one token to the next */
-    Param tensors[MAX_TENSORS];                      /* all NULL where it has none */
-    atomic_int *taken; /* items that the team took from each share (team_items), or NULL */
+    Param tensors[MAX_TENSORS];
+    atomic_int *taken; /* in the phase of a team: items taken from each share (team_items) */
 } Call;
 
 /* ---- the row of an operation ---- */
@@ -169,7 +169,7 @@ typedef struct {
     int count;   /* the rows of an array PER_PASS */
     bool cached; /* later passes read it: in generation it grows token by token */
     bool kept;   /* stays complete after the pass */
-    void (*fill)(float *row, int position, int width); /* fills a row of constants, or NULL */
+    void (*fill)(float *row, int position, int width); /* fills a row of constants */
 } ArrayInfo;
 
 struct Program {
@@ -185,8 +185,7 @@ struct Program {
     Array logits;
     int cache_multiple; /* the rows of each cached array are rounded up to a multiple of it */
     int block;          /* the current one */
-    /* failed: memory was short or the rung is wrong, as *err says. Calls still return, with
-       arbitrary results */
+    /* failed: for lack of memory or a wrong rung, as *err says; calls still return something */
     Error *err;
     bool failed;
 };

@@ -21,14 +21,14 @@ typedef struct {
 
 /* The weights of one layer and, with a d in front, their gradients. They belong to the Plain. */
 typedef struct {
-    const double *w, *b; /* (rows, columns) and (rows); b is NULL if the layer has no bias */
+    const double *w, *b; /* (rows, columns) and, if the layer has a bias, (rows) */
     double *dw, *db;
     int rows, columns; /* a vector has columns = 1 */
 } Weights;
 
 /* One call of a layer. */
 typedef struct Step {
-    void (*backward)(const struct Step *step); /* NULL for numbers that have no gradient */
+    void (*backward)(const struct Step *step); /* if the numbers have a gradient */
     Array y;                                   /* its result */
     Array in[3];                               /* its inputs */
     Weights w;

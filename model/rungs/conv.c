@@ -39,8 +39,7 @@
 
 RUNG_WEIGHTS(WEIGHTS);
 
-/* Arrays that the backward pass reads: for each block, and for the whole model. Cheap arrays are
- * recomputed there. */
+/* Arrays that the backward pass reads, of each block and of the model; it recomputes cheap ones. */
 typedef struct {
     Array x, ln_1, conv_1;   /* x [N,C] enters the block; its norm, and the convolution of that */
     Array q_raw, k_raw, out; /* raw: before norm and rotation */

@@ -25,8 +25,7 @@
 
 RUNG_WEIGHTS(WEIGHTS);
 
-/* Arrays that the backward pass reads: for each block, and for the whole model. Cheap arrays are
- * recomputed there. */
+/* Arrays that the backward pass reads, of each block and of the model; it recomputes cheap ones. */
 typedef struct {
     Array x, qkv, out; /* x [N,C] enters the block; qkv [N,3C] */
     Array mid, fc;     /* mid [N,C]: x between attention and MLP; fc [N,4C] */

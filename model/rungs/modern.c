@@ -38,8 +38,7 @@
 
 RUNG_WEIGHTS(WEIGHTS);
 
-/* Arrays that the backward pass reads: for each block, and for the whole model. Cheap arrays are
- * recomputed there. */
+/* Arrays that the backward pass reads, of each block and of the model; it recomputes cheap ones. */
 typedef struct {
     Array x, q_raw, k_raw, out; /* x [N,C] enters the block; raw: before norm and rotation */
     Array mid, gate, up;        /* mid [N,C]: x between attention and MLP */

@@ -14,10 +14,9 @@
  * New compared with conv: the network reads the probabilities that counting gives for the next
  * character, and adds its own logits to theirs. The trust, ngram_gate(h), is a number for each
  * character: how far the network trusts the counts (Li et al., "Residual Learning of Neural Text
- * Generation with n-gram Language Model", 2022). At the start ngram_proj and ngram_gate are 0
- * and the network's own logits are small, so the training begins close to the counted model. In
- * training the counts leave out the part of the text that the pass reads. transformers has no
- * such model. */
+ * Generation with n-gram Language Model", 2022). At the start ngram_proj and ngram_gate are 0 and
+ * the network's own logits are small, so the training begins close to the counted model. In
+ * training the counts leave out the part of the text that the pass reads. transformers lacks it. */
 #include "model/rungs/rung.h"
 
 #define SCALED .fan_in = true, .muon = true
@@ -45,8 +44,7 @@
 
 RUNG_WEIGHTS(WEIGHTS);
 
-/* Arrays that the backward pass reads: for each block, and for the whole model. Cheap arrays are
- * recomputed there. */
+/* Arrays that the backward pass reads, of each block and of the model; it recomputes cheap ones. */
 typedef struct {
     Array x, ln_1, conv_1;   /* x [N,C] enters the block; its norm, and the convolution of that */
     Array q_raw, k_raw, out; /* raw: before norm and rotation */

@@ -55,7 +55,7 @@ typedef struct {
     int embedding; /* the line of the embedding, or the first one */
     int begin;     /* the first line of the blocks */
     int tail;      /* the first line after the last branch: there the stream becomes logits */
-    const TrilLine *trusted; /* the line that adds the logits of counting, or NULL */
+    const TrilLine *trusted; /* the line that adds the logits of counting, if any */
     /* The logit lens (nostalgebraist, 2020), [branch_count + 1]: the probability of the likeliest
        character if the model ended after the embedding, after the first branch, and so on; the
        label has the character that would be the likeliest there. */
@@ -111,8 +111,8 @@ bool line_is(const TrilLine *line, const char *operation);
 /* True for attention; false for the mean of the past, which attends without queries. */
 bool line_has_heads(const TrilLine *line);
 
-/* Return the heads of a line of attention, and how many neighboring heads share keys and values.
- * Both are 1 for a mean. */
+/* Return the heads of a line of attention, and how many share keys and values. Both are 1 for a
+ * mean. */
 int line_heads(const TrilLine *line);
 int line_sharing(const TrilLine *line);
 

@@ -17,7 +17,7 @@ int glyph_columns(uint32_t code) {
 }
 
 /* Returns the glyph of the character text[length] or, with `byte`, of a byte; sets *code to its
- * code point or value. */
+ * number. */
 static Glyph glyph_from(const char *text, size_t length, bool byte, uint32_t *code) {
     static const struct {
         uint32_t code;

@@ -22,13 +22,13 @@ typedef enum {
 
 /* A table of numbers[rows, columns]. Rows have labels, or are tokens, of which many are cut. */
 typedef struct {
-    const char *title;         /* or NULL */
-    const char *const *labels; /* [rows], or NULL if rows are tokens */
+    const char *title;         /* optional */
+    const char *const *labels; /* [rows]; without labels, rows are tokens */
     const float *numbers;
     size_t row; /* floats from one row to the next */
     int rows, columns;
     Across across;
-    const char *masked; /* shown in place of the numbers of later tokens, unless it is NULL */
+    const char *masked; /* optional: shown in place of the numbers of later tokens */
     bool whole;         /* the numbers have no decimals */
 } Table;
 
@@ -41,7 +41,7 @@ typedef struct {
 } Bar;
 
 typedef struct {
-    const char *title; /* or NULL */
+    const char *title; /* optional */
     const Bar *bars;
     int count;
     bool shares; /* the values are probabilities, shown in percent */

@@ -19,8 +19,8 @@
 
 /* ---- the contents of a file ---- */
 
-/* Each of these writes a value to `json`, or prints a line if that is NULL. A missing value is
- * null, or has no line. */
+/* Each of these writes a value, or null, to `json`; without it, prints a line if there is a value.
+ */
 
 static void put_text(Buffer *json, const char *name, const char *value) {
     const bool there = value && *value;
@@ -63,7 +63,7 @@ static void put_command(Buffer *json, const char *command) {
         length = strcspn(command, "\n");
         snprintf(argument, sizeof argument, "%.*s", (int)length, command);
         if (json) {
-            json_add_text(json, NULL, argument);
+            json_add_text(json, JSON_ELEMENT, argument);
             continue;
         }
         putchar(' ');
@@ -89,7 +89,7 @@ static void put_vocabulary(Buffer *json, const TrilTokenizer *tokenizer) {
         size_t length = 0;
         tril_decode(tokenizer, &id, 1, text, sizeof text, &length, NULL);
         if (json) {
-            json_add(json, NULL, "");
+            json_add(json, JSON_ELEMENT, "");
             json_quote(json, text, length);
         } else {
             escape_line(stdout, text, length);
@@ -180,7 +180,7 @@ static TrilModel *next_model(const Texts *files, int *i) {
     return model;
 }
 
-/* Prints a line about each model or, unless `json` is NULL, adds an object. Returns how many. */
+/* Prints a line about each model or, with `json`, adds an object. Returns how many. */
 static int list_models(Buffer *json, const Texts *files) {
     int found = 0;
     TrilModel *model;
@@ -188,7 +188,7 @@ static int list_models(Buffer *json, const Texts *files) {
         const char *path = files->paths[i - 1];
         char about[ABOUT_SIZE + 1] = " ";
         if (json) {
-            json_add(json, NULL, "{");
+            json_add(json, JSON_ELEMENT, "{");
             put_model(json, model, path);
             buffer_printf(json, "}");
         } else {
@@ -277,7 +277,7 @@ static void show_score(Buffer *object, const char *path, const TrilScore *s, con
     const double numbers[] = {(double)s->characters, (double)s->unknown, s->nats,
                               s->nats / log(2.0), exp(s->nats)};
     if (a->json) {
-        json_add(object, NULL, "{");
+        json_add(object, JSON_ELEMENT, "{");
         json_add_text(object, "file", path);
     }
     for (int i = 0; i < COUNT(numbers); i++) {

@@ -5,22 +5,23 @@
 #include "base/error.h"
 #include "library/tril.h"
 
+/* Texts that were not given are NULL. */
 typedef struct {
     char *const *checkpoints; /* [count], as named */
     int count;
-    const char *prompt, *stop;  /* may be NULL */
+    const char *prompt, *stop;
     int length, samples, lines; /* lines to write, if any, instead of texts */
     bool new_lines;             /* only those that the model's text lacks */
     TrilSampling sampling;      /* except its length */
-    const char *precision;      /* as given, for the weights or an export; or NULL */
-    /* at most one of these is given (not NULL or false) instead of writing */
+    const char *precision;      /* as given, for the weights or an export */
+    /* at most one of these is given, instead of writing */
     bool interactive, info;
     const char *score, *explain, *export;
-    const char *unknown; /* for score: refuse, skip or uniform; NULL counts as refuse */
+    const char *unknown; /* for score, as given: refuse, skip or uniform */
     TrilScoring scoring; /* for score */
     int layer, head;     /* for explain, or ANY of explain.h */
     int steps;           /* for explain, to print, or ANY for all */
-    const char *html;    /* for explain: the page to write, or NULL */
+    const char *html;    /* for explain: the page to write */
     bool json, help, version;
 } Arguments;
 

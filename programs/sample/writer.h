@@ -1,8 +1,7 @@
 /* writer.h - generates text and prints each character as soon as it is chosen.
  *
  * A pipe or a file gets the text unchanged; from a byte model, exactly its bytes. A terminal gets
- * whole characters, U+FFFD for bytes that are not UTF-8, and escaped control characters
- * (base/escape.h). */
+ * whole characters, U+FFFD for bytes that are not UTF-8, and escaped control characters. */
 #ifndef TRIL_PROGRAMS_SAMPLE_WRITER_H
 #define TRIL_PROGRAMS_SAMPLE_WRITER_H
 
@@ -13,8 +12,8 @@
 
 typedef struct Writer Writer;
 
-/* Opens a writer, which borrows the model and `stop`, the text after which a text ends, or NULL.
- * Without `sampling` (NULL) it only prints. The caller closes it. On failure *writer is NULL. */
+/* Opens a writer, which borrows the model and `stop`, after which a text ends. `stop` may be NULL,
+ * and `sampling`, if the writer only prints. The caller closes it. On failure *writer is NULL. */
 bool writer_open(Writer **writer, const TrilModel *model, const TrilSampling *sampling,
                  const char *stop, Error *err);
 void writer_close(Writer *writer);

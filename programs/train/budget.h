@@ -45,8 +45,8 @@ void budget_limit_steps(Budget *budget, int steps);
 /* Measures the speed after a step. Returns true if no time or step is left for another. */
 bool budget_used(Budget *budget, const Progress *progress);
 
-/* Returns true if an evaluation is due after a step: at the end of the budget, never shortly
- * before. */
+/* Returns true if an evaluation is due after a step: at the end of the budget, not shortly before.
+ */
 bool budget_evaluation_due(const Budget *budget, const Progress *progress, bool used);
 
 /* Call it after an evaluation, which may have taken longer than expected. Under a time limit,

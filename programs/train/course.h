@@ -26,7 +26,7 @@ typedef struct {
 
 /* A log that is being written. */
 typedef struct {
-    FILE *file;    /* owned; NULL if closed */
+    FILE *file;    /* owned */
     size_t length; /* bytes written so far */
     Digest digest; /* digest of the bytes written so far */
 } Log;

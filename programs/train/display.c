@@ -27,7 +27,7 @@ void show_line(const char *format, ...) {
     va_start(arguments, format);
     vsnprintf(line, sizeof line, format, arguments);
     va_end(arguments);
-    if (terminal_is(stdout)) fputs("\r\033[K", stdout); /* over the progress line */
+    clear_activity();
     if (*text == '\n') putchar(*text++);
     program_words(stdout, 0, 4, text);
     fflush(stdout);
@@ -192,9 +192,14 @@ void show_progress(const Progress *p, const Plan *plan, int steps) {
 
 void show_activity(const char *activity) {
     if (!terminal_is(stdout)) return;
-    char text[64] = "";
-    if (activity) snprintf(text, sizeof text, "  %s ...", activity);
+    char text[64];
+    snprintf(text, sizeof text, "  %s ...", activity);
     printf("\r%.*s\033[K", terminal_columns(stdout, 80) - 1, text);
+    fflush(stdout);
+}
+
+void clear_activity(void) {
+    if (terminal_is(stdout)) fputs("\r\033[K", stdout);
     fflush(stdout);
 }
 
@@ -273,7 +278,7 @@ void show_digests(const Result *results, int count) {
 
 static void add_result(Buffer *text, const Result *r) {
     const bool trained = !r->closed_form;
-    json_add(text, NULL, "{");
+    json_add(text, JSON_ELEMENT, "{");
     json_add_text(text, "model", r->name);
     json_add_number(text, "parameters", trained ? (double)r->parameters : NAN);
     json_add_number(text, "steps", result_steps(r));
@@ -312,7 +317,8 @@ bool show_object(const Plan *plan, const Result *results, int count, Error *err)
     json_add_text(&text, "file", plan->arguments->out);
     json_add(&text, "interrupted", interrupted() ? "true" : "false");
     json_add(&text, "texts", "[");
-    for (int i = 0; i < plan->texts.count; i++) json_add_text(&text, NULL, plan->texts.paths[i]);
+    for (int i = 0; i < plan->texts.count; i++)
+        json_add_text(&text, JSON_ELEMENT, plan->texts.paths[i]);
     buffer_printf(&text, "]");
     json_add_number(&text, "characters", (double)input->characters);
     json_add_number(&text, "held_out_characters", (double)(input->characters - input->trained_on));

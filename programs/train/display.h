@@ -36,8 +36,9 @@ void show_training(const RungFiles *rung, const TrilModel *model, const TrilTrai
  * `steps` is the number of all steps, perhaps an estimate. */
 void show_progress(const Progress *progress, const Plan *plan, int steps);
 
-/* On a terminal, shows an activity such as "evaluating" as the progress line; NULL clears it. */
+/* On a terminal, show an activity such as "evaluating" as the progress line, or clear that. */
 void show_activity(const char *activity);
+void clear_activity(void);
 
 /* Prints the two lines of an evaluation: its figures, with the mean loss of the batches before it,
  * and the text that the model generated. */
@@ -69,8 +70,8 @@ void show_digests(const Result *results, int count);
 bool show_object(const Plan *plan, const Result *results, int count, Error *err);
 
 /* Prints the next commands: sample from `model`, open the report (if `page`), train further with
- * `longer` (unless NULL), or resume after an interruption. `model`: the result of --model, else of
- * the last rung trained, or NULL. */
+ * `longer` (if given), or resume after an interruption. `model`: the result of --model, else of the
+ * last rung trained, if any. */
 void show_next_steps(const Plan *plan, const Result *model, bool page, const char *longer);
 
 #endif

@@ -11,7 +11,7 @@
 
 /* ---- claims ---- */
 
-/* Claims a model, which may be a file, a folder with these files, or NULL. */
+/* Claims a model, if it is given: a file, or a folder with these files. */
 static bool claim_model(Claims *claims, const char *what, const char *model, Error *err) {
     static const char *const files[] = {"config.json", "model.safetensors", "tokenizer.json"};
     bool ok = !model || claims_read(claims, what, model, err);

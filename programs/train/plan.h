@@ -61,7 +61,7 @@ typedef struct {
     double time;              /* plan_time */
     uint64_t digest;          /* the weights' (tril_model_digest), or TRIL_NO_DIGEST */
     double compute;           /* floating-point operations of the training, if known */
-    const Course *course;     /* borrowed; NULL until the log is read */
+    const Course *course;     /* borrowed; set when the log is read */
     uint64_t log_digest;      /* the whole log's */
     Verdict verdict;          /* set by verdicts_judge */
 } Result;
@@ -69,7 +69,7 @@ typedef struct {
 /* The progress of a rung's training. States have `now`; all else is metadata of ./train. */
 typedef struct {
     TrilProgress now;
-    double best;         /* lowest validation loss of saved weights, at first infinite */
+    double best;         /* lowest validation loss of saved weights, or INFINITY */
     double seconds;      /* since the beginning */
     double log_length;   /* bytes of the log */
     double time_limit;   /* plan_time, once the rung has used its share */
@@ -93,12 +93,12 @@ typedef struct {
     char table[PATH_SIZE];      /* ladder.csv beside --out; empty without --ladder */
 
     /* the start: at most one of `state` and `init` */
-    TrilState *state;        /* of the resumed training run, or NULL; owned */
+    TrilState *state;        /* of the resumed training run, if any; owned */
     uint64_t state_digest;   /* its file's digest */
     Progress progress;       /* that of its rung */
     Result known[MAX_RUNGS]; /* results of the rungs before that rung */
     int known_count;
-    TrilModel *init, *teacher; /* of --init and --teacher, or NULL; owned */
+    TrilModel *init, *teacher; /* of --init and --teacher, if given; owned */
     uint64_t teacher_digest;   /* or TRIL_NO_DIGEST */
     int added;                 /* characters of the text that `init` did not know */
 

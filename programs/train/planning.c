@@ -291,7 +291,7 @@ static bool decide_by_time(Plan *plan, Decisions *d, Error *err) {
     if (shows) show_activity("measuring the speed of this machine");
     TrilStatus status = tril_options_choose(o, plan->corpus, seconds, is_interrupted, NULL,
                                             &d->choice, message(err));
-    if (shows) show_activity(NULL);
+    if (shows) clear_activity();
     if (status != TRIL_OK) return false;
     measure_lines(plan);
     d->evaluating = share_of_evaluations(plan, d->choice.speed, seconds);

@@ -1,5 +1,5 @@
-/* planning.h - makes the plan of a training run in three steps: its files and its starting point,
- * its text, its decisions. */
+/* planning.h - makes the plan of a training run in three steps: its files and its start, its text,
+ * its decisions. */
 #ifndef TRIL_PROGRAMS_TRAIN_PLANNING_H
 #define TRIL_PROGRAMS_TRAIN_PLANNING_H
 

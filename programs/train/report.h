@@ -25,8 +25,8 @@ void report_next(Report *report, const RungFiles *next, const Course *course, in
 void report_renew(Report *report, const TrilModel *model, const Result *now, double at,
                   bool evaluated);
 
-/* Writes the page of a training run that has ended: as planned, or, unless `failure` is NULL, by
- * that error. Fails if a checkpoint cannot be read or the page written. */
+/* Writes the page of a training run that has ended: as planned or, if `failure` is given, by that
+ * error. Fails if a checkpoint cannot be read or the page written. */
 bool report_end(Report *report, int count, const Error *failure, Error *err);
 
 #endif

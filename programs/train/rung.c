@@ -238,7 +238,7 @@ static void keep_state(Trainer *t) {
     if (claims_hold(l->outputs->claims, &t->state_failed))
         saved_write(t->plan, t->training, p, l->results + CLOSED_FORMS, l->count - CLOSED_FORMS,
                     &t->state_failed);
-    if (shown) show_activity(NULL);
+    if (shown) clear_activity();
     t->saved = clock_seconds();
 }
 
@@ -440,7 +440,7 @@ bool train_rung(Ladder *ladder, const RungFiles *rung, double seconds, bool resu
     tril_training_close(t.training); /* frees memory and the workers for the next model */
     *result = (Result){.name = rung->name, .train = NAN, .course = t.course};
     ok = ok && measure(&t, result, err);
-    if (t.live) show_activity(NULL);
+    if (t.live) clear_activity();
     note_work(&t, result);
     tril_model_free(t.own);
     log_close(&t.log);

@@ -20,12 +20,12 @@ enum { MORE = 2, MUCH = 4 };
 typedef struct {
     const Plan *plan;
     const RungFiles *rung;
-    const Result *result, *pairs; /* pairs: the counted bigram; NULL while the rung trains */
+    const Result *result, *pairs; /* pairs: the counted bigram, after the training */
     const Result *below;          /* in a ladder the rung before it, which it should beat */
     const Course *course;
     double rate, usual;  /* peak learning rates: of this training run, and the rung's default */
     double counted;      /* the lowest loss of the baselines that count at most pairs */
-    const Result *ngram; /* the counted n-gram, or NULL */
+    const Result *ngram; /* the counted n-gram, if any */
 } Case;
 
 /* Writes the verdict, and returns true. */
@@ -239,7 +239,7 @@ static bool judge_steps(const Case *k, Verdict *v) {
     if (twice_too_often(plan, c)) return false;
     double fall = course_fall(c, 0.3, 0.6), least = is - FALL_MIN * fall,
            most = is - FALL_MAX * fall;
-    if (tril_rung_recipe(k->rung->name).cooldown > 0 && most > 0)
+    if (tril_rung_recipe(k->rung->name).cooldown != TRIL_COSINE && most > 0)
         snprintf(loss, sizeof loss, "%.2f to %.2f", most, least);
     else
         snprintf(loss, sizeof loss, "%.2f or lower", least);

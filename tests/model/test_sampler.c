@@ -15,6 +15,7 @@ enum { MAX = 24 }; /* the largest vocabulary in these tests */
 
 static int pick(Sampler sampler, const float *logits, int V, uint64_t stream, uint64_t place) {
     double scratch[SAMPLER_SCRATCH * MAX + 2], *last = &scratch[SAMPLER_SCRATCH * V + 1];
+    sampler.isa = &isa_base;
     scratch[0] = *last = -7; /* around those that it may use */
     int id = sampler_pick(&sampler, logits, V, stream, place, scratch + 1);
     assert_true(scratch[0] == -7 && *last == -7);
@@ -258,7 +259,7 @@ static void check_group(const char *kind, Precision precision, int T) {
             int i = slots[j];
             if (!logits[j]) continue;
             assert_memory_equal(logits[j], expected[i], V * sizeof(float));
-            int32_t id = sampler_pick(&(Sampler){1, 0, 1, 3, NULL}, logits[j], V, (uint64_t)i,
+            int32_t id = sampler_pick(&(Sampler){1, 0, 1, 3, &isa_base}, logits[j], V, (uint64_t)i,
                                       (uint64_t)turn, scratch);
             group_append(&group, i, id);
             expected[i] = generator_feed(alone[i], &id, 1);
@@ -332,7 +333,7 @@ static void check_threads(Model *model, Precision precision, int decoding) {
     int32_t prompt[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, texts[3][LENGTH];
     double scratch[SAMPLER_SCRATCH * V];
     /* hot, because the logits of such weights are large */
-    Sampler sampler = {.temperature = 3, .top_k = 50, .top_p = 0.9, .seed = 6};
+    Sampler sampler = {.temperature = 3, .top_k = 50, .top_p = 0.9, .seed = 6, .isa = &isa_base};
     assert_int_equal(model->config.V, V);
     for (int threads = 1; threads <= 3; threads++) {
         Generator *generator = generate(model, threads, precision);

@@ -13,11 +13,8 @@ enum { MAX_ROWS = 64 };
 /* Lists by section the options of the table, whose values are members of `o`, and the program's
  * own, whose values are members of `a`. Returns how many. */
 static int list(Option rows[MAX_ROWS], Arguments *a, TrilOptions *o) {
-    static const char *const sections[] = {"What to train", "How long and how fast", "How large",
-                                           "The text", "Other"};
-    /* the first ones belong to the first section, the others to the last */
-    enum { FIRST = 8, OWN = 13 };
-    const Option own[OWN] = {
+    enum { FIRST = 8 }; /* so many of its own belong to the table's first section */
+    const Option own[] = {
         {0, "preset", OPTION_TEXT, &a->preset, 0, 0, "NAME",
          "a recipe of sizes and steps: small (the default), quick, base, nanogpt-cpu, nanogpt-gpu"},
         {0, "ladder", OPTION_FLAG, &a->ladder, 0, 0, NULL, "train every rung on the same budget"},
@@ -31,6 +28,7 @@ static int list(Option rows[MAX_ROWS], Arguments *a, TrilOptions *o) {
          "resume the run of --out if its text and --model are the same, else start a new one"},
         {0, "log", OPTION_PATH, &a->log, 0, 0, "FILE",
          "CSV log of each step of --model; default: beside --out"},
+        {.kind = OPTION_SECTION, .help = "Other"},
         {0, "profile", OPTION_FLAG, &a->profile, 0, 0, NULL,
          "print where the time went while each rung trained"},
         {'q', "quiet", OPTION_FLAG, &a->quiet, 0, 0, NULL,
@@ -41,18 +39,16 @@ static int list(Option rows[MAX_ROWS], Arguments *a, TrilOptions *o) {
         {0, "version", OPTION_FLAG, &a->version, 0, 0, NULL, "print the version"},
     };
     int count = 0, next = 0;
-    for (int s = 0; s < COUNT(sections); s++) {
-        rows[count++] = (Option){.kind = OPTION_SECTION, .help = sections[s]};
-        for (int i = 0; tril_option(i); i++) {
-            const TrilOption *t = tril_option(i);
-            if (strcmp(t->section, sections[s]) == 0)
-                rows[count++] =
-                    (Option){t->letter, t->name, (OptionKind)t->kind, (char *)o + t->member,
-                             t->min,    t->max,  t->argument,         t->help};
+    for (int i = 0; tril_option(i); i++) {
+        const TrilOption *t = tril_option(i), *before = tril_option(i - 1);
+        if (!before || strcmp(before->section, t->section) != 0) {
+            while (before && next < FIRST) rows[count++] = own[next++];
+            rows[count++] = (Option){.kind = OPTION_SECTION, .help = t->section};
         }
-        for (int end = s + 1 < COUNT(sections) ? FIRST : OWN; next < end; next++)
-            rows[count++] = own[next];
+        rows[count++] = (Option){t->letter, t->name, (OptionKind)t->kind, (char *)o + t->member,
+                                 t->min,    t->max,  t->argument,         t->help};
     }
+    while (next < COUNT(own)) rows[count++] = own[next++];
     return count;
 }
 

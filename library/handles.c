@@ -1,5 +1,4 @@
 #include "library/handles.h"
-#include "base/array.h"
 #include "base/names.h"
 
 #include <math.h>
@@ -29,7 +28,7 @@ bool in_range(double x, double least, double most, const char *name, Error *err)
 
 /* Threads beyond the processors would only wait. */
 bool threads_wanted(int wanted, int *threads, Error *err) {
-    *threads = wanted > 0 ? min_int(wanted, run_max_threads()) : run_default_threads();
+    *threads = tril_threads(wanted > 0 ? wanted : (double)NAN);
     return in_range(wanted, 0, TRIL_MAX_THREADS, "threads", err);
 }
 

@@ -68,8 +68,8 @@ TrilStatus outcome(bool ok, TrilStatus status, const Error *err, TrilError *erro
 
 /* Fails with TRIL_ARGUMENT: an argument is NULL. */
 static inline TrilStatus null_argument(TrilError *error) {
-    failed(TRIL_ARGUMENT, &(Error){.text = "an argument is NULL; tril.h says which may be"}, error);
-    return TRIL_ARGUMENT;
+    return failed(TRIL_ARGUMENT, &(Error){.text = "an argument is NULL; tril.h says which may be"},
+                  error);
 }
 
 #endif

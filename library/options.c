@@ -237,36 +237,34 @@ bool options_in_range(const TrilOptions *o, Error *err) {
 
 /* ---- presets ---- */
 
-/* The presets. The last two are from nanoGPT (Karpathy, 2022): its README's run on a laptop, and
- * config/train_shakespeare_char.py. */
-static const char *const preset_names[] = {"small",       "quick",       "base",
-                                           "nanogpt-cpu", "nanogpt-gpu", NULL};
+/* The options that a preset sets. */
+static const char *const columns[] = {"model", "layers",     "heads",   "width", "context", "batch",
+                                      "steps", "eval-every", "dropout", "lr",    "patience"};
 
-/* The options that a preset sets, and the values of each preset in the order of the names. */
-static const char *const columns[] = {"layers", "heads",      "width",   "context", "batch",
-                                      "steps",  "eval-every", "dropout", "lr",      "patience"};
+/* The last two are from nanoGPT (Karpathy, 2022): its README's run on a laptop, and
+ * config/train_shakespeare_char.py. */
 static const struct {
-    const char *rung;
+    const char *name;
     const char *values[COUNT(columns)]; /* as many as the preset sets */
-} presets[COUNT(preset_names) - 1] = {
-    {"modern", {"4", "4", "128", "256", "8", "2500", "250"}},
-    {"modern", {"2", "3", "96", "128", "8", "1200", "400"}},
-    {"modern", {"6", "8", "256", "512", "8", "3000", "300", "0.15"}},
-    {"gpt", {"4", "4", "128", "64", "12", "2000", "250", "0", "0.001", "1"}},
-    {"gpt", {"6", "6", "384", "256", "64", "5000", "250", "0.2", "0.001", "1"}},
+} presets[] = {
+    {"small", {"modern", "4", "4", "128", "256", "8", "2500", "250"}},
+    {"quick", {"modern", "2", "3", "96", "128", "8", "1200", "400"}},
+    {"base", {"modern", "6", "8", "256", "512", "8", "3000", "300", "0.15"}},
+    {"nanogpt-cpu", {"gpt", "4", "4", "128", "64", "12", "2000", "250", "0", "0.001", "1"}},
+    {"nanogpt-gpu", {"gpt", "6", "6", "384", "256", "64", "5000", "250", "0.2", "0.001", "1"}},
 };
 
 const char *tril_preset(int i) {
-    return i >= 0 && i < COUNT(presets) ? preset_names[i] : NULL;
+    return i >= 0 && i < COUNT(presets) ? presets[i].name : NULL;
 }
 
 TrilStatus tril_options_preset(TrilOptions *options, const char *name, TrilError *error) {
     Error err = {0};
+    const char *names[COUNT(presets) + 1] = {NULL};
     int i;
     if (!options || !name) return null_argument(error);
-    if (!name_find(preset_names, name, &i, "preset", &err))
-        return failed(TRIL_ARGUMENT, &err, error);
-    tril_options_set(options, "model", presets[i].rung, error);
+    for (i = 0; i < COUNT(presets); i++) names[i] = presets[i].name;
+    if (!name_find(names, name, &i, "preset", &err)) return failed(TRIL_ARGUMENT, &err, error);
     for (int j = 0; j < COUNT(columns); j++)
         if (presets[i].values[j])
             tril_options_set(options, columns[j], presets[i].values[j], error);

@@ -57,18 +57,12 @@ static int place_of_state(const Plan *plan) {
     return i;
 }
 
-static const Result *result_of(const Plan *plan, const RungFiles *rung) {
-    for (int i = 0; i < plan->known_count; i++)
-        if (strcmp(plan->known[i].name, rung->name) == 0) return &plan->known[i];
-    return NULL;
-}
-
 /* Returns the earlier result of a rung that needs no more training, else NULL. A requested rung is
  * complete after exactly the planned steps, or after a time limit as long as the planned one or
  * longer; a baseline after the planned steps or more or, if a time limit is planned, after
  * BASELINE_STEPS or any time limit. */
 static const Result *complete(const Plan *plan, const RungFiles *rung) {
-    const Result *r = result_of(plan, rung);
+    const Result *r = plan_known(plan, rung);
     if (!r) return NULL;
     double steps = r->characters / plan_step_characters(plan), more = steps - plan->options.steps;
     const double same = 0.5;
@@ -89,7 +83,7 @@ static bool is_too_large(const Plan *plan) {
 static bool leaves_out(const Plan *plan, const RungFiles *rung, int place) {
     bool resumed = place < plan->rung_count;
     return rung->baseline && (is_too_large(plan) || plan->arguments->init ||
-                              (resumed && rung != &plan->rungs[place] && !result_of(plan, rung)));
+                              (resumed && rung != &plan->rungs[place] && !plan_known(plan, rung)));
 }
 
 /* Fails if a rung has had more training than the plan gives: otherwise it would be trained again,
@@ -112,7 +106,7 @@ static bool check_budgets(const Plan *plan, Error *err) {
     bool ok = check_budget(plan, tril_state_options(plan->state).rung, plan->progress.seconds,
                            plan->progress.now.step, err);
     for (int i = 0; i < plan->rung_count && ok; i++) {
-        const Result *r = result_of(plan, &plan->rungs[i]);
+        const Result *r = plan_known(plan, &plan->rungs[i]);
         if (!r || plan->rungs[i].baseline) continue;
         /* a rung that had a time limit got its share */
         double seconds = r->time > 0 ? 0 : r->seconds;

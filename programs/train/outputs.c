@@ -97,9 +97,8 @@ static bool is_own_log(const RungFiles *rung, const Plan *plan, bool own_page) {
     if (strcmp(tril_state_options(plan->state).rung, rung->name) == 0 &&
         plan->progress.log_length > 0)
         return true;
-    for (int i = 0; i < plan->known_count; i++)
-        if (strcmp(plan->known[i].name, rung->name) == 0)
-            return digest_of(rung->log) == plan->known[i].log_digest;
+    const Result *known = plan_known(plan, rung);
+    if (known) return digest_of(rung->log) == known->log_digest;
     const ptrdiff_t folder = file_name(plan->page) - plan->page;
     const bool beside = folder == file_name(rung->log) - rung->log &&
                         memcmp(rung->log, plan->page, (size_t)folder) == 0;

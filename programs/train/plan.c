@@ -22,6 +22,12 @@ TrilOptions plan_options(const Plan *plan, const RungFiles *rung) {
     return options;
 }
 
+const Result *plan_known(const Plan *plan, const RungFiles *rung) {
+    for (int i = 0; i < plan->known_count; i++)
+        if (strcmp(plan->known[i].name, rung->name) == 0) return &plan->known[i];
+    return NULL;
+}
+
 bool plan_has_time(const Plan *plan) {
     return !isnan(plan->options.time);
 }

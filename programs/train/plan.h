@@ -112,6 +112,9 @@ typedef struct {
 /* Returns the options of a rung. Learning rate, weight decay and teacher are for --model alone. */
 TrilOptions plan_options(const Plan *plan, const RungFiles *rung);
 
+/* Returns the result of a rung that the resumed training run has completed, if it has. */
+const Result *plan_known(const Plan *plan, const RungFiles *rung);
+
 /* Returns true if both are sizes of the same model. */
 bool plan_same_sizes(const TrilOptions *one, const TrilOptions *other);
 

@@ -140,9 +140,9 @@ typedef struct Isa {
      */
     void (*softmax_backward)(float *x, float *p, size_t row, const float *lse, const float *mean,
                              float scale, int rows, int n);
-    /* x = -infinity in row i from column n + i * more on, up to `columns`, a whole number of
-       vectors: its exponential is 0 */
-    void (*mask)(float *x, size_t row, int rows, int n, int more, int columns);
+    /* x = -infinity in row i from column n + i on, up to `columns`, a whole number of vectors: its
+       exponential is 0 */
+    void (*mask)(float *x, size_t row, int rows, int n, int columns);
 
     /* Attention of one head over a short sequence, causal, and its gradients; no scratch. T <=
        SEQUENCE_TOKENS; dk and dv are multiples of 4, at most SEQUENCE_CHANNELS. The bits are those

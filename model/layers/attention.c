@@ -146,7 +146,7 @@ static void forward_token(const Thread *thread, size_t first, size_t end, const 
                 isa->scores(att, a->q + (query + h) * dk,
                             a->columns + column_of(a, 0, (query + h) / group),
                             (size_t)a->NKV * dk * KEY_GROUP, groups, a->dk);
-                isa->mask(att, row, 1, n, 1, (int)row);
+                isa->mask(att, row, 1, n, (int)row);
             }
             att = thread->scratch;
             isa->softmax(att, row, NULL, att, a->scale, (int)heads, (int)row);
@@ -175,7 +175,7 @@ static void forward_head(const Thread *thread, const Sequence *at, const Sequenc
         products->multiply(thread, att, row, q, transposed, rows, a->dk, NULL,
                            (Share){0, (size_t)columns});
         prefetch_rows(next->key + (size_t)(a->past + t) * a->k_row, a->k_row, rows, a->dk);
-        isa->mask(att, row, rows, seen(a, t), 1, columns);
+        isa->mask(att, row, rows, seen(a, t), columns);
         isa->softmax(att, row, at->lse + t, att, a->scale, rows, columns);
         drop(isa, att, row, at, t, rows, a);
         prefetch_rows(next->v + (size_t)(a->past + t) * a->v_row, a->v_row, rows, a->dv);
@@ -260,7 +260,7 @@ static void backward_queries(const Thread *thread, const Operands *o, const Sequ
     thread->products->multiply(thread, datt, o->row, dout, o->values_transposed, rows, a->dv, NULL,
                                all);
     prefetch_rows(next->v + first * a->v_row, a->v_row, rows, a->dv);
-    isa->mask(att, o->row, rows, seen(a, t), 1, columns);
+    isa->mask(att, o->row, rows, seen(a, t), columns);
     drop(isa, datt, o->row, at, t, rows, a);
     for (int i = 0; i < rows; i++) {
         /* sum_s att datt = dout . out, with or without dropout: a shorter sum */

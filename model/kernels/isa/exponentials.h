@@ -127,8 +127,8 @@ static void softmax_backward(float *x, float *p, size_t row, const float *lse, c
     }
 }
 
-static void mask(float *x, size_t row, int rows, int n, int more, int columns) {
-    for (int i = 0; i < rows; i++, x += row, n += more)
+static void mask(float *x, size_t row, int rows, int n, int columns) {
+    for (int i = 0; i < rows; i++, x += row, n++)
         for (int j = n / LANES * LANES; j < columns; j += LANES)
             store(x + j, pick((Bits)lanes_below(n - j), load(x + j), all(-INFINITY)));
 }

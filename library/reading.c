@@ -195,9 +195,3 @@ TrilStatus tril_reading_scores(const TrilReading *reading, int layer, int head, 
 bool tril_reading_line(const TrilReading *reading, int i, TrilLine *line) {
     return reading->traced && run_line(reading->run, i, line);
 }
-
-bool tril_reading_apply(const TrilReading *reading, int i, const float *x, float *y) {
-    TrilLine line;
-    return reading->traced && run_line(reading->run, i, &line) &&
-           run_line_apply(reading->run, i, x, y);
-}

@@ -690,11 +690,6 @@ typedef struct {
  * may compute a rung in other lines. */
 TRIL_API bool tril_reading_line(const TrilReading *reading, int i, TrilLine *line);
 
-/* Computes line i for another row: y[width of its output] from x[width of its input], which do not
- * overlap, and returns true. Returns false if there is no such line, or if it is not a linear,
- * layernorm or rmsnorm; then x and y may be NULL. */
-TRIL_API bool tril_reading_apply(const TrilReading *reading, int i, const float *x, float *y);
-
 /* ---- generation ---- */
 
 enum { TRIL_GREEDY = 0, TRIL_EVERY_CHARACTER = 0 };

@@ -166,10 +166,6 @@ int run_profile_parts(const Run *run, TrilPart *parts, int max);
  * Returns false beyond the last line. */
 bool run_line(const Run *run, int i, TrilLine *line);
 
-/* Computes a line again for another token: y[width of its output] from x[width of its input].
- * Returns false unless it is linear, layernorm or rmsnorm. */
-bool run_line_apply(const Run *run, int i, const float *x, float *y);
-
 /* Returns the model that a run computes with. Borrowed. */
 const Model *run_model(const Run *run);
 

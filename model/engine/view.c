@@ -43,16 +43,6 @@ bool run_line(const Run *run, int i, TrilLine *line) {
     return true;
 }
 
-bool run_line_apply(const Run *run, int i, const float *x, float *y) {
-    const Instruction *at = &run->program.list[i];
-    if (!at->operation->apply) return false;
-    Call call = execute_call(run, &(Thread){.count = 1}, at, (Share){0, 1});
-    call.in[0] = (float *)x; /* which it only reads */
-    call.out[0] = y;
-    at->operation->apply(&call);
-    return true;
-}
-
 /* ---- sliding ---- */
 
 bool run_slides(const Run *run) {

@@ -64,16 +64,6 @@ static void reduce(const Call *c) {
     if (c->tensors[1].dw) add_halves(c->thread, c->tensors[1].dw, c->in[1], OC, both);
 }
 
-static void apply(const Call *c) {
-    size_t C = c->in_row[0], OC = c->out_row[0];
-    const float *w = c->tensors[0].w, *b = c->tensors[1].w;
-    for (size_t o = 0; o < OC; o++) {
-        double sum = b ? (double)b[o] : 0;
-        for (size_t i = 0; i < C; i++) sum += (double)w[o * C + i] * (double)c->in[0][i];
-        c->out[0][o] = (float)sum;
-    }
-}
-
 static double work(const Instruction *at, double tokens, double pairs) {
     (void)pairs;
     Array other = at->inputs[1].id ? at->inputs[1] : at->outputs[0];
@@ -86,8 +76,7 @@ static const Operation operation = {.name = "linear",
                                     .compute = forward,
                                     .division = BY_COLUMNS,
                                     .packed = true,
-                                    .work = work,
-                                    .apply = apply};
+                                    .work = work};
 static const Operation backward_operation = {
     .name = "linear_backward", .compute = backward, .packed = true, .work = work};
 static const Operation gradients_operation = {.name = "linear_gradients",

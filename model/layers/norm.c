@@ -9,7 +9,6 @@
 #include "model/layers/program.h"
 #include "base/array.h"
 
-#include <math.h>
 #include <string.h>
 
 enum { RSTD = 1, MEAN = 2 }; /* saved by a norm: outputs, and inputs of its readers */
@@ -73,22 +72,6 @@ static void gradients(const Call *c) {
     }
 }
 
-static void apply(const Call *c) {
-    size_t row = row_of(c);
-    const float *w = c->tensors[0].w, *b = c->tensors[1].w;
-    for (size_t n = 0; n < (size_t)c->instruction->NH; n++) {
-        const float *x = c->in[0] + n * row;
-        double mean = 0, squares = 0;
-        for (size_t i = 0; i < row && b; i++) mean += (double)x[i] / (double)row;
-        for (size_t i = 0; i < row; i++)
-            squares += ((double)x[i] - mean) * ((double)x[i] - mean) / (double)row;
-        double rstd = 1 / sqrt(squares + (b ? 1e-5 : 1e-6));
-        for (size_t i = 0; i < row; i++)
-            c->out[0][n * row + i] =
-                (float)(((double)x[i] - mean) * rstd * (double)w[i] + (b ? (double)b[i] : 0));
-    }
-}
-
 /* The operations of one norm. */
 enum { FORWARD, RECOMPUTE, BACKWARD, GRADIENTS, KINDS };
 
@@ -98,7 +81,6 @@ enum { FORWARD, RECOMPUTE, BACKWARD, GRADIENTS, KINDS };
                      .title = "Norm: each x is brought to the same scale",                  \
                      .equation = formula,                                                   \
                      .compute = forward,                                                    \
-                     .apply = apply,                                                        \
                      .division = BY_HEADS},                                                 \
         [RECOMPUTE] = {.name = norm "_recompute", .compute = recompute},                    \
         [BACKWARD] = {.name = norm "_backward", .compute = backward, .reused = 1 + STREAM}, \

@@ -106,8 +106,6 @@ typedef struct {
     /* Optional. Corrects the instruction's cache where it depends on positions: its first `dropped`
        tokens were forgotten, and the next N moved to their place. */
     void (*slide)(const Call *c, int dropped);
-    /* Optional, of a layer that reads x and weights. Computes out[0] of one token in doubles. */
-    void (*apply)(const Call *c);
 } Operation;
 
 struct Instruction {

@@ -128,6 +128,58 @@ Ranking ranking_of(const Explained *model) {
                                   last * (size_t)tril_tokenizer_size(tokenizer));
 }
 
+/* ---- linear layers and norms, and their gradients ---- */
+
+/* Computes the output y of a linear layer for another input x. */
+static void push_linear(const TrilLine *line, const float *x, float *y) {
+    const int in = line->inputs[0].width, out = line->output.width;
+    const float *w = line->weights[0].data, *bias = line->weights[1].data;
+    for (int o = 0; o < out; o++, w += in) {
+        double sum = bias ? (double)bias[o] : 0;
+        for (int c = 0; c < in; c++) sum += (double)w[c] * (double)x[c];
+        y[o] = (float)sum;
+    }
+}
+
+/* Computes the gradient g of a linear layer's input from d, that of its output. */
+static void pull_linear(const TrilLine *line, const double *d, double *g) {
+    const int in = line->inputs[0].width, out = line->output.width;
+    const float *w = line->weights[0].data;
+    for (int c = 0; c < in; c++) g[c] = 0;
+    for (int o = 0; o < out; o++, w += in)
+        for (int c = 0; c < in; c++) g[c] += d[o] * (double)w[c];
+}
+
+/* Returns the divisor of a norm for an input x. Sets *mean to the number that it subtracts. */
+static double deviation_of(const TrilLine *line, const float *x, double *mean) {
+    const bool centered = line_is(line, "layernorm");
+    const int n = line->inputs[0].width;
+    double variance = centered ? 1e-5 : 1e-6;
+    *mean = 0;
+    for (int c = 0; c < n && centered; c++) *mean += (double)x[c] / n;
+    for (int c = 0; c < n; c++) variance += ((double)x[c] - *mean) * ((double)x[c] - *mean) / n;
+    return sqrt(variance);
+}
+
+/* Computes the output y of a norm for another input x. */
+static void push_norm(const TrilLine *line, const float *x, float *y) {
+    const float *w = line->weights[0].data, *bias = line->weights[1].data;
+    double mean, deviation = deviation_of(line, x, &mean);
+    for (int c = 0; c < line->inputs[0].width; c++)
+        y[c] = (float)(((double)x[c] - mean) / deviation * (double)w[c] +
+                       (bias ? (double)bias[c] : 0));
+}
+
+/* Computes the gradient g of a norm's input at the last token from d, as if the norm multiplied by
+ * a constant: 1 / the standard deviation of its input there. */
+static void pull_norm(const TrilLine *line, int last, const double *d, double *g) {
+    const float *w = line->weights[0].data;
+    const int n = line->inputs[0].width;
+    double mean, deviation = deviation_of(line, line_row(&line->inputs[0], last), &mean), shift = 0;
+    for (int c = 0; c < n; c++) shift += (g[c] = (double)w[c] * d[c] / deviation) / n;
+    for (int c = 0; c < n && line_is(line, "layernorm"); c++) g[c] -= shift;
+}
+
 /* ---- the logit lens ---- */
 
 /* Computes the tail on a state x of the stream, which it overwrites; y is scratch. Returns NULL if
@@ -143,9 +195,11 @@ static const float *apply_tail(const Explanation *e, float *x, float *y) {
             for (int v = 0; v < e->V; v++) x[v] += (1 + trust) * z[v];
             continue;
         }
+        const bool norm = line_is(line, "layernorm") || line_is(line, "rmsnorm");
         if (line->inputs[0].number != current || line->heads > 1 ||
-            !tril_reading_apply(e->reading, i, x, trusts ? &trust : y))
+            !(norm || line_is(line, "linear")))
             return NULL;
+        (norm ? push_norm : push_linear)(line, x, trusts ? &trust : y);
         if (trusts) continue;
         float *read = x;
         x = y;
@@ -179,28 +233,6 @@ static double dot(const double *g, const float *x, int n) {
     double sum = 0;
     for (int i = 0; i < n; i++) sum += g[i] * (double)x[i];
     return sum;
-}
-
-/* Computes the gradient g of a linear layer's input from d, that of its output. */
-static void pull_linear(const TrilLine *line, const double *d, double *g) {
-    const int in = line->inputs[0].width, out = line->output.width;
-    const float *w = line->weights[0].data;
-    for (int c = 0; c < in; c++) g[c] = 0;
-    for (int o = 0; o < out; o++, w += in)
-        for (int c = 0; c < in; c++) g[c] += d[o] * (double)w[c];
-}
-
-/* The same for a norm at the last token, as if it multiplied by a constant: 1 / the standard
- * deviation of its input there. */
-static void pull_norm(const TrilLine *line, int last, const double *d, double *g) {
-    const bool centered = line_is(line, "layernorm");
-    const float *x = line_row(&line->inputs[0], last), *w = line->weights[0].data;
-    const int n = line->inputs[0].width;
-    double mean = 0, variance = centered ? 1e-5 : 1e-6, shift = 0;
-    for (int c = 0; c < n && centered; c++) mean += (double)x[c] / n;
-    for (int c = 0; c < n; c++) variance += ((double)x[c] - mean) * ((double)x[c] - mean) / n;
-    for (int c = 0; c < n; c++) shift += (g[c] = (double)w[c] * d[c] / sqrt(variance)) / n;
-    for (int c = 0; c < n && centered; c++) g[c] -= shift;
 }
 
 __attribute__((format(printf, 5, 6))) static void add_part(Explanation *e, int layer, int head,

@@ -79,33 +79,17 @@ static void check_weights(TrilModel *model, const TrilLine *line) {
     }
 }
 
-/* The last row of a linear layer or a norm, once more. */
-static void check_apply(const TrilReading *reading, const TrilLine *line, int i) {
-    static const char *const rows[] = {"linear", "layernorm", "rmsnorm"};
-    const TrilArray *x = &line->inputs[0], *y = &line->output;
-    float again[256];
-    bool row = false;
-    const int t = tril_reading_tokens(reading) - 1;
-    assert_true(y->width <= 256);
-    for (int j = 0; j < 3; j++) row = row || strcmp(rows[j], line->operation) == 0;
-    const float *last = x->number ? x->data + (size_t)t * x->row : again;
-    assert_int_equal(tril_reading_apply(reading, i, last, again), row);
-    for (int c = 0; c < y->width && row; c++) assert_near(again[c], at(y, t, c), 1e-5);
-}
-
 static void check_reading(TrilModel *model, const TrilReading *reading) {
     TrilLine line;
     int count = 0;
     for (; tril_reading_line(reading, count, &line); count++) {
         check_inputs(reading, &line, count);
         check_weights(model, &line);
-        check_apply(reading, &line, count);
         assert_in_range(line.layer, 0, LAYERS - 1);
     }
     assert_true(count > 0 && line.output.data == tril_reading_logits(reading));
     assert_int_equal(line.output.width, tril_tokenizer_size(tril_model_tokenizer(model)));
     assert_int_equal(tril_reading_line(reading, -1, &line), 0);
-    assert_int_equal(tril_reading_apply(reading, count, NULL, NULL), 0);
 }
 
 /* The lines of every rung lead from the ids to the logits, also with several threads, and of a

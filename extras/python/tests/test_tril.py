@@ -289,11 +289,6 @@ class Models(Folder):
         x, y, matrix = lines[-1].inputs[0], lines[-1].output, model.weights[lines[-1].weights[0]]
         self.assertAlmostEqual(sum(x[9, c] * matrix[5, c] for c in range(16)), y[9, 5], places=4)
         self.assertEqual(model.read("THE FOREST").lines(), [])
-        row = [x[9, c] for c in range(16)]
-        self.assertAlmostEqual(reading.apply(len(lines) - 1, row)[5], y[9, 5], places=5)
-        for wrong in 0, len(lines):
-            with self.assertRaises((tril.Error, ValueError)):
-                reading.apply(wrong, row)
         self.assertTrue(all(line.title and line.equation for line in lines))
         with self.assertRaises((TypeError, ValueError)):
             y[9, 5] = 1

@@ -665,17 +665,6 @@ class Reading(_Object):
                               line.heads, inputs, output, weights))
         return lines
 
-    def apply(self, line: int, x: Any) -> Any:
-        """Applies a line of `lines`, which must be a linear layer or a norm, to another row x [width of its
-        input]. Returns [width of its output]."""
-        number, found = _checked(_Int, line, "line"), _lib.TrilLine()
-        _call("reading_line", self, number, ctypes.byref(found))
-        given, result = ((ctypes.c_float * array.width)() for array in (found.inputs[0], found.output))
-        given[:] = list(x)
-        if not _call("reading_apply", self, number, ctypes.addressof(given), ctypes.addressof(result)):
-            raise Error(f"line {line} is no linear layer or norm of a traced reading", "argument")
-        return _numbers(ctypes.addressof(result), [len(result)], result)
-
 
 class _Text(_Object):
     """A text as ids, with a held-out part at its end."""

@@ -67,6 +67,7 @@ static bool take_names(TrilOptions *o, Error *err) {
         const char *name;
         if (t->kind != TRIL_NAME) continue;
         memcpy(&name, (char *)o + t->member, sizeof name);
+        if (name && !*name) return fail(err, "--%s: the name is empty", t->name);
         if (name && tril_options_set(o, t->name, name, &error) != TRIL_OK)
             return fail(err, "--%s", error.text);
     }

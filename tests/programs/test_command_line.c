@@ -179,7 +179,7 @@ TEST(refusals) {
         {"-s 3 -t 4", "--time"},           {"--preset none", "'none'"},
         {"--precision f16", "'f16'"},      {"--model modernist", "'modernist'"},
         {"--ladder --init x", "--ladder"}, {"--preset small --init x", "--preset"},
-        {"--wodth 3", "--wodth"},
+        {"--wodth 3", "--wodth"},          {"--model=", "--model"},
     };
     Arguments a;
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {

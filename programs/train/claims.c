@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 /* LONGEST is the longest claimed path. A PATH has space for any name beside it. */
-enum { MAX_CLAIMS = 64, MAX_MADE = 256, MAX_EARLIER = 100000, LONGEST = 4096, PATH = 6144 };
+enum { MAX_MADE = 256, MAX_EARLIER = 100000, LONGEST = 4096, PATH = 6144 };
 
 /* For each output, this folder beside it has an empty, locked file of the same name. Creating that
  * file also shows whether the file system takes the name, and which names it treats as the same. So
@@ -28,8 +28,8 @@ typedef struct {
 } Claim;
 
 struct Claims {
-    Claim claims[MAX_CLAIMS];
-    int count;
+    Claim *claims; /* [count]; owned */
+    int count, capacity;
     char *made[MAX_MADE]; /* the created folders, outermost first; owned */
     int made_count;
 };
@@ -52,8 +52,14 @@ static bool add(Claims *c, bool written, const char *what, const char *path, Err
     const char *name = file_name(path);
     if (strcmp(name, lock_folder) == 0 || file_is_temporary(name))
         return fail(err, "%s: this name is reserved for locks and temporary files", path);
-    if (c->count == MAX_CLAIMS) return fail(err, "more than %d files", MAX_CLAIMS);
     if (strlen(path) > LONGEST) return fail(err, "%s: too long a path", path);
+    if (c->count == c->capacity) {
+        const int more = 2 * c->capacity + 16;
+        if (!memory_resize(&c->claims, (size_t)c->count, (size_t)more, sizeof *c->claims,
+                           "the names of files", err))
+            return false;
+        c->capacity = more;
+    }
     Claim *claim = &c->claims[c->count];
     *claim = (Claim){.what = what, .written = written, .lock = -1};
     if (!memory_copy(&claim->path, path, err)) return false;
@@ -105,10 +111,10 @@ static bool fail_pair(const Claim *a, const Claim *b, Error *err) {
 static bool look_at_all(Claims *c, Error *err) {
     for (int i = 0; i < c->count; i++)
         if (!look(&c->claims[i], err)) return false;
-    for (int i = 0; i < c->count; i++)
-        for (int j = 0; j < c->count; j++) {
+    for (int j = 0; j < c->count; j++)
+        for (int i = 0; i < c->count && c->claims[j].written; i++) {
             const Claim *a = &c->claims[i], *b = &c->claims[j];
-            bool pair = b->written && (i < j || !a->written);
+            bool pair = i < j || !a->written;
             if (pair && a->there && b->there && same(a->file, b->file)) return fail_pair(a, b, err);
         }
     return true;
@@ -261,23 +267,25 @@ static void choose_earlier(Claim *const *claims, int count, char name[32]) {
 
 bool claims_set_aside(Claims *c, const char *const *paths, int count, char *where, size_t capacity,
                       Error *err) {
-    Claim *moved[MAX_CLAIMS];
+    Claim **moved;
     char earlier[32], folder[PATH];
     int number = 0, done = 0;
     *where = 0;
+    if (!memory_alloc(&moved, (size_t)count, sizeof *moved, "the names of files", err))
+        return false;
     for (int i = 0; i < count; i++)
         if (claims_there(c, paths[i])) moved[number++] = claim_of(c, paths[i]);
-    if (number == 0) return true;
     choose_earlier(moved, number, earlier);
     while (done < number && move(moved[done], earlier, false, err)) done++;
-    if (done < number) {
-        while (done > 0) move(moved[--done], earlier, true, &(Error){0});
-        return false;
+    const bool ok = done == number;
+    while (!ok && done > 0) move(moved[--done], earlier, true, &(Error){0});
+    if (ok && number > 0) {
+        beside(folder, moved[0], earlier, "");
+        snprintf(where, capacity, "%s", folder);
     }
-    for (int i = 0; i < number; i++) moved[i]->there = moved[i]->filled = false;
-    beside(folder, moved[0], earlier, "");
-    snprintf(where, capacity, "%s", folder);
-    return true;
+    for (int i = 0; ok && i < number; i++) moved[i]->there = moved[i]->filled = false;
+    memory_free(moved);
+    return ok;
 }
 
 void claims_close(Claims *c) {
@@ -292,6 +300,7 @@ void claims_close(Claims *c) {
         }
         memory_free(c->claims[i].path);
     }
+    memory_free(c->claims);
     while (c->made_count > 0) {
         filesystem_remove_folder(c->made[--c->made_count]);
         memory_free(c->made[c->made_count]);

@@ -1,6 +1,6 @@
 #include "programs/texts.h"
+#include "base/digest.h"
 #include "base/file.h"
-#include "base/filesystem.h"
 #include "base/memory.h"
 #include "library/message.h"
 
@@ -10,18 +10,29 @@
 
 /* ---- the files ---- */
 
+/* Identifies a file: a regular one whatever its path, any other by its path. */
+static FileId id_of(const char *path) {
+    FileStatus status;
+    Digest digest = digest_start();
+    if (strcmp(path, "-") != 0 && filesystem_look(path, true, &status) &&
+        status.kind == FILE_REGULAR)
+        return status.id;
+    digest_add(&digest, path, strlen(path));
+    return (FileId){UINT64_MAX, digest_value(&digest)};
+}
+
 /* Adds a path, which is taken over. */
 static bool add(Texts *texts, char *path, Error *err) {
     if (texts->count == texts->capacity) {
         int capacity = texts->capacity > 0 ? 2 * texts->capacity : 16;
-        if (!memory_resize(&texts->paths, (size_t)texts->count, (size_t)capacity,
-                           sizeof *texts->paths, "the names of texts", err)) {
+        if (!memory_resize(&texts->files, (size_t)texts->count, (size_t)capacity,
+                           sizeof *texts->files, "the names of texts", err)) {
             memory_free(path);
             return false;
         }
         texts->capacity = capacity;
     }
-    texts->paths[texts->count++] = path;
+    texts->files[texts->count++] = (TextFile){path, id_of(path)};
     return true;
 }
 
@@ -49,19 +60,25 @@ static void take_name(void *context, const char *name) {
 }
 
 static int by_path(const void *a, const void *b) {
-    return strcmp(*(char *const *)a, *(char *const *)b);
+    return strcmp(((const TextFile *)a)->path, ((const TextFile *)b)->path);
+}
+
+static int by_file(const void *a, const void *b) {
+    const FileId one = ((const TextFile *)a)->id, other = ((const TextFile *)b)->id;
+    const int order = memcmp(&one, &other, sizeof one);
+    return order ? order : by_path(a, b);
 }
 
 /* Replaces each folder by the files in it and in the folders below it. */
 static bool open_folders(Texts *texts, Error *err) {
     for (int i = 0; i < texts->count;) {
-        char *path = texts->paths[i];
+        char *path = texts->files[i].path;
         if (strcmp(path, "-") == 0 || !file_is_directory(path)) {
             i++;
             continue;
         }
         Listing listing = {texts, path, err, true};
-        texts->paths[i] = texts->paths[--texts->count]; /* looked at next */
+        texts->files[i] = texts->files[--texts->count]; /* looked at next */
         if (!filesystem_each(path, take_name, &listing))
             listing.ok = fail(err, "%s: the folder cannot be read", path);
         memory_free(path);
@@ -82,26 +99,28 @@ bool texts_find(Texts *texts, char *const *operands, int count, Error *err) {
     }
     if (!open_folders(texts, err)) return false;
     if (texts->count == 0) return true;
-    qsort(texts->paths, (size_t)texts->count, sizeof *texts->paths, by_path);
+    qsort(texts->files, (size_t)texts->count, sizeof *texts->files, by_file);
     int kept = 1;
     for (int i = 1; i < texts->count; i++) {
-        if (strcmp(texts->paths[i], texts->paths[kept - 1]) == 0)
-            memory_free(texts->paths[i]);
+        const TextFile file = texts->files[i];
+        if (memcmp(&file.id, &texts->files[kept - 1].id, sizeof file.id) == 0)
+            memory_free(file.path);
         else
-            texts->paths[kept++] = texts->paths[i];
+            texts->files[kept++] = file;
     }
     texts->count = kept;
+    qsort(texts->files, (size_t)kept, sizeof *texts->files, by_path);
     if (kept > 1)
         snprintf(texts->name, sizeof texts->name, "%d files", kept);
     else
         snprintf(texts->name, sizeof texts->name, "%s",
-                 strcmp(*texts->paths, "-") == 0 ? "standard input" : *texts->paths);
+                 strcmp(texts->files->path, "-") == 0 ? "standard input" : texts->files->path);
     return true;
 }
 
 void texts_free(Texts *texts) {
-    for (int i = 0; i < texts->count; i++) memory_free(texts->paths[i]);
-    memory_free(texts->paths);
+    for (int i = 0; i < texts->count; i++) memory_free(texts->files[i].path);
+    memory_free(texts->files);
     *texts = (Texts){0};
 }
 
@@ -124,7 +143,7 @@ static bool join(const Texts *texts, char *const *bytes, const size_t *lengths,
         return true;
     memory_free(*joined);
     *joined = NULL;
-    return message_of(err, texts->paths[which]);
+    return message_of(err, texts->files[which].path);
 }
 
 bool texts_read(const Texts *texts, const TrilOptions *options, char **bytes, size_t *length,
@@ -132,11 +151,11 @@ bool texts_read(const Texts *texts, const TrilOptions *options, char **bytes, si
     char **parts = NULL;
     size_t *lengths = NULL;
     *bytes = NULL;
-    if (texts->count == 1) return read_one(*texts->paths, bytes, length, err);
+    if (texts->count == 1) return read_one(texts->files->path, bytes, length, err);
     bool ok = memory_alloc(&parts, (size_t)texts->count, sizeof *parts, "the texts", err) &&
               memory_alloc(&lengths, (size_t)texts->count, sizeof *lengths, "the texts", err);
     for (int i = 0; i < texts->count && ok; i++)
-        ok = read_one(texts->paths[i], &parts[i], &lengths[i], err);
+        ok = read_one(texts->files[i].path, &parts[i], &lengths[i], err);
     ok = ok && join(texts, parts, lengths, options, bytes, length, err);
     for (int i = 0; i < texts->count && parts; i++) memory_free(parts[i]);
     memory_free(parts);

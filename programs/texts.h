@@ -4,12 +4,18 @@
 #define TRIL_PROGRAMS_TEXTS_H
 
 #include "base/error.h"
+#include "base/filesystem.h"
 #include "library/tril.h"
 
 enum { TEXTS_NAME = 512 };
 
 typedef struct {
-    char **paths; /* [count], sorted, each once; "-" is standard input; owned */
+    char *path; /* "-" is standard input; owned */
+    FileId id;
+} TextFile;
+
+typedef struct {
+    TextFile *files; /* [count], sorted by path, each file once under its first one; owned */
     int count, capacity;
     char name[TEXTS_NAME]; /* for messages and titles: the path of the only one, or their number */
 } Texts;

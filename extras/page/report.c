@@ -451,7 +451,7 @@ static void write_command(const Report *r, FILE *out) {
     const Texts *texts = &r->plan->texts;
     for (int i = 0; i < texts->count && texts->count > 1; i++)
         markup(out, "<tr><th scope=\"row\">text</th><td><bdi>%s</bdi></td></tr>\n",
-               texts->paths[i]);
+               texts->files[i].path);
     for (int i = 0; tril_option(i); i++) {
         const TrilOption *option = tril_option(i);
         char text[TRIL_OPTION_SIZE];

@@ -167,12 +167,12 @@ bool inspect_file(TrilModel *model, const Arguments *a, Error *err) {
     return json_print(&text);
 }
 
-/* Loads the next model of files->paths[*i...], and advances *i past it. Returns NULL at the end. */
+/* Loads the next model of files->files[*i...], and advances *i past it. Returns NULL at the end. */
 static TrilModel *next_model(const Texts *files, int *i) {
     static const char state[] = ".last.safetensors";
     TrilModel *model = NULL;
     while (!model && *i < files->count) {
-        const char *path = files->paths[(*i)++], *end = path + strlen(path);
+        const char *path = files->files[(*i)++].path, *end = path + strlen(path);
         /* a state is a model, too, but not the one that its training run keeps */
         if (end - path < (ptrdiff_t)strlen(state) || strcmp(end - strlen(state), state) != 0)
             tril_model_load(&model, path, NULL);
@@ -185,7 +185,7 @@ static int list_models(Buffer *json, const Texts *files) {
     int found = 0;
     TrilModel *model;
     for (int i = 0; (model = next_model(files, &i)); found++) {
-        const char *path = files->paths[i - 1];
+        const char *path = files->files[i - 1].path;
         char about[ABOUT_SIZE + 1] = " ";
         if (json) {
             json_add(json, JSON_ELEMENT, "{");

@@ -40,7 +40,7 @@ void show_corpus(const Plan *plan) {
     const TrilExtent *input = &plan->input;
     const Texts *texts = &plan->texts;
     for (int i = 0; texts->count > 1 && i < texts->count && i < MOST; i++)
-        show_line("%s", texts->paths[i]);
+        show_line("%s", texts->files[i].path);
     if (texts->count > MOST) show_line("... and %d more", texts->count - MOST);
     show_line("%s: %s characters%s, %d distinct; %s to train on, %s held out", texts->name,
               grouped((double)input->characters),
@@ -318,7 +318,7 @@ bool show_object(const Plan *plan, const Result *results, int count, Error *err)
     json_add(&text, "interrupted", interrupted() ? "true" : "false");
     json_add(&text, "texts", "[");
     for (int i = 0; i < plan->texts.count; i++)
-        json_add_text(&text, JSON_ELEMENT, plan->texts.paths[i]);
+        json_add_text(&text, JSON_ELEMENT, plan->texts.files[i].path);
     buffer_printf(&text, "]");
     json_add_number(&text, "characters", (double)input->characters);
     json_add_number(&text, "held_out_characters", (double)(input->characters - input->trained_on));

@@ -30,8 +30,8 @@ bool outputs_open(Outputs *o, const Plan *plan, Error *err) {
     Claims *claims = o->claims;
     bool ok = true;
     for (int i = 0; i < texts->count && ok; i++)
-        ok = strcmp(texts->paths[i], "-") == 0 ||
-             claims_read(claims, "the text", texts->paths[i], err);
+        ok = strcmp(texts->files[i].path, "-") == 0 ||
+             claims_read(claims, "the text", texts->files[i].path, err);
     ok = ok && claim_model(claims, "the model of --init", plan->arguments->init, err) &&
          claim_model(claims, "the teacher", plan->arguments->teacher, err) &&
          claims_write(claims, "the state of the run", plan->state_file, err);

@@ -95,11 +95,11 @@ static bool load_state(Plan *plan, Error *err) {
     if (!file_begins(path, ""))
         return fail(err, "%s: is not a regular file, so it cannot be the state of a run", path);
     for (int i = 0; i < plan->texts.count && asked->continues; i++)
-        if (!file_begins(plan->texts.paths[i], ""))
+        if (!file_begins(plan->texts.files[i].path, ""))
             return fail(
                 err,
                 "%s: is not a regular file, which --continue needs because it reads the text twice",
-                plan->texts.paths[i]);
+                plan->texts.files[i].path);
     /* the state makes --init unnecessary, but a wrong path is still an error */
     if (asked->init && !file_can_be_read(asked->init, err)) return false;
     if (!saved_load(plan, err) || !is_wanted(plan, &wanted, err)) return false;

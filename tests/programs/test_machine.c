@@ -47,7 +47,7 @@ static void write_letters(void) {
     make_folder(scratch("letters/more"));
     make_folder(scratch("letters/.hidden"));
     for (int i = 0; i < 2000; i += 2) memcpy(text + i, i % 14 ? "é" : "ü", 2);
-    scratch_put("letters/b", text, 1800);
+    make_hard_link(scratch_put("letters/b", text, 1800), scratch("letters/more/b"));
     for (int i = 0; i < 100; i++) text[i] = "xyz"[i % 3];
     scratch_put("letters/more/a", text, 100);
     scratch_put("letters/.hidden/a", "\xff", 1);

@@ -90,6 +90,11 @@ static bool is_link(HANDLE handle) {
 static int open_handle(const char *path, DWORD access, DWORD share, DWORD creation, DWORD flags) {
     WCHAR wide[PATH];
     if (!widen(path, wide)) return -1;
+    const char *slash = strrchr(path, '/');
+    if (creation != OPEN_EXISTING && strchr(slash ? slash : path, ':')) {
+        errno = EINVAL; /* a drive, or a stream of the file whose name ends there */
+        return -1;
+    }
     HANDLE handle = CreateFileW(wide, access, share, NULL, creation, flags, NULL);
     if (handle == INVALID_HANDLE_VALUE) {
         failed();

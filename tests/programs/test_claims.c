@@ -56,7 +56,6 @@ TEST(equal) {
     make_folder(scratch("e"));
     scratch_put("e/there", "text", 4);
     make_hard_link(scratch("e/there"), scratch("e/hard"));
-    expect_refused(CLAIM("e/new", "e/new"), "the first", "the second");
     expect_refused(CLAIM("e/new", "e/../e/./new"), "the first", "the second");
     expect_refused(CLAIM("made/new", "made/../made/new"), "the first", "the second");
     assert_false(scratch_has("made"));
@@ -65,8 +64,7 @@ TEST(equal) {
     expect_refused(CLAIM("<e/hard", "e/there"), "the first", "the second");
     expect_refused(CLAIM("e/hard", "e/there"), "the first", "the second");
     Claims *many = CLAIM("<e/there", "<e/hard", "e/new");
-    for (int i = 0; i < 200; i++)
-        assert_ok(claims_read(many, "a text", scratch("e/there"), &err), err);
+    for (int i = 0; i < 200; i++) assert_ok(claims_read(many, "", scratch("e/there"), &err), err);
     claims_close(settled(many));
     scratch_expect("e/there", "text", 4);
 }

@@ -41,7 +41,6 @@ TEST(same_files) {
         {"-o @p/m --log @p/report.html @t.txt", "p/report.html: "},
         {"--ladder -o @p/m --log @p/ladder.csv @t.txt", "p/ladder.csv: "},
         {"-o @t.txt @t.txt", "t.txt: "},
-        {"-o @p/m --log @t.txt @t.txt", "t.txt: "},
         {"-o @p/m --log @./t.txt @t.txt", "t.txt: "},
         {"-o @p/m --log @link/t.txt @t.txt", "t.txt: "},
         {"-o @t.txt @soft.txt", "t.txt: "},

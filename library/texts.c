@@ -48,10 +48,9 @@ typedef struct {
 /* A thread with its group. Slots below `busy` of the list `slots` have a text. */
 typedef struct Worker {
     Group group;
-    int *slots, busy;     /* [size] */
-    size_t *numbers;      /* [size]: by slot */
-    const float **logits; /* [size] */
-    double *scratch;      /* the sampler's */
+    int *slots, busy; /* [size] */
+    size_t *numbers;  /* [size]: by slot */
+    double *scratch;  /* the sampler's */
     int size;
 } Worker;
 
@@ -66,7 +65,6 @@ static bool worker_open(Worker *w, const Texts *t, const TrilModel *model, int s
     w->size = size;
     if (!memory_alloc(&w->slots, count, sizeof *w->slots, "the texts", err) ||
         !memory_alloc(&w->numbers, count, sizeof *w->numbers, "the texts", err) ||
-        !memory_alloc(&w->logits, count, sizeof *w->logits, "the texts", err) ||
         !memory_alloc(&w->scratch, SAMPLER_SCRATCH * V, sizeof *w->scratch, "the texts", err) ||
         !group_open(&w->group, to_read(model), size, precision, first, err))
         return false;
@@ -127,13 +125,14 @@ static void write_round(void *argument, int index, int count) {
     Texts *t = argument;
     Worker *w = &t->workers[index];
     (void)count;
+    const ptrdiff_t V = t->vocab->size;
     for (fill_slots(t, w); w->busy > 0; fill_slots(t, w)) {
-        group_read(&w->group, w->slots, w->busy, w->logits);
+        const float *logits = group_read(&w->group, w->slots, w->busy);
         int busy = 0;
         for (int i = 0; i < w->busy; i++) {
             const int slot = w->slots[i];
             Text *text = text_of(t, w->numbers[slot]);
-            if (w->logits[i]) choose(t, w, slot, w->logits[i], text);
+            if (group_has_read(&w->group, slot)) choose(t, w, slot, logits + i * V, text);
             if (text->ended || text->written.failed) continue;
             w->slots[i] = w->slots[busy];
             w->slots[busy++] = slot;
@@ -260,7 +259,6 @@ static void close_texts(Texts *t) {
         group_close(&w->group);
         memory_free(w->slots);
         memory_free(w->numbers);
-        memory_free(w->logits);
         memory_free(w->scratch);
     }
     memory_free(t->ring);

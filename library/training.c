@@ -274,7 +274,7 @@ TrilStatus tril_training_evaluate(TrilTraining *t, size_t characters, double *na
     if (!workers_evaluate(&t->workers, corpus->train, corpus->length - corpus->train, characters,
                           &t->stop, nats, &err))
         return failed(TRIL_ARGUMENT, &err, error);
-    if (!isfinite(*nats) && t->stop.stopped) {
+    if (t->stop.stopped) {
         fail(&err, "the evaluation was stopped");
         return failed(TRIL_STOPPED, &err, error);
     }

@@ -64,7 +64,7 @@ typedef struct {
 Step workers_step(Workers *workers, uint64_t step, int window, const Optimizer *optimizer);
 
 /* Sets *loss to the mean loss on `count` ids of the text from `from` on, read as
- * tril_training_evaluate does. It is unknown if `asking` asked to stop. Fails for weights that
+ * tril_training_evaluate does. There is none if `asking` asked to stop. Fails for weights that
  * differ between processes, which means that memory, messages or programs are broken. */
 bool workers_evaluate(Workers *workers, size_t from, size_t count, size_t characters,
                       Asking *asking, double *loss, Error *err);

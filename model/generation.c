@@ -218,20 +218,19 @@ void group_begin(Group *group, int slot, const int32_t *ids, size_t count) {
 void group_append(Group *group, int slot, int32_t id) {
     int T = run_model(group->run)->config.T, *length = &group->lengths[slot];
     int32_t *window = window_of(group, slot);
-    assert(group->read[slot] == *length);
+    assert(group_has_read(group, slot));
     if (*length == T) *length = make_room(group->run, slot, window, T, T, 1, &group->read[slot]);
     window[(*length)++] = id;
 }
 
-void group_read(Group *group, const int *slots, int count, const float **logits) {
+const float *group_read(Group *group, const int *slots, int count) {
     for (int i = 0; i < count; i++) {
-        int past = group->read[slots[i]];
+        int past = group->read[slots[i]]++;
         group->next[i] = (Continuation){window_of(group, slots[i]) + past, past, slots[i]};
     }
-    const float *rows = run_grow(group->run, group->next, count);
-    const size_t V = (size_t)run_model(group->run)->config.V;
-    for (int i = 0; i < count; i++) {
-        bool whole = ++group->read[slots[i]] == group->lengths[slots[i]];
-        logits[i] = whole ? rows + (size_t)i * V : NULL;
-    }
+    return run_grow(group->run, group->next, count);
+}
+
+bool group_has_read(const Group *group, int slot) {
+    return group->read[slot] == group->lengths[slot];
 }

@@ -72,8 +72,11 @@ void group_begin(Group *group, int slot, const int32_t *ids, size_t count);
 /* Appends a token to a text that has been read to its end. */
 void group_append(Group *group, int slot, int32_t id);
 
-/* Reads a token of each text in slots[count]. Sets logits[i] to the logits[V] after the text's last
- * token, until the next call, or to NULL if there is more to read. */
-void group_read(Group *group, const int *slots, int count, const float **logits);
+/* Reads a token of each text in slots[count], and returns the logits[count,V] after it. The next
+ * call overwrites them. */
+const float *group_read(Group *group, const int *slots, int count);
+
+/* Returns true if the text in a slot has been read to its end. */
+bool group_has_read(const Group *group, int slot);
 
 #endif

@@ -189,7 +189,7 @@ typedef struct {
 
 /* Returns the mean loss over the windows, in nats, without dropout. Collective: each process reads
  * its part of the windows; the number of processes does not change a bit of the result. Calls
- * stopped(user) often, unless it is NULL. If that is true in any process, ends soon with NaN. */
+ * stopped(user) often, unless it is NULL. If it is true in any process, ends without a loss. */
 double run_evaluate(Run *run, Windows windows, int (*stopped)(void *user), void *user);
 
 #endif

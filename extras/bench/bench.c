@@ -1,19 +1,19 @@
-/* bench.c - measures speed, and its share of the processor's peak: `make bench`.
+/* bench.c - measures the processor's peak, and training as a share of it: `make bench`.
  *
- * First measures the peak, then whole training steps and generation, each several times, and where
- * the time of a training step goes. Prints the median, the spread (slowest to fastest) and the
- * share of the peak. A processor lowers its clock under load, so the peak is measured again,
- * briefly and on all threads, after each training step. */
+ * First measures the peak, then whole training steps. Prints the median, the spread (slowest to
+ * fastest) and the share of the peak. A processor lowers its clock under load, so the peak is
+ * measured again, briefly and on all threads, after each training step. ./train --profile prints
+ * the speed of each part of a step. */
 #include "base/clock.h"
 #include "base/random.h"
-#include "model/generation.h"
 #include "model/kernels/products.h"
+#include "model/run.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { REPEATS = 9, THREADS_MAX = 1024 };
+enum { REPEATS = 9 };
 
 static int threads;
 static const Isa *isa;
@@ -76,13 +76,13 @@ static void peak_work(const Thread *thread, void *each) {
 }
 
 static double peak_of_all(Team *team, int on) {
-    double each[THREADS_MAX] = {0}, sum = 0; /* there may be fewer threads than requested */
+    double each[TRIL_MAX_THREADS] = {0}, sum = 0; /* there may be fewer threads than requested */
     team_run(team, on, peak_work, each);
     for (int i = 0; i < on; i++) sum += each[i];
     return sum;
 }
 
-/* ---- reporting ---- */
+/* ---- training steps ---- */
 
 static int by_size(const void *a, const void *b) {
     double x = *(const double *)a, y = *(const double *)b;
@@ -95,17 +95,6 @@ static double median_of(double *numbers, int count) {
     return numbers[count / 2];
 }
 
-/* Prints how many `things` a second were done in times[count], each with so many floating-point
- * operations, and their share of the peak. */
-static void report(const char *what, double *times, int count, double things, const char *unit,
-                   double operations, int on) {
-    double median = median_of(times, count), gflops = operations / median * 1e-9;
-    printf("  %-30s %10.0f %s  (%.0f to %.0f)  %6.1f GFLOP/s  %5.1f%%", what, things / median, unit,
-           things / times[count - 1], things / *times, gflops, 100 * gflops / (peak * on));
-}
-
-/* ---- training steps ---- */
-
 static void train_step(Run *run, const int32_t *ids, int B, int T) {
     static const Optimizer optimizer = {
         .learning_rate = 1e-4, .beta1 = 0.9, .beta2 = 0.99, .epsilon = 1e-8};
@@ -115,28 +104,8 @@ static void train_step(Run *run, const int32_t *ids, int B, int T) {
     run_update(run, &optimizer);
 }
 
-/* Prints the share of a step that each kind of instruction took, and its share of the peak. */
-static void print_profile(Run *run, const int32_t *ids, int B, int T, int on) {
-    enum { KINDS = 64, STEPS = 5 };
-    Error err;
-    TrilPart lines[KINDS];
-    double total = 0;
-    if (!run_profile(run, &err)) fail_with(&err);
-    for (int step = 0; step < STEPS; step++) train_step(run, ids, B, T);
-    int count = run_profile_parts(run, lines, KINDS);
-    for (int i = 0; i < count; i++) total += lines[i].seconds;
-    for (int i = 0; i < count; i++) {
-        double gflops = lines[i].operations / lines[i].seconds * 1e-9;
-        printf("    %-28s %10.1f us  %5.1f%%", lines[i].name, lines[i].seconds / STEPS * 1e6,
-               100 * lines[i].seconds / total);
-        if (gflops > 0) printf("  %5.1f%% of the peak", 100 * gflops / (peak * on));
-        putchar('\n');
-    }
-}
-
 /* Times steps of B windows of random tokens for `budget` seconds. */
-static void bench_step(const Config *config, int B, int on, Precision precision, double budget,
-                       bool profiles) {
+static void bench_step(const Config *config, int B, int on, Precision precision, double budget) {
     enum { MAX = 200, MIN = 3 };
     Error err;
     Model model;
@@ -168,10 +137,11 @@ static void bench_step(const Config *config, int B, int on, Precision precision,
     char what[64];
     snprintf(what, sizeof what, "%s C%d T%d B%d %s x%d", config->model, config->C, config->T, B,
              precision == BFLOAT16 ? "bf16" : "f32", on);
-    report(what, seconds, steps, (double)tokens, "tokens/s", operations, on);
-    double then = median_of(peaks, steps), median = median_of(seconds, steps);
-    printf(", of the peak then %5.1f%%\n", 100 * operations / median * 1e-9 / then);
-    if (profiles) print_profile(run, ids, B, config->T, on);
+    double median = median_of(seconds, steps), gflops = operations / median * 1e-9;
+    printf("  %-30s %10.0f tokens/s  (%.0f to %.0f)  %6.1f GFLOP/s  %5.1f%%", what,
+           (double)tokens / median, (double)tokens / seconds[steps - 1],
+           (double)tokens / seconds[0], gflops, 100 * gflops / (peak * on));
+    printf(", of the peak then %5.1f%%\n", 100 * gflops / median_of(peaks, steps));
     team_close(team);
     run_close(run);
     model_free(&model);
@@ -182,53 +152,20 @@ static void bench_step(const Config *config, int B, int on, Precision precision,
  * it. */
 static void bench_steps(const Config *config, int B, double budget) {
     const Products *tables[BF16_MAX];
-    bench_step(config, B, threads, FLOAT32, budget, true);
-    if (threads > 1) bench_step(config, B, 1, FLOAT32, budget, false);
-    if (bf16_available(tables) > 0) bench_step(config, B, threads, BFLOAT16, budget, false);
-}
-
-/* ---- generation ---- */
-
-/* Times texts as long as the context. */
-static void bench_generation(const Config *config, Precision precision, int on) {
-    Error err;
-    Model model;
-    Generator generator;
-    double each[REPEATS];
-    char what[64];
-    if (!model_build(&model, config, 1, &err) ||
-        !generator_open(&generator, &model, on, precision, &err))
-        fail_with(&err);
-    for (int round = -1; round < REPEATS; round++) { /* the first is for warming up */
-        int32_t id = 0;
-        generator_reset(&generator);
-        generator_feed(&generator, &id, 1);
-        double start = clock_seconds();
-        for (int at = 1; at < config->T; at++) {
-            id = (id * 7 + at) % config->V;
-            generator_feed(&generator, &id, 1);
-        }
-        if (round >= 0) each[round] = (clock_seconds() - start) / (config->T - 1);
-    }
-    snprintf(what, sizeof what, "%s C%d T%d %s x%d", config->model, config->C, config->T,
-             precision == INT8_WEIGHTS ? "int8" : "bf16", on);
-    report(what, each, REPEATS, 1, "characters/s", 2.0 * (double)model.parameters, on);
-    putchar('\n');
-    generator_close(&generator);
-    model_free(&model);
+    bench_step(config, B, threads, FLOAT32, budget);
+    if (threads > 1) bench_step(config, B, 1, FLOAT32, budget);
+    if (bf16_available(tables) > 0) bench_step(config, B, threads, BFLOAT16, budget);
 }
 
 int main(void) {
     const Config small = {.model = "gpt", .V = 65, .L = 4, .NH = 4, .C = 128, .T = 64},
                  large = {.model = "gpt", .V = 65, .L = 6, .NH = 6, .C = 384, .T = 256},
-                 modern = {.model = "modern", .V = 65, .L = 4, .NH = 4, .C = 128, .T = 128},
-                 writer = {.model = "gpt", .V = 65, .L = 4, .NH = 4, .C = 128, .T = 256};
+                 modern = {.model = "modern", .V = 65, .L = 4, .NH = 4, .C = 128, .T = 128};
     Error err;
     double found[REPEATS];
     isa = isa_choose(&err);
     if (!isa) fail_with(&err);
     threads = run_default_threads();
-    if (threads > THREADS_MAX) threads = THREADS_MAX;
     for (int i = 0; i < REPEATS; i++) found[i] = peak_float32(400000);
     peak = median_of(found, REPEATS);
     printf("peak: %.1f GFLOP/s a thread in float32 (%.1f to %.1f); %s kernels, %d threads\n", peak,
@@ -238,9 +175,5 @@ int main(void) {
     bench_steps(&small, 12, 2);
     bench_steps(&large, 16, 6);
     bench_steps(&modern, 16, 2);
-    puts("\ngeneration");
-    bench_generation(&writer, INT8_WEIGHTS, 1);
-    bench_generation(&writer, BF16_WEIGHTS, 1);
-    if (threads > 1) bench_generation(&writer, INT8_WEIGHTS, threads);
     return EXIT_SUCCESS;
 }

@@ -108,7 +108,7 @@ bool explanation_trusts(const Explanation *e, int i);
 /* Returns true if the line is a call of that layer. */
 bool line_is(const TrilLine *line, const char *operation);
 
-/* True for attention; false for the mean of the past, which attends without queries. */
+/* Returns true for attention, but not for the mean of the past, which attends without queries. */
 bool line_has_heads(const TrilLine *line);
 
 /* Return the heads of a line of attention, and how many share keys and values. Both are 1 for a

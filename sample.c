@@ -143,6 +143,16 @@ static bool use_model(TrilModel *model, const Arguments *a, Error *err) {
     return a->samples > 1 ? write_samples(model, a, err) : write_sample(model, a, err);
 }
 
+/* True if a regular file begins like a text: a checkpoint has a zero in its first eight bytes. */
+static bool is_like_text(const char *path) {
+    char bytes[8];
+    FILE *file = file_stream(path, STREAM_READ, &(Error){0});
+    const bool like =
+        file && fread(bytes, sizeof bytes, 1, file) == 1 && !memchr(bytes, 0, sizeof bytes);
+    if (file) fclose(file);
+    return like;
+}
+
 static bool run_program(const Arguments *a, Error *err) {
     TrilModel *model;
     if (a->explain)
@@ -151,9 +161,13 @@ static bool run_program(const Arguments *a, Error *err) {
     if (a->score) return inspect_score(a, err) && file_flush_output(err);
     const char *path = arguments_checkpoint(a, 0, err);
     if (!path) return false;
-    if (tril_model_load(&model, path, message(err)) != TRIL_OK)
+    if (tril_model_load(&model, path, message(err)) != TRIL_OK) {
+        const Error own = *err;
+        if (is_like_text(path))
+            return fail(err, "%s; to score a text: sample --score FILE", own.text);
         return a->info && file_is_directory(path) && inspect_folder(path, a, err) &&
                file_flush_output(err);
+    }
     bool ok = use_model(model, a, err) && file_flush_output(err);
     tril_model_free(model);
     return ok;

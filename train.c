@@ -20,10 +20,11 @@
 static int show_help(const char *program) {
     program_usage(
         program, "[options] FILE...",
-        "Trains a bigram and a modern GPT on a text, or every rung of the ladder, and compares "
-        "them. A FILE may be a folder, which stands for all files in it, or - for standard input. "
-        "The end of each file is held out.");
-    puts("\nRungs of the ladder, for --model:");
+        "Trains a character-level model on a text, and a bigram to compare it with. --ladder "
+        "trains all models listed below (the rungs), each of which adds one idea to the one "
+        "before. A FILE may be a folder, which stands for all files in it, or - for standard "
+        "input. The end of each file is held out.");
+    puts("\nThe rungs, for --model:");
     for (int i = 0; tril_rung(i); i++) {
         int column = printf("  %-10s ", tril_rung(i));
         escape_words(stdout, tril_rung_idea(i), column, column, options_columns(stdout));

@@ -156,8 +156,11 @@ void options_print(FILE *out, const Option *options, int count) {
         snprintf(names, sizeof names, "%-4s--%s%s%s", option->letter ? letter : "", option->name,
                  option->argument ? " " : "", option->argument ? option->argument : "");
         snprintf(text, sizeof text, "%s%s", option->help, usual);
-        int column = fprintf(out, "  %-*s ", hang - 3, names);
-        if (hang < beside) column = fprintf(out, "\n%*s", hang, "") - 1;
+        int column = hang;
+        if (hang == beside)
+            column = fprintf(out, "  %-*s ", hang - 3, names);
+        else
+            fprintf(out, "  %s\n%*s", names, hang, "");
         escape_words(out, text, column, hang, columns);
         fputc('\n', out);
     }

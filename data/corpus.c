@@ -39,9 +39,9 @@ static bool check_parts(const Corpus *corpus, Error *err) {
            fail(
                err,
                "too short: %zu character%s to train on and %zu held out, but each part needs at least "
-               "%s; use a longer text or a %s --val",
+               "%s; use a longer text or hold out %s",
                corpus->train, corpus->train == 1 ? "" : "s", rest, lines ? "a line" : "2",
-               corpus->train < 2 ? "smaller" : "larger");
+               corpus->train < 2 ? "less" : "more");
 }
 
 uint64_t corpus_digest(const char *text, size_t length) {

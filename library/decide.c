@@ -129,7 +129,7 @@ bool teacher_fits(const TrilModel *teacher, const Vocab *vocab, double context, 
     return !(teacher->model.config.T < context) ||
            fail(err,
                 "the teacher's context of %d characters is shorter than the %g of the model to "
-                "train; use a smaller --context",
+                "train; use a smaller context",
                 teacher->model.config.T, context);
 }
 

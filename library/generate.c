@@ -42,10 +42,8 @@ bool weigh_counts(Run *run, const TrilSampling *s, Error *err) {
     const Model *model = run_model(run);
     run_weigh_counts(run, s->counts);
     return s->counts == 1 || model->ngram ||
-           fail(
-               err,
-               "counts: %g applies only to a model that counts, such as ngram, not to %s; leave it at 1",
-               s->counts, model->config.model);
+           fail(err, "counts: %g has no effect on %s, which has no counts; leave it out", s->counts,
+                model->config.model);
 }
 
 /* ---- character by character ---- */

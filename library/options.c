@@ -65,11 +65,11 @@ static const TrilOption table[] = {
     {"val", 0, TRIL_REAL, 1e-6, 0.999999, NULL, "0.1", TRIL_FIXED, AT(held_out), text_part, "X",
      "share of the text, at its end, that is held out"},
     {"val-spread", 0, TRIL_FLAG, 0, 1, NULL, "0", TRIL_FIXED, AT(val_spread), text_part, NULL,
-     "hold out pieces spread over the text, for a text that is sorted or has unlike parts"},
+     "hold out pieces spread over the text, for a text that is sorted or whose parts differ"},
     {"bytes", 0, TRIL_FLAG, 0, 1, NULL, "0", TRIL_FIXED, AT(bytes), text_part, NULL,
      "read any file byte by byte, instead of as UTF-8 characters"},
     {"lines", 0, TRIL_FLAG, 0, 1, NULL, "0", TRIL_FIXED, AT(lines), text_part, NULL,
-     "treat the text as a list, of names for example, and learn each line by itself"},
+     "treat each line of the text, such as a name, as a separate example"},
 };
 /* clang-format on */
 enum { ROWS = COUNT(table) };

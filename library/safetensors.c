@@ -170,10 +170,12 @@ static bool check_prefix(const char *bytes, size_t length, const char *name, siz
     little_endian(&prefix, PREFIX, PREFIX);
     *header = (size_t)prefix;
     if (prefix > MAX_HEADER)
-        return fail(err,
-                    "%s: not a checkpoint (its first 8 bytes state a header of %" PRIu64
-                    " bytes); to score a text: sample --score FILE",
-                    name, prefix);
+        return memchr(bytes, 0, PREFIX)
+                   ? fail(err,
+                          "%s: not a checkpoint: its first 8 bytes state a header of %" PRIu64
+                          " bytes",
+                          name, prefix)
+                   : fail(err, "%s: not a checkpoint, but perhaps a text", name);
     return prefix <= length - PREFIX ||
            fail(err,
                 "%s: not a valid checkpoint: its first 8 bytes state a header of %" PRIu64

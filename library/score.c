@@ -21,8 +21,14 @@ static TrilStatus score_ids(TrilScore *score, const TrilModel *model, const int3
     Run *run;
     Lines lines = {0};
     if (known < 2) {
-        fail(err, "too short: the model knows only %zu of its characters; a score needs at least 2",
-             known);
+        const char *least = "a score needs at least 2";
+        if (score->characters == 0)
+            fail(err, "the text is empty");
+        else if (score->unknown == 0)
+            fail(err, "the text has only 1 character; %s", least);
+        else
+            fail(err, "the model knows only %zu of the text's %zu characters; %s", known,
+                 score->characters, least);
         return TRIL_TEXT;
     }
     if (!run_open(&run, to_read(model), options, err)) return TRIL_ARGUMENT;

@@ -110,7 +110,7 @@ bool model_check(Config *c, Error *err) {
             "even number",
             c->C, c->NH, c->C / c->NH);
     if (!(c->dropout >= 0 && c->dropout < 1))
-        return fail(err, "a dropout of %g is not at least 0 and below 1", c->dropout);
+        return fail(err, "dropout is %g, but must be at least 0 and less than 1", c->dropout);
     return check_own(c, rung, err);
 }
 

@@ -42,13 +42,12 @@ static bool take_part(Run *run, Error *err) {
     run->before = (int)((int64_t)o->batch * rank / size);
     o->batch = (int)((int64_t)o->batch * (rank + 1) / size) - run->before;
     if (run->whole < size && o->training)
-        return fail(err, "a --batch of %d is too small for %d processes to share", run->whole,
-                    size);
+        return fail(err, "a batch of %d is too small for %d processes to share", run->whole, size);
     if (o->batch == 0) o->batch = 1;
     if ((int64_t)o->batch * o->length <= MAX_TOKENS) return true;
-    return fail(
-        err, "a batch of %d x %d tokens is larger than %d; choose a smaller --batch or --context",
-        o->batch, o->length, MAX_TOKENS);
+    return fail(err,
+                "a batch of %d x %d tokens is larger than %d; choose a smaller batch or context",
+                o->batch, o->length, MAX_TOKENS);
 }
 
 size_t run_tokens(const Run *run) {

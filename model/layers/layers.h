@@ -126,12 +126,12 @@ Array rotary(Program *p, int NH, Array x);
 Array rotary_backward(Program *p, int NH, Array dy);
 
 /* ---- GELU ---- (Hendrycks and Gimpel, 2016, the tanh form, which is GPT-2's)
- * y = x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) / 2. The backward recomputes y, too. */
+ * y = x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) / 2. The backward pass also recomputes y. */
 Array gelu(Program *p, Array x);
 Array gelu_backward(Program *p, Array *y, Array dy, Array x);
 
 /* ---- SwiGLU ---- (Shazeer, "GLU Variants Improve Transformer", 2020)
- * y = silu(gate) up, silu(x) = x / (1 + e^-x). The backward recomputes y, too. */
+ * y = silu(gate) up, silu(x) = x / (1 + e^-x). The backward pass also recomputes y. */
 Array swiglu(Program *p, Array gate, Array up);
 void swiglu_backward(Program *p, Array *dgate, Array *dup, Array *y, Array dy, Array gate,
                      Array up);

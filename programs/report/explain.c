@@ -110,7 +110,8 @@ static void write_lens(Explanation *e) {
         "that part raises the logit of '%s' above the mean of all logits; head 1.0 is head 0 of "
         "layer 1%s:",
         first.text, e->trusted ? "and the trust are" : "is", first.text,
-        e->trusted ? "; counts is what the vectors of the counts add, counting is (1 + trust) ln p"
+        e->trusted ? "; count vectors are the counts as the network reads them, counted logits are "
+                     "(1 + trust) ln p, added at the end"
                    : "");
     for (int i = 0; i < shown; i++) bars[i] = e->parts[i].bar;
     for (int i = shown; i < e->part_count; i++) rest += e->parts[i].bar.value;

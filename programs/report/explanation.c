@@ -89,7 +89,7 @@ static void find_branches(Explanation *e) {
 /* Writes the name of a branch. */
 static void name_branch(const Branch *b, char name[BAR_LABEL]) {
     if (b->layer < 0)
-        snprintf(name, BAR_LABEL, "counts");
+        snprintf(name, BAR_LABEL, "count vectors");
     else
         snprintf(name, BAR_LABEL, "%s %d", b->reads_past ? "attn" : "MLP", b->layer);
 }
@@ -297,7 +297,7 @@ static void divide(Explanation *e, size_t widest) {
             add_part(e, NO_LAYER, NO_HEAD,
                      (1 + (double)*line_row(&line->inputs[1], e->last)) *
                          dot(g, line_row(&line->inputs[2], e->last), e->V),
-                     "counting");
+                     "counted logits");
         if (line == e->trusted || explanation_trusts(e, i)) continue;
         if (bias) biases += dot(g, bias, line->output.width);
         has_biases = has_biases || bias;

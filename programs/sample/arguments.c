@@ -34,7 +34,7 @@ static int list_options(Option options[MAX_OPTIONS], Arguments *a) {
         {0, "samples", OPTION_INT, &a->samples, 1, 1e6, "N",
          "texts to write, separated by lines of ----"},
         {0, "lines", OPTION_INT, &a->lines, 1, 1e9, "N",
-         "write N lines, such as names, each by itself"},
+         "write N lines, such as names, independent of each other"},
         {0, "new", OPTION_FLAG, &a->new_lines, 0, 0, NULL,
          "for --lines, only lines that the training text does not contain"},
         {0, "stop", OPTION_TEXT, &a->stop, 0, 0, "TEXT", "end a text after writing TEXT"},
@@ -55,8 +55,8 @@ static int list_options(Option options[MAX_OPTIONS], Arguments *a) {
          "print how well the model predicts the text in FILE (- for standard input); with several "
          "CHECKPOINTs, a table"},
         {0, "unknown", OPTION_TEXT, &a->unknown, 0, 0, "NAME",
-         "for --score, characters that the model does not know: refuse (an error, the default), "
-         "skip, or uniform (count each as a uniform guess)"},
+         "for --score, what to do with characters that the model does not know: refuse (fail, the "
+         "default), skip, or uniform (count each as a uniform guess)"},
         {0, "explain", OPTION_TEXT, &a->explain, 0, 0, "TEXT",
          "show how TEXT leads to the next character; with several CHECKPOINTs, what each of them "
          "expects"},
@@ -64,7 +64,7 @@ static int list_options(Option options[MAX_OPTIONS], Arguments *a) {
          "for --explain, the layer to write out in numbers, from 0; default: the one that matters "
          "most"},
         {0, "head", OPTION_INT, &a->head, 0, TRIL_MAX_WIDTH, "N",
-         "for --explain, the head to write out; default: the one that matters most, and a map of "
+         "for --explain, the head to write out; default: the one that matters most, with a map of "
          "every head"},
         {0, "steps", OPTION_INT, &a->steps, 0, 1e6, "N",
          "for --explain, the steps to print; 0: only the conclusion; default: all"},
@@ -104,32 +104,55 @@ static bool read_names(Arguments *a, Error *err) {
 }
 
 static bool check(const Arguments *a, Error *err) {
-    int instead = !!a->score + !!a->explain + !!a->export + a->info + a->interactive;
-    bool chosen = a->layer >= 0 || a->head >= 0 || a->steps >= 0;
-    if (instead > 1)
-        return fail(
-            err,
-            "--interactive, --score, --explain, --export and --info exclude each other; give only "
-            "one");
-    if (a->sampling.counts < 1 && instead > a->interactive)
-        return fail(
-            err,
-            "--counts changes how text is written; it has no effect on --score, --explain, --export and "
-            "--info");
-    if (a->lines > 0 && (instead > 0 || a->samples > 1 || a->stop))
-        return fail(err, "--lines cannot be used with --samples, --stop, --interactive, --score, "
-                         "--explain, --export or --info");
-    if (a->new_lines && a->lines == 0) return fail(err, "--new needs --lines");
-    if (a->unknown && !a->score) return fail(err, "--unknown needs --score");
-    if (a->json && !a->score && !a->info) return fail(err, "--json needs --score or --info");
-    if (a->html && !a->explain) return fail(err, "--html needs --explain");
-    if (chosen && !a->explain) return fail(err, "--layer, --head and --steps need --explain");
+    const bool shows = a->score || a->explain || a->export || a->info;
+    const char *chosen = a->layer >= 0   ? "--layer"
+                         : a->head >= 0  ? "--head"
+                         : a->steps >= 0 ? "--steps"
+                                         : NULL;
+    const struct {
+        bool given;
+        const char *name;
+    } single[] = {
+        /* at most one of these may be given */
+        {a->interactive, "--interactive"},
+        {a->lines > 0, "--lines"},
+        {a->lines > 0 && a->stop, "--stop"},
+        {a->lines > 0 && a->samples > 1, "--samples"},
+        {a->score, "--score"},
+        {a->explain, "--explain"},
+        {a->export, "--export"},
+        {a->info, "--info"},
+        {shows && a->sampling.counts < 1, "--counts"},
+    };
+    const struct {
+        bool given;
+        const char *name;
+        bool has;
+        const char *needed;
+    } needs[] = {
+        {a->new_lines, "--new", a->lines > 0, "--lines"},
+        {a->unknown, "--unknown", a->score, "--score"},
+        {a->json, "--json", a->score || a->info, "--score or --info"},
+        {a->html, "--html", a->explain, "--explain"},
+        {chosen, chosen, a->explain, "--explain"},
+    };
+    const char *first = NULL;
+    for (int i = 0; i < COUNT(single); i++) {
+        if (!single[i].given) continue;
+        if (first)
+            return fail(err, "%s and %s cannot be used together; leave one out", first,
+                        single[i].name);
+        first = single[i].name;
+    }
+    for (int i = 0; i < COUNT(needs); i++)
+        if (needs[i].given && !needs[i].has)
+            return fail(err, "%s needs %s", needs[i].name, needs[i].needed);
     if (a->html && a->steps >= 0)
-        return fail(err, "--steps does not shorten a page of --html; leave out one of them");
+        return fail(err, "--steps does not shorten a page of --html; leave one out");
     if (a->count > 1 && !a->explain && !a->score)
         return fail(err, "one CHECKPOINT is expected, not %d; see --help", a->count);
     return a->count <= 1 || !chosen ||
-           fail(err, "--layer, --head and --steps need exactly one CHECKPOINT, not %d", a->count);
+           fail(err, "%s needs exactly one CHECKPOINT, not %d", chosen, a->count);
 }
 
 bool arguments_read(Arguments *a, int argc, char **argv, Error *err) {

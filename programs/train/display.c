@@ -60,8 +60,8 @@ void show_corpus(const Plan *plan) {
 
 void show_unlike(double end, double spread) {
     show_line(
-        "the end of the text, which is held out, is unlike the rest: counting has a loss of %.4f "
-        "there, but of %.4f on pieces spread over the text; --val-spread holds out such pieces",
+        "the held-out end of the text differs from the rest: counting predicts it with a loss of "
+        "%.4f, but pieces from all over the text with %.4f; --val-spread holds out such pieces",
         end, spread);
 }
 
@@ -411,9 +411,9 @@ void show_profile(const char *of, const RungTimes *t) {
     double parts = 0, rest = 0;
     memcpy(lines, t->parts, sizeof t->parts);
     for (int i = 0; i < count; i++) parts += lines[i].seconds;
-    lines[count++] = (TrilPart){"the rest of the steps", t->steps - parts, 0};
+    lines[count++] = (TrilPart){"steps, other", t->steps - parts, 0};
     lines[count++] = (TrilPart){"evaluations", t->evaluations, 0};
-    lines[count++] = (TrilPart){"the rest", t->all - t->steps - t->evaluations, 0};
+    lines[count++] = (TrilPart){"outside the steps", t->all - t->steps - t->evaluations, 0};
     qsort(lines, (size_t)count, sizeof *lines, longer_first);
     snprintf(head, sizeof head, "where the %.2f s of %s went", t->all, of);
     printf("\n%-*.*s  %8s  %6s%s\n", name + 2, name + 2, head, "seconds", "share",

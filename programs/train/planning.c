@@ -239,7 +239,8 @@ static bool make_input(Plan *plan, const char *text, size_t length, Error *err) 
 
 bool plan_read_text(Plan *plan, Error *err) {
     const TrilExtent *input = &plan->input;
-    const double least = plan_has_time(plan) ? 1 : tril_options().context;
+    const TrilOptions usual = tril_options();
+    const double least = plan_has_time(plan) ? 1 : usual.context;
     const int context = (int)(isnan(plan->options.context) ? least : plan->options.context);
     char *text;
     size_t length;
@@ -247,13 +248,14 @@ bool plan_read_text(Plan *plan, Error *err) {
     bool ok = make_input(plan, text, length, err);
     memory_free(text);
     /* checks the length before files are moved for the training */
+    const bool enough = (double)input->characters * (1 - usual.held_out) > context + 1;
     return ok && (plan->options.lines || input->trained_on > (size_t)context ||
                   fail(err,
                        "%s: too short for a context of %d: it has %zu characters to train on (at "
                        "least %d are needed) and %zu held out (at least 2); use a longer text or a "
-                       "smaller --context",
+                       "smaller --%s",
                        plan->texts.name, context, input->trained_on, context + 1,
-                       input->characters - input->trained_on));
+                       input->characters - input->trained_on, enough ? "val" : "context"));
 }
 
 /* ---- the decisions ---- */

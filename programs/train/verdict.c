@@ -169,7 +169,7 @@ static bool judge_list(const Case *k, Verdict *v) {
            mean <= SHORT && input->longest <= LONGEST &&
            say(v, LIST, 0,
                "the text looks like a list: %s lines of %.1f characters on average. --lines "
-               "learns and writes each line by itself.",
+               "makes each line a separate example.",
                grouped((double)input->lines), mean);
 }
 

@@ -436,7 +436,7 @@ TEST(large_liars) {
         const char *header, *name;
         uint64_t prefix; /* 0 for the header's length */
     } liars[] = {
-        {"", "18446744073709551615", UINT64_MAX},
+        {"", "72057594037927935", UINT64_MAX >> 8},
         {"", "1073741824", 1 << 30},
         {"no JSON", " 0", 0},
         {"{}", "", 0},

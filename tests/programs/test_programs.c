@@ -404,9 +404,9 @@ TEST(explain) {
 
 /* Several models on the same text. */
 TEST(explain_several) {
-    must_fail(2, "sample --explain THE --head 1 @explained @counted", "--layer", "--head");
+    must_fail(2, "sample --explain THE --head 1 @explained @counted", "--head", "2");
     must_fail(2, "sample --html @none.html @explained", "--html", "--explain");
-    must_fail(2, "sample --head 0 @explained", "--layer", "--head", "--steps", "--explain");
+    must_fail(2, "sample --head 0 @explained", "--head", "--explain");
     must_fail(2, "sample --explain THE --steps 1 --html @none.html @explained", "--steps",
               "--html");
     scratch_put("few.txt", "abababababababababababababababababababababababababababab", 56);
@@ -490,7 +490,8 @@ TEST(bad_input) {
         {1, "/void.txt: ",             "",                "@void.txt"},
         {1, "/latin1.txt: ",           "0xE9",            "@latin1.txt"},
         {1, "/latin1.txt: ",           "--bytes",         "@latin1.txt"},
-        {1, "/short.txt: ",            "16",              "@short.txt"},
+        {1, "/short.txt: ",            "--context",       "@short.txt"},
+        {1, "/verse.txt: ",            "--val",           "--val 0.999 @verse.txt"},
         {1, "/plain: ",                "",                "-o @plain/x/model " PLAY},
         {1, "/plain: ",                "",                "-o @plain/model " PLAY},
         {2, "--steps",                 "'12x'",           "-s 12x " PLAY},
@@ -527,7 +528,6 @@ TEST(bad_input) {
         {2, "--counts",                "--info",          "--counts 0.5 --info @play"},
         {2, "--lines",                 "--info",          "--lines 3 --info @play"},
         {2, "--lines",                 "--samples",       "--lines 3 --samples 2 @play"},
-        {2, "--lines",                 "--stop",          "--lines 3 --stop end @play"},
           /* clang-format on */
       };
     for (size_t i = 0; i < sizeof training / sizeof *training; i++) {

@@ -129,9 +129,9 @@ _SIZES = [name for name, row in _ROWS.items() if _lib.enums["TrilLasting"][row.l
 _TRAINING = [name for name in _ROWS if name not in _SIZES and name not in  # of ./train alone
              ("time", "eval_every", "patience", "save_every", "bytes", "lines")]
 Sizes: Any = collections.namedtuple("Sizes", _SIZES)  # type: ignore[misc]
-Sizes.__doc__ = "The sizes of a model. None: kv_heads are the heads, hidden is 8/3 of the width."
+Sizes.__doc__ = "The sizes of a model. If None, kv_heads equals heads, and hidden is 8/3 of the width."
 Options: Any = collections.namedtuple("Options", _SIZES + _TRAINING)  # type: ignore[misc]
-Options.__doc__ = "The options of a training run, as they were decided; None: the rung's own."
+Options.__doc__ = "The decided options of a training run. None stands for the rung's own value."
 
 
 def _takes(*names: str) -> Callable[[Any], Any]:
@@ -389,7 +389,7 @@ class Score(NamedTuple):
 class Tokenizer(_Object):
     """The characters that a model knows, and their ids from 0 to V - 1: all characters of `text`, or
     the 256 byte values if that is None. len() is V. With `lines` its texts are lists, of names for
-    example: each line is learned and written by itself."""
+    example: each line is a separate example."""
 
     _free = "tokenizer_free"
 
@@ -473,8 +473,8 @@ class Model(_Object):
         return _call("model_loss", self)
 
     def note(self, key: str) -> Optional[str]:
-        """The value of a key, such as "step", "seed" or "dropout", in the file that the model was read
-        from; None without it."""
+        """The value of a key, such as "step", "seed" or "dropout", in the metadata of the file that the
+        model was read from; None without it."""
         value = _call("model_note", self, _terminated(key.encode()))
         return None if value is None else value.decode()
 
@@ -490,8 +490,8 @@ class Model(_Object):
 
     @property
     def counted(self) -> Tuple[int, int]:
-        """The length of the text that a model counted, and its order, the most characters that it counts
-        together; 0 and 0 for a model that has counted nothing."""
+        """The length of the text that a model counted, and the order of its n-grams; 0 and 0 for a model
+        that has counted nothing."""
         characters = _Size()
         order = _call("model_counted", self, ctypes.byref(characters))
         return characters.value, order
@@ -634,8 +634,8 @@ class Reading(_Object):
         return [(self.model.tokenizer.decode([i]), p[i]) for i in best]
 
     def match(self, row: int = -1) -> int:
-        """How many of the characters up to a row occur together in the text that the model counted; 0 in
-        a model that counts nothing."""
+        """The length of the longest match, in the counted text, of the characters that end at this row; 0
+        in a model that counts nothing."""
         return _call("reading_match", self, range(len(self))[_checked(_Int, row, "row")])
 
     def attention(self, layer: int, head: int) -> Any:

@@ -16,7 +16,7 @@ USAGE = """Usage: tril train FILE...    trains models on a text; see tril train 
 def program(*words: str) -> int:
     """Runs a program, which the library has, in this process. Returns its exit status."""
     if not hasattr(_lib.dll, "tril_main"):
-        sys.exit("tril: this build of the library has no programs; install one of `make wheels`")
+        sys.exit("tril: this build of the library has no programs; install a wheel that `make wheels` built")
     arguments = (ctypes.c_char_p * (len(words) + 2))(b"tril", *map(os.fsencode, words))
     return _lib.dll.tril_main(len(words) + 1, arguments)
 

@@ -86,9 +86,9 @@ bool corpus_make(Corpus *corpus, const Vocab *vocab, const char *text, size_t le
     *corpus = (Corpus){.digest = corpus_digest(text, length)};
     bool ok = (length > 0 || fail(err, "the text is empty")) &&
               vocab_copy(&corpus->vocab, vocab, err) &&
-              vocab_encode(vocab, text, length, &corpus->ids, &corpus->length, NULL, err) &&
-              (!vocab->lines || vocab_close_lines(vocab, &corpus->ids, &corpus->length, err)) &&
-              count_distinct(corpus, err);
+              vocab_encode(vocab, text, length, &corpus->ids, &corpus->length, NULL, err);
+    if (ok && vocab->lines) vocab_close_lines(vocab, corpus->ids, &corpus->length);
+    ok = ok && count_distinct(corpus, err);
     if (ok) corpus->train = trained_on(corpus->length, held_out);
     while (ok && vocab->lines && corpus->train > 1 &&
            corpus->ids[corpus->train - 1] != corpus->ids[0])

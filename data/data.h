@@ -50,13 +50,14 @@ int vocab_text(const Vocab *vocab, int id, char text[UTF8_MAX]);
 
 /* Sets *ids to the *count ids of a text. The caller releases them with memory_free. With `unknown`,
  * characters that are not in the vocabulary get NO_ID, and *unknown is their number; if it is NULL,
- * fails for them, and the message gives the first one and its place. Fails for invalid UTF-8. */
+ * fails for them, and the message gives the first one and its place. Fails for invalid UTF-8. There
+ * is room for two more ids. */
 bool vocab_encode(const Vocab *vocab, const char *text, size_t length, int32_t **ids, size_t *count,
                   size_t *unknown, Error *err);
 
 /* Puts a newline before the first line of ids[*count], a list, and one after its last line if that
- * has none. Replaces *ids, which the caller still releases. Fails without memory. */
-bool vocab_close_lines(const Vocab *vocab, int32_t **ids, size_t *count, Error *err);
+ * has none. `ids` has room for two more. */
+void vocab_close_lines(const Vocab *vocab, int32_t *ids, size_t *count);
 
 /* Sets *text to all characters of the vocabulary in order, in UTF-8, *length bytes, perhaps with a
  * NUL among them. vocab_build reads it back from a file's header. The caller releases it with

@@ -118,7 +118,7 @@ bool vocab_encode(const Vocab *vocab, const char *text, size_t length, int32_t *
                   size_t *unknown, Error *err) {
     *count = 0;
     if (unknown) *unknown = 0;
-    if (!memory_alloc_unset(ids, length, sizeof **ids, "the text", err)) return false;
+    if (!memory_alloc_unset(ids, length + 2, sizeof **ids, "the text", err)) return false;
     for (size_t i = 0; i < length;) {
         uint32_t code = (unsigned char)text[i];
         int taken = vocab->bytes ? 1 : utf8_decode(text + i, length - i, &code);
@@ -135,17 +135,11 @@ bool vocab_encode(const Vocab *vocab, const char *text, size_t length, int32_t *
     return true;
 }
 
-bool vocab_close_lines(const Vocab *vocab, int32_t **ids, size_t *count, Error *err) {
-    const int32_t newline = vocab_id(vocab, '\n');
-    int32_t *closed;
-    if (!memory_alloc(&closed, *count + 2, sizeof *closed, "the text", err)) return false;
-    closed[0] = newline;
-    if (*count > 0) memcpy(closed + 1, *ids, *count * sizeof **ids);
-    if (closed[*count] != newline) closed[++*count] = newline;
+void vocab_close_lines(const Vocab *vocab, int32_t *ids, size_t *count) {
+    memmove(ids + 1, ids, *count * sizeof *ids);
+    ids[0] = vocab_id(vocab, '\n');
+    if (ids[*count] != ids[0]) ids[++*count] = ids[0];
     ++*count;
-    memory_free(*ids);
-    *ids = closed;
-    return true;
 }
 
 bool vocab_join(const Vocab *vocab, char **text, size_t *length, Error *err) {

@@ -4,6 +4,7 @@
 #include "library/training.h"
 
 #include <limits.h>
+#include <string.h>
 
 /* Reading weights from memory takes most of the time of generation. int8 reads a quarter. */
 TrilSampling tril_sampling(void) {
@@ -53,6 +54,18 @@ size_t last_line(const Vocab *vocab, const int32_t *ids, size_t count) {
     for (size_t i = count; vocab->lines && i-- > 0;)
         if (ids[i] == newline) return i;
     return count;
+}
+
+bool encode_prompt(const Vocab *vocab, const char *text, size_t length, int32_t **ids,
+                   size_t *count, size_t *characters, Error *err) {
+    if (!vocab_encode(vocab, text, length, ids, characters, NULL, err)) return false;
+    const size_t line = last_line(vocab, *ids, *characters);
+    const bool found = line < *characters, starts = !found && (vocab->lines || length == 0);
+    *count = *characters - (found ? line : 0);
+    memmove(*ids + starts, *ids + (found ? line : 0), *count * sizeof **ids);
+    if (starts) **ids = vocab_start(vocab);
+    *count += starts;
+    return true;
 }
 
 struct TrilWriter {

@@ -1,16 +1,17 @@
 /* reading.c - reads a text with a model: predictions, attention, all intermediate results. */
 #include "base/memory.h"
-#include "library/handles.h"
+#include "library/generate.h"
 
 #include <math.h>
 #include <string.h>
 
 struct TrilReading {
     Run *run;
-    bool traced;    /* the run keeps its lines */
-    int32_t *ids;   /* ids of the whole text; owned */
-    size_t skipped; /* the first ids, for which the context has no room */
-    int tokens;     /* ids that were read */
+    bool traced;         /* the run keeps its lines */
+    int32_t *ids;        /* the text, from the last line of a list on; owned */
+    const int32_t *read; /* [tokens]: the last of them */
+    size_t skipped;
+    int tokens;
     int V;
     const float *logits;
     double *expected; /* [V]: scratch of the counted model, if there is one; owned */
@@ -27,11 +28,12 @@ void tril_reading_close(TrilReading *r) {
 static TrilStatus read_text(TrilReading *r, const TrilModel *model, const char *text, size_t length,
                             int threads, Error *err) {
     const size_t T = (size_t)model->model.config.T;
-    size_t count;
-    bool ok = vocab_encode(vocab_of(model), text, length, &r->ids, &count, NULL, err) &&
-              (count > 0 || fail(err, "the text is empty"));
-    if (!ok) return TRIL_TEXT;
+    size_t count, characters;
+    if (!encode_prompt(vocab_of(model), text, length, &r->ids, &count, &characters, err))
+        return TRIL_TEXT;
     r->tokens = (int)(count < T ? count : T);
+    r->read = r->ids + count - r->tokens;
+    r->skipped = characters > (size_t)r->tokens ? characters - (size_t)r->tokens : 0;
     RunOptions options = {
         .batch = 1, .length = r->tokens, .frozen = true, .threads = threads, .kept = r->traced};
     r->V = vocab_of(model)->size;
@@ -39,8 +41,7 @@ static TrilStatus read_text(TrilReading *r, const TrilModel *model, const char *
         (model->model.ngram &&
          !memory_alloc(&r->expected, (size_t)r->V, sizeof *r->expected, "the reading", err)))
         return TRIL_ARGUMENT;
-    r->skipped = count - (size_t)r->tokens;
-    r->logits = run_forward(r->run, r->ids + r->skipped, 1, r->tokens, 0);
+    r->logits = run_forward(r->run, r->read, 1, r->tokens, 0);
     return are_finite(r->logits, (size_t)r->tokens * (size_t)r->V, err) ? TRIL_OK : TRIL_DIVERGED;
 }
 
@@ -69,7 +70,7 @@ int tril_reading_tokens(const TrilReading *reading) {
 }
 
 const int32_t *tril_reading_ids(const TrilReading *reading) {
-    return reading->ids + reading->skipped;
+    return reading->read;
 }
 
 size_t tril_reading_skipped(const TrilReading *reading) {

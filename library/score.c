@@ -72,10 +72,7 @@ TrilStatus tril_score(const TrilModel *model, const char *text, size_t length,
         if (ids[i] >= 0) ids[known++] = ids[i];
     TrilStatus status = TRIL_TEXT;
     options.lines = vocab->lines;
-    if (vocab->lines && known > 0 && !vocab_close_lines(vocab, &ids, &known, &err)) {
-        memory_free(ids);
-        return failed(TRIL_NO_MEMORY, &err, error);
-    }
+    if (vocab->lines && known > 0) vocab_close_lines(vocab, ids, &known);
     if (score->unknown > 0 && scoring->unknown == TRIL_REFUSE)
         fail_unknown(vocab, text, length, score->unknown, &err);
     else

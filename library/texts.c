@@ -31,7 +31,7 @@ typedef struct {
 typedef struct {
     const Vocab *vocab;
     Sampler sampler;
-    int32_t *prompt; /* the start, if the prompt is empty; owned */
+    int32_t *prompt; /* owned */
     size_t prompt_count, length, count;
     const char *stop;
     size_t stop_length;
@@ -212,20 +212,6 @@ static bool size_groups(const TrilModel *model, Precision precision, size_t coun
     return true;
 }
 
-/* Sets t->prompt to the prompt's ids, after a start if the prompt is empty or a line of a list. */
-static bool encode_prompt(Texts *t, const char *prompt, size_t length, Error *err) {
-    int32_t *ids = NULL;
-    size_t count = 0;
-    bool starts = length == 0 || t->vocab->lines,
-         ok = (length == 0 || vocab_encode(t->vocab, prompt, length, &ids, &count, NULL, err)) &&
-              memory_alloc(&t->prompt, count + 1, sizeof *t->prompt, "the texts", err);
-    const size_t line = last_line(t->vocab, ids, count), from = line < count ? line : 0;
-    if (ok && starts && line == count) t->prompt[t->prompt_count++] = vocab_start(t->vocab);
-    for (size_t i = from; ok && i < count; i++) t->prompt[t->prompt_count++] = ids[i];
-    memory_free(ids);
-    return ok;
-}
-
 static bool open_texts(Texts *t, const TrilModel *model, const TrilSampling *sampling, int *threads,
                        Error *err) {
     enum { LONGEST = 4 }; /* bytes of a character */
@@ -276,8 +262,9 @@ TrilStatus tril_generate_texts(const TrilModel *model, const char *prompt, size_
     t.stop_length = strlen(t.stop);
     if (t.length == 0) t.count = 0;
     TrilStatus status = TRIL_OK;
+    size_t characters;
     int threads;
-    if (!encode_prompt(&t, prompt, length, &err))
+    if (!encode_prompt(t.vocab, prompt, length, &t.prompt, &t.prompt_count, &characters, &err))
         status = TRIL_TEXT;
     else if (t.count > 0 && !open_texts(&t, model, sampling, &threads, &err))
         status = TRIL_ARGUMENT;

@@ -609,18 +609,20 @@ typedef struct {
 TRIL_API TrilStatus tril_score(const TrilModel *model, const char *text, size_t length,
                                const TrilScoring *scoring, TrilScore *score, TrilError *error);
 
-/* A text that a model has read, or its end if it is longer than the context. */
+/* A text that a model has read, or its end if it is longer than the context. Of a list, it reads
+ * the last line: row 0 is the newline before it, even if the text lacks that, unless the context
+ * has no room for it. Row 0 of an empty text is tril_tokenizer_start. */
 typedef struct TrilReading TrilReading;
 
-/* Reads a text of at least one character, in float32. Borrows the model. If `traced`, keeps all
- * intermediate results for tril_reading_line, which needs more memory. Released by
- * tril_reading_close. */
+/* Reads a text in float32. Borrows the model. If `traced`, keeps all intermediate results for
+ * tril_reading_line, which needs more memory. Released by tril_reading_close. */
 TRIL_API TrilStatus tril_reading_open(TrilReading **reading, const TrilModel *model,
                                       const char *text, size_t length, bool traced, int threads,
                                       TrilError *error);
 TRIL_API void tril_reading_close(TrilReading *reading);
 
-/* Return T, the number of characters read; their ids [T]; the number of characters before them. */
+/* Return T, the number of characters read; their ids [T]; the number of characters of the text that
+ * were not read. */
 TRIL_API int tril_reading_tokens(const TrilReading *reading);
 TRIL_API const int32_t *tril_reading_ids(const TrilReading *reading);
 TRIL_API size_t tril_reading_skipped(const TrilReading *reading);

@@ -65,7 +65,7 @@ struct Report {
     int version;             /* pages written so far */
     double written, allowed; /* clock_seconds() of the last page; and the earliest for the next */
     size_t line;             /* the index of the first id of a line of the held-out text */
-    int line_tokens;         /* length of the line */
+    int line_tokens;         /* length of the line; of one of a list, without its newline */
     char prompt[LINE_TOKENS * UTF8_MAX]; /* the beginning of the line, which models continue */
     size_t prompt_length;
     Writing writings[1 + MAX_RUNGS]; /* of the text itself, and by the rung's place in the plan */
@@ -131,13 +131,14 @@ static int find_line(Report *r) {
     }
     if (start + (size_t)tokens >= input->characters) start = input->trained_on;
     r->line = start;
-    r->line_tokens = tokens;
     ids += start;
     while (end < tokens && ids[end] != newline) end++;
+    const bool list = r->plan->options.lines;
+    r->line_tokens = list ? end : tokens;
     int word = end;
     while (end == tokens && word > MIN_LINE && ids[word - 1] != space) word--;
     if (word > MIN_LINE) end = word;
-    return end > 0 ? end : tokens;
+    return end > 0 || list ? end : tokens;
 }
 
 /* Reads the beginning of the line, and the text after it. */
@@ -385,7 +386,7 @@ static void write_writings(const Report *r, FILE *out) {
     for (int i = 0; i <= r->plan->rung_count; i++) {
         const Writing *w = &r->writings[i];
         char note[NAME_SIZE] = "how the line continues";
-        if (w->length == 0) continue;
+        if (w->length == 0 || length == 0) continue;
         for (int n = 0; n < r->count && i > 0; n++)
             if (rung_with(r->plan, &r->results[n]) == &r->plan->rungs[i - 1])
                 snprintf(note, sizeof note, "loss on the held-out text %.4f",
@@ -470,10 +471,10 @@ static void write_command(const Report *r, FILE *out) {
 /* ---- attention ---- */
 
 /* Writes the maps of the heads on the tokens that have been read. */
-static bool write_heads(const Report *r, FILE *out, const TrilReading *reading, int tokens,
-                        TrilError *error) {
-    Glyph glyphs[LINE_TOKENS];
-    float weights[LINE_TOKENS * LINE_TOKENS];
+static bool write_heads(const Report *r, FILE *out, const TrilReading *reading, TrilError *error) {
+    Glyph glyphs[LINE_TOKENS + 1]; /* a newline may be first */
+    float weights[(LINE_TOKENS + 1) * (LINE_TOKENS + 1)];
+    const int tokens = tril_reading_tokens(reading);
     int layers, heads;
     bool ok = true;
     tril_reading_heads(reading, &layers, &heads);
@@ -493,8 +494,8 @@ static bool write_heads(const Report *r, FILE *out, const TrilReading *reading, 
         const int layer = i / heads;
         if (i % heads == 0)
             fprintf(out, "<h3>Layer %d</h3>\n<div class=\"maps\" id=\"layer-%d\">\n", layer, layer);
-        ok = tril_reading_attention(reading, layer, i % heads, weights, LINE_TOKENS * LINE_TOKENS,
-                                    error) == TRIL_OK;
+        ok = tril_reading_attention(reading, layer, i % heads, weights, COUNT(weights), error) ==
+             TRIL_OK;
         if (ok) figure_map(out, "map", &(HeadMap){layer, i % heads, weights}, tokens, glyphs);
         if (!ok || i + 1 == shown || (i + 1) % heads == 0) fputs("</div>\n", out);
     }
@@ -517,10 +518,11 @@ static bool write_attention(const Report *r, FILE *out, Error *err) {
     if (!r->model && !load(r, r->shown, &kept, err)) return false;
     const TrilModel *model = kept ? kept : r->model;
     if (!model) return true;
-    int tokens = min_int((int)tril_model_sizes(model).context, r->line_tokens);
+    int tokens =
+        min_int((int)tril_model_sizes(model).context - r->plan->options.lines, r->line_tokens);
     size_t length = decode(r->plan, ids, tokens, text);
     bool ok = tril_reading_open(&reading, model, text, length, 0, 1, message(err)) == TRIL_OK &&
-              write_heads(r, out, reading, tokens, message(err));
+              write_heads(r, out, reading, message(err));
     tril_reading_close(reading);
     tril_model_free(kept);
     return ok || !kept;

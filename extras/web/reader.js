@@ -71,11 +71,6 @@ function openReader(library) {
   function readLine(line) {
     if (!model) throw new Error("there is no such model yet");
     forget();
-    if (line.length === 0) {
-      const id = room(4);
-      new DataView(bytesAt(id, 4).buffer).setInt32(id, call("tril_tokenizer_start", tokenizerOf(model)), true);
-      line = decode(tokenizerOf(model), id, 1);
-    }
     seen = make("tril_reading_open", model, line, 1, 1);
     return next();
   }
@@ -86,13 +81,15 @@ function openReader(library) {
     must("tril_probabilities", record, logits, V, to);
     return new Float64Array(bytesAt(to, 8 * V).slice().buffer);
   }
+  // Returns the logits after a reading.
+  const logitsOf = (reading, V) => call("tril_reading_logits", reading) + 4 * V * (call("tril_reading_tokens", reading) - 1);
   const likeliest = (p, most) => [...p.keys()].sort((one, other) => p[other] - p[one]).slice(0, most);
 
   // Returns the line's glyphs and its loss, and the likeliest next characters, after the one that is asked about, with
   // their probabilities, in the model and in the sampler.
   function next() {
     const tokenizer = tokenizerOf(model), V = call("tril_tokenizer_size", tokenizer), T = call("tril_reading_tokens", lineRead());
-    const ids = call("tril_reading_ids", seen), logits = call("tril_reading_logits", seen) + 4 * V * (T - 1);
+    const ids = call("tril_reading_ids", seen), logits = logitsOf(seen, V);
     const p = probabilities(samplingRecord({ temperature: 1, top_p: 1 }), logits, V), picked = probabilities(samplingRecord(sampling), logits, V);
     return {
       glyphs: Array.from({ length: T }, (_, t) => glyphOf(tokenizer, whole(ids + 4 * t))),
@@ -103,7 +100,7 @@ function openReader(library) {
   // Returns the probability of a character after a line, in another model.
   const chance = (bytes, line, glyph) => withModel(bytes, own => {
     const tokenizer = tokenizerOf(own), V = call("tril_tokenizer_size", tokenizer), reading = make("tril_reading_open", own, line, 0, 1);
-    const p = probabilities(samplingRecord({ temperature: 1, top_p: 1 }), call("tril_reading_logits", reading) + 4 * V * (call("tril_reading_tokens", reading) - 1), V);
+    const p = probabilities(samplingRecord({ temperature: 1, top_p: 1 }), logitsOf(reading, V), V);
     call("tril_reading_close", reading);
     return p.find((_, id) => glyphOf(tokenizer, id) === glyph) ?? 0;
   });
@@ -141,11 +138,10 @@ function openReader(library) {
   const lines = () => linesOf(lineRead());
   // Returns the lines of a rung in these sizes.
   function linesOfRung(rung, options) {
-    const own = make("tril_model_make", textOf().tokenizer, library.optionsRecord(rung, options)), id = room(4);
+    const own = make("tril_model_make", textOf().tokenizer, library.optionsRecord(rung, options));
     let reading = 0;
     try {
-      bytesAt(id, 4).fill(0);
-      reading = make("tril_reading_open", own, decode(tokenizerOf(own), id, 1), 1, 1);
+      reading = make("tril_reading_open", own, new Uint8Array(), 1, 1);
       return linesOf(reading);
     } finally {
       call("tril_reading_close", reading);
@@ -170,7 +166,7 @@ function openReader(library) {
       kept.forEach(([address, weights], n) => floatsAt(address, weights.length).set(weights.map((w, i) => w - rate * tensors[n].d[i])));
       const reading = make("tril_reading_open", model, decode(tokenizer, at, place), 0, 1);
       try {
-        return probabilities(record, call("tril_reading_logits", reading) + 4 * V * (place - 1), V);
+        return probabilities(record, logitsOf(reading, V), V);
       } finally { call("tril_reading_close", reading); }
     };
     try {

@@ -59,7 +59,7 @@ static void write_title(Explanation *e, bool chosen) {
     if (heads) snprintf(head, sizeof head, ", head %d of %d", e->head, line_heads(line));
     say(e, "# %s%s%s", e->sizes.rung, layer, head);
     if (skipped > 0)
-        say(e, "The text has %zu characters; here are the last %zu, the context of the model.",
+        say(e, "The text has %zu characters; here are the last %zu, all that the model reads.",
             skipped + T, T);
     if (chosen && e->part_count > 0 && e->sheet->most > 0)
         say(e, heads ? "The layer and head below moved the prediction most; --layer and --head "
@@ -170,7 +170,6 @@ static bool explain_one(Sheet *sheet, const Explained *model, int layer, int hea
 static bool compare(Sheet *sheet, const Explained *models, int count, Error *err) {
     Ranking *next = NULL;
     Bars *bars = NULL;
-    const TrilReading *any = models[0].reading;
     int cuts = 0;
     bool ok = memory_alloc(&next, (size_t)count, sizeof *next, "the models", err) &&
               memory_alloc(&bars, (size_t)count, sizeof *bars, "the models", err);
@@ -181,12 +180,8 @@ static bool compare(Sheet *sheet, const Explained *models, int count, Error *err
     }
     if (ok) sheet_say(sheet, "# The likeliest next character");
     if (cuts > 0)
-        sheet_say(
-            sheet,
-            "The text has %zu characters; %s of the models read only as much of its end as their "
-            "context holds.",
-            tril_reading_skipped(any) + (size_t)tril_reading_tokens(any),
-            cuts == count ? "all" : "some");
+        sheet_say(sheet, "%s of the models read only the end of the text.",
+                  cuts == count ? "All" : "Some");
     if (ok) sheet->kind->bars(sheet, bars, count);
     memory_free(next);
     memory_free(bars);

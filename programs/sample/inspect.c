@@ -346,14 +346,10 @@ static bool open_subject(Subject *subject, const Arguments *a, int i, Error *err
     if (!path) return false;
     escape_copy(subject->name, sizeof subject->name, path);
     if (tril_model_load(&subject->model, path, message(err)) != TRIL_OK) return false;
-    TrilStatus status;
-    if (!*a->explain)
-        fail(&own, "--explain: the text is empty; give at least one character");
-    else if ((status = tril_reading_open(&subject->reading, subject->model, a->explain,
-                                         strlen(a->explain), 1, 1, message(&own))) == TRIL_OK)
-        return true;
-    else if (status == TRIL_TEXT)
-        message_of(&own, "--explain");
+    TrilStatus status = tril_reading_open(&subject->reading, subject->model, a->explain,
+                                          strlen(a->explain), 1, 1, message(&own));
+    if (status == TRIL_OK) return true;
+    if (status == TRIL_TEXT) message_of(&own, "--explain");
     return a->count > 1 ? fail(err, "%s: %s", path, own.text) : fail(err, "%s", own.text);
 }
 

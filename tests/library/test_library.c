@@ -1008,7 +1008,7 @@ TEST(readings) {
         const char *end = play + play_length - tril_reading_tokens(reading);
         must(loss_on(model, end, (size_t)tril_reading_tokens(reading), &nats));
         assert_near(tril_reading_loss(reading), nats, 1e-5);
-        assert_true(isnan(tril_reading_loss(read_with(model, text, 1, 0, 1))));
+        assert_true(isnan(tril_reading_loss(read_with(model, "", 0, 0, 1))));
     }
 }
 
@@ -1199,7 +1199,7 @@ TEST(wrong_calls) {
     expect(loss_on(model, "§§", 4, &nats), TRIL_TEXT, "");
     scoring.threads = -1;
     expect(tril_score(model, "ab", 2, &scoring, &score, &error), TRIL_ARGUMENT, "");
-    expect(tril_reading_open(&reading, model, "", 0, 0, 0, &error), TRIL_TEXT, "");
+    expect(tril_reading_open(&reading, model, "§", 2, 0, 0, &error), TRIL_TEXT, "§");
     expect(tril_generate(model, "§", 2, &sampling, write_down, &written, &error), TRIL_TEXT, "§");
     expect(tril_generate_texts(model, "§", 2, &sampling, 2, NULL, write_several, &several, &error),
            TRIL_TEXT, "§");

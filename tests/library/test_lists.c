@@ -308,7 +308,7 @@ TEST(new_lines) {
 }
 
 /* The likeliest line after a prompt follows whatever stands before it, in one text as in many, and
- * a newline begins the same line again. */
+ * a newline begins the same line again. A reading predicts the same as the score. */
 TEST(line_by_line) {
     size_t length;
     put_words("words", &length);
@@ -328,6 +328,21 @@ TEST(line_by_line) {
         assert_string_equal(ran.out + 3, text);
         must_run("sample -t 0 -n 30 --samples 2 -p me\nwh @l.safetensors");
         assert_memory_equal(ran.out + 3, text, strlen(text));
+        static const char *const same[] = {"wh", "\nwh", "me\nwh"};
+        const TrilModel *model = load_model(scratch("l.safetensors"));
+        const TrilScoring scoring = tril_scoring();
+        TrilScore score;
+        must(tril_score(model, "wh", 2, &scoring, &score, &error));
+        for (size_t j = 0; j < COUNT(same); j++) {
+            const TrilReading *reading = read_with(model, same[j], strlen(same[j]), 0, 1);
+            assert_int_equal(tril_reading_tokens(reading), 3);
+            const int vocabulary = tril_tokenizer_size(tril_model_tokenizer(model));
+            const float *last = tril_reading_logits(reading) + 2 * vocabulary;
+            double sum = 0;
+            for (int v = 0; v < vocabulary; v++) sum += exp((double)last[v] - (double)*last);
+            assert_near(3 * score.nats, 2 * tril_reading_loss(reading) + log(sum), 1e-4);
+            assert_int_equal(tril_reading_skipped(reading), j == 2 ? 2 : 0);
+        }
     }
 }
 

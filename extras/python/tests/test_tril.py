@@ -355,6 +355,7 @@ class Tokenizers(unittest.TestCase):
         model = tril.train("anna\nbob\n" * 50, "gpt", steps=20, lines=True, **SMALL)
         first, second, *_ = (model.generate(length=80, temperature=0) + "\n\n").split("\n")
         self.assertEqual(first, second)
+        self.assertEqual(model.read("anna\nb").expected(), model.read("b").expected())
 
 
 class Trainings(Folder):

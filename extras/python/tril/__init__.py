@@ -587,7 +587,8 @@ class _Writing(_Object):
 
 class Reading(_Object):
     """A text that a model has read, with its predictions, its attention and its intermediate results.
-    Row t of all arrays belongs to character t of those read. len() is T, at most the context."""
+    Row t of all arrays belongs to character t of those read. len() is T, at most the context. Of a list,
+    the last line is read, with the newline before it as row 0, and of an empty text its start."""
 
     _free = "reading_close"
 
@@ -607,7 +608,7 @@ class Reading(_Object):
 
     @property
     def skipped(self) -> int:
-        """The characters of the text before those read."""
+        """The number of characters of the text that were not read."""
         return _call("reading_skipped", self)
 
     @property

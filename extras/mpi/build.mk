@@ -4,3 +4,4 @@ CC       = mpicc
 BUILD    = build/mpi
 SOURCES := $(SOURCES:base/world.c=extras/mpi/world_mpi.c)
 endif
+TESTS += extras/mpi/tests/test_pair

@@ -1,0 +1,236 @@
+/* test_pair.c - two processes that share training runs, without MPI: here the functions of
+ * base/world.h send through a pair of sockets. Operations that do not block are done as late as
+ * possible, in world_wait, and leave NaN where nothing is promised. */
+#include "tests/support.h"
+#include "tests/objects.h"
+#include "tests/command.h"
+#include "base/world.h"
+
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static int size = 1, rank, link_to_other;
+
+static void take(void *bytes, size_t count) {
+    size_t said;
+    if (recv(link_to_other, &said, sizeof said, MSG_WAITALL) != (ssize_t)sizeof said ||
+        said != count || recv(link_to_other, bytes, count, MSG_WAITALL) != (ssize_t)count) {
+        if (rank > 0) _exit(2);
+        fail_msg("the other process sent another message, or ended");
+    }
+}
+
+static void give(const void *bytes, size_t count) {
+    if (send(link_to_other, &count, sizeof count, MSG_NOSIGNAL) < 0) return; /* take says so */
+    for (ssize_t part = 1; count > 0 && part > 0; count -= (size_t)part) {
+        part = send(link_to_other, bytes, count, MSG_NOSIGNAL);
+        bytes = (const char *)bytes + part;
+    }
+}
+
+static void swap(const void *own, void *others, size_t count) {
+    if (rank == 0) give(own, count);
+    take(others, count);
+    if (rank == 1) give(own, count);
+}
+
+bool world_join(int *number, Error *failure) {
+    (void)failure;
+    *number = rank;
+    return true;
+}
+
+void world_leave(void) {
+    size = 1;
+    close(link_to_other);
+}
+
+int world_size(void) {
+    return size;
+}
+
+int world_rank(void) {
+    return rank;
+}
+
+int world_beside(void) {
+    return size;
+}
+
+void world_broadcast(void *bytes, size_t count) {
+    if (size == 1 || count == 0) return;
+    if (rank == 0)
+        give(bytes, count);
+    else
+        take(bytes, count);
+}
+
+void world_allreduce(double *x, size_t count) {
+    double *others = malloc(count * sizeof *x);
+    if (size > 1) swap(x, others, count * sizeof *x);
+    for (size_t i = 0; size > 1 && i < count; i++) x[i] += others[i];
+    free(others);
+}
+
+bool world_agree(bool ok, Error *failure) {
+    struct {
+        bool ok;
+        Error failure;
+    } own = {.ok = ok}, other = {.ok = true};
+    if (!ok) own.failure = *failure;
+    if (size > 1) swap(&own, &other, sizeof own);
+    if (!other.ok && (ok || rank > 0)) *failure = other.failure;
+    return ok && other.ok;
+}
+
+/* What was begun and is not yet done. */
+static struct {
+    float *x, *buffer;
+    size_t count;
+    int process; /* that receives the sum, or sends */
+    bool sum;
+} begun[1000];
+static int begun_count;
+
+void world_sum_begin(float *x, size_t count, int to, float *buffer) {
+    if (size == 1) return;
+    begun[begun_count].sum = true;
+    begun[begun_count].buffer = buffer;
+    world_broadcast_begin(x, count, to);
+}
+
+size_t world_buffer_size(size_t count, int to) {
+    return size > 1 && (to == EVERYONE || to == rank) ? count : 0;
+}
+
+void world_broadcast_begin(float *x, size_t count, int from) {
+    if (size == 1) return;
+    begun[begun_count].x = x;
+    begun[begun_count].count = count;
+    begun[begun_count++].process = from;
+}
+
+void world_progress(void) {}
+
+void world_wait(void) {
+    for (int i = 0; i < begun_count; i++) {
+        float *x = begun[i].x, *buffer = begun[i].buffer;
+        const size_t count = begun[i].count;
+        const bool mine = begun[i].process == rank;
+        if (!begun[i].sum && mine) give(x, count * sizeof *x);
+        if (!begun[i].sum && !mine) take(x, count * sizeof *x);
+        if (!begun[i].sum) continue;
+        if (begun[i].process == EVERYONE)
+            swap(x, buffer, count * sizeof *x);
+        else if (mine)
+            take(buffer, count * sizeof *x);
+        else
+            give(x, count * sizeof *x);
+        const bool added = mine || begun[i].process == EVERYONE;
+        for (size_t j = 0; j < count; j++) x[j] = added ? x[j] + buffer[j] : NAN;
+    }
+    memset(begun, 0, sizeof begun);
+    begun_count = 0;
+}
+
+Traffic world_traffic(void) {
+    return (Traffic){0};
+}
+
+/* ---- the same as one process ---- */
+
+FIXTURE(scratch_open, scratch_close)
+
+/* Starts the other process, which serves this one until pair_end. Returns its id. */
+static pid_t pair_begin(void) {
+    int ends[2], number;
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+    fflush(NULL);
+    const pid_t other = fork();
+    assert_true(other >= 0);
+    size = 2;
+    rank = other == 0;
+    link_to_other = ends[rank];
+    close(ends[1 - rank]);
+    if (rank == 1) keep_memory();
+    const bool joined = tril_processes_join(&number, &error) == TRIL_OK && number == rank;
+    if (rank == 1) {
+        tril_processes_serve();
+        tril_processes_leave();
+        exit(!joined);
+    }
+    assert_true(joined && tril_processes_count() == 2);
+    return other;
+}
+
+static void pair_end(pid_t other) {
+    int status = 0;
+    tril_processes_leave();
+    assert_int_equal(waitpid(other, &status, 0), other);
+    assert_int_equal(status, 0);
+}
+
+enum { STEPS = 12, FOUND = 2 * STEPS + 4 };
+
+/* Trains half of the steps, resumes the rest from a state, and evaluates on both parts. Collects
+ * losses and norms. */
+static void collect(const char *rung, bool lines, TrilModel *teacher, double found[FOUND]) {
+    size_t length;
+    const char *play = slurp(PLAY, &length);
+    TrilOptions options = sized(rung, 2, 2, 16, 16);
+    TrilTokenizer *tokenizer = tokenizer_of(play);
+    TrilTraining *training;
+    TrilState *state;
+    TrilModel *model;
+    TrilStep step;
+    if (lines) must(tril_tokenizer_set_lines(tokenizer, &error));
+    options.kv_heads = options.hidden = NAN;
+    options.steps = STEPS;
+    options.batch = 5;
+    options.dropout = 0.1;
+    options.threads = 2;
+    options.precision = "f32";
+    options.teacher = teacher;
+    const TrilText *text = text_of(tokenizer, play, length, 0.1);
+    must(tril_training_open(&training, model_of(tokenizer, &options), text, &options, &error));
+    for (int i = 0; i < STEPS; i++) {
+        if (i == STEPS / 2) {
+            must(tril_training_evaluate(training, 0, found++, &error));
+            must(tril_training_save(training, scratch("half"), &error));
+            tril_training_close(training);
+            must(tril_state_load(&state, scratch("half"), &error));
+            must(tril_training_resume(&training, &model, state, text, &options, &error));
+            at_end(release_model, model);
+            tril_state_free(state);
+        }
+        must(tril_training_step(training, &step, &error));
+        *found++ = step.loss;
+        *found++ = step.norm;
+    }
+    must(tril_training_evaluate(training, 5000, found++, &error));
+    tril_training_close(training);
+    for (int trained = 0; trained < 2; trained++)
+        must(tril_text_evaluate(text, model, trained, 0, 5, 1, NULL, NULL, found++, &error));
+}
+
+TEST(pair) {
+    double alone[FOUND], shared[FOUND];
+    TrilModel *teacher = NULL;
+    for (int i = 0; i < 10; i++) { /* the rungs, then a list, and a teacher that counts */
+        const char *rung = tril_rung(i < 8 ? i : 7);
+        const bool lines = i == 8;
+        if (i == 9) {
+            must_run("train -q -m ngram -l 1 -H 2 -w 16 -c 16 -s 5 -o @t.safetensors " PLAY);
+            teacher = load_model(scratch("t.safetensors"));
+            rung = "modern";
+        }
+        collect(rung, lines, teacher, alone);
+        const pid_t other = pair_begin();
+        collect(rung, lines, teacher, shared);
+        pair_end(other);
+        for (int j = 0; j < FOUND; j++)
+            if (!(fabs(alone[j] - shared[j]) <= 1e-4 * alone[j]))
+                fail_msg("%s, %d: %g alone, %g shared", rung, j, alone[j], shared[j]);
+    }
+}

@@ -110,16 +110,17 @@ static bool write_lines(const TrilModel *model, const Arguments *a, Error *err) 
                                             show_line, &lines, message(err));
     writer_close(lines.writer);
     bool ok = !lines.line.failed && (status == TRIL_OK || status == TRIL_STOPPED);
+    if (ok && status == TRIL_OK) /* show_line stops after the last one */
+        ok = fail(err,
+                  "--new: only %d of %d new lines in %zu tries; a higher --temperature writes more "
+                  "of them",
+                  lines.shown, a->lines, count);
     buffer_end(&lines.line);
     fflush(stdout);
     if (a->new_lines && ok)
         fprintf(stderr, "sample: left out %zu line%s of the training text\n", lines.left_out,
                 lines.left_out == 1 ? "" : "s");
-    return ok && (status == TRIL_STOPPED || lines.shown == a->lines ||
-                  fail(err,
-                       "--new: only %d of %d new lines in %zu tries; a higher --temperature "
-                       "writes more of them",
-                       lines.shown, a->lines, count));
+    return ok;
 }
 
 /* Prints a line about a file or folder that was written, if there is one. */

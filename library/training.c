@@ -194,7 +194,7 @@ void training_restore(TrilTraining *t, const TrilProgress *progress, const float
 }
 
 void tril_training_set_stop(TrilTraining *training, TrilStop stop, void *user) {
-    training->stop = (Asking){stop, user, false};
+    training->stop = (Asking){.stop = stop, .user = user};
 }
 
 /* ---- steps ---- */

@@ -1,8 +1,9 @@
 /* blocks.c - linked into the test programs, and into the programs of tests/faulty.c: keeps a list
- * of the blocks that base/memory.c requests. A program that ends before it has released all of them
- * fails. */
+ * of the blocks that base/memory.c requests. A program that ends before it has released all of
+ * them, or closed all files, fails. */
 #include "tests/system.h"
 
+#include <fcntl.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,18 +13,26 @@
 enum { MAX_BLOCKS = 1 << 16, ALIGNMENT = 64 };
 
 static void *blocks[MAX_BLOCKS];
-static int count;
+static int count, files;
 static atomic_flag busy = ATOMIC_FLAG_INIT;
 
+static int open_files(void) {
+    int found = 0;
+    for (int file = 0; file < 256; file++) found += fcntl(file, F_GETFD) >= 0;
+    return found;
+}
+
 static void check(void) {
-    if (count == 0) return;
-    fprintf(stderr, "%d blocks of memory were not released\n", count);
+    if (count == 0 && open_files() <= files) return;
+    fprintf(stderr, "%d blocks of memory and %d files were not released\n", count,
+            open_files() - files);
     _exit(1);
 }
 
 static void add(void *block) {
     static bool begun;
     while (atomic_flag_test_and_set(&busy)) continue;
+    if (!begun) files = open_files();
     if (!begun) atexit(check);
     begun = true;
     if (count < MAX_BLOCKS) blocks[count++] = block;

@@ -9,7 +9,9 @@
 /* Makes the locale in the scratch directory, and sets it for this process: until setlocale(LC_ALL,
  * "C"). `point` is written as in a source file of localedef. Fails if this system cannot. */
 static inline bool decimal_point(const char *point, const char *charmap) {
+    static char name[] = "points0"; /* another each time: a known name keeps its meaning */
     char text[256], command[2 * SCRATCH_PATH];
+    name[6]++;
     int length = snprintf(text, sizeof text,
                           "comment_char %%\nescape_char /\nLC_NUMERIC\ndecimal_point \"%s\"\n"
                           "thousands_sep \"\"\ngrouping -1\nEND LC_NUMERIC\n",
@@ -17,11 +19,11 @@ static inline bool decimal_point(const char *point, const char *charmap) {
     scratch_put("point", text, (size_t)length);
     if (system_lacks(SHELL_TOOLS)) return false;
     snprintf(command, sizeof command, "localedef -c %s -i '%s' '%s' >'%s' 2>&1", charmap,
-             scratch("point"), scratch("points"), scratch("said"));
+             scratch("point"), scratch(name), scratch("said"));
     run_shell(command); /* it warns of the other categories */
     setenv("LOCPATH", scratch_directory, 1);
-    bool set = setlocale(LC_ALL, "points") && *localeconv()->decimal_point != '.';
-    scratch_remove(scratch("points"));
+    bool set = setlocale(LC_ALL, name) && *localeconv()->decimal_point != '.';
+    scratch_remove(scratch(name));
     if (!set) print_message("no locale with the decimal point %s can be made here\n", point);
     return set;
 }

@@ -40,7 +40,7 @@ TrilArray line_of_head(const TrilLine *line, int role, int head) {
 }
 
 int explanation_maker(const Explanation *e, int array) {
-    for (int i = 0; i < e->line_count && array > 0; i++)
+    for (int i = 0; i < e->line_count; i++)
         if (e->lines[i].output.number == array) return i;
     return NO_LINE;
 }

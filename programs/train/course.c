@@ -39,7 +39,7 @@ static void quote(const char *text, char quoted[QUOTED_SIZE]) {
     char *to = quoted;
     *to++ = '"';
     if (like_formula(text)) *to++ = '\'';
-    for (; *text && to - quoted + 4 < QUOTED_SIZE; text++) {
+    for (; *text; text++) {
         if (*text == '"') *to++ = '"';
         *to++ = *text;
     }
@@ -140,7 +140,8 @@ static bool only_rows_follow(FILE *file) {
     char line[LINE_SIZE];
     LogRow row;
     while (fgets(line, sizeof line, file))
-        if (strchr(line, '\n') ? !read_row(line, &row) : *line < '0' || *line > '9') return false;
+        if (strchr(line, '\n') ? !read_row(line, &row) : strspn(line, "0123456789") == 0)
+            return false;
     return !ferror(file);
 }
 

@@ -177,6 +177,13 @@ TEST(same_defaults) {
     options = tril_training_options(begin(other, &options));
     assert_in_range(options.steps, 1, 2499);
     assert_true(options.dropout > 0 && options.learning_rate > 0 && options.threads > 0);
+    for (int given = 0; given < 2; given++) { /* windows are longer only where the batch is unset */
+        options = tril_options_empty();
+        options.rung = "ngram";
+        if (given) options.batch = 8;
+        must(tril_options_decide(&options, longer, 0, NULL, &error));
+        assert_true(options.context == (given ? 256 : 1024) && options.batch == (given ? 8 : 2));
+    }
 }
 
 typedef struct {
@@ -690,6 +697,9 @@ TEST(decisions) {
     assert_near(again.learning_rate, tril_rung_recipe("modern").learning_rate, 0);
     again.learning_rate = NAN; /* as in the decisions: the rung's own */
     expect_same_options(&again, &decided);
+    must(tril_model_save(model, scratch("trained"), &error)); /* learns more gently from then on */
+    again = tril_training_options(begin(load("trained"), &options));
+    assert_near(again.learning_rate, tril_rung_recipe("modern").learning_rate / 3, 1e-12);
     decided = options;
     decided.epochs = 1;
     must(tril_options_decide(&decided, text, 1, &once, &error));
@@ -1100,13 +1110,17 @@ static bool is_next_null(void) {
     return pointers++ == null_at;
 }
 
-/* Calls a function once for each of its `count` NEEDED pointers, which is then NULL. */
+/* Calls a function once for each of its `count` NEEDED pointers, which is then NULL. If its first
+ * one is to get a new object, the object is NULL. */
 #define NEEDED(pointer) (is_next_null() ? NULL : (pointer))
-#define WITHOUT(count, call)                          \
-    for (null_at = 0; null_at < (count); null_at++) { \
-        pointers = 0;                                 \
-        expect(call, TRIL_ARGUMENT, "NULL");          \
-        assert_int_equal(pointers, count);            \
+#define WITHOUT(count, call)                                       \
+    for (int made = null_at = 0; null_at < (count); null_at++) {   \
+        *(void **)any = any;                                       \
+        pointers = 0;                                              \
+        expect(call, TRIL_ARGUMENT, "NULL");                       \
+        assert_int_equal(pointers, count);                         \
+        made += *(void **)any != NULL;                             \
+        if (strstr(#call, "(NEEDED(any)")) assert_true(made <= 1); \
     }
 
 /* No argument may be NULL but those of which tril.h says so. */

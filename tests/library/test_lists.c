@@ -300,6 +300,7 @@ TEST(new_lines) {
     assert_true(left_out > 0);
     assert_int_equal(numbers_of(said, &number, 1), 1);
     assert_int_equal(number, left_out);
+    must_fail(1, "sample --lines 2 --new -t 0 @m.safetensors", "--new", " 0 ", " 2 ");
     const char *last = strrchr(words, '\n') + 1;
     assert_true(tril_model_has_line(model, last, strlen(last)));
     must_run("sample --lines 3 --prompt Th @m.safetensors");

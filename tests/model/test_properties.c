@@ -1,8 +1,7 @@
 /* test_properties.c - properties of every rung, whatever its weights. */
 #include "tests/support.h"
 #include "base/array.h"
-#include "data/data.h"
-#include "model/counts.h"
+#include "model/ngram.h"
 
 static Config config_of(const char *model, int V, int T, int C) {
     Config config = {.V = V, .T = T, .L = 2, .NH = 4, .C = C};
@@ -96,34 +95,6 @@ static void check_overfit(const char *name) {
         fail_msg("%s: one batch is learnt to %g, not to %g", name, loss, floor + capacity);
 }
 TEST_OF_EACH_RUNG(overfit, check_overfit)
-
-TEST(bigram_is_counted) {
-    enum { B = 32, T = 32, STEPS = 600 };
-    Corpus corpus;
-    TrilCounts counts;
-    assert_ok(corpus_load(&corpus, "data/sample.txt", false, 0.1, NULL), err);
-    const int32_t *ids = corpus.ids;
-    assert_ok(count_losses(ids, corpus.train, ids + corpus.train, corpus.length - corpus.train,
-                           corpus.vocab.size, -1, &counts, &err),
-              err);
-    Config config = config_of("bigram", corpus.vocab.size, T, 1);
-    Bench *bench = bench_open(&config, B, 2, 3);
-    Optimizer adamw = {.beta1 = 0.9, .beta2 = 0.99, .epsilon = 1e-8};
-    int32_t inputs[B * T], targets[B * T];
-    size_t starts[B];
-    for (int step = 0; step < STEPS; step++) {
-        adamw.learning_rate = 0.1 * (STEPS - step) / STEPS;
-        batch_shuffled(ids, corpus.train, B, T, 1, (uint64_t)step, 0, B, inputs, targets, starts);
-        run_forward_training(bench->run, inputs, B, T, NULL);
-        run_backward(bench->run, targets, NULL);
-        run_update(bench->run, &adamw);
-    }
-    double loss = run_evaluate(bench->run, (Windows){.ids = ids, .count = corpus.train, .every = 1},
-                               NULL, NULL);
-    assert_near(loss, counts.own_bigram, 0.01);
-    assert_true(loss > counts.own_bigram - 1e-4); /* nothing of its kind can be better */
-    corpus_free(&corpus);
-}
 
 /* The weights after some steps with dropout and clipping, at a size that is worth all threads. With
  * 17 threads there are more than blocks, or than many a machine has processors. */

@@ -122,6 +122,13 @@ TEST(more_time) {
     assert_int_equal(count_progress(), 0);
 }
 
+/* An interrupted ladder resumes with the rung under way: each of those before it had its share. */
+TEST(ladder) {
+    skip_without(SIGNALS);
+    must_run_clocked(0.01, " 15@25", "train --ladder " TINY_SIZES "-t 30 -o @ladder/m " PLAY);
+    assert_true(must_run_clocked(0.01, "", "train -r -o @ladder/m " PLAY) < 10);
+}
+
 /* The command that trains further does so, also where the epochs ended the training. */
 TEST(further) {
     must_run_clocked(1e-3, "", "train " TINY_SIZES "-e 1 --patience 1 -t 60 -o @further/m " PLAY);

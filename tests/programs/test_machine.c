@@ -46,6 +46,7 @@ static void write_letters(void) {
     make_folder(scratch("letters"));
     make_folder(scratch("letters/more"));
     make_folder(scratch("letters/.hidden"));
+    if (!system_lacks(SYMBOLIC_LINKS)) make_symbolic_link("..", scratch("letters/more/up"));
     for (int i = 0; i < 2000; i += 2) memcpy(text + i, i % 14 ? "é" : "ü", 2);
     make_hard_link(scratch_put("letters/b", text, 1800), scratch("letters/more/b"));
     for (int i = 0; i < 100; i++) text[i] = "xyz"[i % 3];

@@ -2,9 +2,10 @@
 #include "base/escape.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
-void shell_put(FILE *out, const char *text, size_t length) {
+void shell_put(void *out, const char *text, size_t length) {
     fwrite(text, 1, length, out);
 }
 
@@ -15,7 +16,7 @@ static bool is_escaped(const char *text, size_t length, size_t *taken) {
 }
 
 /* Writes the word in single quotes. A single quote in it becomes '\''. */
-static void put_quoted(FILE *out, const char *word, ShellPut *put) {
+static void put_quoted(void *out, const char *word, ShellPut *put) {
     put(out, "'", 1);
     for (size_t plain = strcspn(word, "'"); word[plain]; plain = strcspn(word, "'")) {
         put(out, word, plain);
@@ -28,7 +29,7 @@ static void put_quoted(FILE *out, const char *word, ShellPut *put) {
 
 /* Writes the word as a printf format: octal escapes for control characters and for characters that
  * printf interprets. A leading dash is one of these. */
-static void put_format(FILE *out, const char *word, size_t length, ShellPut *put) {
+static void put_format(void *out, const char *word, size_t length, ShellPut *put) {
     for (size_t taken; length > 0; word += taken, length -= taken) {
         bool spelled = is_escaped(word, length, &taken) || strchr("'\\%-", *word);
         if (!spelled) put(out, word, taken);
@@ -40,7 +41,7 @@ static void put_format(FILE *out, const char *word, size_t length, ShellPut *put
     }
 }
 
-void shell_word(FILE *out, const char *word, ShellPut *put) {
+void shell_word(void *out, const char *word, ShellPut *put) {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
                                 "_-./=:,+@%";
     size_t length = strlen(word), end = length;
@@ -62,7 +63,7 @@ void shell_word(FILE *out, const char *word, ShellPut *put) {
     }
 }
 
-void shell_program(FILE *out, const char *name, ShellPut *put) {
+void shell_program(void *out, const char *name, ShellPut *put) {
     static const char both[] = "tril";
     const char *blank = strrchr(name, ' ');
     size_t before = blank ? (size_t)(blank - name) : 0;
@@ -78,7 +79,7 @@ void shell_program(FILE *out, const char *name, ShellPut *put) {
     put(out, blank, strlen(blank));
 }
 
-void shell_path(FILE *out, const char *path, ShellPut *put) {
+void shell_path(void *out, const char *path, ShellPut *put) {
     if (*path == '-') put(out, "./", 2);
     shell_word(out, path, put);
 }

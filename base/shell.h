@@ -3,23 +3,22 @@
 #define TRIL_BASE_SHELL_H
 
 #include <stddef.h>
-#include <stdio.h>
 
-/* Writes a piece of text to `out`: shell_put as it is, other functions also with markup. */
-typedef void ShellPut(FILE *out, const char *text, size_t length);
+/* Writes a piece of text to `out`: shell_put to a FILE, other functions elsewhere. */
+typedef void ShellPut(void *out, const char *text, size_t length);
 ShellPut shell_put;
 
 /* Writes `word` so that a shell reads exactly these bytes as one word. A plain word stays as it is.
  * Others get single quotes. A word with characters that escape.h escapes becomes "$(printf '...')",
  * which works in any POSIX shell. */
-void shell_word(FILE *out, const char *word, ShellPut *put);
+void shell_word(void *out, const char *word, ShellPut *put);
 
 /* Writes the name of a program like shell_word. A name such as "tril train", one program with two
  * commands, stays two words. */
-void shell_program(FILE *out, const char *name, ShellPut *put);
+void shell_program(void *out, const char *name, ShellPut *put);
 
 /* Writes a path like shell_word. A path that begins with a dash becomes ./-name, which is no
  * option. */
-void shell_path(FILE *out, const char *path, ShellPut *put);
+void shell_path(void *out, const char *path, ShellPut *put);
 
 #endif

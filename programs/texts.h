@@ -7,7 +7,7 @@
 #include "base/filesystem.h"
 #include "library/tril.h"
 
-enum { TEXTS_NAME = 512 };
+enum { TEXTS_NAME = 4096 };
 
 typedef struct {
     char *path; /* "-" is standard input; owned */

@@ -19,7 +19,7 @@ static const char *command_input;
 
 /* The last command and its results. */
 static struct {
-    char command[1024];
+    char command[8192];
     int status; /* the exit code; minus the number of the signal that ended the program */
     char *out, *err;
     size_t length; /* of `out`, which may contain zero bytes */

@@ -11,9 +11,6 @@
  * %g, with a precision. */
 void markup(FILE *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Writes text[length], any bytes, in the same way. */
-void markup_bytes(FILE *out, const char *text, size_t length);
-
 typedef struct {
     double x, y; /* x >= 0; both finite and at most 1e15; x ascends along a curve */
 } Point;

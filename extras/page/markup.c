@@ -11,7 +11,7 @@ static bool is_control(uint32_t code) {
            code == 0xFFFE || code == 0xFFFF;
 }
 
-void markup_bytes(FILE *out, const char *text, size_t length) {
+static void markup_bytes(FILE *out, const char *text, size_t length) {
     for (size_t left = length; left > 0;) {
         uint32_t code;
         int bytes = utf8_decode(text, left, &code);

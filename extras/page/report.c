@@ -4,7 +4,6 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/number.h"
-#include "base/shell.h"
 #include "base/utf8.h"
 #include "library/message.h"
 #include "extras/page/figure.h"
@@ -440,13 +439,9 @@ static void write_samples(const Report *r, FILE *out) {
 /* Writes the command, the files of the text if there are several, and the options that a resumed
  * training keeps. The steps are in the table of the models: a training run may have ended early. */
 static void write_command(const Report *r, FILE *out) {
-    char *const *command = r->plan->arguments->command;
-    fputs("<section id=\"section-command\">\n<h2>The command</h2>\n<pre><code>", out);
-    for (char *const *word = command; *word; word++) {
-        if (word != command) putc(' ', out);
-        (word == command ? shell_program : shell_word)(out, *word, markup_bytes);
-    }
-    fputs("</code></pre>\n", out);
+    markup(out,
+           "<section id=\"section-command\">\n<h2>The command</h2>\n<pre><code>%s</code></pre>\n",
+           r->plan->origins[OF_COMMAND].text);
     begin_table(out, "settings");
     fputs("<tbody>\n", out);
     const Texts *texts = &r->plan->texts;

@@ -5,7 +5,6 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "base/number.h"
-#include "base/shell.h"
 #include "base/terminal.h"
 #include "library/message.h"
 #include "programs/program.h"
@@ -51,26 +50,6 @@ static void put_note(Buffer *json, const TrilModel *model, const char *key) {
         put_number(json, name, json ? x : round(x * 1e6) / 1e6);
     else
         put_text(NULL, name, value);
-}
-
-/* Writes the command that trained the model; newlines separate its arguments. */
-static void put_command(Buffer *json, const char *command) {
-    char argument[4096];
-    const bool line = !json && command;
-    if (json) json_add(json, "command", "[");
-    if (line) printf("%-16s", "command");
-    for (size_t length; command && *command; command += length + (command[length] == '\n')) {
-        length = strcspn(command, "\n");
-        snprintf(argument, sizeof argument, "%.*s", (int)length, command);
-        if (json) {
-            json_add_text(json, JSON_ELEMENT, argument);
-            continue;
-        }
-        putchar(' ');
-        shell_word(stdout, argument, shell_put);
-    }
-    if (json) buffer_printf(json, "]");
-    if (line) putchar('\n');
 }
 
 /* Writes the vocabulary: its size, whether it is of bytes, and its characters. */
@@ -151,7 +130,7 @@ static void put_model(Buffer *json, TrilModel *model, const char *path) {
     put_text(json, "text", tril_model_note(model, "text_name"));
     file_date(path, date);
     put_text(json, "date", date);
-    put_command(json, tril_model_note(model, "command"));
+    put_text(json, "command", tril_model_note(model, "command"));
     put_text(json, "digest", digest_text(tril_model_digest(model)).text);
     put_vocabulary(json, tril_model_tokenizer(model));
     put_tensors(json, model);

@@ -23,10 +23,10 @@ typedef struct {
 } RungFiles;
 
 /* The origin of a model: metadata in all of its files. */
-enum { ORIGINS = 3, ORIGIN_SIZE = 4096 };
+enum { OF_TRAINING, OF_TEXT, OF_COMMAND, ORIGINS, ORIGIN_SIZE = TEXTS_NAME };
 typedef struct {
     const char *key;        /* "training", "text_name" or "command" */
-    char text[ORIGIN_SIZE]; /* "command": the arguments, a newline between two */
+    char text[ORIGIN_SIZE]; /* "command": a line for a shell, which ends with "..." if it was cut */
 } Origin;
 
 enum { VERDICT_SIZE = 400 };

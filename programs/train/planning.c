@@ -1,7 +1,9 @@
 #include "programs/train/planning.h"
+#include "base/buffer.h"
 #include "base/digest.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/shell.h"
 #include "base/utf8.h"
 #include "library/message.h"
 #include "programs/train/display.h"
@@ -323,19 +325,33 @@ static void number_training(Plan *plan) {
     if (plan->training == 0) plan->training = 1;
 }
 
-/* Sets the metadata of all files. Names that are not UTF-8 are left out. */
-static void set_origins(Plan *plan) {
-    Origin *training = &plan->origins[0], *text = &plan->origins[1], *command = &plan->origins[2];
+static void put_in_buffer(void *buffer, const char *text, size_t length) {
+    buffer_put(buffer, text, length);
+}
+
+/* Sets the metadata of all files. A name that is not UTF-8 is left out. */
+static bool set_origins(Plan *plan, Error *err) {
+    static const char more[] = " ...";
+    const Arguments *a = plan->arguments;
+    Origin *training = &plan->origins[OF_TRAINING], *text = &plan->origins[OF_TEXT],
+           *command = &plan->origins[OF_COMMAND];
+    Buffer line = buffer_begin("the command", err);
+    size_t whole = 0; /* of the arguments that fit */
     training->key = "training";
     snprintf(training->text, ORIGIN_SIZE, "%s", digest_text(plan->training).text);
     text->key = "text_name";
-    snprintf(text->text, ORIGIN_SIZE, "%s", plan->texts.name);
+    if (utf8_valid(plan->texts.name)) snprintf(text->text, ORIGIN_SIZE, "%s", plan->texts.name);
     command->key = "command";
-    for (int i = 0, length = 0; i < plan->arguments->count && length < ORIGIN_SIZE; i++)
-        length += snprintf(command->text + length, ORIGIN_SIZE - (size_t)length, "%s%s",
-                           i > 0 ? "\n" : "", plan->arguments->command[i]);
-    for (int i = 0; i < ORIGINS; i++)
-        if (!utf8_valid(plan->origins[i].text)) *plan->origins[i].text = 0;
+    for (int i = 0; i < a->count; i++) {
+        if (i > 0) buffer_put(&line, " ", 1);
+        (i > 0 ? shell_word : shell_program)(&line, a->command[i], put_in_buffer);
+        if (line.length + sizeof more <= ORIGIN_SIZE) whole = line.length;
+    }
+    const bool ok = !line.failed;
+    if (ok)
+        sprintf(command->text, "%.*s%s", (int)whole, line.bytes, whole < line.length ? more : "");
+    buffer_end(&line);
+    return ok;
 }
 
 bool plan_decide(Plan *plan, Error *err) {
@@ -358,7 +374,7 @@ bool plan_decide(Plan *plan, Error *err) {
     measure_lines(plan);
     o->threads = tril_threads(o->threads);
     if (plan->training == 0) number_training(plan);
-    set_origins(plan);
+    if (!set_origins(plan, err)) return false;
     if (!plan->arguments->quiet && !plan->state) show_decisions(plan, &d);
     return true;
 }

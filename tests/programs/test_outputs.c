@@ -156,8 +156,12 @@ TEST(other_text) {
     scratch_put("c.last.d/b.safetensors", before, length);
     must_run("sample --info @c.last.d");
     must_run("train -r -s 30 -q -o @o/earlier-1/model.safetensors @one.txt");
-    must_run("train " TINY "-s 5 -o @o/model.safetensors @one.txt");
-    expect_line(moved, scratch("o/earlier-2"));
+    char one[900] = "@"; /* a long name for it */
+    strcpy((char *)memset(one + 1, '/', 890) + 889, "one.txt");
+    must_run("train " TINY "-s 5 -o @o/model.safetensors %s %s %s %s %s", one, one, one, one, one);
+    assert_non_null(has_line(moved, scratch("o/earlier-2")));
+    must_run("sample --info @o/model.safetensors");
+    assert_true(has_line("text ", "//one.txt") && has_line("command ", "//one.txt ..."));
     must_run("train -q -r -s 9 -o @o/model.safetensors @one.txt");
     must_fail(1, "train -q -r -s 9 -o @o/model.safetensors @two.txt", "two.txt: ");
     if (system_lacks(FILE_RIGHTS)) return;

@@ -129,15 +129,20 @@ static bool check_memory(const Plan *plan, Error *err) {
 
 /* ---- training ---- */
 
-/* Adds the result of a complete rung, with the course from its log if that still exists. */
+/* Adds the result of a complete rung, with the course from its log and the digest of its model if
+ * they still exist. */
 static void add_known(Ladder *l, const RungFiles *rung, const Result *known) {
     Course *course = &l->courses[l->count];
     Result *result = &l->results[l->count++];
+    TrilModel *kept;
     course_read(course, rung->log);
     course->ended = true;
     *result = *known;
     result->course = course;
     result->compute = course->steps > 0 ? course->compute : NAN;
+    if (tril_model_load(&kept, rung->checkpoint, NULL) != TRIL_OK) return;
+    result->digest = tril_model_digest(kept);
+    tril_model_free(kept);
 }
 
 /* Trains the rungs that are not complete. Under a time limit each gets an equal share of the

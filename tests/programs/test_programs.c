@@ -269,10 +269,11 @@ TEST(ladder_alone) {
 }
 
 /* There is no evaluation shortly before the last one. The losses of the last one are not measured
- * again; a resumed training run, which must measure them, finds the same loss. */
+ * again; a resumed training run, which must measure them, finds the same loss, and all digests. */
 TEST(evaluated_once) {
     must_run("train " TINY_SIZES "--ladder --precision f32 -s 61 --eval-every 20 "
              "-o @once/m.safetensors " PLAY);
+    char *digests = copy_text(after(" bigram: "));
     char *log = slurp(scratch("once/m.csv"), NULL);
     int evaluated[61], count = 0;
     for (char *line = strchr(log, '\n') + 1; *line; line = strchr(line, '\n') + 1) {
@@ -288,6 +289,7 @@ TEST(evaluated_once) {
     const char *end = last;
     for (int comma = 0; comma < 5; comma++) end = strchr(end, ',') + 1; /* before the seconds */
     assert_memory_equal(same, last, (size_t)(end - last));
+    assert_memory_equal(after(" bigram: "), digests, (size_t)(strstr(digests, "\n\n") - digests));
 }
 
 /* ---- other texts ---- */

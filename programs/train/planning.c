@@ -94,14 +94,18 @@ static bool load_state(Plan *plan, Error *err) {
             show_line("%s: no such file: a new run begins", path);
         return true;
     }
+    if (!file_can_be_read(path, err)) return false;
     if (!file_begins(path, ""))
         return fail(err, "%s: is not a regular file, so it cannot be the state of a run", path);
-    for (int i = 0; i < plan->texts.count && asked->continues; i++)
-        if (!file_begins(plan->texts.files[i].path, ""))
+    for (int i = 0; i < plan->texts.count && asked->continues; i++) {
+        const char *text = plan->texts.files[i].path;
+        if (strcmp(text, "-") != 0 && !file_can_be_read(text, err)) return false;
+        if (!file_begins(text, ""))
             return fail(
                 err,
                 "%s: is not a regular file, which --continue needs because it reads the text twice",
-                plan->texts.files[i].path);
+                text);
+    }
     /* the state makes --init unnecessary, but a wrong path is still an error */
     if (asked->init && !file_can_be_read(asked->init, err)) return false;
     if (!saved_load(plan, err) || !is_wanted(plan, &wanted, err)) return false;

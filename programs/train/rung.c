@@ -70,8 +70,10 @@ static bool open_log(Trainer *t, Error *err) {
     if (begun && !claims_set_aside(t->ladder->outputs->claims, &path, 1, where, PATH_SIZE, err))
         return false;
     if (begun && *where && t->shows)
-        show_line("%s: changed since this run wrote it; moved to %s, and a new log begins", path,
-                  where);
+        show_line(
+            "%s: changed since this run wrote it, or cannot be written; moved to %s, and a new "
+            "log begins",
+            path, where);
     return log_create(&t->log, path, err);
 }
 

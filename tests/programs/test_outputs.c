@@ -169,6 +169,9 @@ TEST(other_text) {
     run("sample --info @o");
     assert_int_equal(ran.status, 1);
     set_rights(scratch("o/earlier-2"), 0700);
+    set_rights(scratch("o/model.last.safetensors"), 0);
+    run("train -q -r -s 12 -o @o/model.safetensors @one.txt");
+    assert_non_null(strstr(ran.err, strerror(EACCES)));
 }
 
 /* Files that no training made are set aside, too. */

@@ -70,7 +70,9 @@ static bool is_wanted(const Plan *plan, bool *wanted, Error *err) {
     size_t length;
     *wanted = true;
     if (!asked->continues) return true;
-    *wanted = !asked->options.rung || strcmp(asked->options.rung, plan->options.rung) == 0;
+    TrilOptions now = plan->options;
+    if (!command_line_over(asked, &now, err)) return false;
+    *wanted = strcmp(now.rung, plan->options.rung) == 0;
     if (!*wanted) return true;
     if (!texts_read(&plan->texts, &plan->options, &text, &length, err)) return false;
     *wanted = tril_digest(text, length) == tril_state_text(plan->state);

@@ -312,9 +312,9 @@ TEST(continue) {
     assert_non_null(has_line("20/20"));
     must_run("train --continue -m bigram -s 40 -o @c/m @two.txt");
     expect_line("20");
-    must_run("train --continue -m head -w 16 -b 4 -c 16 -j 1 -s 25 -o @c/m @two.txt");
+    must_run("train --continue --preset nanogpt-cpu -l 1 -w 16 -b 4 -c 16 -s 25 -o @c/m @two.txt");
     assert_null(has_line("40"));
-    after("\nhead ");
+    after("\ngpt ");
     must_fail(1, "train -q -r --init @none -o @c/m @two.txt", scratch("none"));
 }
 

@@ -268,7 +268,7 @@ static void choose_earlier(Claim *const *claims, int count, char name[32]) {
 bool claims_set_aside(Claims *c, const char *const *paths, int count, char *where, size_t capacity,
                       Error *err) {
     Claim **moved;
-    char earlier[32], folder[PATH];
+    char earlier[32], folder[PATH], other[PATH];
     int number = 0, done = 0;
     *where = 0;
     if (!memory_alloc(&moved, (size_t)count, sizeof *moved, "the names of files", err))
@@ -280,8 +280,12 @@ bool claims_set_aside(Claims *c, const char *const *paths, int count, char *wher
     const bool ok = done == number;
     while (!ok && done > 0) move(moved[--done], earlier, true, &(Error){0});
     if (ok && number > 0) {
+        int i = 0;
         beside(folder, moved[0], earlier, "");
-        snprintf(where, capacity, "%s", folder);
+        do beside(other, moved[i], earlier, "");
+        while (strcmp(folder, other) == 0 && ++i < number);
+        const bool two = i < number;
+        snprintf(where, capacity, "%s%s%s", folder, two ? " and " : "", two ? other : "");
     }
     for (int i = 0; ok && i < number; i++) moved[i]->there = moved[i]->filled = false;
     memory_free(moved);

@@ -36,8 +36,8 @@ bool claims_there(Claims *claims, const char *path);
 bool claims_hold(Claims *claims, Error *err);
 
 /* Moves settled files to a new folder, earlier-N, beside each of them. Skips those of paths[count]
- * that are missing or empty. Copies the name of the first new folder to where[capacity]. On failure
- * the files are moved back. */
+ * that are missing or empty. Writes the name of the new folder, or of the first two, to
+ * where[capacity]. On failure the files are moved back. */
 bool claims_set_aside(Claims *claims, const char *const *paths, int count, char *where,
                       size_t capacity, Error *err);
 

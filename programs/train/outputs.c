@@ -118,8 +118,9 @@ static bool set_aside(Outputs *o, const char *const *paths, int count, char wher
             tril_model_free(model);
         }
     if (!claims_set_aside(o->claims, paths, count, where, PATH_SIZE, err)) return false;
-    snprintf(path, sizeof path, "%.*s%s/about.txt", (int)(file_name(out) - out), out,
-             file_name(where));
+    const char *earlier = file_name(where); /* perhaps of the second of two folders */
+    snprintf(path, sizeof path, "%.*s%.*s/about.txt", (int)(file_name(out) - out), out,
+             (int)strcspn(earlier, " "), earlier);
     const FilePart line[] = {{about, strlen(about)}, {"\n", 1}};
     return !*about || file_write(path, line, 2, err);
 }

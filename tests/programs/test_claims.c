@@ -288,7 +288,7 @@ TEST(written) {
 /* ---- moving files aside ---- */
 
 TEST(set_aside) {
-    char where[SCRATCH_PATH], paths[3][SCRATCH_PATH];
+    char where[2 * SCRATCH_PATH], paths[3][SCRATCH_PATH];
     make_folder(scratch("s"));
     make_folder(scratch("s/earlier-1"));
     make_folder(scratch("s2"));
@@ -307,7 +307,7 @@ TEST(set_aside) {
     assert_ok(claims_settle(claims, &err), err);
     assert_true(claims_there(claims, paths[0]) && !claims_there(claims, paths[2]));
     assert_ok(claims_set_aside(claims, list, 3, where, sizeof where, &err), err);
-    assert_string_equal(where, scratch("s/earlier-3"));
+    assert_true(strstr(where, scratch("s/earlier-3")) && strstr(where, scratch("s2/earlier-3")));
     scratch_expect("s/earlier-3/a", "a", 1);
     scratch_expect("s2/earlier-3/b", "b", 1);
     assert_true(scratch_has("s/c"));

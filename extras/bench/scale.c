@@ -141,7 +141,8 @@ int main(int argc, char **argv) {
     if (ok) measure(&b, t, &bytes, &err);
     if (ok && world_rank() == 0)
         printf("%d,%zu,%d,%d,%.0f,%.6f,%.6f,%.6f,%.6f,%.6f\n", world_size(), b.model.parameters,
-               b.count * b.T, buckets_number(b.run->buckets), bytes, t[0], t[1], t[2], t[3], t[4]);
+               b.count * b.T, b.run->buckets ? buckets_number(b.run->buckets) : 0, bytes, t[0],
+               t[1], t[2], t[3], t[4]);
     if (!ok) fprintf(stderr, "scale: %s\n", err.text);
     run_close(b.run);
     model_free(&b.model);

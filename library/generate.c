@@ -1,7 +1,6 @@
 /* generate.c - generates text, at once or character by character. */
 #include "library/generate.h"
 #include "base/memory.h"
-#include "library/training.h"
 
 #include <limits.h>
 #include <string.h>
@@ -85,13 +84,6 @@ void tril_writer_close(TrilWriter *w) {
     memory_free(w);
 }
 
-static bool prepare(TrilWriter *w, const Vocab *vocab, const TrilSampling *sampling, Error *err) {
-    w->vocab = vocab;
-    return read_sampler(&w->sampler, sampling, err) &&
-           memory_alloc(&w->scratch, SAMPLER_SCRATCH * (size_t)vocab->size, sizeof *w->scratch,
-                        "sampling", err);
-}
-
 TrilStatus tril_writer_open(TrilWriter **writer, const TrilModel *model,
                             const TrilSampling *sampling, TrilError *error) {
     Error err = {0};
@@ -100,13 +92,17 @@ TrilStatus tril_writer_open(TrilWriter **writer, const TrilModel *model,
     int threads;
     if (writer) *writer = NULL;
     if (!writer || !model || !sampling) return null_argument(error);
-    bool ok = memory_alloc(&w, 1, sizeof *w, "the writer", &err) &&
-              prepare(w, vocab_of(model), sampling, &err) &&
-              precision_read(&precision, sampling->precision, &err) &&
-              threads_wanted(sampling->threads, &threads, &err) &&
-              generator_open(&w->generator, to_read(model), threads, precision, &err) &&
-              weigh_counts(w->generator.run, sampling, &err);
+    const size_t V = (size_t)vocab_of(model)->size;
+    bool ok =
+        memory_alloc(&w, 1, sizeof *w, "the writer", &err) &&
+        read_sampler(&w->sampler, sampling, &err) &&
+        memory_alloc(&w->scratch, SAMPLER_SCRATCH * V, sizeof *w->scratch, "sampling", &err) &&
+        precision_read(&precision, sampling->precision, &err) &&
+        threads_wanted(sampling->threads, &threads, &err) &&
+        generator_open(&w->generator, to_read(model), threads, precision, &err) &&
+        weigh_counts(w->generator.run, sampling, &err);
     if (ok) {
+        w->vocab = vocab_of(model);
         run_pace(w->generator.run, true);
         tril_writer_begin(w, 0);
         *writer = w;
@@ -178,53 +174,24 @@ int tril_writer_write(TrilWriter *w, char text[UTF8_MAX]) {
 
 /* ---- whole texts ---- */
 
-static TrilStatus write_all(TrilWriter *writer, size_t length, TrilOnText on_text, void *user,
-                            TrilError *error) {
-    Error err = {0};
-    for (size_t i = 0; i < length; i++) {
-        char one[UTF8_MAX];
-        int bytes = tril_writer_write(writer, one);
-        if (bytes == 0 && !are_finite(writer->logits, (size_t)writer->vocab->size, &err))
-            return failed(TRIL_DIVERGED, &err, error);
-        if (on_text(one, (size_t)bytes, user) == 0) continue;
-        fail(&err, "stopped after %zu characters of %zu", i + 1, length);
-        return failed(TRIL_STOPPED, &err, error);
-    }
-    return TRIL_OK;
-}
-
 TrilStatus tril_generate(const TrilModel *model, const char *prompt, size_t length,
                          const TrilSampling *sampling, TrilOnText on_text, void *user,
                          TrilError *error) {
+    Error err = {0};
     TrilWriter *writer;
     if (!on_text) return null_argument(error);
     TrilStatus status = tril_writer_open(&writer, model, sampling, error);
     if (status == TRIL_OK) status = tril_writer_read(writer, prompt, length, error);
-    if (status == TRIL_OK) status = write_all(writer, sampling->length, on_text, user, error);
-    tril_writer_close(writer);
-    return status;
-}
-
-/* Writes with the run of the training, which a writer borrows. */
-TrilStatus tril_training_generate(TrilTraining *training, const TrilSampling *sampling,
-                                  TrilOnText on_text, void *user, TrilError *error) {
-    Error err = {0};
-    if (!training || !sampling || !on_text) return null_argument(error);
-    const size_t T = (size_t)training->model->model.config.T;
-    Run *run = training->workers.run;
-    TrilWriter writer = {.generator.run = run};
-    bool ok = prepare(&writer, vocab_of(training->model), sampling, &err) &&
-              weigh_counts(run, sampling, &err) &&
-              memory_alloc(&writer.generator.window, T, sizeof(int32_t), "the context", &err);
-    TrilStatus status = outcome(ok, TRIL_ARGUMENT, &err, error);
-    if (ok) {
-        tril_writer_begin(&writer, 0);
-        run_freeze(run, true);
-        status = write_all(&writer, sampling->length, on_text, user, error);
-        run_freeze(run, false);
+    for (size_t i = 0; status == TRIL_OK && i < sampling->length; i++) {
+        char one[UTF8_MAX];
+        const int bytes = tril_writer_write(writer, one);
+        if (bytes == 0 && !are_finite(writer->logits, (size_t)writer->vocab->size, &err)) {
+            status = failed(TRIL_DIVERGED, &err, error);
+        } else if (on_text(one, (size_t)bytes, user) != 0) {
+            fail(&err, "stopped after %zu characters of %zu", i + 1, sampling->length);
+            status = failed(TRIL_STOPPED, &err, error);
+        }
     }
-    run_weigh_counts(run, 1);
-    memory_free(writer.generator.window);
-    memory_free(writer.scratch);
+    tril_writer_close(writer);
     return status;
 }

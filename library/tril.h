@@ -715,7 +715,8 @@ TRIL_API TrilSampling tril_sampling(void);
 typedef int (*TrilOnText)(const char *text, size_t length, void *user);
 
 /* Continues a prompt, which may be empty and is not passed to the callback. Writes the same text as
- * ./sample with the same settings. TRIL_STOPPED: the callback asked to stop. */
+ * ./sample with the same settings; between the steps of a training run, with the weights of the
+ * last step. TRIL_STOPPED: the callback asked to stop. */
 TRIL_API TrilStatus tril_generate(const TrilModel *model, const char *prompt, size_t length,
                                   const TrilSampling *sampling, TrilOnText on_text, void *user,
                                   TrilError *error);
@@ -732,11 +733,6 @@ TRIL_API TrilStatus tril_generate_texts(const TrilModel *model, const char *prom
                                         const TrilSampling *sampling, size_t count,
                                         const char *stop, TrilOnTexts on_text, void *user,
                                         TrilError *error);
-
-/* Generates without a prompt from the current model of a training run, in the training's memory,
- * with its threads and its precision. */
-TRIL_API TrilStatus tril_training_generate(TrilTraining *training, const TrilSampling *sampling,
-                                           TrilOnText on_text, void *user, TrilError *error);
 
 /* A text that a model writes, character by character. */
 typedef struct TrilWriter TrilWriter;

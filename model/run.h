@@ -65,10 +65,6 @@ void run_close(Run *run);
  * number of sequences before them. Unless shared, they are the whole batch. Passes take these. */
 int run_part(const Run *run, int *first);
 
-/* Promises (true) that the weights do not change from now on, and packs them; or lets them change
- * between passes (false). RunOptions.frozen is the setting at the start. */
-void run_freeze(Run *run, bool frozen);
-
 /* Times passes and steps from now on, and runs short ones on a single thread if several turn out to
  * be slower, as on a busy machine. The first passes run on one thread if `alone`, which is best for
  * a short text, else on several. The results are the same. */

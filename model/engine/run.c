@@ -14,6 +14,28 @@
 
 enum { WINDOWS_AT_ONCE = 4096 };
 
+/* ---- threads ---- */
+
+int useful_threads(double work, int waits, int max) {
+    const double apart = 1 << 15; /* multiply-adds that take a few times as long as a barrier */
+    double threads = work / (apart * waits);
+    return threads < 2 ? 1 : threads < max ? (int)threads : max;
+}
+
+/* The multiply-adds of a pass. Each token takes one with every weight, and two with each channel of
+ * the `reach` tokens that it attends to. */
+static double work_of(const Run *run, int tokens, int reach) {
+    const Model *model = run->model;
+    double sight = 2.0 * model->config.L * model->config.C * reach;
+    return (double)tokens * ((double)model->parameters + sight);
+}
+
+static int threads_for(const Run *run, double work, bool single) {
+    const Schedule *s = &run->schedule;
+    return useful_threads(work, 1 + (single ? s->single_barriers : s->many_barriers),
+                          run->options.threads);
+}
+
 /* ---- opening ---- */
 
 int run_max_threads(void) {
@@ -114,7 +136,9 @@ bool run_open(Run **opened, Model *model, const RunOptions *options, Error *err)
         run_close(run);
         return false;
     }
-    if (!options->packed_by) run_freeze(run, options->frozen);
+    /* only the threads that a pass of one token needs; others are started when they are useful */
+    if (options->frozen && !options->packed_by)
+        team_run(run->team, threads_for(run, work_of(run, 1, 1), true), execute_packing, run);
     *opened = run;
     return true;
 }
@@ -185,31 +209,11 @@ const float *run_gradient(const Run *run, int tensor) {
     return run->gradients + run->model->tensors[tensor].offset;
 }
 
-/* ---- threads ---- */
-
-int useful_threads(double work, int waits, int max) {
-    const double apart = 1 << 15; /* multiply-adds that take a few times as long as a barrier */
-    double threads = work / (apart * waits);
-    return threads < 2 ? 1 : threads < max ? (int)threads : max;
-}
-
-/* The multiply-adds of a pass. Each token takes one with every weight, and two with each channel of
- * the `reach` tokens that it attends to. */
-static double work_of(const Run *run, int tokens, int reach) {
-    const Model *model = run->model;
-    double sight = 2.0 * model->config.L * model->config.C * reach;
-    return (double)tokens * ((double)model->parameters + sight);
-}
+/* ---- passes ---- */
 
 static double work_of_pass(const Run *run) {
     const Pass *pass = &run->pass;
     return work_of(run, pass->B * pass->T, pass->past + pass->T);
-}
-
-static int threads_for(const Run *run, double work, bool single) {
-    const Schedule *s = &run->schedule;
-    return useful_threads(work, 1 + (single ? s->single_barriers : s->many_barriers),
-                          run->options.threads);
 }
 
 int run_threads(const Run *run) {
@@ -218,17 +222,6 @@ int run_threads(const Run *run) {
     /* a thread without a slice would only wait */
     return run->pass.single ? threads : min_int(threads, slice_count(run));
 }
-
-void run_freeze(Run *run, bool frozen) {
-    run->options.frozen = frozen;
-    run->in_backward = false;
-    /* only the threads that a pass of one token needs; others are started when they are useful */
-    int threads =
-        run->options.training ? run->options.threads : threads_for(run, work_of(run, 1, 1), true);
-    if (frozen) team_run(run->team, threads, execute_packing, run);
-}
-
-/* ---- passes ---- */
 
 /* Chooses one thread, or as many as are useful: whichever was faster lately in passes, or steps, of
  * this kind. Begins to measure. Long ones are not measured and use all useful threads, because even

@@ -171,7 +171,7 @@ static bool save_model(Trainer *t) {
            tril_model_save(t->model, t->rung->checkpoint, message(failed)) == TRIL_OK;
 }
 
-/* Generates a line from an empty prompt. It shows how the model learns to spell, because the seed
+/* Generates a line, as ./sample does. It shows how the model learns to spell, because the seed
  * is always the same. Without memory the line ends early. */
 static void write_sample(Trainer *t, char sample[SAMPLE_SIZE]) {
     TrilSampling sampling = tril_sampling();
@@ -179,8 +179,9 @@ static void write_sample(Trainer *t, char sample[SAMPLE_SIZE]) {
                       tril_tokenizer_has_bytes(t->plan->tokenizer)};
     sampling.length = SAMPLE_COLUMNS;
     sampling.seed = t->plan->options.seed;
+    sampling.threads = (int)t->plan->options.threads;
     *sample = 0;
-    tril_training_generate(t->training, &sampling, glyph_take, &line, NULL);
+    tril_generate(t->model, "", 0, &sampling, glyph_take, &line, NULL);
 }
 
 /* Measures the loss on the whole held-out text, and keeps the weights if it is the lowest so far.

@@ -1188,8 +1188,6 @@ TEST(null_arguments) {
                              NULL, e));
     WITHOUT(4, tril_generate_texts(NEEDED(model), NEEDED("a"), 1, NEEDED(&sampling), 2, NULL,
                                    NEEDED(write_several), NULL, e));
-    WITHOUT(3, tril_training_generate(NEEDED(training), NEEDED(&sampling), NEEDED(write_down), NULL,
-                                      e));
     WITHOUT(3, tril_writer_open(NEEDED(any), NEEDED(model), NEEDED(&sampling), e));
     WITHOUT(2, tril_writer_set(NEEDED(writer), NEEDED(&sampling), e));
     WITHOUT(2, tril_writer_read(NEEDED(writer), NEEDED("a"), 1, e));
@@ -1489,7 +1487,7 @@ static TrilStatus do_all(uint64_t *results) {
     if (!s) s = tril_training_resume(&training, &loaded, saved, text, NULL, &error);
     if (!s) s = tril_training_profile(training, &error);
     if (!s) s = tril_training_mark(training, "a", "b", &error);
-    if (!s) s = tril_training_generate(training, &sampling, write_down, &written, &error);
+    if (!s) s = tril_generate(loaded, "", 0, &sampling, write_down, &written, &error);
     for (size_t i = 0; i < several.ended; i++)
         write_down(several.texts[i].text, several.texts[i].length, &written);
     if (!s)

@@ -293,9 +293,7 @@ TEST(profile) {
         check_profile(bench, 1, clock_seconds() - begun);
         assert_int_equal(run_profile_parts(bench->run, lines, 2), 2);
         int count = run_profile_parts(bench->run, lines, KINDS);
-        run_freeze(bench->run, true);
         run_forward(bench->run, ids, 1, 1, 0);
-        run_freeze(bench->run, false);
         run_evaluate(bench->run, (Windows){.ids = ids, .count = B * T + 1, .every = 1}, NULL, NULL);
         assert_int_equal(run_profile_parts(bench->run, again, KINDS), count);
         for (int i = 0; i < count; i++) {

@@ -61,9 +61,32 @@ bool option_read(const Option *option, const char *text, Error *err) {
         case OPTION_PATH:
         case OPTION_TEXT: *(const char **)option->value = text; return true;
         case OPTION_FLAG:
+            *(bool *)option->value = strcmp(text, "1") == 0;
+            return *(bool *)option->value || strcmp(text, "0") == 0 ||
+                   fail(err, "--%s: '%.64s' is neither 0 nor 1", option->name, text);
         case OPTION_SECTION: break;
     }
     return false;
+}
+
+void option_write(const Option *option, char *text, size_t size) {
+    const void *value = option->value;
+    int digits = 0;
+    *text = 0;
+    switch (option->kind) {
+        case OPTION_INT: snprintf(text, size, "%d", *(const int *)value); break;
+        case OPTION_REAL: number_shortest(text, size, *(const double *)value); break;
+        case OPTION_WHOLE: number_write(text, size, 'f', 0, *(const double *)value); break;
+        case OPTION_TIME: /* is read without an exponent */
+            do number_write(text, size, 'f', digits, *(const double *)value);
+            while (number_read(text, NULL) != *(const double *)value && digits++ < 16);
+            break;
+        case OPTION_SEED: snprintf(text, size, "%" PRIu64, *(const uint64_t *)value); break;
+        case OPTION_FLAG: snprintf(text, size, "%d", *(const bool *)value); break;
+        case OPTION_PATH:
+        case OPTION_TEXT: snprintf(text, size, "%s", *(const char *const *)value); break;
+        case OPTION_SECTION: break;
+    }
 }
 
 enum {
@@ -127,15 +150,15 @@ bool options_parse(const Option *options, int count, int argc, char **argv, int 
 /* Writes " (VALUE)" to text[size], or nothing if the option has no default. */
 static void write_default(const Option *option, char *text, size_t size) {
     const OptionKind kind = option->kind;
+    char value[250];
     *text = 0;
-    if (kind == OPTION_SEED)
-        snprintf(text, size, " (%" PRIu64 ")", *(uint64_t *)option->value);
-    else if (kind == OPTION_INT && *(int *)option->value > 0)
-        snprintf(text, size, " (%d)", *(int *)option->value);
-    else if ((kind == OPTION_WHOLE || kind == OPTION_REAL) && *(double *)option->value >= 0)
-        snprintf(text, size, " (%.10g)", *(double *)option->value);
-    else if ((kind == OPTION_PATH || kind == OPTION_TEXT) && *(const char **)option->value)
-        snprintf(text, size, " (%s)", *(const char **)option->value);
+    if (kind == OPTION_FLAG || kind == OPTION_TIME ||
+        (kind == OPTION_INT && *(int *)option->value <= 0) ||
+        (kind <= OPTION_REAL && !(*(double *)option->value >= 0)) ||
+        ((kind == OPTION_TEXT || kind == OPTION_PATH) && !*(const char **)option->value))
+        return;
+    option_write(option, value, sizeof value);
+    snprintf(text, size, " (%s)", value);
 }
 
 int options_columns(FILE *out) {

@@ -35,9 +35,12 @@ typedef struct {
  * option, a missing value, and a value that is no number or out of range. Not thread-safe. */
 bool options_parse(const Option *options, int count, int argc, char **argv, int *first, Error *err);
 
-/* Reads the value of an option that is not a flag. OPTION_TEXT and OPTION_PATH keep `text` itself.
+/* Reads the value of an option; of a flag, 0 or 1. OPTION_TEXT and OPTION_PATH keep `text` itself.
  * Fails if it is not a number or is out of range. */
 bool option_read(const Option *option, const char *text, Error *err);
+
+/* Writes the value of an option as option_read reads it. */
+void option_write(const Option *option, char *text, size_t size);
 
 /* Returns the columns of --help: those of the terminal, at most 100. */
 int options_columns(FILE *out);

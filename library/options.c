@@ -2,7 +2,6 @@
 #include "library/options.h"
 #include "base/array.h"
 #include "base/names.h"
-#include "base/number.h"
 #include "base/options.h"
 
 #include <math.h>
@@ -95,44 +94,34 @@ static void copy(TrilOptions *to, const TrilOptions *from, const TrilOption *row
         *number_at(to, row) = *number_at(from, row);
 }
 
-/* Replaces a name by the row's constant with the same text. */
-static bool take_constant(TrilOptions *o, const TrilOption *row, Error *err) {
-    int i;
-    if (!name_find(row->names, *name_at(o, row), &i, row->name, err)) return false;
-    *name_at(o, row) = row->names[i];
-    return true;
-}
-
 _Static_assert((int)TRIL_WHOLE == OPTION_WHOLE && (int)TRIL_REAL == OPTION_REAL &&
                    (int)TRIL_TIME == OPTION_TIME && (int)TRIL_NAME == OPTION_TEXT &&
                    (int)TRIL_FLAG == OPTION_FLAG && (int)TRIL_SEED == OPTION_SEED,
                "a TrilKind is an OptionKind");
 
+static Option option_at(const TrilOptions *o, const TrilOption *row) {
+    return (Option){.name = row->name,
+                    .kind = (OptionKind)row->kind,
+                    .value = (char *)o + row->member,
+                    .min = row->min,
+                    .max = row->max};
+}
+
 static bool set(TrilOptions *o, const TrilOption *row, const char *text, Error *err) {
-    char *place = (char *)o + row->member;
-    if (row->kind == TRIL_FLAG) {
-        bool on = strcmp(text, "1") == 0;
-        if (!on && strcmp(text, "0") != 0)
-            return fail(err, "%s: '%.64s' is neither 0 nor 1", row->name, text);
-        *(bool *)(void *)place = on;
+    const Option option = option_at(o, row);
+    int i;
+    if (*text && row->kind == TRIL_NAME) {
+        if (!name_find(row->names, text, &i, row->name, err)) return false;
+        *name_at(o, row) = row->names[i];
         return true;
     }
-    if (row->kind == TRIL_NAME) {
-        int i = 0;
-        const bool found = !*text || name_find(row->names, text, &i, row->name, err);
-        if (found) *name_at(o, row) = *text ? row->names[i] : NULL;
-        return found;
-    }
-    if (!*text && row->kind != TRIL_SEED) {
+    if (*text || row->kind == TRIL_FLAG || row->kind == TRIL_SEED)
+        return option_read(&option, text, err);
+    if (row->kind == TRIL_NAME)
+        *name_at(o, row) = NULL;
+    else
         *number_at(o, row) = NAN;
-        return true;
-    }
-    const Option option = {.name = row->name,
-                           .kind = (OptionKind)row->kind,
-                           .value = place,
-                           .min = row->min,
-                           .max = row->max};
-    return option_read(&option, text, err);
+    return true;
 }
 
 TrilStatus tril_options_set(TrilOptions *options, const char *name, const char *text,
@@ -155,39 +144,17 @@ bool tril_options_get(const TrilOptions *o, int i, char text[TRIL_OPTION_SIZE]) 
     const TrilOption *row = tril_option(i);
     *text = 0;
     if (!row || !is_set(o, row)) return false;
-    const char *place = (const char *)o + row->member;
-    if (row->kind == TRIL_NAME) {
-        snprintf(text, TRIL_OPTION_SIZE, "%s", *name_at(o, row));
-    } else if (row->kind == TRIL_FLAG) {
-        snprintf(text, TRIL_OPTION_SIZE, "%d", *(const bool *)(const void *)place);
-    } else if (row->kind == TRIL_SEED) {
-        uint64_t seed;
-        memcpy(&seed, place, sizeof seed);
-        snprintf(text, TRIL_OPTION_SIZE, "%llu", (unsigned long long)seed);
-    } else {
-        /* the parser accepts no exponent for these kinds */
-        double x = *number_at(o, row);
-        int digits = 0, most = row->kind == TRIL_TIME ? 16 : 0;
-        if (row->kind == TRIL_REAL) number_shortest(text, TRIL_OPTION_SIZE, x);
-        while (row->kind != TRIL_REAL && digits <= most) {
-            number_write(text, TRIL_OPTION_SIZE, 'f', digits++, x);
-            if (number_read(text, NULL) == x) break;
-        }
-    }
+    const Option option = option_at(o, row);
+    option_write(&option, text, TRIL_OPTION_SIZE);
     return true;
 }
 
 TrilOptions tril_options_empty(void) {
     TrilOptions o = {0};
-    for (int i = 0; i < ROWS; i++) {
-        if (table[i].kind == TRIL_NAME || table[i].kind == TRIL_FLAG) continue;
-        if (table[i].kind == TRIL_SEED) {
-            Error none;
-            set(&o, &table[i], table[i].standard, &none);
-        } else {
-            *number_at(&o, &table[i]) = NAN;
-        }
-    }
+    Error none;
+    for (const TrilOption *row = table; row < table + ROWS; row++)
+        if (row->kind != TRIL_FLAG)
+            set(&o, row, row->kind == TRIL_SEED ? row->standard : "", &none);
     return o;
 }
 
@@ -294,8 +261,7 @@ bool options_config(const TrilOptions *o, int V, Config *config, Error *err) {
 
 TrilOptions options_of(const Config *c) {
     TrilOptions o = tril_options_empty();
-    o.rung = c->model;
-    take_constant(&o, &table[0], &(Error){0});
+    set(&o, &table[0], c->model, &(Error){0});
     o.layers = c->L;
     o.heads = c->NH;
     o.width = c->C;

@@ -6,7 +6,6 @@
 #include "programs/program.h"
 #include "programs/report/explain.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -215,12 +214,7 @@ void arguments_print_settings(const Arguments *a) {
     for (int i = 0; i < COUNT(settings); i++) {
         const Option *option = setting(options, settings[i]);
         char value[32], text[512];
-        if (option->kind == OPTION_INT)
-            snprintf(value, sizeof value, "%d", *(const int *)option->value);
-        else if (option->kind == OPTION_SEED)
-            snprintf(value, sizeof value, "%" PRIu64, *(const uint64_t *)option->value);
-        else
-            snprintf(value, sizeof value, "%g", *(const double *)option->value);
+        option_write(option, value, sizeof value);
         snprintf(text, sizeof text, "%s (now %s)", option->help, value);
         program_words(stdout, printf("  /%-11s %-4s ", option->name, option->argument), 4, text);
     }

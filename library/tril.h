@@ -351,7 +351,7 @@ TRIL_API bool tril_model_tensor(TrilModel *model, int i, TrilTensor *tensor);
 
 /* ---- decisions ---- */
 
-/* Called often; returns 0 to continue, anything else to stop. `user` is the caller's. */
+/* A callback, called often. It returns 0 to continue, else to stop. `user` is the caller's. */
 typedef int (*TrilStop)(void *user);
 
 /* The recipe of a rung, which options override. */

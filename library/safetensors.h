@@ -65,8 +65,8 @@ bool safetensors_finite(const void *data, size_t size);
 /* Returns the bytes of a number of this type, if the type is known. */
 size_t safetensors_width(const char *type);
 
-/* Return the tensor of this name, the metadata's entry of this key, its value; NULL if there is
- * none. */
+/* Return the tensor of this name, the entry of this key, or that entry's value; NULL without one.
+ */
 const SafeTensor *safetensors_tensor(const SafeTensors *file, const char *name);
 const Note *safetensors_note(const SafeTensors *file, const char *key);
 const char *safetensors_value(const SafeTensors *file, const char *key);

@@ -57,10 +57,10 @@ static int place_of_state(const Plan *plan) {
     return i;
 }
 
-/* Returns the earlier result of a rung that needs no more training, else NULL. A requested rung is
- * complete after exactly the planned steps, or after a time limit as long as the planned one or
- * longer; a baseline after the planned steps or more or, if a time limit is planned, after
- * BASELINE_STEPS or any time limit. */
+/* Returns the earlier result of a rung that needs no more training, else NULL. If steps are
+ * planned, a requested rung needs exactly these, a baseline at least these. If a time limit is
+ * planned, a requested rung needs one at least as long; a baseline, any time limit or
+ * BASELINE_STEPS. */
 static const Result *complete(const Plan *plan, const RungFiles *rung) {
     const Result *r = plan_known(plan, rung);
     if (!r) return NULL;

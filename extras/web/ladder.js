@@ -61,6 +61,6 @@ function showLadder() {
     steps.title = !r ? "" : r.built ? "trained in advance" : `of ${r.steps}, ${r.seconds.toFixed(1)} s` +
       (r.seconds > 0 ? `, ${count(r.step * r.batch * r.context / r.seconds)} characters a second` : "");
     steps.lastChild.style.width = `${100 * share}%`;
-    file.firstChild.disabled = !r || r.moments.length === 0;
+    file.firstChild.disabled = !r || r.snapshots.length === 0;
   }
 }

@@ -6,7 +6,7 @@ const LESSON = [
     look: "In the box “line”, delete the “[”: no bar changes. Then choose the model “head”, put the “[” back, and watch the bar of “]”.",
     answer: "The bigram sees only the last character. It is a table that says, for each character, how likely every character is to come next. The bracket was opened " +
       "long before, so the bigram can't know that it should be closed. The model “head” can look back at it: “]” is still unlikely, but more likely than without the " +
-      "“[”. Training takes the bigram's loss to about that of counting pairs, a little above or below it: the best such table is about the table of counts."
+      "“[”. Training brings the bigram's loss close to that of counting pairs, a little above or below it, because the best possible table is almost the table of counted pairs."
   },
   {
     rungs: ["bigram", "average"], line: "the eht", sizes: { steps: 400 }, marks: ["bars", "reading", "heads"],
@@ -20,7 +20,7 @@ const LESSON = [
   {
     rungs: ["average", "head"], line: "the man and the ", sizes: { steps: 600 }, marks: ["heads", "arcs"], follow: true,
     ask: "What does one head of attention look for?",
-    look: "Watch its map while it trains: even at first, then some cells get a strong color. “moment” shows when.",
+    look: "Watch its map while it trains: even at first, then some cells get a strong color. The slider “snapshot” shows when.",
     answer: "It looks back along the line. A thick arc, or a cell of strong color, is a large weight: the share of its attention that one character gives to another. Each character " +
       "asks a question (its query), and each earlier one has a label (its key); the better the label fits, the larger the weight. In the average all weights were equal; " +
       "here they are learned. The loss falls first because the model learns which letters are common; attention comes later: in the 600 steps here it begins at about step 60, and is strong by step 210. It learns to look for certain " +
@@ -37,9 +37,9 @@ const LESSON = [
   {
     rungs: ["multihead", "gpt"], line: "The king said to his ", sizes: { steps: 600, lr: 0.005 }, marks: ["heads", "drawing"], place: 17,
     ask: "What do an MLP and a second layer give that more heads do not?",
-    look: "Compare the maps of L0 and L1. The “h” of “his” is chosen: click the second “GELU” in the drawing. What does that neuron answer to?",
-    answer: "Attention only mixes what earlier characters hold. The MLP, a small network in each layer, computes with the mixture: each of its neurons answers to some pattern, often a combination of " +
-      "letters. The second “GELU” shows the neuron that is most active at the “h” of “his”: in the gpt trained in advance it answers to the first letters of “king” and " +
+    look: "Compare the maps of L0 and L1. The “h” of “his” is chosen: click the second “GELU” in the drawing. What does that neuron respond to?",
+    answer: "Attention only mixes what earlier characters hold. The MLP, a small network in each layer, computes with the mixture: each of its neurons responds to some pattern, often a combination of " +
+      "letters. The second “GELU” shows the neuron that is most active at the “h” of “his”: in the gpt trained in advance it responds to the first letters of “king” and " +
       "“his”, and not to the “h” of “The”. The second layer reads the results of the first, not single characters. Sums (+) add each result to what is already known, " +
       "and norms keep the numbers in range. (The rate lr is 0.005 for both here, because the usual one suits wider models.)"
   },
@@ -122,7 +122,7 @@ function showLesson() {
   $("lesson-progress").value = own ? sum(there, r => r.step) / sum(there, r => r.steps) : 0;
   say("lesson-said", !own ? plan : state === "done" ? `Done: ${watch}. “Reset” is below the ladder.` :
     `${Math.round(100 * $("lesson-progress").value)}%: ${watch}.`);
-  const strong = there.at(-1)?.moments.filter(({ focus }) => focus?.line === $("line").value && focus.weight > 2 * focus.even) ?? [];
+  const strong = there.at(-1)?.snapshots.filter(({ focus }) => focus?.line === $("line").value && focus.weight > 2 * focus.even) ?? [];
   const turns = strong.filter(({ focus }, i) => focus.glyph !== strong[i - 1]?.focus.glyph).slice(-4);
   const learned = turns.length > 0 && follow ? ` At the end of the line, ${there.at(-1).name} gives more than twice an even share of its attention to: ` +
     `${[...new Set([...turns, strong.at(-1)])].map(({ step, focus }) => `“${focus.glyph}” at step ${step}, ${percent(focus.weight)}`).join("; ")}.` : "";

@@ -1,14 +1,14 @@
-// The line that the user types: what one model makes of it, at one moment of its training run.
-let rewound = null;   // a moment of the training; null: now
-let sent = null;      // the moment that the reader has
-let seen = { r: null, moment: null }; // the moment whose predictions and maps are shown, of a training
+// The line that the user types: what one model makes of it, in one snapshot of its training run.
+let rewound = null;   // a snapshot of the training; null: the latest
+let sent = null;      // the snapshot that the reader has
+let seen = { r: null, snapshot: null }; // the snapshot whose predictions and maps are shown, and its training
 let head = { layer: 0, head: 0 };
 let chosen = null;    // the character whose attention and step are shown; null: the last
 let maps = [], glyphs = [];
 let writing = 0, begunTexts = 0;
 const looked = () => Number($("looked").value);
 const sampler = () => ({ ...numbersOf("sampler"), seed: 1337 + begunTexts });
-const momentLooked = () => rewound ?? rungs.get(looked())?.latest ?? null;
+const snapshotLooked = () => rewound ?? rungs.get(looked())?.latest ?? null;
 
 function lookAt(rung) {
   if (rung !== looked()) rewound = null;
@@ -17,23 +17,23 @@ function lookAt(rung) {
   renew();
 }
 
-// ---- moments ----
+// ---- snapshots ----
 
-function showMoments() {
-  const r = rungs.get(looked()), all = r?.moments ?? [], slider = $("moment");
-  slider.max = Math.max(1, all.length - 1); // of one moment, at its end
+function showSnapshots() {
+  const r = rungs.get(looked()), all = r?.snapshots ?? [], slider = $("snapshot");
+  slider.max = Math.max(1, all.length - 1); // a single snapshot is at its end
   slider.disabled = all.length < 2;
   const at = rewound ? all.findLastIndex(({ step }) => step <= rewound.step) : all.length - 1;
   if (document.activeElement !== slider || !rewound) slider.value = all.length < 2 ? 1 : at;
-  const moment = seen.r === r && r ? seen.moment : momentLooked(), last = r?.heldOut.at(-1);
-  const loss = !moment ? "" : moment.loss !== null ? `, loss ${nats(moment.loss)}` : last ? `; loss ${nats(last[2])} at step ${last[0]}` : "";
-  const text = !moment ? "no model yet" : `step ${moment.step}${loss}`;
+  const snapshot = seen.r === r && r ? seen.snapshot : snapshotLooked(), last = r?.heldOut.at(-1);
+  const loss = !snapshot ? "" : snapshot.loss !== null ? `, loss ${nats(snapshot.loss)}` : last ? `; loss ${nats(last[2])} at step ${last[0]}` : "";
+  const text = !snapshot ? "no model yet" : `step ${snapshot.step}${loss}`;
   slider.setAttribute("aria-valuetext", text);
-  slider.title = r?.built ? "This model was trained in advance. Train it here to see more moments." : "";
-  $("about-moment").value = `${text}${!r?.built ? "" : all.length < 2 ? "; train here to see earlier moments" : `; only ${all.length} moments: train here to see more`}`;
+  slider.title = r?.built ? "This model was trained in advance. Train it here to see more snapshots." : "";
+  $("about-snapshot").value = `${text}${!r?.built ? "" : all.length < 2 ? "; train here to see earlier snapshots" : `; only ${all.length} snapshots: train here to see more`}`;
 }
 function rewind() {
-  const all = rungs.get(looked())?.moments ?? [], at = Number($("moment").value);
+  const all = rungs.get(looked())?.snapshots ?? [], at = Number($("snapshot").value);
   rewound = at < all.length - 1 ? all[at] : null;
   look();
   renew();
@@ -41,24 +41,24 @@ function rewind() {
 
 // ---- looking ----
 
-// Gives the reader the model of the moment that is looked at, and returns that; null if there is none.
+// Gives the reader the model of the snapshot that is looked at, and returns the snapshot; null if there is none.
 async function send() {
-  const moment = momentLooked();
-  if (moment && moment !== sent) await reader.ask("take", moment.bytes);
-  return sent = moment;
+  const snapshot = snapshotLooked();
+  if (snapshot && snapshot !== sent) await reader.ask("take", snapshot.bytes);
+  return sent = snapshot;
 }
 const setSampler = () => reader.ask("setSampler", sampler(), LESSON[lesson].asked);
 const look = seldom(30, async () => {
   try {
     await showDrawing();
-    const r = rungs.get(looked()), moment = await send();
-    if (!moment) return clearLook("There is no model yet.");
+    const r = rungs.get(looked()), snapshot = await send();
+    if (!snapshot) return clearLook("There is no model yet.");
     await setSampler();
     const line = await reader.ask("readLine", $("line").value), read = line.glyphs.length;
     maps = await reader.ask("maps");
     glyphs = line.glyphs;
-    seen = { r, moment };
-    showMoments();
+    seen = { r, snapshot };
+    showSnapshots();
     say("about-line", line.nats === null ? "" : `Loss on this line: ${nats(line.nats)} nats per character` +
       (read < [...$("line").value].length ? `; the model reads its last ${read} characters.` : "."));
     showBars(line.next);
@@ -71,10 +71,10 @@ const look = seldom(30, async () => {
   }
 });
 // Looks again if the model has changed.
-const lookSoon = seldom(500, () => momentLooked() !== seen.moment && look());
+const lookSoon = seldom(500, () => snapshotLooked() !== seen.snapshot && look());
 
 function clearLook(why, wrong = false) {
-  sent = seen.r = seen.moment = null;
+  sent = seen.r = seen.snapshot = null;
   maps = glyphs = [];
   $("heads").dataset.key = "";
   say("about-line", why, wrong);
@@ -108,7 +108,7 @@ function showHeads() {
     }, element("span", { className: "map-of" }), element("span", { textContent: `L${layer} H${head}` }))));
     const shade = share => element("span", { className: "shade", style: `--share: ${Math.sqrt(share / 100)}`, textContent: `${share}%` });
     $("about-maps").replaceChildren(...maps.length === 0 ? ["No attention here: a bigram sees the last character only."] :
-      ["Row: who looks; column: at whom: ", shade(5), shade(25), shade(100), ". L: layer, in turn; H: head, in parallel."]);
+      ["Each row looks at the columns: ", shade(5), shade(25), shade(100), ". L: layers, in turn; H: heads, in parallel."]);
   }
   maps.forEach(({ figure }, i) => {
     const svg = element("template", { innerHTML: figure }).content.querySelector("svg");
@@ -175,8 +175,8 @@ async function resample() {
 
 // Shows the text that a model writes or, without a name, the lines of all.
 function showWritten(name) {
-  $("about-samples").textContent = name ? `${name} writes on` : "What they write";
-  $("write").textContent = name ? "Stop" : "Write after the line";
+  $("about-samples").textContent = name ? `${name} continues` : "What they write";
+  $("write").textContent = name ? "Stop" : "Continue the line";
   $("written").hidden = !name;
   $("samples").hidden = Boolean(name);
 }

@@ -39,7 +39,7 @@ async function compile() {
 
 async function openReader() {
   reader = openWorker(async why => {
-    say("status", `The reader failed (${why}) and starts again.`);
+    say("status", `The worker that reads the models failed (${why}) and is being restarted.`);
     await openReader();
     await takeText(false);
   });

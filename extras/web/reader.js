@@ -7,7 +7,7 @@ function openReader(library) {
     reading } = library;
   const finite = number => Number.isFinite(number) ? number : null;
   let model = 0, seen = 0;             // seen: the reading of a line
-  let author = 0, writer = 0;          // the model that writes on while another is read
+  let author = 0, writer = 0;          // the model that continues the line while another is read
   let sampling = { temperature: TEMPERATURE, top_p: 1, seed: 1337 }, asked = ""; // the glyph that a question asks about
 
   // ---- models ----
@@ -157,7 +157,7 @@ function openReader(library) {
   function takeStep(place, longest = 0.03) {
     const HALVINGS = 20, lossOf = p => -Math.log(p[target]);
     const tokenizer = tokenizerOf(model), V = call("tril_tokenizer_size", tokenizer), record = samplingRecord({ temperature: 1, top_p: 1 });
-    if (!(place > 0 && place < call("tril_reading_tokens", lineRead()))) throw new Error("the first character has none before it that would predict it");
+    if (!(place > 0 && place < call("tril_reading_tokens", lineRead()))) throw new Error("nothing stands before the first character, so the model cannot predict it");
     const at = call("tril_reading_ids", seen), ids = Int32Array.from({ length: place }, (_, t) => whole(at + 4 * t)), target = whole(at + 4 * place);
     const before = probabilities(record, call("tril_reading_logits", seen) + 4 * V * (place - 1), V);
     const { sizes, tensors, size } = sendBack(linesOf(seen), ids, before.map((p, id) => p - Number(id === target)), floatsAt);
@@ -211,7 +211,7 @@ function openReader(library) {
       return { ...more, points: at, count: points.length };
     });
     return html("web_chart", write("Chart", [{
-      id: "losses", title: "Loss: 0.7 if it gave the next character 50%, 2.3 if 10%", x_name: "",
+      id: "losses", title: "Loss (0.7: the next character was given 50%; 2.3: 10%)", x_name: "",
       x_place: byTime ? "# s" : "step #", strong: "held-out text", faint: "training", curves: write("Curve", records),
       curve_count: curves.length, levels: write("Level", levels), level_count: levels.length, height, decimals: 3, names: true
     }]));

@@ -29,10 +29,10 @@ async function showChart() {
   renewFigure($("chart").firstElementChild, html, readChart,
     figure => moveCursor(figure, figure.dataset.at === undefined ? undefined : Number(figure.dataset.at)));
   const plot = $("chart").querySelector(".plot");
-  plot?.querySelector(".moment")?.remove();
+  plot?.querySelector(".snapshot")?.remove();
   if (!plot || !rewound || rewound.loss === null || !all.some(({ rung }) => rung === looked())) return; // no curve to be on
   drawPart(plot, `M${byTime() ? rewound.seconds : rewound.step} ${rewound.loss}h0`, COLORS[looked()]);
-  plot.lastElementChild.setAttribute("class", "dot moment");
+  plot.lastElementChild.setAttribute("class", "dot snapshot");
 }
 
 function showSamples() {
@@ -50,7 +50,7 @@ function showSamples() {
 const renewSoon = seldom(200, async () => {
   const failed = shown().filter(r => r.failed), words = { none: "Tick models and press Train.", built: "Trained in advance. “Train” starts the ticked ones from scratch.",
     training: "Training.", paused: "Paused.", done: "All steps are done." };
-  const memory = shown().reduce((sum, r) => sum + (r.memory ?? 0) + r.moments.reduce((sum, { bytes }) => sum + bytes.length, 0), 0);
+  const memory = shown().reduce((sum, r) => sum + (r.memory ?? 0) + r.snapshots.reduce((sum, { bytes }) => sum + bytes.length, 0), 0);
   if (trouble) say("about-training", trouble, true);
   else if (failed.length > 0) say("about-training", failed.map(r => `${r.name}: ${r.failed}.`).join(" "), true);
   else say("about-training", `${words[state]}${memory > 0 && state !== "built" ? ` ${mebibytes(memory)} in use.` : ""}`);
@@ -62,7 +62,7 @@ const renewSoon = seldom(200, async () => {
   showSamples();
   showLesson();
   if ($("answer").open) showAsked();
-  showMoments();
+  showSnapshots();
   await showChart();
 });
 function renew() {

@@ -45,7 +45,7 @@ function listen() {
   on("models", "change", () => { before = null; estimate(); renew(); });
   on("sampler", "input", resample);
   on("looked", "change", () => { rewound = null; look(); renew(); });
-  on("moment", "input", rewind);
+  on("snapshot", "input", rewind);
   on("line", "input", () => { chosen = null; showLesson(); look(); });
   on("set-up", "click", setUp);
   on("write", "click", writeLine);

@@ -1,8 +1,8 @@
 // The rungs in training, each in its own worker. A worker trains for a slice of time when it is granted one; so it can be
-// paused, and as many train at once as there are processors. Moments of a training run are kept: its model at some steps, and
+// paused, and as many train at once as there are processors. Snapshots of a training run are kept: its model at some steps, and
 // the loss that the reader then finds.
 const SLICE = 80, FRESH = 600; // milliseconds: of training at a time; between models that are sent to be looked at
-const MOMENTS = 20, MOMENT_BYTES = 64e6, POINTS = 256; // kept of a rung, at most; points of its curve
+const SNAPSHOTS = 20, SNAPSHOT_BYTES = 64e6, POINTS = 256; // kept of a rung, at most; points of its curve
 const rungs = new Map(); // by number
 let state = "none";      // none, built, training, paused, done
 let trouble = "";        // why the last request failed, until the state changes
@@ -44,9 +44,9 @@ function complain(words) {
   renew();
 }
 
-// ---- moments and curves ----
+// ---- snapshots and curves ----
 
-const blank = () => ({ batches: [], pending: [], stride: 1, heldOut: [], moments: [], latest: null, line: "", busy: false, failed: "" });
+const blank = () => ({ batches: [], pending: [], stride: 1, heldOut: [], snapshots: [], latest: null, line: "", busy: false, failed: "" });
 
 // A point of the curve is the mean of `stride` steps; when there are too many, neighbors are joined.
 function traceBatch(r, point) {
@@ -61,33 +61,33 @@ function traceBatch(r, point) {
   r.pending = [];
 }
 
-const evaluations = []; // models that the reader must evaluate: { r, moment }
+const evaluations = []; // models that the reader must evaluate: { r, snapshot }
 let evaluating = false;
 
-// Keeps the model as a moment. If there are too many, drops the one whose neighbors are closest by the ratio of their steps, so
-// that most moments are early, when the model changes most.
-function keepMoment(r, bytes, { step, seconds }) {
-  const moment = { step, seconds, bytes, loss: null, focus: null, at: performance.now() };
-  r.latest = moment;
-  r.moments.push(moment);
-  const most = Math.max(2, Math.min(MOMENTS, Math.floor(MOMENT_BYTES / bytes.length)));
-  if (r.moments.length > most) {
-    const ratio = i => (r.moments[i + 1].step + 1) / (r.moments[i - 1].step + 1), inner = [...r.moments.keys()].slice(1, -1);
-    r.moments.splice(inner.reduce((one, other) => ratio(other) < ratio(one) ? other : one), 1);
+// Keeps the model as a snapshot. If there are too many, drops the one whose neighbors are closest by the ratio of their steps, so
+// that most snapshots are early, when the model changes most.
+function keepSnapshot(r, bytes, { step, seconds }) {
+  const snapshot = { step, seconds, bytes, loss: null, focus: null, at: performance.now() };
+  r.latest = snapshot;
+  r.snapshots.push(snapshot);
+  const most = Math.max(2, Math.min(SNAPSHOTS, Math.floor(SNAPSHOT_BYTES / bytes.length)));
+  if (r.snapshots.length > most) {
+    const ratio = i => (r.snapshots[i + 1].step + 1) / (r.snapshots[i - 1].step + 1), inner = [...r.snapshots.keys()].slice(1, -1);
+    r.snapshots.splice(inner.reduce((one, other) => ratio(other) < ratio(one) ? other : one), 1);
   }
-  evaluations.push({ r, moment });
+  evaluations.push({ r, snapshot });
   evaluateAll();
 }
 async function evaluateAll() {
   if (evaluating) return;
   evaluating = true;
   for (let next; (next = evaluations.shift());) {
-    const { r, moment } = next;
+    const { r, snapshot } = next;
     if (rungs.get(r.rung) !== r) continue;
     try {
-      const line = $("line").value, found = await reader.ask("evaluate", moment.bytes, line);
-      Object.assign(moment, found, { focus: found.focus && { ...found.focus, line } });
-      r.heldOut.push([moment.step, moment.seconds, found.loss]);
+      const line = $("line").value, found = await reader.ask("evaluate", snapshot.bytes, line);
+      Object.assign(snapshot, found, { focus: found.focus && { ...found.focus, line } });
+      r.heldOut.push([snapshot.step, snapshot.seconds, found.loss]);
       r.line = found.line;
     } catch (error) { if (!error.ended) r.failed ||= error.message; }
     renew();
@@ -115,7 +115,7 @@ async function train(r) {
     const { losses, due, model, ...more } = await r.worker.ask("train", SLICE, wanted);
     Object.assign(r, more);
     for (const point of losses) traceBatch(r, point);
-    if (due) keepMoment(r, model, more);
+    if (due) keepSnapshot(r, model, more);
     else if (model) r.latest = { step: more.step, seconds: more.seconds, bytes: model, loss: null, at: performance.now() };
   } catch (error) { r.failed ||= error.message; }
   r.busy = false;
@@ -139,7 +139,7 @@ async function begun(task, ...values) {
     Object.assign(r, more, { name: ladder[more.rung].name });
     drop(r.rung);
     rungs.set(r.rung, r);
-    keepMoment(r, model, more);
+    keepSnapshot(r, model, more);
     return r;
   } catch (error) {
     r.worker.end();
@@ -215,10 +215,10 @@ async function unpackTrained() {
 function showTrained() {
   let from = 0;
   trained.models ??= trained.about.map(({ rung, bytes, step, earlier, curve, ...sizes }) => {
-    const moments = [...earlier, [step, bytes]].map(([step, bytes]) => ({
+    const snapshots = [...earlier, [step, bytes]].map(([step, bytes]) => ({
       step, seconds: 0, bytes: trained.files.slice(from, from += bytes), loss: curve.find(([at]) => at === step)[1], line: "" }));
     return { ...blank(), ...sizes, rung, name: ladder[rung].name, built: true, step, steps: step, seconds: 0, done: true,
-      heldOut: curve.map(([step, loss]) => [step, 0, loss]), moments, latest: moments.at(-1) };
+      heldOut: curve.map(([step, loss]) => [step, 0, loss]), snapshots, latest: snapshots.at(-1) };
   });
   for (const r of trained.models) if (!rungs.has(r.rung)) rungs.set(r.rung, r);
   setState("built");

@@ -35,6 +35,8 @@ static size_t trained_on(size_t length, double held_out) {
 static bool check_parts(const Corpus *corpus, Error *err) {
     size_t rest = corpus->length - corpus->train;
     bool lines = corpus->vocab.lines; /* the newline before the held-out part is read, too */
+    if (lines && corpus->lines < 3)   /* newlines: one is before the first line */
+        return fail(err, "too short: it has one line, but a list needs at least 2 lines");
     return (corpus->train >= 2 && rest >= (lines ? 1 : 2)) ||
            fail(
                err,

@@ -246,6 +246,7 @@ static bool is_worth(const TrilOptions *larger, const Candidate *candidate, Sear
     choice->layers = (int)larger->layers;
     choice->width = (int)larger->width;
     choice->context = (int)larger->context;
+    choice->batch = (int)larger->batch;
     choice->worth = candidate->worth;
     choice->limit = TRIL_LIMIT_TEXT;
     if (search->most < choice->worth) return false;

@@ -386,8 +386,8 @@ typedef enum {
 typedef struct {
     double speed; /* characters a second, as measured */
     TrilLimit limit;
-    int layers, width, context; /* the next larger sizes */
-    double worth;               /* characters of training after which they are better */
+    int layers, width, context, batch; /* the next larger sizes: at least one of them is larger */
+    double worth;                      /* characters of training after which they are better */
 } TrilChoice;
 
 /* Chooses the unset sizes and the unset batch: those of the largest model that, after `seconds` of

@@ -86,13 +86,12 @@ void show_decisions(const Plan *plan, const Decisions *d) {
         return;
     }
     bool enough = o->epochs > 0 && d->epochs_seen >= o->epochs;
-    double expected = d->epochs_seen * (double)plan->input.trained_on / plan_step_characters(plan);
     show_line("chosen for %g s: layers %g, heads %g, width %g, steps of %s, dropout %g", o->time,
               o->layers, o->heads, o->width, step_of(o), o->dropout);
     show_line(
         "  this machine trains %s on %s characters a second: about %.0f steps, %.1f passes over the "
         "text%s",
-        d->rung, grouped(c->speed), floor(expected), d->epochs_seen,
+        d->rung, grouped(c->speed), o->steps, d->epochs_seen,
         enough ? ", the limit (--epochs)" : "");
     if (!enough && d->evaluating > 0.33)
         show_line("  evaluations take about %.0f%% of the time; a smaller --val shortens them",
@@ -103,8 +102,9 @@ void show_decisions(const Plan *plan, const Decisions *d) {
         snprintf(why, sizeof why, "pays off only if it reads %s characters, more than this %s",
                  grouped(1e4 * round(c->worth / 1e4)),
                  c->limit == TRIL_LIMIT_TIME ? "time allows" : "text offers");
-    show_line("  the next larger size (layers %d, width %d, context %d) %s", c->layers, c->width,
-              c->context, why);
+    const TrilOptions larger = {.lines = o->lines, .batch = c->batch, .context = c->context};
+    show_line("  the next larger size (layers %d, width %d, steps of %s) %s", c->layers, c->width,
+              step_of(&larger), why);
 }
 
 /* Prints the memory of a training run, or the program's peak if that is more: reading a long text

@@ -224,8 +224,10 @@ TEST(sizes) {
     assert_near(options.batch * mean, 8 * 256, mean);
     chosen.rung = "gpt";
     chosen.epochs = 1;
+    chosen.layers = chosen.heads = chosen.width = 2; /* a larger size differs in its batch alone */
     must(tril_options_choose(&chosen, text, 0.1, NULL, NULL, &choice, &error));
     assert_true(chosen.context == 32 && chosen.batch * mean >= 8 * 64);
+    assert_true(choice.limit == TRIL_LIMIT_TEXT && choice.batch > chosen.batch);
     assert_int_equal(tril_tokenizer_set_lines(two, &error), TRIL_TEXT);
     assert_int_equal(tril_tokenizer_has_lines(two), 0);
 }
@@ -353,6 +355,8 @@ TEST(refused) {
     scratch_put("one", "no newline", 10);
     scratch_put("two", "abc\nd", 5);
     must_fail(1, "train -q --lines @one", "one");
+    scratch_put("one", "no other\n", 9);
+    must_fail(1, "train -q --lines @one", "one: ", " 2 ");
     must_fail(1, "train -q --lines --val 0.999 @two", "two");
     must_fail(2, "train -q --lines --windows grow @words", "windows");
     must_fail(2, "sample --new @no.safetensors", "--lines");

@@ -330,7 +330,8 @@ bool file_make_parent(const char *path, void (*made)(void *context, const char *
         bool made_now = filesystem_make_folder(copy, FOR_USER);
         int why = errno;
         if (!made_now && !file_is_directory(copy))
-            ok = fail(err, "%s: cannot be created: %s", copy, strerror(why));
+            ok = fail(err, "%s: cannot be created: %s", copy,
+                      strerror(why == EEXIST ? ENOTDIR : why));
         if (made_now && made) made(context, copy);
         *slash = '/';
     }

@@ -223,7 +223,8 @@ static bool score(const char *path, const char *text, size_t length, const Argum
     TrilStatus status = tril_score(model, text, length, &a->scoring, found, message(err));
     tril_model_free(model);
     if (status == TRIL_OK) return true;
-    if (status == TRIL_TEXT) message_of(err, a->score);
+    if (status == TRIL_TEXT)
+        message_of(err, strcmp(a->score, "-") == 0 ? "standard input" : a->score);
     if (a->scoring.unknown == TRIL_REFUSE && found->unknown > 0) {
         /* shortens a long file name without splitting a character */
         escape_copy(first, sizeof first, err->text);

@@ -142,6 +142,8 @@ TEST(standard_input) {
     assert_string_equal(trained("train " TINY "-s 20 -o @input/m.safetensors -"), file);
     must_run("sample --score - @file/m.safetensors");
     assert_string_equal(ran.out, kept);
+    command_input = copy_text(scratch_put("latin1", "caf\xE9", 4));
+    must_fail(1, "sample --score - @file/m.safetensors", "0xE9");
     command_input = NULL;
     must_fail(1, "train -q -o @input/n.safetensors -", "");
 }

@@ -49,9 +49,8 @@ bool weigh_counts(Run *run, const TrilSampling *s, Error *err) {
 /* ---- character by character ---- */
 
 size_t last_line(const Vocab *vocab, const int32_t *ids, size_t count) {
-    const int32_t newline = vocab_start(vocab);
     for (size_t i = count; vocab->lines && i-- > 0;)
-        if (ids[i] == newline) return i;
+        if (ids[i] == vocab_start(vocab)) return i;
     return count;
 }
 
@@ -160,9 +159,8 @@ TrilStatus tril_writer_read(TrilWriter *writer, const char *text, size_t length,
 
 int tril_writer_write(TrilWriter *w, char text[UTF8_MAX]) {
     Error none;
-    const int32_t start = vocab_start(w->vocab);
     if (w->unread != NO_ID) feed(w, &w->unread, 1);
-    if (!w->logits) feed(w, &start, 1);
+    if (!w->logits) feed(w, &(int32_t){vocab_start(w->vocab)}, 1);
     if (!are_finite(w->logits, (size_t)w->vocab->size, &none)) {
         w->unread = NO_ID;
         return 0;

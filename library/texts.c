@@ -15,9 +15,9 @@
 #include <stdatomic.h>
 #include <string.h>
 
-/* SLOTS: the most texts in a group; ROWS: fewer would not fill a tile of a product. AHEAD: texts in
- * memory for each slot, so that a long one does not stop the others. */
-enum { SLOTS = 60, ROWS = 6, AHEAD = 4, KEPT_BYTES = 1 << 28 };
+/* SLOTS: the most texts in a group. AHEAD: texts in memory for each slot, so that a long one does
+ * not stop the others. */
+enum { SLOTS = 64, AHEAD = 4, KEPT_BYTES = 1 << 28 };
 static const double round_seconds = 0.02;
 
 /* A text that is not yet passed on. */
@@ -187,11 +187,11 @@ static TrilStatus write_texts(Texts *t, TrilOnTexts on_text, void *user, Error *
 }
 
 /* Sets *size to the number of texts in a group. All of them share each read of the weights, so the
- * more the better, as long as their keys and values take no more of the cache than the weights do.
- * If the weights exceed the cache, a group has at least MANY texts. */
+ * more the better, unless fewer stay in the L2 cache with the weights. Its reads are several times
+ * as fast, and FEW texts share enough. */
 static bool size_groups(const TrilModel *model, Precision precision, size_t count, int threads,
                         int *size, Error *err) {
-    enum { CACHE = 1 << 19, OUTSIDE = 1 << 21, MANY = 4 * ROWS };
+    enum { CACHE = 3 << 19, FEW = 3 };
     RunOptions options = {.batch = 1,
                           .length = model->model.config.T,
                           .frozen = true,
@@ -203,10 +203,9 @@ static bool size_groups(const TrilModel *model, Precision precision, size_t coun
     if (!run_estimate(&model->model.config, &options, &memory, err)) return false;
     const size_t activations = (size_t)memory.activations,
                  packed = (size_t)memory.weights - model->model.weights_size * sizeof(float);
-    size_t most = (packed + CACHE) / (activations / 3) / ROWS * ROWS;
-    const size_t fewest = packed > OUTSIDE ? MANY : ROWS;
-    if (most < fewest) most = fewest;
-    if (most > SLOTS) most = SLOTS;
+    /* a quarter of the memory is read: half of the values, and one of two copies of the keys */
+    size_t most = packed < CACHE ? (CACHE - packed) / (activations / 4) : 0;
+    if (most < FEW || most > SLOTS) most = SLOTS;
     if (most * activations > KEPT_BYTES) most = 1 + KEPT_BYTES / activations;
     *size = (int)(each < most ? each : most);
     return true;

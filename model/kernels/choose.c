@@ -27,12 +27,19 @@ static bool has(unsigned basic, unsigned extended, unsigned more, unsigned regis
     return (low & registers) == registers;
 }
 
-/* The loops of AVX-512 with another instruction in one of them. */
-static Isa avx512vnni;
-__attribute__((constructor)) static void make_avx512vnni(void) {
+static bool has_avx_vnni(void) {
+    unsigned a, b, c, d;
+    return __get_cpuid_count(7, 1, &a, &b, &c, &d) && a & 1u << 4;
+}
+
+/* The same loops with another instruction in one of them. */
+static Isa avx2vnni, avx512vnni;
+__attribute__((constructor)) static void make_tables(void) {
+    avx2vnni = isa_avx2;
     avx512vnni = isa_avx512;
+    avx2vnni.name = "avx2vnni";
     avx512vnni.name = "avx512vnni";
-    avx512vnni.vnni = true;
+    avx2vnni.vnni = avx512vnni.vnni = true;
 }
 #endif
 
@@ -41,6 +48,7 @@ int isa_available(const Isa *tables[ISA_MAX]) {
     tables[count++] = &isa_base;
 #if defined __x86_64__
     if (has(FMA, AVX2, 0, XMM_YMM)) tables[count++] = &isa_avx2;
+    if (has(FMA, AVX2, 0, XMM_YMM) && has_avx_vnni()) tables[count++] = &avx2vnni;
     if (has(FMA, AVX2 | avx512, 0, XMM_YMM | MASKS_ZMM)) tables[count++] = &isa_avx512;
     if (has(FMA, AVX2 | avx512, vnni, XMM_YMM | MASKS_ZMM)) tables[count++] = &avx512vnni;
 #endif
@@ -54,8 +62,12 @@ const Isa *isa_choose(Error *err) {
     if (!wanted || !*wanted) return tables[count - 1];
     for (int i = 0; i < count; i++)
         if (strcmp(tables[i]->name, wanted) == 0) return tables[i];
-    fail(err, "KERNELS=%s: not available; this processor runs base%s%s%s", wanted,
-         count > 1 ? ", avx2" : "", count > 2 ? ", avx512" : "", count > 3 ? ", avx512vnni" : "");
+    char others[64] = "";
+    for (int i = 1; i < count; i++) {
+        strcat(others, ", ");
+        strcat(others, tables[i]->name);
+    }
+    fail(err, "KERNELS=%s: not available; this processor runs base%s", wanted, others);
     return NULL;
 }
 

@@ -78,7 +78,7 @@ enum { KEY_GROUP = 16, INT8_PANEL = 64 }; /* multiples of the lanes of every tab
  * from one row to the next. */
 typedef struct Isa {
     const char *name;
-    bool vnni; /* int8_rows uses AVX512-VNNI's products of pairs */
+    bool vnni; /* int8_rows uses the products of pairs of AVX-VNNI or AVX512-VNNI */
     int lanes; /* floats in a vector */
     int tile_rows, tile_columns;
     int block_terms; /* terms in a block: as many rows of tile_columns as fit the L1 cache */
@@ -206,7 +206,7 @@ extern const Isa isa_base; /* runs on every processor */
 
 /* Sets `tables` to those that this processor runs, narrowest first. Returns their number, at most
  * ISA_MAX. The tables are constants. */
-enum { ISA_MAX = 4 };
+enum { ISA_MAX = 5 };
 int isa_available(const Isa *tables[ISA_MAX]);
 
 /* Returns the widest of them, or the one that the environment variable KERNELS names. NULL with a

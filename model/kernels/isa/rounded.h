@@ -52,7 +52,10 @@ INLINE Integers add_pairs(const bool vnni, Integers sum, int32_t both, const int
     return sum;
 #elif defined __AVX2__
     __m256i wide = _mm256_cvtepi8_epi16(_mm_loadu_si128((const void *)w));
-    return sum + (Integers)_mm256_madd_epi16(wide, _mm256_set1_epi32(both));
+    __m256i twice = _mm256_set1_epi32(both);
+    if (!vnni) return sum + (Integers)_mm256_madd_epi16(wide, twice);
+    __asm__("%{vex%} vpdpwssd %2, %1, %0" : "+x"(sum) : "x"(wide), "x"(twice));
+    return sum;
 #elif defined __x86_64__
     __m128i twice = _mm_loadl_epi64((const void *)w);
     __m128i wide = _mm_srai_epi16(_mm_unpacklo_epi8(twice, twice), 8);
@@ -93,7 +96,10 @@ static void int8_rows(bool vnni, float *y, size_t y_row, const int16_t *x, size_
                       const float *scale, int rows, const int8_t *w, const float *scales, int K,
                       int columns, const float *start, size_t start_row) {
     enum { WHOLE = INT8_PANEL / LANES };
-#if !defined INTRINSIC || !defined __AVX512BW__
+    enum { SHORT_SUM = 64 }; /* a sum waits longer for products of pairs than for additions */
+#if defined INTRINSIC
+    vnni = vnni && K > SHORT_SUM;
+#else
     vnni = false;
 #endif
     const size_t panel = (size_t)((K + 1) / 2 * 2) * INT8_PANEL;

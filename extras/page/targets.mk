@@ -1,4 +1,4 @@
-$(patsubst %,%/extras/page/page.o,$(BUILD) $(BUILD)/test $(BUILD)/san $(BUILD)/tsan): $(PAGE_TEXTS)
+$(patsubst %,%/extras/page/page.o,$(BUILD) $(BUILD)/test $(BUILD)/san $(BUILD)/tsan $(BUILD)/pic): $(PAGE_TEXTS)
 
 # Tests the page of a training run in a browser (headless Chromium).
 test-page: $(BUILD)/test/train

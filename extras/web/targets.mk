@@ -38,12 +38,11 @@ $(BUILD)/text/extras/web/members.inc: extras/web/members $(WEB_HEADERS)
 	$(call quiet,TEXT)extras/web/members $(WEB_HEADERS) >$@
 $(patsubst %,$(BUILD)/%/extras/web/web.o,web/simd web/relaxed san): $(BUILD)/text/extras/web/members.inc
 
-# The models that are built in: trained here, with fixed seeds.
-$(BUILD)/extras/web/build/trained: $(BUILD)/extras/web/build/trained.o $(BUILD)/tril.a
-	$(call link,$(CFLAGS))
-$(BUILD)/web/trained: $(BUILD)/extras/web/build/trained data/sample.txt
-	@mkdir -p $(@D)
-	$(call quiet,TRAIN)$< data/sample.txt $@.safetensors >$@.new && mv $@.new $@
+# The models that are built in: trained here, with fixed seeds, through the module for Python.
+$(BUILD)/web/trained: extras/web/train extras/python/tril/__init__.py library/tril.h $(BUILD)/$(SHARED) data/sample.txt
+	@mkdir -p $(@D)/tril
+	@cp extras/python/tril/__init__.py library/tril.h $(@D)/tril && cp $(BUILD)/$(SHARED) $(@D)/tril/$(SONAME)
+	$(call quiet,TRAIN)PYTHONPATH=$(@D) $< data/sample.txt >$@.new && mv $@.new $@
 
 MADE += extras/web/tril.html
 web: extras/web/tril.html

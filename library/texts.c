@@ -187,11 +187,11 @@ static TrilStatus write_texts(Texts *t, TrilOnTexts on_text, void *user, Error *
 }
 
 /* Sets *size to the number of texts in a group. All of them share each read of the weights, so the
- * more the better, unless fewer stay in the L2 cache with the weights. Its reads are several times
- * as fast, and FEW texts share enough. */
+ * more the better. But if the weights fit the L2 cache, a group has only as many texts as fit it,
+ * too: its reads are several times as fast. */
 static bool size_groups(const TrilModel *model, Precision precision, size_t count, int threads,
                         int *size, Error *err) {
-    enum { CACHE = 3 << 19, FEW = 3 };
+    enum { CACHE = 3 << 19 };
     RunOptions options = {.batch = 1,
                           .length = model->model.config.T,
                           .frozen = true,
@@ -204,8 +204,8 @@ static bool size_groups(const TrilModel *model, Precision precision, size_t coun
     const size_t activations = (size_t)memory.activations,
                  packed = (size_t)memory.weights - model->model.weights_size * sizeof(float);
     /* a quarter of the memory is read: half of the values, and one of two copies of the keys */
-    size_t most = packed < CACHE ? (CACHE - packed) / (activations / 4) : 0;
-    if (most < FEW || most > SLOTS) most = SLOTS;
+    size_t most = packed < CACHE ? (CACHE - packed) / (activations / 4) : SLOTS;
+    most = most < 1 ? 1 : most > SLOTS ? SLOTS : most;
     if (most * activations > KEPT_BYTES) most = 1 + KEPT_BYTES / activations;
     *size = (int)(each < most ? each : most);
     return true;

@@ -2,7 +2,8 @@
  *
  *     mpirun -n 2 processes TEXT MODEL
  *
- * Trains like the ./train that wrote MODEL there. Fails unless the weights have the same bits. */
+ * Trains like the ./train that wrote MODEL there. Fails unless the weights have the same bits, and if
+ * a text whose ids change their order is read in the old one. */
 #include "base/file.h"
 #include "base/memory.h"
 #include "library/tril.h"
@@ -23,7 +24,8 @@ static int train(const char *path, const char *model_path) {
     TrilError error = {""};
     TrilTokenizer *tokenizer = NULL;
     TrilModel *model = NULL, *expected = NULL;
-    TrilText *made = NULL;
+    TrilText *made = NULL, *other = NULL;
+    double nats[3] = {0};
     TrilTraining *training = NULL;
     Error err;
     size_t length;
@@ -44,6 +46,16 @@ static int train(const char *path, const char *model_path) {
         bad = 1;
     }
     tril_training_close(training);
+    bad = bad || tril_text_make(&other, tokenizer, text, length / 2, 0.1, &error) ||
+          tril_text_spread(made, &error);
+    for (int i = 0; i < 3 && !bad; i++)
+        bad = tril_text_evaluate(i == 1 ? other : made, model, 0, 0, 10, 1, NULL, NULL, &nats[i],
+                                 &error);
+    if (!bad && nats[0] != nats[2]) {
+        snprintf(error.text, sizeof error.text, "held-out %f, then %f", nats[0], nats[2]);
+        bad = 1;
+    }
+    tril_text_free(other);
     tril_text_free(made);
     tril_model_free(model);
     tril_model_free(expected);

@@ -336,6 +336,17 @@ class Models(Folder):
         self.assertEqual(tril.train(other, init=model, steps=3, batch=4, precision="f32").digest, extended.digest)
         self.assertNotEqual(model.extended(other, seed=1).digest, model.extended(other, seed=2).digest)
 
+    def test_init(self):
+        names, latin, few = "anna\nbob\n" * 50, b"caf\xe9 bar\n" * 50, dict(steps=2, batch=4, precision="f32", threads=1)
+        lists, of_bytes, base = (tril.train(text, "gpt", bytes=b, lines=l, **{**SMALL, "steps": 2})
+                                 for text, b, l in ((names, False, True), (latin, True, False), (TEXT, False, False)))
+        self.assertEqual(*(tril.train([names, names + "carla"], init=lists, lines=lines, **few).digest for lines in (None, True)))
+        tril.train([latin, TEXT], init=of_bytes, **few)
+        tril.train(TEXT, init=base, **few, width=16, kv_heads=2)
+        for wrong in {"rung": "modern"}, {"width": 32}, {"kv_heads": 1}, {"bytes": True}, {"lines": True}, {"preset": "quick"}:
+            self.fails("argument", *wrong, lambda: tril.train(TEXT, init=base, **few, **wrong))
+        self.fails("argument", "time", lambda: tril.train(TEXT, time=1, steps=3))
+
 
 class Tokenizers(unittest.TestCase):
     def test_characters(self):

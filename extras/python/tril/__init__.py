@@ -821,7 +821,7 @@ def train(text: Texts, rung: Optional[str] = None, *, preset: Optional[str] = No
           progress: Optional[bool] = None, **options: Any) -> Model:
     """Makes a model of a rung, and trains it on a text, or on several. `preset` sets sizes and steps.
     With `time`, in seconds, sizes that are not given are chosen for this time and this machine. `init` is
-    a model to begin from. Half of each target is the prediction of `teacher`, if there
+    a model to begin from, whose sizes, bytes and lines stay. Half of each target is the prediction of `teacher`, if there
     is one: a model of the same characters. `on_step` and `progress` are those of Training.run. After
     Ctrl-C, the KeyboardInterrupt has the attribute `model`, the current model."""
     begun, how = clock.monotonic(), _lib.tril_options()
@@ -830,9 +830,20 @@ def train(text: Texts, rung: Optional[str] = None, *, preset: Optional[str] = No
         setattr(how, name, math.nan)
     if preset is not None:
         _call("options_preset", ctypes.byref(how), _terminated(preset.encode()))
+    asked, fixed = {"rung": rung, "teacher": teacher, **options}, _SIZES + ["bytes", "lines"]
+    _fill(how, asked, ["time", "teacher"] + fixed + _TRAINING)
+    if seconds < math.inf and asked.get("steps") is not None:
+        raise Error("steps and time both limit the training; give only one", "argument")
+    if preset is not None and init is not None:
+        raise Error("init and preset both set the sizes; give only one", "argument")
     if init is not None:
-        _fill(how, init.sizes._asdict())
-    _fill(how, {"rung": rung, "teacher": teacher, **options}, ["time", "bytes", "lines", "teacher"] + _SIZES + _TRAINING)
+        sizes = _call("model_sizes", init)
+        own = _call("options_sizes", ctypes.byref(sizes))
+        own.bytes, own.lines = (_call("tokenizer_has_" + name, init.tokenizer) for name in ("bytes", "lines"))
+        for name, value, wanted in zip(fixed, _values(own, fixed), _values(how, fixed)):
+            if asked.get(name) is not None and wanted != value:
+                raise Error(f"{name}: that of `init` is {value}, not {wanted}", "argument")
+            setattr(how, name, getattr(own, name))
     given = _joined(text, how)
     known = init.extended(given, seed=how.seed) if init is not None else None
     tokenizer = known.tokenizer if known is not None else Tokenizer(None if how.bytes else given, how.lines)

@@ -7,7 +7,7 @@ function openReader(library) {
     reading } = library;
   const finite = number => Number.isFinite(number) ? number : null;
   let model = 0, seen = 0;             // seen: the reading of a line
-  let author = 0, writer = 0;          // the model that continues the line while another is read
+  let author = 0, writer = 0, decoder; // the model that continues the line while another is read; decodes its text
   let sampling = { temperature: TEMPERATURE, top_p: 1, seed: 1337 }, asked = ""; // the glyph that a question asks about
 
   // ---- models ----
@@ -188,6 +188,7 @@ function openReader(library) {
   function prompt(bytes, line) {
     closeWriter();
     author = load(bytes);
+    decoder = new TextDecoder();
     writer = make("tril_writer_open", author, samplingRecord(sampling));
     try { must("tril_writer_read", writer, line); } catch (error) { closeWriter(); throw error; }
   }
@@ -198,7 +199,7 @@ function openReader(library) {
     must("tril_writer_set", writer, samplingRecord(sampling));
     for (let i = 0; i < most && (i === 0 || performance.now() < end); i++) length += call("tril_writer_write", writer, to + length);
     if (length === 0) throw new Error("the model's predictions are not finite numbers");
-    return new TextDecoder().decode(bytesAt(to, length));
+    return decoder.decode(bytesAt(to, length), { stream: true }); // a model of bytes may end in the middle of a character
   }
 
   // ---- figures ----

@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -120,7 +119,7 @@ static bool fail_word(const Option *options, int count, char **argv, Error *err)
 }
 
 bool options_parse(const Option *options, int count, int argc, char **argv, int *first,
-                   Error *err) {
+                   uint64_t *given, Error *err) {
     struct option names[MOST] = {{0}};
     char letters[2 * MOST + 2] = ":", *letter = letters + 1;
     assert(count < MOST);
@@ -131,10 +130,12 @@ bool options_parse(const Option *options, int count, int argc, char **argv, int 
         if (options[i].letter) *letter++ = options[i].letter;
         if (options[i].letter && value == required_argument) *letter++ = ':';
     }
+    *given = 0;
     opterr = optind = 0; /* no output; 0 begins anew, also on BSDs */
     for (int found; (found = getopt_long(argc, argv, letters, names, NULL)) >= 0;) {
         if (found == '?' || found == ':') return fail_word(options, count, argv, err);
         const Option *option = find(options, count, found);
+        *given |= (uint64_t)1 << (option - options);
         if (option->kind == OPTION_FLAG) {
             *(bool *)option->value = true;
             continue;

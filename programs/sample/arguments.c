@@ -102,8 +102,11 @@ static bool read_names(Arguments *a, Error *err) {
     return name_find(precisions, a->precision, &i, "--precision", err);
 }
 
-static bool check(const Arguments *a, Error *err) {
+static bool check(const Arguments *a, const Option *options, uint64_t given, Error *err) {
     const bool shows = a->score || a->explain || a->export || a->info;
+    char writes[32] = ""; /* an option of the first two sections, which are about writing */
+    for (int i = 0, sections = 0; sections < 2; sections += options[++i].kind == OPTION_SECTION)
+        if (given >> i & 1) snprintf(writes, sizeof writes, "--%s", options[i].name);
     const char *chosen = a->layer >= 0   ? "--layer"
                          : a->head >= 0  ? "--head"
                          : a->steps >= 0 ? "--steps"
@@ -116,12 +119,13 @@ static bool check(const Arguments *a, Error *err) {
         {a->interactive, "--interactive"},
         {a->lines > 0, "--lines"},
         {a->lines > 0 && a->stop, "--stop"},
-        {a->lines > 0 && a->samples > 1, "--samples"},
+        {(a->lines > 0 || a->interactive) && a->samples > 1, "--samples"},
         {a->score, "--score"},
         {a->explain, "--explain"},
         {a->export, "--export"},
         {a->info, "--info"},
-        {shows && a->sampling.counts < 1, "--counts"},
+        {shows && *writes, writes},
+        {(a->explain || a->info) && a->precision, "--precision"},
     };
     const struct {
         bool given;
@@ -157,11 +161,13 @@ static bool check(const Arguments *a, Error *err) {
 bool arguments_read(Arguments *a, int argc, char **argv, Error *err) {
     Option options[MAX_OPTIONS];
     int first;
+    uint64_t given;
     *a = defaults();
-    if (!options_parse(options, list_options(options, a), argc, argv, &first, err)) return false;
+    const int count = list_options(options, a);
+    if (!options_parse(options, count, argc, argv, &first, &given, err)) return false;
     a->checkpoints = argv + first;
     a->count = argc - first;
-    return a->help || a->version || (read_names(a, err) && check(a, err));
+    return a->help || a->version || (read_names(a, err) && check(a, options, given, err));
 }
 
 void arguments_print_options(void) {

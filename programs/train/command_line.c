@@ -56,7 +56,8 @@ static int list(Option rows[MAX_ROWS], Arguments *a, TrilOptions *o) {
 static bool parse(Arguments *a, TrilOptions *o, int *first, Error *err) {
     Option rows[MAX_ROWS];
     int count = list(rows, a, o);
-    return options_parse(rows, count, a->count, a->command, first, err);
+    uint64_t given;
+    return options_parse(rows, count, a->count, a->command, first, &given, err);
 }
 
 /* Replaces names by the table's constants. */

@@ -35,6 +35,7 @@ enum { COUNT = sizeof options / sizeof *options };
 
 static char words[TEXT]; /* argv points into it */
 static char *argv[WORDS_MAX + 2];
+static uint64_t given;
 static int argc, first;
 /* Parses a command line whose arguments are separated by bars, after adding the program's name. */
 static bool parse(const char *line) {
@@ -51,7 +52,7 @@ static bool parse(const char *line) {
     values = defaults;
     err.text[0] = 0;
     first = -1;
-    return options_parse(options, COUNT, argc, argv, &first, &err);
+    return options_parse(options, COUNT, argc, argv, &first, &given, &err);
 }
 
 static void accept(const char *line) {
@@ -123,7 +124,7 @@ TEST(defaults) {
     assert_memory_equal(&values, &defaults, sizeof values);
     argc = 1;
     argv[1] = NULL;
-    assert_true(options_parse(options, COUNT, argc, argv, &first, &err));
+    assert_true(options_parse(options, COUNT, argc, argv, &first, &given, &err));
     assert_int_equal(first, 1);
 }
 
@@ -241,10 +242,10 @@ TEST(ambiguous) {
         {0, "noise", OPTION_FLAG, &flag, 0, 0, NULL, ""},
     };
     char program[] = "tril", word[] = "--nu", *line[] = {program, word, NULL};
-    assert_false(options_parse(alike, 4, 2, line, &first, &err));
+    assert_false(options_parse(alike, 4, 2, line, &first, &given, &err));
     expect_error(err, "'--nu'");
     word[3] = 'o'; /* --no is complete, although --noise begins with it */
-    assert_ok(options_parse(alike, 4, 2, line, &first, &err), err);
+    assert_ok(options_parse(alike, 4, 2, line, &first, &given, &err), err);
     assert_true(exact && !flag);
 }
 

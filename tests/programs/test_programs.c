@@ -528,7 +528,9 @@ TEST(bad_input) {
         {2, "--precision",             "'int4'",          "--precision int4 @play"},
         {1, "counts: 0.5",             "gpt",             "--counts 0.5 @play"},
         {2, "--counts",                "--info",          "--counts 0.5 --info @play"},
-        {2, "--lines",                 "--info",          "--lines 3 --info @play"},
+        {2, "--seed",                  "--info",          "--seed 1337 --info @play"},
+        {2, "--samples",               "--interactive",   "--samples 3 -i @play"},
+        {2, "--precision",             "--explain",       "--precision f32 --explain a @play"},
         {2, "--lines",                 "--samples",       "--lines 3 --samples 2 @play"},
           /* clang-format on */
       };

@@ -81,7 +81,10 @@ static int show_line(size_t number, const char *text, size_t length, bool ended,
     buffer_put(line, text, length);
     if (!ended) return line->failed;
     if (line->length > 0 && line->bytes[line->length - 1] == '\n') line->length--;
-    if (a->new_lines && tril_model_has_line(lines->model, line->bytes, line->length)) {
+    size_t from = line->length; /* the prompt may have several lines */
+    while (from > 0 && line->bytes[from - 1] != '\n') from--;
+    if (a->new_lines &&
+        tril_model_has_line(lines->model, line->bytes + from, line->length - from)) {
         lines->left_out++;
     } else {
         writer_begin(lines->writer, (int)number);

@@ -122,7 +122,13 @@ bool teacher_fits(const TrilModel *teacher, const Vocab *vocab, double context, 
     if (!teacher) return true;
     if (teacher->in_training)
         return fail(err, "the teacher is being trained; close its training run first");
-    if (!vocab_same(vocab_of(teacher), vocab))
+    const Vocab *own = vocab_of(teacher);
+    const bool bytes = own->bytes != vocab->bytes;
+    if (bytes || own->lines != vocab->lines)
+        return fail(err, "the teacher was trained %s --%s; do the same, or choose another teacher",
+                    (bytes ? own->bytes : own->lines) ? "with" : "without",
+                    bytes ? "bytes" : "lines");
+    if (!vocab_same(own, vocab))
         return fail(err,
                     "the teacher's characters differ from the text's; choose one that was trained "
                     "on the same characters");

@@ -38,6 +38,9 @@ bool checkpoint_vocab(const Checkpoint *checkpoint, const char *path, Vocab *voc
 /* Takes ownership of a model and a vocabulary, even on failure. */
 bool model_wrap(TrilModel **made, Model *model, Vocab *vocab, Error *err);
 
+/* Gives the model a copy of the lines of a list. */
+bool model_know(TrilModel *model, const LineDigests *known, Error *err);
+
 /* Returns the model's vocabulary. */
 static inline const Vocab *vocab_of(const TrilModel *model) {
     return &model->tokenizer.vocab;

@@ -60,6 +60,16 @@ TrilStatus tril_model_make(TrilModel **model, const TrilTokenizer *tokenizer,
     return outcome(ok, TRIL_ARGUMENT, &err, error);
 }
 
+bool model_know(TrilModel *model, const LineDigests *known, Error *err) {
+    const size_t count = known->count, size = sizeof *known->digests;
+    memory_free(model->known.digests);
+    model->known = (LineDigests){.count = 0};
+    if (!memory_alloc(&model->known.digests, count, size, "the lines", err)) return false;
+    model->known.count = count;
+    if (count > 0) memcpy(model->known.digests, known->digests, count * size);
+    return true;
+}
+
 /* ---- more characters ---- */
 
 /* Makes a copy, which the caller releases even after a failure. */
@@ -94,7 +104,10 @@ static bool extend(TrilModel **extended, const TrilModel *model, Vocab *all, uin
     made->step = model->step;
     made->trained = model->trained;
     if (!grown) made->validation = model->validation;
-    return true;
+    if (model_know(made, &model->known, err)) return true;
+    tril_model_free(made);
+    *extended = NULL;
+    return false;
 }
 
 TrilStatus tril_model_extend(TrilModel **extended, const TrilModel *model, const char *text,

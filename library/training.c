@@ -33,19 +33,6 @@ static bool open_run(TrilTraining *t, const TrilModel *teacher, const RunOptions
     return workers_teach(&t->workers, &teacher->model, err);
 }
 
-/* Gives the model a copy of the text's lines. */
-static bool take_lines(TrilModel *model, const LineDigests *known, Error *err) {
-    memory_free(model->known.digests);
-    model->known = (LineDigests){.count = 0};
-    if (!memory_alloc(&model->known.digests, known->count, sizeof *known->digests, "the lines",
-                      err))
-        return false;
-    model->known.count = known->count;
-    if (known->count > 0)
-        memcpy(model->known.digests, known->digests, known->count * sizeof *known->digests);
-    return true;
-}
-
 bool training_make(TrilTraining **training, TrilModel *model, const TrilText *text,
                    const TrilOptions *options, bool resumed, Error *err) {
     TrilTraining *t;
@@ -70,7 +57,7 @@ bool training_make(TrilTraining **training, TrilModel *model, const TrilText *te
     t->progress =
         (TrilProgress){.step = 0, .steps = (int)options->steps, .recent = NAN, .lowest = NAN};
     if (options_fit(options, &text->corpus, resumed, &config, &run, err) &&
-        take_lines(model, &text->corpus.known, err) && open_run(t, options->teacher, &run, err)) {
+        model_know(model, &text->corpus.known, err) && open_run(t, options->teacher, &run, err)) {
         model->in_training = model->trained = true;
         model->seed = options->seed;
         model->text = text->corpus.digest;

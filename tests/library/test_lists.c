@@ -304,7 +304,16 @@ TEST(new_lines) {
     assert_int_equal(number, left_out);
     must_fail(1, "sample --lines 2 --new -t 0 @m.safetensors", "--new", " 0 ", " 2 ");
     const char *last = strrchr(words, '\n') + 1;
-    assert_true(tril_model_has_line(model, last, strlen(last)));
+    TrilModel *extended;
+    must(tril_model_extend(&extended, model, "€", 3, 1, &error));
+    at_end(release_model, extended);
+    assert_true(tril_model_has_line(extended, last, strlen(last)));
+    double left[2];
+    for (int i = 0; i < 2; i++) {
+        run("sample --lines 9 --new -p %sTh @m.safetensors", i ? "me\n" : "");
+        assert_int_equal(numbers_of(ran.err, &left[i], 1), 1);
+    }
+    assert_true(left[0] > 0 && left[1] == left[0]);
     must_run("sample --lines 3 --prompt Th @m.safetensors");
     assert_int_equal(split(ran.out, all, MOST), 3);
     for (int i = 0; i < 3; i++) assert_memory_equal(all[i], "Th", 2);
@@ -369,5 +378,6 @@ TEST(refused) {
     must_fail(1, "sample --lines 1 @bad.safetensors", "bad.safetensors");
     must_run("train -q " TINY "-m bigram -s 5 -o @t.safetensors @words");
     must_fail(1, "sample --lines 2 --new @t.safetensors", "--new");
+    must_fail(1, "train -q " TINY "--lines --teacher @t.safetensors @words", "--lines");
     must_run("sample --lines 2 @t.safetensors");
 }

@@ -1265,7 +1265,6 @@ TEST(wrong_texts) {
     expect(resume(&training, &other, "fifth", text), TRIL_TEXT, "");
     text = text_of(own, play, 17, 0.1);
     expect(tril_training_open(&training, model, text, &options, &error), TRIL_TEXT, "");
-    expect(tril_text_make(&text, own, "T", 1, 0.1, &error), TRIL_TEXT, "");
     const char *texts[] = {"one", "\xff"};
     const size_t lengths[] = {3, 1};
     char both[8];
@@ -1275,8 +1274,6 @@ TEST(wrong_texts) {
            "0xFF");
     expect(tril_text_join(texts, lengths, 1, 0, 0, 1, both, &size, &which, &error), TRIL_ARGUMENT,
            "1");
-    expect(tril_text_make(&text, own, "", 0, 0.1, &error), TRIL_TEXT, "");
-    expect(tril_text_make(&text, own, "\xff", 1, 0.1, &error), TRIL_TEXT, "UTF-8");
     expect(tril_text_make(&text, own, "§§§§§§§§§§", 20, 0.5, &error), TRIL_TEXT, "");
     expect(tril_text_make(&text, own, play, play_length, NAN, &error), TRIL_ARGUMENT, "");
     assert_null(text);

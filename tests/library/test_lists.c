@@ -369,7 +369,6 @@ TEST(refused) {
     must_fail(1, "train -q --lines --val 0.999 @two", "two");
     must_fail(2, "train -q --lines --windows grow @words", "windows");
     must_fail(2, "sample --new @no.safetensors", "--lines");
-    must_fail(2, "sample --lines 2 --stop x @no.safetensors", "--lines", "--stop");
     must_run("train -q " TINY "-m bigram --lines -s 5 -o @t.safetensors @words");
     char *file = slurp(scratch("t.safetensors"), &length);
     for (size_t i = length - 8; i < length; i++)

@@ -307,8 +307,6 @@ TEST(one_character) {
     }
     sample("-n 12 -p a @alone/model");
     assert_string_equal(ran.out, "aaaaaaaaaaaaa\n");
-    sample("--score @a.txt @alone/model");
-    expect_line("0.000000");
 }
 
 /* ---- writing ---- */
@@ -390,7 +388,6 @@ TEST(explain) {
     must_run("sample --explain THE --head 1 @explained");
     expect_line("gpt", "0", "1", "2");
     assert_null(strchr(ran.out, '\033')); /* no terminal, so no color */
-    must_fail(1, "sample --explain THE --layer 1 @explained", "--layer 1");
     must_run("sample --explain THE~CLOCK~STRIKES~THREE @explained");
     expect_line("23", "16");
     char *steps = copy_text(after("\n1. "));
@@ -407,7 +404,6 @@ TEST(explain) {
 /* Several models on the same text. */
 TEST(explain_several) {
     must_fail(2, "sample --explain THE --head 1 @explained @counted", "--head", "2");
-    must_fail(2, "sample --html @none.html @explained", "--html", "--explain");
     must_fail(2, "sample --head 0 @explained", "--head", "--explain");
     must_fail(2, "sample --explain THE --steps 1 --html @none.html @explained", "--steps",
               "--html");
@@ -527,7 +523,6 @@ TEST(bad_input) {
         {2, "--temperature",           "'nan'",           "--temperature nan @play"},
         {2, "--precision",             "'int4'",          "--precision int4 @play"},
         {1, "counts: 0.5",             "gpt",             "--counts 0.5 @play"},
-        {2, "--counts",                "--info",          "--counts 0.5 --info @play"},
         {2, "--seed",                  "--info",          "--seed 1337 --info @play"},
         {2, "--samples",               "--interactive",   "--samples 3 -i @play"},
         {2, "--precision",             "--explain",       "--precision f32 --explain a @play"},

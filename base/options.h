@@ -33,8 +33,8 @@ typedef struct {
 /* Parses argv with getopt_long: options may stand anywhere, long names may be abbreviated, `--`
  * ends the options (with POSIXLY_CORRECT set, so does the first operand). Moves the operands, which
  * are paths, to the end of argv and sets *first to the index of the first, and bit i of *given for
- * each option i that was given. Fails for an unknown option, a missing value, and a value that is no
- * number or out of range. Not thread-safe. */
+ * each option i that was given. Fails for an unknown option, a missing value, and a value that is
+ * no number or out of range. Not thread-safe. */
 bool options_parse(const Option *options, int count, int argc, char **argv, int *first,
                    uint64_t *given, Error *err);
 

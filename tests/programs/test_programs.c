@@ -520,13 +520,11 @@ TEST(bad_input) {
         {1, "/void.txt: ",             "",                "--score @void.txt @play"},
         {1, "/one.txt: ",              "",                "--score @one.txt @play"},
         {2, "CHECKPOINT",              " 2",              "@play @play"},
-        {2, "--temperature",           "'nan'",           "--temperature nan @play"},
         {2, "--precision",             "'int4'",          "--precision int4 @play"},
         {1, "counts: 0.5",             "gpt",             "--counts 0.5 @play"},
         {2, "--seed",                  "--info",          "--seed 1337 --info @play"},
         {2, "--samples",               "--interactive",   "--samples 3 -i @play"},
         {2, "--precision",             "--explain",       "--precision f32 --explain a @play"},
-        {2, "--lines",                 "--samples",       "--lines 3 --samples 2 @play"},
           /* clang-format on */
       };
     for (size_t i = 0; i < sizeof training / sizeof *training; i++) {

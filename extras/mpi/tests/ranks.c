@@ -2,8 +2,8 @@
  *
  *     mpirun -n 2 processes TEXT MODEL
  *
- * Trains like the ./train that wrote MODEL there. Fails unless the weights have the same bits, and if
- * a text whose ids change their order is read in the old one. */
+ * Trains like the ./train that wrote MODEL there. Fails unless the weights have the same bits, and
+ * if a text whose ids change their order is read in the old one. */
 #include "base/file.h"
 #include "base/memory.h"
 #include "library/tril.h"

@@ -6,6 +6,7 @@ OBJCOPY  = objcopy
 SONAME   = libtril.so.$(firstword $(subst ., ,$(VERSION)))
 SHARED   = libtril.so.$(VERSION)
 ELF      = $(if $(findstring mingw,$(TARGET))$(MAC),,yes)
+ELF_FLAGS = -Wl,-soname,$(SONAME) -Wl,--gc-sections -Wl,-z,defs
 LIBRARY  = $(patsubst %.c,$(BUILD)/pic/%.o,$(filter library/%,$(SOURCES))) $(BUILD)/pic/tril.a
 
 library: $(if $(ELF),$(BUILD)/libtril.a $(BUILD)/$(SHARED) $(BUILD)/tril.pc)
@@ -15,7 +16,7 @@ $(BUILD)/libtril.a: $(LIBRARY)
 		$(OBJCOPY) --localize-hidden $(BUILD)/pic/tril.o && rm -f $@ && $(AR) rcs $@ $(BUILD)/pic/tril.o
 
 $(BUILD)/$(SHARED): $(LIBRARY)
-	$(call quiet,LD)$(CC) -shared -Wl,-soname,$(SONAME) -Wl,--gc-sections -Wl,-z,defs $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+	$(call quiet,LD)$(CC) -shared $(if $(ELF),$(ELF_FLAGS)) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
 $(BUILD)/tril.pc: extras/install/tril.pc.in library/version.h $(MAKEFILE_LIST) always
 	@mkdir -p $(@D)

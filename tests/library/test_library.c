@@ -1233,6 +1233,7 @@ TEST(wrong_calls) {
     for (int i = 0; i < 6; i++)
         expect(tril_generate(model, "", 0, &wrong[i].sampling, write_down, &written, &error),
                TRIL_ARGUMENT, wrong[i].words);
+    expect(tril_probabilities(&sampling, (float[]){0}, 0, &nats, &error), TRIL_ARGUMENT, " 0");
     TrilTensor tensor;
     assert_int_equal(tril_model_tensor(model, -1, &tensor), 0);
     assert_null(tril_rung(-1));

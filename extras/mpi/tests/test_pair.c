@@ -189,7 +189,7 @@ static void collect(const char *rung, bool lines, TrilModel *teacher, double fou
     options.steps = STEPS;
     options.batch = 5;
     options.dropout = 0.1;
-    options.threads = 2;
+    options.threads = 1;
     options.precision = "f32";
     options.teacher = teacher;
     const TrilText *text = text_of(tokenizer, play, length, 0.1);
@@ -233,4 +233,30 @@ TEST(pair) {
             if (!(fabs(alone[j] - shared[j]) <= 1e-4 * alone[j]))
                 fail_msg("%s, %d: %g alone, %g shared", rung, j, alone[j], shared[j]);
     }
+}
+
+/* Each process needs a sequence and half of the memory, and one run is open at a time. */
+TEST(refused) {
+    const pid_t other = pair_begin();
+    size_t length;
+    const char *play = slurp(PLAY, &length);
+    TrilOptions options = sized("gpt", 1, 2, 16, 16), large = sized("gpt", 99, 2, 65536, 16);
+    const TrilTokenizer *tokenizer = tokenizer_of(play);
+    const TrilText *text = text_of(tokenizer, play, length, 0.1);
+    TrilTraining *training, *second;
+    assert_int_equal(tril_training_fits(&large, text, false, &error), TRIL_NO_MEMORY);
+    expect_error(error, "gpt");
+    options.batch = 1;
+    assert_int_equal(
+        tril_training_open(&training, model_of(tokenizer, &options), text, &options, &error),
+        TRIL_ARGUMENT);
+    expect_error(error, " 1 ", " 2 ");
+    options.batch = 2;
+    must(tril_training_open(&training, model_of(tokenizer, &options), text, &options, &error));
+    assert_int_equal(
+        tril_training_open(&second, model_of(tokenizer, &options), text, &options, &error),
+        TRIL_ARGUMENT);
+    expect_error(error, "processes");
+    tril_training_close(training);
+    pair_end(other);
 }

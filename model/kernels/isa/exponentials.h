@@ -96,7 +96,7 @@ static void log_sum_exp(float *lse, const float *x, size_t row, int rows, int n)
 
 /* The last vector is whole, too: it also computes some of the numbers before it again. */
 static double shares(double *p, const float *x, double temperature, int n) {
-    enum { SOME = 8 };
+    enum { SOME = LANES < 8 ? 8 : LANES };
     const double most = (double)largest(x, n);
     double total = 0;
     for (int i = 0; i < n && n < SOME; i++)

@@ -1,19 +1,40 @@
 // The model as a drawing, made from the lines of its computation (TrilLine): a row for the embedding, for each branch of
 // the residual stream, and for the end. A block is a line; a click unfolds it in numbers.
 const DRAWING = { width: 54, height: 30, across: 7, down: 6, left: 28 }; // of a block, between blocks, beside the stream
-let drawnKey = "", unfolded = null; // the line that is unfolded: { i, layer }
+let drawnKey = "", unfolded = null; // the line that is unfolded: { i, layer, does }
 
 /** @type {[RegExp, string][]} */
 const ROLES = [[/q_proj|query/, "query"], [/k_proj|key/, "key"], [/v_proj|value/, "value"], [/qkv|c_attn/, "q, k, v"], [/gate_proj/, "gate"], [/up_proj|c_fc/, "up"],
   [/down_proj|mlp.c_proj/, "down"], [/ngram_proj/, "counts"], [/ngram_gate/, "trust"], [/lm_head|wte|embed_tokens/, "logits"], [/proj/, "project"]];
+/** @type {Record<string, string>} */
+const DOES = { // of each block, by its name or, where that says less, by its operation
+  table: "Has a row for each character: how likely every character is to follow it.",
+  embed: "Turns each character into a list of numbers.",
+  norm: "Brings the numbers of each character to one scale, so that no character drowns the others.",
+  "q, k, v": "Makes three lists for each character: what it looks for (query), what it offers (key), and what it passes on (value).",
+  query: "Says what each character looks for.", key: "Says what each character offers to those that look.", value: "Says what each character passes on to those that attend to it.",
+  attend: "Each character takes from the earlier ones, most from those whose keys fit its query.",
+  mean: "Each character takes the same share from all characters so far.",
+  project: "Combines what was taken into one list for each character.",
+  "+": "Adds the result to what is already known about each character.",
+  up: "Compares each character with the patterns of many neurons.", gate: "Says how far each neuron opens.",
+  GELU: "Lets a neuron respond where its pattern fits; where it does not, almost nothing is left.",
+  SwiGLU: "Lets a neuron respond as far as its gate opens.", down: "Turns what the neurons respond to into numbers that can be added.",
+  rotate: "Rotates queries and keys by their positions, so that attention knows how far apart two characters are.",
+  conv: "Mixes into each character some of its last neighbors.",
+  count: "Looks up what followed these last characters in the text.", counts: "Turns the counts into numbers that the network can read.",
+  trust: "Says how far to trust the counts here.", trusted: "Adds what counting predicts, as far as it is trusted.",
+  logits: "Gives a number to every character that may come next: the higher, the likelier."
+};
 const NAMES = { layernorm: "norm", rmsnorm: "norm", convolution: "conv", attention: "attend", embedding: "embed", counted: "count", trusted: "+", swiglu: "SwiGLU", gelu: "GELU", rotary: "rotate", add: "+" };
 
-// Returns the two texts of a block.
-function label({ operation, heads, weights, output }) {
+// Returns the two texts of a block, and what it does in plain words.
+function label({ operation, heads, weights, output, alone }) {
   const [tensor] = weights, role = operation === "linear" && (ROLES.find(([pattern]) => pattern.test(tensor?.name))?.[1] ?? "linear");
   const shape = operation === "linear" && tensor ? `${tensor.columns}→${tensor.rows}` : operation === "embedding" ? `${tensor.rows}×${tensor.columns}` :
     operation === "attention" ? `${heads} head${heads > 1 ? "s" : ""}` : operation === "convolution" ? `${tensor.rows} taps` : `${output.width}`;
-  return { name: role || NAMES[operation] || operation, shape };
+  const name = role || alone && "table" || NAMES[operation] || operation;
+  return { name, shape, does: DOES[operation] ?? DOES[name] ?? "" };
 }
 
 // Cuts the lines into rows: { layer, kind, lines: [{ i, depth, ... }] }. A branch ends with its sum.
@@ -24,7 +45,7 @@ function rowsOf(lines) {
   lines.forEach((line, i) => {
     const made = number => row.find(other => other.output.number === number);
     const before = line.inputs.map(array => made(array.number)?.depth ?? -1);
-    row.push({ ...line, i, depth: Math.max(-1, ...before) + 1 });
+    row.push({ ...line, i, alone: lines.length === 1, depth: Math.max(-1, ...before) + 1 });
     if (rows.length === 0 && (line.operation === "embedding" && !counts || line.operation === "add" && counts)) end("embedding");
     else if (line.operation === "add") end(row.some(line => line.attends) ? "attention" : "MLP");
   });
@@ -65,10 +86,10 @@ function drawRow({ kind, layer, lines }, last) {
   const stream = kind !== "embedding" ? `M12 0V${last ? middle : high}` : last ? "" : `M12 ${high - 3}V${high}`;
   const svg = drawn("svg", { width: wide, height: high, "aria-hidden": true }, drawn("path", { class: "stream", d: stream }), drawn("path", { d: paths.join("") }));
   return element("div", { className: "flow", style: `width: ${wide}px; height: ${high}px` }, svg, ...lines.map(line => {
-    const { x, y } = place(line), { name, shape } = label(line);
+    const { x, y } = place(line), { name, shape, does } = label(line);
     return element("button", {
-      type: "button", className: `block ${line.operation}${line.fresh ? " fresh" : ""}`, style: `left: ${x}px; top: ${y - height / 2}px`, title: line.equation,
-      ariaLabel: `${line.title}; ${shape}${line.fresh ? "; new in this model" : ""}`, onclick: () => unfold(line)
+      type: "button", className: `block ${line.operation}${line.fresh ? " fresh" : ""}`, style: `left: ${x}px; top: ${y - height / 2}px`, title: `${does}\n${line.equation}`,
+      ariaLabel: `${name}: ${does} ${shape}${line.fresh ? "; new in this model" : ""}`, onclick: () => unfold({ ...line, does })
     }, element("b", { textContent: name }), element("span", { textContent: shape }));
   }));
 }
@@ -85,7 +106,7 @@ async function showDrawing() {
   unfolded = null;
   $("drawing").scrollTop = 0;
   $("drawing").replaceChildren(
-    element("p", { className: "note" }, element("b", { textContent: ladder[rung].name }), `: ${ladder[rung].idea}. `,
+    element("p", { className: "note" }, element("b", { textContent: ladder[rung].name }), `: ${LESSON[rung].plain} `,
       ...(rung > 0 ? [element("mark", { textContent: "Marked" }), ` blocks are not in ${ladder[rung - 1].name}. `] : []), "Click a block for its numbers.",
       element("span", { className: "row" }, element("button", { type: "button", id: "one-step", textContent: "A training step", ariaPressed: stepping, onclick: toggleStep }),
         element("button", { type: "button", id: "all-steps", textContent: "All numbers", onclick: () => unfold({ i: -1, layer: head.layer }) }))),
@@ -96,8 +117,8 @@ async function showDrawing() {
 // ---- in numbers ----
 
 // Shows the numbers of a line below its row, or hides them if they are shown.
-function unfold({ i, layer }) {
-  unfolded = unfolded?.i === i ? null : { i, layer };
+function unfold({ i, layer, does = "" }) {
+  unfolded = unfolded?.i === i ? null : { i, layer, does };
   document.querySelector("#detail")?.remove();
   for (const block of $("drawing").querySelectorAll("button")) block.removeAttribute("aria-expanded");
   if (!unfolded) return;
@@ -120,7 +141,9 @@ async function showDetail() {
   } catch (error) { // also while the line is read again; its numbers follow then
     return say("about-line", sentence(error.message), true);
   }
-  box.prepend(element("p", { className: "note", textContent: `For “${glyphs.slice(Math.max(0, place - 8), place + 1).join("")}”, ` + (place === glyphs.length - 1 ?
+  const [title, ...more] = box.querySelectorAll("h2");
+  if (title && more.length === 0) title.textContent = title.textContent.replace(/^1\. /, "");
+  box.prepend(element("p", { textContent: unfolded.does }), element("p", { className: "note", textContent: `For “${glyphs.slice(Math.max(0, place - 8), place + 1).join("")}”, ` + (place === glyphs.length - 1 ?
     "the end of the line. Click another character in the line for its numbers." : "the character chosen in the line. “Next” means after it, not after the line.") }));
   for (const figure of box.querySelectorAll("figure.mapped")) readMap(figure);
   for (const wide of box.querySelectorAll(".wide"))

@@ -7,10 +7,10 @@ let speed = 0; // of one worker on this machine, in multiply-adds a second
 const cores = Math.max(1, navigator.hardwareConcurrency || 1);
 const ticks = () => ladder.filter(({ rung }) => $(`tick-${rung}`).checked).map(({ rung }) => rung);
 
-function listModels(ticked) {
+function listModels() {
   $("models").tBodies[0].replaceChildren(...ladder.map(({ rung, name, idea }) => element("tr", { id: `rung-${rung}`, title: idea },
     element("th", { scope: "row" },
-      element("input", { type: "checkbox", id: `tick-${rung}`, checked: ticked.includes(name), ariaLabel: `train ${name}` }),
+      element("input", { type: "checkbox", id: `tick-${rung}`, ariaLabel: `train ${name}` }),
       element("button", { type: "button", className: "name", textContent: name, style: `border-color: ${COLORS[rung]}`, onclick: () => lookAt(rung) })),
     element("td", { id: `parameters-${rung}` }), element("td"), element("td", {}, element("span"), element("i")),
     element("td", {}, element("button", { type: "button", textContent: "↓", ariaLabel: `Download ${name}`, title: "Download the checkpoint", disabled: true, onclick: () => download(rung) })))));
@@ -22,7 +22,7 @@ function listOptions() {
   const WHOLE = 0;
   addNumbers("options", Object.keys(USUAL).map(name => ({
     name, help: table[name].help, min: table[name].min, max: name === "seed" ? Number.MAX_SAFE_INTEGER : table[name].max || "",
-    step: table[name].kind === WHOLE || name === "seed" ? 1 : "any", value: USUAL[name],
+    step: table[name].kind === WHOLE || name === "seed" ? 1 : "any", defaultValue: USUAL[name],
     placeholder: USUAL[name] === "" ? "auto" : ""
   })));
 }

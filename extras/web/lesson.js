@@ -1,6 +1,7 @@
-// The questions, one for each rung: the rungs to train, a line to type, the parts of the page to look at, and the answer.
+// The questions, one for each rung: the rung in plain words, the rungs to train, a line to type, the parts of the page to look at, and the answer.
 const LESSON = [
   {
+    plain: "a table of which character follows which; it sees only the last one.",
     rungs: ["bigram"], line: "[The clock stops.", sizes: { steps: 400 }, marks: ["bars", "reading"], seen: "still no bar changes without “[”", asked: "]", among: ["bigram", "head"],
     ask: "Why can't the bigram close a bracket?",
     look: "In the box “line”, delete the “[”: no bar changes. Then choose the model “head”, put the “[” back, and watch the bar of “]”.",
@@ -9,6 +10,7 @@ const LESSON = [
       "“[”. Training brings the bigram's loss close to that of counting pairs, a little above or below it, because the best possible table is almost the table of counted pairs."
   },
   {
+    plain: "each character becomes a list of numbers, and the average of all lists so far predicts the next character.",
     rungs: ["bigram", "average"], line: "the eht", sizes: { steps: 400 }, marks: ["bars", "reading", "heads"],
     ask: "The average sees every earlier character. Why is it hardly better?",
     look: "Swap two letters of the line, but not the last one: no bar changes. Each row of the map has one shade.",
@@ -18,6 +20,7 @@ const LESSON = [
       "when you swap letters: it also counts how well each earlier letter was predicted.)"
   },
   {
+    plain: "in place of the plain average, each character chooses how much it takes from each earlier one.",
     rungs: ["average", "head"], line: "the man and the ", sizes: { steps: 600 }, marks: ["heads", "arcs"], follow: true,
     ask: "What does one head of attention look for?",
     look: "Watch its map while it trains: even at first, then some cells get a strong color. The slider “snapshot” shows when.",
@@ -28,6 +31,7 @@ const LESSON = [
       "word that is being written, but still notices an open “[” from far away (question 1)."
   },
   {
+    plain: "several small heads of attention side by side, each of which can look for something else.",
     rungs: ["head", "multihead"], line: "the man and the ", sizes: { steps: 600 }, marks: ["heads", "chart"],
     ask: "Why are several small heads better than one large head?",
     look: "Both have the same number of parameters. Compare the four maps with the one of the model “head”.",
@@ -35,6 +39,7 @@ const LESSON = [
       "several places at once, and the step after them (“project” in the drawing) combines what they found."
   },
   {
+    plain: "layers of attention and of a small network (MLP) that computes with what attention found; each adds (+) to what is known.",
     rungs: ["multihead", "gpt"], line: "The king said to his ", sizes: { steps: 600, lr: 0.005 }, marks: ["heads", "drawing"], place: 17,
     ask: "What do an MLP and a second layer give that more heads do not?",
     look: "Compare the maps of L0 and L1. The “h” of “his” is chosen: click the second “GELU” in the drawing. What does that neuron respond to?",
@@ -44,6 +49,7 @@ const LESSON = [
       "and norms keep the numbers in range. (The rate lr is 0.005 for both here, because the usual one suits wider models.)"
   },
   {
+    plain: "gpt with newer parts: positions as rotations, an MLP with gates, simpler norms and a faster optimizer.",
     rungs: ["gpt", "modern"], line: "The king said to his ", sizes: { steps: 600 }, marks: ["chart", "samples"],
     ask: "Same layers, same width: why does modern learn faster?",
     look: "Compare the curves by steps, then by seconds (a step of modern costs more), and what both models write.",
@@ -51,6 +57,7 @@ const LESSON = [
       "numbers; in gpt it only applies a curve (GELU) to one. And Muon, its optimizer, changes a matrix equally in all directions, so it can take larger steps."
   },
   {
+    plain: "modern, in which each character first mixes in its last three neighbors, before attention and before the MLP.",
     rungs: ["modern", "conv"], line: "The king said to his ", sizes: { steps: 200 }, marks: ["heads", "chart"],
     ask: "What must attention learn first, and how can a model skip that?",
     look: "Early in the training, compare the maps L0 of both models: how many heads look at the character just before?",
@@ -59,6 +66,7 @@ const LESSON = [
       "sooner. On a short text, such as the built-in one, it also memorizes sooner: train longer, and its loss on unseen text rises again."
   },
   {
+    plain: "conv with a table of what followed before: the network adds to it, and learns how far to trust it.",
     rungs: ["conv", "ngram"], line: "The king said to his ", sizes: { steps: 200 }, marks: ["drawing", "chart"],
     ask: "Counting beats a small network. What is left for the network?",
     look: "Click “count” and “trust” in the drawing. Does the curve of ngram begin near “counted 7-gram” (dashed)?",
@@ -72,10 +80,10 @@ const LESSON = [
 
 let lesson = 0;      // the question that is shown
 let plan = "";       // the work that its button begins
-let before = null;   // the sizes and ticks before a question changed them
 
 function chooseLesson(i) {
   const { ask, look, answer, rungs: names, marks } = LESSON[i], rung = names.at(-1);
+  exchange(lesson, i);
   lesson = i;
   [...$("questions").children].forEach((button, n) => {
     if (n === i) button.setAttribute("aria-current", "step"); else button.removeAttribute("aria-current");
@@ -95,16 +103,23 @@ function chooseLesson(i) {
   renew();
 }
 
-// Brings the question's model and line into view.
-function view() {
-  const { rungs: names, line } = LESSON[lesson];
+// Sets up what the question needs: its rungs, sizes, model and line; all else as it was when the page opened.
+async function view() {
+  const { rungs: names, line, sizes, place = null } = LESSON[lesson];
+  for (const { rung, name } of ladder) $(`tick-${rung}`).checked = names.includes(name);
+  for (const [name, value] of Object.entries({ ...USUAL, ...sizes })) $(`options-${name}`).value = value;
+  for (const input of $("sampler").querySelectorAll("input")) input.value = input.defaultValue;
+  $("by-steps").checked = true;
   $("line").value = line;
   head = { layer: 0, head: 0 };
-  chosen = LESSON[lesson].place ?? null;
+  chosen = place;
+  rewound = null;
   if (stepping) toggleStep();
   if (unfolded) unfold(unfolded);
   for (const id of ["middle", "drawing", "right"]) $(id).scrollTop = 0;
-  if (taken) lookAt(ladder.findIndex(({ name }) => name === names.at(-1)));
+  if (!taken) return;
+  lookAt(ladder.findIndex(({ name }) => name === names.at(-1)));
+  await estimate();
 }
 
 // Says what the button of the question begins.
@@ -142,15 +157,10 @@ const showAsked = seldom(1000, async () => {
   $("answer-asked").textContent = said.length > 0 ? `“${asked}” after “${line}”: ${said.join("; ")}.` : "";
 });
 
-// Sets up everything that the question needs, and trains its rungs.
+// Trains the question's rungs.
 async function setUp() {
-  const { rungs: names, sizes } = LESSON[lesson];
   if (!mayDiscard()) return;
-  before ??= settings();
   dropAll();
-  for (const { rung, name } of ladder) $(`tick-${rung}`).checked = names.includes(name);
-  for (const [name, value] of Object.entries({ ...USUAL, ...sizes })) $(`options-${name}`).value = value;
-  view();
-  await estimate();
+  await view();
   await press(true);
 }

@@ -102,9 +102,9 @@ function showHeads() {
     $("heads").dataset.key = key;
     if (!maps.some(m => m.layer === head.layer && m.head === head.head)) head = { layer: 0, head: 0 };
     const choose = next => { head = next; showArcs(); showDetail(); };
-    $("maps").replaceChildren(...maps.map(({ layer, head }) => element("button", {
-      type: "button", ariaLabel: `layer ${layer}, head ${head}`, title: `Layer ${layer}, head ${head}. Row: the character that looks; column: the one it looks at`, onclick: () => choose({ layer, head }), onpointerenter: () => showArcs({ layer, head }),
-      onpointerleave: () => showArcs()
+    $("maps").replaceChildren(...maps.map(({ layer, head }, i) => element("button", {
+      type: "button", ariaLabel: `layer ${layer}, head ${head}`, onclick: () => choose({ layer, head }), onpointerenter: () => showArcs({ layer, head }),
+      onpointermove: event => pointAtMap(event, i), onpointerleave: () => showArcs()
     }, element("span", { className: "map-of" }), element("span", { textContent: `L${layer} H${head}` }))));
     const shade = share => element("span", { className: "shade", style: `--share: ${Math.sqrt(share / 100)}`, textContent: `${share}%` });
     $("about-maps").replaceChildren(...maps.length === 0 ? ["No attention here: a bigram sees the last character only."] :
@@ -112,12 +112,22 @@ function showHeads() {
   }
   maps.forEach(({ figure }, i) => {
     const svg = element("template", { innerHTML: figure }).content.querySelector("svg");
-    const { width } = svg.viewBox.baseVal, AXIS = 19; // of extras/page/map.c, without its letters
-    svg.setAttribute("viewBox", `${AXIS} ${AXIS} ${width - AXIS} ${width - AXIS}`);
+    const { width } = svg.viewBox.baseVal, AXIS = 19, CELL = 14, LEAST = 7.4; // AXIS and CELL: of extras/page/map.c; LEAST: pixels of a letter
+    const lettered = $("maps").children[i].clientWidth * CELL >= LEAST * width;
+    svg.classList.toggle("lettered", lettered);
+    if (!lettered) svg.setAttribute("viewBox", `${AXIS} ${AXIS} ${width - AXIS} ${width - AXIS}`);
     svg.setAttribute("aria-hidden", true);
     for (const id of [svg, ...svg.querySelectorAll("[id], title")]) if (id.localName === "title") id.remove(); else id.removeAttribute("id");
     $("maps").children[i].firstChild.replaceChildren(svg);
   });
+}
+
+// Shows the arcs of the row under the pointer, and its cell as a tooltip.
+function pointAtMap({ currentTarget: button, clientX, clientY }, i) {
+  const box = button.querySelector(".cells").getScreenCTM(), { layer, head, figure } = maps[i], t = Math.floor((clientY - box.f) / box.d), s = Math.floor((clientX - box.e) / box.a);
+  const weight = weightsIn(figure)[t]?.[s], title = weight === undefined ? "" : `Row “${glyphs[t]}”, column “${glyphs[s]}”: ${percent(weight / 1000)}`;
+  if (title && title !== button.title) showArcs({ layer, head }, t);
+  button.title = title;
 }
 
 const placeChosen = () => Math.min(chosen ?? Infinity, glyphs.length - 1);
@@ -161,9 +171,9 @@ function showArcs(of = head, t = placeChosen()) {
 
 function listSampler() {
   addNumbers("sampler", [
-    { name: "temperature", help: "higher is bolder; 0: always the likeliest", min: 0, step: 0.1, value: 0.8 },
-    { name: "top_k", label: "top-k", help: "choose among the k likeliest; 0: among all", min: 0, step: 1, value: 0 },
-    { name: "top_p", label: "top-p", help: "of these, choose among the likeliest that together have this share", min: 0.05, max: 1, step: 0.05, value: 1 }]);
+    { name: "temperature", help: "higher is bolder; 0: always the likeliest", min: 0, step: 0.1, defaultValue: 0.8 },
+    { name: "top_k", label: "top-k", help: "choose among the k likeliest; 0: among all", min: 0, step: 1, defaultValue: 0 },
+    { name: "top_p", label: "top-p", help: "of these, choose among the likeliest that together have this share", min: 0.05, max: 1, step: 0.05, defaultValue: 1 }]);
 }
 async function resample() {
   if (!sent) return;

@@ -15,8 +15,8 @@ function renewFigure(old, html, read, move) {
   old.querySelector(".legend").replaceWith(fresh.querySelector(".legend"));
   move(old);
 }
-// The models to compare: those trained here, the ticked ones and those of the question.
-const compared = () => shown().filter(r => !r.built || $(`tick-${r.rung}`).checked || LESSON[lesson].rungs.includes(r.name));
+// The models to compare: those trained here, the ticked ones and those that the question asks about.
+const compared = () => shown().filter(r => !r.built || $(`tick-${r.rung}`).checked || LESSON[lesson].among?.includes(r.name));
 
 async function showChart() {
   const high = $("chart").clientHeight - 24;
@@ -50,7 +50,7 @@ function showSamples() {
 const renewSoon = seldom(200, async () => {
   const failed = shown().filter(r => r.failed), words = { none: "Tick models and press Train.", built: "Trained in advance. “Train” starts the ticked ones from scratch.",
     training: "Training.", paused: "Paused.", done: "All steps are done." };
-  const memory = shown().reduce((sum, r) => sum + (r.memory ?? 0) + r.snapshots.reduce((sum, { bytes }) => sum + bytes.length, 0), 0);
+  const memory = everyRun().reduce((sum, r) => sum + (r.memory ?? 0) + r.snapshots.reduce((sum, { bytes }) => sum + bytes.length, 0), 0);
   if (trouble) say("about-training", trouble, true);
   else if (failed.length > 0) say("about-training", failed.map(r => `${r.name}: ${r.failed}.`).join(" "), true);
   else say("about-training", `${words[state]}${memory > 0 && state !== "built" ? ` ${mebibytes(memory)} in use.` : ""}`);

@@ -2,11 +2,11 @@
 
 // The page's settings as the fragment of a link: sizes as they are typed, ticked rungs, the rung, the line and the temperature;
 // never the text.
-const settings = () => ({ ...Object.fromEntries(Object.keys(USUAL).map(name => [name, $(`options-${name}`).value])), rungs: ticks().map(rung => ladder[rung].name).join() });
-const fragment = () => `#${new URLSearchParams({ ...settings(), rung: ladder[looked()].name, line: $("line").value, temperature: sampler().temperature })}`;
-// Applies settings, of a link or kept. Keeps a setting that they lack or for which they have no valid value.
-function apply(kept = location.hash.slice(1)) {
-  const settings = new URLSearchParams(kept), number = name => ladder.findIndex(rung => rung.name === name);
+const fragment = () => `#${new URLSearchParams({ ...Object.fromEntries(Object.keys(USUAL).map(name => [name, $(`options-${name}`).value])), rungs: ticks().map(rung => ladder[rung].name).join(),
+  rung: ladder[looked()].name, line: $("line").value, temperature: sampler().temperature })}`;
+// Applies the settings of the link. Keeps a setting that it lacks or for which it has no valid value.
+function apply() {
+  const settings = new URLSearchParams(location.hash.slice(1)), number = name => ladder.findIndex(rung => rung.name === name);
   const put = (id, value) => { if (value?.trim() && Number.isFinite(Number(value))) $(id).value = Number(value); };
   for (const name of Object.keys(USUAL)) put(`options-${name}`, settings.get(name));
   if (settings.get("lr") === USUAL.lr) $("options-lr").value = USUAL.lr;
@@ -41,8 +41,8 @@ function listen() {
       target.value = ""; // so that the same file can be chosen again
     });
   for (const id of ["by-steps", "by-time"]) on(id, "change", renew);
-  on("options", "input", () => { before = null; estimate(); look(); });
-  on("models", "change", () => { before = null; estimate(); renew(); });
+  on("options", "input", () => { estimate(); look(); });
+  on("models", "change", () => { estimate(); renew(); });
   on("sampler", "input", resample);
   on("looked", "change", () => { rewound = null; look(); renew(); });
   on("snapshot", "input", rewind);
@@ -56,7 +56,7 @@ function listen() {
     type: "button", ariaLabel: `${i + 1} ${step.rungs.at(-1)}`, onclick: () => chooseLesson(i) }, `${i + 1}`, element("span", { textContent: ` ${step.rungs.at(-1)}` }))));
   for (const tab of $("tabs").children) tab.onclick = () => showTab(tab.dataset.tab);
   new ResizeObserver(renew).observe($("chart"));
-  addEventListener("hashchange", () => { before = rewound = null; apply(); estimate(); look(); });
+  addEventListener("hashchange", () => { rewound = null; apply(); estimate(); look(); });
   addEventListener("beforeunload", event => { if (missed().length > 0) event.preventDefault(); });
 }
 
@@ -64,7 +64,7 @@ async function start() {
   try {
     await compile();
     await Promise.all([openReader(), unpackTrained()]);
-    listModels(["bigram", "modern"]);
+    listModels();
     listOptions();
     listSampler();
     listen();

@@ -44,7 +44,7 @@ function seldom(milliseconds, act) {
   };
 }
 
-// Returns numbers labeled in a parent, { name, help, value, min, max, step }, by name; NaN for an empty field.
+// Adds numbers to a parent, { name, help, defaultValue, min, max, step }. numbersOf returns them by name; NaN for an empty field.
 function addNumbers(parent, rows) {
   $(parent).append(...rows.map(({ name, label, help, ...more }) => element("label", { className: "number", title: help },
     element("span", { textContent: label ?? name }),

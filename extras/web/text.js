@@ -20,7 +20,11 @@ async function takeText(again = true) {
   try {
     await reader.ask("takeText", next.bytes, next.asBytes);
     taken = next;
-    if (again) dropAll();
+    if (again) {
+      for (const r of everyRun()) r.worker?.end();
+      aside.clear();
+      dropAll();
+    }
     look();
     showLadder();
     about = await reader.ask("countText");

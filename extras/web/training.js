@@ -3,7 +3,8 @@
 // the loss that the reader then finds.
 const SLICE = 80, FRESH = 600; // milliseconds: of training at a time; between models that are sent to be looked at
 const SNAPSHOTS = 20, SNAPSHOT_BYTES = 64e6, POINTS = 256; // kept of a rung, at most; points of its curve
-const rungs = new Map(); // by number
+let rungs = new Map();   // by number
+const aside = new Map(); // those of each question that is not shown: { rungs, state }
 let state = "none";      // none, built, training, paused, done
 let trouble = "";        // why the last request failed, until the state changes
 let fromLesson = false;  // a question trains them
@@ -19,17 +20,31 @@ function mayDiscard(some = missed()) {
     "Download them to keep them. Discard them?");
 }
 function drop(rung) {
-  rungs.get(rung)?.worker?.end();
+  const r = rungs.get(rung);
+  if (r?.worker) { r.worker.end(); r.dropped = true; }
   rungs.delete(rung);
 }
 // Discards all models. Shows those that were trained in advance on this text again.
 function dropAll() {
   for (const rung of [...rungs.keys()]) drop(rung);
-  evaluations.length = 0;
   rewound = null;
   setState("none");
   if (isBuiltin()) showTrained();
 }
+// Puts the models that a question has trained aside, paused, and shows those of another one, or those trained in advance. The
+// user's own models stay.
+function exchange(from, to) {
+  if (from === to || !fromLesson && shown().some(r => !r.built)) return;
+  if (state === "training") setState("paused");
+  if (fromLesson) aside.set(from, { rungs, state });
+  const kept = aside.get(to);
+  aside.delete(to);
+  fromLesson = Boolean(kept);
+  rungs = kept?.rungs ?? new Map();
+  setState(kept?.state ?? "none");
+  if (!kept && isBuiltin()) showTrained();
+}
+const everyRun = () => [rungs, ...[...aside.values()].map(({ rungs }) => rungs)].flatMap(some => [...some.values()]);
 function setState(to) {
   state = to;
   trouble = "";
@@ -83,7 +98,7 @@ async function evaluateAll() {
   evaluating = true;
   for (let next; (next = evaluations.shift());) {
     const { r, snapshot } = next;
-    if (rungs.get(r.rung) !== r) continue;
+    if (r.dropped) continue;
     try {
       const line = $("line").value, found = await reader.ask("evaluate", snapshot.bytes, line);
       Object.assign(snapshot, found, { focus: found.focus && { ...found.focus, line } });
@@ -165,7 +180,7 @@ async function begin() {
 
 // Train, Pause, Continue, Train more.
 async function press(lesson = false) {
-  fromLesson = lesson || fromLesson && state === "training";
+  fromLesson = lesson || fromLesson && (state === "training" || state === "paused");
   if (state === "training") return setState("paused");
   if (state === "none" || state === "built") return begin();
   if (state === "done") {
@@ -194,9 +209,6 @@ async function reset() {
   if (!mayDiscard()) return;
   dropAll();
   fromLesson = false;
-  if (before) apply(before);
-  before = null;
-  await estimate();
   renew();
   await writeTrained();
 }
@@ -249,7 +261,6 @@ async function openCheckpoint(file) {
     for (const other of shown()) if (other !== r) drop(other.rung);
     if (isBuiltin()) showTrained();
     fromLesson = false;
-    before = null;
     r.downloaded = r.step;
     rewound = null;
     setState(r.done && !r.failed ? "done" : "paused");

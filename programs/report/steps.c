@@ -292,17 +292,12 @@ static int most_active(const Explanation *e, const TrilLine *activation) {
     return most;
 }
 
-/* Writes where the neuron that is most active at the last character is most active, by the
- * characters that end there, if it is at least a tenth as active as at the first. Returns it. */
-static int write_firing(Explanation *e, const TrilLine *activation) {
+/* Writes where a neuron is most active, by the characters that end there, if it is at least a tenth
+ * as active as at the first. */
+static void write_firing(Explanation *e, const TrilLine *activation, int neuron) {
     enum { MOST = 5, BEFORE = 5 };
-    const int neuron = most_active(e, activation);
     Bar bars[MOST + 1] = {{.value = 0}};
     int count = 0, at;
-    say(e,
-        "Neuron %d is the most active one at '%s'. Of the %d characters read, it is most active "
-        "after:",
-        neuron, e->glyph, e->T);
     for (int t = 0; t < e->T; t++) {
         Bar bar = {.value = (double)line_row(&activation->output, t)[neuron]};
         for (int s = t < BEFORE ? 0 : t - BEFORE; s <= t; s++) {
@@ -319,7 +314,6 @@ static int write_firing(Explanation *e, const TrilLine *activation) {
     const double least = activity(activation, bars[0].value) / 10;
     while (count > 1 && activity(activation, bars[count - 1].value) < least) count--;
     e->sheet->kind->bars(e->sheet, &(Bars){NULL, bars, count, false, false}, 1);
-    return neuron;
 }
 
 /* Writes an activation, first where a neuron is active; or a layer without a function of its own
@@ -329,14 +323,18 @@ static void write_other(Explanation *e) {
     const TrilArray *in = line->inputs;
     char call[96];
     if (is_activation(line)) {
-        say(e, "## %s.", line->title);
-        const int neuron = write_firing(e, line);
+        const int neuron = most_active(e, line);
         const Number z = number((double)last_of(e, &in[0])[neuron]);
         if (in[1].number == 0)
             snprintf(call, sizeof call, "%s(%s)", line->operation, z.text);
         else
             snprintf(call, sizeof call, line_is(line, "swiglu") ? "silu(%s) * %s" : "(%s, %s)",
                      z.text, SHOWN(last_of(e, &in[1])[neuron]));
+        say(e,
+            "## %s.\nNeuron %d is the most active one at '%s'. Of the %d characters read, it is most active "
+            "after:",
+            line->title, neuron, e->glyph, e->T);
+        write_firing(e, line, neuron);
         say(e, "At '%s' it is %s = %s: %s.", e->glyph, call,
             SHOWN(last_of(e, &line->output)[neuron]), line->equation);
     } else
@@ -464,13 +462,14 @@ static void write_linear(Explanation *e) {
             what, matrix, heads ? "Each head fills its own numbers of the vector. " : "", e->glyph);
         show_neuron(e, 0, what, name, 0, 1);
     } else if (is_activation(to)) { /* the neurons of an MLP */
+        const int neuron = most_active(e, to);
         const bool gated = to->inputs[1].number != 0;
         name = !gated ? "z" : to->inputs[0].number == output->number ? "gate" : "up";
-        say(e, "## MLP%s%s: %d neurons, each a dot product with the vector.", gated ? ", " : "",
-            gated ? name : "", output->width);
-        const int neuron = write_firing(e, to);
-        say(e, "The matrix is %s; a row belongs to a neuron. Neuron %d, written out:", matrix,
-            neuron);
+        say(e,
+            "## MLP%s%s: %d neurons, each a dot product with the vector.\n"
+            "The matrix is %s; a row belongs to a neuron. Neuron %d, the most active one for '%s', "
+            "written out:",
+            gated ? ", " : "", gated ? name : "", output->width, matrix, neuron, e->glyph);
         show_neuron(e, neuron, "vector", name, neuron, 2);
     } else { /* the last matrix of a branch that is not attention */
         say(e,

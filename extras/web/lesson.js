@@ -123,7 +123,7 @@ async function view() {
 }
 
 // Says what the button of the question begins.
-const planLesson = seldom(100, async () => {
+const planLesson = seldom(() => 100, async () => {
   const { lr, ...sizes } = { ...USUAL, ...LESSON[lesson].sizes }, names = LESSON[lesson].rungs;
   const seconds = together((await reader.ask("estimate", sizes)).filter((_, rung) => names.includes(ladder[rung].name)), sizes.steps);
   plan = `${sizes.steps} steps from scratch${seconds > 0 ? `: about ${duration(seconds)}` : ""}.`;
@@ -148,7 +148,7 @@ function showLesson() {
 }
 
 // Says how likely some models find the character that the question asks about, with the first character of the line and without.
-const showAsked = seldom(1000, async () => {
+const showAsked = seldom(() => 1000, async () => {
   const { asked, among, line } = LESSON[lesson], said = [];
   for (const r of asked && isBuiltin() ? shown().filter(({ name }) => among.includes(name)) : []) {
     const [whole, cut] = [await reader.ask("chance", r.latest.bytes, line, asked), await reader.ask("chance", r.latest.bytes, line.slice(1), asked)];

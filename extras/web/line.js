@@ -48,7 +48,7 @@ async function send() {
   return sent = snapshot;
 }
 const setSampler = () => reader.ask("setSampler", sampler(), LESSON[lesson].asked);
-const look = seldom(30, async () => {
+const look = seldom(() => 30, async () => {
   try {
     await showDrawing();
     const r = rungs.get(looked()), snapshot = await send();
@@ -71,7 +71,7 @@ const look = seldom(30, async () => {
   }
 });
 // Looks again if the model has changed.
-const lookSoon = seldom(500, () => snapshotLooked() !== seen.snapshot && look());
+const lookSoon = seldom(() => areSeveral() ? 1000 : 500, () => snapshotLooked() !== seen.snapshot && look());
 
 function clearLook(why, wrong = false) {
   sent = seen.r = seen.snapshot = null;

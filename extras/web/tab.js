@@ -27,14 +27,14 @@ const duration = seconds => seconds < 1 ? "a second" : seconds < 120 ? `${Math.r
 const sentence = text => text.replace(/^(--)?./u, start => start.replace("--", "").toUpperCase()).replace(/--([a-z-]+)/g, "“$1”") + (/[.!?]$/.test(text) ? "" : "."); // fields lack the -- of options
 const percent = p => p > 0 && p < 0.0005 ? "< 0.1%" : `${(100 * p).toFixed(1)}%`;
 
-// Returns a function that calls `act` soon, but at most every `milliseconds`, and again if it was called meanwhile.
+// Returns a function that calls `act` soon, but at most every milliseconds(), and again if it was called meanwhile.
 function seldom(milliseconds, act) {
   let waits = false, runs = false, last = -Infinity, again = false;
   return async function call() {
     if (runs) again = true;
     if (waits || runs) return;
     waits = true;
-    await new Promise(done => setTimeout(done, Math.max(0, last + milliseconds - performance.now())));
+    await new Promise(done => setTimeout(done, Math.max(0, last + milliseconds() - performance.now())));
     waits = false;
     runs = true;
     last = performance.now();

@@ -2,7 +2,7 @@
 // Batches, rates and seeds are those of ./train: the same options give the same weights. Two things differ: to answer the page
 // soon, an evaluation reads only evenly spaced windows of a long held-out text; and no training ends early.
 function openTrainer(library) {
-  const EVALUATIONS = 40, DIGEST = 100; // the step after which the digest is told
+  const DIGEST = 100; // the step after which the digest is told
   const { room, call, must, make, returned, at, size, pointerAt, optionsRecord, optionsOf, rungOf, textOf, written, reading } = library;
   let model = 0, training = 0, failed = "";
 
@@ -61,14 +61,14 @@ function openTrainer(library) {
     return begun();
   }
 
-  // Evaluations are due more often at the beginning, where the losses fall fastest.
-  function isDue(step, steps) {
-    const every = Math.max(1, Math.floor(steps / EVALUATIONS));
+  // Of so many evaluations in a run, more are due at the beginning, where the losses fall fastest.
+  function isDue(step, steps, evaluations) {
+    const every = Math.max(1, Math.floor(steps / evaluations));
     return step === steps || step === DIGEST || step % every === 0 || step < 2 * every && every >= 4 && step % Math.floor(every / 4) === 0;
   }
   // Trains for at least one step and about `milliseconds`, and until an evaluation is due. Returns the progress and the
   // loss of each step; the model, if an evaluation is due or if it is wanted.
-  function train(milliseconds, wanted) {
+  function train(milliseconds, wanted, evaluations) {
     const end = performance.now() + milliseconds, losses = [];
     const to = room(size("TrilStep"));
     let due = false;
@@ -76,7 +76,7 @@ function openTrainer(library) {
       must("tril_training_step", training, to);
       const { step, steps, seconds, loss } = at("TrilStep", to);
       losses.push([step, seconds, loss]);
-      due = isDue(step, steps);
+      due = isDue(step, steps, evaluations);
     } while (!due && performance.now() < end);
     const more = losses.at(-1)[0] === DIGEST ? { digest: digest() } : {};
     return { ...describe(), ...more, losses, due, model: due || wanted ? modelFile() : null };

@@ -2,6 +2,7 @@
 // paused, and as many train at once as there are processors. Snapshots of a training run are kept: its model at some steps, and
 // the loss that the reader then finds.
 const SLICE = 80, FRESH = 600; // milliseconds: of training at a time; between models that are sent to be looked at
+const EVALUATIONS = 40;        // of a run; half as many if several rungs train, because the reader then takes time from them
 const SNAPSHOTS = 20, SNAPSHOT_BYTES = 64e6, POINTS = 256; // kept of a rung, at most; points of its curve
 let rungs = new Map();   // by number
 const aside = new Map(); // those of each question that is not shown: { rungs, state }
@@ -113,6 +114,7 @@ async function evaluateAll() {
 
 // ---- training ----
 
+const areSeveral = () => shown().filter(r => r.worker).length > 1;
 const isOpen = r => r.worker && !r.done && !r.failed;
 
 // Grants slices to the rungs that are furthest behind, in steps or in seconds.
@@ -127,7 +129,7 @@ async function train(r) {
   r.busy = true;
   try {
     const wanted = r.rung === looked() && !(r.latest?.at > performance.now() - FRESH);
-    const { losses, due, model, ...more } = await r.worker.ask("train", SLICE, wanted);
+    const { losses, due, model, ...more } = await r.worker.ask("train", SLICE, wanted, areSeveral() ? EVALUATIONS / 2 : EVALUATIONS);
     Object.assign(r, more);
     for (const point of losses) traceBatch(r, point);
     if (due) keepSnapshot(r, model, more);

@@ -41,6 +41,14 @@ size_t memory_installed(void) {
 #endif
 }
 
+size_t memory_cache(void) {
+    long size = 0;
+#if defined _SC_LEVEL2_CACHE_SIZE
+    size = sysconf(_SC_LEVEL2_CACHE_SIZE);
+#endif
+    return size > 0 ? (size_t)size : USUAL_CACHE;
+}
+
 size_t memory_peak(void) {
 #if defined __wasm__
     return __builtin_wasm_memory_size(0) * 65536; /* it never shrinks */

@@ -33,6 +33,10 @@ void *memory_request(size_t size);
 /* Returns the machine's memory in bytes, unlimited (SIZE_MAX) if it is unknown. */
 size_t memory_installed(void);
 
+/* Returns the size of a processor's L2 cache in bytes, a usual one if it is unknown. */
+enum { USUAL_CACHE = 1 << 21 };
+size_t memory_cache(void);
+
 /* Returns the peak memory of this process so far in bytes, as far as it is known. */
 size_t memory_peak(void);
 

@@ -191,7 +191,7 @@ static TrilStatus write_texts(Texts *t, TrilOnTexts on_text, void *user, Error *
  * too: its reads are several times as fast. */
 static bool size_groups(const TrilModel *model, Precision precision, size_t count, int threads,
                         int *size, Error *err) {
-    enum { CACHE = 3 << 19 };
+    const size_t cache = memory_cache() / 4 * 3;
     RunOptions options = {.batch = 1,
                           .length = model->model.config.T,
                           .frozen = true,
@@ -204,7 +204,7 @@ static bool size_groups(const TrilModel *model, Precision precision, size_t coun
     const size_t activations = (size_t)memory.activations,
                  packed = (size_t)memory.weights - model->model.weights_size * sizeof(float);
     /* a quarter of the memory is read: half of the values, and one of two copies of the keys */
-    size_t most = packed < CACHE ? (CACHE - packed) / (activations / 4) : SLOTS;
+    size_t most = packed < cache ? (cache - packed) / (activations / 4) : SLOTS;
     most = most < 1 ? 1 : most > SLOTS ? SLOTS : most;
     if (most * activations > KEPT_BYTES) most = 1 + KEPT_BYTES / activations;
     *size = (int)(each < most ? each : most);

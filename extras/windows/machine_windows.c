@@ -20,6 +20,10 @@ size_t memory_installed(void) {
     return GlobalMemoryStatusEx(&memory) ? (size_t)memory.ullTotalPhys : SIZE_MAX;
 }
 
+size_t memory_cache(void) {
+    return USUAL_CACHE;
+}
+
 size_t memory_peak(void) {
     PROCESS_MEMORY_COUNTERS memory;
     bool known = GetProcessMemoryInfo(GetCurrentProcess(), &memory, sizeof memory);

@@ -1,68 +1,55 @@
-/* batch.c - the windows of the text in each step's batch. */
+/* batch.c - the windows that a text is cut into, and those of each step's batch. */
 #include "data/data.h"
 #include "base/memory.h"
 #include "base/random.h"
 
-#include <string.h>
-
-/* Returns the index in the text of window `number` in the order of training, and sets *key to the
- * key of its epoch. */
-static size_t window_of(uint64_t seed, uint64_t number, size_t windows, uint64_t *key) {
-    *key = random_key(seed, RANDOM_BATCHES, number / windows);
-    return (size_t)random_permuted(*key, number % windows, windows);
-}
-
-void batch_shuffled(const int32_t *ids, size_t length, int B, int T, uint64_t seed, uint64_t step,
-                    int first, int count, int32_t *inputs, int32_t *targets, size_t *starts) {
-    size_t row = (size_t)T, places = length - row, windows = places / row;
-    if (windows == 0) windows = 1;
-    size_t offsets = places - (windows - 1) * row; /* places where the first window may begin */
-    for (size_t b = 0; b < (size_t)count; b++) {
-        uint64_t key;
-        size_t window = window_of(seed, step * (uint64_t)B + (uint64_t)first + b, windows, &key);
-        size_t start = window * row + (size_t)(random_uniform(key, 0) * (double)offsets);
-        memcpy(inputs + b * row, ids + start, row * sizeof *ids);
-        memcpy(targets + b * row, ids + start + 1, row * sizeof *ids);
-        starts[b] = start;
-    }
-}
-
-/* ---- lists ---- */
-
 /* Returns the end of the window that begins at `begin`. */
-static size_t end_of(const int32_t *ids, size_t begin, int T) {
-    size_t end = begin + 1;
-    while (ids[end] != ids[0] && end - begin < (size_t)T) end++;
+static size_t end_of(const int32_t *ids, size_t length, size_t begin, int T, bool list) {
+    const size_t full = begin + (size_t)T;
+    size_t end = full < length ? full : length - 1;
+    for (size_t i = begin + 1; list && i < end; i++)
+        if (ids[i] == ids[0]) end = i;
     return end;
 }
 
-size_t lines_count(const int32_t *ids, size_t length, int T) {
+size_t cut_count(const int32_t *ids, size_t length, int T, bool list) {
     size_t count = 0;
-    for (size_t i = 0; i + 1 < length; i = end_of(ids, i, T)) count++;
+    for (size_t i = 0; i + 1 < length; i = end_of(ids, length, i, T, list)) count++;
     return count;
 }
 
-bool lines_cut(Lines *lines, const int32_t *ids, size_t length, int T, Error *err) {
-    *lines = (Lines){.count = lines_count(ids, length, T)};
-    if (!memory_alloc(&lines->begins, lines->count + 1, sizeof *lines->begins, "the lines", err))
+bool cut_text(Cut *cut, const int32_t *ids, size_t length, int T, bool list, Error *err) {
+    *cut = (Cut){.count = cut_count(ids, length, T, list)};
+    if (!memory_alloc(&cut->begins, cut->count + 1, sizeof *cut->begins, "the windows", err))
         return false;
-    for (size_t i = 0; i < lines->count; i++)
-        lines->begins[i + 1] = end_of(ids, lines->begins[i], T);
+    for (size_t i = 0; i < cut->count; i++)
+        cut->begins[i + 1] = end_of(ids, length, cut->begins[i], T, list);
     return true;
 }
 
-void lines_free(Lines *lines) {
-    memory_free(lines->begins);
-    *lines = (Lines){0};
+void cut_free(Cut *cut) {
+    memory_free(cut->begins);
+    *cut = (Cut){0};
 }
 
-int batch_lines(const Lines *lines, size_t windows, int B, uint64_t seed, uint64_t step, int first,
-                int count, size_t *starts, size_t *ends) {
+int batch_windows(const Cut *list, size_t length, int B, int T, uint64_t seed, uint64_t step,
+                  int first, int count, size_t *starts, size_t *ends) {
+    const size_t row = (size_t)T, places = length - row;
+    const size_t windows = list ? list->count : places < 2 * row ? 1 : places / row;
     size_t longest = 0;
     for (int b = 0; b < B; b++) {
-        uint64_t key;
-        size_t window = window_of(seed, step * (uint64_t)B + (uint64_t)b, windows, &key);
-        size_t start = lines->begins[window], end = lines->begins[window + 1];
+        const uint64_t number = step * (uint64_t)B + (uint64_t)b,
+                       key = random_key(seed, RANDOM_BATCHES, number / windows);
+        const size_t window = (size_t)random_permuted(key, number % windows, windows);
+        size_t start, end;
+        if (list) {
+            start = list->begins[window];
+            end = list->begins[window + 1];
+        } else { /* the first window of an epoch begins at one of these places */
+            const size_t offsets = places - (windows - 1) * row;
+            start = window * row + (size_t)(random_uniform(key, 0) * (double)offsets);
+            end = start + row;
+        }
         if (end - start > longest) longest = end - start;
         if (b < first || b >= first + count) continue;
         starts[b - first] = start;

@@ -118,34 +118,29 @@ uint64_t corpus_digest(const char *text, size_t length);
 
 /* ---- batches ---- */
 
-/* Fills inputs[count,T] with windows `first` to first + count - 1 of this step's batch of B
- * windows, targets[count,T] with the same windows, one character later, and starts[count] with
- * their places in the text. Each epoch cuts ids[length] end to end into windows, from a random
- * offset (the rests at both ends are together less than two windows), and visits each
- * window once in random order. A step continues where the last one ended. The same seed and step
- * give the same batch. length > T, first + count <= B. */
-void batch_shuffled(const int32_t *ids, size_t length, int B, int T, uint64_t seed, uint64_t step,
-                    int first, int count, int32_t *inputs, int32_t *targets, size_t *starts);
-
-/* The windows of a list: window i begins with the character at begins[i] and predicts those up to
- * begins[i + 1]. Each line is one, from the newline before it to its own; a line of more than T
- * characters is cut into several. */
+/* The windows of a text: window i begins with the character at begins[i] and predicts those up to
+ * begins[i + 1]. Each has T characters, but the last may have fewer. In a list each line is one,
+ * from the newline before it to its own; a line of more than T characters is cut into several. */
 typedef struct {
     size_t *begins; /* [count + 1]; owned */
     size_t count;
-} Lines;
+} Cut;
 
-/* Returns the number of windows of at most T characters in a list that is closed. */
-size_t lines_count(const int32_t *ids, size_t length, int T);
+/* Returns the number of windows of at most T characters in ids[length], length >= 2. A list begins
+ * and ends with a newline. */
+size_t cut_count(const int32_t *ids, size_t length, int T, bool list);
 
-/* Finds these windows. The caller releases them with lines_free. Fails without memory. */
-bool lines_cut(Lines *lines, const int32_t *ids, size_t length, int T, Error *err);
-void lines_free(Lines *lines);
+/* Finds these windows. The caller releases them with cut_free. Fails without memory. */
+bool cut_text(Cut *cut, const int32_t *ids, size_t length, int T, bool list, Error *err);
+void cut_free(Cut *cut);
 
-/* Sets starts[count] and ends[count] to the windows `first` to first + count - 1 of this step's
- * batch of B. Only the first `windows` of a list are used. Each epoch visits each of those once in
- * random order, as in batch_shuffled. Returns the length of the longest one in the batch. */
-int batch_lines(const Lines *lines, size_t windows, int B, uint64_t seed, uint64_t step, int first,
-                int count, size_t *starts, size_t *ends);
+/* Sets starts[count] and ends[count] to windows `first` to first + count - 1 of this step's batch
+ * of B: each begins at its start and predicts the characters up to its end. Each epoch visits all
+ * windows once in random order: those of `list`, or, if that is NULL, windows of T characters of a
+ * text of `length` > T, end to end from a random offset (the rests at both ends are together less
+ * than two windows). A step continues where the last one ended. The same seed and step give the
+ * same batch. Returns the length of the longest window in the whole batch. first + count <= B. */
+int batch_windows(const Cut *list, size_t length, int B, int T, uint64_t seed, uint64_t step,
+                  int first, int count, size_t *starts, size_t *ends);
 
 #endif

@@ -19,7 +19,7 @@ static TrilStatus score_ids(TrilScore *score, const TrilModel *model, const int3
                             size_t known, TrilUnknown unknown, const RunOptions *options,
                             Error *err) {
     Run *run;
-    Lines lines = {0};
+    Cut cut;
     if (known < 2) {
         const char *least = "a score needs at least 2";
         if (score->characters == 0)
@@ -32,11 +32,11 @@ static TrilStatus score_ids(TrilScore *score, const TrilModel *model, const int3
         return TRIL_TEXT;
     }
     if (!run_open(&run, to_read(model), options, err)) return TRIL_ARGUMENT;
-    bool ok = !options->lines || lines_cut(&lines, ids, known, options->length, err);
-    const Windows windows = {
-        .ids = ids, .count = known, .every = 1, .begins = lines.begins, .windows = lines.count};
-    if (ok) score->nats = run_evaluate(run, windows, NULL, NULL);
-    lines_free(&lines);
+    bool ok = cut_text(&cut, ids, known, options->length, options->lines, err);
+    if (ok)
+        score->nats =
+            run_evaluate(run, (Windows){ids, cut.begins, cut.count, 1, false}, NULL, NULL);
+    cut_free(&cut);
     run_close(run);
     if (!ok) return TRIL_NO_MEMORY;
     const float nats = (float)score->nats;
@@ -98,13 +98,11 @@ TrilStatus tril_text_evaluate(const TrilText *text, const TrilModel *model, bool
     options.length = model->model.config.T;
     options.lines = c->vocab.lines;
     if (!text_suits(text, vocab_of(model), 0, &err)) return failed(TRIL_TEXT, &err, error);
-    const size_t from = trained_on ? 0 : c->train,
-                 count = (trained_on ? c->train : c->length) - from;
     /* reads with counts of its own, in which each prediction leaves out its fold */
     Model read = model->model;
     bool ok = !trained_on || model_fold(&model->model, c->ids, c->train, &read.ngram, &err);
     ok = ok && workers_open(&workers, &read, &options, c, &err) &&
-         workers_evaluate(&workers, from, count, characters, &asking, nats, &err);
+         workers_evaluate(&workers, trained_on, characters, &asking, nats, &err);
     workers_close(&workers);
     if (trained_on) ngram_free(read.ngram);
     if (!ok) return failed(TRIL_ARGUMENT, &err, error);

@@ -182,7 +182,7 @@ TrilExtent tril_text_extent(const TrilText *text) {
 double tril_text_window(const TrilText *text, double context) {
     const Corpus *c = &text->corpus;
     if (!c->vocab.lines) return context;
-    return (double)(c->train - 1) / (double)lines_count(c->ids, c->train, (int)context);
+    return (double)(c->train - 1) / (double)cut_count(c->ids, c->train, (int)context, true);
 }
 
 const int32_t *tril_text_ids(const TrilText *text) {

@@ -255,11 +255,9 @@ TrilStatus tril_training_evaluate(TrilTraining *t, size_t characters, double *na
                                   TrilError *error) {
     Error err = {0};
     if (!t || !nats) return null_argument(error);
-    const Corpus *corpus = &t->text->corpus;
     TrilProgress *p = &t->progress;
     t->stop.stopped = false;
-    if (!workers_evaluate(&t->workers, corpus->train, corpus->length - corpus->train, characters,
-                          &t->stop, nats, &err))
+    if (!workers_evaluate(&t->workers, false, characters, &t->stop, nats, &err))
         return failed(TRIL_ARGUMENT, &err, error);
     if (t->stop.stopped) {
         fail(&err, "the evaluation was stopped");

@@ -20,8 +20,9 @@ typedef struct {
     RunOptions options;  /* OPEN */
     bool usual_threads;  /* OPEN: each process uses as many as it has processors */
     uint64_t encoded;    /* TEXT: digest of its ids */
-    size_t train, count; /* TEXT; count: EVALUATE, too */
-    size_t from, every;  /* EVALUATE */
+    size_t train, count; /* TEXT */
+    bool trained_on;     /* EVALUATE, like the next */
+    size_t every;
     uint64_t step;       /* STEP, RESTORE */
     int window;          /* STEP */
     Optimizer optimizer; /* STEP */
@@ -76,21 +77,26 @@ static bool share_counts(Model *model, Error *err) {
     return ok;
 }
 
+/* Returns where the held-out part begins: in a list with the newline before it. */
+static size_t held_out_of(const Corpus *corpus, bool list) {
+    return corpus->train - list;
+}
+
 static bool open_run(Workers *workers, bool ok, Error *err) {
     const Corpus *corpus = workers->corpus;
-    int first;
+    const bool list = workers->options.lines;
+    const size_t held_out = held_out_of(corpus, list);
+    int first, T = workers->options.length;
     ok = ok && run_open(&workers->run, workers->model, &workers->options, err);
     if (ok) run_pace(workers->run, false);
-    size_t windows = ok ? (size_t)run_part(workers->run, &first) : 0,
-           tokens = windows * (size_t)workers->options.length;
+    size_t windows = ok ? (size_t)run_part(workers->run, &first) : 0, tokens = windows * (size_t)T;
     ok = ok && memory_alloc(&workers->inputs, tokens, sizeof(int32_t), "a batch", err) &&
          memory_alloc(&workers->targets, tokens, sizeof(int32_t), "a batch", err) &&
          memory_alloc(&workers->starts, windows, sizeof(size_t), "a batch", err) &&
          memory_alloc(&workers->ends, windows, sizeof(size_t), "a batch", err) &&
-         (!workers->options.lines ||
-          lines_cut(&workers->lines, corpus->ids, corpus->length, workers->options.length, err));
-    if (ok && workers->options.lines)
-        workers->lines_train = lines_count(corpus->ids, corpus->train, workers->options.length);
+         cut_text(&workers->train, corpus->ids, corpus->train, T, list, err) &&
+         cut_text(&workers->held_out, corpus->ids + held_out, corpus->length - held_out, T, list,
+                  err);
     if (!world_agree(ok, err) || !same_kernels(workers, err)) return false;
     world_broadcast(workers->model->weights, workers->model->weights_size * sizeof(float));
     return share_counts(workers->model, err);
@@ -117,7 +123,8 @@ static void close_run(Workers *workers) {
     memory_free(workers->targets);
     memory_free(workers->starts);
     memory_free(workers->ends);
-    lines_free(&workers->lines);
+    cut_free(&workers->train);
+    cut_free(&workers->held_out);
     *workers = (Workers){0};
 }
 
@@ -125,17 +132,14 @@ static Step take_step(Workers *workers, uint64_t step, int window, const Optimiz
     const RunOptions *o = &workers->options;
     const Corpus *corpus = workers->corpus;
     assert(corpus); /* the first process has opened one */
-    int T = o->length, first, count = run_part(workers->run, &first);
+    int first, count = run_part(workers->run, &first);
     Step taken = {.norm = NAN};
-    if (o->lines) {
-        window = T = batch_lines(&workers->lines, workers->lines_train, o->batch, o->seed, step,
-                                 first, count, workers->starts, workers->ends);
-        run_lay_out(corpus->ids, workers->starts, workers->ends, count, T, workers->inputs,
-                    workers->targets);
-    } else {
-        batch_shuffled(corpus->ids, corpus->train, o->batch, T, o->seed, step, first, count,
-                       workers->inputs, workers->targets, workers->starts);
-    }
+    const int T =
+        batch_windows(o->lines ? &workers->train : NULL, corpus->train, o->batch, o->length,
+                      o->seed, step, first, count, workers->starts, workers->ends);
+    run_lay_out(corpus->ids, workers->starts, workers->ends, count, T, workers->inputs,
+                workers->targets);
+    if (o->lines) window = T;
     count *= T / window;
     const Source source = {corpus->ids, workers->starts, (size_t)T, true};
     Teacher teacher = {.share = TEACHER_SHARE};
@@ -158,21 +162,11 @@ static bool same_weights(const Workers *workers, Error *err) {
     return same(&value, sizeof value, "its weights differ from the first process's", err);
 }
 
-/* The held-out part of a list is read from the newline before it. */
-static double evaluate(Workers *workers, size_t from, size_t count, size_t every, Asking *asking) {
+static double evaluate(Workers *workers, bool trained_on, size_t every, Asking *asking) {
     const Corpus *corpus = workers->corpus;
-    const Lines *lines = &workers->lines;
-    const size_t first = from > 0 ? workers->lines_train : 0,
-                 end = from > 0 ? lines->count : workers->lines_train;
-    Windows windows = {.ids = corpus->ids, .every = every, .counted = from == 0};
-    if (workers->options.lines) {
-        windows.count = corpus->length;
-        windows.begins = lines->begins + first;
-        windows.windows = end - first;
-    } else {
-        windows.ids += from;
-        windows.count = count;
-    }
+    const Cut *cut = trained_on ? &workers->train : &workers->held_out;
+    const size_t from = trained_on ? 0 : held_out_of(corpus, workers->options.lines);
+    const Windows windows = {corpus->ids + from, cut->begins, cut->count, every, trained_on};
     return run_evaluate(workers->run, windows, asking ? ask : NULL, asking);
 }
 
@@ -253,12 +247,14 @@ Step workers_step(Workers *workers, uint64_t step, int window, const Optimizer *
     return taken;
 }
 
-bool workers_evaluate(Workers *workers, size_t from, size_t count, size_t characters,
-                      Asking *asking, double *loss, Error *err) {
+bool workers_evaluate(Workers *workers, bool trained_on, size_t characters, Asking *asking,
+                      double *loss, Error *err) {
+    const Corpus *corpus = workers->corpus;
+    const size_t count = trained_on ? corpus->train : corpus->length - corpus->train;
     const size_t every = characters > 0 ? (count - 1) / characters + 1 : 1;
-    broadcast((Command){.kind = EVALUATE, .from = from, .count = count, .every = every});
+    broadcast((Command){.kind = EVALUATE, .trained_on = trained_on, .every = every});
     if (!same_weights(workers, err)) return false;
-    *loss = evaluate(workers, from, count, every, asking);
+    *loss = evaluate(workers, trained_on, every, asking);
     return true;
 }
 
@@ -320,7 +316,7 @@ static void execute(Worker *w, const Command *command) {
         case EVALUATE:
             assert(w->part.model); /* the first process has opened one */
             if (same_weights(&w->part, &err))
-                evaluate(&w->part, command->from, command->count, command->every, NULL);
+                evaluate(&w->part, command->trained_on, command->every, NULL);
             break;
         case COLLECT: run_collect(w->part.run); break;
         case SHUTDOWN: break;

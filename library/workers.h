@@ -27,9 +27,8 @@ typedef struct {
     RunOptions options;
     const Corpus *corpus; /* borrowed; a worker knows only its ids and their numbers */
     int32_t *inputs, *targets;
-    size_t *starts, *ends; /* where the windows of a batch are in the text; `ends` only in a list */
-    Lines lines;           /* the windows of a list */
-    size_t lines_train;    /* the first of them, for training */
+    size_t *starts, *ends; /* where the windows of a batch are in the text */
+    Cut train, held_out;   /* the windows of both parts of the text */
     Run *teacher;          /* opened by workers_teach */
     Model teaching;        /* in the first process its model, with its own counts */
     double seconds;        /* spent in all steps */
@@ -63,11 +62,11 @@ typedef struct {
  * of `window` characters, which divides their length. */
 Step workers_step(Workers *workers, uint64_t step, int window, const Optimizer *optimizer);
 
-/* Sets *loss to the mean loss on `count` ids of the text from `from` on, read as
- * tril_training_evaluate does. There is none if `asking` asked to stop. Fails for weights that
- * differ between processes, which means that memory, messages or programs are broken. */
-bool workers_evaluate(Workers *workers, size_t from, size_t count, size_t characters,
-                      Asking *asking, double *loss, Error *err);
+/* Sets *loss to the mean loss on a part of the text, read as tril_training_evaluate does. There is
+ * none if `asking` asked to stop. Fails for weights that differ between processes, which means that
+ * memory, messages or programs are broken. */
+bool workers_evaluate(Workers *workers, bool trained_on, size_t characters, Asking *asking,
+                      double *loss, Error *err);
 
 /* Collects all moments in the first process's run, before they are saved. */
 void workers_collect(Workers *workers);

@@ -114,7 +114,7 @@ double run_loss(Run *run, const int32_t *targets);
  * It is 1 at first, and must be 1 in training. */
 void run_weigh_counts(Run *run, double weight);
 
-/* Lays windows of a list out as sequences of T tokens: in sequence b, token t reads text[starts[b]
+/* Lays windows of a text out as sequences of T tokens: in sequence b, token t reads text[starts[b]
  * + t], and its target is the next token, up to text[ends[b]]. Tokens after the end of a window
  * read text[starts[b]] and have NO_TARGET. Writes inputs[B,T] and targets[B,T]. */
 void run_lay_out(const int32_t *text, const size_t *starts, const size_t *ends, int B, int T,
@@ -171,16 +171,14 @@ void run_moments(const Run *run, const float **first, const float **second);
 /* Returns the gradient of tensor `tensor` of Model.tensors, for tests; the run owns it. */
 const float *run_gradient(const Run *run, int tensor);
 
-/* The windows of a text, ids[count], count >= 2. A run of lines has its own: window i predicts
- * tokens begins[i] + 1 to begins[i + 1]. In other runs, windows of the run's length are laid end to
- * end, and each token but the first is predicted once. */
+/* The windows of a text: window i predicts ids[begins[i] + 1] to ids[begins[i + 1]], with the
+ * tokens from begins[i] on; it has at most the run's length. */
 typedef struct {
     const int32_t *ids;
+    const size_t *begins; /* [count + 1] */
     size_t count;
-    size_t every;         /* one batch of windows in `every` is read, >= 1 */
-    bool counted;         /* as in Source */
-    const size_t *begins; /* [windows + 1], for a run of lines */
-    size_t windows;
+    size_t every; /* one batch of windows in `every` is read, >= 1 */
+    bool counted; /* as in Source */
 } Windows;
 
 /* Returns the mean loss over the windows, in nats, without dropout. Collective: each process reads

@@ -63,7 +63,7 @@ struct Run {
     int moving_count;
     float *losses;             /* [tokens] */
     double *sums;              /* the summed losses of windows, in an evaluation */
-    int32_t *inputs, *targets; /* [tokens] of an evaluation of lines */
+    int32_t *inputs, *targets; /* [tokens] of an evaluation */
     /* in training, laid out like the weights: gradients, and their moments */
     float *gradients, *first, *second;
     double *squares; /* a sum for each chunk of the gradients */

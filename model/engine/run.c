@@ -109,8 +109,7 @@ static bool plan(Run **planned, Model *model, const RunOptions *options, Error *
         .counts = (double)ngram_facts(model->ngram).bytes,
         .optimizer = options->training ? 3 * bytes_of(model->weights_size) : 0,
         .messages = messages ? bytes_of(world_buffer_size(model->weights_size, EVERYONE)) : 0,
-        .activations = bytes_of(run->activations_size + run->rows_size + run_tokens(run)) +
-                       (options->lines ? 2 * bytes_of(run_tokens(run)) : 0) +
+        .activations = bytes_of(run->activations_size + run->rows_size + 3 * run_tokens(run)) +
                        WINDOWS_AT_ONCE * sizeof(double),
         .threads = options->threads * bytes_of(team_scratch(run->products, scratch_of(run)))};
     m->all = m->weights + m->counts + m->optimizer + m->messages + m->activations + m->threads;
@@ -130,9 +129,8 @@ bool run_open(Run **opened, Model *model, const RunOptions *options, Error *err)
         (options->training && !update_open(run, err)) || !execute_allocate(run, err) ||
         !memory_alloc(&run->losses, run_tokens(run), sizeof(float), "the losses", err) ||
         !memory_alloc(&run->sums, WINDOWS_AT_ONCE, sizeof(double), "the losses", err) ||
-        (options->lines &&
-         (!memory_alloc(&run->inputs, run_tokens(run), sizeof(int32_t), "the lines", err) ||
-          !memory_alloc(&run->targets, run_tokens(run), sizeof(int32_t), "the lines", err)))) {
+        !memory_alloc(&run->inputs, run_tokens(run), sizeof(int32_t), "the windows", err) ||
+        !memory_alloc(&run->targets, run_tokens(run), sizeof(int32_t), "the windows", err)) {
         run_close(run);
         return false;
     }
@@ -380,55 +378,34 @@ void run_backward(Run *run, const int32_t *targets, const Teacher *teacher) {
 
 /* ---- evaluation ---- */
 
-static size_t windows_in(const Run *run, const Windows *w) {
-    const size_t T = (size_t)run->options.length;
-    return w->begins ? w->windows : (w->count - 1 + T - 1) / T;
-}
-
 /* Returns the index, in the whole text, of the i-th window to read. */
 static size_t number_of(const Run *run, const Windows *w, size_t i) {
     const size_t batch = (size_t)run->whole;
     return i / batch * w->every * batch + i % batch;
 }
 
-/* Returns the place in the text at which window `number` begins. */
-static size_t begin_of(const Run *run, const Windows *w, size_t number) {
-    const size_t place = number * (size_t)run->options.length, last = w->count - 1;
-    return w->begins ? w->begins[number] : place < last ? place : last;
+static size_t length_of(const Windows *w, size_t number) {
+    return w->begins[number + 1] - w->begins[number];
 }
 
-/* Reads at most `most` lines from window i on, all of one batch. Its longest window determines the
- * length of the pass, so the bits do not depend on how processes share it. Returns how many. */
-static size_t read_lines(Run *run, const Windows *w, size_t i, size_t most, double *sums) {
-    const size_t batch = (size_t)run->whole, number = number_of(run, w, i);
-    const size_t first = number - i % batch, *begins = w->begins + number;
-    size_t T = 0;
-    for (size_t j = first; j < first + batch && j < w->windows; j++)
-        if (w->begins[j + 1] - w->begins[j] > T) T = w->begins[j + 1] - w->begins[j];
-    if (most > first + batch - number) most = first + batch - number;
-    run_lay_out(w->ids, begins, begins + 1, (int)most, (int)T, run->inputs, run->targets);
-    forward(run, run->inputs, (int)most, (int)T, 0, &(Source){w->ids, begins, T, w->counted});
-    find_losses(run, run->targets);
-    for (size_t n = 0; n < most * T; n++) sums[n / T] += (double)run->losses[n];
-    return most;
-}
-
-/* Adds the loss of each window, `first` to `first` + `count`, to sums[count]. A pass takes
- * contiguous windows, at most the run's batch. */
-static void read_windows(Run *run, const Windows *w, size_t first, size_t count, double *sums) {
-    const size_t end = first + count, most = (size_t)run->options.batch;
+/* Adds the loss of each window, `first` to `end` - 1, to sums[end - first]. A pass takes windows of
+ * one batch: in a text, of one length; in a list, it has the length of the longest window of the
+ * batch, so the bits do not depend on how processes share it. */
+static void read_windows(Run *run, const Windows *w, size_t first, size_t end, double *sums) {
+    const size_t batch = (size_t)run->whole, most = (size_t)run->options.batch;
+    const bool list = run->options.lines;
     for (size_t i = first, B = 1; i < end; i += B, B = 1) {
-        if (w->begins) {
-            B = read_lines(run, w, i, end - i < most ? end - i : most, sums + i - first);
-            continue;
-        }
-        size_t at = begin_of(run, w, number_of(run, w, i)), rest = w->count - 1 - at,
-               T = (size_t)run->options.length < rest ? (size_t)run->options.length : rest;
-        while (B < most && i + B < end && (B + 1) * T <= rest &&
-               begin_of(run, w, number_of(run, w, i + B)) == at + B * T)
+        const size_t number = number_of(run, w, i), begun = number - i % batch,
+                     *begins = w->begins + number;
+        size_t T = length_of(w, number);
+        for (size_t j = begun; list && j < begun + batch && j < w->count; j++)
+            if (length_of(w, j) > T) T = length_of(w, j);
+        while (B < most && i + B < end && number + B < begun + batch &&
+               (list || length_of(w, number + B) == T))
             B++;
-        forward(run, w->ids + at, (int)B, (int)T, 0, &(Source){w->ids, &at, B * T, w->counted});
-        find_losses(run, w->ids + at + 1);
+        run_lay_out(w->ids, begins, begins + 1, (int)B, (int)T, run->inputs, run->targets);
+        forward(run, run->inputs, (int)B, (int)T, 0, &(Source){w->ids, begins, T, w->counted});
+        find_losses(run, run->targets);
         for (size_t n = 0; n < B * T; n++) sums[i - first + n / T] += (double)run->losses[n];
     }
 }
@@ -438,10 +415,10 @@ static void read_windows(Run *run, const Windows *w, size_t first, size_t count,
  * adds a flag, whether it was told to stop, so that all stop after the same round. */
 double run_evaluate(Run *run, Windows w, int (*stopped)(void *user), void *user) {
     enum { ROUND = WINDOWS_AT_ONCE - 1, BATCHES = 4 };
-    assert(w.count >= 2 && w.every >= 1 && !w.begins == !run->options.lines);
+    assert(w.count >= 1 && w.every >= 1);
     const size_t batch = (size_t)run->whole, span = batch * w.every;
-    const size_t last = windows_in(run, &w) % span; /* one batch of it is read */
-    const size_t all = windows_in(run, &w) / span * batch + (last < batch ? last : batch);
+    const size_t last = w.count % span; /* one batch of it is read */
+    const size_t all = w.count / span * batch + (last < batch ? last : batch);
     const size_t max = BATCHES * batch < ROUND ? BATCHES * batch : ROUND;
     const size_t rank = run->sharing ? (size_t)world_rank() : 0,
                  size = run->sharing ? (size_t)world_size() : 1;
@@ -451,15 +428,12 @@ double run_evaluate(Run *run, Windows w, int (*stopped)(void *user), void *user)
         size_t windows = all - round < max ? all - round : max;
         size_t first = windows * rank / size, end = windows * (rank + 1) / size;
         memset(sums, 0, windows * sizeof *sums);
-        read_windows(run, &w, round + first, end - first, sums + first);
+        read_windows(run, &w, round + first, round + end, sums + first);
         sums[windows] = stopped && stopped(user);
         if (run->sharing) world_allreduce(sums, windows + 1);
         if (sums[windows] > 0) return NAN;
         for (size_t i = 0; i < windows; i++) total += sums[i];
     }
-    for (size_t i = 0; i < all; i++) {
-        const size_t number = number_of(run, &w, i);
-        predicted += begin_of(run, &w, number + 1) - begin_of(run, &w, number);
-    }
+    for (size_t i = 0; i < all; i++) predicted += length_of(&w, number_of(run, &w, i));
     return total / (double)predicted;
 }

@@ -297,23 +297,14 @@ TEST(corpus_too_short) {
 
 enum { B = 64, T = 9, MAX = 200 };
 
-/* Draws a batch from a text whose ids are their own positions and which ends at the guard page.
- * Counts in starts[] the windows that begin at each position. */
-static void draw(size_t length, uint64_t seed, uint64_t step, int32_t *inputs, int starts[MAX]) {
-    int32_t ids[MAX], targets[B * T];
-    size_t places[B];
-    for (int32_t i = 0; i < MAX; i++) ids[i] = i;
-    batch_shuffled((const int32_t *)(const void *)guarded(ids, length * sizeof *ids), length, B, T,
-                   seed, step, 0, B, inputs, targets, places);
+/* Draws a batch from a text. Counts in starts[] the windows that begin at each position. */
+static void draw(size_t length, uint64_t seed, uint64_t step, size_t begins[B], int starts[MAX]) {
+    size_t ends[B];
+    assert_int_equal(batch_windows(NULL, length, B, T, seed, step, 0, B, begins, ends), T);
     for (int b = 0; b < B; b++) {
-        int32_t start = inputs[b * T];
-        assert_in_range(start, 0, length - T - 1);
-        assert_int_equal(places[b], start);
-        starts[start]++;
-        for (int t = 0; t < T; t++) {
-            assert_int_equal(inputs[b * T + t], start + t);
-            assert_int_equal(targets[b * T + t], start + t + 1);
-        }
+        assert_in_range(ends[b], T, length - 1);
+        assert_int_equal(begins[b], ends[b] - T);
+        starts[begins[b]]++;
     }
 }
 
@@ -324,11 +315,12 @@ TEST(batch_epochs) {
     enum { EPOCHS = 900, LEFT_OVER = 5, OFFSETS = T + LEFT_OVER };
     for (size_t i = 0; i < sizeof windows / sizeof *windows; i++) {
         int n = windows[i], starts[MAX] = {0}, offsets[OFFSETS] = {0}, same = 0;
-        int32_t inputs[B * T] = {0}, order[2][MAX] = {{0}};
+        size_t begins[B];
+        int32_t order[2][MAX] = {{0}};
         size_t length = (size_t)(n * T + LEFT_OVER + T);
         for (int number = 0, epoch = 0; epoch < EPOCHS; number++) {
-            if (number % B == 0) draw(length, 7, (uint64_t)(number / B), inputs, starts);
-            order[epoch % 2][number % n] = inputs[number % B * T];
+            if (number % B == 0) draw(length, 7, (uint64_t)(number / B), begins, starts);
+            order[epoch % 2][number % n] = (int32_t)begins[number % B];
             if (number % n < n - 1) continue;
             int32_t *of = order[epoch % 2], min = of[0];
             for (int j = 0; j < n; j++) {
@@ -352,15 +344,15 @@ TEST(batch_epochs) {
 TEST(batch_short_text) {
     for (size_t places = 1; places <= T; places++) {
         int starts[MAX] = {0};
-        int32_t inputs[B * T];
-        for (uint64_t step = 0; step < 100; step++) draw(places + T, 7, step, inputs, starts);
+        size_t begins[B];
+        for (uint64_t step = 0; step < 100; step++) draw(places + T, 7, step, begins, starts);
         for (size_t j = 0; j < places; j++) assert_true(starts[j] > 0);
     }
 }
 
 TEST(batch_seed_and_step) {
     int starts[MAX] = {0};
-    int32_t first[B * T], again[B * T], other[B * T];
+    size_t first[B], again[B], other[B];
     draw(MAX, 7, 40, first, starts);
     draw(MAX, 8, 40, other, starts);
     assert_memory_not_equal(first, other, sizeof first);

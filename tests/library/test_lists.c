@@ -33,15 +33,21 @@ TEST(windows) {
     enum { AT_MOST = 4, B = 6, ALL = 7 };
     static const int32_t ids[] = {0, 1, 2, 0, 0, 1, 1, 1, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 0};
     static const size_t begins[ALL] = {0, 3, 4, 8, 12, 16, 18};
-    Lines lines;
+    Cut lines, text;
     int seen[ALL] = {0};
-    assert_ok(lines_cut(&lines, ids, (size_t)COUNT(ids), AT_MOST, &err), err);
+    assert_ok(cut_text(&lines, ids, (size_t)COUNT(ids), AT_MOST, true, &err), err);
     assert_int_equal(lines.count, ALL - 1);
     for (size_t i = 0; i < ALL; i++) assert_int_equal(lines.begins[i], begins[i]);
-    assert_int_equal(lines_count(ids, 9, AT_MOST), 3);
+    assert_int_equal(cut_count(ids, 9, AT_MOST, true), 3);
+    for (size_t length = 2; length <= (size_t)COUNT(ids); length++) {
+        assert_ok(cut_text(&text, ids, length, AT_MOST, false, &err), err);
+        assert_int_equal(text.begins[text.count], length - 1);
+        for (size_t i = 0; i < text.count; i++) assert_int_equal(text.begins[i], AT_MOST * i);
+        cut_free(&text);
+    }
     for (uint64_t step = 0; step < 10; step++) {
         size_t starts[B], ends[B], part_starts[B], part_ends[B], longest = 0;
-        int of_batch = batch_lines(&lines, ALL - 1, B, 7, step, 0, B, starts, ends);
+        int of_batch = batch_windows(&lines, 0, B, 0, 7, step, 0, B, starts, ends);
         for (int b = 0; b < B; b++) {
             if (ends[b] - starts[b] > longest) longest = ends[b] - starts[b];
             for (int i = 0; i < ALL - 1; i++)
@@ -49,12 +55,12 @@ TEST(windows) {
         }
         for (int i = 0; i < ALL - 1; i++) assert_int_equal(seen[i], step + 1);
         assert_int_equal(of_batch, longest);
-        assert_int_equal(batch_lines(&lines, ALL - 1, B, 7, step, 2, 3, part_starts, part_ends),
+        assert_int_equal(batch_windows(&lines, 0, B, 0, 7, step, 2, 3, part_starts, part_ends),
                          longest);
         assert_memory_equal(part_starts, starts + 2, 3 * sizeof *starts);
         assert_memory_equal(part_ends, ends + 2, 3 * sizeof *ends);
     }
-    lines_free(&lines);
+    cut_free(&lines);
 }
 
 /* Joined lists, and their pieces with --val-spread, are divided between lines only: no line is lost

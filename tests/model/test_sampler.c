@@ -412,8 +412,7 @@ TEST(narrow) {
     for (int i = 0; i < 3; i++) {
         RunOptions options = {.batch = 4, .length = 32, .frozen = true, .threads = 2};
         options.precision = precisions[i];
-        losses[i] = run_evaluate(open_run(model, &options),
-                                 (Windows){.ids = ids, .count = N, .every = 1}, NULL, NULL);
+        losses[i] = evaluate(open_run(model, &options), ids, N, 32, 1);
     }
     for (int i = 1; i < 3; i++) {
         assert_near(losses[i], losses[0], 1e-3);

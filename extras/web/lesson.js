@@ -159,8 +159,9 @@ const showAsked = seldom(() => 1000, async () => {
 
 // Trains the question's rungs.
 async function setUp() {
+  const own = lesson;
   if (!mayDiscard()) return;
   dropAll();
   await view();
-  await press(true);
+  if (lesson === own) await press(true);
 }

@@ -105,10 +105,10 @@ function showHeads() {
     $("maps").replaceChildren(...maps.map(({ layer, head }, i) => element("button", {
       type: "button", ariaLabel: `layer ${layer}, head ${head}`, onclick: () => choose({ layer, head }), onpointerenter: () => showArcs({ layer, head }),
       onpointermove: event => pointAtMap(event, i), onpointerleave: () => showArcs()
-    }, element("span", { className: "map-of" }), element("span", { textContent: `L${layer} H${head}` }))));
+    }, element("span", { className: "map-of" }), element("span", { textContent: maps.length > 1 ? `L${layer} H${head}` : ladder[looked()].name }))));
     const shade = share => element("span", { className: "shade", style: `--share: ${Math.sqrt(share / 100)}`, textContent: `${share}%` });
     $("about-maps").replaceChildren(...maps.length === 0 ? ["No attention here: a bigram sees the last character only."] :
-      ["Each row looks at the columns: ", shade(5), shade(25), shade(100), ". L: layers, in turn; H: heads, in parallel."]);
+      ["Each row looks at the columns: ", shade(5), shade(25), shade(100), maps.length > 1 ? ". L: layers, in turn; H: heads, in parallel." : "."]);
   }
   maps.forEach(({ figure }, i) => {
     const svg = element("template", { innerHTML: figure }).content.querySelector("svg");
@@ -162,7 +162,7 @@ function showArcs(of = head, t = placeChosen()) {
     choose(to);
   };
   const focused = $("arcs").contains(document.activeElement);
-  $("arcs").replaceChildren(svg, element("p", { className: "note", textContent: said.replace(/^Layer (\d+), head (\d+)/, "L$1 H$2") }));
+  $("arcs").replaceChildren(svg, element("p", { className: "note", textContent: said.replace(/^Layer (\d+), head (\d+): /, maps.length > 1 ? "L$1 H$2: " : "") }));
   if (focused) svg.focus({ preventScroll: true });
   [...$("heads").querySelectorAll("button")].forEach((button, i) => button.setAttribute("aria-pressed", maps[i].layer === head.layer && maps[i].head === head.head));
 }

@@ -9,6 +9,7 @@ const aside = new Map(); // those of each question that is not shown: { rungs, s
 let state = "none";      // none, built, training, paused, done
 let trouble = "";        // why the last request failed, until the state changes
 let fromLesson = false;  // a question trains them
+let opening = 0;         // workers that begin
 const byTime = () => $("by-time").checked;
 const shown = () => [...rungs.values()].sort((one, other) => one.rung - other.rung);
 
@@ -20,10 +21,10 @@ function mayDiscard(some = missed()) {
   return some.length === 0 || confirm(`This discards trained models: ${some.map(r => `${r.name}, step ${r.step}`).join("; ")}. ` +
     "Download them to keep them. Discard them?");
 }
-function drop(rung) {
-  const r = rungs.get(rung);
+function drop(rung, from = rungs) {
+  const r = from.get(rung);
   if (r?.worker) { r.worker.end(); r.dropped = true; }
-  rungs.delete(rung);
+  from.delete(rung);
 }
 // Discards all models. Shows those that were trained in advance on this text again.
 function dropAll() {
@@ -35,7 +36,7 @@ function dropAll() {
 // Puts the models that a question has trained aside, paused, and shows those of another one, or those trained in advance. The
 // user's own models stay.
 function exchange(from, to) {
-  if (from === to || !fromLesson && shown().some(r => !r.built)) return;
+  if (from === to || !fromLesson && (opening > 0 || shown().some(r => !r.built))) return;
   if (state === "training") setState("paused");
   if (fromLesson) aside.set(from, { rungs, state });
   const kept = aside.get(to);
@@ -148,30 +149,32 @@ function settle() {
 // Starts a worker for a rung: begun("begin", rung, options), begun("load", bytes, options).
 async function begun(task, ...values) {
   /** @type {any} */
-  const r = { ...blank(), worker: openWorker(why => { r.failed = `the computation failed (${why})`; renew(); }) };
+  const r = { ...blank(), worker: openWorker(why => { r.failed = `the computation failed (${why})`; renew(); }) }, into = rungs; // perhaps aside, then
+  opening++;
   try {
     await r.worker.opened;
     await r.worker.ask("takeText", taken.bytes, taken.asBytes);
     const { model, ...more } = await r.worker.ask(task, ...values);
     Object.assign(r, more, { name: ladder[more.rung].name });
-    drop(r.rung);
-    rungs.set(r.rung, r);
+    drop(r.rung, into);
+    into.set(r.rung, r);
     keepSnapshot(r, model, more);
     return r;
   } catch (error) {
     r.worker.end();
     throw error;
-  }
+  } finally { opening--; }
 }
 
 // Trains the ticked rungs from scratch.
 async function begin() {
   if (ticks().length === 0) return complain("No model is ticked.");
   if (state !== "built" && !mayDiscard()) return;
-  const failures = [], wanted = ticks();
+  const failures = [], wanted = ticks(), into = rungs;
   dropAll();
   setState("paused");
   await Promise.all(wanted.map(rung => begun("begin", rung, options()).catch(error => failures.push(error.message))));
+  if (rungs !== into) return; // another question is shown
   if (failures.length > 0) say("about-models", failures.map(sentence).join(" "), true);
   const own = shown().filter(r => !r.built);
   if (own.length === 0) return dropAll();
@@ -260,6 +263,7 @@ async function openCheckpoint(file) {
     const bytes = new Uint8Array(await file.arrayBuffer());
     if (!mayDiscard()) return;
     const r = await begun("load", bytes, options());
+    if (!shown().includes(r)) return;
     for (const other of shown()) if (other !== r) drop(other.rung);
     if (isBuiltin()) showTrained();
     fromLesson = false;

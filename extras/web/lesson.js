@@ -10,7 +10,7 @@ const LESSON = [
       "“[”. Training brings the bigram's loss close to that of counting pairs, a little above or below it, because the best possible table is almost the table of counted pairs."
   },
   {
-    plain: "each character becomes a list of numbers, and the average of all lists so far predicts the next character.",
+    plain: "each character is a list of numbers; the average of all so far predicts the next one.",
     rungs: ["bigram", "average"], line: "the eht", sizes: { steps: 400 }, marks: ["bars", "reading", "heads"],
     ask: "The average sees every earlier character. Why is it hardly better?",
     look: "Swap two letters of the line, but not the last one: no bar changes. Each row of the map has one shade.",
@@ -20,7 +20,7 @@ const LESSON = [
       "when you swap letters: it also counts how well each earlier letter was predicted.)"
   },
   {
-    plain: "in place of the plain average, each character chooses how much it takes from each earlier one.",
+    plain: "each character chooses how much it takes from each earlier one.",
     rungs: ["average", "head"], line: "the man and the ", sizes: { steps: 600 }, marks: ["heads", "arcs"], follow: true,
     ask: "What does one head of attention look for?",
     look: "Watch its map while it trains: even at first, then some cells get a strong color. The slider “snapshot” shows when.",
@@ -31,7 +31,7 @@ const LESSON = [
       "word that is being written, but still notices an open “[” from far away (question 1)."
   },
   {
-    plain: "several small heads of attention side by side, each of which can look for something else.",
+    plain: "several small heads of attention, which can look for different things.",
     rungs: ["head", "multihead"], line: "the man and the ", sizes: { steps: 600 }, marks: ["heads", "chart"],
     ask: "Why are several small heads better than one large head?",
     look: "Both have the same number of parameters. Compare the four maps with the one of the model “head”.",
@@ -39,7 +39,7 @@ const LESSON = [
       "several places at once, and the step after them (“project” in the drawing) combines what they found."
   },
   {
-    plain: "layers of attention and of a small network (MLP) that computes with what attention found; each adds (+) to what is known.",
+    plain: "attention, then a small network (MLP) that computes with what was found.",
     rungs: ["multihead", "gpt"], line: "The king said to his ", sizes: { steps: 600, lr: 0.005 }, marks: ["heads", "drawing"], place: 17,
     ask: "What do an MLP and a second layer give that more heads do not?",
     look: "Compare the maps of L0 and L1. The “h” of “his” is chosen: click the second “GELU” in the drawing. What does that neuron respond to?",
@@ -49,7 +49,7 @@ const LESSON = [
       "and norms keep the numbers in range. (The rate lr is 0.005 for both here, because the usual one suits wider models.)"
   },
   {
-    plain: "gpt with newer parts: positions as rotations, an MLP with gates, simpler norms and a faster optimizer.",
+    plain: "gpt with newer parts: rotated positions, gates in the MLP, a faster optimizer.",
     rungs: ["gpt", "modern"], line: "The king said to his ", sizes: { steps: 600 }, marks: ["chart", "samples"],
     ask: "Same layers, same width: why does modern learn faster?",
     look: "Compare the curves by steps, then by seconds (a step of modern costs more), and what both models write.",
@@ -57,7 +57,7 @@ const LESSON = [
       "numbers; in gpt it only applies a curve (GELU) to one. And Muon, its optimizer, changes a matrix equally in all directions, so it can take larger steps."
   },
   {
-    plain: "modern, in which each character first mixes in its last three neighbors, before attention and before the MLP.",
+    plain: "modern, but each character first mixes in its last three neighbors.",
     rungs: ["modern", "conv"], line: "The king said to his ", sizes: { steps: 200 }, marks: ["heads", "chart"],
     ask: "What must attention learn first, and how can a model skip that?",
     look: "Early in the training, compare the maps L0 of both models: how many heads look at the character just before?",
@@ -66,7 +66,7 @@ const LESSON = [
       "sooner. On a short text, such as the built-in one, it also memorizes sooner: train longer, and its loss on unseen text rises again."
   },
   {
-    plain: "conv with a table of what followed before: the network adds to it, and learns how far to trust it.",
+    plain: "conv and a table of what followed before, which it learns to correct and to trust.",
     rungs: ["conv", "ngram"], line: "The king said to his ", sizes: { steps: 200 }, marks: ["drawing", "chart"],
     ask: "Counting beats a small network. What is left for the network?",
     look: "Click “count” and “trust” in the drawing. Does the curve of ngram begin near “counted 7-gram” (dashed)?",

@@ -78,7 +78,7 @@ TEST(several_files) {
     assert_string_equal(
         trained("train -q -r -s 30 -o @many/m.safetensors @letters/b @letters/more"), one);
     must_fail(1, "train -q -r -s 40 -o @many/m.safetensors @letters/b", "letters/b: ", "--resume");
-    must_run("train -r -s 30 -j 1 -o @many/m.safetensors @letters"); /* names its files */
+    must_run("train -r -s 30 -j 1 -o @many/m.safetensors @letters/"); /* names its files */
     expect_line("letters/b");
     expect_line("letters/more/a");
     char *page = slurp(scratch("many/report.html"), NULL);

@@ -147,7 +147,8 @@ static bool use_model(TrilModel *model, const Arguments *a, Error *err) {
     return a->samples > 1 ? write_samples(model, a, err) : write_sample(model, a, err);
 }
 
-/* True if a regular file begins like a text: a checkpoint has a zero in its first eight bytes. */
+/* Returns true if a regular file begins like a text: a checkpoint has a zero in its first eight
+ * bytes. */
 static bool is_like_text(const char *path) {
     char bytes[8];
     FILE *file = file_stream(path, STREAM_READ, &(Error){0});

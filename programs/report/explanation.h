@@ -27,9 +27,10 @@ typedef struct {
 } Branch;
 
 /* A part of the model: "embed" (the embedding; "embed wte" and "embed wpe" if it has a table of
- * positions), "counts" (the vector of the counted probabilities), "head 1.0" (layer.head), "MLP 1",
+ * positions), "count vectors" (of the counted probabilities), "head 1.0" (layer.head), "MLP 1",
  * "bias 1" (of the output projection), "end biases" (of the last norm and the output layer),
- * "counting" (the trusted logits of counting). Its bar is its share of the likeliest logit. */
+ * "counted logits" (those of counting, as far as trusted). Its bar is its share of the likeliest
+ * logit. */
 typedef struct {
     Bar bar;
     int layer, head; /* or NO_LAYER, NO_HEAD */

@@ -362,8 +362,7 @@ TEST(batch_seed_and_step) {
     assert_memory_equal(first, again, sizeof first);
 }
 
-/* corpus_make trains on the beginnings of joined texts, each to one character of its share; their
- * ends follow. */
+/* corpus_make trains on the beginning of each joined text, to a character of its share. */
 TEST(join) {
     enum { TEXTS = 5, MOST = 4000 };
     static char texts[TEXTS][MOST], joined[TEXTS * MOST + 2 * TEXTS], parts[2][sizeof joined];

@@ -557,8 +557,7 @@ TEST(spread_text) {
     assert_int_equal(end_of(training, model), whole);
 }
 
-/* Unset options, and automatic windows, are those of the state; an unset learning rate is the
- * rung's own. */
+/* Unset options and automatic windows are the state's; an unset learning rate is the rung's. */
 TEST(unset_options) {
     TrilOptions options = few(STEPS, 1), unset = tril_options_empty();
     TrilModel *model = make(small("modern"), options.seed);

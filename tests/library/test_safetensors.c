@@ -38,8 +38,7 @@ static void assert_refusal(const SafeTensors *file, const char *subject) {
 
 /* ---- good headers ---- */
 
-/* Other orders, white space wherever it is allowed, every escape, and names and values beyond
- * ASCII. */
+/* Other orders, white space where it is allowed, every escape, names and values beyond ASCII. */
 static const char spelled[] =
     "{\t'last' : {'data_offsets' :[ 16,\n20] ,\r'shape': [ 1 , 2 ], 'dtype':'BF16'},"
     "'\\u0061\\/\\u4E2d\\uD83d\\ude00':{'shape':[],'dtype':'F64','data_offsets':[0,8]},"

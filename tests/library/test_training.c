@@ -276,8 +276,7 @@ static void profiled_step(Bench *bench, const int32_t *ids) {
     run_update(bench->run, &o);
 }
 
-/* The profile has a line for each kind of instruction, with its operations; only training steps are
- * measured. */
+/* The profile of training steps has a line for each kind of instruction, with its operations. */
 TEST(profile) {
     enum { KINDS = 64 };
     for (int threads = 1; threads <= 3; threads += 2) {

@@ -150,8 +150,7 @@ static void watch_single(Watch *w, const Schedule *s) {
     }
 }
 
-/* The gradients of each block of the model, and those of none, are ready once: after the last of
- * them. */
+/* The gradients of each block, and those of none, are ready once: after the last of them. */
 static void check_ready(const Program *p) {
     int ready[1 + LAYERS] = {0};
     for (int i = p->backward_begin; i < p->count; i++) {

@@ -2,6 +2,7 @@
 #include "library/generate.h"
 #include "base/memory.h"
 
+#include <assert.h>
 #include <limits.h>
 #include <string.h>
 
@@ -179,6 +180,7 @@ TrilStatus tril_generate(const TrilModel *model, const char *prompt, size_t leng
     TrilWriter *writer;
     if (!on_text) return null_argument(error);
     TrilStatus status = tril_writer_open(&writer, model, sampling, error);
+    assert(status != TRIL_OK || writer);
     if (status == TRIL_OK) status = tril_writer_read(writer, prompt, length, error);
     for (size_t i = 0; status == TRIL_OK && i < sampling->length; i++) {
         char one[UTF8_MAX];

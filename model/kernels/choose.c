@@ -4,6 +4,7 @@
 #if defined __x86_64__
 #include <cpuid.h>
 #endif
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -63,10 +64,8 @@ const Isa *isa_choose(Error *err) {
     for (int i = 0; i < count; i++)
         if (strcmp(tables[i]->name, wanted) == 0) return tables[i];
     char others[64] = "";
-    for (int i = 1; i < count; i++) {
-        strcat(others, ", ");
-        strcat(others, tables[i]->name);
-    }
+    for (int i = 1, end = 0; i < count; i++)
+        end += snprintf(others + end, sizeof others - (size_t)end, ", %s", tables[i]->name);
     fail(err, "KERNELS=%s: not available; this processor runs base%s", wanted, others);
     return NULL;
 }

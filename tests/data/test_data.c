@@ -315,7 +315,7 @@ TEST(batch_epochs) {
     enum { EPOCHS = 900, LEFT_OVER = 5, OFFSETS = T + LEFT_OVER };
     for (size_t i = 0; i < sizeof windows / sizeof *windows; i++) {
         int n = windows[i], starts[MAX] = {0}, offsets[OFFSETS] = {0}, same = 0;
-        size_t begins[B];
+        size_t begins[B] = {0};
         int32_t order[2][MAX] = {{0}};
         size_t length = (size_t)(n * T + LEFT_OVER + T);
         for (int number = 0, epoch = 0; epoch < EPOCHS; number++) {

@@ -60,9 +60,10 @@ bool option_read(const Option *option, const char *text, Error *err) {
         case OPTION_PATH:
         case OPTION_TEXT: *(const char **)option->value = text; return true;
         case OPTION_FLAG:
-            *(bool *)option->value = strcmp(text, "1") == 0;
-            return *(bool *)option->value || strcmp(text, "0") == 0 ||
-                   fail(err, "--%s: '%.64s' is neither 0 nor 1", option->name, text);
+            if (strcmp(text, "0") != 0 && strcmp(text, "1") != 0)
+                return fail(err, "--%s: '%.64s' is neither 0 nor 1", option->name, text);
+            *(bool *)option->value = *text == '1';
+            return true;
         case OPTION_SECTION: break;
     }
     return false;

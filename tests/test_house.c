@@ -98,7 +98,7 @@ static bool reads_include(const char *line, char included[256]) {
     return sscanf(line, " # include \"%255[^\"]\"", included) == 1;
 }
 
-/* Returns true if the file uses models through tril.h alone, which says what processes share. */
+/* Returns true if a folder uses models and other processes through tril.h alone. */
 static bool through_library(const char *folder) {
     static const char *const folders[] = {"programs/train", "programs/sample", "extras/web",
                                           "programs/report", "extras/page"};

@@ -84,7 +84,7 @@ bool world_agree(bool ok, Error *failure) {
     return ok && other.ok;
 }
 
-/* What was begun and is not yet done. */
+/* Operations that have begun and are not yet done. */
 static struct {
     float *x, *buffer;
     size_t count;

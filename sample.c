@@ -5,7 +5,7 @@
 #include "base/terminal.h"
 #include "library/message.h"
 #include "library/tril.h"
-#include "programs/program.h"
+#include "programs/common.h"
 #include "programs/sample/sample.h"
 #include "programs/sample/writer.h"
 

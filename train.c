@@ -7,7 +7,7 @@
 #include "base/options.h"
 #include "base/terminal.h"
 #include "library/message.h"
-#include "programs/program.h"
+#include "programs/common.h"
 #include "programs/train/display.h"
 #include "programs/train/interruption.h"
 #include "programs/train/ladder.h"

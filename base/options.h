@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* The first six are in the order of TrilKind (library/options.c checks it). */
+/* The first six are in the order of TrilKind (library/option_table.c checks it). */
 typedef enum {
     OPTION_WHOLE,  /* double, a whole number from min to max */
     OPTION_REAL,   /* double, finite, from min to max */

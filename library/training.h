@@ -2,7 +2,7 @@
 #ifndef TRIL_LIBRARY_TRAINING_H
 #define TRIL_LIBRARY_TRAINING_H
 
-#include "library/options.h"
+#include "library/option_table.h"
 #include "library/workers.h"
 
 struct TrilTraining {

@@ -1,5 +1,5 @@
 /* model.c - the ladder, and how a rung's list of weights becomes a model. */
-#include "model/rungs/ladder.h"
+#include "model/rungs/rungs.h"
 #include "model/rungs/rung.h"
 #include "base/array.h"
 #include "base/digest.h"

@@ -1,4 +1,5 @@
-/* ngram_tables.h - the tables of the counted model. ngram_count.c makes them, ngram.c reads them.
+/* ngram_tables.h - the tables of the counted model. ngram_count.c makes them, ngram_predict.c reads
+ * them.
  *
  * A context of k tokens is a node of a tree: its children are the contexts of k + 1 tokens that end
  * with it. A context that occurs once has no children: its longer contexts can be read in the text

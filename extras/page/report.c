@@ -8,7 +8,7 @@
 #include "library/message.h"
 #include "extras/page/figure.h"
 #include "extras/page/page.h"
-#include "programs/program.h"
+#include "programs/common.h"
 #include "programs/train/interruption.h"
 #include "programs/train/verdict.h"
 

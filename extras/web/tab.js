@@ -17,7 +17,7 @@ const say = (where, text, wrong = false) => {
   if ($(where).textContent !== text) $(where).textContent = text;
   $(where).classList.toggle("wrong", wrong);
 };
-// The form of numbers is that of the programs: programs/program.h.
+// The form of numbers is that of the programs: programs/common.h.
 const count = number => Math.round(number).toLocaleString("en");
 const short = number => number < 10000 ? count(number) : number < 1e6 ? `${(number / 1e3).toFixed(number < 1e5 ? 1 : 0)}k` : `${(number / 1e6).toFixed(1)}M`;
 const nats = loss => loss.toFixed(4);
@@ -54,7 +54,7 @@ const numbersOf = parent => Object.fromEntries([...$(parent).querySelectorAll("i
 
 // ---- packed files ----
 
-// Returns the bytes that extras/web/join has compressed.
+// Returns the bytes that extras/web/bundle has compressed.
 async function unpack(text) {
   const letters = atob(text.trim()), bytes = new Uint8Array(letters.length);
   for (let i = 0; i < letters.length; i++) bytes[i] = letters.charCodeAt(i);

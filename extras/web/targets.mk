@@ -15,7 +15,7 @@ WEB_RELAXED = -mrelaxed-simd
 WEB_SMALL   = $(patsubst %,model/kernels/%.c,choose rounded_weights team) $(patsubst %,model/layers/%.c,dropout ngram program)
 # Without the programs, and without the system's part of base/, which extras/web/ replaces.
 WEB_NOT     = model/plain/% programs/train/% programs/sample/% extras/formats/% \
-              extras/page/page.c extras/page/report.c programs/program.c programs/texts.c programs/report/screen.c \
+              extras/page/page.c extras/page/report.c programs/common.c programs/texts.c programs/report/screen.c \
               $(patsubst %,base/%.c,file filesystem_posix shell terminal_posix threads)
 WEB_SOURCES = $(wildcard extras/web/*.c) $(filter-out $(WEB_NOT),$(SOURCES)) library/no_formats.c model/kernels/isa.c
 WEB_PARTS   = $(wildcard extras/web/*.css extras/web/*.js extras/page/*.css extras/page/*.js) data/sample.txt
@@ -46,8 +46,8 @@ $(BUILD)/web/trained: extras/web/train extras/python/tril/__init__.py library/tr
 
 MADE += extras/web/tril.html
 web: extras/web/tril.html
-extras/web/tril.html: extras/web/tab.html extras/web/join $(WEB_PARTS) $(BUILD)/web/trained $(BUILD)/web/simd.wasm $(BUILD)/web/relaxed.wasm
-	$(call quiet,JOIN)extras/web/join extras/web/tab.html extras/web extras/page data $(BUILD)/web >$@.new && mv $@.new $@
+extras/web/tril.html: extras/web/tab.html extras/web/bundle $(WEB_PARTS) $(BUILD)/web/trained $(BUILD)/web/simd.wasm $(BUILD)/web/relaxed.wasm
+	$(call quiet,JOIN)extras/web/bundle extras/web/tab.html extras/web extras/page data $(BUILD)/web >$@.new && mv $@.new $@
 
 deps-web deps-zig: deps-%:
 	@tests/deps $*

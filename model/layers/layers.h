@@ -6,7 +6,7 @@
  * they are computed.
  *
  * An Array is a matrix [N, width]: a row for each of the N = B T tokens of a batch. Every call
- * returns a new one; the program owns it. B batch, T time, C channels, V vocabulary, L layers, NH
+ * returns a new one; the program owns it. B batch, T time, C channels, V vocabulary, L blocks, NH
  * heads, NKV key-value heads, hs = C / NH channels of a head. The gradient of an array has
  * its name with a d in front.
  *
@@ -54,7 +54,7 @@ Linear tied(Table table);
 
 /* ---- the sizes of the model ---- */
 
-int layers(const Program *p); /* L, the number of transformer blocks */
+int blocks(const Program *p); /* L, the number of transformer blocks */
 int heads(Program *p);        /* NH; for rungs that have several heads */
 int kv_heads(Program *p);     /* NKV; for rungs whose keys and values have the size KV (rung.h) */
 

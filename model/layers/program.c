@@ -19,7 +19,7 @@ void program_close(Program *p) {
 
 /* ---- calls of a rung ---- */
 
-int layers(const Program *p) {
+int blocks(const Program *p) {
     return p->model->config.L;
 }
 

@@ -1,5 +1,5 @@
 /* plain.c - computes a batch sequence by sequence, and takes the mean. */
-#include "model/plain/layers.h"
+#include "model/plain/plain_layers.h"
 
 #include <assert.h>
 #include <stdarg.h>
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- weights and steps ---- */
+/* ---- weights and calls ---- */
 
 /* Returns the tensor NAME.kind, or NULL. */
 static const Tensor *tensor(const Model *model, const char *name, const char *kind) {
@@ -34,26 +34,26 @@ Weights plain_weights(const Plain *p, const char *format, ...) {
     return w;
 }
 
-Array plain_array(Plain *p, int rows, int columns, Step step) {
+Array plain_array(Plain *p, int rows, int columns, Call call) {
     size_t size = (size_t)rows * (size_t)columns;
-    Step *made = malloc(sizeof *made);
+    Call *made = malloc(sizeof *made);
     double *numbers = calloc(2 * size, sizeof *numbers);
     assert(made && numbers);
-    step.y = (Array){numbers, numbers + size, rows, columns};
-    step.before = p->last;
-    *made = step;
+    call.y = (Array){numbers, numbers + size, rows, columns};
+    call.before = p->last;
+    *made = call;
     p->last = made;
-    return step.y;
+    return call.y;
 }
 
-/* Takes the steps of a sequence from the last to the first, and releases them. */
+/* Takes the calls of a sequence from the last to the first, and releases them. */
 static void end_sequence(Plain *p, bool backward) {
     while (p->last) {
-        Step *step = p->last;
-        if (backward && step->backward) step->backward(step);
-        p->last = step->before;
-        free(step->y.x);
-        free(step);
+        Call *call = p->last;
+        if (backward && call->backward) call->backward(call);
+        p->last = call->before;
+        free(call->y.x);
+        free(call);
     }
 }
 

@@ -1,6 +1,6 @@
 /* plain.h - the ladder once more, slow: every rung in double precision and plain loops, one
- * sequence at a time. It is written to be read: start with bigram.c. A rung is its forward pass;
- * each layer has its backward. The tests compare the fast engine with it. The programs do not
+ * sequence at a time. It is written to be read: start with plain_bigram.c. A rung is its forward
+ * pass; each layer has its backward. The tests compare the fast engine with it. The programs do not
  * contain it.
  *
  * It has no dropout. It shares only the names, shapes and offsets of tensors with the engine. A
@@ -17,7 +17,7 @@ typedef struct {
     double *weights;    /* may be changed between calls */
     double *gradients;  /* set by plain_gradients */
     size_t size;        /* numbers in each */
-    struct Step *last;  /* the current sequence's (layers.h) */
+    struct Call *last;  /* the current sequence's (plain_layers.h) */
 } Plain;
 
 /* Returns true if the rung of that name has a plain version. */

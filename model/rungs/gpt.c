@@ -49,7 +49,7 @@ static Array block(Program *p, const Weights *w, Activations *a, Array x) {
 
 static Array forward(Program *p, const Weights *w, Activations *a) {
     Array x = dropout(p, embedding(p, w->wte, w->wpe), DROP_EMBEDDING);
-    for (int l = 0; l < layers(p); l++) x = block(begin_block(p, l), &w[l], &a[l], x);
+    for (int l = 0; l < blocks(p); l++) x = block(begin_block(p, l), &w[l], &a[l], x);
     a->last = x;
     a->ln_f = layernorm(p, x, w->ln_f);
     return linear(p, a->ln_f, tied(w->wte));
@@ -77,7 +77,7 @@ static void backward(Program *p, const Weights *w, const Activations *a, Array d
     Array dln_f = linear_backward(p, dlogits, tied(w->wte));
     linear_gradients(p, tied(w->wte), dlogits, a->ln_f);
     Array dx = layernorm_backward(p, NO_ARRAY, dln_f, a->last, w->ln_f);
-    for (int l = layers(p) - 1; l >= 0; l--)
+    for (int l = blocks(p) - 1; l >= 0; l--)
         dx = block_backward(begin_block(p, l), &w[l], &a[l], dx);
     dx = dropout_backward(p, dx, DROP_EMBEDDING);
     embedding_gradients(p, w->wte, w->wpe, dx);

@@ -82,7 +82,7 @@ static Array block(Program *p, const Weights *w, Activations *a, Array x) {
 static Array forward(Program *p, const Weights *w, Activations *a) {
     counted(p, &a->roots, &a->logarithms);
     Array x = add(p, embedding(p, w->wte, NO_TABLE), linear(p, a->roots, w->counted));
-    for (int l = 0; l < layers(p); l++) x = block(begin_block(p, l), &w[l], &a[l], x);
+    for (int l = 0; l < blocks(p); l++) x = block(begin_block(p, l), &w[l], &a[l], x);
     a->last = x;
     a->ln_f = rmsnorm(p, x, w->ln_f);
     Array trust = linear(p, a->ln_f, w->trust);
@@ -130,7 +130,7 @@ static void backward(Program *p, const Weights *w, const Activations *a, Array d
     Array dln_f = linear_backward(p, dlogits, tied(w->wte));
     dln_f = add(p, dln_f, linear_backward(p, dtrust, w->trust));
     Array dx = rmsnorm_backward(p, NO_ARRAY, dln_f, a->last, w->ln_f);
-    for (int l = layers(p) - 1; l >= 0; l--)
+    for (int l = blocks(p) - 1; l >= 0; l--)
         dx = block_backward(begin_block(p, l), &w[l], &a[l], dx);
     linear_gradients(p, w->counted, dx, a->roots);
     embedding_gradients(p, w->wte, NO_TABLE, dx);

@@ -1,5 +1,6 @@
-/* sheet.h - the output of an explanation: a terminal (screen.c) or HTML (extras/page/sheet.c). A
- * sheet shows text, tables of numbers, bars and maps, and leaves out the parts that do not fit. */
+/* sheet.h - the output of an explanation: a terminal (screen.c) or HTML (extras/page/html_sheet.c).
+ * A sheet shows text, tables of numbers, bars and maps, and leaves out the parts that do not fit.
+ */
 #ifndef TRIL_PROGRAMS_REPORT_SHEET_H
 #define TRIL_PROGRAMS_REPORT_SHEET_H
 

@@ -3,7 +3,7 @@
 #include "base/file.h"
 #include "base/names.h"
 #include "base/options.h"
-#include "programs/program.h"
+#include "programs/common.h"
 #include "programs/report/explain.h"
 
 #include <stdio.h>

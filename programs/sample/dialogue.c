@@ -1,6 +1,6 @@
 #include "base/terminal.h"
 #include "library/message.h"
-#include "programs/program.h"
+#include "programs/common.h"
 #include "programs/sample/sample.h"
 #include "programs/sample/writer.h"
 

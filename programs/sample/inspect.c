@@ -7,7 +7,7 @@
 #include "base/number.h"
 #include "base/terminal.h"
 #include "library/message.h"
-#include "programs/program.h"
+#include "programs/common.h"
 #include "programs/report/explain.h"
 #include "programs/sample/sample.h"
 #include "programs/texts.h"

@@ -2,7 +2,7 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/options.h"
-#include "programs/program.h"
+#include "programs/common.h"
 
 #include <math.h>
 #include <stdio.h>

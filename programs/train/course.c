@@ -236,32 +236,33 @@ double course_validation(const Course *c, double step) {
 
 /* ---- the course: the training loss ---- */
 
-/* Counts a spike: a loss that exceeds the mean of the block before by more than batches vary. */
+/* Counts a spike: a loss that exceeds the mean of the interval before by more than batches vary. */
 static void add_spike(Course *c, const LogRow *row) {
     const double far = 1, deviations = 8;
-    double deviation = c->block.noise * sqrt(COURSE_BLOCK);
-    if (c->block.step == 0 || row->loss < c->block.mean + fmax(far, deviations * deviation)) return;
+    double deviation = c->interval.noise * sqrt(COURSE_INTERVAL);
+    if (c->interval.step == 0 || row->loss < c->interval.mean + fmax(far, deviations * deviation))
+        return;
     c->spikes++;
     c->spike_step = row->step;
     c->spike = row->loss;
-    c->spike_of = c->block.mean;
+    c->spike_of = c->interval.mean;
     c->spike_rate = fmax(c->spike_rate, row->rate);
 }
 
-static void end_block(Course *c, const LogRow *row) {
-    double mean = c->block_sum / COURSE_BLOCK;
-    double variance = fmax(0, c->block_squares / COURSE_BLOCK - mean * mean);
-    Block block = {mean, sqrt(variance / COURSE_BLOCK), row->step};
-    if (c->block.step == 0) c->floor = block; /* the first one */
+static void end_interval(Course *c, const LogRow *row) {
+    double mean = c->interval_sum / COURSE_INTERVAL;
+    double variance = fmax(0, c->interval_squares / COURSE_INTERVAL - mean * mean);
+    Interval interval = {mean, sqrt(variance / COURSE_INTERVAL), row->step};
+    if (c->interval.step == 0) c->floor = interval; /* the first one */
     if (mean - c->floor.mean > c->rise) {
         c->rise = mean - c->floor.mean;
         c->rise_of = c->floor.mean;
         c->rise_rate = row->rate;
-        c->highest_rise = block;
+        c->highest_rise = interval;
     }
-    if (mean < c->floor.mean) c->floor = block;
-    c->block = block;
-    c->block_sum = c->block_squares = c->in_block = 0;
+    if (mean < c->floor.mean) c->floor = interval;
+    c->interval = interval;
+    c->interval_sum = c->interval_squares = c->in_interval = 0;
 }
 
 void course_add(Course *c, const LogRow *row) {
@@ -272,10 +273,10 @@ void course_add(Course *c, const LogRow *row) {
     c->sum += row->loss;
     c->loss_sum += row->loss;
     c->loss_count++;
-    c->block_sum += row->loss;
-    c->block_squares += row->loss * row->loss;
+    c->interval_sum += row->loss;
+    c->interval_squares += row->loss * row->loss;
     add_spike(c, row);
-    if (++c->in_block == COURSE_BLOCK) end_block(c, row);
+    if (++c->in_interval == COURSE_INTERVAL) end_interval(c, row);
     if (kind_of(row)) add_evaluation(c, row);
     keep_row(c, row);
 }

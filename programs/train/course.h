@@ -59,7 +59,7 @@ void log_close(Log *log);
 enum {
     COURSE_KEPT = 300,             /* most rows with an evaluation, and most without */
     COURSE_ROWS = 2 * COURSE_KEPT, /* at most */
-    COURSE_BLOCK = 20              /* steps */
+    COURSE_INTERVAL = 20           /* steps */
 };
 
 typedef struct {
@@ -68,12 +68,12 @@ typedef struct {
     double validation; /* loss on the held-out text */
 } Evaluation;
 
-/* A block of steps. Its mean is the training loss without most of the randomness of single batches.
- * `noise` is the standard deviation of such a mean. */
+/* An interval of steps. Its mean is the training loss without most of the randomness of single
+ * batches. `noise` is the standard deviation of such a mean. */
 typedef struct {
     double mean, noise;
     int step; /* its last one */
-} Block;
+} Interval;
 
 /* Initialize with {0}. */
 typedef struct {
@@ -94,17 +94,17 @@ typedef struct {
     /* the training loss */
     int start; /* the step before its first row */
     double sum;
-    double block_sum, block_squares; /* sums over the steps in the present block */
-    int in_block;
-    Block block, floor;     /* the last full block, and the one with the lowest mean */
-    Block highest_rise;     /* the block that was highest above the floor of its time */
-    double rise, rise_of;   /* its mean minus the floor's; the floor's mean */
-    double rise_rate;       /* the learning rate at its end */
-    int spikes;             /* steps with a loss far above the block before */
-    int spike_step;         /* the last spike */
-    double spike, spike_of; /* the last spike's loss; the mean of the block before it */
-    double spike_rate;      /* the highest learning rate at a spike */
-    bool ended;             /* the training has ended as planned; the owner sets it */
+    double interval_sum, interval_squares; /* sums over the steps in the present interval */
+    int in_interval;
+    Interval interval, floor; /* the last full interval, and the one with the lowest mean */
+    Interval highest_rise;    /* the interval that was highest above the floor of its time */
+    double rise, rise_of;     /* its mean minus the floor's; the floor's mean */
+    double rise_rate;         /* the learning rate at its end */
+    int spikes;               /* steps with a loss far above the interval before */
+    int spike_step;           /* the last spike */
+    double spike, spike_of;   /* the last spike's loss; the mean of the interval before it */
+    double spike_rate;        /* the highest learning rate at a spike */
+    bool ended;               /* the training has ended as planned; the owner sets it */
 } Course;
 
 /* Adds the next row. */

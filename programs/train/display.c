@@ -6,7 +6,7 @@
 #include "base/shell.h"
 #include "base/terminal.h"
 #include "base/utf8.h"
-#include "programs/program.h"
+#include "programs/common.h"
 #include "programs/train/interruption.h"
 #include "programs/train/verdict.h"
 
@@ -75,7 +75,7 @@ static const char *step_of(const TrilOptions *o) {
     return text;
 }
 
-void show_decisions(const Plan *plan, const Decisions *d) {
+void show_decisions(const Plan *plan, const Reasons *d) {
     const TrilChoice *c = &d->choice;
     const TrilOptions *o = &plan->options, *asked = &plan->arguments->options;
     bool fewer = isnan(asked->steps) && !plan->arguments->preset && o->steps < TRIL_STANDARD_STEPS;

@@ -18,14 +18,14 @@ typedef struct {
     TrilChoice choice;  /* with a time limit */
     double epochs_seen; /* the expected number of epochs */
     double evaluating;  /* with a time limit: the expected share of the time for evaluations */
-} Decisions;
+} Reasons;
 
 /* Prints that the held-out end of the text is unlike the rest, with the losses of counting there
  * and on pieces all over the text. */
 void show_unlike(double end, double spread);
 
 /* Prints the decisions on unset options, with their reasons. */
-void show_decisions(const Plan *plan, const Decisions *decisions);
+void show_decisions(const Plan *plan, const Reasons *decisions);
 
 /* Prints the rung, its size, the step from which it is resumed, its windows, and the memory of the
  * training, the text and the program. `kernels` names those that trained it before, or is empty. */

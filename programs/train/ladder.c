@@ -7,7 +7,7 @@
 #include "library/message.h"
 #include "programs/train/budget.h"
 #include "programs/train/interruption.h"
-#include "programs/train/rung.h"
+#include "programs/train/trainer.h"
 #include "programs/train/verdict.h"
 
 #include <math.h>

@@ -2,7 +2,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "library/message.h"
-#include "programs/program.h"
+#include "programs/common.h"
 #include "programs/train/course.h"
 
 #include <inttypes.h>

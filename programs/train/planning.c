@@ -292,7 +292,7 @@ static int is_interrupted(void *user) {
 
 /* Chooses sizes for the time limit and estimates the number of steps. The speed is measured even if
  * all sizes are given, because windows depend on the epochs. */
-static bool decide_by_time(Plan *plan, Decisions *d, Error *err) {
+static bool decide_by_time(Plan *plan, Reasons *d, Error *err) {
     TrilOptions *o = &plan->options;
     double characters = (double)plan->input.trained_on, most_steps = 1e9;
     double seconds = o->time / (plan->ladder ? plan->rung_count : 1);
@@ -362,7 +362,7 @@ static bool set_origins(Plan *plan, Error *err) {
 
 bool plan_decide(Plan *plan, Error *err) {
     TrilOptions *o = &plan->options;
-    Decisions d = {.choice.speed = 0};
+    Reasons d = {.choice.speed = 0};
     o->precision = tril_precision(o->precision);
     if (!plan->state) { /* for the chosen rung, or for one whose sizes suit a whole ladder */
         const char *chosen = o->rung;

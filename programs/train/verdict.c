@@ -1,5 +1,5 @@
 #include "programs/train/verdict.h"
-#include "programs/program.h"
+#include "programs/common.h"
 
 #include <assert.h>
 #include <math.h>
@@ -51,7 +51,7 @@ static bool judge_rate(const Case *k, Verdict *v) {
     const int few = 3;
     const Course *c = k->course;
     double lower = verdict_lower_rate(k->rung->name, k->rate), times = k->rate / k->usual;
-    /* Neither chance nor the text makes the mean training loss of a block rise that far. A rate
+    /* Neither chance nor the text makes the mean training loss of an interval rise that far. A rate
      * that has been lowered since then is not to blame. */
     bool rose = c->rise > fmax(far, deviations * sqrt(2) * c->floor.noise) &&
                 k->rate >= same * c->rise_rate;

@@ -322,7 +322,7 @@ static double slip(double x) {
     return settled(x) + (x > 0.95 ? 0.04 : 0);
 }
 static double rising(double x) {
-    return settled(x) + (x > 0.3 && x < 0.5 ? 0.4 : 0); /* hardly above the first block */
+    return settled(x) + (x > 0.3 && x < 0.5 ? 0.4 : 0); /* hardly above the first interval */
 }
 static double jumping(double x) {
     double steps = 1000 * x;

@@ -1,6 +1,6 @@
 """What counting n characters at a time gives: the loss of an interpolated, modified Kneser-Ney model
 (Chen and Goodman, 1999) on the end of a text, of which the rest is counted. Written from the
-equations in model/ngram.c and ngram_count.c, with dictionaries.
+equations in model/ngram_predict.c and ngram_count.c, with dictionaries.
 
     python3 extras/bench/peers/ngram.py FILE [--held-out SHARE] [N...]
 

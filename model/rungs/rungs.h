@@ -1,6 +1,6 @@
-/* ladder.h - the rungs, lowest first. A new rung needs its file, and a line here. */
-#ifndef TRIL_MODEL_RUNGS_LADDER_H
-#define TRIL_MODEL_RUNGS_LADDER_H
+/* rungs.h - the rungs, lowest first. A new rung needs its file, and a line here. */
+#ifndef TRIL_MODEL_RUNGS_RUNGS_H
+#define TRIL_MODEL_RUNGS_RUNGS_H
 
 #define LADDER(RUNG) \
     RUNG(bigram)     \

@@ -1,15 +1,15 @@
-/* layers.h - every layer, forward and backward, in plain loops; and the rungs that call them.
+/* plain_layers.h - every layer, forward and backward, in plain loops; and the rungs that call them.
  *
  * T time, C channels, OC output channels, V vocabulary, NH heads, hs = C / NH channels of a head.
  * In an array (T, C), channel c of token t is number t * C + c.
  *
- * A call of a layer returns a new array, y, and records its inputs in a Step. The backward pass
- * takes the steps from the last to the first. Each reads y.dx, the gradient of its y, and adds to
+ * A call of a layer returns a new array, y, and records its inputs in a Call. The backward pass
+ * takes the calls from the last to the first. Each reads y.dx, the gradient of its y, and adds to
  * the gradients of its inputs: to x.dx, and to dw and db of the weights. All gradients begin at 0.
  * So an array that is read twice gets the sum of two gradients, as the chain rule says. In the
  * formulas x.dx is dx, and y.dx is dy. */
-#ifndef TRIL_MODEL_PLAIN_LAYERS_H
-#define TRIL_MODEL_PLAIN_LAYERS_H
+#ifndef TRIL_MODEL_PLAIN_PLAIN_LAYERS_H
+#define TRIL_MODEL_PLAIN_PLAIN_LAYERS_H
 
 #include "model/plain/plain.h"
 
@@ -27,19 +27,19 @@ typedef struct {
 } Weights;
 
 /* One call of a layer. */
-typedef struct Step {
-    void (*backward)(const struct Step *step); /* if the numbers have a gradient */
+typedef struct Call {
+    void (*backward)(const struct Call *call); /* if the numbers have a gradient */
     Array y;                                   /* its result */
     Array in[3];                               /* its inputs */
     Weights w;
     const int32_t *ids;
     int count; /* heads, or the first column */
-    struct Step *before;
-} Step;
+    struct Call *before;
+} Call;
 
 /* Returns an array of zeros, which belongs to the Plain until the end of the sequence. Records the
- * step, whose y it is. */
-Array plain_array(Plain *p, int rows, int columns, Step step);
+ * call, whose y it is. */
+Array plain_array(Plain *p, int rows, int columns, Call call);
 
 /* Returns the weights whose tensors are NAME.weight and, if the model has it, NAME.bias. The name
  * is `format` with its arguments, as in printf. */
@@ -66,7 +66,7 @@ Array plain_add(Plain *p, Array a, Array b);
 Array plain_columns(Plain *p, Array x, int first, int C);
 
 /* ---- attention ---- (Vaswani et al., "Attention Is All You Need", 2017, eq. 1)
- * In two steps. First the weights, which say how much of token s token t takes. Head h reads the
+ * In two calls. First the weights, which say how much of token s token t takes. Head h reads the
  * channels h * hs to (h + 1) * hs of q and k:
  *     att[h,t,s] = exp(score[s]) / sum_(r <= t) exp(score[r])    score[s] = q[t] . k[s] / sqrt(hs)
  * for s <= t, and 0 for s > t, which is the mask: no token sees a later one.

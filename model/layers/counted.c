@@ -1,4 +1,4 @@
-/* ngram.c - the probabilities of the counted model, which the network reads and corrects.
+/* counted.c - the probabilities of the counted model, which the network reads and corrects.
  *
  *     counted:  p[n] = the counted model's probabilities after token n (model/ngram.h), as their
  *               square roots, a vector of length 1, and as their logarithms

@@ -1,4 +1,4 @@
-/* texts.c - generates several texts at a time.
+/* generate_texts.c - generates several texts at a time.
  *
  * Each thread has a group of texts, which it continues by a character in turn: so their rows share
  * each read of the weights, and threads never wait for each other within a pass. After every round

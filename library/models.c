@@ -1,11 +1,11 @@
-/* model.c - makes, reads, exports and inspects the models of tril.h. */
+/* models.c - makes, reads, exports and inspects the models of tril.h. */
 #include "base/digest.h"
 #include "base/memory.h"
 #include "base/names.h"
 #include "base/number.h"
 #include "library/formats.h"
 #include "library/message.h"
-#include "library/options.h"
+#include "library/option_table.h"
 #include "library/version.h"
 
 #include <math.h>

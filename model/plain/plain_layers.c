@@ -1,11 +1,11 @@
-/* layers.c - written to be read: every sum is a loop. The formulas are in layers.h.
+/* plain_layers.c - written to be read: every sum is a loop. The formulas are in plain_layers.h.
  *
  * Exponentials need no shift: a double overflows only beyond e^709. */
-#include "model/plain/layers.h"
+#include "model/plain/plain_layers.h"
 
 #include <math.h>
 
-typedef void Backward(const Step *step);
+typedef void Backward(const Call *call);
 static Backward embedding_backward, positions_backward, linear_backward, add_backward,
     columns_backward, attention_backward, weighted_mean_backward, shared_backward,
     convolution_backward, layernorm_backward, rmsnorm_backward, rotary_backward, gelu_backward,
@@ -15,35 +15,35 @@ static Backward embedding_backward, positions_backward, linear_backward, add_bac
 
 Array plain_embedding(Plain *p, const int32_t *ids, Weights table, int T) {
     int C = table.columns;
-    Array y = plain_array(p, T, C, (Step){embedding_backward, .w = table, .ids = ids});
+    Array y = plain_array(p, T, C, (Call){embedding_backward, .w = table, .ids = ids});
     for (int t = 0; t < T; t++)
         for (int c = 0; c < C; c++) y.x[t * C + c] = table.w[ids[t] * C + c];
     return y;
 }
 
-static void embedding_backward(const Step *step) {
-    Array y = step->y;
-    Weights table = step->w;
+static void embedding_backward(const Call *call) {
+    Array y = call->y;
+    Weights table = call->w;
     int C = table.columns;
     for (int t = 0; t < y.rows; t++)
-        for (int c = 0; c < C; c++) table.dw[step->ids[t] * C + c] += y.dx[t * C + c];
+        for (int c = 0; c < C; c++) table.dw[call->ids[t] * C + c] += y.dx[t * C + c];
 }
 
 Array plain_positions(Plain *p, Weights table, int T) {
-    Array y = plain_array(p, T, table.columns, (Step){positions_backward, .w = table});
+    Array y = plain_array(p, T, table.columns, (Call){positions_backward, .w = table});
     for (int i = 0; i < T * y.columns; i++) y.x[i] = table.w[i];
     return y;
 }
 
-static void positions_backward(const Step *step) {
-    for (int i = 0; i < step->y.rows * step->y.columns; i++) step->w.dw[i] += step->y.dx[i];
+static void positions_backward(const Call *call) {
+    for (int i = 0; i < call->y.rows * call->y.columns; i++) call->w.dw[i] += call->y.dx[i];
 }
 
 /* ---- linear ---- */
 
 Array plain_linear(Plain *p, Array x, Weights layer) {
     int OC = layer.rows, C = layer.columns;
-    Array y = plain_array(p, x.rows, OC, (Step){linear_backward, .in = {x}, .w = layer});
+    Array y = plain_array(p, x.rows, OC, (Call){linear_backward, .in = {x}, .w = layer});
     for (int t = 0; t < x.rows; t++)
         for (int o = 0; o < OC; o++) {
             double sum = layer.b ? layer.b[o] : 0;
@@ -53,9 +53,9 @@ Array plain_linear(Plain *p, Array x, Weights layer) {
     return y;
 }
 
-static void linear_backward(const Step *step) {
-    Array y = step->y, x = step->in[0];
-    Weights layer = step->w;
+static void linear_backward(const Call *call) {
+    Array y = call->y, x = call->in[0];
+    Weights layer = call->w;
     int OC = layer.rows, C = layer.columns;
     for (int t = 0; t < y.rows; t++)
         for (int o = 0; o < OC; o++) {
@@ -71,13 +71,13 @@ static void linear_backward(const Step *step) {
 /* ---- residual ---- */
 
 Array plain_add(Plain *p, Array a, Array b) {
-    Array y = plain_array(p, a.rows, a.columns, (Step){add_backward, .in = {a, b}});
+    Array y = plain_array(p, a.rows, a.columns, (Call){add_backward, .in = {a, b}});
     for (int i = 0; i < y.rows * y.columns; i++) y.x[i] = a.x[i] + b.x[i];
     return y;
 }
 
-static void add_backward(const Step *step) {
-    Array y = step->y, a = step->in[0], b = step->in[1];
+static void add_backward(const Call *call) {
+    Array y = call->y, a = call->in[0], b = call->in[1];
     for (int i = 0; i < y.rows * y.columns; i++) {
         a.dx[i] += y.dx[i];
         b.dx[i] += y.dx[i];
@@ -87,15 +87,15 @@ static void add_backward(const Step *step) {
 /* ---- columns ---- */
 
 Array plain_columns(Plain *p, Array x, int first, int C) {
-    Array y = plain_array(p, x.rows, C, (Step){columns_backward, .in = {x}, .count = first});
+    Array y = plain_array(p, x.rows, C, (Call){columns_backward, .in = {x}, .count = first});
     for (int t = 0; t < x.rows; t++)
         for (int c = 0; c < C; c++) y.x[t * C + c] = x.x[t * x.columns + first + c];
     return y;
 }
 
-static void columns_backward(const Step *step) {
-    Array y = step->y, x = step->in[0];
-    int C = y.columns, first = step->count;
+static void columns_backward(const Call *call) {
+    Array y = call->y, x = call->in[0];
+    int C = y.columns, first = call->count;
     for (int t = 0; t < x.rows; t++)
         for (int c = 0; c < C; c++) x.dx[t * x.columns + first + c] += y.dx[t * C + c];
 }
@@ -104,7 +104,7 @@ static void columns_backward(const Step *step) {
 
 Array plain_attention(Plain *p, Array q, Array k, int NH) {
     int T = q.rows, C = q.columns, hs = C / NH;
-    Array att = plain_array(p, NH * T, T, (Step){attention_backward, .in = {q, k}});
+    Array att = plain_array(p, NH * T, T, (Call){attention_backward, .in = {q, k}});
     for (int h = 0; h < NH; h++)
         for (int t = 0; t < T; t++) {
             double *row = att.x + (h * T + t) * T, sum = 0;
@@ -120,8 +120,8 @@ Array plain_attention(Plain *p, Array q, Array k, int NH) {
     return att;
 }
 
-static void attention_backward(const Step *step) {
-    Array att = step->y, q = step->in[0], k = step->in[1];
+static void attention_backward(const Call *call) {
+    Array att = call->y, q = call->in[0], k = call->in[1];
     int T = q.rows, C = q.columns, NH = att.rows / T, hs = C / NH;
     for (int h = 0; h < NH; h++)
         for (int t = 0; t < T; t++) {
@@ -140,7 +140,7 @@ static void attention_backward(const Step *step) {
 
 Array plain_weighted_mean(Plain *p, Array att, Array v) {
     int T = v.rows, C = v.columns, NH = att.rows / T, hs = C / NH;
-    Array y = plain_array(p, T, C, (Step){weighted_mean_backward, .in = {att, v}});
+    Array y = plain_array(p, T, C, (Call){weighted_mean_backward, .in = {att, v}});
     for (int h = 0; h < NH; h++)
         for (int t = 0; t < T; t++)
             for (int s = 0; s <= t; s++) {
@@ -151,8 +151,8 @@ Array plain_weighted_mean(Plain *p, Array att, Array v) {
     return y;
 }
 
-static void weighted_mean_backward(const Step *step) {
-    Array y = step->y, att = step->in[0], v = step->in[1];
+static void weighted_mean_backward(const Call *call) {
+    Array y = call->y, att = call->in[0], v = call->in[1];
     int T = v.rows, C = v.columns, NH = att.rows / T, hs = C / NH;
     for (int h = 0; h < NH; h++)
         for (int t = 0; t < T; t++)
@@ -169,7 +169,7 @@ static void weighted_mean_backward(const Step *step) {
 
 Array plain_shared(Plain *p, Array x, int NH, int NKV) {
     int hs = x.columns / NKV;
-    Array y = plain_array(p, x.rows, NH * hs, (Step){shared_backward, .in = {x}, .count = NKV});
+    Array y = plain_array(p, x.rows, NH * hs, (Call){shared_backward, .in = {x}, .count = NKV});
     for (int t = 0; t < x.rows; t++)
         for (int h = 0; h < NH; h++) {
             const double *from = x.x + (t * NKV + h / (NH / NKV)) * hs;
@@ -178,9 +178,9 @@ Array plain_shared(Plain *p, Array x, int NH, int NKV) {
     return y;
 }
 
-static void shared_backward(const Step *step) {
-    Array y = step->y, x = step->in[0];
-    int NKV = step->count, hs = x.columns / NKV, NH = y.columns / hs;
+static void shared_backward(const Call *call) {
+    Array y = call->y, x = call->in[0];
+    int NKV = call->count, hs = x.columns / NKV, NH = y.columns / hs;
     for (int t = 0; t < x.rows; t++)
         for (int h = 0; h < NH; h++) {
             double *dfrom = x.dx + (t * NKV + h / (NH / NKV)) * hs;
@@ -191,7 +191,7 @@ static void shared_backward(const Step *step) {
 /* ---- mean of the past ---- */
 
 Array plain_mean_of_past(Plain *p, int T) {
-    Array att = plain_array(p, T, T, (Step){0});
+    Array att = plain_array(p, T, T, (Call){0});
     for (int t = 0; t < T; t++)
         for (int s = 0; s <= t; s++) att.x[t * T + s] = 1.0 / (t + 1);
     return att;
@@ -201,7 +201,7 @@ Array plain_mean_of_past(Plain *p, int T) {
 
 Array plain_convolution(Plain *p, Array x, Weights taps) {
     int T = x.rows, C = x.columns;
-    Array y = plain_array(p, T, C, (Step){convolution_backward, .in = {x}, .w = taps});
+    Array y = plain_array(p, T, C, (Call){convolution_backward, .in = {x}, .w = taps});
     for (int t = 0; t < T; t++)
         for (int c = 0; c < C; c++) {
             y.x[t * C + c] = x.x[t * C + c];
@@ -211,9 +211,9 @@ Array plain_convolution(Plain *p, Array x, Weights taps) {
     return y;
 }
 
-static void convolution_backward(const Step *step) {
-    Array y = step->y, x = step->in[0];
-    Weights taps = step->w;
+static void convolution_backward(const Call *call) {
+    Array y = call->y, x = call->in[0];
+    Weights taps = call->w;
     int T = x.rows, C = x.columns;
     for (int t = 0; t < T; t++)
         for (int c = 0; c < C; c++) {
@@ -242,7 +242,7 @@ static double row_rstd(const double *x, double mean, double epsilon, int C) {
 
 Array plain_layernorm(Plain *p, Array x, Weights norm) {
     int C = norm.rows;
-    Array y = plain_array(p, x.rows, C, (Step){layernorm_backward, .in = {x}, .w = norm});
+    Array y = plain_array(p, x.rows, C, (Call){layernorm_backward, .in = {x}, .w = norm});
     for (int t = 0; t < x.rows; t++) {
         double mean = row_mean(x.x + t * C, C), rstd = row_rstd(x.x + t * C, mean, 1e-5, C);
         for (int c = 0; c < C; c++)
@@ -251,9 +251,9 @@ Array plain_layernorm(Plain *p, Array x, Weights norm) {
     return y;
 }
 
-static void layernorm_backward(const Step *step) {
-    Array y = step->y, x = step->in[0];
-    Weights norm = step->w;
+static void layernorm_backward(const Call *call) {
+    Array y = call->y, x = call->in[0];
+    Weights norm = call->w;
     int C = norm.rows;
     for (int t = 0; t < x.rows; t++) {
         double mean = row_mean(x.x + t * C, C), rstd = row_rstd(x.x + t * C, mean, 1e-5, C);
@@ -274,7 +274,7 @@ static void layernorm_backward(const Step *step) {
 
 Array plain_rmsnorm(Plain *p, Array x, Weights norm) {
     int C = norm.rows, rows = x.rows * x.columns / C;
-    Array y = plain_array(p, x.rows, x.columns, (Step){rmsnorm_backward, .in = {x}, .w = norm});
+    Array y = plain_array(p, x.rows, x.columns, (Call){rmsnorm_backward, .in = {x}, .w = norm});
     for (int n = 0; n < rows; n++) {
         double rstd = row_rstd(x.x + n * C, 0, 1e-6, C);
         for (int c = 0; c < C; c++) y.x[n * C + c] = x.x[n * C + c] * rstd * norm.w[c];
@@ -282,9 +282,9 @@ Array plain_rmsnorm(Plain *p, Array x, Weights norm) {
     return y;
 }
 
-static void rmsnorm_backward(const Step *step) {
-    Array y = step->y, x = step->in[0];
-    Weights norm = step->w;
+static void rmsnorm_backward(const Call *call) {
+    Array y = call->y, x = call->in[0];
+    Weights norm = call->w;
     int C = norm.rows, rows = x.rows * x.columns / C;
     for (int n = 0; n < rows; n++) {
         double rstd = row_rstd(x.x + n * C, 0, 1e-6, C), dz_z_mean = 0;
@@ -316,14 +316,14 @@ static void add_rotated(double *y, const double *x, int direction, int T, int C,
 }
 
 Array plain_rotary(Plain *p, Array x, int NH) {
-    Array y = plain_array(p, x.rows, x.columns, (Step){rotary_backward, .in = {x}, .count = NH});
+    Array y = plain_array(p, x.rows, x.columns, (Call){rotary_backward, .in = {x}, .count = NH});
     add_rotated(y.x, x.x, 1, x.rows, x.columns, NH);
     return y;
 }
 
-static void rotary_backward(const Step *step) {
-    Array y = step->y, x = step->in[0];
-    add_rotated(x.dx, y.dx, -1, x.rows, x.columns, step->count);
+static void rotary_backward(const Call *call) {
+    Array y = call->y, x = call->in[0];
+    add_rotated(x.dx, y.dx, -1, x.rows, x.columns, call->count);
 }
 
 /* ---- GELU ---- */
@@ -331,7 +331,7 @@ static void rotary_backward(const Step *step) {
 static const double root = 0.79788456080286535588; /* sqrt(2/pi) */
 
 Array plain_gelu(Plain *p, Array x) {
-    Array y = plain_array(p, x.rows, x.columns, (Step){gelu_backward, .in = {x}});
+    Array y = plain_array(p, x.rows, x.columns, (Call){gelu_backward, .in = {x}});
     for (int i = 0; i < x.rows * x.columns; i++) {
         double cube = x.x[i] * x.x[i] * x.x[i];
         y.x[i] = x.x[i] * (1 + tanh(root * (x.x[i] + 0.044715 * cube))) / 2;
@@ -339,8 +339,8 @@ Array plain_gelu(Plain *p, Array x) {
     return y;
 }
 
-static void gelu_backward(const Step *step) {
-    Array y = step->y, x = step->in[0];
+static void gelu_backward(const Call *call) {
+    Array y = call->y, x = call->in[0];
     for (int i = 0; i < x.rows * x.columns; i++) {
         double square = x.x[i] * x.x[i];
         double tanh_u = tanh(root * (x.x[i] + 0.044715 * square * x.x[i]));
@@ -356,13 +356,13 @@ static double sigmoid(double x) {
 }
 
 Array plain_swiglu(Plain *p, Array gate, Array up) {
-    Array y = plain_array(p, gate.rows, gate.columns, (Step){swiglu_backward, .in = {gate, up}});
+    Array y = plain_array(p, gate.rows, gate.columns, (Call){swiglu_backward, .in = {gate, up}});
     for (int i = 0; i < y.rows * y.columns; i++) y.x[i] = gate.x[i] * sigmoid(gate.x[i]) * up.x[i];
     return y;
 }
 
-static void swiglu_backward(const Step *step) {
-    Array y = step->y, gate = step->in[0], up = step->in[1];
+static void swiglu_backward(const Call *call) {
+    Array y = call->y, gate = call->in[0], up = call->in[1];
     for (int i = 0; i < y.rows * y.columns; i++) {
         double open = sigmoid(gate.x[i]);
         gate.dx[i] += y.dx[i] * up.x[i] * open * (1 + gate.x[i] * (1 - open));
@@ -375,8 +375,8 @@ static void swiglu_backward(const Step *step) {
 void plain_counted(Plain *p, const int32_t *ids, int T, Array *roots, Array *logarithms) {
     const Ngram *ngram = p->model->ngram;
     int V = p->model->config.V;
-    *roots = plain_array(p, T, V, (Step){0});
-    *logarithms = plain_array(p, T, V, (Step){0});
+    *roots = plain_array(p, T, V, (Call){0});
+    *logarithms = plain_array(p, T, V, (Call){0});
     for (int t = 0; t < T; t++) {
         double *known = roots->x + t * V; /* as probabilities at first */
         for (int v = 0; v < V; v++) known[v] = 1.0 / V;
@@ -389,7 +389,7 @@ void plain_counted(Plain *p, const int32_t *ids, int T, Array *roots, Array *log
 }
 
 Array plain_trusted(Plain *p, Array x, Array trust, Array z) {
-    Array y = plain_array(p, x.rows, x.columns, (Step){trusted_backward, .in = {x, trust, z}});
+    Array y = plain_array(p, x.rows, x.columns, (Call){trusted_backward, .in = {x, trust, z}});
     for (int t = 0; t < y.rows; t++)
         for (int v = 0; v < y.columns; v++) {
             int i = t * y.columns + v;
@@ -398,8 +398,8 @@ Array plain_trusted(Plain *p, Array x, Array trust, Array z) {
     return y;
 }
 
-static void trusted_backward(const Step *step) {
-    Array y = step->y, x = step->in[0], trust = step->in[1], z = step->in[2];
+static void trusted_backward(const Call *call) {
+    Array y = call->y, x = call->in[0], trust = call->in[1], z = call->in[2];
     for (int t = 0; t < y.rows; t++)
         for (int v = 0; v < y.columns; v++) {
             int i = t * y.columns + v;

@@ -1,4 +1,4 @@
-#include "programs/train/rung.h"
+#include "programs/train/trainer.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/terminal.h"
@@ -316,7 +316,7 @@ static bool advance(Trainer *t, bool *last, Error *err) {
     log_row(&t->log, &row);
     course_add(t->course, &row);
     if (!ok) return false;
-    if (t->shows && (evaluated || p->now.step % COURSE_BLOCK == 0)) show_news(t);
+    if (t->shows && (evaluated || p->now.step % COURSE_INTERVAL == 0)) show_news(t);
     double now = clock_seconds();
     *last = decide_end(t, used, judged);
     if (evaluated || *last || now - t->saved >= t->plan->options.save_every) keep_state(t);

@@ -1,4 +1,4 @@
-/* ngram.c - the smoothed probabilities of the next token, from the tables of counts.
+/* ngram_predict.c - the smoothed probabilities of the next token, from the tables of counts.
  *
  * With c(x) = the count of token x after the context (ngram_count.c), c = sum_x c(x), and n_i = the
  * tokens x with c(x) = i (n_3: 3 or more),

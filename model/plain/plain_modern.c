@@ -1,4 +1,4 @@
-/* modern.c - today's usual design: the architecture of Qwen3 (Yang et al., "Qwen3 Technical
+/* plain_modern.c - today's usual design: the architecture of Qwen3 (Yang et al., "Qwen3 Technical
  * Report", 2025), without dropout; conv, the same with causal convolutions; and ngram, conv with a
  * counted model.
  *
@@ -14,7 +14,7 @@
  *
  * All norms are RMSNorm; q_norm and k_norm are of each head. The MLP has H channels inside. There
  * are NH heads of queries, of C channels together, and NKV of keys and values, of KV channels. */
-#include "model/plain/layers.h"
+#include "model/plain/plain_layers.h"
 
 /* Returns the norm of x, then convolved if the rung `convolves`. */
 static Array normed(Plain *p, Array x, const char *name, int l, bool convolves) {

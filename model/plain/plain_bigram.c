@@ -1,7 +1,7 @@
-/* bigram.c - the next character from this one: a V x V table of logits.
+/* plain_bigram.c - the next character from this one: a V x V table of logits.
  *
  *     logits = table[id] */
-#include "model/plain/layers.h"
+#include "model/plain/plain_layers.h"
 
 Array plain_bigram(Plain *p, const int32_t *ids, int T) {
     Weights table = plain_weights(p, "token_embedding_table"); /* (V, V) */

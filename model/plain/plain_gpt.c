@@ -1,4 +1,4 @@
-/* gpt.c - the whole of GPT-2 (Radford et al., "Language Models are Unsupervised Multitask
+/* plain_gpt.c - the whole of GPT-2 (Radford et al., "Language Models are Unsupervised Multitask
  * Learners", 2019), without dropout.
  *
  *     x = wte[id] + wpe[t]
@@ -7,7 +7,7 @@
  *         x = x + mlp.c_proj(gelu(mlp.c_fc(ln_2(x))))
  *     logits = ln_f(x) wte^T
  * Linear layers and norms have biases, except the output layer wte. */
-#include "model/plain/layers.h"
+#include "model/plain/plain_layers.h"
 
 static Array block(Plain *p, int l, Array x) {
     int C = p->model->config.C, NH = p->model->config.NH;

@@ -1,6 +1,6 @@
-/* program.h - the numbers and lines of both ./train and ./sample. */
-#ifndef TRIL_PROGRAMS_PROGRAM_H
-#define TRIL_PROGRAMS_PROGRAM_H
+/* common.h - the numbers and lines of both ./train and ./sample. */
+#ifndef TRIL_PROGRAMS_COMMON_H
+#define TRIL_PROGRAMS_COMMON_H
 
 #include "base/error.h"
 #include "library/tril.h"

@@ -1,11 +1,11 @@
-/* multihead.c - several heads side by side, concatenated, projected.
+/* plain_multihead.c - several heads side by side, concatenated, projected.
  *
  *     x       = wte[id] + wpe[t]
  *     q, k, v = the three thirds of qkv(x)
  *     att[h]  = softmax(mask(q[h] k[h]^T / sqrt(C / NH)))    head h has C / NH of the channels
  *     y       = x + proj(att[0] v[0], att[1] v[1], ...)
  *     logits  = lm_head(y) */
-#include "model/plain/layers.h"
+#include "model/plain/plain_layers.h"
 
 Array plain_multihead(Plain *p, const int32_t *ids, int T) {
     int C = p->model->config.C, NH = p->model->config.NH;

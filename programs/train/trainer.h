@@ -1,6 +1,6 @@
-/* rung.h - the training of one rung, from its first step to its line in the table. */
-#ifndef TRIL_PROGRAMS_TRAIN_RUNG_H
-#define TRIL_PROGRAMS_TRAIN_RUNG_H
+/* trainer.h - the training of one rung, from its first step to its line in the table. */
+#ifndef TRIL_PROGRAMS_TRAIN_TRAINER_H
+#define TRIL_PROGRAMS_TRAIN_TRAINER_H
 
 #include "programs/train/display.h"
 #include "programs/train/outputs.h"

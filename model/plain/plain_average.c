@@ -1,10 +1,10 @@
-/* average.c - each position sees the plain mean of its past.
+/* plain_average.c - each position sees the plain mean of its past.
  *
  *     x      = wte[id] + wpe[t]
  *     att    = tril(ones), each row divided by its sum
  *     y      = x + proj(att x)
  *     logits = lm_head(y) */
-#include "model/plain/layers.h"
+#include "model/plain/plain_layers.h"
 
 Array plain_average(Plain *p, const int32_t *ids, int T) {
     Weights wte = plain_weights(p, "token_embedding_table");    /* (V, C) */

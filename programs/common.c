@@ -1,4 +1,4 @@
-#include "programs/program.h"
+#include "programs/common.h"
 #include "base/escape.h"
 #include "base/file.h"
 #include "base/options.h"

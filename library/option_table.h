@@ -1,6 +1,6 @@
-/* options.h - converts the options of tril.h to the records of the engine. */
-#ifndef TRIL_LIBRARY_OPTIONS_H
-#define TRIL_LIBRARY_OPTIONS_H
+/* option_table.h - converts the options of tril.h to the records of the engine. */
+#ifndef TRIL_LIBRARY_OPTION_TABLE_H
+#define TRIL_LIBRARY_OPTION_TABLE_H
 
 #include "library/handles.h"
 #include "library/recipe.h"

@@ -1,5 +1,5 @@
-/* options.c - the table of a training run's options: their names, ranges, defaults and help. */
-#include "library/options.h"
+/* option_table.c - the table of a training run's options: names, ranges, defaults and help. */
+#include "library/option_table.h"
 #include "base/array.h"
 #include "base/names.h"
 #include "base/options.h"

@@ -1,4 +1,4 @@
-/* sheet.c - the sheet of an HTML page. */
+/* html_sheet.c - the sheet of an HTML page. */
 #include "extras/page/figure.h"
 
 #include <limits.h>

@@ -1,12 +1,12 @@
-/* head.c - attention in place of the mean: one masked head (Vaswani et al., "Attention Is All You
- * Need", 2017, eq. 1).
+/* plain_head.c - attention in place of the mean: one masked head (Vaswani et al., "Attention Is All
+ * You Need", 2017, eq. 1).
  *
  *     x       = wte[id] + wpe[t]
  *     q, k, v = query(x), key(x), value(x)
  *     att     = softmax(mask(q k^T / sqrt(C)))
  *     y       = x + proj(att v)
  *     logits  = lm_head(y) */
-#include "model/plain/layers.h"
+#include "model/plain/plain_layers.h"
 
 Array plain_head(Plain *p, const int32_t *ids, int T) {
     Weights wte = plain_weights(p, "token_embedding_table");    /* (V, C) */

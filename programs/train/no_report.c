@@ -1,5 +1,5 @@
-/* report.c - report.h in a build without extras/page: the page only has the number of the training,
- * by which a later run recognizes the files beside it (outputs.h). */
+/* no_report.c - report.h in a build without extras/page: the page only has the number of the
+ * training, by which a later run recognizes the files beside it (outputs.h). */
 #include "base/file.h"
 #include "base/memory.h"
 #include "programs/train/report.h"

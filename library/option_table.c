@@ -160,8 +160,12 @@ TrilOptions tril_options_empty(void) {
 
 void options_fill(TrilOptions *o) {
     Error none;
-    for (int i = 0; i < ROWS; i++)
-        if (table[i].standard && !is_set(o, &table[i])) set(o, &table[i], table[i].standard, &none);
+    for (const TrilOption *row = table; row < table + ROWS; row++) {
+        const char *text = !is_set(o, row)          ? row->standard
+                           : row->kind == TRIL_NAME ? *name_at(o, row)
+                                                    : NULL;
+        if (text) set(o, row, text, &none);
+    }
 }
 
 TrilOptions tril_options(void) {

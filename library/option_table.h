@@ -5,7 +5,7 @@
 #include "library/handles.h"
 #include "library/recipe.h"
 
-/* Sets each unset option that has a default to it. */
+/* Sets each unset option that has a default to it, and each name to the constant of its row. */
 void options_fill(TrilOptions *options);
 
 /* Sets each unset option to its decided value, except the learning rate, the weight decay and the

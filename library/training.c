@@ -44,8 +44,6 @@ bool training_make(TrilTraining **training, TrilModel *model, const TrilText *te
     t->model = model;
     t->text = text;
     t->options = *options;
-    if (options->windows) /* the only name that may still be the caller's */
-        tril_options_set(&t->options, "windows", options->windows, NULL);
     t->options.held_out = text->held_out;
     t->options.val_spread = text->spread;
     t->options.bytes = vocab_of(model)->bytes;

@@ -141,8 +141,8 @@ static bool take_sizes(Plan *plan, Error *err) {
         tril_options_get(&has, i, is);
         if (tril_options_get(&asked->options, i, wanted) && strcmp(is, wanted) != 0)
             return fail(err, "%s: its --%s is %s, not %s", asked->init, row->name, is, wanted);
-        tril_options_get(&own, i, is);
-        tril_options_set(&plan->options, row->name, is, NULL);
+        memcpy((char *)&plan->options + row->member, (const char *)&own + row->member,
+               row->kind == TRIL_NAME ? sizeof own.rung : sizeof own.layers);
     }
     plan->options.bytes = bytes;
     plan->options.lines = lines;

@@ -18,7 +18,7 @@ static const char model[] = "What to train", budget[] = "How long and how fast",
 
 /* clang-format off */
 static const TrilOption table[] = {
-    {"model", 'm', TRIL_NAME, 0, 0, model_names, "modern", TRIL_MODEL, AT(rung), model, "NAME",
+    {"model", 'm', TRIL_NAME, .names = model_names, "modern", TRIL_MODEL, AT(rung), model, "NAME",
      "the rung to train, one of those above"},
     {"steps", 's', TRIL_WHOLE, 1, 1e9, NULL, NULL, TRIL_KEPT, AT(steps), budget, "N",
      "training steps; default: 2500, or fewer if the text is short"},
@@ -42,11 +42,11 @@ static const TrilOption table[] = {
      "longest time between saves of the state, in seconds"},
     {"threads", 'j', TRIL_WHOLE, 1, TRIL_MAX_THREADS, NULL, NULL, TRIL_FRESH, AT(threads), budget, "N",
      "threads; any number gives the same result; default: one per processor"},
-    {"windows", 0, TRIL_NAME, 0, 0, windows_names, "auto", TRIL_KEPT, AT(windows), budget, "NAME",
+    {"windows", 0, TRIL_NAME, .names = windows_names, "auto", TRIL_KEPT, AT(windows), budget, "NAME",
      "length of the windows: grow (short at first), whole, or auto, which depends on model and text"},
-    {"precision", 0, TRIL_NAME, 0, 0, precision_names, "auto", TRIL_KEPT, AT(precision), budget, "NAME",
+    {"precision", 0, TRIL_NAME, .names = precision_names, "auto", TRIL_KEPT, AT(precision), budget, "NAME",
      "precision of matrix products: f32, bf16, or auto, which is bf16 where that is faster"},
-    {"seed", 0, TRIL_SEED, 0, 0, NULL, "1337", TRIL_KEPT, AT(seed), budget, "N", "random seed"},
+    {"seed", 0, TRIL_SEED, .standard = "1337", TRIL_KEPT, AT(seed), budget, "N", "random seed"},
     {"layers", 'l', TRIL_WHOLE, 1, TRIL_MAX_LAYERS, NULL, "4", TRIL_MODEL, AT(layers), size, "N",
      "transformer blocks, from gpt on"},
     {"heads", 'H', TRIL_WHOLE, 1, TRIL_MAX_WIDTH, NULL, "4", TRIL_MODEL, AT(heads), size, "N",
@@ -63,11 +63,11 @@ static const TrilOption table[] = {
      "share of activations dropped in training; default: chosen for text and model"},
     {"val", 0, TRIL_REAL, 1e-6, 0.999999, NULL, "0.1", TRIL_FIXED, AT(held_out), text_part, "X",
      "share of the text, at its end, that is held out"},
-    {"val-spread", 0, TRIL_FLAG, 0, 1, NULL, "0", TRIL_FIXED, AT(val_spread), text_part, NULL,
+    {"val-spread", 0, TRIL_FLAG, .standard = "0", TRIL_FIXED, AT(val_spread), text_part, NULL,
      "hold out pieces spread over the text, for a text that is sorted or whose parts differ"},
-    {"bytes", 0, TRIL_FLAG, 0, 1, NULL, "0", TRIL_FIXED, AT(bytes), text_part, NULL,
+    {"bytes", 0, TRIL_FLAG, .standard = "0", TRIL_FIXED, AT(bytes), text_part, NULL,
      "read any file byte by byte, instead of as UTF-8 characters"},
-    {"lines", 0, TRIL_FLAG, 0, 1, NULL, "0", TRIL_FIXED, AT(lines), text_part, NULL,
+    {"lines", 0, TRIL_FLAG, .standard = "0", TRIL_FIXED, AT(lines), text_part, NULL,
      "treat each line of the text, such as a name, as a separate example"},
 };
 /* clang-format on */

@@ -147,16 +147,16 @@ $(1)/%.o: %.c
 # Quickly compiled, for they need not be fast.
 $(patsubst %,$(1)/%,$(TESTS:%=%.o) $(SUPPORT) tests/faulty.o tests/clocked.o): CFLAGS += -O0
 endef
-SANITIZE = -O1 -g1 -Werror -fno-omit-frame-pointer -fsanitize=address,undefined \
-           -fno-sanitize-recover=all
+SANITIZE = -O1 -g1 -Werror -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
+STRICT   = $(SANITIZE) $(if $(findstring clang,$(CC)),,-fsanitize=bounds-strict)
 # Without value ranges gcc unrolls nothing in the kernels, which makes them three times slower. Null
 # pointers and accesses beyond an object are left to AddressSanitizer.
 $(BUILD)/san/model/kernels/%.o: ISA_FLAGS += -ftree-vrp -fno-sanitize=null,object-size -Wno-ignored-optimization-argument
 # Takes a minute to compile with them, and the kernels are only compared with it.
-$(BUILD)/san/model/kernels/isa_portable.o: SANITIZE = -O0 -Werror
+$(BUILD)/san/model/kernels/isa_portable.o: STRICT = -O0 -Werror
 $(eval $(call rules,$(BUILD),$$(CFLAGS)))
 $(eval $(call rules,$(BUILD)/test,$$(CFLAGS) -Werror))
-$(eval $(call rules,$(BUILD)/san,$$(SANITIZE)))
+$(eval $(call rules,$(BUILD)/san,$$(STRICT)))
 # For `make check`: ThreadSanitizer finds unsynchronized accesses.
 $(eval $(call rules,$(BUILD)/tsan,-O1 -g1 -fsanitize=thread))
 

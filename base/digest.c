@@ -1,4 +1,5 @@
 #include "base/digest.h"
+#include "base/array.h"
 #include "base/order.h"
 
 #include <inttypes.h>
@@ -40,7 +41,7 @@ void digest_add(Digest *digest, const void *bytes, size_t length) {
     size_t held = (size_t)(digest->length % DIGEST_BLOCK);
     digest->length += length;
     if (held > 0) {
-        size_t capacity = DIGEST_BLOCK - held, taken = length < capacity ? length : capacity;
+        size_t capacity = DIGEST_BLOCK - held, taken = min_size(length, capacity);
         memcpy(digest->rest + held, at, taken);
         at += taken;
         length -= taken;

@@ -1,4 +1,5 @@
 #include "base/elementary.h"
+#include "base/array.h"
 
 #include <stdint.h>
 
@@ -33,8 +34,8 @@ void cosine_and_sine(double angle, double *cosine, double *sine) {
         -1.0 / 39916800, 1.0 / 6227020800, -1.0 / 1307674368000, 1.0 / 355687428096000};
     double n = nearest(angle * 0.63661977236758134);
     double r = angle - n * quarter_turn[0] - n * quarter_turn[1] - n * quarter_turn[2];
-    double square = r * r, c = polynomial_of(of_cosine, 9, square);
-    double s = r + r * square * polynomial_of(of_sine, 8, square);
+    double square = r * r, c = polynomial_of(of_cosine, COUNT(of_cosine), square);
+    double s = r + r * square * polynomial_of(of_sine, COUNT(of_sine), square);
     int quarter = (int)((int64_t)n & 3);
     *cosine = quarter == 0 ? c : quarter == 1 ? -s : quarter == 2 ? -c : s;
     *sine = quarter == 0 ? s : quarter == 1 ? c : quarter == 2 ? -s : -c;

@@ -1,4 +1,5 @@
 #include "base/file.h"
+#include "base/array.h"
 #include "base/buffer.h"
 #include "base/clock.h"
 #include "base/digest.h"
@@ -17,15 +18,16 @@
 /* Reads up to `capacity` bytes. *got is smaller only at the end of the file. */
 static bool read_some(int file, const char *path, char *to, size_t capacity, size_t *got,
                       Error *err) {
-    const size_t most = (size_t)1 << 30; /* for one call on Windows */
-    for (*got = 0; *got < capacity;) {
-        size_t left = capacity - *got;
-        int64_t more = read(file, to + *got, (unsigned)(left < most ? left : most));
+    const ptrdiff_t most = 1 << 30; /* for one call on Windows */
+    char *at = to, *const end = to + capacity;
+    while (at < end) {
+        int64_t more = read(file, at, (unsigned)(end - at < most ? end - at : most));
         if (more == 0) break;
         if (more < 0 && errno == EINTR) continue;
         if (more < 0) return fail(err, "%s: cannot be read: %s", path, strerror(errno));
-        *got += (size_t)more;
+        at += more;
     }
+    *got = (size_t)(at - to);
     return true;
 }
 
@@ -97,7 +99,7 @@ bool file_read_input(char **bytes, size_t *length, Error *err) {
 bool file_take(File *file, void *to, size_t count, Error *err) {
     size_t got = 0, left = file->length - file->at;
     if (file->bytes) {
-        got = count < left ? count : left;
+        got = min_size(count, left);
         memcpy(to, file->bytes + file->at, got);
     } else if (!read_some(file->descriptor, file->path, to, count, &got, err)) {
         return false;
@@ -168,11 +170,10 @@ static int create_temporary(const char *path, char *name, size_t capacity) {
     if (atomic_exchange(&swept, digest_value(&digest)) != digest_value(&digest))
         filesystem_each(folder ? name : ".", remove_abandoned, (void *)path);
     uint64_t moment = (uint64_t)(clock_seconds() * 1e9);
-    for (uint64_t i = 0; i < 100; i++) {
+    for (uint64_t i = 0; i < 10 && file < 0; i++) {
         snprintf(name + folder, capacity - (size_t)folder, "%s%08" PRIx32 "%08" PRIx32 "%s", prefix,
                  own_mark(), (uint32_t)random_bits(moment, i), suffix);
         file = filesystem_create_temporary(name);
-        if (file >= 0 || errno != EEXIST) break;
     }
     return file;
 }
@@ -239,7 +240,7 @@ static bool print_parts(FILE *out, void *what, Error *err) {
     for (size_t i = 0; i < p->count; i++)
         for (size_t at = 0, part; at < p->parts[i].length; at += part) {
             size_t left = p->parts[i].length - at;
-            part = left < most ? left : most;
+            part = min_size(left, most);
             if (fwrite((const char *)p->parts[i].bytes + at, 1, part, out) < part) return true;
         }
     return true;

@@ -71,8 +71,8 @@ bool filesystem_move(const char *from, const char *to);
 
 /* ---- temporary files ---- */
 
-/* Creates a file that filesystem_remove_unused keeps while it is open. Returns a descriptor, or -1;
- * errno is EEXIST if another process took the file for unused meanwhile. */
+/* Creates a file that filesystem_remove_unused keeps while it is open. Returns a descriptor, or -1:
+ * for one, if another process took the file for unused meanwhile. */
 int filesystem_create_temporary(const char *path);
 
 /* Flushes an open file to the disk. */

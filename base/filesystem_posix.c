@@ -125,7 +125,6 @@ int filesystem_create_temporary(const char *path) {
     if (lock == LOCK_UNSUPPORTED || (lock == LOCK_TAKEN && filesystem_look(path, false, &status)))
         return file;
     close(file);
-    errno = EEXIST;
     return -1;
 }
 

@@ -1,4 +1,5 @@
 #include "base/json.h"
+#include "base/array.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/utf8.h"
@@ -126,7 +127,7 @@ static bool read_literal(Json *json) {
 
 static int compare_keys(const void *a, const void *b) {
     const JsonValue *x = *(const JsonValue *const *)a, *y = *(const JsonValue *const *)b;
-    size_t shorter = x->key_length < y->key_length ? x->key_length : y->key_length;
+    size_t shorter = min_size(x->key_length, y->key_length);
     int order = memcmp(x->key, y->key, shorter);
     return order ? order : (x->key_length > y->key_length) - (x->key_length < y->key_length);
 }

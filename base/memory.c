@@ -9,8 +9,7 @@ static size_t padded_size(size_t count, size_t size) {
 
 bool memory_alloc_unset(void *block, size_t count, size_t size, const char *what, Error *err) {
     void *bytes = NULL;
-    bool fits = size == 0 || count <= (SIZE_MAX - MEMORY_ALIGNMENT) / size;
-    fits = fits && count * size <= memory_installed();
+    bool fits = count <= (SIZE_MAX - MEMORY_ALIGNMENT) / size && count * size <= memory_installed();
     if (fits) bytes = memory_request(padded_size(count, size));
     memcpy(block, &bytes, sizeof bytes);
     if (bytes) return true;

@@ -9,10 +9,10 @@
 /* Alignment of every block in bytes: a cache line, and the widest vector register. */
 enum { MEMORY_ALIGNMENT = 64 };
 
-/* Sets *block to `count` zeroed elements of `size` bytes, aligned to MEMORY_ALIGNMENT; `count` may
- * be 0. The caller releases it with memory_free. Fails, with *block NULL, if there is not enough
- * memory, if the machine has less (some systems would promise it), and if count * size overflows.
- * `what` names the block in the message. */
+/* Sets *block to `count` zeroed elements of `size` bytes, aligned to MEMORY_ALIGNMENT. `count` may
+ * be 0, `size` not. The caller releases it with memory_free. Fails, with *block NULL, if there is
+ * not enough memory, if the machine has less (some systems would promise it), and if count * size
+ * overflows. `what` names the block in the message. */
 bool memory_alloc(void *block, size_t count, size_t size, const char *what, Error *err);
 
 /* Like memory_alloc, but does not clear the block; its contents are indeterminate. */

@@ -1,4 +1,5 @@
 #include "base/options.h"
+#include "base/array.h"
 #include "base/escape.h"
 #include "base/filesystem.h"
 #include "base/number.h"
@@ -165,7 +166,7 @@ static void write_default(const Option *option, char *text, size_t size) {
 
 int options_columns(FILE *out) {
     const int widest = 100, columns = terminal_columns(out, widest);
-    return columns < widest ? columns : widest;
+    return min_int(columns, widest);
 }
 
 void options_print(FILE *out, const Option *options, int count) {

@@ -5,19 +5,19 @@
 /* The first byte gives the length and the range of the second byte. That range excludes over-long
  * forms (E0, F0), surrogates (ED) and code points above U+10FFFF (F4). */
 int utf8_decode(const char *text, size_t length, uint32_t *code) {
-    if (length == 0) return -1;
+    if (length == 0) return UTF8_CUT;
     unsigned char first = (unsigned char)text[0];
     *code = first;
     if (first < 0x80) return 1;
-    if (first < 0xC2 || first > 0xF4) return 0;
+    if (first < 0xC2 || first > 0xF4) return UTF8_INVALID;
     int count = first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
     unsigned char low = first == 0xE0 ? 0xA0 : first == 0xF0 ? 0x90 : 0x80;
     unsigned char high = first == 0xED ? 0x9F : first == 0xF4 ? 0x8F : 0xBF;
     *code = first & (0x7Fu >> count);
     for (int i = 1; i < count; i++) {
-        if ((size_t)i == length) return -1;
+        if ((size_t)i == length) return UTF8_CUT;
         unsigned char next = (unsigned char)text[i];
-        if (next < low || next > high) return 0;
+        if (next < low || next > high) return UTF8_INVALID;
         *code = *code << 6 | (next & 0x3Fu);
         low = 0x80;
         high = 0xBF;
@@ -52,13 +52,11 @@ bool utf8_valid(const char *text) {
 }
 
 int utf8_stream(Utf8Stream *stream, char byte, char *text) {
-    int written = 0;
+    int written = 0, taken;
+    uint32_t code;
     stream->bytes[stream->count++] = byte;
-    while (stream->count > 0) {
-        uint32_t code;
-        int taken = utf8_decode(stream->bytes, (size_t)stream->count, &code);
-        if (taken < 0) break; /* incomplete */
-        if (taken == 0) {
+    while ((taken = utf8_decode(stream->bytes, (size_t)stream->count, &code)) != UTF8_CUT) {
+        if (taken == UTF8_INVALID) {
             taken = 1;
             code = 0xFFFD;
         }

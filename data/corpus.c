@@ -1,5 +1,6 @@
 /* corpus.c - a text as ids, split into training and held-out parts. */
 #include "data/data.h"
+#include "base/array.h"
 #include "base/digest.h"
 #include "base/memory.h"
 
@@ -104,8 +105,8 @@ bool corpus_make(Corpus *corpus, const Vocab *vocab, const char *text, size_t le
 /* Returns the first place from `at` on after a newline; `at` if none of `most` ids is one. */
 static size_t after_line(const Corpus *corpus, size_t at, size_t most) {
     const int newline = vocab_id(&corpus->vocab, '\n');
-    for (size_t i = at > 0 ? at - 1 : at; i < at + most; i++)
-        if (corpus->ids[i] == newline) return i + 1;
+    for (size_t i = at; i <= at + most; i++)
+        if (i > 0 && corpus->ids[i - 1] == newline) return i;
     return at;
 }
 
@@ -115,7 +116,7 @@ bool corpus_spread(Corpus *corpus, Error *err) {
     const size_t pieces = rest < LEAST * LONG ? LEAST : rest > MOST * LONG ? MOST : rest / LONG;
     const bool lines = corpus->vocab.lines;
     /* a newline counts only if it is so near that no part of a piece becomes negative */
-    const size_t near = (rest < train ? rest : train) / pieces / 4;
+    const size_t near = min_size(rest, train) / pieces / 4;
     size_t begin = 0, trained = 0, held = 0, cuts[MOST], ends[MOST];
     int32_t *ids = corpus->ids, *held_out;
     for (size_t i = 1; i <= pieces; i++) {

@@ -213,7 +213,7 @@ static bool measure_speed(const TrilOptions *o, Search *search, double *speed, E
     Workers workers = {0};
     bool ok = options_fit(o, corpus, false, &config, &run, err);
     config.dropout = 0;
-    const size_t counted = corpus->train < COUNTED ? corpus->train : COUNTED;
+    const size_t counted = min_size(corpus->train, COUNTED);
     ok = ok && model_build(&model, &config, 0, err) &&
          model_count(&model, corpus->ids, counted, true, err) &&
          workers_open(&workers, &model, &run, corpus, err) &&
@@ -319,11 +319,8 @@ bool options_fit(const TrilOptions *o, const Corpus *corpus, bool resumed, Confi
     if (!run_estimate(config, run, &own, err) ||
         (o->teacher && !run_estimate(&o->teacher->model.config, &teaching, &beside, err)))
         return false;
-    double all = own.all + beside.all + (double)(corpus->length * sizeof *corpus->ids), counting;
-    if (model_has_ngram(config)) {
-        all += ngram_memory((double)corpus->train, config->V, &counting);
-        all += counting;
-    }
+    double all = own.all + beside.all + (double)(corpus->length * sizeof *corpus->ids);
+    if (model_has_ngram(config)) all += ngram_memory((double)corpus->train);
     if (o->teacher)
         all += 2 * (double)ngram_facts(o->teacher->model.ngram).bytes; /* with folds, too */
     if (resumed) all += 2 * own.optimizer; /* the state's file and its decoded copy */

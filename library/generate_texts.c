@@ -4,6 +4,7 @@
  * each read of the weights, and threads never wait for each other within a pass. After every round
  * of some milliseconds the caller gets the characters that are ready, text after text. A text
  * depends only on its number, not on its group. */
+#include "base/array.h"
 #include "base/buffer.h"
 #include "base/clock.h"
 #include "base/memory.h"
@@ -159,7 +160,7 @@ static TrilStatus pass_on(Texts *t, TrilOnTexts on_text, void *user, Error *err)
             fail(err, "stopped in text %zu of %zu", t->first + 1, t->count);
             return TRIL_STOPPED;
         }
-        size_t kept = written->length < t->stop_length ? written->length : t->stop_length;
+        size_t kept = min_size(written->length, t->stop_length);
         if (kept > 0) memmove(written->bytes, written->bytes + written->length - kept, kept);
         written->length = text->passed = kept;
         if (text->diverged) {
@@ -199,7 +200,7 @@ static bool size_groups(const TrilModel *model, Precision precision, size_t coun
                           .precision = precision,
                           .growing = true};
     TrilMemory memory;
-    size_t each = (count + (size_t)threads - 1) / (size_t)threads;
+    size_t each = ceil_div(count, (size_t)threads);
     if (!run_estimate(&model->model.config, &options, &memory, err)) return false;
     const size_t activations = (size_t)memory.activations,
                  packed = (size_t)memory.weights - model->model.weights_size * sizeof(float);
@@ -207,7 +208,7 @@ static bool size_groups(const TrilModel *model, Precision precision, size_t coun
     size_t most = packed < cache ? (cache - packed) / (activations / 4) : SLOTS;
     most = most < 1 ? 1 : most > SLOTS ? SLOTS : most;
     if (most * activations > KEPT_BYTES) most = 1 + KEPT_BYTES / activations;
-    *size = (int)(each < most ? each : most);
+    *size = (int)min_size(each, most);
     return true;
 }
 

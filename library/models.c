@@ -269,7 +269,7 @@ double tril_model_loss(const TrilModel *model) {
 }
 
 bool tril_model_knows_lines(const TrilModel *model) {
-    return model->known.count > 0;
+    return model->known.count;
 }
 
 bool tril_model_has_line(const TrilModel *model, const char *line, size_t length) {

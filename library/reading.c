@@ -1,4 +1,5 @@
 /* reading.c - reads a text with a model: predictions, attention, all intermediate results. */
+#include "base/array.h"
 #include "base/memory.h"
 #include "library/generate.h"
 
@@ -31,7 +32,7 @@ static TrilStatus read_text(TrilReading *r, const TrilModel *model, const char *
     size_t count, characters;
     if (!encode_prompt(vocab_of(model), text, length, &r->ids, &count, &characters, err))
         return TRIL_TEXT;
-    r->tokens = (int)(count < T ? count : T);
+    r->tokens = (int)min_size(count, T);
     r->read = r->ids + count - r->tokens;
     r->skipped = characters > (size_t)r->tokens ? characters - (size_t)r->tokens : 0;
     RunOptions options = {

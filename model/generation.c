@@ -209,7 +209,7 @@ static int32_t *window_of(const Group *group, int slot) {
 }
 
 void group_begin(Group *group, int slot, const int32_t *ids, size_t count) {
-    size_t T = (size_t)run_model(group->run)->config.T, some = count < T ? count : T;
+    size_t T = (size_t)run_model(group->run)->config.T, some = min_size(count, T);
     memcpy(window_of(group, slot), ids + count - some, some * sizeof *ids);
     group->lengths[slot] = (int)some;
     group->read[slot] = 0;

@@ -264,7 +264,7 @@ bool model_has_ngram(const Config *config) {
 /* Returns how many of the tokens counted so far stay, before those of a new text. */
 static size_t tokens_kept(const Model *model, const int32_t *ids, size_t count) {
     const NgramFacts past = ngram_facts(model->ngram);
-    const size_t both = count < past.count ? count : past.count;
+    const size_t both = min_size(count, past.count);
     if (past.count == 0) return 0;
     if (memcmp(past.ids + past.count - both, ids, both * sizeof *ids) == 0)
         return past.count - both;

@@ -27,11 +27,9 @@ static bool alloc(Ngram *g, void *block, size_t count, size_t size, Error *err) 
     return memory_alloc(block, count, size, "the counts", err);
 }
 
-double ngram_memory(double count, int V, double *counting) {
-    const double parts = 12, lists = 33, copies = 1.5; /* copies of parts that grow */
-    *counting =
-        count * (lists + copies * parts) + V * (double)(sizeof(size_t) + 11 * sizeof(int32_t));
-    return count * (BYTES + sizeof(int32_t) + parts) + V * (double)((1 + FOLDS) * sizeof(double));
+double ngram_memory(double count) {
+    const double parts = 12, lists = 33, copies = 2.5; /* of parts, which grow */
+    return count * (BYTES + sizeof(int32_t) + lists + copies * parts);
 }
 
 /* ---- the sorted places ---- */

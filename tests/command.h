@@ -162,8 +162,7 @@ static inline double end_clock(void) {
     return scratch_has("looks") ? strtod(slurp(scratch("looks"), NULL), NULL) : (double)NAN;
 }
 
-/* Runs ./train on such a clock. Returns the seconds passed. `signals` are those of tests/clocked.c.
- */
+/* Runs ./train on such a clock. Returns the seconds passed. `signals` are as in tests/clocked.c. */
 #define run_clocked(tick, signals, ...) \
     (set_clock(tick, signals), run("clocked/" __VA_ARGS__), end_clock())
 

@@ -96,8 +96,7 @@ char *copy_text(const char *text) {
 
 /* ---- messages and lines of output ---- */
 
-/* Appends to the file that TRIL_MESSAGES names: the test, the subject without control characters,
- * the message. */
+/* Appends to the file that TRIL_MESSAGES names: test, subject without controls, and message. */
 static void keep_message(const char *subject, const char *message) {
     const char *path = getenv("TRIL_MESSAGES");
     FILE *file = path ? fopen(path, "a") : NULL;

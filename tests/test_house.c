@@ -200,8 +200,7 @@ TEST(rungs) {
     }
 }
 
-/* The files of programs/train/ from the command line to the ladder. Each may include only those
- * before it. */
+/* The files of programs/train/ from command line to ladder. Each includes only those before it. */
 static const char *const training[] = {
     "claims",  "interruption", "command_line", "course", "plan",   "saved",   "verdict",
     "display", "planning",     "outputs",      "budget", "report", "trainer", "ladder",

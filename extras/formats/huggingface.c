@@ -237,7 +237,7 @@ static bool check_field(const JsonFile *from, const Field *field, const Config *
                                                      : entry->text;
     size_t length = entry->text == shown ? entry->length : strlen(shown);
     return fail(err, "%s: '%s' is %s%.*s%s, but tril's %s needs %s", from->path, field->key, quote,
-                (int)(length < 64 ? length : 64), shown, quote, config->model, value);
+                (int)min_size(length, 64), shown, quote, config->model, value);
 }
 
 /* Checks each field that matters. Fails for members of rope_parameters that no field names. */

@@ -181,7 +181,7 @@ static bool find_code(const Reading *r, Token *token, Error *err) {
     int taken = utf8_decode(token->text, token->length, &token->code);
     if (taken <= 0 || (size_t)taken != token->length)
         return fail(err, "%s: its token %zu, '%.*s', is not one character", r->path, token->id,
-                    (int)(token->length < 32 ? token->length : 32), token->text);
+                    (int)min_size(token->length, 32), token->text);
     if (!r->bytes) return true;
     uint32_t bytes[BYTE_VALUES], byte = 0;
     byte_characters(bytes);

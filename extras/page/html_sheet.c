@@ -1,5 +1,6 @@
 /* html_sheet.c - the sheet of an HTML page. */
 #include "extras/page/figure.h"
+#include "base/array.h"
 
 #include <limits.h>
 #include <math.h>
@@ -14,7 +15,7 @@ static void write_text(Sheet *sheet, SheetText level, const char *text) {
 static void write_table(Sheet *sheet, const Table *table) {
     FILE *out = sheet->out;
     int n = table->columns;
-    Elision across = {n, n < MOST_CHANNELS ? n : MOST_CHANNELS, -1};
+    Elision across = {n, min_int(n, MOST_CHANNELS), -1};
     if (table->across == WRAPPED) across.shown = n;
     if (table->across == TOKENS) across = elide(n, MOST_TOKENS);
     Elision down = elide(table->rows, table->labels ? table->rows : MOST_TOKENS);

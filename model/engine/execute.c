@@ -1,6 +1,7 @@
 /* execute.c - from a rung to a program, and its instructions at work. */
 #include "model/engine/inside.h"
 #include "model/rungs/rung.h"
+#include "base/array.h"
 #include "base/memory.h"
 #include "base/world.h"
 
@@ -230,8 +231,8 @@ int slice_length(const Products *products, size_t tokens, int threads, int most)
     if (max > (size_t)most) max = (size_t)most;
     assert(grain % STRETCH == 0 && max >= grain);
     for (size_t length = grain; length <= max && length < tokens + grain; length += grain) {
-        size_t slices = (tokens + length - 1) / length, team = (size_t)threads;
-        size_t tiles = (slices + team - 1) / team * ((length + tile - 1) / tile);
+        size_t slices = ceil_div(tokens, length);
+        size_t tiles = ceil_div(slices, (size_t)threads) * ceil_div(length, tile);
         if (tiles > least) continue;
         least = tiles;
         best = length;
@@ -244,7 +245,7 @@ static size_t tokens_in(const Run *run) {
 }
 
 int slice_count(const Run *run) {
-    return ((int)tokens_in(run) + run->slice - 1) / run->slice;
+    return ceil_div_int((int)tokens_in(run), run->slice);
 }
 
 Share share_of_tokens(const Run *run, const Thread *thread) {

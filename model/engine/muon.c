@@ -34,7 +34,7 @@ typedef struct {
 } Shape;
 
 static Shape shape_of(int rows, int columns) {
-    int m = rows < columns ? rows : columns, n = rows < columns ? columns : rows;
+    int m = min_int(rows, columns), n = rows < columns ? columns : rows;
     return (Shape){m, n, memory_lines((size_t)m * (size_t)n), memory_lines((size_t)m * (size_t)m)};
 }
 

@@ -1,6 +1,7 @@
 /* optimizer.c - updates the weights: clipping, AdamW and Muon. */
 #include "model/engine/inside.h"
 #include "model/engine/muon.h"
+#include "base/array.h"
 #include "base/elementary.h"
 #include "base/memory.h"
 #include "base/world.h"
@@ -16,7 +17,7 @@ static size_t chunk_size(const Tensor *tensor) {
 }
 
 static size_t chunks_in(const Tensor *tensor) {
-    return (tensor->size + chunk_size(tensor) - 1) / chunk_size(tensor);
+    return ceil_div(tensor->size, chunk_size(tensor));
 }
 
 bool update_open(Run *run, Error *err) {
@@ -81,7 +82,7 @@ static double gradient_norm(const Run *run, const Thread *thread) {
         bool mine = !run->buckets || buckets_measures(run->buckets, i);
         for (size_t j = share.begin; j < share.end; j++) {
             const float *g = run->gradients + tensor->offset + j * chunk;
-            size_t rest = tensor->size - j * chunk, n = rest < chunk ? rest : chunk;
+            size_t rest = tensor->size - j * chunk, n = min_size(rest, chunk);
             run->squares[count + j] = mine ? (double)thread->isa->dot(g, g, n) : 0;
         }
         count += chunks;
@@ -107,7 +108,7 @@ static void update_tensor(const Run *run, const Thread *thread, const Tensor *te
     for (size_t j = share.begin; j < share.end; j++) {
         if (tensor->sparse && squares[j] == 0) continue;
         size_t at = tensor->offset + j * chunk, rest = tensor->size - j * chunk;
-        size_t n = rest < chunk ? rest : chunk;
+        size_t n = min_size(rest, chunk);
         float *g = run->gradients + at;
         thread->isa->adamw(run->model->weights + at, run->first + at, run->second + at, g, step, n);
         memset(g, 0, n * sizeof *g); /* the next backward pass adds to it */

@@ -418,7 +418,7 @@ double run_evaluate(Run *run, Windows w, int (*stopped)(void *user), void *user)
     assert(w.count >= 1 && w.every >= 1);
     const size_t batch = (size_t)run->whole, span = batch * w.every;
     const size_t last = w.count % span; /* one batch of it is read */
-    const size_t all = w.count / span * batch + (last < batch ? last : batch);
+    const size_t all = w.count / span * batch + min_size(last, batch);
     const size_t max = BATCHES * batch < ROUND ? BATCHES * batch : ROUND;
     const size_t rank = run->sharing ? (size_t)world_rank() : 0,
                  size = run->sharing ? (size_t)world_size() : 1;

@@ -1,5 +1,6 @@
 /* schedule.c - turns a list of instructions into phases, barriers and memory. */
 #include "model/engine/schedule.h"
+#include "base/array.h"
 #include "base/memory.h"
 
 #include <stdlib.h>
@@ -178,7 +179,7 @@ static void make_phases(Planner *planner) {
             if (!team) slices = &s->phases[s->phase_count - 1];
         }
         s->phases[s->phase_count - 1].end = i + 1;
-        note_instruction(planner, i, s->phase_count - 1);
+        note_instruction(planner, i, s->phase_count);
     }
     if (p->backward_begin == p->count) s->backward_phase = s->phase_count;
 }
@@ -273,7 +274,7 @@ static void demand_whole(Planner *planner, int id, const LiveRange *range) {
     const int *epochs = planner->epochs, forward_end = epochs[planner->p->backward_begin - 1];
     int begin = range->cached || constant ? 0 : epochs[range->made], end = epochs[range->last];
     size_t rows = planner->capacity.tokens;
-    if (info->rows == PER_STRETCH) rows = (rows + STRETCH - 1) / STRETCH;
+    if (info->rows == PER_STRETCH) rows = ceil_div(rows, STRETCH);
     if (constant) rows = planner->capacity.positions;
     if (info->rows == PER_PASS) rows = (size_t)info->count;
     if (info->cached) rows = program_cache_rows(planner->p, rows);
@@ -323,15 +324,12 @@ static void place_many(Planner *planner) {
 /* ---- a single token ---- */
 
 /* Marks the arrays that all threads share when they work on one token: those that last, that the
- * team uses, or that are divided; and all outputs of an instruction with such an output. */
+ * team makes, or that are divided; and all outputs of an instruction with such an output. */
 static void find_shared(const Planner *planner) {
     const Program *p = planner->p;
     bool *shared = planner->shared;
     for (int id = 1; id < p->array_count; id++)
         shared[id] = p->arrays[id].kept || p->arrays[id].rows == PER_POSITION;
-    for (int i = 0; i < p->backward_begin; i++)
-        for (int j = 0; j < MAX_INPUTS; j++)
-            if (p->list[i].operation->reach == ALL_TOKENS) shared[p->list[i].inputs[j].id] = true;
     for (int i = 0; i < p->backward_begin; i++) {
         const Instruction *at = &p->list[i];
         bool any = at->operation->reach == ALL_TOKENS || division_of(at) != UNDIVIDED;

@@ -25,7 +25,7 @@ enum {
 static const Products avx512_products, amx_products;
 
 static int steps_in(int K) {
-    return (K + TILE - 1) / TILE;
+    return ceil_div_int(K, TILE);
 }
 
 /* ---- packing ---- */
@@ -110,7 +110,7 @@ INLINE void pack_step(uint16_t *panel, Matrix b, int K, int N, int j, int step) 
 }
 
 static int panels_in(int N) {
-    return (N + TILE - 1) / TILE;
+    return ceil_div_int(N, TILE);
 }
 
 static size_t panel_size(int K) {
@@ -253,7 +253,7 @@ static size_t block_at(int p, int N) {
 }
 
 static void pack(const Thread *thread, float *packed, Matrix b, int K, int N) {
-    int blocks = (K + TERMS - 1) / TERMS, panels = panels_in(N);
+    int blocks = ceil_div_int(K, TERMS), panels = panels_in(N);
     Share share = team_share(thread, (size_t)blocks * (size_t)panels, 1);
     for (int i = (int)share.begin; i < (int)share.end; i++) {
         int p = i / panels * TERMS, j = i % panels, terms = min_int(TERMS, K - p);

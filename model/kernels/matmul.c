@@ -29,7 +29,7 @@ static size_t packed_size(const Isa *isa, int K, int N) {
 /* ---- packing ---- */
 
 static int panels_in(const Isa *isa, int N) {
-    return (N + isa->tile_columns - 1) / isa->tile_columns;
+    return ceil_div_int(N, isa->tile_columns);
 }
 
 /* Packs panel number j of one block of terms of b[K,N], with zeros beyond N. */
@@ -64,7 +64,7 @@ static const float *pack_block(const Isa *isa, float *block, Matrix b, int K, in
 /* Panels are counted through all blocks. */
 static void pack(const Thread *thread, float *packed, Matrix b, int K, int N) {
     const Isa *isa = thread->isa;
-    int panels = panels_in(isa, N), blocks = (K + isa->block_terms - 1) / isa->block_terms;
+    int panels = panels_in(isa, N), blocks = ceil_div_int(K, isa->block_terms);
     Share own = team_share(thread, (size_t)panels * (size_t)blocks, 1);
     for (int i = (int)own.begin; i < (int)own.end; i++) {
         int p = i / panels * isa->block_terms;
@@ -166,7 +166,7 @@ static void multiply_strips(const Thread *thread, Tile product, const float *blo
 static void multiply_panels(const Thread *thread, Tile product, Matrix b, int M, int N, float *sums,
                             bool anew) {
     const Isa *isa = thread->isa;
-    const int width = isa->tile_columns, calls = (N + 2 * width - 1) / (2 * width);
+    const int width = isa->tile_columns, calls = ceil_div_int(N, 2 * width);
     for (int p = 0; p < product.K; p += isa->block_terms) {
         Tile t = product;
         t.a = matrix_at(t.a, 0, p);

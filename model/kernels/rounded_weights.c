@@ -29,7 +29,7 @@ static size_t bf16_size(const Isa *isa, int K, int N) {
 
 static void bf16_pack(const Thread *thread, float *packed, Matrix b, int K, int N) {
     int width = thread->isa->tile_columns;
-    Share panels = team_share(thread, (size_t)((N + width - 1) / width), 1);
+    Share panels = team_share(thread, (size_t)ceil_div_int(N, width), 1);
     for (int i = (int)panels.begin; i < (int)panels.end; i++) {
         int first = i * width, columns = min_int(width, N - first);
         uint32_t *pairs = (uint32_t *)packed + (size_t)first * (size_t)((K + 1) / 2);
@@ -74,7 +74,7 @@ _Static_assert((int64_t)TERMS *LARGEST *LARGEST_LEFT <= INT32_MAX, "a sum is exa
 
 /* Returns the columns of whole panels. */
 static size_t padded(int N) {
-    return ((size_t)N + INT8_PANEL - 1) / INT8_PANEL * INT8_PANEL;
+    return ceil_div((size_t)N, INT8_PANEL) * INT8_PANEL;
 }
 
 static size_t even(int K) {

@@ -1,5 +1,6 @@
 /* team.c - threads that compute together: each has its own scratch, and its share of the work. */
 #include "model/kernels/products.h"
+#include "base/array.h"
 #include "base/memory.h"
 #include "base/threads.h"
 
@@ -79,7 +80,7 @@ void team_barrier(const Thread *thread) {
 
 Share team_share(const Thread *thread, size_t count, size_t grain) {
     if (thread->count == 1) return (Share){0, count};
-    size_t grains = (count + grain - 1) / grain, threads = (size_t)thread->count;
+    size_t grains = ceil_div(count, grain), threads = (size_t)thread->count;
     size_t index = (size_t)thread->index;
     Share share = {grains * index / threads * grain, grains * (index + 1) / threads * grain};
     if (share.begin > count) share.begin = count;
@@ -115,8 +116,7 @@ bool team_half(const Thread *thread, int part, Thread *member) {
 
 /* Returns the longest of `threads` shares of a side. */
 static double longest(int side, int grain, int threads) {
-    int grains = (side + grain - 1) / grain, most = (grains + threads - 1) / threads * grain;
-    return most < side ? most : side;
+    return min_int(ceil_div_int(ceil_div_int(side, grain), threads) * grain, side);
 }
 
 Part team_part(const Thread *thread, int rows, int columns, int row_grain, int column_grain) {

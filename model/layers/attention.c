@@ -133,7 +133,7 @@ static void copy_to_columns(int head, const Attention *a) {
 static void forward_token(const Thread *thread, size_t first, size_t end, const Attention *a) {
     enum { TOGETHER = 8 }; /* heads whose weights are in scratch together */
     const Isa *isa = thread->isa;
-    int n = a->past + 1, groups = (n + KEY_GROUP - 1) / KEY_GROUP;
+    int n = a->past + 1, groups = ceil_div_int(n, KEY_GROUP);
     size_t row = (size_t)groups * KEY_GROUP, dk = (size_t)a->dk, dv = (size_t)a->dv;
     size_t group = group_of(a), step = group < TOGETHER ? TOGETHER / group : 1;
     for (size_t head = first; head < end; head += step) {

@@ -26,8 +26,7 @@ static void backward(const Call *c) {
 
 /* Returns the tokens of the first half: half of the stretches, where two threads divide them. */
 static int first_half(int N) {
-    int stretches = (N + STRETCH - 1) / STRETCH;
-    return min_int((stretches + 1) / 2 * STRETCH, N);
+    return min_int(ceil_div_int(N, 2 * STRETCH) * STRETCH, N);
 }
 
 static void gradients(const Call *c) {

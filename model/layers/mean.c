@@ -5,6 +5,7 @@
  *
  * A product with the lower-triangular matrix of ones (tril), each row divided by its sum. */
 #include "model/layers/program.h"
+#include "base/array.h"
 
 #include <string.h>
 
@@ -16,12 +17,12 @@ typedef struct {
 } Task;
 
 static Share tasks_of(const Call *c) {
-    return team_share(c->thread, (size_t)c->pass->B * ((c->in_row[0] + WIDTH - 1) / WIDTH), 1);
+    return team_share(c->thread, (size_t)c->pass->B * ceil_div(c->in_row[0], WIDTH), 1);
 }
 
 static Task task(size_t number, size_t C) {
-    size_t each = (C + WIDTH - 1) / WIDTH, c = number % each * WIDTH, rest = C - c;
-    return (Task){number / each, c, rest < WIDTH ? rest : WIDTH};
+    size_t each = ceil_div(C, WIDTH), c = number % each * WIDTH, rest = C - c;
+    return (Task){number / each, c, min_size(rest, WIDTH)};
 }
 
 static void forward(const Call *c) {

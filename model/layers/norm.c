@@ -35,7 +35,7 @@ static void recompute(const Call *c) {
 }
 
 static int stretches(const Call *c) {
-    return (c->N + STRETCH - 1) / STRETCH;
+    return ceil_div_int(c->N, STRETCH);
 }
 
 /* Adds to the stream's gradient so far, and writes the parts of dw and db of each stretch. */

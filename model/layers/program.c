@@ -1,5 +1,6 @@
 /* program.c - records the calls of layers. */
 #include "model/layers/program.h"
+#include "base/array.h"
 #include "base/memory.h"
 
 #include <stdio.h>
@@ -143,7 +144,7 @@ void program_cache(Program *p, Array array, int multiple) {
 
 size_t program_cache_rows(const Program *p, size_t rows) {
     size_t multiple = (size_t)p->cache_multiple;
-    return (rows + multiple - 1) / multiple * multiple;
+    return ceil_div(rows, multiple) * multiple;
 }
 
 void program_keep(Program *p, Array array) {

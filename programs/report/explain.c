@@ -1,4 +1,5 @@
 #include "programs/report/explanation.h"
+#include "base/array.h"
 #include "base/memory.h"
 
 #include <stdio.h>
@@ -90,7 +91,7 @@ static void write_next(Explanation *e) {
 static void write_lens(Explanation *e) {
     enum { PARTS = 12 }; /* shown, of possibly hundreds */
     const Glyph first = glyph_of(e->tokenizer, e->next.ids[0]);
-    const int shown = e->part_count < PARTS ? e->part_count : PARTS;
+    const int shown = min_int(e->part_count, PARTS);
     const double logit = e->next.bars[0].logit;
     Bar bars[PARTS];
     double rest = 0;

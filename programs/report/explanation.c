@@ -1,4 +1,5 @@
 #include "programs/report/explanation.h"
+#include "base/array.h"
 #include "base/memory.h"
 
 #include <stdio.h>
@@ -97,10 +98,10 @@ static void name_branch(const Branch *b, char name[BAR_LABEL]) {
 /* ---- the next character ---- */
 
 static Ranking rank(const float *logits, int V) {
-    Ranking r = {.count = V < LIKELIEST ? V : LIKELIEST};
+    Ranking r = {.count = min_int(V, LIKELIEST)};
     /* values after v move down; among equal ones the first stays first */
     for (int v = 0; v < V; v++) {
-        int at = v < LIKELIEST ? v : LIKELIEST;
+        int at = min_int(v, LIKELIEST);
         for (; at > 0 && logits[v] > logits[r.ids[at - 1]]; at--)
             if (at < LIKELIEST) r.ids[at] = r.ids[at - 1];
         if (at < LIKELIEST) r.ids[at] = v;

@@ -1,5 +1,6 @@
 /* screen.c - the sheet of a terminal. */
 #include "programs/report/sheet.h"
+#include "base/array.h"
 #include "base/terminal.h"
 #include "base/utf8.h"
 
@@ -66,7 +67,7 @@ static int write_band(Sheet *sheet, const Table *table, int first) {
     const int label = INDENT + (table->labels ? LABEL : GLYPH_COLUMNS);
     const int left = table->columns - first, room = sheet->columns - label, fit = room / CELL;
     const int tight = room < CELL + DOTS ? 1 : (room - DOTS) / CELL;
-    Elision across = {left, left < fit ? left : fit, NO_GAP};
+    Elision across = {left, min_int(left, fit), NO_GAP};
     if (left > fit && table->across == TOKENS) across = elide(left, tight);
     if (left > fit && table->across == CHANNELS) across.shown = tight;
     const Elision down = elide(table->rows, table->labels ? table->rows : tight);
@@ -153,7 +154,7 @@ static int draw_bar(const Row *all, int one, int row) {
     if (bar >= list->bars + list->count) return 0;
     for (int i = 0; i < list->count; i++) {
         const int columns = columns_of(list->bars[i].label);
-        if (columns > label) label = columns < rest ? columns : rest;
+        if (columns > label) label = min_int(columns, rest);
     }
     const size_t length = fitting(bar->label, strlen(bar->label), label, &used);
     fprintf(out, "%*s%.*s%*s", INDENT, "", (int)length, bar->label, label - used, "");
@@ -181,7 +182,7 @@ static void write_bars(Sheet *sheet, const Bars *lists, int count) {
         if (lists[l].count > rows) rows = lists[l].count;
     draw_beside(&(Row){.sheet = sheet,
                        .count = count,
-                       .width = width < WIDEST ? width : WIDEST,
+                       .width = min_int(width, WIDEST),
                        .rows = rows + (lists->title != NULL),
                        .lists = lists,
                        .largest = sheet_largest(lists, count)},
@@ -207,7 +208,7 @@ static void draw_weight(const Sheet *sheet, float weight) {
     else if (tenths == 0)
         fputs(". ", sheet->out);
     else
-        fprintf(sheet->out, "%d ", tenths < 9 ? tenths : 9);
+        fprintf(sheet->out, "%d ", min_int(tenths, 9));
 }
 
 /* Draws the title of a map, the tokens above their columns, or the weights of a token. */

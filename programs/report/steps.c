@@ -1,6 +1,7 @@
 /* steps.c - writes each layer in words and numbers. For the layer and head that are written out,
  * one number of each kind is computed from all of its inputs. */
 #include "programs/report/explanation.h"
+#include "base/array.h"
 
 #include <stdio.h>
 #include <math.h>
@@ -50,7 +51,7 @@ static void show_array(Explanation *e, const char *title, const TrilArray *array
  * `bands` lines of numbers, and the sum of the other products. `result` names the sum. */
 static void show_dot(Explanation *e, Row x, Row w, size_t w_step, int n, const float *bias,
                      const char *result, int bands) {
-    int room = bands * e->sheet->kind->fit(e->sheet), shown = room < n ? room : n;
+    int room = bands * e->sheet->kind->fit(e->sheet), shown = min_int(room, n);
     double sum = bias ? (double)*bias : 0, rest = 0;
     for (int i = 0; i < n; i++) {
         float factor = w.vector[(size_t)i * w_step];
@@ -212,7 +213,7 @@ static void write_convolution(Explanation *e) {
     char sum[256];
     write_heading(e, NULL);
     say(e, "The taps, learned weights of the last %d characters (%s):", K, line->weights[0].name);
-    show_table(e, (Table){NULL, labels, taps, (size_t)width, K < TABLE_ROWS ? K : TABLE_ROWS, width,
+    show_table(e, (Table){NULL, labels, taps, (size_t)width, min_int(K, TABLE_ROWS), width,
                           .across = CHANNELS});
     int length = snprintf(sum, sizeof sum, "%s", SHOWN(last_of(e, x)[0]));
     for (int k = 0; k < K && k <= e->last && length < (int)sizeof sum; k++)

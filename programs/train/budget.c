@@ -1,4 +1,5 @@
 #include "programs/train/budget.h"
+#include "base/array.h"
 
 #include <math.h>
 
@@ -6,7 +7,7 @@ enum { EVALUATIONS = 10, FIRST_GUESS = 1000 };
 
 /* Estimates the number of all steps from the speed so far, with `left` seconds left. */
 static int expected_steps(const Budget *b, const Progress *p, double left) {
-    if (p->now.step == 0) return FIRST_GUESS < b->max_steps ? FIRST_GUESS : b->max_steps;
+    if (p->now.step == 0) return min_int(FIRST_GUESS, b->max_steps);
     double step = p->seconds / p->now.step, steps = p->now.step + (left > step ? left / step : 1);
     return steps < b->max_steps ? (int)steps : b->max_steps;
 }

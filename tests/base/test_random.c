@@ -55,8 +55,7 @@ TEST(random_keys) {
     }
 }
 
-/* Each index gets its own position, every position is about equally frequent, and another key gives
- * another order. */
+/* Each index has its own position, all are about as frequent, and another key has another order. */
 TEST(random_permuted) {
     enum { MAX = 70, KEYS = 2000 };
     for (uint64_t count = 1; count <= MAX; count += count < 20 ? 1 : 17) {

@@ -282,12 +282,13 @@ TEST(corpus_errors) {
     expect_no_corpus(scratch_put("cut", "plain text at first\xE4\xB8", 21), false, 0.1, " 19");
 }
 
-/* Each part has two characters: of 11, two are held out, of 10 only one. */
+/* Each part has two characters: of 11, two are held out, of 10 only one; of 20, two are left. */
 TEST(corpus_too_short) {
     static const char text[] = "abcdefghijklmnopqrst";
     scratch_put("twenty", text, 20);
     expect_no_corpus(scratch("twenty"), false, 0.95, " 1 ");
     expect_no_corpus(scratch("twenty"), true, 1e-6, " 1 ");
+    load(scratch("twenty"), false, 0.89, NULL);
     load(scratch_put("eleven", text, 11), false, 0.1, NULL);
     expect_no_corpus(scratch_put("ten", text, 10), false, 0.1, "");
     expect_no_corpus(scratch_put("one", text, 1), false, 0.1, "");

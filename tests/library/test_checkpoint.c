@@ -218,8 +218,7 @@ TEST(cuts) {
     }
 }
 
-/* Changes each byte in three ways. No such file loads, whether a letter of the metadata or a bit of
- * a weight changed. */
+/* Changes each byte in three ways. No such file loads, be it changed in metadata or in a weight. */
 TEST(flips) {
     char *bytes;
     size_t length;
@@ -352,8 +351,7 @@ static const Edit text_edits[] = {
     {"'model':'ngram'", "'model':'conv'", "ngram.text"},
 };
 
-/* Ids of the wrong type or number, beyond the vocabulary, or damaged. Without training there is no
- * text. */
+/* Ids of the wrong type or number, beyond the vocabulary, or damaged. Without training: no text. */
 TEST(counted_text) {
     static const int sizes[] = {5, 256, 257, 65536, 65537};
     char *bytes;
@@ -395,8 +393,7 @@ TEST(counted_text) {
 
 /* ---- numbers that are not finite ---- */
 
-/* A number that is not finite, at the beginning or end of each tensor of each set. The message
- * names the tensor. */
+/* A number that is not finite, first or last in each tensor of each set: the message names it. */
 TEST(not_finite) {
     static const char *const sets[] = {"", "first_moment.", "second_moment."};
     const float worst[] = {NAN, INFINITY, -INFINITY};
@@ -429,8 +426,7 @@ TEST(not_finite) {
     "'layers':'1','heads':'1','width':'1','dropout':'0','digest':''},"
 #define REST "'token_embedding_table.weight':{'dtype':'F32','shape':[%zu],'data_offsets':[0,%zu]}}"
 
-/* A sparse file larger than the machine's memory, whose header is an error. Passes only if the rest
- * is not read. */
+/* A sparse file larger than the machine's memory with a wrong header: the rest must not be read. */
 TEST(large_liars) {
     static const struct {
         const char *header, *name;

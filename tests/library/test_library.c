@@ -203,6 +203,8 @@ TEST(same_text) {
     static const char prompt[] = "THE";
     TrilModel *model = train("modern", 1);
     must(tril_model_save(model, scratch("model.safetensors"), &error));
+    must(tril_model_save(load("model.safetensors"), scratch("again.safetensors"), &error));
+    scratch_expect_same("model.safetensors", "again.safetensors");
     for (int i = 0; i < 3; i++) {
         Written written = {.length = 0};
         TrilSampling sampling = tril_sampling();
@@ -1347,8 +1349,7 @@ TEST(wrong_numbers_of_trainings) {
         }
 }
 
-/* Writes with the sampling, and computes the probability of each character, also after logits that
- * are not numbers. */
+/* Writes, and computes the probability of each character, also after logits that are no numbers. */
 static void try_sampling(const TrilModel *model, bool broken, const TrilSampling *sampling) {
     enum { SIZE = 5 };
     const float logits[] = {0, INFINITY, NAN, -INFINITY, 1};

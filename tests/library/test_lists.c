@@ -141,8 +141,7 @@ static Pass pass_over(const char *kind, int threads, const int32_t *text, const 
     return pass;
 }
 
-/* The text before and after a line changes no bit of the loss and the gradients, with any number of
- * threads. */
+/* The text around a line changes no bit of loss and gradients, with any number of threads. */
 TEST(nothing_before) {
     static const size_t starts[ROWS] = {5, 14, 25}, ends[ROWS] = {9, 22, 28};
     for (int i = 0; kind_name(i); i++) {

@@ -13,8 +13,7 @@ static bool read_bytes(SafeTensors *file, const char *bytes, size_t length) {
     return safetensors_open(file, &from, &err) && safetensors_fetch(file, &from, &err);
 }
 
-/* Writes a file with this header (' means ") and `data` bytes of data, 0, 1, 2, ... Returns its
- * length. */
+/* Writes a file with this header (' means ") and `data` bytes: 0, 1, 2, ... Returns its length. */
 static size_t compose(char *bytes, const char *header, size_t data) {
     const size_t length = strlen(header);
     memcpy(bytes, &(uint64_t){length}, PREFIX);

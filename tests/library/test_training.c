@@ -305,8 +305,7 @@ TEST(profile) {
     }
 }
 
-/* A row of the bigram's table that is not in the batch does not change: momentum must not move
- * it. */
+/* A row of the bigram's table that is not in the batch does not change, not even by momentum. */
 TEST(lazy_rows) {
     Config config = config_of("bigram");
     Bench *bench = bench_open(&config, 1, 1, 3);

@@ -17,8 +17,7 @@ typedef struct {
     float *at;
 } Golden;
 
-/* Reads the named table: a line "name  2 x 3 x 4", then its rows. Its rank is 0 if it is missing.
- */
+/* Reads the named table: a line "name  2 x 3 x 4", then its rows. Its rank is 0 if missing. */
 static Golden golden_if(const char *name) {
     FILE *file = fopen("docs/attention.txt", "r");
     assert_non_null(file);
@@ -54,8 +53,7 @@ static float *zeros(size_t count) {
     return scrap(count, sizeof(float));
 }
 
-/* Computes y[B,T,..] from x with the layer that `p` has recorded, its first instruction, and closes
- * p. */
+/* Computes y[B,T,..] from x with the layer that `p` recorded, its first instruction. Closes p. */
 static void compute(Program *p, float *y, float *x, Param w, Param bias, int B, int T) {
     const Instruction *at = &p->list[0];
     Pass pass = {.B = B, .T = T};
@@ -151,8 +149,7 @@ static float *attend(const Attention *shape, bool mask, const float *q, const fl
     return out;
 }
 
-/* The attention weights of each head, [B,T,T]: the output when the value of token s is unit vector
- * s. */
+/* The attention weights of each head, [B,T,T]: the output if token s has unit vector s as value. */
 static float *weights_of(Attention a, bool mask, int head, const float *q, const float *k) {
     int T = a.T;
     float *unit = zeros((size_t)(a.B * T * T));

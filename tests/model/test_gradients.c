@@ -87,8 +87,7 @@ TEST(plain) {
     for (int i = 0; model_name(i); i++)
         if (plain_knows(model_name(i))) /* a quick run has large models of every second rung */
             check_small_and_large(config_of(model_name(i)), repeats(i % 2, 1) ? 54 : 0);
-    /* a single token: its second half is empty. (Attention to it alone has no gradient of queries.)
-     */
+    /* a single token: its second half is empty. (Attention to it has no gradient of queries.) */
     Config average = config_of("average");
     check_plain(&average, 1, 1);
 }
@@ -100,8 +99,7 @@ TEST(shared_heads) {
 
 /* ---- compared with slopes of the loss ---- */
 
-/* The loss in training with the tensor's weights w moved along the gradients of one of two halves.
- */
+/* The training loss with the tensor's weights w moved along the gradients of one of two halves. */
 static double loss_along(Bench *bench, const int32_t *ids, const int32_t *targets,
                          const Tensor *tensor, int half, double step) {
     float *w = bench->model->weights + tensor->offset, *kept = scrap(tensor->size, sizeof *kept);

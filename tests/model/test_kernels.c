@@ -1033,8 +1033,7 @@ TEST(same_bits) {
 
 /* ---- choice ---- */
 
-/* bfloat16 is there if Linux says that the processor has it. Emulators show the real processor's
- * file. */
+/* bfloat16 is there if Linux says that the processor has it; emulators show the real one's file. */
 TEST(bf16_table) {
 #if defined __linux__ && defined __x86_64__
     const Products *tables[BF16_MAX];

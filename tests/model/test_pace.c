@@ -1,5 +1,4 @@
-/* test_pace.c - the choice between one thread and several, on simulated machines with given times
- * of a pass. */
+/* test_pace.c - the choice between one thread and several, with given times of a pass. */
 #include "tests/support.h"
 #include "model/engine/pace.h"
 

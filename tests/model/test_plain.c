@@ -18,8 +18,7 @@ static const Model *open_rung(Plain *plain, Config config) {
     return model;
 }
 
-/* The loss as a function of one weight, and its derivative by central differences of fourth order.
- */
+/* The loss as a function of one weight, and its derivative by fourth-order central differences. */
 typedef struct {
     Plain *plain;
     double *weight;

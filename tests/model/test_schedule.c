@@ -25,7 +25,8 @@ typedef struct {
     const Location *locations;
     Cells memories[3]; /* by Where */
     int epoch;
-    bool single; /* a pass of one token */
+    bool single;      /* a pass of one token */
+    int tensors[100]; /* the epoch in which a gradient of a tensor was last added */
 } Watch;
 
 static Cells cells_of(size_t size) {
@@ -97,6 +98,10 @@ static void watch_instruction(Watch *w, int i) {
         if (at->inputs[j].id) check_read(w, i, at->inputs[j].id);
     for (int j = 0; j < MAX_OUTPUTS; j++)
         if (at->outputs[j].id) check_write(w, i, at->outputs[j].id);
+    for (int j = 0; j < MAX_TENSORS && strstr(at->operation->name, "_gradients"); j++) {
+        if (at->tensors[j]) assert_int_not_equal(w->tensors[at->tensors[j]], w->epoch);
+        w->tensors[at->tensors[j]] = w->epoch;
+    }
 }
 
 /* In each thread's own memory nothing outlives a phase. */
@@ -167,8 +172,7 @@ static void check_ready(const Program *p) {
 
 static const Capacity capacity = {.tokens = 50, .positions = 7, .slice = 24};
 
-/* Schedules the program that a model's rung records, and watches passes of many tokens and of one.
- */
+/* Schedules the program that a model's rung records; watches passes of many tokens and of one. */
 static void watch_model(Model *model, bool training, bool kept) {
     Program program;
     Schedule schedule;
@@ -197,8 +201,7 @@ TEST(every_rung) {
             }
 }
 
-/* Two phases with slices between the same barriers: the means between them read what was written
- * before. */
+/* Two phases with slices between the same barriers: the means read what was written before. */
 static Array alternate(Program *p, const void *weights, void *activations) {
     (void)activations;
     Array x = embedding(p, *(const Table *)weights, NO_TABLE);

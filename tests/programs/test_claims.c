@@ -6,8 +6,7 @@
 #include "base/file.h"
 #include "base/filesystem.h"
 
-/* Claims these names in the scratch directory, for reading if they begin with '<', else for
- * writing. */
+/* Claims these names in the scratch directory; for reading if they begin with '<', else writing. */
 static Claims *claim(const char *const names[], int count) {
     static const char *const purposes[] = {"the first", "the second", "the third"};
     Claims *claims;
@@ -131,8 +130,7 @@ static int hold_until_told(void *context) {
     return !asked;
 }
 
-/* Forks a process whose task keeps the file `name` until *alive is closed. Its locks end with it.
- */
+/* Forks a process whose task keeps file `name` until *alive is closed. Its locks end with it. */
 static Process hold(int (*task)(void *context), const char *name, int *alive) {
     Holder h = {.name = name};
     char byte = 0;
@@ -175,8 +173,7 @@ static int settle(void *name) {
     return claims_settle(CLAIM(name), &err);
 }
 
-/* A folder that was moved or removed is recreated before a write, unless another program now writes
- * there. */
+/* A folder that was moved or removed is made again before a write, if no other program did. */
 TEST(held) {
     int alive;
     skip_without(FORKING);
@@ -264,8 +261,7 @@ TEST(in_use) {
     assert_true(made > 0 && lost == 0);
 }
 
-/* No link is followed and no file is truncated, whatever exists under the name of a temporary or
- * lock file. */
+/* No link is followed and no file cut, whatever has the name of a temporary file or a lock. */
 TEST(written) {
     FilePart part = {"new", 3};
     skip_without(SYMBOLIC_LINKS);

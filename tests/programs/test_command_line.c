@@ -1,5 +1,4 @@
-/* test_command_line.c - how the command line, presets, defaults and the options of a state combine.
- */
+/* test_command_line.c - how the command line, presets, defaults and a state's options combine. */
 #include "tests/support.h"
 #include "tests/scratch.h"
 #include "programs/train/planning.h"
@@ -111,8 +110,7 @@ TEST(table) {
     assert_int_equal(tril_options_set(&o, "wodth", "3", &error), TRIL_ARGUMENT);
 }
 
-/* The budget of this command line replaces that of the state. With --continue the longer one
- * counts. */
+/* This command line's budget replaces that of the state. With --continue the longer one counts. */
 TEST(budgets) {
     static const struct {
         const char *before, *now;

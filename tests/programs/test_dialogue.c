@@ -18,8 +18,7 @@ static void converse(const char *options, const char *typed) {
     assert_int_equal(ran.status, 0);
 }
 
-/* A beginning gives the same text as --prompt. An empty line continues as if the text had not
- * stopped. */
+/* A beginning gives the text of --prompt. An empty line continues as if the text had not ended. */
 TEST(turns) {
     char whole[512], parts[512];
     must_run("sample -n 30 -p THE~CLOCK @model");

@@ -72,8 +72,7 @@ TEST(launchers) {
     }
 }
 
-/* A device, which may be endless, is an error for all readers, and so is a directory of anything
- * but texts. */
+/* A device, which may be endless, is an error for all readers; so is a folder, except of texts. */
 TEST(devices) {
     static const char *const devices[] = {"/dev/null", "/dev/full", "/dev/zero"};
     static const char *const commands[] = {

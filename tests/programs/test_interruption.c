@@ -87,8 +87,7 @@ TEST(signals) {
     assert_int_equal(count_notices(), 0);
 }
 
-/* A baseline interrupted before its first evaluation leaves a model. The model after it is not
- * started. */
+/* A baseline interrupted before its first evaluation leaves a model. The next one is not begun. */
 TEST(baseline) {
     run_clocked(tick, " 2@3", "train " LONG "-o @base/model.safetensors " PLAY);
     expect_success();

@@ -42,15 +42,17 @@ static char *trained(const char *command) {
 /* Writes the folder `letters`: 900 characters and 100, of two and of one byte, and files that are
  * no part of a text. */
 static void write_letters(void) {
+    const bool links = !system_lacks(SYMBOLIC_LINKS);
     char text[2000];
     make_folder(scratch("letters"));
     make_folder(scratch("letters/more"));
     make_folder(scratch("letters/.hidden"));
-    if (!system_lacks(SYMBOLIC_LINKS)) make_symbolic_link("..", scratch("letters/more/up"));
+    if (links) make_symbolic_link("..", scratch("letters/more/up"));
+    if (links) make_symbolic_link("../../xyz", scratch("letters/more/a"));
+    for (int i = 0; i < 100; i++) text[i] = "xyz"[i % 3];
+    scratch_put(links ? "xyz" : "letters/more/a", text, 100); /* its number is before that of b */
     for (int i = 0; i < 2000; i += 2) memcpy(text + i, i % 14 ? "é" : "ü", 2);
     make_hard_link(scratch_put("letters/b", text, 1800), scratch("letters/more/b"));
-    for (int i = 0; i < 100; i++) text[i] = "xyz"[i % 3];
-    scratch_put("letters/more/a", text, 100);
     scratch_put("letters/.hidden/a", "\xff", 1);
     scratch_put("letters/.a", "\xff", 1);
 }

@@ -291,8 +291,7 @@ TEST(state_changes) {
     expect_files("u", later, 2);
 }
 
-/* --continue resumes a run of the same rung on the same text, and otherwise begins a new one.
- */
+/* --continue resumes a run of the same rung on the same text, else it begins a new one. */
 TEST(continue) {
     put_text("one.txt");
     put_other("two.txt");

@@ -21,8 +21,7 @@
 #define train(...)  must_run("train " TINY __VA_ARGS__)
 #define sample(...) must_run("sample -j 1 " __VA_ARGS__)
 
-/* The first lines of the Thousand Character Classic: two halves of 12 bytes, separated by a
- * comma. */
+/* The first lines of the Thousand Character Classic: halves of 12 bytes, separated by a comma. */
 static const char *const verses[] = {"天地玄黃，宇宙洪荒。\n", "日月盈昃，辰宿列張。\n",
                                      "寒來暑往，秋收冬藏。\n", "閏餘成歲，律呂調陽。\n",
                                      "雲騰致雨，露結為霜。\n", "金生麗水，玉出崑岡。\n"};
@@ -41,8 +40,7 @@ static void split_of(size_t *training, size_t *held_out) {
     *held_out = (size_t)numbers[3];
 }
 
-/* Checks every line of a log of TINY, whose steps have 64 characters. Returns the lowest
- * val_loss. */
+/* Checks each line of a log of TINY, with 64 characters a step. Returns the lowest val_loss. */
 static double check_log(const char *path) {
     char *text = slurp(path, NULL), *save = NULL;
     const char *head =
@@ -311,8 +309,7 @@ TEST(one_character) {
 
 /* ---- writing ---- */
 
-/* A length counts characters, beyond the context. A newline is added unless the text ends with one.
- */
+/* Lengths count characters, beyond the context. A newline follows unless the text ends with one. */
 TEST(length) {
     sample("-n 200 -p 天地 @chinese");
     keep();

@@ -221,8 +221,7 @@ static void train_decaying(const char *folder, const char *options) {
              1 - (double)TRAIN / LENGTH, options, folder);
 }
 
-/* The embedding decays by the epochs, and by the length of the text for each character of its
- * vocabulary. */
+/* The embedding decays by the epochs, and by the text's length for each character it can have. */
 TEST(embedding_decay) {
     static const struct {
         const char *options;
@@ -344,6 +343,20 @@ TEST(refusals) {
         bool other_text = strcmp(notes[i][2], PLAY) == 0;
         expect_failure(1, other_text ? "" : "ngram.last.safetensors: ", notes[i][2]);
     }
+    static const char optional[] = " seed option.lr option.embedding-decay option.epochs text_name "
+                                   "option.val-spread recent_loss lowest_loss taught_by command "
+                                   "best_loss run.model ladder "; /* the library lacks these */
+    const SafeTensors *whole = tensors_of(scratch("whole/ngram.last.safetensors"));
+    for (int i = 0; i < whole->note_count; i++) {
+        char key[64];
+        if (checkpoint_has_key(whole->notes[i].key)) continue;
+        snprintf(key, sizeof key, " %s ", whole->notes[i].key);
+        bend("whole", whole->notes[i].key, NULL, 1);
+        run("train -r -q -o @bent/ngram.safetensors " PLAY);
+        if (ran.status == !!strstr(optional, key)) fail_msg("without%s: %d", key, ran.status);
+    }
+    scratch_remove(scratch("bent"));
+    make_folder(scratch("bent"));
 }
 
 /* A stored state of every version: the first, which had no number, fails with the way out, and is

@@ -33,8 +33,7 @@ static void expect_verdicts(const char *const names[]) {
     assert_null(*names);
 }
 
-/* Fails the test unless nothing asks for more steps of the model: no arrow in its row, no command.
- */
+/* Fails the test unless nothing asks for more steps: no arrow in the model's row, no command. */
 static void expect_no_more(const char *name) {
     char row[64];
     snprintf(row, sizeof row, "\n%-16s  ", name);
@@ -192,8 +191,7 @@ TEST(ladder) {
     assert_false(verdict_on("bigram") || verdict_on("modern"));
 }
 
-/* The table's compute: 6 operations for each parameter but the positions, and 12 L T C, for each
- * character read. */
+/* The table's compute: 6 for each parameter but the positions, and 12 L T C, by characters read. */
 TEST(compute) {
     must_run("train -q " TINY "--ladder -l 2 -s 60 --eval-every 30 -o @sum/m.safetensors " PLAY);
     const double read = 60 * 4 * 16, T = 16, C = 16, L = 2;
@@ -479,8 +477,7 @@ TEST(order) {
     assert_int_equal(judged(&plan, results, 3).kind, NO_VERDICT);
 }
 
-/* The suggested options do train longer: where the epochs ended the training, more time alone would
- * not. */
+/* The suggested options do train longer: where the epochs ended it, more time alone would not. */
 TEST(epochs) {
     const double epochs[] = {0, 1.5, 1.12};
     for (int i = 0; i < 3; i++) {

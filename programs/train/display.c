@@ -327,6 +327,7 @@ bool show_object(const Plan *plan, const Result *results, int count, Error *err)
     json_add(&text, "results", "[");
     for (int i = 0; i < count; i++) add_result(&text, &results[i]);
     buffer_printf(&text, "]}");
+    interruption_catch(false); /* from now on a notice would be within the object */
     program_divert(false);
     return json_print(&text);
 }

@@ -74,8 +74,9 @@ static bool is_wanted(const Plan *plan, bool *wanted, Error *err) {
     if (!command_line_over(asked, &now, err)) return false;
     *wanted = strcmp(now.rung, plan->options.rung) == 0;
     if (!*wanted) return true;
-    if (!texts_read(&plan->texts, &plan->options, &text, &length, err)) return false;
-    *wanted = tril_digest(text, length) == tril_state_text(plan->state);
+    /* bytes, for example, cannot be read as the state's UTF-8 */
+    *wanted = texts_read(&plan->texts, &plan->options, &text, &length, err) &&
+              tril_digest(text, length) == tril_state_text(plan->state);
     memory_free(text);
     return true;
 }
@@ -239,8 +240,8 @@ static bool make_input(Plan *plan, const char *text, size_t length, Error *err) 
     if (status == TRIL_OK && o->lines) status = tril_tokenizer_set_lines(*made, message(err));
     if (status == TRIL_OK)
         status = tril_text_make(&plan->corpus, *made, text, length, o->held_out, message(err));
+    if (status == TRIL_OK && o->val_spread) status = tril_text_spread(plan->corpus, message(err));
     if (status != TRIL_OK) return status == TRIL_TEXT && message_of(err, path);
-    if (o->val_spread && tril_text_spread(plan->corpus, message(err)) != TRIL_OK) return false;
     plan->input = tril_text_extent(plan->corpus);
     return true;
 }

@@ -11,6 +11,7 @@
 #include <ctype.h>
 #include <sys/ioctl.h>
 #include <sys/wait.h>
+#include <time.h>
 
 #define SIZES "-m gpt -l 1 -w 16 -H 2 -c 16 -b 4 -j 1 --patience 1 -e 0 "
 #define LONG  SIZES "-s 100000 --eval-every 100000 "
@@ -164,6 +165,29 @@ TEST(reader_gone) {
     assert_int_equal(ran.status, 1);
     assert_true(state_number("reader/m.last.safetensors", "step") > 0);
     must_run("sample -n 5 @reader/m");
+}
+
+/* A signal while the object of --json waits for its reader leaves the object whole. */
+TEST(waiting_object) {
+    char text[65536] = "";
+    int ends[2];
+    const struct timespec pause = {.tv_nsec = 50000000};
+    make_pipe(ends);
+    fcntl(ends[1], F_SETFL, O_NONBLOCK);
+    while (write(ends[1], text, 4096) > 0) continue;
+    fcntl(ends[1], F_SETFL, 0);
+    Process child = start("train " LONG "--json --ladder -s 2 -o @object/m " PLAY, ends[1]);
+    close(ends[1]);
+    while (!strstr(slurp(scratch("stderr"), NULL), "object/ladder.csv")) nanosleep(&pause, NULL);
+    nanosleep(&pause, NULL); /* then it waits */
+    send_signal(child, SIGINT);
+    FILE *from = fdopen(ends[0], "rb");
+    int c = 0;
+    while (c == 0) c = getc(from); /* until the object begins */
+    assert_true(c == '{' && fgets(text, sizeof text, from) && strstr(text, "}]}\n"));
+    assert_int_equal(getc(from), EOF);
+    assert_int_equal(end_of_process(child), 0);
+    fclose(from);
 }
 
 /* ---- terminals ---- */

@@ -122,6 +122,9 @@ TEST(spread) {
     must_run("train -q -r -s 4 --val-spread -o @other/m.safetensors @blocks");
     assert_memory_equal(after(" ngram: "), resumed, 16);
     must_fail(1, "train -q -r -s 4 --val-spread -o @last/m.safetensors @blocks", "--val-spread");
+    scratch_put("pair", "a\ncab\n", 6); /* a list too short to be spread */
+    must_run("train " COUNTS "-s 1 --lines -o @list/m.safetensors @pair");
+    must_fail(1, "train -q " COUNTS "-s 1 --lines --val-spread -o @list/m @pair", "pair: ");
 }
 
 TEST(bad_files) {

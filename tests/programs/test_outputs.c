@@ -309,6 +309,8 @@ TEST(continue) {
     must_run("train --continue --preset nanogpt-cpu -l 1 -w 16 -b 4 -c 16 -s 25 -o @c/m @two.txt");
     assert_null(has_line("40"));
     after("\ngpt ");
+    scratch_put("bytes", "\xff", 1); /* no UTF-8, as which the state reads its text */
+    must_run("train --continue --bytes -m gpt -l 1 -w 8 -c 16 -s 2 -o @c/m @two.txt @bytes");
     must_fail(1, "train -q -r --init @none -o @c/m @two.txt", scratch("none"));
 }
 

@@ -321,9 +321,10 @@ bool file_begins(const char *path, const char *text) {
     return same;
 }
 
-bool file_make_parent(const char *path, void (*made)(void *context, const char *directory),
-                      void *context, Error *err) {
+/* *made is the length of the path of the outermost directory that was created, or 0. */
+bool file_make_parent(const char *path, size_t *made, Error *err) {
     char *copy;
+    size_t first = 0;
     if (!memory_copy(&copy, path, err)) return false;
     bool ok = true;
     for (char *slash = strchr(copy + 1, '/'); slash && ok; slash = strchr(slash + 1, '/')) {
@@ -333,11 +334,24 @@ bool file_make_parent(const char *path, void (*made)(void *context, const char *
         if (!made_now && !file_is_directory(copy))
             ok = fail(err, "%s: cannot be created: %s", copy,
                       strerror(why == EEXIST ? ENOTDIR : why));
-        if (made_now && made) made(context, copy);
+        if (made_now && first == 0) first = strlen(copy);
+        if (strcmp(file_name(copy), "..") == 0) first = 0; /* leads out of the created ones */
         *slash = '/';
     }
+    if (made && first > 0 && (*made == 0 || first < *made)) *made = first;
     memory_free(copy);
     return ok;
+}
+
+void file_remove_parent(const char *path, size_t made) {
+    char *copy, *slash;
+    Error none;
+    if (made == 0 || !memory_copy(&copy, path, &none)) return;
+    while ((slash = strrchr(copy, '/')) && slash >= copy + made) {
+        *slash = 0;
+        filesystem_remove_folder(copy);
+    }
+    memory_free(copy);
 }
 
 bool file_within(const char *directory, const char *name, char **path, Error *err) {

@@ -82,9 +82,12 @@ FILE *file_stream(const char *path, FileStream how, Error *err);
 /* Returns true if a regular file is at `path` and begins with this text of at most 256 bytes. */
 bool file_begins(const char *path, const char *text);
 
-/* Creates the missing directories above `path`. Unless `made` is NULL, calls it after each. */
-bool file_make_parent(const char *path, void (*made)(void *context, const char *directory),
-                      void *context, Error *err);
+/* Creates the missing directories above `path`. *made, which begins as 0, is for
+ * file_remove_parent; `made` may be NULL. */
+bool file_make_parent(const char *path, size_t *made, Error *err);
+
+/* Removes the directories above `path` that file_make_parent created, if they are empty. */
+void file_remove_parent(const char *path, size_t made);
 
 /* Sets *path to `directory`/`name`, released by memory_free; on failure to NULL. */
 bool file_within(const char *directory, const char *name, char **path, Error *err);

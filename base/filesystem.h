@@ -21,7 +21,7 @@ typedef enum {
     FILE_OTHER
 } FileKind;
 
-/* Identifies a file independently of its path. */
+/* Identifies a file independently of its path. Some file systems give no numbers, but 0. */
 typedef struct {
     uint64_t device, number;
 } FileId;

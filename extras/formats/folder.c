@@ -12,29 +12,31 @@ static void count_entry(void *context, const char *name) {
     ++*(int *)context;
 }
 
-bool folder_make(const char *path, Error *err) {
+bool folder_make(const char *path, size_t *made, Error *err) {
     int entries = 0;
+    char *within;
+    *made = 0;
     if (!*path) return fail(err, "the folder's name is empty");
-    if (!file_make_parent(path, NULL, NULL, err)) return false;
-    if (filesystem_make_folder(path, FOR_USER)) return true;
-    int why = errno;
-    if (!file_is_directory(path))
-        return fail(err, "%s: cannot be created: %s", path, strerror(why));
-    if (!filesystem_each(path, count_entry, &entries))
-        return fail(err, "%s: cannot be read: %s", path, strerror(errno));
-    return entries == 0 ||
-           fail(err, "%s: already exists and is not empty; choose another name", path);
+    if (!file_within(path, "", &within, err)) return false;
+    bool ok = file_make_parent(within, made, err);
+    if (ok && !filesystem_each(path, count_entry, &entries))
+        ok = fail(err, "%s: cannot be read: %s", path, strerror(errno));
+    if (entries > 0)
+        ok = fail(err, "%s: already exists and is not empty; choose another name", path);
+    if (!ok) file_remove_parent(within, *made);
+    memory_free(within);
+    return ok;
 }
 
-void folder_remove(const char *path, const char *const *names, int count) {
+void folder_remove(const char *path, size_t made, const char *const *names, int count) {
     Error none;
     char *within;
     for (int i = 0; i < count; i++) {
         if (!file_within(path, names[i], &within, &none)) continue;
         filesystem_remove(within);
+        file_remove_parent(within, made); /* after the last file */
         memory_free(within);
     }
-    filesystem_remove_folder(path);
 }
 
 /* ---- text ---- */

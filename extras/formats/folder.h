@@ -7,11 +7,12 @@
 #include "base/json.h"
 #include "library/safetensors.h"
 
-/* Creates the folder `path` and those above it. Fails if it exists and is not empty. */
-bool folder_make(const char *path, Error *err);
+/* Creates the folder `path` and those above it, and sets *made for folder_remove. Fails, and then
+ * creates none, if it exists and is not empty. */
+bool folder_make(const char *path, size_t *made, Error *err);
 
-/* Removes the files `names` [count] of the folder, then the folder if it is empty. */
-void folder_remove(const char *path, const char *const *names, int count);
+/* Removes the files `names` [count] of the folder, and the created folders if they are empty. */
+void folder_remove(const char *path, size_t made, const char *const *names, int count);
 
 typedef struct {
     char *path, *text; /* owned, as is the root, which points into the text */

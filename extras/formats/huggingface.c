@@ -197,11 +197,12 @@ static bool write_folder(const Model *model, const Vocab *vocab, const char *typ
                     "Hugging Face transformers has no architecture for %s; train one that it has: "
                     "train --model modern FILE, or --model gpt",
                     model->config.model);
-    if (!folder_make(directory, err)) return false;
+    size_t made;
+    if (!folder_make(directory, &made, err)) return false;
     if (tokenizer_export(vocab, model->config.T, directory, err) &&
         write_config(a, &model->config, directory, err) && write_tensors(a, model, directory, err))
         return true;
-    folder_remove(directory, files, COUNT(files));
+    folder_remove(directory, made, files, COUNT(files));
     return false;
 }
 

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 /* LONGEST is the longest claimed path. A PATH has space for any name beside it. */
-enum { MAX_MADE = 256, MAX_EARLIER = 100000, LONGEST = 4096, PATH = 6144 };
+enum { MAX_EARLIER = 100000, LONGEST = 4096, PATH = 6144 };
 
 /* For each output, this folder beside it has an empty, locked file of the same name. Creating that
  * file also shows whether the file system takes the name, and which names it treats as the same. So
@@ -25,17 +25,21 @@ typedef struct {
     FileId file;
     int lock; /* the descriptor of its lock file, if that is open */
     FileId lock_file;
+    size_t made; /* for file_remove_parent */
 } Claim;
 
 struct Claims {
     Claim *claims; /* [count]; owned */
     int count, capacity;
-    char *made[MAX_MADE]; /* the created folders, outermost first; owned */
-    int made_count;
 };
 
 static bool same(FileId a, FileId b) {
     return a.device == b.device && a.number == b.number;
+}
+
+/* Returns true if two claims have one file: the same id, or path if files have no numbers. */
+static bool are_one(const Claim *a, const Claim *b, FileId of_a, FileId of_b) {
+    return of_a.number != 0 ? same(of_a, of_b) : strcmp(a->path, b->path) == 0;
 }
 
 bool claims_open(Claims **claims, Error *err) {
@@ -115,7 +119,8 @@ static bool look_at_all(Claims *c, Error *err) {
         for (int i = 0; i < c->count && c->claims[j].written; i++) {
             const Claim *a = &c->claims[i], *b = &c->claims[j];
             bool pair = i < j || !a->written;
-            if (pair && a->there && b->there && same(a->file, b->file)) return fail_pair(a, b, err);
+            if (pair && a->there && b->there && are_one(a, b, a->file, b->file))
+                return fail_pair(a, b, err);
         }
     return true;
 }
@@ -140,7 +145,7 @@ static bool take_lock(const Claims *c, int i, Error *err) {
     const Claim *claim = &c->claims[i];
     for (int j = 0; j < c->count; j++) {
         const Claim *other = &c->claims[j];
-        if (j != i && other->lock >= 0 && same(other->lock_file, claim->lock_file))
+        if (j != i && other->lock >= 0 && are_one(other, claim, other->lock_file, claim->lock_file))
             return fail_pair(other, claim, err);
     }
     long holder;
@@ -175,13 +180,6 @@ static bool open_lock(Claims *c, int i, const char *folder, const char *path, Er
     }
 }
 
-static void record_folder(void *context, const char *path) {
-    Claims *c = context;
-    Error none;
-    if (c->made_count < MAX_MADE && memory_copy(&c->made[c->made_count], path, &none))
-        c->made_count++;
-}
-
 bool claims_hold(Claims *c, Error *err) {
     for (int i = 0; i < c->count; i++) {
         Claim *claim = &c->claims[i];
@@ -192,8 +190,7 @@ bool claims_hold(Claims *c, Error *err) {
         beside(folder, claim, lock_folder, "");
         beside(around, claim, ".", "");
         drop_lock(claim);
-        if (!file_make_parent(claim->path, record_folder, c, err) || !look(claim, err))
-            return false;
+        if (!file_make_parent(claim->path, &claim->made, err) || !look(claim, err)) return false;
         if (!filesystem_is_writable(around))
             return fail(err, "%s: cannot be created: %s", claim->path, strerror(errno));
         if (open_lock(c, i, folder, path, err)) continue;
@@ -296,18 +293,16 @@ void claims_close(Claims *c) {
     char folder[PATH];
     if (!c) return;
     for (int i = 0; i < c->count; i++) drop_lock(&c->claims[i]);
-    for (int i = 0; i < c->count; i++) {
-        if (c->claims[i].written) {
-            beside(folder, &c->claims[i], lock_folder, "");
-            filesystem_each(folder, remove_lock, &c->claims[i]);
+    while (c->count > 0) { /* the last created folder first */
+        Claim *claim = &c->claims[--c->count];
+        if (claim->written) {
+            beside(folder, claim, lock_folder, "");
+            filesystem_each(folder, remove_lock, claim);
             filesystem_remove_folder(folder); /* if no other program has a lock there */
+            file_remove_parent(claim->path, claim->made);
         }
-        memory_free(c->claims[i].path);
+        memory_free(claim->path);
     }
     memory_free(c->claims);
-    while (c->made_count > 0) {
-        filesystem_remove_folder(c->made[--c->made_count]);
-        memory_free(c->made[c->made_count]);
-    }
     memory_free(c);
 }

@@ -235,25 +235,25 @@ TEST(write_abandoned) {
 
 TEST(make_parent) {
     for (int again = 0; again < 2; again++)
-        assert_ok(file_make_parent(scratch("one/two/three/file"), NULL, NULL, &err), err);
+        assert_ok(file_make_parent(scratch("one/two/three/file"), NULL, &err), err);
     assert_true(scratch_has("one/two/three"));
     assert_false(scratch_has("one/two/three/file"));
     expect_written("one/two/three/file", &(FilePart){"x", 1}, 1);
-    assert_ok(file_make_parent(scratch("one/two/three/file"), NULL, NULL, &err), err);
+    assert_ok(file_make_parent(scratch("one/two/three/file"), NULL, &err), err);
     scratch_expect("one/two/three/file", "x", 1);
-    assert_ok(file_make_parent(scratch("one//four/./file"), NULL, NULL, &err), err);
+    assert_ok(file_make_parent(scratch("one//four/./file"), NULL, &err), err);
     assert_true(scratch_has("one/four"));
-    assert_ok(file_make_parent("nothing-to-do", NULL, NULL, &err), err);
-    assert_ok(file_make_parent("/file-at-the-root", NULL, NULL, &err), err);
+    assert_ok(file_make_parent("nothing-to-do", NULL, &err), err);
+    assert_ok(file_make_parent("/file-at-the-root", NULL, &err), err);
 }
 
 /* A file in the place of a directory, directly above or higher up. */
 TEST(make_parent_blocked) {
     scratch_put("block", "x", 1);
-    assert_false(file_make_parent(scratch("block/two/file"), NULL, NULL, &err));
+    assert_false(file_make_parent(scratch("block/two/file"), NULL, &err));
     expect_error(err, scratch("block"));
     err.text[0] = 0;
-    if (file_make_parent(scratch("block/file"), NULL, NULL, &err))
+    if (file_make_parent(scratch("block/file"), NULL, &err))
         fail_msg("a file passes for a directory");
     expect_error(err, scratch("block"));
     scratch_expect("block", "x", 1);

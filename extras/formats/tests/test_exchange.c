@@ -505,6 +505,11 @@ TEST(export) {
     must_fail(1, "sample @trained", "trained/config.json: ", "trained/model.safetensors");
     run("sample --export @there/m.safetensors @there/m.safetensors");
     expect_failure(1, "there/m.safetensors: ");
+    make_folder(scratch("mine")); /* a failed export removes the folders that it made, no other */
+    run("sample --export @deep/./er/../../mine/new/%0300d @there/m.safetensors", 0);
+    assert_true(ran.status == 1 && scratch_has("mine") && !scratch_has("mine/new"));
+    run("sample --export @high//er/%0300d @there/m.safetensors", 0);
+    assert_true(ran.status == 1 && !scratch_has("high"));
     must_fail(1, "sample --export @none @there/bigram.safetensors", "bigram");
     assert_false(scratch_has("none"));
 }

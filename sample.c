@@ -115,9 +115,9 @@ static bool write_lines(const TrilModel *model, const Arguments *a, Error *err) 
     bool ok = !lines.line.failed && (status == TRIL_OK || status == TRIL_STOPPED);
     if (ok && status == TRIL_OK) /* show_line stops after the last one */
         ok = fail(err,
-                  "--new: only %d of %d new lines in %zu tries; a higher --temperature writes more "
-                  "of them",
-                  lines.shown, a->lines, count);
+                  "--new: only %d of %d new lines: the training text has %zu of the %zu lines that "
+                  "the model wrote; a higher --temperature writes more new ones",
+                  lines.shown, a->lines, lines.left_out, count);
     buffer_end(&lines.line);
     fflush(stdout);
     if (a->new_lines && ok)

@@ -128,6 +128,7 @@ static bool check(const Arguments *a, const Option *options, uint64_t given, Err
         {a->info, "--info"},
         {shows && *writes, writes},
         {(a->explain || a->info) && a->precision, "--precision"},
+        {(a->explain || a->info || a->export) && a->sampling.threads, "--threads"},
     };
     const struct {
         bool given;

@@ -307,7 +307,7 @@ TEST(new_lines) {
     assert_true(left_out > 0);
     assert_int_equal(numbers_of(said, &number, 1), 1);
     assert_int_equal(number, left_out);
-    must_fail(1, "sample --lines 2 --new -t 0 @m.safetensors", "--new", " 0 ", " 2 ");
+    must_fail(1, "sample --lines 2 --new -t 0 @m.safetensors", "--new", " 0 ", " 2 ", " 2000 ");
     const char *last = strrchr(words, '\n') + 1;
     TrilModel *extended;
     must(tril_model_extend(&extended, model, "€", 3, 1, &error));

@@ -82,9 +82,9 @@ TEST(table) {
         char text[TRIL_OPTION_SIZE];
         const char *value = values[t->kind] ? values[t->kind] : t->names ? t->names[1] : "gpt";
         assert_int_equal(tril_options_set(&o, t->name, value, &error), TRIL_OK);
+        assert_int_equal(tril_options_set(&o, t->name, "rubbish", &error), TRIL_ARGUMENT);
         assert_int_equal(tril_options_get(&o, i, text), 1);
         assert_string_equal(text, value);
-        assert_int_equal(tril_options_set(&o, t->name, "rubbish", &error), TRIL_ARGUMENT);
         if (t->kind == TRIL_WHOLE || t->kind == TRIL_REAL || t->kind == TRIL_TIME) {
             char beyond[TRIL_OPTION_SIZE], least[TRIL_OPTION_SIZE];
             double *number = (double *)(void *)((char *)&o + t->member);

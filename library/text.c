@@ -212,16 +212,17 @@ TrilStatus tril_text_count(const TrilText *text, TrilCounts *counts, TrilError *
     return outcome(ok, TRIL_NO_MEMORY, &err, error);
 }
 
-TrilStatus tril_text_count_spread(const TrilText *text, double *nats, TrilError *error) {
+TrilStatus tril_text_count_spread(const TrilText *text, int order, double *nats, TrilError *error) {
     Error err = {0};
     TrilCounts found;
     if (!text || !nats) return null_argument(error);
+    if (!in_range(order, 1, MAX_ORDER, "order", &err)) return failed(TRIL_ARGUMENT, &err, error);
     Corpus c = text->corpus;
     bool ok = memory_alloc(&c.ids, c.length, sizeof *c.ids, "the text", &err);
     if (ok) memcpy(c.ids, text->corpus.ids, c.length * sizeof *c.ids);
     ok = ok && (text->spread || corpus_spread(&c, &err)) &&
          count_ngram(c.ids, c.train, c.ids + held_out_of(&c), c.length - held_out_of(&c),
-                     c.vocab.size, newline_of(&c), false, &found, &err);
+                     c.vocab.size, newline_of(&c), order, &found, &err);
     memory_free(c.ids);
     if (ok) *nats = found.ngram;
     return outcome(ok, TRIL_TEXT, &err, error);

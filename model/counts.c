@@ -113,24 +113,35 @@ static double pair_entropy(const Tally *tally) {
     return total / (double)(tally->count - 1);
 }
 
-/* Higher orders are worse by themselves, though not beside a network (docs/records.md). */
 bool count_ngram(const int32_t *train, size_t train_count, const int32_t *held_out,
-                 size_t held_out_count, int V, int32_t newline, bool own, TrilCounts *counts,
+                 size_t held_out_count, int V, int32_t newline, int order, TrilCounts *counts,
                  Error *err) {
-    enum { ORDER = 7, EVERY = 9, SCORED = 1 << 19 };
-    Ngram *ngram;
-    const size_t every = 1 + held_out_count / SCORED;
+    enum { ORDER = 7, EVERY = 9, LONG = 1 << 21, SCORED = 1 << 19 };
+    const bool chosen = order != BEST_ORDER;
+    const int last = chosen ? order : MAX_ORDER;
     if (train_count > MOST_COUNTED) {
         train += train_count - MOST_COUNTED;
         train_count = MOST_COUNTED;
     }
-    if (!ngram_count(&ngram, train, train_count, 0, ORDER, V, err)) return false;
-    counts->order = ngram_facts(ngram).order;
-    bool ok =
-        (!own ||
-         ngram_loss(ngram, train, train_count, EVERY, true, newline, &counts->own_ngram, err)) &&
-        ngram_loss(ngram, held_out, held_out_count, every, false, newline, &counts->ngram, err);
-    ngram_free(ngram);
+    const size_t every = EVERY * (1 + train_count / LONG), scored = 1 + held_out_count / SCORED;
+    bool ok = true, better = true;
+    counts->order = 0;
+    counts->own_ngram = INFINITY;
+    for (order = chosen ? order : ORDER; ok && better && order <= last; order++) {
+        Ngram *ngram;
+        double own = NAN;
+        if (!ngram_count(&ngram, train, train_count, 0, order, V, err)) return false;
+        const int found = ngram_facts(ngram).order;
+        ok = chosen || ngram_loss(ngram, train, train_count, every, true, newline, &own, err);
+        better = chosen || (counts->order < found && own < counts->own_ngram);
+        if (ok && better) {
+            counts->order = found;
+            counts->own_ngram = own;
+            ok = ngram_loss(ngram, held_out, held_out_count, scored, false, newline, &counts->ngram,
+                            err);
+        }
+        ngram_free(ngram);
+    }
     return ok;
 }
 
@@ -149,6 +160,6 @@ bool count_losses(const int32_t *train, size_t train_count, const int32_t *held_
     counts->bigram /= (double)(held_out_count - 1);
     memory_free(tally.singles);
     memory_free(tally.seconds);
-    return ok &&
-           count_ngram(train, train_count, held_out, held_out_count, V, newline, true, counts, err);
+    return ok && count_ngram(train, train_count, held_out, held_out_count, V, newline, BEST_ORDER,
+                             counts, err);
 }

@@ -8,9 +8,10 @@
 /* Sets *counts, from characters and pairs of train[train_count]. `own_unigram` and `own_bigram` are
  * entropies. The losses on held_out[held_out_count] are cross-entropies under smoothed frequencies:
  * add-one for single characters, Witten-Bell (1991) for pairs and modified Kneser-Ney for more.
- * `own_ngram` predicts one place in nine. `ngram` counts only the last MOST_COUNTED tokens, because
- * more would take minutes and gigabytes. In a long held-out text it predicts evenly spaced places.
- * `newline` is as in ngram_loss. Both texts have at least two tokens. Fails without memory. */
+ * `own_ngram` predicts one place in nine, or fewer. `ngram` counts only the last MOST_COUNTED
+ * tokens, because more would take minutes and gigabytes. In a long held-out text it predicts evenly
+ * spaced places. `newline` is as in ngram_loss. Both texts have at least two tokens. Fails without
+ * memory. */
 #ifndef MOST_COUNTED_BITS /* fewer in extras/web/targets.mk */
 #define MOST_COUNTED_BITS 24
 #endif
@@ -18,9 +19,12 @@ enum { MOST_COUNTED = 1 << MOST_COUNTED_BITS };
 bool count_losses(const int32_t *train, size_t train_count, const int32_t *held_out,
                   size_t held_out_count, int V, int32_t newline, TrilCounts *counts, Error *err);
 
-/* Sets `order` and `ngram` of *counts and, if `own`, `own_ngram`. Fails without memory. */
+/* Sets `order` and `ngram` of *counts, counted with `order`, which is 1 to MAX_ORDER. BEST_ORDER
+ * tries 7 and more, as long as each order lowers `own_ngram`, and sets that, too. Fails without
+ * memory. */
+enum { BEST_ORDER = 0 };
 bool count_ngram(const int32_t *train, size_t train_count, const int32_t *held_out,
-                 size_t held_out_count, int V, int32_t newline, bool own, TrilCounts *counts,
+                 size_t held_out_count, int V, int32_t newline, int order, TrilCounts *counts,
                  Error *err);
 
 #endif

@@ -69,7 +69,7 @@ const LESSON = [
     plain: "conv and a table of what followed before, which it learns to correct and to trust.",
     rungs: ["conv", "ngram"], line: "The king said to his ", sizes: { steps: 200 }, marks: ["drawing", "chart"],
     ask: "Counting beats a small network. What is left for the network?",
-    look: "Click “count” and “trust” in the drawing. Does the curve of ngram begin near “counted 7-gram” (dashed)?",
+    look: "Click “count” and “trust” in the drawing. Does the curve of ngram begin near the lowest dashed line, counting?",
     answer: "Counting needs no training: whatever followed these very characters before is likely to follow again, and the text itself is the table. A network must " +
       "press all of that into its weights, step by step. But counting knows little where the match is short: a new name, a rare word, a rhyme. So ngram begins with the " +
       "counts, and its network adds to them. It learns only what they miss, and how far to trust them."

@@ -41,7 +41,7 @@ static bool add_closed_forms(Ladder *l, Error *err) {
                                         .closed_form = true};
     l->results[CLOSED_FORMS - 1].order = c.order;
     if (plan->state || plan->options.val_spread || plan->arguments->quiet) return true;
-    const TrilStatus status = tril_text_count_spread(plan->corpus, &spread, message(err));
+    const TrilStatus status = tril_text_count_spread(plan->corpus, c.order, &spread, message(err));
     if (status == TRIL_OK && c.ngram > far * spread) show_unlike(c.ngram, spread);
     return status == TRIL_OK || status == TRIL_TEXT; /* a list may be too short to be spread */
 }

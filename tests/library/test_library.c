@@ -543,9 +543,9 @@ TEST(spread_text) {
     TrilText *spread = text_of(tril_model_tokenizer(model), play, play_length, options.held_out);
     double nats;
     TrilCounts counts;
-    must(tril_text_count_spread(spread, &nats, &error));
     must(tril_text_spread(spread, &error));
     must(tril_text_count(spread, &counts, &error));
+    must(tril_text_count_spread(spread, counts.order, &nats, &error));
     assert_near(counts.ngram, nats, 0);
     assert_int_equal(tril_text_extent(spread).digest, tril_digest(play, play_length));
     TrilTraining *training = begin_on(model, spread, &options);
@@ -1151,7 +1151,7 @@ TEST(null_arguments) {
     WITHOUT(3, tril_text_make(NEEDED(any), NEEDED(letters), NEEDED("a"), 1, 0.1, e));
     WITHOUT(1, tril_text_spread(NEEDED(whole_play), e));
     WITHOUT(2, tril_text_count(NEEDED(whole_play), NEEDED(any), e));
-    WITHOUT(2, tril_text_count_spread(NEEDED(whole_play), NEEDED(any), e));
+    WITHOUT(2, tril_text_count_spread(NEEDED(whole_play), 7, NEEDED(any), e));
     WITHOUT(3, tril_options_set(NEEDED(&options), NEEDED("lr"), NEEDED("1"), e));
     WITHOUT(2, tril_options_preset(NEEDED(&options), NEEDED("quick"), e));
     WITHOUT(1, tril_options_check(NEEDED(&options), e));
@@ -1443,7 +1443,7 @@ static TrilStatus do_all(uint64_t *results) {
     if (!s) s = tril_model_make(&model, tokenizer, &sizes, &error);
     if (!s) s = tril_estimate(&sizes, tril_tokenizer_size(tokenizer), &estimate, &error);
     if (!s) s = tril_text_make(&text, tokenizer, play, 2000, 0.1, &error);
-    if (!s) s = tril_text_count_spread(text, &nats[0], &error);
+    if (!s) s = tril_text_count_spread(text, 7, &nats[0], &error);
     if (!s) s = tril_text_spread(text, &error);
     if (!s) s = tril_text_count(text, &counts, &error);
     if (!s) s = tril_training_open(&training, model, text, &options, &error);

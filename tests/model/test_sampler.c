@@ -481,6 +481,7 @@ TEST(counts_of_a_text) {
     }
     const TrilCounts all = count(train, N, held_out, N, V);
     assert_near(all.uniform, log(V), 1e-12);
+    assert_int_equal(count(random_ids(8, 9999, 2), 9999, held_out, 2, V).order, 7);
     assert_near(all.unigram, mean[0], 1e-12);
     assert_near(all.bigram, mean[1], 1e-12);
 }

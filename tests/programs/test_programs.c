@@ -219,7 +219,7 @@ TEST(short_text) {
 
 TEST(ladder) {
     static const char *const counted[] = {"uniform", "counted unigram", "counted bigram",
-                                          "counted 7-gram"};
+                                          "counted 8-gram"};
     int rungs = 0;
     while (model_name(rungs)) rungs++;
     train("--ladder -o @ladder/model.safetensors " PLAY);

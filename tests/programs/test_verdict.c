@@ -83,7 +83,7 @@ TEST(healthy) {
     must_run("train " TINY "-m average -s 4000 -e 0 -o @healthy/m " PLAY);
     expect_verdicts(TEXTS("average"));
     char counted[32];
-    snprintf(counted, sizeof counted, "%.4f", row_of("counted 7-gram").validation);
+    snprintf(counted, sizeof counted, "%.4f", row_of("counted 8-gram").validation);
     expect_verdict("average", counted, "--model ngram");
     assert_null(strstr(ran.out, "\u2193"));
 }

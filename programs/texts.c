@@ -40,9 +40,18 @@ static bool add(Texts *texts, char *path, Error *err) {
 typedef struct {
     Texts *texts;
     const char *folder;
+    bool runs;
     Error *err;
     bool ok;
 } Listing;
+
+static bool is_run(const char *folder) {
+    char *page;
+    if (!file_within(folder, RUN_PAGE, &page, &(Error){0})) return false;
+    const bool is = file_begins(page, RUN_PAGE_BEGINNING);
+    memory_free(page);
+    return is;
+}
 
 static void take_name(void *context, const char *name) {
     Listing *listing = context;
@@ -53,7 +62,7 @@ static void take_name(void *context, const char *name) {
     if (!listing->ok) return;
     bool folder = filesystem_look(path, false, &status) && status.kind == FILE_FOLDER;
     bool file = filesystem_look(path, true, &target) && target.kind == FILE_REGULAR;
-    if (folder || file)
+    if (file || (folder && (listing->runs || !is_run(path))))
         listing->ok = add(listing->texts, path, listing->err);
     else
         memory_free(path);
@@ -70,14 +79,14 @@ static int by_file(const void *a, const void *b) {
 }
 
 /* Replaces each folder by the files in it and in the folders below it. */
-static bool open_folders(Texts *texts, Error *err) {
+static bool open_folders(Texts *texts, bool runs, Error *err) {
     for (int i = 0; i < texts->count;) {
         char *path = texts->files[i].path;
         if (strcmp(path, "-") == 0 || !file_is_directory(path)) {
             i++;
             continue;
         }
-        Listing listing = {texts, path, err, true};
+        Listing listing = {texts, path, runs, err, true};
         texts->files[i] = texts->files[--texts->count]; /* looked at next */
         if (!filesystem_each(path, take_name, &listing))
             listing.ok = fail(err, "%s: the folder cannot be read", path);
@@ -87,7 +96,7 @@ static bool open_folders(Texts *texts, Error *err) {
     return true;
 }
 
-bool texts_find(Texts *texts, char *const *operands, int count, Error *err) {
+bool texts_find(Texts *texts, char *const *operands, int count, bool runs, Error *err) {
     *texts = (Texts){0};
     for (int i = 0; i < count; i++) {
         size_t length = strlen(operands[i]);
@@ -97,7 +106,7 @@ bool texts_find(Texts *texts, char *const *operands, int count, Error *err) {
         memcpy(copy, operands[i], length);
         if (!add(texts, copy, err)) return false;
     }
-    if (!open_folders(texts, err)) return false;
+    if (!open_folders(texts, runs, err)) return false;
     if (texts->count == 0) return true;
     qsort(texts->files, (size_t)texts->count, sizeof *texts->files, by_file);
     int kept = 1;

@@ -9,6 +9,12 @@
 
 enum { TEXTS_NAME = 4096 };
 
+/* The name of the page that a training run writes beside its model, and how it begins. */
+#define RUN_PAGE "report.html"
+#define RUN_PAGE_BEGINNING                                                    \
+    "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n" \
+    "<meta name=\"training\" content=\""
+
 typedef struct {
     char *path; /* "-" is standard input; owned */
     FileId id;
@@ -21,9 +27,10 @@ typedef struct {
 } Texts;
 
 /* Lists the files named by operands[count] and, for each folder named there, the files in it and in
- * all folders below it. Leaves out names that begin with a dot, links to folders, and all but
- * regular files. The caller releases them with texts_free, even after a failure. */
-bool texts_find(Texts *texts, char *const *operands, int count, Error *err);
+ * all folders below it. Leaves out names that begin with a dot, links to folders, all but regular
+ * files and, without `runs`, folders below it that have the page of a training run. The caller
+ * releases them with texts_free, even after a failure. */
+bool texts_find(Texts *texts, char *const *operands, int count, bool runs, Error *err);
 
 /* Reads all of them, joined for `options` as tril_text_join says, into *bytes [*length]. The caller
  * releases *bytes with memory_free. */

@@ -267,12 +267,15 @@ Sheet screen_of(FILE *out) {
     enum { USUAL = 80, MIN_COLUMNS = 20, MAX_COLUMNS = 1000 };
     static const SheetKind kind = {write_text, write_table, write_bars, write_maps, fit};
     const char *columns = getenv("COLUMNS"), *none = getenv("NO_COLOR");
-    long width = terminal_columns(out, columns ? (int)strtol(columns, NULL, 10) : USUAL);
+    const long told = columns ? strtol(columns, NULL, 10) : 0; /* some programs set it to 0 */
+    int width = terminal_columns(out, told < 1             ? USUAL
+                                      : told < MAX_COLUMNS ? (int)told
+                                                           : MAX_COLUMNS);
     if (width < MIN_COLUMNS) width = MIN_COLUMNS;
     if (width > MAX_COLUMNS) width = MAX_COLUMNS;
     return (Sheet){.kind = &kind,
                    .out = out,
-                   .columns = (int)width,
+                   .columns = width,
                    .most = INT_MAX,
                    .color = terminal_has_colors(out) && !(none && *none)};
 }

@@ -229,7 +229,8 @@ static void write_counted(Explanation *e) {
     const TrilArray *roots = &e->line->output;
     const int match = tril_reading_match(e->reading, e->last);
     char matched[128];
-    glyph_line(e->tokenizer, e->ids + e->T - match, match, match, matched, sizeof matched);
+    glyph_line(e->tokenizer, e->ids + e->T - match, match, match * GLYPH_COLUMNS, matched,
+               sizeof matched);
     write_heading(e, NULL);
     if (match > 0)
         say(e,

@@ -196,7 +196,7 @@ static bool fail_without_models(const char *folder, Error *err) {
 bool inspect_folder(const char *folder, const Arguments *a, Error *err) {
     Texts files;
     Buffer text = buffer_begin("the object", err);
-    bool ok = texts_find(&files, &(char *){(char *)folder}, 1, err);
+    bool ok = texts_find(&files, &(char *){(char *)folder}, 1, true, err);
     if (ok && a->json) {
         buffer_printf(&text, "{");
         json_add(&text, "models", "[");

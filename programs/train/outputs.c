@@ -53,9 +53,7 @@ bool outputs_open(Outputs *o, const Plan *plan, Error *err) {
 /* ---- the page's beginning ---- */
 
 /* The numbers are those of the training and of its tables. */
-#define PAGE_BEGINNING(number)                                                \
-    "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n" \
-    "<meta name=\"training\" content=\"" number " " number " " number "\">\n"
+#define PAGE_BEGINNING(number) RUN_PAGE_BEGINNING number " " number " " number "\">\n"
 
 void outputs_begin_page(const Outputs *o, FILE *out) {
     fprintf(out, PAGE_BEGINNING("%016" PRIx64), o->plan->training, o->tables[0], o->tables[1]);

@@ -53,7 +53,7 @@ static bool add_rung(Plan *plan, int i, int folder, Error *err) {
 static bool name_files(Plan *plan, Error *err) {
     const char *out = plan->arguments->out;
     const int folder = (int)(file_name(out) - out);
-    bool ok = make_path(plan->page, err, "%.*sreport.html", folder, out) &&
+    bool ok = make_path(plan->page, err, "%.*s" RUN_PAGE, folder, out) &&
               (!plan->ladder || make_path(plan->table, err, "%.*sladder.csv", folder, out));
     for (int i = 0; tril_rung(i) && plan->rung_count < MAX_RUNGS && ok; i++)
         if (plan->ladder || i == 0 || strcmp(tril_rung(i), plan->options.rung) == 0)
@@ -184,7 +184,7 @@ bool plan_open(Plan **made, const Arguments *arguments, Error *err) {
     if (!memory_alloc(&plan, 1, sizeof *plan, "the plan", err)) return false;
     plan->arguments = arguments;
     bool ok =
-        texts_find(&plan->texts, arguments->texts, arguments->text_count, err) &&
+        texts_find(&plan->texts, arguments->texts, arguments->text_count, false, err) &&
         (plan->texts.count > 0 || fail(err, "%s: the folder has no files", *arguments->texts)) &&
         name_state(plan, err) &&
         (!(arguments->resume || arguments->continues) || load_state(plan, err)) &&

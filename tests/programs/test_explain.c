@@ -133,6 +133,19 @@ static void compare(Output *page, Explained *models, int count, int columns) {
     check_width(page->text, columns);
 }
 
+/* What the counted text contains is whole, though its characters are wide. */
+TEST(wide_match) {
+    static const char text[] = "好ab\n好好好ab\n好好好ab\n好好好ab\n";
+    TrilOptions options = sized("ngram", 1, 2, 16, 8);
+    TrilModel *model = model_of(tokenizer_of(characters), &options);
+    begin_on(model, text_of(tril_model_tokenizer(model), text, strlen(text), 0.2), &options);
+    const Explained counted = {"ngram", model, read_with(model, "好好好", 9, 1, 1)};
+    Output page = output_open(80, false);
+    assert_ok(explain_on(&page, &counted, 1, ANY, ANY), err);
+    output_end(&page);
+    assert_non_null(strstr(page.text, "'好好好'"));
+}
+
 /* Side by side where they fit, else one below the other. */
 TEST(several) {
     static const char *const names[] = {"bigram", "gpt", "modern"};

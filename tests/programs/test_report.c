@@ -67,8 +67,12 @@ TEST(screen) {
     setenv("COLUMNS", "132", 1);
     Sheet screen = screen_of(file);
     assert_true(screen.columns == 132 && !screen.color && screen.out == file);
-    setenv("COLUMNS", "-5", 1);
+    setenv("COLUMNS", "4294967297", 1);
+    assert_int_equal(screen_of(file).columns, 1000);
+    setenv("COLUMNS", "5", 1);
     assert_int_equal(screen_of(file).columns, 20);
+    setenv("COLUMNS", "0", 1);
+    assert_int_equal(screen_of(file).columns, 80);
     unsetenv("COLUMNS");
     assert_int_equal(screen_of(file).columns, 80);
     fclose(file);

@@ -70,7 +70,7 @@ function markNew(rows, below) {
 function drawRow({ kind, layer, lines }, last) {
   const { width, height, across, down, left } = DRAWING, columns = [];
   for (const line of lines) (columns[line.depth] ??= []).push(line);
-  const most = Math.max(...columns.map(column => column.length)), high = most * (height + down) + 2 * down + 4, middle = (high - down) / 2;
+  const most = Math.max(...columns.map(column => column.length)), high = most * (height + down) + down + 2, middle = (high - down) / 2;
   const place = line => {
     const column = columns[line.depth], step = height + down;
     return { x: left + line.depth * (width + across), y: middle - (column.length * step - down) / 2 + column.indexOf(line) * step + height / 2 };

@@ -24,7 +24,7 @@ const LESSON = [
     rungs: ["average", "head"], line: "the man and the ", sizes: { steps: 600 }, marks: ["heads", "arcs"], follow: true,
     ask: "What does one head of attention look for?",
     look: "Watch its map while it trains: even at first, then some cells get a strong color. The slider “snapshot” shows when.",
-    answer: "It looks back along the line. A thick arc, or a cell of strong color, is a large weight: the share of its attention that one character gives to another. Each character " +
+    answer: "It looks back along the line. A thick arrow, or a cell of strong color, is a large weight: the share of its attention that one character gives to another. Each character " +
       "asks a question (its query), and each earlier one has a label (its key); the better the label fits, the larger the weight. In the average all weights were equal; " +
       "here they are learned. The loss falls first because the model learns which letters are common; attention comes later: in the 600 steps here it begins at about step 60, and is strong by step 210. It learns to look for certain " +
       "letters, such as “e” and “a”, wherever they stand. The one trained in advance, for 3,000 steps, looks mostly at the last three characters, enough to know the " +
@@ -42,7 +42,7 @@ const LESSON = [
     plain: "attention, then a small network (MLP) that computes with what was found.",
     rungs: ["multihead", "gpt"], line: "The king said to his ", sizes: { steps: 600, lr: 0.005 }, marks: ["heads", "drawing"], place: 17,
     ask: "What do an MLP and a second layer give that more heads do not?",
-    look: "Compare the maps of L0 and L1. The “h” of “his” is chosen: click the second “GELU” in the drawing. What does that neuron respond to?",
+    look: "Compare maps L0 and L1. The “h” of “his” is chosen: click the second “GELU”. What does it respond to?",
     answer: "Attention only mixes what earlier characters hold. The MLP, a small network in each layer, computes with the mixture: each of its neurons responds to some pattern, often a combination of " +
       "letters. The second “GELU” shows the neuron that is most active at the “h” of “his”: in the gpt trained in advance it responds to the first letters of “king” and " +
       "“his”, and not to the “h” of “The”. The second layer reads the results of the first, not single characters. Sums (+) add each result to what is already known, " +
@@ -92,7 +92,8 @@ function chooseLesson(i) {
   $("hint").textContent = look;
   $("answer").open = false;
   $("answer-text").textContent = answer;
-  Object.assign($("tour"), { href: `../../docs/tour.md#${rung}`, textContent: `The idea, its equation and its code: docs/tour.md, ${rung}` });
+  $("tour").textContent = `The idea, its equation and its code: docs/tour.md, ${rung}`;
+  if (location.pathname.endsWith("/extras/web/tril.html")) $("tour").href = `../../docs/tour.md#${rung}`; // a page that was copied is not beside the documents
   $("set-up").textContent = `Train ${names.join(" and ")}`;
   for (const part of document.querySelectorAll(".marked")) part.classList.remove("marked");
   for (const id of marks) $(id).classList.add("marked");
@@ -157,10 +158,10 @@ const showAsked = seldom(() => 1000, async () => {
   $("answer-asked").textContent = said.length > 0 ? `“${asked}” after “${line}”: ${said.join("; ")}.` : "";
 });
 
-// Trains the question's rungs.
+// Trains the question's rungs. Does not ask before training them again: they get the same weights.
 async function setUp() {
   const own = lesson;
-  if (!mayDiscard()) return;
+  if (!fromLesson && !mayDiscard()) return;
   dropAll();
   await view();
   if (lesson === own) await press(true);

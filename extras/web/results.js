@@ -47,7 +47,7 @@ function showSamples() {
 }
 
 // Shows the changes.
-const renewSoon = seldom(() => state === "training" && areSeveral() ? 500 : 200, async () => {
+const renewSoon = seldom(() => isCrowded() ? 500 : 200, async () => {
   const failed = shown().filter(r => r.failed), words = { none: "Tick models and press Train.", built: "Trained in advance. “Train” starts the ticked ones from scratch.",
     training: "Training.", paused: "Paused.", done: "All steps are done." };
   const memory = everyRun().reduce((sum, r) => sum + (r.memory ?? 0) + r.snapshots.reduce((sum, { bytes }) => sum + bytes.length, 0), 0);

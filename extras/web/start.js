@@ -58,7 +58,7 @@ function listen() {
   new ResizeObserver(renew).observe($("chart"));
   new ResizeObserver(() => maps.length > 0 && showHeads()).observe($("heads")); // letters on the edges, where there is room
   addEventListener("hashchange", () => { rewound = null; apply(); estimate(); look(); });
-  addEventListener("beforeunload", event => { if (missed().length > 0) event.preventDefault(); });
+  addEventListener("beforeunload", event => { if (missed(everyRun()).length > 0) event.preventDefault(); });
 }
 
 async function start() {

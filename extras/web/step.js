@@ -33,10 +33,10 @@ async function showStep() {
   const { sizes, rate, glyph, loss, next } = await reader.ask("takeStep", place);
   if (!words.isConnected) return;
   const [before, after] = loss.map(loss => percent(Math.exp(-loss)));
-  words.textContent = `“${glyph}” after “${glyphs.slice(Math.max(0, place - 8), place).join("")}”: the model gave it ${before}, so the loss here is ` +
-    `−ln ${Math.exp(-loss[0]).toPrecision(3)} = ${loss[0].toFixed(3)}. The gradient says, for each weight of the model, how fast the loss rises with it. It flows back from the ` +
-    `logits to the embedding: the more color a block has, the larger the gradient there. A small step of gradient descent subtracts ${rate.toPrecision(1)} times its gradient from each weight. Then the model gives it ${after}, a loss of ${loss[1].toFixed(3)}. ` +
-    "(Training does this for all characters of a batch together, and an optimizer sets the size of each step.) Click another character in the line.";
-  showBars(next, bars, ["before", "after"], "faint: before; strong: after");
+  words.textContent = `“${glyph}” after “${glyphs.slice(Math.max(0, place - 8), place).join("")}”: the model gave it ${before} (faint bar), so the loss here is ` +
+    `−ln ${Math.exp(-loss[0]).toPrecision(3)} = ${loss[0].toFixed(3)}. The gradient says how fast the loss rises with each weight. It flows back from the ` +
+    `logits to the embedding: the more color a block has, the larger it is there. A small step subtracts ${rate.toPrecision(1)} times the gradient from the weights. Then the model gives it ${after} (strong bar), a loss of ${loss[1].toFixed(3)}. ` +
+    "(Training does this for a whole batch, and an optimizer sets the size of the step.) Click another character in the line.";
+  showBars(next, bars, ["before", "after"], "");
   paint(sizes);
 }

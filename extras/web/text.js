@@ -43,23 +43,23 @@ async function openText(file) {
   const most = 64e6;
   if (file.size > most)
     return say("about-text", `${file.name} has ${count(file.size / 1e6)} MB, which is too much for this page.`, true);
-  if (!mayDiscard()) return;
+  if (!mayDiscard(everyRun())) return;
   showText(new Uint8Array(await file.arrayBuffer()));
   return takeText();
 }
 
 function listenText() {
-  $("take").onclick = () => mayDiscard() && takeText();
+  $("take").onclick = () => mayDiscard(everyRun()) && takeText();
   $("text").oninput = ({ target: { value } }) => {
     given = null;
     if (value.length > 2 * SHOWN) showText(new TextEncoder().encode(value));
     $("take").disabled = false;
   };
   $("bytes").onchange = event => {
-    if (mayDiscard()) takeText(); else event.target.checked = !event.target.checked;
+    if (mayDiscard(everyRun())) takeText(); else event.target.checked = !event.target.checked;
   };
   $("builtin").onclick = () => {
-    if (!mayDiscard()) return;
+    if (!mayDiscard(everyRun())) return;
     showText(new TextEncoder().encode(builtin));
     takeText();
   };

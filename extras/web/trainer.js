@@ -61,14 +61,16 @@ function openTrainer(library) {
     return begun();
   }
 
-  // Of so many evaluations in a run, more are due at the beginning, where the losses fall fastest.
+  // Of so many evaluations in a run, more are due at the beginning, where the losses fall fastest; and in a long one, whenever
+  // the steps have doubled.
   function isDue(step, steps, evaluations) {
-    const every = Math.max(1, Math.floor(steps / evaluations));
-    return step === steps || step === DIGEST || step % every === 0 || step < 2 * every && every >= 4 && step % Math.floor(every / 4) === 0;
+    const passes = parts => Math.floor(step * parts / steps) > Math.floor((step - 1) * parts / steps);
+    return Number.isInteger(Math.log2(step / DIGEST)) && step >= DIGEST || passes(evaluations) || step * evaluations < 2 * steps && passes(4 * evaluations);
   }
-  // Trains for at least one step and about `milliseconds`, and until an evaluation is due. Returns the progress and the
-  // loss of each step; the model, if an evaluation is due or if it is wanted.
+  // Trains for at least one step, if there is one left, and about `milliseconds`, and until an evaluation is due. Returns the
+  // progress and the loss of each step; the model, if an evaluation is due or if it is wanted.
   function train(milliseconds, wanted, evaluations) {
+    if (describe().done) return { ...describe(), losses: [], due: false, model: null };
     const end = performance.now() + milliseconds, losses = [];
     const to = room(size("TrilStep"));
     let due = false;

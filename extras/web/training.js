@@ -2,7 +2,7 @@
 // paused, and as many train at once as there are processors. Snapshots of a training run are kept: its model at some steps, and
 // the loss that the reader then finds.
 const SLICE = 80, FRESH = 600; // milliseconds: of training at a time; between models that are sent to be looked at
-const EVALUATIONS = 40;        // of a run; half as many if several rungs train, because the reader then takes time from them
+const EVALUATIONS = 40, FEW = 12; // of a run; few if it is crowded, because the reader then takes time from the rungs
 const SNAPSHOTS = 20, SNAPSHOT_BYTES = 64e6, POINTS = 256; // kept of a rung, at most; points of its curve
 let rungs = new Map();   // by number
 const aside = new Map(); // those of each question that is not shown: { rungs, state }
@@ -15,9 +15,10 @@ const shown = () => [...rungs.values()].sort((one, other) => one.rung - other.ru
 
 // ---- discarding ----
 
-// Asks before discarding models. Those of a question are not asked about: they are quickly trained again.
-const missed = () => fromLesson ? [] : shown().filter(r => !r.built && r.step > 0 && r.downloaded !== r.step);
-function mayDiscard(some = missed()) {
+// Asks before discarding models that no file has.
+const missed = (of = shown()) => of.filter(r => !r.built && r.step > 0 && r.downloaded !== r.step);
+function mayDiscard(of) {
+  const some = missed(of);
   return some.length === 0 || confirm(`This discards trained models: ${some.map(r => `${r.name}, step ${r.step}`).join("; ")}. ` +
     "Download them to keep them. Discard them?");
 }
@@ -63,7 +64,7 @@ function complain(words) {
 
 // ---- snapshots and curves ----
 
-const blank = () => ({ batches: [], pending: [], stride: 1, heldOut: [], snapshots: [], latest: null, line: "", busy: false, failed: "" });
+const blank = () => ({ batches: [], pending: [], stride: 1, heldOut: [], snapshots: [], latest: null, line: "", busy: 0, asked: 0, failed: "" });
 
 // A point of the curve is the mean of `stride` steps; when there are too many, neighbors are joined.
 function traceBatch(r, point) {
@@ -84,8 +85,9 @@ let evaluating = false;
 // Keeps the model as a snapshot. If there are too many, drops the one whose neighbors are closest by the ratio of their steps, so
 // that most snapshots are early, when the model changes most.
 function keepSnapshot(r, bytes, { step, seconds }) {
-  const snapshot = { step, seconds, bytes, loss: null, focus: null, at: performance.now() };
+  const snapshot = { step, seconds, bytes, loss: null, focus: null };
   r.latest = snapshot;
+  r.asked = performance.now();
   r.snapshots.push(snapshot);
   const most = Math.max(2, Math.min(SNAPSHOTS, Math.floor(SNAPSHOT_BYTES / bytes.length)));
   if (r.snapshots.length > most) {
@@ -115,28 +117,32 @@ async function evaluateAll() {
 
 // ---- training ----
 
-const areSeveral = () => shown().filter(r => r.worker).length > 1;
 const isOpen = r => r.worker && !r.done && !r.failed;
+const isCrowded = () => state === "training" && shown().filter(r => r.worker).length >= cores; // no processor is left
 
-// Grants slices to the rungs that are furthest behind, in steps or in seconds.
+// Grants slices to the rungs that are furthest behind, in steps or in seconds. Where each has a processor of its own, it has
+// the next slice before it ends one, so that it does not wait for the page, which may be drawing.
 function grant() {
   if (state !== "training") return;
-  const all = shown(), idle = all.filter(r => isOpen(r) && !r.busy);
-  idle.sort((one, other) => byTime() ? one.seconds - other.seconds : one.step - other.step);
-  for (const r of idle.slice(0, cores - all.filter(r => r.busy).length)) train(r);
+  const all = shown(), open = all.filter(isOpen), each = open.length > cores ? 1 : 2;
+  let left = each * cores - all.reduce((sum, r) => sum + r.busy, 0);
+  open.sort((one, other) => byTime() ? one.seconds - other.seconds : one.step - other.step);
+  for (const r of open) for (; r.busy < each && left > 0; left--) train(r);
   settle();
 }
+// `busy` counts a rung's slices; `asked` is when it was last asked for its model.
 async function train(r) {
-  r.busy = true;
+  r.busy++;
   try {
-    const wanted = r.rung === looked() && !(r.latest?.at > performance.now() - FRESH);
-    const { losses, due, model, ...more } = await r.worker.ask("train", SLICE, wanted, areSeveral() ? EVALUATIONS / 2 : EVALUATIONS);
+    const now = performance.now(), wanted = r.rung === looked() && now > r.asked + FRESH;
+    if (wanted) r.asked = now;
+    const { losses, due, model, ...more } = await r.worker.ask("train", SLICE, wanted, isCrowded() ? FEW : EVALUATIONS);
     Object.assign(r, more);
     for (const point of losses) traceBatch(r, point);
     if (due) keepSnapshot(r, model, more);
-    else if (model) r.latest = { step: more.step, seconds: more.seconds, bytes: model, loss: null, at: performance.now() };
+    else if (model) r.latest = { step: more.step, seconds: more.seconds, bytes: model, loss: null };
   } catch (error) { r.failed ||= error.message; }
-  r.busy = false;
+  r.busy--;
   renew();
   grant();
 }
@@ -216,63 +222,4 @@ async function reset() {
   fromLesson = false;
   renew();
   await writeTrained();
-}
-
-// ---- the models that are built in ----
-
-let trained = null; // { about: [...], files }, then also models: [...], as in rungs
-
-async function unpackTrained() {
-  const planes = await unpack($("trained").textContent), count = planes.length / 4, bytes = new Uint8Array(planes.length);
-  for (let plane = 0; plane < 4; plane++)
-    for (let i = 0; i < count; i++) bytes[4 * i + plane] = planes[plane * count + i];
-  const end = bytes.indexOf(0x0a);
-  trained = { about: JSON.parse(new TextDecoder().decode(bytes.subarray(0, end))), files: bytes.subarray(end + 1) };
-}
-function showTrained() {
-  let from = 0;
-  trained.models ??= trained.about.map(({ rung, bytes, step, earlier, curve, ...sizes }) => {
-    const snapshots = [...earlier, [step, bytes]].map(([step, bytes]) => ({
-      step, seconds: 0, bytes: trained.files.slice(from, from += bytes), loss: curve.find(([at]) => at === step)[1], line: "" }));
-    return { ...blank(), ...sizes, rung, name: ladder[rung].name, built: true, step, steps: step, seconds: 0, done: true,
-      heldOut: curve.map(([step, loss]) => [step, 0, loss]), snapshots, latest: snapshots.at(-1) };
-  });
-  for (const r of trained.models) if (!rungs.has(r.rung)) rungs.set(r.rung, r);
-  setState("built");
-}
-// Makes each of the trained models write a line.
-async function writeTrained() {
-  for (const r of shown().filter(r => r.built && !r.line)) {
-    r.line = await reader.ask("writeLine", r.latest.bytes);
-    renew();
-  }
-}
-
-// ---- files ----
-
-async function download(rung) {
-  const r = rungs.get(rung), { step } = r, bytes = r.worker && !r.failed ? await r.worker.ask("save") : r.latest.bytes;
-  r.downloaded = step;
-  const link = element("a", { href: URL.createObjectURL(new Blob([bytes])), download: `${r.name}.last.safetensors` });
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 10000);
-}
-async function openCheckpoint(file) {
-  try {
-    if (file.size > limit / 4) throw new Error(`${file.name} has ${count(file.size / 1e6)} MB, which is too much for this page`);
-    const bytes = new Uint8Array(await file.arrayBuffer());
-    if (!mayDiscard()) return;
-    const r = await begun("load", bytes, options());
-    if (!shown().includes(r)) return;
-    for (const other of shown()) if (other !== r) drop(other.rung);
-    if (isBuiltin()) showTrained();
-    fromLesson = false;
-    r.downloaded = r.step;
-    rewound = null;
-    setState(r.done && !r.failed ? "done" : "paused");
-    lookAt(r.rung);
-    if (r.failed) complain(`The model can write and show its attention, but cannot train: ${sentence(r.failed)}`);
-  } catch (error) {
-    complain(sentence(error.message));
-  }
 }

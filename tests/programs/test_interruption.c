@@ -173,6 +173,7 @@ TEST(waiting_object) {
     int ends[2];
     const struct timespec pause = {.tv_nsec = 50000000};
     make_pipe(ends);
+    scratch_put("stderr", "", 0); /* read before the program has begun */
     fcntl(ends[1], F_SETFL, O_NONBLOCK);
     while (write(ends[1], text, 4096) > 0) continue;
     fcntl(ends[1], F_SETFL, 0);

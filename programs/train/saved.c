@@ -102,10 +102,9 @@ static const char *read_result(const char *line, Result *result) {
     snprintf(name, sizeof name, "%.*s", (int)length, line);
     if (tril_options_set(&of, "model", name, NULL) != TRIL_OK || !of.rung) return NULL;
     line += length + 1;
-    for (int i = 0; i < FIGURES && line; i++) line = read_number(line, 1e15, ' ', &figures[i]);
+    for (int i = 0; i < FIGURES; i++) line = read_number(line, 1e15, ' ', &figures[i]);
     *result = (Result){.name = of.rung};
     line = digest_read(line, '\n', &result->log_digest);
-    if (!line) return NULL;
     result->parameters = (size_t)figures[0];
     result->train = figures[1];
     result->validation = figures[2];

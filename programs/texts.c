@@ -40,7 +40,7 @@ static bool add(Texts *texts, char *path, Error *err) {
 typedef struct {
     Texts *texts;
     const char *folder;
-    bool runs;
+    bool run; /* leave out what a training run has written */
     Error *err;
     bool ok;
 } Listing;
@@ -53,6 +53,18 @@ static bool is_run(const char *folder) {
     return is;
 }
 
+static bool ends_with(const char *name, const char *end) {
+    const size_t length = strlen(name), some = strlen(end);
+    return length >= some && strcmp(name + length - some, end) == 0;
+}
+
+/* Returns true if a training run gives its files such a name: models and states, logs, the page. */
+static bool is_of_run(const char *name, bool folder) {
+    if (folder) return strncmp(name, "earlier-", 8) == 0;
+    return ends_with(name, ".safetensors") || ends_with(name, ".csv") ||
+           strcmp(name, RUN_PAGE) == 0;
+}
+
 static void take_name(void *context, const char *name) {
     Listing *listing = context;
     FileStatus status, target;
@@ -62,7 +74,7 @@ static void take_name(void *context, const char *name) {
     if (!listing->ok) return;
     bool folder = filesystem_look(path, false, &status) && status.kind == FILE_FOLDER;
     bool file = filesystem_look(path, true, &target) && target.kind == FILE_REGULAR;
-    if (file || (folder && (listing->runs || !is_run(path))))
+    if ((file || folder) && !(listing->run && is_of_run(name, folder)))
         listing->ok = add(listing->texts, path, listing->err);
     else
         memory_free(path);
@@ -86,7 +98,7 @@ static bool open_folders(Texts *texts, bool runs, Error *err) {
             i++;
             continue;
         }
-        Listing listing = {texts, path, runs, err, true};
+        Listing listing = {texts, path, !runs && is_run(path), err, true};
         texts->files[i] = texts->files[--texts->count]; /* looked at next */
         if (!filesystem_each(path, take_name, &listing))
             listing.ok = fail(err, "%s: the folder cannot be read", path);

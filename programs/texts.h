@@ -27,9 +27,10 @@ typedef struct {
 } Texts;
 
 /* Lists the files named by operands[count] and, for each folder named there, the files in it and in
- * all folders below it. Leaves out names that begin with a dot, links to folders, all but regular
- * files and, without `runs`, folders below it that have the page of a training run. The caller
- * releases them with texts_free, even after a failure. */
+ * all folders below it. Leaves out names that begin with a dot, links to folders, and all but
+ * regular files; without `runs`, it also leaves out, from a folder with the page of a training run,
+ * that page, models, CSV files, and the folders earlier-N. The caller releases them with
+ * texts_free, even after a failure. */
 bool texts_find(Texts *texts, char *const *operands, int count, bool runs, Error *err);
 
 /* Reads all of them, joined for `options` as tril_text_join says, into *bytes [*length]. The caller

@@ -88,9 +88,11 @@ TEST(several_files) {
         assert_non_null(strstr(page, "letters/b<"));
         assert_non_null(strstr(page, "letters/more/a<"));
     }
-    /* a training run in the folder is no text */
-    one = trained("train " TINY "-s 20 -o @letters/out/m.safetensors @letters");
-    assert_string_equal(trained("train -q -r -s 20 -o @letters/out/m.safetensors @letters"), one);
+    /* the files of training runs are no text, the one beside them is */
+    one = trained("train " TINY "-s 20 -o @letters/more/m.safetensors @letters");
+    assert_string_equal(trained("train " TINY "-s 20 -o @letters/more/m.safetensors @letters"),
+                        one);
+    assert_string_equal(trained("train -q -r -s 20 -o @letters/more/m.safetensors @letters"), one);
     /* bytes are joined without newlines, and any file is one */
     read_object("train " TINY "--bytes --json -s 2 -o @bytes/m.safetensors @letters");
     assert_near(number(root, "characters"), 1900, 0);

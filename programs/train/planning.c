@@ -185,7 +185,7 @@ bool plan_open(Plan **made, const Arguments *arguments, Error *err) {
     plan->arguments = arguments;
     bool ok =
         texts_find(&plan->texts, arguments->texts, arguments->text_count, false, err) &&
-        (plan->texts.count > 0 || fail(err, "%s: the folder has no files", *arguments->texts)) &&
+        (plan->texts.count > 0 || fail(err, "%s: the folder has no texts", *arguments->texts)) &&
         name_state(plan, err) &&
         (!(arguments->resume || arguments->continues) || load_state(plan, err)) &&
         (plan->state || begin_anew(plan, err)) && load_teacher(plan, err) && name_files(plan, err);

@@ -105,6 +105,7 @@ static const char *read_result(const char *line, Result *result) {
     for (int i = 0; i < FIGURES; i++) line = read_number(line, 1e15, ' ', &figures[i]);
     *result = (Result){.name = of.rung};
     line = digest_read(line, '\n', &result->log_digest);
+    if (!line) return NULL; /* the figures may be no numbers */
     result->parameters = (size_t)figures[0];
     result->train = figures[1];
     result->validation = figures[2];

@@ -142,16 +142,16 @@ bool teacher_fits(const TrilModel *teacher, const Vocab *vocab, double context, 
 /* ---- the search under a time limit ---- */
 
 /* Sizes from small to large. After `worth` characters, a model of this size is better than one of
- * the size before that trained for the same time. Found by trial up to width 128, estimated beyond
- * (docs/records.md). */
+ * the size before that trained for the same time; `longer` is for rungs with longer windows. Found
+ * by trial up to width 128, `longer` only there; estimated beyond (docs/records.md). */
 typedef struct {
     int layers, width, context, batch;
-    double worth;
+    double worth, longer;
 } Candidate;
 static const Candidate candidates[] = {
-    {2, 32, 64, 8, 0},      {2, 64, 64, 8, 2.5e5},  {2, 64, 128, 8, 8e5},
-    {2, 96, 128, 8, 1.2e6}, {3, 96, 256, 8, 2.2e6}, {4, 128, 256, 8, 3.3e6},
-    {6, 192, 256, 8, 6e6},  {6, 256, 512, 8, 12e6}, {6, 384, 512, 16, 60e6},
+    {2, 32, 64, 8, 0, 0},          {2, 64, 64, 8, 2.5e5, 2.5e5},  {2, 64, 128, 8, 8e5, 8e5},
+    {2, 96, 128, 8, 1.2e6, 1.2e6}, {3, 96, 256, 8, 2.2e6, 2.2e6}, {4, 128, 256, 8, 3.3e6, 1.3e6},
+    {6, 192, 256, 8, 6e6, 6e6},    {6, 256, 512, 8, 12e6, 12e6},  {6, 384, 512, 16, 60e6, 60e6},
 };
 
 /* Returns the sizes, with the candidate's for unset ones. Heads have an even number of channels: 32
@@ -253,7 +253,7 @@ static bool is_worth(const TrilOptions *larger, const Candidate *candidate, Sear
     choice->width = (int)larger->width;
     choice->context = (int)larger->context;
     choice->batch = (int)larger->batch;
-    choice->worth = candidate->worth;
+    choice->worth = recipe_of(larger->rung).longer > 1 ? candidate->longer : candidate->worth;
     choice->limit = TRIL_LIMIT_TEXT;
     if (search->most < choice->worth) return false;
     choice->limit = TRIL_LIMIT_TIME;

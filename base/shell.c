@@ -80,6 +80,6 @@ void shell_program(void *out, const char *name, ShellPut *put) {
 }
 
 void shell_path(void *out, const char *path, ShellPut *put) {
-    if (*path == '-') put(out, "./", 2);
+    if (*path == '-' && path[1]) put(out, "./", 2);
     shell_word(out, path, put);
 }

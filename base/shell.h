@@ -17,8 +17,7 @@ void shell_word(void *out, const char *word, ShellPut *put);
  * commands, stays two words. */
 void shell_program(void *out, const char *name, ShellPut *put);
 
-/* Writes a path like shell_word. A path that begins with a dash becomes ./-name, which is no
- * option. */
+/* Writes a path like shell_word. -name becomes ./-name, which is no option; - stays. */
 void shell_path(void *out, const char *path, ShellPut *put);
 
 #endif

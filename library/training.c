@@ -111,8 +111,6 @@ TrilStatus tril_training_open(TrilTraining **training, TrilModel *model, const T
 
 TrilOptions tril_training_options(const TrilTraining *t) {
     TrilOptions options = t->options;
-    const TrilOptions sizes = tril_model_sizes(t->model);
-    options_take_sizes(&options, &sizes);
     options.steps = t->progress.steps;
     options.learning_rate = t->recipe.peak.learning_rate;
     return options;

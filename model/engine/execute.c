@@ -163,8 +163,7 @@ static bool prepare_calls(Run *run, Error *err) {
     for (size_t i = 0; i < threads * count; i++) {
         const Instruction *at = &run->program.list[i % count];
         Call *call = &run->calls[i];
-        *call =
-            call_of(run, &(Thread){.index = (int)(i / count)}, at, locations, (Share){0, 1}, NULL);
+        *call = call_of(run, &(Thread){.index = (int)(i / count)}, at, locations, (Share){0}, NULL);
         for (int j = 0; j < OPERANDS; j++) {
             int id = operand_of(at, j).id;
             if (!id || !locations[id].cached || run->program.arrays[id].rows != PER_TOKEN) continue;

@@ -364,12 +364,7 @@ static void put_resuming(const Plan *plan, const char *longer) {
     if (a->teacher) put_path(" --teacher ", a->teacher);
     if (!has_usual_out(plan)) put_path(" --out ", a->out);
     if (a->log) put_path(" --log ", a->log);
-    for (int i = 0; i < a->text_count; i++) {
-        if (strcmp(a->texts[i], "-") == 0)
-            fputs(" -", stdout);
-        else
-            put_path(" ", a->texts[i]);
-    }
+    for (int i = 0; i < a->text_count; i++) put_path(" ", a->texts[i]);
     putchar('\n');
 }
 

@@ -148,5 +148,6 @@ TEST(plain) {
     assert_string_equal(printed(write_word, "it's", 0), "'it'\\''s'");
     assert_string_equal(printed(write_word, "a\033[0m", 0), "\"$(printf 'a\\033[0m')\"");
     assert_string_equal(printed(write_path, "-a b", 0), "./'-a b'");
+    assert_string_equal(printed(write_path, "-", 0), "-");
     assert_string_equal(printed(write_path, "a-b", 0), "a-b");
 }

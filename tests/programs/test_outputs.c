@@ -246,6 +246,12 @@ TEST(same_text) {
     expect_line(moved);
     expect_files("n/earlier-2", beside, 2);
     expect_files("n/earlier-2", page, 1);
+    /* a ladder that was interrupted before it came to the other training's rung */
+    must_run_clocked(0.01, " 2@0.3", "train " TINY "--ladder -m conv -o @i/model @mine.txt");
+    must_run("train " TINY "-s 40 -o @i/gpt.safetensors @mine.txt");
+    keep_files("i", rung, 3);
+    must_run("train -r -q -o @i/model @mine.txt");
+    expect_files("i/earlier-2", rung, 3);
 }
 
 /* Files that were changed since the training wrote them are also set aside. */

@@ -391,10 +391,9 @@ static bool measure(Trainer *t, Result *result, Error *err) {
     return ok;
 }
 
-/* Keeps the first error about a file. It is reported at the end, when nothing is lost by ending. */
+/* Keeps an error about a file. It is reported at the end, when nothing is lost by ending. */
 static void note_failures(Trainer *t) {
     Error *failed = &t->ladder->failed;
-    if (*failed->text) return;
     if (*t->best_failed.text)
         *failed = t->best_failed;
     else if (*t->state_failed.text)

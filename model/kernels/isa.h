@@ -146,9 +146,10 @@ typedef struct Isa {
 
     /* Attention of one head over a short sequence, causal, and its gradients; no scratch. T <=
        SEQUENCE_TOKENS; dk and dv are multiples of 4, at most SEQUENCE_CHANNELS. The bits are those
-       of products and softmax */
-    void (*attend)(const Sequence *of);
-    void (*attend_backward)(const Sequence *of);
+       of products and softmax. Both prefetch `next`, which has the same
+       sizes; `of` itself is not prefetched */
+    void (*attend)(const Sequence *of, const Sequence *next);
+    void (*attend_backward)(const Sequence *of, const Sequence *next);
 
     /* GELU in its tanh form (Hendrycks and Gimpel, "Gaussian Error Linear Units", 2016). */
     void (*gelu)(float *y, const float *x, size_t n);

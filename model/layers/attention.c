@@ -47,6 +47,11 @@ static Sequence head_of(const Attention *a, size_t number) {
     return of;
 }
 
+/* Returns true if the next head is worth prefetching: shorter ones stay in the cache. */
+static bool prefetches(const Attention *a) {
+    return a->T > KEY_GROUP;
+}
+
 /* Returns the head that the same thread usually computes next; for the last head, itself. */
 static Sequence head_after(const Attention *a, size_t number) {
     return head_of(a, number + 1 < (size_t)a->B * (size_t)a->NH ? number + 1 : number);
@@ -198,12 +203,13 @@ void attention_forward(const Thread *thread, const Attention *a) {
     for (size_t task; team_next(&tasks, &task);) {
         Sequence at = head_of(a, task);
         if (a->columns && task % group_of(a) == 0) copy_to_columns((int)(task / group_of(a)), a);
-        if (is_short(&own, a)) {
-            own.isa->attend(&at);
-        } else {
-            Sequence next = head_after(a, task);
-            forward_head(&own, &at, &next, a);
-        }
+        bool ahead = prefetches(a);
+        Sequence next;
+        if (ahead) next = head_after(a, task);
+        if (is_short(&own, a))
+            own.isa->attend(&at, ahead ? &next : &at);
+        else
+            forward_head(&own, &at, ahead ? &next : &at, a);
     }
 }
 
@@ -327,9 +333,11 @@ static void backward_group(const Thread *thread, size_t first, size_t end, const
 static void backward_short_group(const Thread *thread, size_t first, size_t end,
                                  const Attention *a) {
     for (size_t number = first; number < end; number++) {
-        Sequence at = head_of(a, number);
+        bool ahead = prefetches(a);
+        Sequence at = head_of(a, number), next;
+        if (ahead) next = head_after(a, number);
         at.adds = number > first;
-        thread->isa->attend_backward(&at);
+        thread->isa->attend_backward(&at, ahead ? &next : &at);
     }
 }
 

@@ -111,24 +111,37 @@ static inline void score_queries(Vector *scores, const Sequence *a, int t, int n
         scores[s] = pick((Bits)lanes_below(s - t), all(-INFINITY), scores[s]);
 }
 
-static void attend(const Sequence *a) {
+/* Prefetches rows of the next sequence to the L2 cache: they lie far apart, and the hardware does
+ * not prefetch such rows. Takes a few at a time, so that they need not wait for each other. */
+static inline void prefetch_tokens(const float *x, size_t row, int t, size_t count, int channels) {
+    for (size_t i = 0; i < count; i++)
+        for (int c = 0; c < channels; c += LINE)
+            __builtin_prefetch(x + ((size_t)t + i) * row + c, 0, 2);
+}
+
+static void attend(const Sequence *a, const Sequence *next) {
     Vector weights[SEQUENCE_TOKENS], sums[WIDE];
     for (int t = 0; t < a->T; t += LANES) {
         int n = t + LANES < a->T ? t + LANES : a->T;
         size_t count = (size_t)(n - t);
         Vector most = all(-INFINITY);
         float max[LANES], total[LANES];
+        size_t ahead = next == a ? 0 : count;
+        prefetch_tokens(next->q, a->q_row, t, ahead, a->dk);
         score_queries(weights, a, t, n, count);
+        prefetch_tokens(next->key, a->k_row, t, ahead, a->dk);
         for (int s = 0; s < n; s++) most = larger(weights[s], most);
         most *= a->scale; /* scale > 0 */
         for (int s = 0; s < n; s++) {
             weights[s] = exponential(multiply_add(weights[s], all(a->scale), -most));
             sums[s % WIDE] = s < WIDE ? weights[s] : sums[s % WIDE] + weights[s];
         }
+        prefetch_tokens(next->v, a->v_row, t, ahead, a->dv);
         Vector sum = sum_vectors(sums, n < WIDE ? n : WIDE), inverse = 1.0f / sum;
         for (int s = 0; s < n; s++) weights[s] *= inverse;
         store_means(a->out + (size_t)t * a->out_row, a->out_row, count, weights, a->v, a->v_row, n,
                     a->dv);
+        prefetch_tokens(next->out, a->out_row, t, ahead, a->dv);
         store(max, most);
         store(total, sum);
 #pragma omp simd
@@ -173,16 +186,20 @@ static inline void sum_all_queries(float *d, size_t d_row, const float weights[]
 }
 
 /* Recomputes the weights from lse. Sums over WIDE queries at a time. */
-static void attend_backward(const Sequence *a) {
+static void attend_backward(const Sequence *a, const Sequence *next) {
     float weights[SEQUENCE_TOKENS][WIDE], dscores[SEQUENCE_TOKENS][WIDE]; /* [keys][queries] */
     Vector scores[SEQUENCE_TOKENS], gradients[SEQUENCE_TOKENS], columns[SEQUENCE_CHANNELS];
     for (int t = 0; t < a->T; t += LANES) {
         int n = t + LANES < a->T ? t + LANES : a->T, begin = t - t % WIDE;
         size_t count = (size_t)(n - t), of_out = (size_t)t * a->out_row;
+        size_t ahead = next == a ? 0 : count;
         Vector products[WIDE];
+        prefetch_tokens(next->q, a->q_row, t, ahead, a->dk);
         score_queries(scores, a, t, n, count);
+        prefetch_tokens(next->key, a->k_row, t, ahead, a->dk);
         load_columns(columns, a->dout + of_out, a->out_row, count, a->dv);
         dots(gradients, a->v, a->v_row, n, columns, a->dv);
+        prefetch_tokens(next->v, a->v_row, t, ahead, a->dv);
         /* sum_s weight dweight = dout . out, which has fewer terms */
         for (int c = 0; c < a->dv; c += 4) {
             Quad out = load_tokens(a->out + of_out + c, a->out_row, count);
@@ -191,6 +208,7 @@ static void attend_backward(const Sequence *a) {
                 *sum = multiply_add(columns[c + (int)i], out.channel[i], before);
             }
         }
+        prefetch_tokens(next->dout, a->out_row, t, ahead, a->dv);
         Vector mean = sum_vectors(products, a->dv < WIDE ? a->dv : WIDE);
         Vector below = -load_some(a->lse + t, count, 0);
         for (int s = 0; s < n; s++) {
@@ -199,8 +217,12 @@ static void attend_backward(const Sequence *a) {
             store(weights[s] + (t - begin), weight);
             store(dscores[s] + (t - begin), gradients[s]);
         }
+        prefetch_tokens(next->out, a->out_row, t, ahead, a->dv);
         store_means(a->dq + (size_t)t * a->q_row, a->q_row, count, gradients, a->key, a->k_row, n,
                     a->dk);
+        prefetch_tokens(next->dq, a->q_row, t, ahead, a->dk);
+        prefetch_tokens(next->dkey, a->k_row, t, ahead, a->dk);
+        prefetch_tokens(next->dvalue, a->v_row, t, ahead, a->dv);
         if (n < a->T && n % WIDE != 0) continue;
         int begun = a->adds ? n : begin;
         sum_all_queries(a->dkey, a->k_row, dscores, a->q, a->q_row, begin, n, begun, a->dk);

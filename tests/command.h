@@ -81,22 +81,21 @@ static inline const char *set_variable(const char *name, const char *value) {
 
 /* Starts a command of `train` or `sample` with `out` as standard output. */
 static inline Process start(const char *command, int out) {
-    char *words[MAX_WORDS] = {0}, path[SCRATCH_PATH], errors[SCRATCH_PATH], one_thread[] = "-j1";
+    char *words[MAX_WORDS] = {0}, one_thread[] = "-j1";
     int count = 0;
     snprintf(ran.command, sizeof ran.command, "%s", command);
     char *line = copy_text(ran.command);
     for (char *word = strtok(line, " "); word && count < MAX_WORDS - 1; word = strtok(NULL, " ")) {
-        snprintf(path, sizeof path, "%s/%s", scratch_directory, word + 1);
-        words[count++] = word = copy_text(*word == '@' ? path : word);
+        words[count++] = word =
+            *word == '@' ? formatted("%s/%s", scratch_directory, word + 1) : copy_text(word);
         while ((word = strchr(word, '~'))) *word = ' ';
         if (count == 1 && strstr(words[0], "train") && !strstr(command, " -j") &&
             !strstr(command, " --threads"))
             words[count++] = one_thread;
     }
-    snprintf(path, sizeof path, "%s/%s", programs_folder(), words[0]);
-    snprintf(errors, sizeof errors, "%s/stderr", scratch_directory);
-    Process child = start_process(path, words, command_input, out, errors);
-    return child;
+    const char *path = formatted("%s/%s", programs_folder(), words[0]);
+    return start_process(path, words, command_input, out,
+                         formatted("%s/stderr", scratch_directory));
 }
 
 /* Waits for the end of a command and reads its output from the scratch file "stdout", if any. */
@@ -148,9 +147,7 @@ __attribute__((format(printf, 1, 2))) static inline void run(const char *format,
 
 /* Gives the programs a clock that advances by `tick` seconds at each reading. */
 static inline void set_clock(double tick, const char *signals) {
-    char text[128];
-    snprintf(text, sizeof text, "%.9g%s", tick, signals);
-    setenv("TRIL_CLOCK", text, 1);
+    setenv("TRIL_CLOCK", formatted("%.9g%s", tick, signals), 1);
     setenv("TRIL_LOOKS", scratch("looks"), 1);
     remove(scratch("looks"));
 }

@@ -10,17 +10,15 @@
  * "C"). `point` is written as in a source file of localedef. Fails if this system cannot. */
 static inline bool decimal_point(const char *point, const char *charmap) {
     static char name[] = "points0"; /* another each time: a known name keeps its meaning */
-    char text[256], command[2 * SCRATCH_PATH];
     name[6]++;
-    int length = snprintf(text, sizeof text,
-                          "comment_char %%\nescape_char /\nLC_NUMERIC\ndecimal_point \"%s\"\n"
-                          "thousands_sep \"\"\ngrouping -1\nEND LC_NUMERIC\n",
-                          point);
-    scratch_put("point", text, (size_t)length);
+    const char *text =
+        formatted("comment_char %%\nescape_char /\nLC_NUMERIC\ndecimal_point \"%s\"\n"
+                  "thousands_sep \"\"\ngrouping -1\nEND LC_NUMERIC\n",
+                  point);
+    scratch_put("point", text, strlen(text));
     if (system_lacks(SHELL_TOOLS)) return false;
-    snprintf(command, sizeof command, "localedef -c %s -i '%s' '%s' >'%s' 2>&1", charmap,
-             scratch("point"), scratch(name), scratch("said"));
-    run_shell(command); /* it warns of the other categories */
+    run_shell(formatted("localedef -c %s -i '%s' '%s' >'%s' 2>&1", charmap, scratch("point"),
+                        scratch(name), scratch("said"))); /* it warns of the other categories */
     setenv("LOCPATH", scratch_directory, 1);
     bool set = setlocale(LC_ALL, name) && *localeconv()->decimal_point != '.';
     scratch_remove(scratch(name));

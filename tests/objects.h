@@ -24,10 +24,6 @@ static inline TrilOptions sized(const char *rung, int layers, int heads, int wid
 
 /* ---- objects ---- */
 
-#define RELEASE(kind, release)                        \
-    static inline void release_##kind(void *object) { \
-        release(object);                              \
-    }
 RELEASE(model, tril_model_free)
 RELEASE(tokenizer, tril_tokenizer_free)
 RELEASE(text, tril_text_free)

@@ -5,13 +5,8 @@
 #include "tests/scratch.h"
 #include "library/checkpoint.h"
 
-static inline void free_checkpoint(void *checkpoint) {
-    checkpoint_free(checkpoint);
-}
-
-static inline void free_tensors(void *file) {
-    safetensors_free(file);
-}
+RELEASE(checkpoint, checkpoint_free)
+RELEASE(tensors, safetensors_free)
 
 /* Reads a file of tensors, which must be valid, until the end of the test. */
 static inline SafeTensors *tensors_of(const char *path) {
@@ -20,7 +15,7 @@ static inline SafeTensors *tensors_of(const char *path) {
     assert_ok(file_open(&from, path, &err), err);
     assert_ok(safetensors_open(file, &from, &err) && safetensors_fetch(file, &from, &err), err);
     file_close(&from);
-    at_end(free_tensors, file);
+    at_end(release_tensors, file);
     return file;
 }
 
@@ -28,7 +23,7 @@ static inline SafeTensors *tensors_of(const char *path) {
 static inline Checkpoint *loaded(const char *path) {
     Checkpoint *checkpoint = scrap(1, sizeof *checkpoint);
     assert_ok(checkpoint_load(checkpoint, path, &err), err);
-    at_end(free_checkpoint, checkpoint);
+    at_end(release_checkpoint, checkpoint);
     return checkpoint;
 }
 

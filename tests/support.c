@@ -94,6 +94,16 @@ char *copy_text(const char *text) {
     return strcpy(scrap(strlen(text) + 1, 1), text);
 }
 
+char *formatted(const char *format, ...) {
+    char text[8192];
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    assert_in_range(length, 0, sizeof text - 1);
+    return copy_text(text);
+}
+
 /* ---- messages and lines of output ---- */
 
 /* Appends to the file that TRIL_MESSAGES names: test, subject without controls, and message. */
@@ -249,25 +259,21 @@ void kind_set(Config *config, const char *kind) {
     config->H = config->C + 7;
 }
 
-static void free_model(void *model) {
-    model_free(model);
-}
+RELEASE(model, model_free)
 
 Model *new_model(const Config *config, uint64_t seed) {
     Model *model = scrap(1, sizeof *model);
     assert_ok(model_build(model, config, seed, &err), err);
-    at_end(free_model, model);
+    at_end(release_model, model);
     return model;
 }
 
-static void close_run(void *run) {
-    run_close(run);
-}
+RELEASE(run, run_close)
 
 Run *open_run(Model *model, const RunOptions *options) {
     Run *run;
     assert_ok(run_open(&run, model, options, &err), err);
-    at_end(close_run, run);
+    at_end(release_run, run);
     return run;
 }
 

@@ -84,6 +84,10 @@ void add_fixture(int (*set_up)(void **state), int (*tear_down)(void **state));
 void expect_message(const char *message, size_t size, const char *subject,
                     const char *const texts[]);
 
+static inline bool begins(const char *text, const char *with) {
+    return strncmp(text, with, strlen(with)) == 0;
+}
+
 /* Returns the first line of an output that contains each of the texts; NULL if there is none. A
  * text that begins or ends with a digit is not part of a longer number or word, and not of 20/40.
  */
@@ -106,8 +110,17 @@ int numbers_of(const char *line, double *numbers, int most);
 void *scrap(size_t count, size_t size);
 char *copy_text(const char *text);
 
+/* The text that printf would print. */
+__attribute__((format(printf, 1, 2))) char *formatted(const char *format, ...);
+
 /* Calls release(object) at that time, the last object first. */
 void at_end(void (*release)(void *object), void *object);
+
+/* Defines release_NAME, for at_end. */
+#define RELEASE(name, release)                        \
+    static inline void release_##name(void *object) { \
+        release(object);                              \
+    }
 
 /* Closes a stream. Returns all that is in its file, with a zero byte. */
 char *stream_text(FILE *file, size_t *length);

@@ -10,10 +10,9 @@ typedef struct {
 } Row;
 
 static inline bool find_row(const char *name, Row *row) {
-    char first[40], parameters[32], compute[32], seconds[32];
+    char parameters[32], compute[32], seconds[32];
     double count = 0;
-    snprintf(first, sizeof first, "\n%-16s  ", name);
-    const char *line = strstr(ran.out, first);
+    const char *first = formatted("\n%-16s  ", name), *line = strstr(ran.out, first);
     if (!line || sscanf(line + strlen(first), "%31s %lf %lf %lf %31s %31s", parameters, &row->train,
                         &row->validation, &row->bits, compute, seconds) != 6)
         return false;

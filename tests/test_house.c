@@ -62,10 +62,6 @@ static bool is_source(const char *name) {
            (name[length - 1] == 'c' || name[length - 1] == 'h');
 }
 
-static bool begins(const char *text, const char *with) {
-    return strncmp(text, with, strlen(with)) == 0;
-}
-
 /* Calls `check` with each line of a file. */
 typedef void Check(const char *path, const char *line);
 static void for_each_line_of(const char *path, Check *check) {
@@ -78,15 +74,13 @@ static void for_each_line_of(const char *path, Check *check) {
 
 /* The same with each source in a folder. Returns the number of files. */
 static int for_each_line(const char *folder, Check *check) {
-    char path[512];
     int files = 0;
     if (is_missing(folder)) return 0;
     DIR *entries = opendir(folder);
     assert_non_null(entries);
     for (struct dirent *entry; (entry = readdir(entries));) {
         if (!is_source(entry->d_name)) continue;
-        snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
-        for_each_line_of(path, check);
+        for_each_line_of(formatted("%s/%s", folder, entry->d_name), check);
         files++;
     }
     closedir(entries);
@@ -188,11 +182,10 @@ static void check_words(const char *path, const char *line) {
 /* A rung includes only rung.h, and has no words of the engine. */
 TEST(rungs) {
     static const char *const rung_only[FLOORS] = {"model/rungs/rung.h"};
-    char path[64];
     floor_folder = "model/rungs";
     floor_allowed = rung_only;
     for (int i = 0; model_name(i); i++) {
-        snprintf(path, sizeof path, "model/rungs/%s.c", model_name(i));
+        const char *path = formatted("model/rungs/%s.c", model_name(i));
         includes = 0;
         for_each_line_of(path, check_include);
         assert_int_equal(includes, 1);

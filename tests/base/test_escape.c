@@ -103,20 +103,17 @@ static void write_path(FILE *out, const char *path, size_t length) {
 
 /* The shell reads back the word exactly. On the terminal it is printable except for newlines. */
 static void check_word(const char *word) {
-    char command[4096], found[1024], shown[4096];
+    char found[1024], shown[4096];
     const char *written = printed(write_word, word, 0);
     escape_copy(shown, sizeof shown, written);
     if (!strchr(written, '\n')) assert_string_equal(shown, written);
     /* `set` shows whether the shell reads one word or several */
-    snprintf(command, sizeof command, "set -- %s; printf '%%s|' \"$#\" \"$@\"", written);
-    FILE *shell = popen(command, "r");
+    FILE *shell = popen(formatted("set -- %s; printf '%%s|' \"$#\" \"$@\"", written), "r");
     assert_non_null(shell);
     size_t length = fread(found, 1, sizeof found - 1, shell);
     assert_int_equal(pclose(shell), 0);
     found[length] = 0;
-    char expected[1024];
-    snprintf(expected, sizeof expected, "1|%s|", word);
-    if (strcmp(found, expected) != 0) fail_msg("%s was read as %s", written, found);
+    if (strcmp(found, formatted("1|%s|", word)) != 0) fail_msg("%s was read as %s", written, found);
 }
 
 /* Every byte at the beginning, in the middle and at the end of a word; and several together. */

@@ -46,13 +46,10 @@ TEST(values) {
                                          "[1, [2], {}]",
                                          "{\"a\": 1}",
                                          "{ \"a\" : [ ] , \"\" : { \"b\" : null } }"};
-    char text[128];
     for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
-        snprintf(text, sizeof text, " %s \n", values[i]);
-        assert_read(text);
+        assert_read(formatted(" %s \n", values[i]));
         release();
-        snprintf(text, sizeof text, "[%s,7]", values[i]);
-        assert_read(text);
+        assert_read(formatted("[%s,7]", values[i]));
         size_t seven = 0;
         const JsonValue *second = json_next(root, json_first(root));
         assert_true(second && json_size(second, &seven) && !json_next(root, second));
@@ -126,9 +123,7 @@ TEST(sizes) {
         assert_false(json_size(root, &size));
         release();
     }
-    char most[32];
-    snprintf(most, sizeof most, " %zu", SIZE_MAX);
-    assert_read(most);
+    assert_read(formatted(" %zu", SIZE_MAX));
     assert_true(json_size(root, &size));
     assert_true(size == SIZE_MAX);
     release();

@@ -111,9 +111,7 @@ TEST(times) {
     } times[] = {{"90", 90}, {"90s", 90},    {"1.5m", 90}, {"2h", 7200},
                  {"1", 1},   {"0.25h", 900}, {"5.", 5}};
     for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
-        char line[32];
-        snprintf(line, sizeof line, "--time=%s", times[i].text);
-        accept(line);
+        accept(formatted("--time=%s", times[i].text));
         assert_near(values.time, times[i].seconds, 1e-9);
     }
 }
@@ -180,13 +178,11 @@ TEST(bad_numbers) {
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (int j = 0; j < 16 && cases[i].bad[j]; j++) {
-            char line[128], message[64];
-            snprintf(message, sizeof message, "--%s: '%s' ", cases[i].option, cases[i].bad[j]);
-            snprintf(line, sizeof line, "--%s=%s", cases[i].option, cases[i].bad[j]);
-            refuse(line, message);
+            const char *option = cases[i].option, *bad = cases[i].bad[j];
+            const char *message = formatted("--%s: '%s' ", option, bad);
+            refuse(formatted("--%s=%s", option, bad), message);
             expect_error(err, cases[i].least, cases[i].most);
-            snprintf(line, sizeof line, "--%s|%s|-q", cases[i].option, cases[i].bad[j]);
-            refuse(line, message);
+            refuse(formatted("--%s|%s|-q", option, bad), message);
         }
     refuse("-n12x", "--number: '12x'");
     refuse("-q|-s-1", "--seed: '-1'");

@@ -62,13 +62,11 @@ static void interrupt_once(Process child, int i) {
 
 /* Fails the test unless a shell reads the rest of a line as these words. */
 static void expect_words_of(const char *line, const char *const words[], int count) {
-    char command[4096], expected[4096] = "", found[4096];
-    snprintf(command, sizeof command, "printf '<%%s>' %.*s", (int)strcspn(line, "\n"), line);
-    for (int i = 0; i < count; i++) {
-        size_t used = strlen(expected);
-        snprintf(expected + used, sizeof expected - used, "<%s>", words[i]);
-    }
-    FILE *shell = popen(command, "r");
+    char found[4096];
+    const char *expected = "";
+    for (int i = 0; i < count; i++) expected = formatted("%s<%s>", expected, words[i]);
+    int length = (int)strcspn(line, "\n");
+    FILE *shell = popen(formatted("printf '<%%s>' %.*s", length, line), "r");
     assert_non_null(shell);
     found[fread(found, 1, sizeof found - 1, shell)] = 0;
     assert_int_equal(pclose(shell), 0);
@@ -78,10 +76,9 @@ static void expect_words_of(const char *line, const char *const words[], int cou
 /* The commands that train suggests can be pasted, with any file names. */
 TEST(names) {
     size_t length;
-    char *play = slurp(PLAY, &length), text[SCRATCH_PATH], out[SCRATCH_PATH], page[SCRATCH_PATH];
-    snprintf(text, sizeof text, "%s", scratch_put("my text\033[31m\xC2\x9B\n.txt", play, length));
-    snprintf(out, sizeof out, "%s", scratch("two words/it's"));
-    snprintf(page, sizeof page, "%s", scratch("two words/report.html"));
+    const char *play = slurp(PLAY, &length), *out = copy_text(scratch("two words/it's"));
+    const char *page = copy_text(scratch("two words/report.html"));
+    const char *text = copy_text(scratch_put("my text\033[31m\xC2\x9B\n.txt", play, length));
     const char *const read[] = {"sample", "-n", "500", out}, *const see[] = {page},
                       *const on[] = {"train", "--resume", "--out", out, text};
     must_run("train -j 1 " TINY "--ladder -o @two~words/it's @my~text\033[31m\xC2\x9B\n.txt");
@@ -149,9 +146,7 @@ static void run_on_terminal(const char *command) {
 
 /* Runs a command on a terminal of unknown size, whose width COLUMNS gives. */
 static void run_on_columns(int columns, const char *command) {
-    char text[8];
-    snprintf(text, sizeof text, "%d", columns);
-    assert_int_equal(setenv("COLUMNS", text, 1), 0);
+    assert_int_equal(setenv("COLUMNS", formatted("%d", columns), 1), 0);
     run_on_terminal(command);
     assert_int_equal(unsetenv("COLUMNS"), 0);
 }
@@ -169,9 +164,8 @@ TEST(narrow_progress) {
             assert_in_range(end - at - 1, 8, widths[i] - 1);
             /* percent and loss; step, steps, loss; with the time left; with the speed */
             int parts = widths[i] < 30 ? 2 : widths[i] < 47 ? 3 : widths[i] <= 79 ? 4 : 5;
-            char plain[256];
             double numbers[6];
-            snprintf(plain, sizeof plain, "%.*s", (int)(end - at - 1), at + 1);
+            const char *plain = formatted("%.*s", (int)(end - at - 1), at + 1);
             int count = numbers_of(plain, numbers, 6);
             if (count == 0) continue; /* the current activity */
             if (count < parts) fail_msg("%d columns: %s", widths[i], plain);

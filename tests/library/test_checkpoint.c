@@ -186,12 +186,12 @@ static void check_bytes(const char *name) {
 TEST(versions) {
     static const char written[] = ":\n     hathe  it cut, the bet mit oan a gat youeaks a . Hadn";
     for (int version = 2; version <= 3; version++) {
-        char name[64], one[4], text[sizeof written] = "", tril[] = {(char)('0' + version), 0};
+        char one[4], text[sizeof written] = "";
         TrilSampling sampling = tril_sampling();
         sampling.precision = "f32";
-        snprintf(name, sizeof name, "tests/golden/formats/model-%d.safetensors", version);
-        const TrilModel *model = load_model(name);
-        assert_string_equal(tril_model_note(model, "tril"), tril);
+        const TrilModel *model =
+            load_model(formatted("tests/golden/formats/model-%d.safetensors", version));
+        assert_string_equal(tril_model_note(model, "tril"), formatted("%d", version));
         assert_int_equal(tril_model_digest(model), 0x797a1682cb5f0ad7);
         assert_near(tril_model_loss(model), 2.267559, 0);
         TrilWriter *writer = write_with(model, &sampling);
@@ -318,7 +318,7 @@ static void check_edits(const char *kind, const Edit *list, int count) {
     memcpy(&header, bytes, PREFIX);
     little_endian(&header, PREFIX, PREFIX);
     for (int i = 0; i < count; i++) {
-        char old[200], new[200], subject[400];
+        char old[200], new[200];
         size_t from = quote(old, list[i].from), to = quote(new, list[i].to);
         const char *place = strstr(bytes + PREFIX, old);
         if (!place) fail_msg("there is no %s in the header", old);
@@ -330,8 +330,7 @@ static void check_edits(const char *kind, const Edit *list, int count) {
         memcpy(edited + before, new, to);
         memcpy(edited + before + to, place + from, length - before - from);
         put_file(edited, length + to - from);
-        snprintf(subject, sizeof subject, "%s: %s", list[i].from, list[i].to);
-        assert_not_loaded(subject, list[i].name);
+        assert_not_loaded(formatted("%s: %s", list[i].from, list[i].to), list[i].name);
     }
     put_file(bytes, length);
     assert_loads(model);
@@ -404,14 +403,12 @@ TEST(not_finite) {
                         random_floats(4, model->weights_size)};
     for (int i = 0; i < 3 * model->tensor_count; i++) {
         const Tensor *tensor = &model->tensors[i / 3];
-        char name[128];
         float *numbers = i % 3 == 0 ? model->weights : moments[i % 3 - 1];
         float *one = numbers + tensor->offset + (i % 2 ? tensor->size - 1 : 0), kept = *one;
         *one = worst[i / 2 % 3];
         run_restore(run, 7, moments[0], moments[1]);
         assert_ok(checkpoint_save(path, run_model(run), NULL, run, NULL, 0, &err), err);
-        snprintf(name, sizeof name, "%s%s ", sets[i % 3], tensor->name);
-        assert_not_loaded(i == 0 ? "" : NULL, name);
+        assert_not_loaded(i == 0 ? "" : NULL, formatted("%s%s ", sets[i % 3], tensor->name));
         *one = kept;
     }
     run_restore(run, 7, moments[0], moments[1]);

@@ -296,9 +296,7 @@ TEST(new_lines) {
     char *list = scrap(length + 3, 1);
     snprintf(list, length + 3, "\n%s\n", words);
     for (size_t i = 0; i < count && n < NEW; i++) {
-        char line[600];
-        snprintf(line, sizeof line, "\n%s\n", all[i]);
-        bool has = strstr(list, line) != NULL;
+        bool has = strstr(list, formatted("\n%s\n", all[i])) != NULL;
         assert_int_equal(tril_model_has_line(model, all[i], strlen(all[i])), has);
         left_out += has;
         if (!has) assert_string_equal(all[i], fresh[n++]);

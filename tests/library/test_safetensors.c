@@ -94,9 +94,8 @@ TEST(types) {
     for (int i = 0; i < COUNT(types); i++)
         for (size_t size = 0; size <= 9; size++) {
             SafeTensors file;
-            char header[200];
-            snprintf(header, sizeof header,
-                     "{'a':{'dtype':'%s','shape':[1],'data_offsets':[0,%zu]}}", types[i], size);
+            const char *header = formatted(
+                "{'a':{'dtype':'%s','shape':[1],'data_offsets':[0,%zu]}}", types[i], size);
             bool read = read_header(&file, header, size);
             safetensors_free(&file);
             assert_int_equal(read, size == bytes[i]);
@@ -217,9 +216,8 @@ TEST(wrong_offsets) {
     static const char *const cases[][2] = {{"[0,8]", "'a'"}, {"[]", " 2"}, {"[0]", " 2"}};
     for (int i = 0; i < COUNT(cases); i++) {
         SafeTensors file;
-        char header[200];
-        snprintf(header, sizeof header, "{'a':{'dtype':'F32','shape':[2],'data_offsets':%s}}",
-                 cases[i][0]);
+        const char *header =
+            formatted("{'a':{'dtype':'F32','shape':[2],'data_offsets':%s}}", cases[i][0]);
         assert_false(read_header(&file, header, 4));
         expect_case(cases[i][0], err, cases[i][1]);
     }

@@ -105,9 +105,8 @@ static Qkv project_qkv(float *x, int N, const char *example, bool transposed, bo
     float *arrays[3];
     int columns[3];
     for (int i = 0; i < 3; i++) {
-        char weight[32], bias[32];
-        snprintf(weight, sizeof weight, "%s.w%c", example, "qkv"[i]);
-        snprintf(bias, sizeof bias, "%s.b%c", example, "qkv"[i]);
+        const char *weight = formatted("%s.w%c", example, "qkv"[i]);
+        const char *bias = formatted("%s.b%c", example, "qkv"[i]);
         arrays[i] = project(x, N, weight, transposed, biased ? bias : NULL);
         columns[i] = golden(weight).size[transposed];
     }
@@ -176,8 +175,7 @@ static float *scores_of(const float *q, const float *k, int T, int dk, double sc
 
 /* Compares results with a table of the example, if the file has it. Returns how many it has. */
 static int compare(const char *example, const char *table, const float *ours) {
-    char name[64];
-    snprintf(name, sizeof name, "%s.%s", example, table);
+    const char *name = formatted("%s.%s", example, table);
     if (golden_if(name).rank <= 0) return 0;
     assert_equals_golden(ours, name);
     return 1;

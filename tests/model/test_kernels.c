@@ -9,19 +9,16 @@
 
 enum { LONGEST = 70 }; /* longer than two of the widest vectors with a remainder */
 
-/* Calls `check` with each table. */
-static void for_each_table(void (*check)(const Isa *isa)) {
-    const Isa *tables[ISA_MAX];
-    int count = isa_available(tables);
-    assert_in_range(count, 1, ISA_MAX);
-    for (int i = 0; i < count; i++) check(tables[i]);
-}
-
-/* A test that calls check_NAME with each table. */
-#define TEST_OF_EACH_TABLE(name)      \
-    TEST(name) {                      \
-        for_each_table(check_##name); \
-    }
+/* Defines a test that runs its body with each table, `isa`. */
+#define TEST_OF_EACH_TABLE(name)                                 \
+    static void check_##name(const Isa *isa);                    \
+    TEST(name) {                                                 \
+        const Isa *tables[ISA_MAX];                              \
+        int count = isa_available(tables);                       \
+        assert_in_range(count, 1, ISA_MAX);                      \
+        for (int i = 0; i < count; i++) check_##name(tables[i]); \
+    }                                                            \
+    static void check_##name(const Isa *isa)
 
 /* Copies normal numbers from a pool, beginning at another place for each seed. */
 static void fill(float *x, uint64_t seed, size_t n) {
@@ -271,11 +268,10 @@ static void check_upper(const Isa *isa, const Products *products) {
     team_close(team);
 }
 
-static void check_products(const Isa *isa) {
+TEST_OF_EACH_TABLE(products) {
     check_sizes(isa, &float32_products, isa->tile_rows, isa->tile_columns);
     check_upper(isa, &float32_products);
 }
-TEST_OF_EACH_TABLE(products)
 
 TEST(bf16_products) {
     const Products *tables[BF16_MAX];
@@ -289,7 +285,7 @@ TEST(bf16_products) {
 }
 
 /* bfloat16 weights, for one row and a few. */
-static void check_narrow(const Isa *isa) {
+TEST_OF_EACH_TABLE(narrow) {
     enum { MAX = 130 };
     Team *team = team_of(isa, &bf16_weight_products, 3);
     for (int threads = 1; threads <= 3; threads += 2) {
@@ -301,10 +297,9 @@ static void check_narrow(const Isa *isa) {
     }
     team_close(team);
 }
-TEST_OF_EACH_TABLE(narrow)
 
 /* Numbers that are not finite stay so, and tiny numbers stay tiny. */
-static void check_narrow_odd_numbers(const Isa *isa) {
+TEST_OF_EACH_TABLE(narrow_odd_numbers) {
     float b[] = {-1, INFINITY, -INFINITY, 2, NAN, 3, -1, -0.0F, -1, 1e-45f, -1, FLT_MAX};
     float a[] = {1, 1}, c[6], packed[64 * 2];
     Team *team = team_of(isa, &bf16_weight_products, 1);
@@ -315,7 +310,6 @@ static void check_narrow_odd_numbers(const Isa *isa) {
     assert_true(c[5] > 3e38f);
     team_close(team);
 }
-TEST_OF_EACH_TABLE(narrow_odd_numbers)
 
 /* The numbers that rounded_weights.c rounds x[n] to, and their scale. */
 static double round_all(double *to, const float *x, size_t stride, int n, int limit) {
@@ -359,7 +353,7 @@ static void check_int8_product(Team *team, int threads, int M, int N, int K) {
     free_arrays(&arrays);
 }
 
-static void check_int8(const Isa *isa) {
+TEST_OF_EACH_TABLE(int8) {
     enum { MAX = 2 * INT8_PANEL + 2 };
     Team *team = team_of(isa, &int8_weight_products, 3);
     for (int threads = 1; threads <= 3; threads += 2) {
@@ -372,11 +366,10 @@ static void check_int8(const Isa *isa) {
     }
     team_close(team);
 }
-TEST_OF_EACH_TABLE(int8)
 
 /* The largest sum of a block is still exact; an infinity or a NaN, of the weights or of the left
  * operand, is not lost; tiny numbers are 0. */
-static void check_int8_extremes(const Isa *isa) {
+TEST_OF_EACH_TABLE(int8_extremes) {
     enum { K = 512 };
     static const float odd[] = {INFINITY, NAN};
     static float a[K], b[K], packed[INT8_PANEL + K * INT8_PANEL / sizeof(float)];
@@ -401,13 +394,12 @@ static void check_int8_extremes(const Isa *isa) {
     }
     team_close(team);
 }
-TEST_OF_EACH_TABLE(int8_extremes)
 
 /* ---- copies ---- */
 
 /* Transposes, and copies; aligned and not, with rows that are whole vectors and rows that are not.
  * Nothing beside the copy is written. */
-static void check_copies(const Isa *isa) {
+TEST_OF_EACH_TABLE(copies) {
     enum { ROWS = 37, MAX = 98, ROW = 112 };
     static float from[ROWS * ROW];
     static _Alignas(64) float to[ROW * ROW];
@@ -430,10 +422,9 @@ static void check_copies(const Isa *isa) {
                 }
             }
 }
-TEST_OF_EACH_TABLE(copies)
 
 /* The sums begin with their earlier value, and add one row after another. */
-static void check_add_rows(const Isa *isa) {
+TEST_OF_EACH_TABLE(add_rows) {
     enum { ROWS = 5, MAX = 98 };
     float x[ROWS * MAX], sums[MAX];
     fill(x, 1, ROWS * MAX);
@@ -448,10 +439,9 @@ static void check_add_rows(const Isa *isa) {
             }
         }
 }
-TEST_OF_EACH_TABLE(add_rows)
 
 /* All numbers of a few panels, and nothing behind them. */
-static void check_panels(const Isa *isa) {
+TEST_OF_EACH_TABLE(panels) {
     enum { MAX_ROWS = 19, PANELS = 3 };
     int width = isa->tile_columns, columns = PANELS * width, row = columns + 5;
     Arrays arrays = {.count = 0};
@@ -468,11 +458,10 @@ static void check_panels(const Isa *isa) {
     }
     free_arrays(&arrays);
 }
-TEST_OF_EACH_TABLE(panels)
 
 /* ---- rows ---- */
 
-static void check_sums(const Isa *isa) {
+TEST_OF_EACH_TABLE(sums) {
     float a[LONGEST], b[LONGEST], y[LONGEST];
     fill(a, 1, LONGEST);
     fill(b, 2, LONGEST);
@@ -488,10 +477,9 @@ static void check_sums(const Isa *isa) {
         for (int i = 0; i < n; i++) assert_near(y[i], (double)a[i] + 6 * (double)b[i], 1e-5);
     }
 }
-TEST_OF_EACH_TABLE(sums)
 
 /* One query of attention: of each number of groups, and of heads that share values. */
-static void check_query(const Isa *isa) {
+TEST_OF_EACH_TABLE(query) {
     enum { GROUPS = 19, HEADS = 9, KEYS = GROUPS * KEY_GROUP };
     const size_t gap = 5; /* between groups, rows and heads */
     for (int K = 1; K <= 150; K = K < 20 ? K + 1 : K + 13) {
@@ -527,9 +515,8 @@ static void check_query(const Isa *isa) {
         free_arrays(&arrays);
     }
 }
-TEST_OF_EACH_TABLE(query)
 
-static void check_softmax(const Isa *isa) {
+TEST_OF_EACH_TABLE(softmax) {
     for (int n = 1; n <= LONGEST; n++) {
         const double scale = 1.7;
         float x[LONGEST], p[LONGEST], lse, plain_lse;
@@ -546,10 +533,9 @@ static void check_softmax(const Isa *isa) {
         }
     }
 }
-TEST_OF_EACH_TABLE(softmax)
 
 /* The same bits without vectors. Nothing beyond the last share is written. */
-static void check_shares(const Isa *isa) {
+TEST_OF_EACH_TABLE(shares) {
     const double temperature = 0.7;
     for (int n = 1; n <= LONGEST; n++) {
         float x[LONGEST], most = -INFINITY;
@@ -566,10 +552,9 @@ static void check_shares(const Isa *isa) {
         assert_true(sum == total && p[n] == -7);
     }
 }
-TEST_OF_EACH_TABLE(shares)
 
 /* Two rows: each has its own lse and mean. */
-static void check_softmax_backward(const Isa *isa) {
+TEST_OF_EACH_TABLE(softmax_backward) {
     enum { ROW = LONGEST };
     const float lse[] = {0.5f, -1}, mean[] = {0.25f, 0}, scale = 1.5f;
     for (int n = 1; n <= LONGEST; n++) {
@@ -588,9 +573,8 @@ static void check_softmax_backward(const Isa *isa) {
         }
     }
 }
-TEST_OF_EACH_TABLE(softmax_backward)
 
-static void check_mask(const Isa *isa) {
+TEST_OF_EACH_TABLE(mask) {
     const int columns = (int)whole_vectors(isa, LONGEST - 16);
     for (int n = 0; n <= columns; n++) {
         float x[3 * LONGEST];
@@ -603,7 +587,6 @@ static void check_mask(const Isa *isa) {
         }
     }
 }
-TEST_OF_EACH_TABLE(mask)
 
 /* y = e^x by the backward of softmax */
 static void exponentials(const Isa *isa, float *y, const float *x, int n) {
@@ -614,7 +597,7 @@ static void exponentials(const Isa *isa, float *y, const float *x, int n) {
 }
 
 /* The exponential alone over its whole range. */
-static void check_exponential(const Isa *isa) {
+TEST_OF_EACH_TABLE(exponential) {
     enum { STRIPS = 2000, STRIP = 50 }; /* enough for vectors and a remainder */
     double worst = 0;
     for (int s = 0; s < STRIPS; s++) {
@@ -631,10 +614,9 @@ static void check_exponential(const Isa *isa) {
     assert_true(y[0] == 0 && y[1] == 0 && y[2] == 0 && isnan(y[3]));
     assert_true(y[4] > 1e38f && y[5] > 1e38f);
 }
-TEST_OF_EACH_TABLE(exponential)
 
 /* Masks are minus infinity. A NaN must stay a NaN. */
-static void check_odd_numbers(const Isa *isa) {
+TEST_OF_EACH_TABLE(odd_numbers) {
     float x[40], p[40], lse, other;
     for (int i = 0; i < 40; i++) x[i] = i % 3 ? -INFINITY : 1;
     isa->softmax(p, 40, &lse, x, 1, 1, 40);
@@ -644,7 +626,6 @@ static void check_odd_numbers(const Isa *isa) {
     isa->log_sum_exp(&other, x, 40, 1, 40);
     assert_true(isnan(lse) && isnan(other));
 }
-TEST_OF_EACH_TABLE(odd_numbers)
 
 /* ---- activations ---- */
 
@@ -676,7 +657,7 @@ static void activate(const Isa *isa, Activation *a, const float *x, const float 
     }
 }
 
-static void check_activations(const Isa *isa) {
+TEST_OF_EACH_TABLE(activations) {
     static Activation both[] = {{.of = gelu_of, .of_y = 2e-6, .of_dx = 5e-6},
                                 {.of = swiglu_of, .of_y = 5e-6, .of_dx = 2e-5}};
     float x[LONGEST], up[LONGEST], dy[LONGEST];
@@ -699,11 +680,10 @@ static void check_activations(const Isa *isa) {
             }
         }
 }
-TEST_OF_EACH_TABLE(activations)
 
 /* Both activations where the exponential is beyond its range, and of NaN. SwiGLU's gate has a wider
  * range in which it is neither 0 nor itself. */
-static void check_far(const Isa *isa) {
+TEST_OF_EACH_TABLE(far) {
     const float x[] = {-1e6f, -300, -90, -70, 70, 90, 300, 1e6f, NAN};
     const float ones[] = {1, 1, 1, 1, 1, 1, 1, 1, 1};
     for (int swiglu = 0; swiglu < 2; swiglu++) {
@@ -717,10 +697,9 @@ static void check_far(const Isa *isa) {
         assert_true(isnan(a.y[8]) && isnan(a.again[8]) && isnan(a.dx[8]));
     }
 }
-TEST_OF_EACH_TABLE(far)
 
 /* The power of two in both activations: where the gate is near 0, its error is not hidden. */
-static void check_power_of_two(const Isa *isa) {
+TEST_OF_EACH_TABLE(power_of_two) {
     enum { COUNT = 4000 };
     static float gate[COUNT], up[COUNT], y[COUNT];
     double worst = 0;
@@ -733,7 +712,6 @@ static void check_power_of_two(const Isa *isa) {
         worst = fmax(worst, fabs((double)y[i] / swiglu_of((double)gate[i], 1) - 1));
     if (!(worst < 3e-7)) fail_msg("%s: relative error %g", isa->name, worst);
 }
-TEST_OF_EACH_TABLE(power_of_two)
 
 /* ---- normalization, rotation ---- */
 
@@ -793,17 +771,16 @@ static void check_normalize_rows(const Isa *isa, int rows, int n) {
     }
 }
 
-static void check_normalize(const Isa *isa) {
+TEST_OF_EACH_TABLE(normalize) {
     for (int rows = 1; rows <= 35; rows++) check_normalize_rows(isa, rows, 1 + rows % 33);
     for (int n = 1; n <= LONGEST; n++) {
         if (n > 1) check_normalize_of(isa, false, n);
         check_normalize_of(isa, true, n);
     }
 }
-TEST_OF_EACH_TABLE(normalize)
 
 /* Rotates, and rotates back in place. */
-static void check_rotate(const Isa *isa) {
+TEST_OF_EACH_TABLE(rotate) {
     float x[2 * LONGEST], y[2 * LONGEST], cosine[LONGEST], sine[LONGEST];
     for (int half = 1; half <= LONGEST; half++) {
         for (int i = 0; i < half; i++) {
@@ -822,7 +799,6 @@ static void check_rotate(const Isa *isa) {
         for (int i = 0; i < 2 * half; i++) assert_near(y[i], x[i], 1e-5 * LONGEST);
     }
 }
-TEST_OF_EACH_TABLE(rotate)
 
 /* ---- causal convolution ---- */
 
@@ -854,7 +830,7 @@ static void check_convolution_of(const Isa *isa, const float *x, const float *dy
         }
 }
 
-static void check_convolution(const Isa *isa) {
+TEST_OF_EACH_TABLE(convolution) {
     static float x[(TAPS + TOKENS) * LONGEST], dy[TOKENS * LONGEST], taps[TAPS * LONGEST];
     fill(x, 1, (TAPS + TOKENS) * LONGEST);
     fill(dy, 2, TOKENS * LONGEST);
@@ -863,11 +839,10 @@ static void check_convolution(const Isa *isa) {
         for (int n = 1; n <= LONGEST; n += 3)
             check_convolution_of(isa, x + TAPS * LONGEST, dy, taps, K, n);
 }
-TEST_OF_EACH_TABLE(convolution)
 
 /* ---- dropout, AdamW ---- */
 
-static void check_dropout(const Isa *isa) {
+TEST_OF_EACH_TABLE(dropout) {
     enum { WIDE = 20000 };
     static float x[WIDE], y[WIDE], z[WIDE];
     DropoutRow mask = {
@@ -892,9 +867,8 @@ static void check_dropout(const Isa *isa) {
     tables[0]->dropout(z, x, mask, WIDE);
     assert_memory_equal(y, z, sizeof y);
 }
-TEST_OF_EACH_TABLE(dropout)
 
-static void check_adamw(const Isa *isa) {
+TEST_OF_EACH_TABLE(adamw) {
     AdamW step = {.learning_rate = 0.01f,
                   .beta1 = 0.9f,
                   .beta2 = 0.95f,
@@ -926,7 +900,6 @@ static void check_adamw(const Isa *isa) {
         }
     }
 }
-TEST_OF_EACH_TABLE(adamw)
 
 /* ---- the same bits ---- */
 

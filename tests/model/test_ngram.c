@@ -91,15 +91,13 @@ static int predict(const Text *t, double D[][4], const int32_t *last, size_t kno
     return longest;
 }
 
-static void free_ngram(void *ngram) {
-    ngram_free(ngram);
-}
+RELEASE(ngram, ngram_free)
 
 /* Counts a text, until the end of the test. */
 static Ngram *counted(const int32_t *ids, size_t count, size_t fresh, int order, int V) {
     Ngram *ngram;
     assert_ok(ngram_count(&ngram, ids, count, fresh, order, V, &err), err);
-    at_end(free_ngram, ngram);
+    at_end(release_ngram, ngram);
     return ngram;
 }
 

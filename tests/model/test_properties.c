@@ -9,13 +9,15 @@ static Config config_of(const char *model, int V, int T, int C) {
     return config;
 }
 
-/* A test that calls `check` with the name of each kind of models (support.h). */
-#define TEST_OF_EACH_RUNG(name, check)                          \
-    TEST(name) {                                                \
-        for (int i = 0; kind_name(i); i++) check(kind_name(i)); \
-    }
+/* Defines a test that runs its body with the name of each kind of models (support.h). */
+#define TEST_OF_EACH_RUNG(test)                                        \
+    static void check_##test(const char *name);                        \
+    TEST(test) {                                                       \
+        for (int i = 0; kind_name(i); i++) check_##test(kind_name(i)); \
+    }                                                                  \
+    static void check_##test(const char *name)
 
-static void check_causality(const char *name) {
+TEST_OF_EACH_RUNG(causality) {
     enum { T = 12, V = 13 };
     Config config = config_of(name, V, T, 16);
     Bench *bench = bench_open(&config, 2, 2, 3);
@@ -33,7 +35,6 @@ static void check_causality(const char *name) {
         assert_memory_not_equal(before + changed * V, after + changed * V, V * sizeof *before);
     }
 }
-TEST_OF_EACH_RUNG(causality, check_causality)
 
 /* The loss of the counted model in 12 windows of 64 characters. */
 static double counted_loss(const Ngram *ngram, const int32_t *ids) {
@@ -45,7 +46,7 @@ static double counted_loss(const Ngram *ngram, const int32_t *ids) {
     return sum / (12 * 64);
 }
 
-static void check_first_loss(const char *name) {
+TEST_OF_EACH_RUNG(first_loss) {
     Config config = config_of(name, 65, 64, 128);
     config.L = 4;
     Bench *bench = bench_open(&config, 12, 2, 1337);
@@ -55,7 +56,6 @@ static void check_first_loss(const char *name) {
     double expected = ngram ? counted_loss(ngram, ids) : log(65);
     assert_near(run_loss(bench->run, ids + 1), expected, 0.02 * expected);
 }
-TEST_OF_EACH_RUNG(first_loss, check_first_loss)
 
 /* The least loss of any table of pairs on a text: the entropy of a character after another. */
 static double pair_entropy(const int32_t *inputs, const int32_t *targets, int N, int V) {
@@ -82,7 +82,7 @@ static bool looks_back(Run *run, int V) {
     return differs;
 }
 
-static void check_overfit(const char *name) {
+TEST_OF_EACH_RUNG(overfit) {
     enum { B = 2, T = 16, V = 12 };
     Config config = config_of(name, V, T, 32);
     Bench *bench = bench_open(&config, B, 1, 3);
@@ -94,7 +94,6 @@ static void check_overfit(const char *name) {
     if (!(loss < floor + capacity && loss > floor - 1e-6))
         fail_msg("%s: one batch is learnt to %g, not to %g", name, loss, floor + capacity);
 }
-TEST_OF_EACH_RUNG(overfit, check_overfit)
 
 /* The weights after some steps with dropout and clipping, at a size that is worth all threads. With
  * 17 threads there are more than blocks, or than many a machine has processors. */
@@ -128,8 +127,7 @@ static void check_bits_in(const char *name, Precision precision) {
     assert_memory_not_equal(one, other, capacity * sizeof *one);
 }
 
-static void check_bits(const char *name) {
+TEST_OF_EACH_RUNG(bits) {
     check_bits_in(name, FLOAT32);
     if (run_default_precision() == BFLOAT16) check_bits_in(name, BFLOAT16);
 }
-TEST_OF_EACH_RUNG(bits, check_bits)

@@ -165,15 +165,13 @@ static Model *build_small(const char *kind, int T) {
     return build(kind, (Config){.V = 13, .T = T, .L = 2, .NH = 3, .C = 12, .dropout = 0.5}, 0.2f);
 }
 
-static void close_generator(void *generator) {
-    generator_close(generator);
-}
+RELEASE(generator, generator_close)
 
 /* A generator, until the end of the test. */
 static Generator *generate(Model *model, int threads, Precision precision) {
     Generator *generator = scrap(1, sizeof *generator);
     assert_ok(generator_open(generator, model, threads, precision, &err), err);
-    at_end(close_generator, generator);
+    at_end(release_generator, generator);
     return generator;
 }
 

@@ -100,8 +100,7 @@ TEST(other_kinds) {
     expect_refused(CLAIM("k/folder/"), "k/folder", "the first");
     expect_refused(CLAIM("k/file/x"), "k/file: ", "");
     expect_refused(CLAIM("k/new/"), "k/new/: ", "the first");
-    char name[SCRATCH_PATH];
-    snprintf(name, sizeof name, "k/%0260d", 0);
+    const char *name = formatted("k/%0260d", 0);
     expect_refused(CLAIM("k/short", name), name, "");
     expect_refused(CLAIM(name), name, ""); /* and no folder of locks stays */
     assert_int_equal(scratch_count("k"), 2 + pipes + links);
@@ -146,14 +145,13 @@ static Process hold(int (*task)(void *context), const char *name, int *alive) {
 }
 
 TEST(locks) {
-    char number[32];
     int alive;
     skip_without(FORKING);
     make_folder(scratch("l"));
     make_symbolic_link("l", scratch("l2"));
     for (int killed = 0; killed < 2; killed++) {
         Process child = hold(hold_until_told, "l/a", &alive);
-        snprintf(number, sizeof number, " %d ", (int)child);
+        const char *number = formatted(" %d ", (int)child);
         expect_refused(CLAIM("l/a"), "l/a: ", number);
         expect_refused(CLAIM("l2/b", "l2/a"), "l2/a: ", number);
         claims_close(settled(CLAIM("l/b")));           /* another name is free */
@@ -284,7 +282,7 @@ TEST(written) {
 /* ---- moving files aside ---- */
 
 TEST(set_aside) {
-    char where[2 * SCRATCH_PATH], paths[3][SCRATCH_PATH];
+    char where[2 * SCRATCH_PATH];
     make_folder(scratch("s"));
     make_folder(scratch("s/earlier-1"));
     make_folder(scratch("s2"));
@@ -296,18 +294,16 @@ TEST(set_aside) {
     scratch_put("s2/b", "b", 1);
     scratch_put("s/c", "", 0); /* the file is empty, so there is nothing to lose */
     Claims *claims = CLAIM("s/a", "s2/b", "s/c");
-    for (int i = 0; i < 3; i++)
-        snprintf(paths[i], SCRATCH_PATH, "%s",
-                 scratch(((const char *[]){"s/a", "s2/b", "s/c"})[i]));
-    const char *const list[] = {paths[0], paths[1], paths[2]};
+    const char *const list[] = {copy_text(scratch("s/a")), copy_text(scratch("s2/b")),
+                                copy_text(scratch("s/c"))};
     assert_ok(claims_settle(claims, &err), err);
-    assert_true(claims_there(claims, paths[0]) && !claims_there(claims, paths[2]));
+    assert_true(claims_there(claims, list[0]) && !claims_there(claims, list[2]));
     assert_ok(claims_set_aside(claims, list, 3, where, sizeof where, &err), err);
     assert_true(strstr(where, scratch("s/earlier-3")) && strstr(where, scratch("s2/earlier-3")));
     scratch_expect("s/earlier-3/a", "a", 1);
     scratch_expect("s2/earlier-3/b", "b", 1);
     assert_true(scratch_has("s/c"));
-    assert_false(scratch_has("s/a") || scratch_has("s2/b") || claims_there(claims, paths[0]));
+    assert_false(scratch_has("s/a") || scratch_has("s2/b") || claims_there(claims, list[0]));
     assert_int_equal(scratch_count("s/earlier-1"), 0);
     assert_ok(claims_set_aside(claims, list, 3, where, sizeof where, &err), err);
     assert_string_equal(where, ""); /* no file left */
@@ -316,16 +312,14 @@ TEST(set_aside) {
 
 /* If one file cannot be moved, all stay. */
 TEST(moved_back) {
-    char where[SCRATCH_PATH], first[SCRATCH_PATH], second[SCRATCH_PATH];
+    char where[SCRATCH_PATH];
     make_folder(scratch("u"));
     scratch_put("u/a", "a", 1);
     scratch_put("u/b", "b", 1);
-    snprintf(first, sizeof first, "%s", scratch("u/a"));
-    snprintf(second, sizeof second, "%s", scratch("u/b"));
     Claims *claims = CLAIM("u/a", "u/b");
-    const char *const list[] = {first, second};
+    const char *const list[] = {copy_text(scratch("u/a")), copy_text(scratch("u/b"))};
     assert_ok(claims_settle(claims, &err), err);
-    assert_int_equal(remove(second), 0); /* removed by another program */
+    assert_int_equal(remove(list[1]), 0); /* removed by another program */
     assert_false(claims_set_aside(claims, list, 2, where, sizeof where, &err));
     expect_error(err, "u/b: ", "u/earlier-1/b");
     claims_close(claims);

@@ -234,7 +234,6 @@ TEST(cooling) {
     "0.05 "
 TEST(early_decay) {
     skip_without(SIGNALS);
-    char end[64], signal[32];
     scratch_random("noise", 400, 6, 3); /* nothing can be learned from it */
     double passed = must_run_clocked(1e-3, "", DECAY "-o @early/m @noise");
     int lowest = (int)state_number("early/m.last.safetensors", "cooling") - 120;
@@ -242,11 +241,11 @@ TEST(early_decay) {
     /* evaluated every 20 steps; no progress means 40 steps after the lowest loss, or 100, a
      * fortieth of all */
     int decay = lowest * 3 / 2, at = lowest + 120 + decay;
-    snprintf(end, sizeof end, "%d/%d", at, at);
+    const char *end = formatted("%d/%d", at, at);
     assert_non_null(has_line(end));
     double best = row_of("modern").validation,
            seconds = schedule_of(scratch("early/m.csv")).seconds;
-    snprintf(signal, sizeof signal, " 15@%.3f", passed - seconds * decay / 2 / at);
+    const char *signal = formatted(" 15@%.3f", passed - seconds * decay / 2 / at);
     must_run_clocked(1e-3, signal, DECAY "-o @late/m @noise");
     assert_null(has_line(end));
     expect_given_up("\nmodern: ", lowest);
@@ -263,12 +262,11 @@ TEST(early_decay_of_a_rung) {
     skip_without(SIGNALS);
     static const char ladder[] = "train --ladder -m gpt -l 1 -w 16 -H 2 -c 16 -b 4 -j 1 -d 0 "
                                  "-s 800 --eval-every 20 --patience 0.1 ";
-    char signal[32];
     scratch_random("noise", 400, 6, 3); /* nothing can be learned from it */
     double passed = must_run_clocked(1e-3, "", "%s-o @whole/m @noise", ladder);
     assert_in_range(schedule_of(scratch("whole/modern.csv")).steps, 100, 799);
     double seconds = schedule_of(scratch("whole/ngram.csv")).seconds;
-    snprintf(signal, sizeof signal, " 15@%.3f", passed - seconds / 2);
+    const char *signal = formatted(" 15@%.3f", passed - seconds / 2);
     must_run_clocked(1e-3, signal, "%s-o @parts/m @noise", ladder);
     after("\nngram: ");
     expect_line(" --resume --out ");
@@ -282,9 +280,7 @@ TEST(early_decay_of_a_rung) {
 
 /* Kills a training run after `end` seconds. It must lose at most the last `every` seconds. */
 static void check_saved(double tick, double every, double end) {
-    char kill_at[32];
-    snprintf(kill_at, sizeof kill_at, " 9@%.9g", end);
-    run_clocked(tick, kill_at,
+    run_clocked(tick, formatted(" 9@%.9g", end),
                 "train " TINY_SIZES "-m bigram -s 1000000 --eval-every 1000000 --patience 1 "
                 "-e 0 --save-every %g -o @saved/b.safetensors " PLAY,
                 every);

@@ -86,9 +86,9 @@ TEST(table) {
         assert_int_equal(tril_options_get(&o, i, text), 1);
         assert_string_equal(text, value);
         if (t->kind == TRIL_WHOLE || t->kind == TRIL_REAL || t->kind == TRIL_TIME) {
-            char beyond[TRIL_OPTION_SIZE], least[TRIL_OPTION_SIZE];
+            char least[TRIL_OPTION_SIZE];
             double *number = (double *)(void *)((char *)&o + t->member);
-            snprintf(beyond, sizeof beyond, "%.0f", 2 * t->max + 1);
+            const char *beyond = formatted("%.0f", 2 * t->max + 1);
             assert_int_equal(tril_options_set(&o, t->name, beyond, &error), TRIL_ARGUMENT);
             for (int end = 0; end < 2; end++) {
                 *number = end ? t->max : t->min;
@@ -187,14 +187,12 @@ TEST(refusals) {
     assert_true(read_line(&a, "more --help") && a.help); /* which takes precedence */
 }
 
-static void close_plan(void *plan) {
-    plan_close(plan);
-}
+RELEASE(plan, plan_close)
 
 static const Plan *plan_of(const Arguments *arguments) {
     Plan *plan;
     assert_ok(plan_open(&plan, arguments, &err), err);
-    at_end(close_plan, plan);
+    at_end(release_plan, plan);
     return plan;
 }
 

@@ -20,7 +20,7 @@ static void converse(const char *options, const char *typed) {
 
 /* A beginning gives the text of --prompt. An empty line continues as if the text had not ended. */
 TEST(turns) {
-    char whole[512], parts[512];
+    char parts[512];
     must_run("sample -n 30 -p THE~CLOCK @model");
     keep();
     converse("-n 30", "THE CLOCK\n");
@@ -28,7 +28,7 @@ TEST(turns) {
     converse("-n 30", "THE CLOCK"); /* the end of the input also ends a line */
     assert_string_equal(ran.out, kept);
     must_run("sample -n 40 -p THE~CLOCK @model");
-    snprintf(whole, sizeof whole, "%s", ran.out);
+    const char *whole = ran.out;
     converse("-n 10", "THE CLOCK\n\n\n\n");
     /* each turn ends with a newline if the text has none */
     const char *at = ran.out;
@@ -48,11 +48,10 @@ TEST(turns) {
  * what is kept depends on when it was read. */
 TEST(new_line) {
     enum { FIRST = 3 + 4 }; /* characters of the first turn */
-    char prompt[64];
     converse("-n 4 -t 0", "THE\nAN\n");
     keep();
     bool ended = kept[FIRST - 1] == '\n';
-    snprintf(prompt, sizeof prompt, "%.*s%sAN", FIRST, kept, ended ? "" : "\n");
+    char *prompt = formatted("%.*s%sAN", FIRST, kept, ended ? "" : "\n");
     for (char *c = prompt; *c; c++)
         if (*c == ' ') *c = '~'; /* for a word of the command */
     must_run("sample -n 4 -t 0 -p %s @model", prompt);
@@ -119,9 +118,8 @@ TEST(wrong_commands) {
     };
     must_run("sample -n 30 -p THE @model");
     for (int i = 0; i < COUNT(cases); i++) {
-        char typed[128], *expected = copy_text(ran.out);
-        snprintf(typed, sizeof typed, "%sTHE\n", cases[i][0]);
-        converse("-n 30", typed);
+        const char *expected = ran.out;
+        converse("-n 30", formatted("%sTHE\n", cases[i][0]));
         assert_string_equal(ran.out, expected);
         expect_line_of(ran.err, cases[i][0], TEXTS(cases[i][1]));
     }

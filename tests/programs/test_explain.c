@@ -43,7 +43,7 @@ static Output page_of(const char *name, int layers, int tokens, int columns, int
 static int count_lines(const char *text, const char *begin) {
     int count = 0;
     for (const char *line = text; *line;) {
-        count += strncmp(line, begin, strlen(begin)) == 0;
+        count += begins(line, begin);
         line += strcspn(line, "\n");
         line += *line == '\n';
     }
@@ -157,11 +157,8 @@ TEST(several) {
     assert_int_equal(count_lines(page.text, "  gpt"), 0);
     assert_non_null(strstr(page.text, "gpt"));
     compare(&page, models, 3, 20);
-    for (int i = 0; i < 3; i++) {
-        char begin[16];
-        snprintf(begin, sizeof begin, "  %s", names[i]);
-        assert_int_equal(count_lines(page.text, begin), 1);
-    }
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(count_lines(page.text, formatted("  %s", names[i])), 1);
     models[0].name = "a-very-long-way-to-the-bigram"; /* only the end of a name fits */
     compare(&page, models, 2, 20);
     assert_non_null(strstr(page.text, "\n  -way-to-the-bigram\n"));

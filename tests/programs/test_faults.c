@@ -17,11 +17,9 @@
 static int fail_in_turn(const char *program, const char *command, void (*prepare)(void),
                         void (*look)(void)) {
     const int apart = repeats(16, 3);
-    char number[16];
     int n = 0;
     for (bool failed = true; failed; n += apart) {
-        snprintf(number, sizeof number, "%d", n + 1);
-        setenv("TRIL_FAIL_AT", number, 1);
+        setenv("TRIL_FAIL_AT", formatted("%d", n + 1), 1);
         setenv("TRIL_FAILED", scratch("failed"), 1);
         prepare();
         run("faulty/%s %s", program, command);
@@ -49,9 +47,8 @@ static void put_back(void) {
 
 /* A file is in its place, or was set aside for a training run that then failed. */
 static void look_at(const char *name) {
-    char in_place[64], aside[64];
-    snprintf(in_place, sizeof in_place, "memory/%s", name);
-    snprintf(aside, sizeof aside, "memory/earlier-1/%s", name);
+    const char *in_place = formatted("memory/%s", name);
+    const char *aside = formatted("memory/earlier-1/%s", name);
     assert_true(scratch_has(in_place) || scratch_has(aside));
     if (scratch_has(in_place)) state_number(in_place, "step");
     if (scratch_has(aside)) state_number(aside, "step");

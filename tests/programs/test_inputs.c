@@ -125,14 +125,10 @@ TEST(pipes) {
 /* Writes a script that runs the program with 64 KiB of stack for each thread. The environment is
  * small, because it is on the stack. */
 static void write_narrow(const char *program, const char *programs) {
-    char text[SCRATCH_PATH], name[64];
-    int length = snprintf(text, sizeof text,
-                          "#!/bin/sh\nulimit -s 64 || exit 9\n"
-                          "exec env -i KERNELS=\"$KERNELS\" '%s/%s' \"$@\"\n",
-                          programs, program);
-    assert_true(length < (int)sizeof text);
-    snprintf(name, sizeof name, "narrow/%s", program);
-    set_rights(scratch_put(name, text, (size_t)length), 0700);
+    const char *text = formatted("#!/bin/sh\nulimit -s 64 || exit 9\n"
+                                 "exec env -i KERNELS=\"$KERNELS\" '%s/%s' \"$@\"\n",
+                                 programs, program);
+    set_rights(scratch_put(formatted("narrow/%s", program), text, strlen(text)), 0700);
 }
 
 /* Runs all features with 64 KiB of stack; systems give 8 MiB. Not under the sanitizers, whose stack

@@ -35,16 +35,12 @@ static void expect_all(const char *folder) {
     static const char *const names[] = {"model.safetensors", "model.last.safetensors",
                                         "model.csv",         "bigram.safetensors",
                                         "bigram.csv",        "report.html"};
-    char name[64];
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        snprintf(name, sizeof name, "%s/%s", folder, names[i]);
-        if (!scratch_has(name)) fail_msg("no %s", name);
-    }
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!scratch_has(formatted("%s/%s", folder, names[i]))) fail_msg("no %s", names[i]);
     assert_false(scratch_has_temporary(folder));
     expect_line("sample -n 500 ");
     expect_line("train --resume --out ");
-    snprintf(name, sizeof name, "%s/model.last.safetensors", folder);
-    assert_true(state_number(name, "step") > 0);
+    assert_true(state_number(formatted("%s/model.last.safetensors", folder), "step") > 0);
     must_run("sample -n 5 @%s/model.safetensors", folder);
 }
 
@@ -101,10 +97,9 @@ TEST(baseline) {
 
 /* A signal during an evaluation, at any reading of the clock, loses nothing. */
 TEST(within_evaluation) {
-    char signals[64];
     enum { LOOKS = 30 }; /* five steps and an evaluation take at least 25 readings */
     for (int i = 0; i < LOOKS; i += repeats(2, 1)) {
-        snprintf(signals, sizeof signals, " 2@%.3f 2@%.3f", 1.0 + 0.01 * i, 1.0 + 0.01 * i);
+        const char *signals = formatted(" 2@%.3f 2@%.3f", 1.0 + 0.01 * i, 1.0 + 0.01 * i);
         run_clocked(tick, signals, "train " LONG "-m bigram --eval-every 5 -o @within/m " PLAY);
         expect_success();
         expect_line("train --resume --out ");
@@ -116,10 +111,9 @@ TEST(within_evaluation) {
 
 /* After a signal in the last evaluation, resuming repeats that evaluation. */
 TEST(last_evaluation) {
-    char signals[64];
     must_run("train " LONG "-m bigram -s 20 --eval-every 10 -q -o @whole2/m " PLAY);
     for (int i = 0; i < 24; i += repeats(3, 1)) {
-        snprintf(signals, sizeof signals, " 2@%.3f 2@%.3f", 0.9 + 0.01 * i, 0.9 + 0.01 * i);
+        const char *signals = formatted(" 2@%.3f 2@%.3f", 0.9 + 0.01 * i, 0.9 + 0.01 * i);
         run_clocked(tick, signals, "train " LONG "-m bigram -s 20 --eval-every 10 -o @end/m " PLAY);
         expect_success();
         must_run("train -r -q -o @end/m " PLAY);
@@ -224,9 +218,8 @@ static pid_t start_on_terminal(const char *command, int *terminal, int *alive) {
 TEST(closed_terminals) {
     const char *often = getenv("TRIL_CLOSINGS");
     int closings = often ? atoi(often) : repeats(10, 100);
-    char command[2048];
-    snprintf(command, sizeof command, "%s/train " LONG "-m bigram -o %s %s; true",
-             programs_folder(), scratch("closed/m.safetensors"), PLAY);
+    const char *command = formatted("%s/train " LONG "-m bigram -o %s %s; true", programs_folder(),
+                                    scratch("closed/m.safetensors"), PLAY);
     for (int i = 0; i < closings; i++) {
         int terminal, alive, status, looks = 0;
         char text[256];

@@ -72,8 +72,7 @@ TEST(arrow_keys) {
 /* rlwrap, if it is there, edits lines with arrow keys and repeats them from its history. */
 TEST(rlwrap) {
     if (run_shell("command -v rlwrap >/dev/null 2>&1") != 0) skip();
-    char program[SCRATCH_PATH];
-    snprintf(program, sizeof program, "%s/sample", programs_folder());
+    const char *program = formatted("%s/sample", programs_folder());
     int out = open_terminal();
     struct winsize window = {.ws_row = 24, .ws_col = 200};
     assert_int_equal(ioctl(terminal, TIOCSWINSZ, &window), 0);

@@ -58,8 +58,7 @@ TEST(same_files) {
                                         "m.last.safetensors"};
     make_folder(scratch("q"));
     for (int i = 0; i < 5; i++) {
-        char name[64];
-        snprintf(name, sizeof name, "q/%s", names[i]);
+        const char *name = formatted("q/%s", names[i]);
         put_text(name);
         run("train " TINY "--ladder -o @q/m.safetensors @%s", name);
         expect_failure(1, names[i]);
@@ -140,8 +139,8 @@ TEST(other_text) {
     must_run("sample --info @o/earlier-1/model.safetensors");
     expect_line("text ", "one.txt");
     expect_line("command ", "train ", "o/model.safetensors", "one.txt");
-    char loss[10], *date = copy_text(expect_line("date ", "UTC"));
-    snprintf(loss, sizeof loss, "%.4f", strtod(after("held_out_loss "), NULL));
+    char *date = copy_text(expect_line("date ", "UTC"));
+    const char *loss = formatted("%.4f", strtod(after("held_out_loss "), NULL));
     date[strcspn(date, "\n")] = 0;
     const char *const about[] = {"one.txt", "gpt", loss, date + strlen("date             "), NULL};
     assert_non_null(find_line(slurp(scratch("o/earlier-1/about.txt"), NULL), about));
@@ -176,13 +175,10 @@ TEST(foreign_files) {
     put_text("mine.txt");
     make_folder(scratch("f"));
     for (int i = 0; i < 4; i++) {
-        char name[64], aside[64];
-        snprintf(name, sizeof name, "f/%s", names[i]);
-        snprintf(aside, sizeof aside, "f/earlier-%d/%s", i + 1, names[i]);
-        put_text(name);
+        put_text(formatted("f/%s", names[i]));
         must_run("train " TINY "-o @f/thesis @mine.txt");
         expect_line(moved);
-        expect_text(aside);
+        expect_text(formatted("f/earlier-%d/%s", i + 1, names[i]));
         must_run("train -r -s 30 -q -o @f/thesis @mine.txt"); /* its own files stay */
         assert_null(has_line(moved));
     }
@@ -196,19 +192,14 @@ typedef struct {
 } Kept;
 
 static void keep_files(const char *folder, Kept *files, int count) {
-    for (int i = 0; i < count; i++) {
-        char name[128];
-        snprintf(name, sizeof name, "%s/%s", folder, files[i].name);
-        files[i].bytes = slurp(scratch(name), &files[i].length);
-    }
+    for (int i = 0; i < count; i++)
+        files[i].bytes =
+            slurp(scratch(formatted("%s/%s", folder, files[i].name)), &files[i].length);
 }
 
 static void expect_files(const char *folder, Kept *files, int count) {
-    for (int i = 0; i < count; i++) {
-        char name[128];
-        snprintf(name, sizeof name, "%s/%s", folder, files[i].name);
-        scratch_expect(name, files[i].bytes, files[i].length);
-    }
+    for (int i = 0; i < count; i++)
+        scratch_expect(formatted("%s/%s", folder, files[i].name), files[i].bytes, files[i].length);
 }
 
 /* Files belong to a training run, not to a text: a resumed training sets aside files of another
@@ -259,15 +250,13 @@ TEST(changed_files) {
     static const char *const names[] = {"bigram.csv", "ladder.csv"};
     must_run("train " TINY "--ladder -o @e/gpt.safetensors " PLAY);
     for (int i = 0; i < 2; i++) {
-        char name[64];
         Kept file = {.name = names[i]};
-        snprintf(name, sizeof name, "e/%s", names[i]);
-        FILE *out = fopen(scratch(name), "ab");
+        FILE *out = fopen(scratch(formatted("e/%s", names[i])), "ab");
         assert_true(out && fputs("a remark\n", out) >= 0 && fclose(out) == 0);
         keep_files("e", &file, 1);
         must_run("train -r -s %d -q -o @e/gpt.safetensors " PLAY, 30 + i);
         expect_line(moved);
-        snprintf(name, sizeof name, "e/earlier-%d", i + 1);
+        const char *name = formatted("e/earlier-%d", i + 1);
         assert_int_equal(scratch_count(name), 1);
         expect_files(name, &file, 1);
     }
@@ -341,13 +330,12 @@ TEST(changed_log) {
 
 /* Files never get the number of a closed standard stream. */
 TEST(closed_descriptors) {
-    char command[1024];
     skip_without(SHELL_TOOLS);
     must_run("train " TINY "-o @open/m " PLAY);
     for (int mask = 1; mask < 8; mask++) {
-        snprintf(command, sizeof command, "%s/train " TINY "-o '%s' " PLAY "%s%s%s",
-                 programs_folder(), scratch("shut/m"), mask & 1 ? " <&-" : "",
-                 mask & 2 ? " >&-" : " >/dev/null", mask & 4 ? " 2>&-" : "");
+        const char *command = formatted(
+            "%s/train " TINY "-o '%s' " PLAY "%s%s%s", programs_folder(), scratch("shut/m"),
+            mask & 1 ? " <&-" : "", mask & 2 ? " >&-" : " >/dev/null", mask & 4 ? " 2>&-" : "");
         assert_int_equal(run_shell(command), 0);
         char *log = slurp(scratch("shut/m.csv"), NULL);
         assert_int_equal(strncmp(log, "step,tokens,", 12), 0);

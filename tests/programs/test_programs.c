@@ -28,10 +28,6 @@ static const char *const verses[] = {"天地玄黃，宇宙洪荒。\n", "日月
 
 /* ---- output of the programs ---- */
 
-static bool begins(const char *text, const char *with) {
-    return strncmp(text, with, strlen(with)) == 0;
-}
-
 /* Reads the numbers of training and held-out characters from the first line. */
 static void split_of(size_t *training, size_t *held_out) {
     double numbers[4]; /* all, distinct, training, held out */
@@ -140,12 +136,11 @@ TEST(memory) {
     skip_without(CHILD_MEMORY);
     if (strstr(programs_folder(), "san")) skip(); /* use more */
     for (int i = 0; i < repeats(2, COUNT(sizes)); i++) {
-        char name[32];
         run("train -s 2 -o @memory/model -m %s %s " VERSE, sizes[i][0], sizes[i][1]);
         assert_int_equal(ran.status, 0);
-        snprintf(name, sizeof name, "\n%s: ", sizes[i][0]);
         double stated;
-        numbers_of(find_line(after(name), TEXTS(" MiB ")), &stated, 1);
+        const char *of_model = after(formatted("\n%s: ", sizes[i][0]));
+        numbers_of(find_line(of_model, TEXTS(" MiB ")), &stated, 1);
         stated *= 1048576;
         assert_near(stated, largest_memory(), 0.05 * stated);
     }
@@ -178,8 +173,7 @@ TEST(patience) {
              scratch("noise"));
     double step = state_number("heart/m.last.safetensors", "lowest_step");
     double best = row_of("gpt").validation;
-    char last[32];
-    snprintf(last, sizeof last, "%.0f/400", step + 140);
+    const char *last = formatted("%.0f/400", step + 140);
     assert_true(step >= 20 && step <= 200 && has_line(last));
     expect_line_of(has_line(last), ran.command, TEXTS(measured(step)));
     assert_null(has_line("400/400"));
@@ -256,10 +250,9 @@ TEST(ladder_alone) {
     scratch_random("short", 300, 5, 3);
     must_run("train -q " TINY "--ladder -m bigram --lr 0.02 --decay 0.3 -o @rungs/bigram @short");
     for (int i = 0; i <= last; i++) {
-        char rung[64], alone[64], option[32] = "";
-        snprintf(rung, sizeof rung, "rungs/%s%s", model_name(i), i > 0 ? ".safetensors" : "");
-        snprintf(alone, sizeof alone, "alone/%s", model_name(i));
-        if (i < last) snprintf(option, sizeof option, "-d %.2f", state_number(rung, "dropout"));
+        const char *alone = formatted("alone/%s", model_name(i));
+        const char *rung = formatted("rungs/%s%s", model_name(i), i > 0 ? ".safetensors" : "");
+        const char *option = i < last ? formatted("-d %.2f", state_number(rung, "dropout")) : "";
         must_run("train -q " TINY "-m %s %s %s -o @%s @short", model_name(i),
                  i == 0 ? "--lr 0.02 --decay 0.3" : "", option, alone);
         expect_same_model(rung, alone);
@@ -322,7 +315,7 @@ TEST(length) {
 
 /* The text ends with the stop text. A stop text in the prompt does not count. */
 TEST(stop) {
-    char stop[4] = " ", expected[1024];
+    char stop[4] = " ";
     const char *prompt = "it is 1 ";
     sample("-n 300 -p it~is~1~ @play");
     keep();
@@ -331,9 +324,9 @@ TEST(stop) {
         if (place && strpbrk(stop, " \n~@")) continue; /* not one argument of a command */
         const char *end = strstr(kept + strlen(prompt), stop);
         assert_non_null(end);
-        snprintf(expected, sizeof expected, "%.*s\n", (int)(end - kept) + (int)strlen(stop), kept);
         sample("-n 300 -p it~is~1~ --stop=%s @play", place ? stop : "~");
-        assert_string_equal(ran.out, expected);
+        int length = (int)(end - kept) + (int)strlen(stop);
+        assert_string_equal(ran.out, formatted("%.*s\n", length, kept));
     }
     sample("-n 300 -p it~is~1~ --stop not~in~the~play @play");
     assert_string_equal(ran.out, kept);
@@ -437,11 +430,11 @@ TEST(unknown) {
 
 /* Without the usual model, ./sample says so; it reads one that is there. */
 TEST(no_model) {
-    char root[SCRATCH_PATH / 2], absolute[SCRATCH_PATH];
+    char root[SCRATCH_PATH / 2];
     const char *folder = programs_folder();
     assert_non_null(getcwd(root, sizeof root));
-    snprintf(absolute, sizeof absolute, "%s/%s", root, folder);
-    const char *before = set_variable("TRIL_PROGRAMS", *folder == '/' ? folder : absolute);
+    if (*folder != '/') folder = formatted("%s/%s", root, folder);
+    const char *before = set_variable("TRIL_PROGRAMS", folder);
     assert_int_equal(chdir(scratch_directory), 0);
     must_fail(1, "sample", "out/model.safetensors: ");
     make_folder(scratch("out"));
@@ -564,14 +557,13 @@ TEST(help) {
         assert_in_range(strcspn(line, "\n"), 0, 100);
     for (int i = 0; tril_option(i); i++) {
         const TrilOption *row = tril_option(i);
-        char first[64], value[TRIL_OPTION_SIZE], shown[TRIL_OPTION_SIZE + 2];
-        snprintf(first, sizeof first, row->letter ? "\n  -%c, --%s " : "\n     %c--%s ",
-                 row->letter ? row->letter : ' ', row->name);
+        char value[TRIL_OPTION_SIZE];
+        const char *first = formatted(row->letter ? "\n  -%c, --%s " : "\n     %c--%s ",
+                                      row->letter ? row->letter : ' ', row->name);
         const char *entry = after(first), *end = strchr(entry, '\n');
         while (begins(end, "\n         ")) end = strchr(end + 1, '\n');
         if (row->kind == TRIL_FLAG || !tril_options_get(&usual, i, value)) continue;
-        snprintf(shown, sizeof shown, "(%s)", value);
-        const char *there = strstr(entry, shown);
+        const char *shown = formatted("(%s)", value), *there = strstr(entry, shown);
         if (!there || there > end) fail_msg("--help: --%s lacks %s", row->name, shown);
     }
 }

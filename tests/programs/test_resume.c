@@ -23,9 +23,7 @@ enum { FILES = sizeof rungs / sizeof *rungs };
 /* ---- files ---- */
 
 static const char *file_in(const char *folder, const char *name) {
-    char file[128];
-    snprintf(file, sizeof file, "%s/%s.safetensors", folder, name);
-    return scratch(file);
+    return scratch(formatted("%s/%s.safetensors", folder, name));
 }
 
 static Checkpoint *load_in(const char *folder, const char *name) {
@@ -62,8 +60,7 @@ static void assert_same_file(const char *folder, const char *other, const char *
 
 /* Each step once, in order. */
 static void check_log(const char *folder, const char *name, int steps) {
-    char file[128];
-    snprintf(file, sizeof file, "%s/%s.csv", folder, name);
+    const char *file = formatted("%s/%s.csv", folder, name);
     char *text = slurp(scratch(file), NULL), *line = text;
     for (int step = 0; step <= steps; step++) {
         if (step > 0) assert_int_equal(strtol(line, NULL, 10), step);
@@ -100,11 +97,9 @@ static void interrupted(const char *command) {
 
 /* Returns how many times files have been set aside in the folder. */
 static int set_aside(const char *folder) {
-    char name[64];
     int count = 0;
-    do snprintf(name, sizeof name, "%s/earlier-%d", folder, ++count);
-    while (scratch_has(name));
-    return count - 1;
+    while (scratch_has(formatted("%s/earlier-%d", folder, count + 1))) count++;
+    return count;
 }
 
 /* ---- killed and interrupted ---- */
@@ -200,8 +195,7 @@ TEST(growing_windows) {
 
 /* Writes the edited state of `folder` to @bent. */
 static void bend(const char *folder, const char *key, const char *value, float factor) {
-    char from[128];
-    snprintf(from, sizeof from, "%s/ngram.last.safetensors", folder);
+    const char *from = formatted("%s/ngram.last.safetensors", folder);
     state_edit(from, "bent/ngram.last.safetensors", key, value, factor);
 }
 
@@ -211,9 +205,7 @@ enum { TRAIN = 12800, LENGTH = 14400 };
 
 /* The decay of the embedding in the state of `folder`. */
 static double kept_decay(const char *folder) {
-    char name[128];
-    snprintf(name, sizeof name, "%s/ngram.last.safetensors", folder);
-    return state_number(name, "option.embedding-decay");
+    return state_number(formatted("%s/ngram.last.safetensors", folder), "option.embedding-decay");
 }
 
 static void train_decaying(const char *folder, const char *options) {
@@ -348,9 +340,8 @@ TEST(refusals) {
                                    "best_loss run.model ladder "; /* the library lacks these */
     const SafeTensors *whole = tensors_of(scratch("whole/ngram.last.safetensors"));
     for (int i = 0; i < whole->note_count; i++) {
-        char key[64];
         if (checkpoint_has_key(whole->notes[i].key)) continue;
-        snprintf(key, sizeof key, " %s ", whole->notes[i].key);
+        const char *key = formatted(" %s ", whole->notes[i].key);
         bend("whole", whole->notes[i].key, NULL, 1);
         run("train -r -q -o @bent/ngram.safetensors " PLAY);
         if (ran.status == !!strstr(optional, key)) fail_msg("without%s: %d", key, ran.status);
@@ -367,10 +358,9 @@ TEST(versions) {
     for (int i = 0; i < 200; i++) strcat(text, lines);
     scratch_put("stored.txt", text, strlen(text));
     for (int version = 0; version <= 1; version++) {
-        char name[64];
         size_t length;
-        snprintf(name, sizeof name, "tests/golden/formats/state-%d.safetensors", version);
-        char *bytes = slurp(name, &length);
+        char *bytes =
+            slurp(formatted("tests/golden/formats/state-%d.safetensors", version), &length);
         make_folder(scratch("stored"));
         scratch_put("stored/m.last.safetensors", bytes, length);
         must_run("sample -n 5 @stored/m.last.safetensors");

@@ -13,9 +13,7 @@
 
 /* The verdict on a model, a line after the table; NULL if there is none. */
 static const char *verdict_on(const char *name) {
-    char begin[32];
-    snprintf(begin, sizeof begin, "\n%s: ", name);
-    const char *line = strstr(after("\nuniform  "), begin);
+    const char *line = strstr(after("\nuniform  "), formatted("\n%s: ", name));
     return line ? line + 1 : NULL;
 }
 
@@ -35,9 +33,7 @@ static void expect_verdicts(const char *const names[]) {
 
 /* Fails the test unless nothing asks for more steps: no arrow in the model's row, no command. */
 static void expect_no_more(const char *name) {
-    char row[64];
-    snprintf(row, sizeof row, "\n%-16s  ", name);
-    const char *line = after(row), *mark = strstr(line, "\u2193");
+    const char *line = after(formatted("\n%-16s  ", name)), *mark = strstr(line, "\u2193");
     if ((mark && mark < strchr(line, '\n')) || strstr(ran.out, " --resume "))
         fail_msg("%s: asks for more steps:\n%s", ran.command, ran.out);
 }
@@ -82,8 +78,7 @@ TEST(still_falling) {
 TEST(healthy) {
     must_run("train " TINY "-m average -s 4000 -e 0 -o @healthy/m " PLAY);
     expect_verdicts(TEXTS("average"));
-    char counted[32];
-    snprintf(counted, sizeof counted, "%.4f", row_of("counted 8-gram").validation);
+    const char *counted = formatted("%.4f", row_of("counted 8-gram").validation);
     expect_verdict("average", counted, "--model ngram");
     assert_null(strstr(ran.out, "\u2193"));
 }
@@ -180,10 +175,9 @@ TEST(ladder) {
     expect_verdict("gpt", "multihead");
     assert_false(verdict_on("conv")); /* the table marks it */
     expect_line("\u2193 ");
-    char row[64];
     for (int i = 0; i < 7; i++) { /* ngram begins where counting ends */
-        snprintf(row, sizeof row, "\n%-16s  ", model_name(i));
-        const char *line = after(row), *end = strchr(line, '\n'), *mark = strstr(line, " \u2193");
+        const char *line = after(formatted("\n%-16s  ", model_name(i)));
+        const char *end = strchr(line, '\n'), *mark = strstr(line, " \u2193");
         assert_true(mark && mark < end);
     }
     if (!repeats(0, 1)) return; /* of thousands of steps: not in a quick run */
@@ -204,10 +198,9 @@ TEST(compute) {
         double positions = bigram || rotates ? 0 : T * C;
         double attention = bigram ? 0 : 12 * (blocks ? L : 1) * T * C;
         double operations = read * (6 * (parameters - positions) + attention);
-        char *table = slurp(scratch("sum/ladder.csv"), NULL), row[32];
+        const char *row = formatted("\n%s,", name);
+        const char *line = strstr(slurp(scratch("sum/ladder.csv"), NULL), row);
         double tera;
-        snprintf(row, sizeof row, "\n%s,", name);
-        char *line = strstr(table, row);
         assert_non_null(line);
         assert_int_equal(
             sscanf(line + strlen(row), "%*[^,],%*[^,],%*[^,],%*[^,],%*[^,],%lf", &tera), 1);

@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "library/message.h"
+#include "programs/run_files.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,29 +41,25 @@ static bool add(Texts *texts, char *path, Error *err) {
 typedef struct {
     Texts *texts;
     const char *folder;
-    bool run; /* leave out what a training run has written */
+    bool runs;
     Error *err;
     bool ok;
 } Listing;
 
-static bool is_run(const char *folder) {
-    char *page;
-    if (!file_within(folder, RUN_PAGE, &page, &(Error){0})) return false;
-    const bool is = file_begins(page, RUN_PAGE_BEGINNING);
-    memory_free(page);
-    return is;
-}
-
-static bool ends_with(const char *name, const char *end) {
-    const size_t length = strlen(name), some = strlen(end);
-    return length >= some && strcmp(name + length - some, end) == 0;
-}
-
-/* Returns true if a training run gives its files such a name: models and states, logs, the page. */
-static bool is_of_run(const char *name, bool folder) {
-    if (folder) return strncmp(name, "earlier-", 8) == 0;
-    return ends_with(name, ".safetensors") || ends_with(name, ".csv") ||
-           strcmp(name, RUN_PAGE) == 0;
+/* Returns true if a training run wrote the file: a model or state, a log, a table, the page, or the
+ * line about a run that was moved. */
+static bool is_of_run(const char *path) {
+    static const char *const beginnings[] = {LOG_HEADING, TABLE_HEADING, RUN_PAGE_BEGINNING};
+    static const char metadata[] = "{\"__metadata__\":{\"tril\":"; /* after eight bytes */
+    char begin[512] = "";
+    FILE *file = file_stream(path, STREAM_READ, &(Error){0});
+    if (!file) return false;
+    const size_t length = fread(begin, 1, sizeof begin - 1, file);
+    fclose(file);
+    for (size_t i = 0; i < sizeof beginnings / sizeof *beginnings; i++)
+        if (strncmp(begin, beginnings[i], strlen(beginnings[i])) == 0) return true;
+    return (length > 8 && strncmp(begin + 8, metadata, sizeof metadata - 1) == 0) ||
+           (strcmp(file_name(path), RUN_ABOUT) == 0 && strstr(begin, ", held-out loss "));
 }
 
 static void take_name(void *context, const char *name) {
@@ -74,7 +71,7 @@ static void take_name(void *context, const char *name) {
     if (!listing->ok) return;
     bool folder = filesystem_look(path, false, &status) && status.kind == FILE_FOLDER;
     bool file = filesystem_look(path, true, &target) && target.kind == FILE_REGULAR;
-    if ((file || folder) && !(listing->run && is_of_run(name, folder)))
+    if (folder || (file && (listing->runs || !is_of_run(path))))
         listing->ok = add(listing->texts, path, listing->err);
     else
         memory_free(path);
@@ -98,7 +95,7 @@ static bool open_folders(Texts *texts, bool runs, Error *err) {
             i++;
             continue;
         }
-        Listing listing = {texts, path, !runs && is_run(path), err, true};
+        Listing listing = {texts, path, runs, err, true};
         texts->files[i] = texts->files[--texts->count]; /* looked at next */
         if (!filesystem_each(path, take_name, &listing))
             listing.ok = fail(err, "%s: the folder cannot be read", path);

@@ -9,12 +9,6 @@
 
 enum { TEXTS_NAME = 4096 };
 
-/* The name of the page that a training run writes beside its model, and how it begins. */
-#define RUN_PAGE "report.html"
-#define RUN_PAGE_BEGINNING                                                    \
-    "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n" \
-    "<meta name=\"training\" content=\""
-
 typedef struct {
     char *path; /* "-" is standard input; owned */
     FileId id;
@@ -27,10 +21,9 @@ typedef struct {
 } Texts;
 
 /* Lists the files named by operands[count] and, for each folder named there, the files in it and in
- * all folders below it. Leaves out names that begin with a dot, links to folders, and all but
- * regular files; without `runs`, it also leaves out, from a folder with the page of a training run,
- * that page, models, CSV files, and the folders earlier-N. The caller releases them with
- * texts_free, even after a failure. */
+ * all folders below it. Leaves out names that begin with a dot, links to folders, all but regular
+ * files and, without `runs`, the files of training runs, which it knows by their beginnings. The
+ * caller releases them with texts_free, even after a failure. */
 bool texts_find(Texts *texts, char *const *operands, int count, bool runs, Error *err);
 
 /* Reads all of them, joined for `options` as tril_text_join says, into *bytes [*length]. The caller

@@ -2,6 +2,7 @@
 #include "base/file.h"
 #include "base/filesystem.h"
 #include "base/number.h"
+#include "programs/run_files.h"
 
 #include <math.h>
 #include <string.h>

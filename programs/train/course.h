@@ -34,10 +34,6 @@ typedef struct {
 /* The log's unit of operations. */
 #define TERA 1e12
 
-/* The first line of every log. */
-#define LOG_HEADING \
-    "step,tokens,seconds,lr,train_loss,val_loss,grad_norm,tokens_per_second,sample,tflop\n"
-
 /* Creates a log at `path`, in place of an existing file. Fails if it cannot. */
 bool log_create(Log *log, const char *path, Error *err);
 

@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "library/message.h"
+#include "programs/run_files.h"
 #include "programs/train/budget.h"
 #include "programs/train/interruption.h"
 #include "programs/train/trainer.h"

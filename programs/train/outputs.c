@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "library/message.h"
 #include "programs/common.h"
+#include "programs/run_files.h"
 #include "programs/train/course.h"
 
 #include <inttypes.h>
@@ -117,7 +118,7 @@ static bool set_aside(Outputs *o, const char *const *paths, int count, char wher
         }
     if (!claims_set_aside(o->claims, paths, count, where, PATH_SIZE, err)) return false;
     const char *earlier = file_name(where); /* perhaps of the second of two folders */
-    snprintf(path, sizeof path, "%.*s%.*s/about.txt", (int)(file_name(out) - out), out,
+    snprintf(path, sizeof path, "%.*s%.*s/" RUN_ABOUT, (int)(file_name(out) - out), out,
              (int)strcspn(earlier, " "), earlier);
     const FilePart line[] = {{about, strlen(about)}, {"\n", 1}};
     return !*about || file_write(path, line, 2, err);

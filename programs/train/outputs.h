@@ -8,9 +8,6 @@
 
 #include <stdio.h>
 
-/* The first line of the table of a ladder. */
-#define TABLE_HEADING "model,parameters,train_loss,val_loss,bits_per_char,seconds,tflop\n"
-
 typedef struct {
     const Plan *plan;   /* borrowed */
     Claims *claims;     /* of every file of the training */

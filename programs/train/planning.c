@@ -6,6 +6,7 @@
 #include "base/shell.h"
 #include "base/utf8.h"
 #include "library/message.h"
+#include "programs/run_files.h"
 #include "programs/train/display.h"
 #include "programs/train/interruption.h"
 #include "programs/train/saved.h"

@@ -148,7 +148,7 @@ $(1)/%.o: %.c
 $(patsubst %,$(1)/%,$(TESTS:%=%.o) $(SUPPORT) tests/faulty.o tests/clocked.o): CFLAGS += -O0
 endef
 SANITIZE = -O1 -g1 -Werror -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
-STRICT   = $(SANITIZE) $(if $(findstring clang,$(CC))$(findstring /kernels/,$@),,-fsanitize=bounds-strict)
+STRICT   = $(SANITIZE) $(if $(findstring /kernels/,$@),,$(if $(findstring Free Software,$(shell $(CC) --version)),-fsanitize=bounds-strict))
 # Without value ranges gcc unrolls nothing in the kernels, which makes them three times slower. Null
 # pointers and accesses beyond an object are left to AddressSanitizer.
 $(BUILD)/san/model/kernels/%.o: ISA_FLAGS += -ftree-vrp -fno-sanitize=null,object-size -Wno-ignored-optimization-argument

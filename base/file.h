@@ -86,7 +86,8 @@ bool file_begins(const char *path, const char *text);
  * file_remove_parent; `made` may be NULL. */
 bool file_make_parent(const char *path, size_t *made, Error *err);
 
-/* Removes the directories above `path` that file_make_parent created, if they are empty. */
+/* Removes the directories above `path` that file_make_parent created, if they are empty; of a path
+ * with "..", those after the last one. */
 void file_remove_parent(const char *path, size_t made);
 
 /* Sets *path to `directory`/`name`, released by memory_free; on failure to NULL. */

@@ -168,15 +168,16 @@ typedef struct {
     double own_unigram, own_bigram; /* the same on the part in which they were counted */
     /* how often each follows the order - 1 before it, with modified Kneser-Ney smoothing. For
        own_ngram the counted part is cut into tenths, and each prediction leaves out the counts of
-       its own tenth. The order is the one from 7 to 9 with the lowest own_ngram. Of a long text
-       only the last 16,777,216 characters are counted */
+       its own tenth. The order is 7, or 8 or 9 if each lowers own_ngram (less for a text that
+       repeats itself much). Of a long text only the last 16,777,216 characters are counted */
     double ngram, own_ngram;
     int order;
 } TrilCounts;
 TRIL_API TrilStatus tril_text_count(const TrilText *text, TrilCounts *counts, TrilError *error);
 
 /* Sets *nats to the `ngram` of this order, 1 to 9, if the text were spread (tril_text_spread). If
- * that is much lower than now, the end of the text is unlike the rest. */
+ * that is much lower than now, the end of the text is unlike the rest. Fails with TRIL_ARGUMENT for
+ * another order, with TRIL_TEXT if the list is too short to be spread. */
 TRIL_API TrilStatus tril_text_count_spread(const TrilText *text, int order, double *nats,
                                            TrilError *error);
 

@@ -13,7 +13,7 @@ enum { FLOORS = 11 };
 /* The headers of model/ for those who use models. */
 #define MODEL \
     "model/model.h", "model/run.h", "model/generation.h", "model/counts.h", "model/ngram.h"
-#define PROGRAMS "programs/common.h", "programs/texts.h"
+#define PROGRAMS "programs/common.h", "programs/run_files.h", "programs/texts.h"
 
 /* A folder and the prefixes of the files that its files may include. */
 static const struct {
@@ -111,6 +111,8 @@ static void check_include(const char *path, const char *line) {
     for (int i = 0; i < FLOORS && floor_allowed[i]; i++)
         fits = fits || begins(included, floor_allowed[i]);
     if (through_library(floor_folder) && begins(included, "base/world.h")) fits = false;
+    const char *other = strcmp(path, "./train.c") == 0 ? "programs/sample/" : "programs/train/";
+    if (strcmp(floor_folder, ".") == 0 && begins(included, other)) fits = false;
     if (begins(included, "model/plain/") && strcmp(floor_folder, "model/plain") != 0) fits = false;
     if (!fits) fail_msg("%s includes %s", path, included);
     includes++;

@@ -75,9 +75,11 @@ static bool is_wanted(const Plan *plan, bool *wanted, Error *err) {
     if (!command_line_over(asked, &now, err)) return false;
     *wanted = strcmp(now.rung, plan->options.rung) == 0;
     if (!*wanted) return true;
-    /* bytes, for example, cannot be read as the state's UTF-8 */
-    *wanted = texts_read(&plan->texts, &plan->options, &text, &length, err) &&
-              tril_digest(text, length) == tril_state_text(plan->state);
+    if (!texts_read(&plan->texts, &plan->options, &text, &length, err)) {
+        *wanted = false; /* bytes cannot be read as the state's UTF-8 */
+        return now.bytes != plan->options.bytes;
+    }
+    *wanted = tril_digest(text, length) == tril_state_text(plan->state);
     memory_free(text);
     return true;
 }

@@ -270,6 +270,7 @@ TEST(sample) {
         assert_int_equal(ngram_facts(ngram).order, 8);
         double bytes = (double)ngram_facts(ngram).bytes - 88.0 * V;
         assert_in_range(bytes / (double)n, 35, folds ? 50 : 44); /* the tables, and the ids */
+        assert_in_range(ngram_memory((double)n), bytes, 3 * bytes);
     }
     corpus_free(&corpus);
 }

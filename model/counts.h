@@ -21,7 +21,7 @@ bool count_losses(const int32_t *train, size_t train_count, const int32_t *held_
 
 /* Sets `order`, `ngram`, and `own_ngram` of *counts, counted with `order`, which is 1 to MAX_ORDER.
  * BEST_ORDER tries 7 and more, on the end of a long text, as long as each order lowers `own_ngram`.
- * A text that repeats itself gets a lower order, with which the tables fit. Fails without memory. */
+ * A text that repeats itself gets a lower order, so that the tables fit. Fails without memory. */
 enum { BEST_ORDER = 0 };
 bool count_ngram(const int32_t *train, size_t train_count, const int32_t *held_out,
                  size_t held_out_count, int V, int32_t newline, int order, TrilCounts *counts,

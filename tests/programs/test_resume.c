@@ -350,19 +350,21 @@ TEST(refusals) {
     make_folder(scratch("bent"));
 }
 
-/* A stored state of every version: the first, which had no number, fails with the way out, and is
- * still a model; the others resume to the same loss. */
+/* A stored state of every version, with its log: the first, which had no number, fails with the way
+ * out, and is still a model; the others resume to the same loss, and their log goes on. */
 TEST(versions) {
     static const char lines[] = "abba baab abab\nab ba\n";
     char text[200 * sizeof lines] = "";
     for (int i = 0; i < 200; i++) strcat(text, lines);
     scratch_put("stored.txt", text, strlen(text));
+    const char *log = slurp("tests/golden/formats/log-1.csv", NULL);
     for (int version = 0; version <= 1; version++) {
         size_t length;
         char *bytes =
             slurp(formatted("tests/golden/formats/state-%d.safetensors", version), &length);
         make_folder(scratch("stored"));
         scratch_put("stored/m.last.safetensors", bytes, length);
+        scratch_put("stored/m.csv", log, strlen(log));
         must_run("sample -n 5 @stored/m.last.safetensors");
         run("train -r -q -s 20 -j 1 -o @stored/m.safetensors @stored.txt");
         if (version == 0) {
@@ -370,6 +372,7 @@ TEST(versions) {
         } else {
             expect_success();
             assert_near(row_of("gpt").validation, 1.3705, 1e-3);
+            assert_true(begins(slurp(scratch("stored/m.csv"), NULL), log)); /* goes on */
         }
         scratch_remove(scratch("stored"));
     }

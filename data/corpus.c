@@ -4,6 +4,7 @@
 #include "base/digest.h"
 #include "base/memory.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -115,6 +116,7 @@ bool corpus_spread(Corpus *corpus, Error *err) {
     const size_t length = corpus->length, train = corpus->train, rest = length - train;
     const size_t pieces = rest < LEAST * LONG ? LEAST : rest > MOST * LONG ? MOST : rest / LONG;
     const bool lines = corpus->vocab.lines;
+    assert(length > 0);
     /* a newline counts only if it is so near that no part of a piece becomes negative */
     const size_t near = min_size(rest, train) / pieces / 4;
     size_t begin = 0, trained = 0, held = 0, cuts[MOST], ends[MOST];

@@ -6,6 +6,7 @@
  * single characters, by the number d(a) of different characters that followed a: p(b|a) = (n(a,b) +
  * d(a) p(b)) / (n(a) + d(a)) (Witten and Bell, "The Zero-Frequency Problem", 1991, method C). */
 #include "model/counts.h"
+#include "base/array.h"
 #include "base/memory.h"
 #include "model/ngram.h"
 
@@ -113,27 +114,19 @@ static double pair_entropy(const Tally *tally) {
     return total / (double)(tally->count - 1);
 }
 
-bool count_ngram(const int32_t *train, size_t train_count, const int32_t *held_out,
-                 size_t held_out_count, int V, int32_t newline, int order, TrilCounts *counts,
-                 Error *err) {
-    enum { ORDER = 7, EVERY = 9, LONG = 1 << 21, SCORED = 1 << 19 };
-    if (order == BEST_ORDER && train_count > LONG) {
-        /* The end of a long text shows which order is best, in less time. */
-        if (!count_ngram(train + (train_count - LONG), LONG, held_out, held_out_count, V, newline,
-                         BEST_ORDER, counts, err))
-            return false;
-        order = counts->order;
-    }
-    int last = order == BEST_ORDER ? MAX_ORDER : order;
-    if (train_count > MOST_COUNTED) {
-        train += train_count - MOST_COUNTED;
-        train_count = MOST_COUNTED;
-    }
-    const size_t every = EVERY * (1 + train_count / LONG), scored = 1 + held_out_count / SCORED;
+enum { LONG_TEXT = 1 << 21 }; /* tokens from which not every place is predicted */
+
+/* As count_ngram, with the orders from `order` to `last`. */
+static bool count_orders(const int32_t *train, size_t train_count, const int32_t *held_out,
+                         size_t held_out_count, int V, int32_t newline, int order, int last,
+                         TrilCounts *counts, Error *err) {
+    enum { EVERY = 9, SCORED = 1 << 19 };
+    const size_t every = EVERY * (1 + train_count / LONG_TEXT),
+                 scored = 1 + held_out_count / SCORED;
     bool ok = true, better = true;
     counts->order = 0;
     counts->own_ngram = INFINITY;
-    for (order = order == BEST_ORDER ? ORDER : order; ok && better && order <= last; order++) {
+    for (; ok && better && order <= last; order++) {
         Ngram *ngram;
         double own = INFINITY;
         if (!ngram_count(&ngram, train, train_count, 0, order, V, err)) {
@@ -154,6 +147,24 @@ bool count_ngram(const int32_t *train, size_t train_count, const int32_t *held_o
         ngram_free(ngram);
     }
     return ok;
+}
+
+bool count_ngram(const int32_t *train, size_t train_count, const int32_t *held_out,
+                 size_t held_out_count, int V, int32_t newline, int order, TrilCounts *counts,
+                 Error *err) {
+    enum { ORDER = 7 };
+    const size_t counted = min_size(train_count, MOST_COUNTED), some = min_size(counted, LONG_TEXT);
+    int last = order;
+    if (order == BEST_ORDER) {
+        /* The end of a long text shows which order is best, in less time. */
+        if (!count_orders(train + (train_count - some), some, held_out, held_out_count, V, newline,
+                          ORDER, MAX_ORDER, counts, err))
+            return false;
+        if (some == counted) return true;
+        order = last = counts->order;
+    }
+    return count_orders(train + (train_count - counted), counted, held_out, held_out_count, V,
+                        newline, order, last, counts, err);
 }
 
 bool count_losses(const int32_t *train, size_t train_count, const int32_t *held_out,

@@ -218,8 +218,8 @@ static pid_t start_on_terminal(const char *command, int *terminal, int *alive) {
 TEST(closed_terminals) {
     const char *often = getenv("TRIL_CLOSINGS");
     int closings = often ? atoi(often) : repeats(10, 100);
-    const char *command = formatted("%s/train " LONG "-m bigram -o %s %s; true", programs_folder(),
-                                    scratch("closed/m.safetensors"), PLAY);
+    const char *command = formatted("%s/train " LONG "-m bigram -s 100000000 -o %s %s; true",
+                                    programs_folder(), scratch("closed/m.safetensors"), PLAY);
     for (int i = 0; i < closings; i++) {
         int terminal, alive, status, looks = 0;
         char text[256];

@@ -237,7 +237,14 @@ TEST(same_text) {
     expect_line(moved);
     expect_files("n/earlier-2", beside, 2);
     expect_files("n/earlier-2", page, 1);
-    /* a ladder that was interrupted before it came to the other training's rung */
+}
+
+/* A ladder that was interrupted before it came to the other training's rung sets its files aside.
+ */
+TEST(later_rung) {
+    Kept rung[] = {{.name = "gpt.safetensors"}, {.name = "gpt.csv"}, {.name = "report.html"}};
+    skip_without(SIGNALS);
+    put_text("mine.txt");
     must_run_clocked(0.01, " 2@0.3", "train " TINY "--ladder -m conv -o @i/model @mine.txt");
     must_run("train " TINY "-s 40 -o @i/gpt.safetensors @mine.txt");
     keep_files("i", rung, 3);

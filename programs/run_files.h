@@ -1,5 +1,4 @@
-/* run_files.h - how the files of a training run are named and begin, which are no text to train on.
- */
+/* run_files.h - names and beginnings of the files of a training run, which are no texts. */
 #ifndef TRIL_PROGRAMS_RUN_FILES_H
 #define TRIL_PROGRAMS_RUN_FILES_H
 

@@ -145,7 +145,7 @@ static void note_instruction(Planner *planner, int i, int phase) {
     planner->phases[i] = phase;
     planner->epochs[i] = planner->epoch;
     for (int j = 0; j < MAX_INPUTS; j++) note(planner, at->inputs[j].id, i, team);
-    for (int j = 0; j < MAX_OUTPUTS; j++) { /* what is noted of NO_ARRAY is not read */
+    for (int j = 0; j < MAX_OUTPUTS; j++) { /* the notes of NO_ARRAY are not read */
         note(planner, at->outputs[j].id, i, team);
         planner->ranges[at->outputs[j].id].dirty_epoch = planner->epoch;
         planner->ranges[at->outputs[j].id].dirty_by_team = team;

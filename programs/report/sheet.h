@@ -1,6 +1,5 @@
 /* sheet.h - the output of an explanation: a terminal (screen.c) or HTML (extras/page/html_sheet.c).
- * A sheet shows text, tables of numbers, bars and maps, and leaves out the parts that do not fit.
- */
+ * A sheet shows text, tables, bars and maps, and leaves out the parts that do not fit. */
 #ifndef TRIL_PROGRAMS_REPORT_SHEET_H
 #define TRIL_PROGRAMS_REPORT_SHEET_H
 

@@ -201,7 +201,7 @@ TEST(every_rung) {
             }
 }
 
-/* Two phases with slices between the same barriers: the means read what was written before. */
+/* Two phases with slices between the same barriers: the means read the values written before. */
 static Array alternate(Program *p, const void *weights, void *activations) {
     (void)activations;
     Array x = embedding(p, *(const Table *)weights, NO_TABLE);

@@ -133,7 +133,7 @@ static void compare(Output *page, Explained *models, int count, int columns) {
     check_width(page->text, columns);
 }
 
-/* What the counted text contains is whole, though its characters are wide. */
+/* The match in the counted text is shown whole, though its characters are wide. */
 TEST(wide_match) {
     static const char text[] = "好ab\n好好好ab\n好好好ab\n好好好ab\n";
     TrilOptions options = sized("ngram", 1, 2, 16, 8);

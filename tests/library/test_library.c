@@ -178,13 +178,6 @@ TEST(same_defaults) {
     options = tril_training_options(begin(other, &options));
     assert_in_range(options.steps, 1, 2499);
     assert_true(options.dropout > 0 && options.learning_rate > 0 && options.threads > 0);
-    for (int given = 0; given < 2; given++) { /* windows are longer only where the batch is unset */
-        options = tril_options_empty();
-        options.rung = "ngram";
-        if (given) options.batch = 8;
-        must(tril_options_decide(&options, longer, 0, NULL, &error));
-        assert_true(options.context == (given ? 256 : 1024) && options.batch == (given ? 8 : 2));
-    }
 }
 
 typedef struct {
@@ -714,6 +707,50 @@ TEST(decisions) {
     assert_true(tril_threads(NAN) >= 1 && tril_threads(1) == 1);
     options.windows = "wide";
     expect(tril_options_decide(&options, text, 0, NULL, &error), TRIL_ARGUMENT, "'wide'");
+}
+
+/* What is decided by a text's length and the given options, as computed by hand. */
+TEST(decided_by_length) {
+    enum { LONGEST = 1600000 };
+    static const struct {
+        const char *rung;
+        size_t length;
+        bool trained;
+        double context, batch, steps; /* given, or 0 */
+        double decided[6]; /* context, batch, steps, eval_every, dropout, embedding_decay */
+        bool whole;
+    } cases[] = {{"bigram", 3000, false, 0, 0, 0, {256, 8, 52, 5, 0.01, -1}, false},
+                 {"modern", 3000, true, 0, 0, 0, {256, 8, 13, 1, 0.2, 1}, true},
+                 {"modern", LONGEST, false, 0, 0, 0, {256, 8, 2500, 250, 0, 0.79}, false},
+                 {"modern", LONGEST, false, 0, 0, 900, {256, 8, 900, 250, 0, 0.102}, false},
+                 {"modern", LONGEST, false, 0, 0, 5000, {256, 8, 5000, 250, 0.02, 1}, false},
+                 {"modern", LONGEST, false, 0, 0, 6000, {256, 8, 6000, 250, 0.04, 1}, true},
+                 {"ngram", 12000, false, 0, 0, 0, {256, 8, 210, 21, 0.3, 1}, true},
+                 {"ngram", 14000, false, 64, 0, 0, {64, 8, 984, 98, 0.3, 1}, true},
+                 {"ngram", 50000, false, 0, 0, 0, {256, 8, 878, 87, 0.3, 1}, true},
+                 {"ngram", 100000, false, 0, 0, 0, {512, 4, 1757, 175, 0.22, 1}, true},
+                 {"ngram", 150000, true, 0, 0, 0, {1024, 2, 659, 65, 0.06, 1}, true},
+                 {"ngram", 150000, false, 0, 8, 0, {256, 8, 2500, 250, 0.17, 1}, true},
+                 {"ngram", 150000, false, 300, 0, 0, {300, 7, 2500, 250, 0.17, 1}, true},
+                 {"ngram", 150000, false, 2048, 0, 0, {2048, 2, 1318, 131, 0.17, 1}, true}};
+    char *text = scrap(LONGEST + play_length, 1);
+    for (size_t at = 0; at < LONGEST; at += play_length) memcpy(text + at, play, play_length);
+    for (int i = 0; i < COUNT(cases); i++) {
+        const double *decided = cases[i].decided;
+        TrilOptions o = tril_options_empty();
+        o.rung = cases[i].rung;
+        if (cases[i].context > 0) o.context = cases[i].context;
+        if (cases[i].batch > 0) o.batch = cases[i].batch;
+        if (cases[i].steps > 0) o.steps = cases[i].steps;
+        const TrilText *of = text_of(letters, text, cases[i].length, 0.1);
+        must(tril_options_decide(&o, of, cases[i].trained, NULL, &error));
+        const double now[] = {o.context, o.batch,
+                              o.steps,   o.eval_every,
+                              o.dropout, isnan(o.embedding_decay) ? -1 : o.embedding_decay};
+        for (int j = 0; j < COUNT(now); j++)
+            if (fabs(now[j] - decided[j]) > 1e-9) fail_msg("case %d: %d: %g", i, j, now[j]);
+        assert_string_equal(o.windows, cases[i].whole ? "whole" : "auto");
+    }
 }
 
 /* A time limit chooses only unset options, and gives the reason against larger sizes. */

@@ -262,11 +262,6 @@ static Array return_nothing(Program *p, const void *w, void *a) {
     return NO_ARRAY;
 }
 
-static Array add_unlike(Program *p, const void *w, void *a) {
-    (void)w, (void)a;
-    return add(p, program_array(p, 11, PER_TOKEN), program_array(p, 12, PER_TOKEN));
-}
-
 static Array ask_for_heads(Program *p, const void *w, void *a) {
     (void)w, (void)a;
     return program_array(p, 10 + heads(p), PER_TOKEN);
@@ -284,6 +279,63 @@ static Array attend_unevenly(Program *p, const void *w, void *a) {
                      0);
 }
 
+/* The layers that demand an array of 11 columns get 12; the last ones have other demands. */
+static const char *const demanding[] = {"linear of",
+                                        "linear_gradients of",
+                                        "linear_gradients of",
+                                        "gelu_backward",
+                                        "swiglu",
+                                        "swiglu_backward",
+                                        "add",
+                                        "attention_backward",
+                                        "convolution of",
+                                        "convolution_back",
+                                        "convolution_gradients of",
+                                        "trusted",
+                                        "trusted",
+                                        "trusted_backward",
+                                        "rmsnorm_backward of",
+                                        "embedding_gradients of",
+                                        "embedding",
+                                        "linear_backward",
+                                        "rotary",
+                                        "rmsnorm",
+                                        "layernorm",
+                                        "rmsnorm"};
+static int misused;
+
+static Array misuse(Program *p, const void *weights, void *a) {
+    (void)weights, (void)a;
+    const Linear w = {1, 0, 11, 11};
+    const Table table = {1, 11, 11}, wide = {1, 11, 12};
+    const Norm norm = {1, 0, 11}, biased = {1, 1, 11};
+    const Array y = program_array(p, 11, PER_TOKEN), wrong = program_array(p, 12, PER_TOKEN);
+    Array x, dx, dy;
+    if (misused == 0) linear(p, wrong, w);
+    if (misused == 1) linear_gradients(p, w, wrong, y);
+    if (misused == 2) linear_gradients(p, w, y, wrong);
+    if (misused == 3) gelu_backward(p, &x, wrong, y);
+    if (misused == 4) swiglu(p, y, wrong);
+    if (misused == 5) swiglu_backward(p, &x, &dx, &dy, wrong, y, y);
+    if (misused == 6) add(p, y, wrong);
+    if (misused == 7) attention_backward(p, &x, &dx, &dy, wrong, attention(p, 1, y, y, y, -1));
+    if (misused == 8) convolution(p, wrong, table);
+    if (misused == 9) convolution_backward(p, wrong, table);
+    if (misused == 10) convolution_gradients(p, table, wrong, y);
+    if (misused == 11) trusted(p, y, y, y);
+    if (misused == 12) trusted(p, y, program_array(p, 1, PER_TOKEN), wrong);
+    if (misused == 13) trusted_backward(p, y, wrong);
+    if (misused == 14) rmsnorm_backward(p, NO_ARRAY, wrong, y, norm);
+    if (misused == 15) embedding_gradients(p, table, NO_TABLE, wrong);
+    if (misused == 16) embedding(p, table, wide);
+    if (misused == 17) linear_backward(p, y, w);
+    if (misused == 18) rotary(p, 1, y);
+    if (misused == 19) rmsnorm(p, wrong, norm);
+    if (misused == 20) layernorm(p, y, norm);
+    if (misused == 21) rmsnorm(p, y, biased);
+    return y;
+}
+
 static void check_refused(Array (*forward)(Program *, const void *, void *), const char *place) {
     Config config = {.model = "bigram", .V = 11, .T = 7};
     Model model;
@@ -299,7 +351,8 @@ static void check_refused(Array (*forward)(Program *, const void *, void *), con
 
 TEST(refused) {
     check_refused(return_nothing, "forward: ");
-    check_refused(add_unlike, "add: ");
+    for (misused = 0; misused < COUNT(demanding); misused++)
+        check_refused(misuse, demanding[misused]);
     check_refused(ask_for_heads, "heads: ");
     for (columns = 0; columns < 4; columns++) check_refused(attend_unevenly, "attention: ");
 }

@@ -378,7 +378,7 @@ void show_next_steps(const Plan *plan, const Result *model, bool page, const cha
         putchar('\n');
     }
     if (!further && !interrupted()) return;
-    const int best = model && !further && !model->course->ended ? model->course->lowest.step : 0;
+    const int best = model && !model->course->ended ? model->course->lowest.step : 0;
     if (best > 0 && best < model->course->steps) {
         put_path("\n", rung->checkpoint);
         printf(" is the best model so far (step %d); training stopped at step %d.", best,

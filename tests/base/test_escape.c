@@ -101,6 +101,11 @@ static void write_path(FILE *out, const char *path, size_t length) {
     shell_path(out, path, shell_put);
 }
 
+static void write_program(FILE *out, const char *name, size_t length) {
+    (void)length;
+    shell_program(out, name, shell_put);
+}
+
 /* The shell reads back the word exactly. On the terminal it is printable except for newlines. */
 static void check_word(const char *word) {
     char found[1024], shown[4096];
@@ -147,4 +152,8 @@ TEST(plain) {
     assert_string_equal(printed(write_path, "-a b", 0), "./'-a b'");
     assert_string_equal(printed(write_path, "-", 0), "-");
     assert_string_equal(printed(write_path, "a-b", 0), "a-b");
+    assert_string_equal(printed(write_program, "tril train", 0), "tril train");
+    assert_string_equal(printed(write_program, "my files/tril sample", 0),
+                        "'my files/tril' sample");
+    assert_string_equal(printed(write_program, "my trim", 0), "'my trim'");
 }

@@ -180,6 +180,10 @@ TEST(writing) {
     assert_int_equal(i, 2000);
     release();
     buffer_end(&text);
+    text = buffer_begin("name", &err);
+    json_add_text(&text, NULL, "a\xFF\xC3"); /* which is not UTF-8 */
+    assert_string_equal(text.bytes, "\"a\uFFFD\uFFFD\"");
+    buffer_end(&text);
 }
 
 FIXTURE(scratch_open, scratch_close)

@@ -497,6 +497,8 @@ TEST(teachers) {
     expect(tril_training_open(&training, other, whole_play, &options, &error), TRIL_ARGUMENT, "");
     options.teacher = model;
     expect(tril_training_open(&training, model, whole_play, &options, &error), TRIL_ARGUMENT, "");
+    options.teacher = model_of(tokenizer_of("ab"), &sizes); /* of other characters */
+    expect(tril_training_open(&training, other, whole_play, &options, &error), TRIL_ARGUMENT, "");
 }
 
 /* A state names its text and options, and resumes with other options, like ./train --resume. */
@@ -507,6 +509,7 @@ TEST(other_options) {
     TrilState *saved = state_of("one/m.last.safetensors");
     assert_int_equal(tril_state_text(saved), tril_digest(play, play_length));
     assert_int_equal(tril_state_teacher(saved), 0);
+    must_fail(1, "train -r --teacher @one/m.safetensors -o @one/m.safetensors " PLAY, "teacher");
     assert_int_equal(tril_state_progress(saved).step, STEPS / 2);
     assert_true(*tril_state_note(saved, "kernels"));
     assert_string_equal(tril_state_note(saved, "option.batch"), "4");
@@ -707,6 +710,8 @@ TEST(decisions) {
     assert_true(tril_threads(NAN) >= 1 && tril_threads(1) == 1);
     options.windows = "wide";
     expect(tril_options_decide(&options, text, 0, NULL, &error), TRIL_ARGUMENT, "'wide'");
+    options.batch = 1.5;
+    expect(tril_options_decide(&options, text, 0, NULL, &error), TRIL_ARGUMENT, "1.5");
 }
 
 /* What is decided by a text's length and the given options, as computed by hand. */
@@ -742,8 +747,8 @@ TEST(decided_by_length) {
         if (cases[i].context > 0) o.context = cases[i].context;
         if (cases[i].batch > 0) o.batch = cases[i].batch;
         if (cases[i].steps > 0) o.steps = cases[i].steps;
-        const TrilText *of = text_of(letters, text, cases[i].length, 0.1);
-        must(tril_options_decide(&o, of, cases[i].trained, NULL, &error));
+        must(tril_options_decide(&o, text_of(letters, text, cases[i].length, 0.1), cases[i].trained,
+                                 NULL, &error));
         const double now[] = {o.context, o.batch,
                               o.steps,   o.eval_every,
                               o.dropout, isnan(o.embedding_decay) ? -1 : o.embedding_decay};
@@ -1243,6 +1248,7 @@ TEST(wrong_calls) {
     static Several several;
     several = (Several){.most = 1};
     double nats;
+    expect(loss_on(model, "", 0, &nats), TRIL_TEXT, "empty");
     expect(loss_on(model, "a", 1, &nats), TRIL_TEXT, "");
     expect(loss_on(model, "§§", 4, &nats), TRIL_TEXT, "");
     scoring.threads = -1;

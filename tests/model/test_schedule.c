@@ -279,8 +279,7 @@ static Array attend_unevenly(Program *p, const void *w, void *a) {
                      0);
 }
 
-/* One of many calls of layers: with an array of 12 columns instead of 11, or wrong in another way.
- */
+/* Calls one of many layers, with an array of 12 columns instead of 11 or another mistake. */
 static int misused;
 
 static Array misuse(Program *p, const void *weights, void *a) {

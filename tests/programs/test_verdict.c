@@ -388,6 +388,40 @@ TEST(curves) {
     assert_int_equal(judged(&plan, results, 3).kind, COUNTED);
 }
 
+/* Overfitting, on both sides of each of its thresholds. */
+TEST(thresholds) {
+    static const struct {
+        bool overfits, ended;
+        int since;                             /* evaluations since the lowest loss, 2 */
+        double then, before, last, now, whole; /* training losses: then, now, of the whole text */
+    } cases[] = {{true, false, 2, 1.5, 2.031, 2.031, 1.4, 0},
+                 {false, false, 1, 1.5, 2.1, 2.1, 1.4, 0},
+                 {false, false, 2, 1.5, 2.029, 2.1, 1.4, 0},
+                 {false, false, 2, 1.5, 2.1, 2.029, 1.4, 0},
+                 {true, false, 2, 1.9, 2.04, 2.04, 1.839, 0},
+                 {false, false, 2, 1.9, 2.04, 2.04, 1.841, 0},
+                 {true, false, 2, 1.5, 2.04, 2.04, 1.479, 0},
+                 {false, false, 2, 1.5, 2.04, 2.04, 1.481, 0},
+                 {true, true, 2, 1.5, 2.011, 2.011, 1.4, 1.6},
+                 {false, true, 2, 1.5, 2.009, 2.009, 1.4, 1.6},
+                 {true, true, 2, 1.5, 2.001, 2.001, 1.4, 1.49},
+                 {false, true, 2, 1.5, 2.001, 2.001, 1.4, 1.51}};
+    for (int i = 0; i < COUNT(cases); i++) {
+        const Plan plan = plan_of("gpt", 1e-3, false);
+        Result r = result_of("gpt", 1e-3, settled, settled);
+        Course c = *r.course;
+        c.ended = cases[i].ended;
+        c.since_lowest = cases[i].since;
+        c.lowest = (Evaluation){500, cases[i].then, 2};
+        c.before = (Evaluation){900, NAN, cases[i].before};
+        c.last = (Evaluation){1000, cases[i].now, cases[i].last};
+        r.course = &c;
+        r.validation = c.ended ? 2 : NAN;
+        r.train = cases[i].whole;
+        if ((verdict_of(&plan, r).kind == OVERFITTING) != cases[i].overfits) fail_msg("case %d", i);
+    }
+}
+
 /* More steps are proposed where a verdict asks for them, or where nothing speaks against them. */
 TEST(further) {
     static const TrilExtent once = {.characters = 100000, .trained_on = 90000};

@@ -91,20 +91,14 @@ TEST(copy) {
 
 /* ---- for the shell ---- */
 
-static void write_word(FILE *out, const char *word, size_t length) {
-    (void)length;
-    shell_word(out, word, shell_put);
-}
-
-static void write_path(FILE *out, const char *path, size_t length) {
-    (void)length;
-    shell_path(out, path, shell_put);
-}
-
-static void write_program(FILE *out, const char *name, size_t length) {
-    (void)length;
-    shell_program(out, name, shell_put);
-}
+#define WRITE(kind)                                                        \
+    static void write_##kind(FILE *out, const char *text, size_t length) { \
+        (void)length;                                                      \
+        shell_##kind(out, text, shell_put);                                \
+    }
+WRITE(word)
+WRITE(path)
+WRITE(program)
 
 /* The shell reads back the word exactly. On the terminal it is printable except for newlines. */
 static void check_word(const char *word) {

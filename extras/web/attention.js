@@ -8,9 +8,9 @@ function showHeads() {
   if ($("heads").dataset.key !== key) {
     $("heads").dataset.key = key;
     if (!maps.some(m => m.layer === head.layer && m.head === head.head)) head = { layer: 0, head: 0 };
-    const choose = next => { head = next; showArcs(); showDetail(); };
+    showLayer();
     $("maps").replaceChildren(...maps.map(({ layer, head }, i) => element("button", {
-      type: "button", ariaLabel: `layer ${layer}, head ${head}`, onclick: () => choose({ layer, head }), onpointerenter: () => showArcs({ layer, head }),
+      type: "button", ariaLabel: `layer ${layer}, head ${head}`, onclick: () => chooseHead({ layer, head }), onpointerenter: () => showArcs({ layer, head }),
       onpointermove: event => pointAtMap(event, i), onpointerleave: () => showArcs()
     }, element("span", { className: "map-of" }), element("span", { textContent: maps.length > 1 ? `L${layer} H${head}` : ladder[looked()].name }))));
     const shade = share => element("span", { className: "shade", style: `--share: ${Math.sqrt(share / 100)}`, textContent: `${share}%` });
@@ -28,6 +28,13 @@ function showHeads() {
     for (const id of [svg, ...svg.querySelectorAll("[id], title")]) if (id.localName === "title") id.remove(); else id.removeAttribute("id");
     $("maps").children[i].firstChild.replaceChildren(svg);
   });
+}
+
+function chooseHead(next) {
+  head = next;
+  if (glyphs.length > 0) showArcs();
+  showLayer();
+  showDetail();
 }
 
 // Shows the arcs of the row under the pointer, and its cell as a tooltip.

@@ -1,7 +1,9 @@
 // The model as a drawing, made from the lines of its computation (TrilLine): a row for the embedding, for each branch of
-// the residual stream, and for the end. A block is a line; a click unfolds it in numbers.
-const DRAWING = { width: 54, height: 30, across: 7, down: 6, left: 28 }; // of a block, between blocks, beside the stream
+// the residual stream, and for the end. Of the layers, which have the same blocks, one is shown. A block is a line; a click
+// unfolds it in numbers.
+const DRAWING = { width: 54, height: 25, across: 7, down: 3, left: 28 }; // of a block, between blocks, beside the stream
 let drawnKey = "", unfolded = null; // the line that is unfolded: { i, layer, does }
+let drawnLayers = [];               // of each layer its rows: { section, lines }
 
 /** @type {[RegExp, string][]} */
 const ROLES = [[/q_proj|query/, "query"], [/k_proj|key/, "key"], [/v_proj|value/, "value"], [/qkv|c_attn/, "q, k, v"], [/gate_proj/, "gate"], [/up_proj|c_fc/, "up"],
@@ -97,21 +99,37 @@ function drawRow({ kind, layer, lines }, last) {
 // Draws the model that is looked at or, before it is trained, the one that would be trained. Does nothing if that is drawn already.
 async function showDrawing() {
   const rung = looked(), r = rungs.get(rung), { layers, heads, width, context } = r ?? options(), key = [rung, layers, heads, width, context, taken.bytes.length].join();
-  if (key === drawnKey) return;
+  if (key === drawnKey) return showLayer();
   const small = { layers: Math.min(layers, 4), heads, width: 4 * heads, context: 8, batch: 1 };
   const lines = await reader.ask("linesOfRung", rung, { ...(r ? { layers, heads: heads > 0 ? heads : 1, width, context } : options()), batch: 1 });
   const below = rung === 0 ? [] : rowsOf(await reader.ask("linesOfRung", rung - 1, small)), rows = rowsOf(lines);
   if (rung > 0) markNew(rows, below);
+  const sections = rows.map((row, n) => element("section", { className: row.kind }, element("h3", { textContent: row.kind }),
+    element("div", { className: "wide" }, drawRow(row, n === rows.length - 1))));
   drawnKey = key;
   unfolded = null;
+  drawnLayers = [];
+  rows.slice(1, -1).forEach(({ layer, lines }, n) => (drawnLayers[layer] ??= []).push({ section: sections[n + 1], lines }));
   $("drawing").scrollTop = 0;
   $("drawing").replaceChildren(
     element("p", { className: "note" }, element("b", { textContent: ladder[rung].name }), `: ${LESSON[rung].plain} `,
       ...(rung > 0 ? [element("mark", { textContent: "Marked" }), ` blocks are not in ${ladder[rung - 1].name}. `] : []), "Click a block for its numbers.",
       element("span", { className: "row" }, element("button", { type: "button", id: "one-step", textContent: "A training step", ariaPressed: stepping, onclick: toggleStep }),
         element("button", { type: "button", id: "all-steps", textContent: "All numbers", onclick: () => unfold({ i: -1, layer: head.layer }) }))),
-    ...rows.map((row, n) => element("section", {}, element("h3", { textContent: row.kind === "embedding" || row.kind === "end" ? row.kind : `layer ${row.layer}: ${row.kind}` }),
-      element("div", { className: "wide" }, drawRow(row, n === rows.length - 1)))));
+    sections[0], element("div", { className: "repeated" },
+      element("div", { className: "row layers", hidden: drawnLayers.length < 2 }, "layer", ...drawnLayers.map((_, layer) =>
+        element("button", { type: "button", textContent: layer, ariaLabel: `layer ${layer}`, onclick: () => chooseHead({ ...head, layer }) }))),
+      ...sections.slice(1, -1)), ...sections.slice(1).slice(-1));
+  showLayer();
+}
+
+// Shows the rows of the layer of the head that is chosen, and there the numbers of the block that was unfolded in another.
+function showLayer() {
+  const layer = Math.min(head.layer, drawnLayers.length - 1), blocks = $("drawing").querySelectorAll(".block");
+  drawnLayers.forEach((rows, other) => rows.forEach(({ section }) => { section.hidden = other !== layer; }));
+  $("drawing").querySelectorAll(".layers button").forEach((button, other) => button.setAttribute("aria-pressed", other === layer));
+  const of = drawnLayers.map(rows => rows.flatMap(({ lines }) => lines.map(({ i }) => i))), at = unfolded ? of[unfolded.layer]?.indexOf(unfolded.i) ?? -1 : -1;
+  if (at >= 0 && unfolded.layer !== layer) blocks[of[layer][at]].click();
 }
 
 // ---- in numbers ----

@@ -40,11 +40,11 @@ const LESSON = [
   },
   {
     plain: "attention, then a small network (MLP) that computes with what was found.",
-    rungs: ["multihead", "gpt"], line: "The king said to his ", sizes: { steps: 600, lr: 0.005 }, marks: ["heads", "drawing"], place: 17,
+    rungs: ["multihead", "gpt"], line: "The king said to his ", sizes: { steps: 600, lr: 0.005 }, marks: ["heads", "drawing"], place: 17, layer: 1,
     ask: "What do an MLP and a second layer give that more heads do not?",
-    look: "Compare maps L0 and L1. The “h” of “his” is chosen: click the second “GELU”. What does it respond to?",
+    look: "Compare maps L0 and L1. The “h” of “his” is chosen: click “GELU”, in layer 1. What does it respond to?",
     answer: "Attention only mixes what earlier characters hold. The MLP, a small network in each layer, computes with the mixture: each of its neurons responds to some pattern, often a combination of " +
-      "letters. The second “GELU” shows the neuron that is most active at the “h” of “his”: in the gpt trained in advance it responds to the first letters of “king” and " +
+      "letters. “GELU” in layer 1 shows the neuron that is most active at the “h” of “his”: in the gpt trained in advance it responds to the first letters of “king” and " +
       "“his”, and not to the “h” of “The”. The second layer reads the results of the first, not single characters. Sums (+) add each result to what is already known, " +
       "and norms keep the numbers in range. (The rate lr is 0.005 for both here, because the usual one suits wider models.)"
   },
@@ -106,13 +106,13 @@ function chooseLesson(i) {
 
 // Sets up what the question needs: its rungs, sizes, model and line; all else as it was when the page opened.
 async function view() {
-  const { rungs: names, line, sizes, place = null } = LESSON[lesson];
+  const { rungs: names, line, sizes, place = null, layer = 0 } = LESSON[lesson];
   for (const { rung, name } of ladder) $(`tick-${rung}`).checked = names.includes(name);
   for (const [name, value] of Object.entries({ ...USUAL, ...sizes })) $(`options-${name}`).value = value;
   for (const input of $("sampler").querySelectorAll("input")) input.value = input.defaultValue;
   $("by-steps").checked = true;
   $("line").value = line;
-  head = { layer: 0, head: 0 };
+  head = { layer, head: 0 };
   chosen = place;
   rewound = null;
   if (stepping) toggleStep();

@@ -10,14 +10,17 @@ function toggleStep() {
   paint([]);
 }
 
-// Colors each block by the size of the gradient of its output, or by none.
+// Colors each block by the size of the gradient of its output, and each layer by its largest; or all by none.
 function paint(sizes) {
-  [...$("drawing").querySelectorAll(".block")].forEach((block, i) => {
-    const size = sizes[i]?.toPrecision(2) ?? "";
-    block.style.setProperty("--share", size && Math.sqrt(sizes[i] / Math.max(...sizes)));
+  const show = (button, most) => {
+    const size = most?.toPrecision(2) ?? "";
+    button.style.setProperty("--share", size && Math.sqrt(most / Math.max(...sizes)));
     for (const [name, value] of [["data-size", size], ["aria-description", `gradient ${size}`]])
-      if (size) block.setAttribute(name, value); else block.removeAttribute(name);
-  });
+      if (size) button.setAttribute(name, value); else button.removeAttribute(name);
+  };
+  $("drawing").querySelectorAll(".block").forEach((block, i) => show(block, sizes[i]));
+  $("drawing").querySelectorAll(".layers button").forEach((button, layer) =>
+    show(button, sizes.length > 0 ? Math.max(...drawnLayers[layer].flatMap(({ lines }) => lines.map(({ i }) => sizes[i]))) : undefined));
 }
 
 async function showStep() {
@@ -33,10 +36,10 @@ async function showStep() {
   const { sizes, rate, glyph, loss, next } = await reader.ask("takeStep", place);
   if (!words.isConnected) return;
   const [before, after] = loss.map(loss => percent(Math.exp(-loss)));
-  words.textContent = `“${glyph}” after “${glyphs.slice(Math.max(0, place - 8), place).join("")}”: the model gave it ${before} (faint bar), so the loss here is ` +
+  words.textContent = `“${glyph}” after “${glyphs.slice(Math.max(0, place - 8), place).join("")}”: the model gave it ${before} (faint bar), a loss of ` +
     `−ln ${Math.exp(-loss[0]).toPrecision(3)} = ${loss[0].toFixed(3)}. The gradient says how fast the loss rises with each weight. It flows back from the ` +
-    `logits to the embedding: the more color a block has, the larger it is there. A small step subtracts ${rate.toPrecision(1)} times the gradient from the weights. Then the model gives it ${after} (strong bar), a loss of ${loss[1].toFixed(3)}. ` +
-    "(Training does this for a whole batch, and an optimizer sets the size of the step.) Click another character in the line.";
+    `logits to the embedding: the more color, the larger it is. A small step subtracts ${rate.toPrecision(1)} times the gradient. Then the model gives it ${after} (strong bar), a loss of ${loss[1].toFixed(3)}. ` +
+    "(Training does so for a batch, with an optimizer.) Click another character in the line.";
   showBars(next, bars, ["before", "after"], "");
   paint(sizes);
 }

@@ -433,6 +433,18 @@ user.itself = user, lent"""
         said = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True).stdout
         self.assertEqual(said, b"user lent ")
 
+    def test_reloaded(self):
+        script = """import importlib, tril
+before = tril.Tokenizer("ab")
+importlib.reload(tril)  # as in a notebook
+assert len(tril.Tokenizer("abc")) == 3
+try:
+    len(before)
+except TypeError as error:
+    print(error)"""
+        said = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True).stdout
+        self.assertIn(b"reloaded", said)
+
     def test_stop_and_go_on(self):
         model = untrained()
         with tril.Training(model, TEXT, steps=10, batch=4, precision="f32", threads=1) as training:

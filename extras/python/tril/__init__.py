@@ -165,7 +165,8 @@ def _checked(kind: Any, value: Any, name: str, whole: bool = False) -> Any:
     if issubclass(kind, _Handle):
         handle = getattr(value, "_handle", value)
         if not isinstance(handle, kind):
-            raise TypeError(f"{name}: {value!r} is not a {kind.__name__}")
+            before = " of the module as it was before it was reloaded" if type(handle).__name__ == kind.__name__ else ""
+            raise TypeError(f"{name}: a {type(value).__name__}{before} is not a {kind.__name__}")
         if not handle:
             raise Error(f"the {kind.__name__[4:].lower()} is closed", "argument")
         return handle

@@ -63,5 +63,13 @@ test-web: $(BUILD)/web/simd.wasm $(BUILD)/web/relaxed.wasm extras/web/tril.html 
 	extras/web/tests/fresh
 	$(BUILD)/san/extras/web/tests/calls
 	extras/web/tests/module $(BUILD)
+	extras/web/tests/messages $(BUILD) 5
 	extras/web/tests/page $(BUILD)
-.PHONY: web deps-web deps-zig test-web
+
+# Random messages to the module, as part of `make fuzz` where there are a compiler for it and Node.
+fuzz-messages: $(BUILD)/web/simd.wasm
+	@extras/web/tests/messages $(BUILD) $(FUZZ_SECONDS)
+ifneq ($(filter fuzz test-all,$(MAKECMDGOALS)),)
+fuzz: $(shell command -v node >/dev/null && python3 -c 'import ziglang' 2>/dev/null && echo fuzz-messages)
+endif
+.PHONY: web deps-web deps-zig test-web fuzz-messages

@@ -4,9 +4,9 @@ const LESSON = [
     plain: "a table of which character follows which; it sees only the last one.",
     rungs: ["bigram"], line: "[The clock stops.", sizes: { steps: 400 }, marks: ["bars", "reading"], seen: "still no bar changes without “[”", asked: "]", among: ["bigram", "head"],
     ask: "Why can't the bigram close a bracket?",
-    look: "In the box “line”, delete the “[”: no bar changes. Then choose the model “head”, put the “[” back, and watch the bar of “]”.",
+    look: "With the model “bigram”, delete the “[” in the box “line”: no bar changes. With “head”, the bar of “]” shrinks.",
     answer: "The bigram sees only the last character. It is a table that says, for each character, how likely every character is to come next. The bracket was opened " +
-      "long before, so the bigram can't know that it should be closed. The model “head” can look back at it: “]” is still unlikely, but more likely than without the " +
+      "long before, as a quotation would be, so the bigram can't know that it should be closed. The model “head” can look back at it: “]” is still unlikely, but more likely than without the " +
       "“[”. Training brings the bigram's loss close to that of counting pairs, a little above or below it, because the best possible table is almost the table of counted pairs."
   },
   {

@@ -70,6 +70,7 @@ async function start() {
     listSampler();
     listen();
     chooseLesson(0);
+    $("looked").value = ladder.findIndex(({ name }) => name === "head"); // the first that has a map to show
     apply();
     showText(new TextEncoder().encode(builtin));
     await takeText();

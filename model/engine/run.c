@@ -18,7 +18,7 @@ enum { WINDOWS_AT_ONCE = 4096 };
 
 int useful_threads(double work, int waits, int max) {
     const double apart = 1 << 15; /* multiply-adds that take a few times as long as a barrier */
-    double threads = work / (apart * waits);
+    double threads = max == 1 ? 1 : work / (apart * waits);
     return threads < 2 ? 1 : threads < max ? (int)threads : max;
 }
 

@@ -14,10 +14,11 @@ struct Writer {
     bool bytes; /* ids stand for byte values */
     char end;   /* the last byte of the text; a newline before the first */
     /* output is flushed, but not so often that a fast model waits for the terminal */
-    bool terminal;      /* shows whole characters, escaped */
-    Utf8Stream pending; /* bytes of an incomplete character */
-    double flushed;
-    char last; /* the last byte printed */
+    bool terminal;          /* shows whole characters, escaped */
+    Utf8Stream pending;     /* bytes of an incomplete character */
+    double flushed, looked; /* when it was flushed, and when the clock was read */
+    int unlooked;           /* characters to print before the clock is read again */
+    char last;              /* the last byte printed */
     /* the stop text */
     const char *stop;
     char *tail; /* the last stop_length bytes written, after zero bytes; owned */
@@ -72,10 +73,15 @@ static void put(Writer *w, const char *text, int length) {
     if (length == 0) return;
     if (w->terminal)
         escape_text(stdout, text, (size_t)length);
+    else if (length == 1)
+        putchar(*text);
     else
         fwrite(text, 1, (size_t)length, stdout);
     w->last = text[length - 1];
+    if (w->unlooked-- > 0) return;
     double now = clock_seconds();
+    w->unlooked = now - w->looked < 0.001 ? 16 : 0;
+    w->looked = now;
     if (now - w->flushed < 0.02) return;
     fflush(stdout);
     w->flushed = now;

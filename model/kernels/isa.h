@@ -74,11 +74,18 @@ typedef struct {
 
 enum { KEY_GROUP = 16, INT8_PANEL = 64 }; /* multiples of the lanes of every table */
 
+/* Returns the bytes of a panel of INT8_PANEL columns with K weights of 8 bits each. It begins with
+ * -128 times the sum of each column, of 32 bits. Then term p of column j is at p / 2 * 2 INT8_PANEL
+ * + 2 j + p % 2; with vnni, at p / 4 * 4 INT8_PANEL + 4 j + p % 4. Terms from K on are 0. */
+static inline size_t int8_panel_size(int K) {
+    return (size_t)((K + 7) / 4 * 4) * INT8_PANEL;
+}
+
 /* Outputs must not overlap inputs unless a comment allows it. to_row and from_row are the floats
  * from one row to the next. */
 typedef struct Isa {
     const char *name;
-    bool vnni; /* int8_rows uses the products of pairs of AVX-VNNI or AVX512-VNNI */
+    bool vnni; /* int8_rows uses the products of bytes of AVX-VNNI or AVX512-VNNI */
     int lanes; /* floats in a vector */
     int tile_rows, tile_columns;
     int block_terms; /* terms in a block: as many rows of tile_columns as fit the L1 cache */
@@ -116,16 +123,16 @@ typedef struct Isa {
     void (*bf16_gemv)(float *y, const float *x, const uint32_t *pairs, int K, int columns,
                       const float *bias);
     /* y[columns] = start + scale scales[j] (x[K] . column j) for each of `rows` rows of x, at most
-       tile_rows, each of which has its own `scale`. start may be NULL, or y. The weights w, of 8
-       bits, and their scales lie in panels of INT8_PANEL columns, with zeros beyond the last
-       column. Term p of column j of a panel is at p / 2 * 2 INT8_PANEL + 2 j + p % 2, with zeros
-       beyond an odd K. The sums must fit 32 bits: then they are exact. */
+       tile_rows, each of which has its own `scale`. start may be NULL, or y. The weights w and
+       their scales lie in panels, with zeros beyond the last column; x is as round_to_16 writes it.
+       The sums must fit 32 bits: then they are exact. */
     void (*int8_rows)(bool vnni, float *y, size_t y_row, const int16_t *x, size_t x_row,
                       const float *scale, int rows, const int8_t *w, const float *scales, int K,
                       int columns, const float *start, size_t start_row);
     /* y[n] = x[n] / scale, rounded to whole numbers from -limit to limit; returns the scale. If x
-       contains an infinity or a NaN, the scale is not finite. Pads y with 0 to whole vectors. */
-    float (*round_to_16)(int16_t *y, const float *x, int limit, int n);
+       contains an infinity or a NaN, the scale is not finite. Pads y with 0 to whole vectors. With
+       vnni, each four numbers are four upper bytes, then four lower ones, of the numbers + 2^15. */
+    float (*round_to_16)(bool vnni, int16_t *y, const float *x, int limit, int n);
 
     /* p = softmax(scale * x) for each of `rows` rows of n >= 1 numbers, `row` floats apart in both;
        scale > 0. lse[i] = ln(sum(exp(scale * x))) of row i; lse may be NULL. p may be x. */

@@ -66,8 +66,7 @@ const Products bf16_weight_products = {.name = "bf16 weights",
  * sum of a block is a whole number below 2^31: exact, with the same bits on every machine, in any
  * order.
  *
- * The packed operand has the scales of all columns, then blocks of TERMS terms, in panels of
- * INT8_PANEL columns. A panel has pairs of terms: for each column both numbers. */
+ * The packed operand has the scales of all columns, then blocks of TERMS terms, in panels. */
 
 enum { TERMS = 512, LARGEST = 127, LARGEST_LEFT = INT16_MAX };
 _Static_assert((int64_t)TERMS *LARGEST *LARGEST_LEFT <= INT32_MAX, "a sum is exact");
@@ -77,19 +76,19 @@ static size_t padded(int N) {
     return ceil_div((size_t)N, INT8_PANEL) * INT8_PANEL;
 }
 
-static size_t even(int K) {
-    return ((size_t)K + 1) / 2 * 2;
+/* Returns the bytes before the panel of column j, in the block of terms from p on. */
+static size_t place_of(int K, int N, int p, size_t j) {
+    size_t above = (size_t)(p / TERMS) * padded(N) / INT8_PANEL * int8_panel_size(TERMS);
+    return above + j / INT8_PANEL * int8_panel_size(min_int(TERMS, K - p));
 }
 
 static size_t int8_size(const Isa *isa, int K, int N) {
     (void)isa;
-    return padded(N) + even(K) * padded(N) / sizeof(float);
+    return padded(N) + place_of(K, N, (K - 1) / TERMS * TERMS, padded(N)) / sizeof(float);
 }
 
-/* Returns the numbers of the panel from column j on, in the block of terms from p on. */
 static int8_t *panel_at(const float *packed, int K, int N, int p, int j) {
-    int8_t *first = (int8_t *)(packed + padded(N));
-    return first + (size_t)p * padded(N) + even(min_int(TERMS, K - p)) * (size_t)j;
+    return (int8_t *)(packed + padded(N)) + place_of(K, N, p, (size_t)j);
 }
 
 /* Rounds x / scale to whole numbers, halves to even; a NaN becomes 0. A float plus `shift` has the
@@ -114,10 +113,10 @@ static const float *terms_at(float copy[TERMS], Matrix b, int p, int j, int coun
 }
 
 /* Packs column j, and returns its scale. The panels are 0 before. */
-static float pack_column(float *packed, Matrix b, int K, int N, int j) {
+static float pack_column(bool vnni, float *packed, Matrix b, int K, int N, int j) {
     const float tiny = 0x1p-100f;
     float largest, copy[TERMS];
-    int8_t whole[TERMS];
+    int8_t whole[TERMS + 3];
     int32_t most = 0; /* the largest magnitude's bits; a NaN's are greater than all others */
     for (int first = 0; first < K; first += TERMS) {
         const int terms = min_int(TERMS, K - first);
@@ -135,11 +134,17 @@ static float pack_column(float *packed, Matrix b, int K, int N, int j) {
     float scale = largest / LARGEST;
     for (int first = 0; first < K; first += TERMS) {
         const int terms = min_int(TERMS, K - first);
-        int8_t *panel = panel_at(packed, K, N, first, j / INT8_PANEL * INT8_PANEL);
-        panel += j % INT8_PANEL * 2;
+        int8_t *panel = panel_at(packed, K, N, first, j), *to = panel + 4 * INT8_PANEL;
+        const int column = j % INT8_PANEL;
+        int32_t sum = 0;
         round_to_8(whole, terms_at(copy, b, first, j, terms), scale, terms);
-        for (int p = 0; p + 1 < terms; p += 2) memcpy(panel + p * INT8_PANEL, whole + p, 2);
-        if (terms % 2) panel[(terms - 1) * INT8_PANEL] = whole[terms - 1];
+        memset(whole + terms, 0, 3);
+        for (int p = 0; p < terms; p++) sum -= 128 * whole[p];
+        memcpy(panel + 4 * column, &sum, sizeof sum);
+        for (int p = 0; vnni && p < terms; p += 4)
+            memcpy(to + p * INT8_PANEL + 4 * column, whole + p, 4);
+        for (int p = 0; !vnni && p < terms; p += 2)
+            memcpy(to + p * INT8_PANEL + 2 * column, whole + p, 2);
     }
     return scale;
 }
@@ -148,9 +153,9 @@ static void int8_pack(const Thread *thread, float *packed, Matrix b, int K, int 
     Share own = team_share(thread, padded(N), INT8_PANEL);
     for (int first = (int)own.begin; first < (int)own.end; first += INT8_PANEL)
         for (int p = 0; p < K; p += TERMS)
-            memset(panel_at(packed, K, N, p, first), 0, even(min_int(TERMS, K - p)) * INT8_PANEL);
+            memset(panel_at(packed, K, N, p, first), 0, int8_panel_size(min_int(TERMS, K - p)));
     for (int j = (int)own.begin; j < (int)own.end; j++)
-        packed[j] = j < N ? pack_column(packed, b, K, N, j) : 0;
+        packed[j] = j < N ? pack_column(thread->isa->vnni, packed, b, K, N, j) : 0;
 }
 
 static void int8_multiply(const Thread *thread, float *c, size_t c_row, Matrix a, Packed b, int M,
@@ -167,7 +172,7 @@ static void int8_multiply(const Thread *thread, float *c, size_t c_row, Matrix a
         for (int p = 0; p < K; p += TERMS) {
             int terms = min_int(TERMS, K - p);
             for (int r = 0; r < rows; r++)
-                scales[r] = isa->round_to_16(left + r * TERMS, matrix_at(a, i + r, p).at,
+                scales[r] = isa->round_to_16(isa->vnni, left + r * TERMS, matrix_at(a, i + r, p).at,
                                              LARGEST_LEFT, terms);
             const float *start = p > 0 ? y : bias ? bias + j : NULL;
             isa->int8_rows(isa->vnni, y, c_row, left, TERMS, scales, rows,

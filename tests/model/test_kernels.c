@@ -372,7 +372,7 @@ TEST_OF_EACH_TABLE(int8) {
 TEST_OF_EACH_TABLE(int8_extremes) {
     enum { K = 512 };
     static const float odd[] = {INFINITY, NAN};
-    static float a[K], b[K], packed[INT8_PANEL + K * INT8_PANEL / sizeof(float)];
+    static float a[K], b[K], packed[INT8_PANEL + (K + 4) * INT8_PANEL / sizeof(float)];
     float c;
     Team *team = team_of(isa, &int8_weight_products, 1);
     Product product = product_of(&c, a, b, 1, 1, K, B_TURNED);
@@ -912,7 +912,7 @@ enum { ARRAYS = 8 };
 /* y[n] = the whole numbers of round_to_16 */
 static void round_into(const Isa *isa, float *y, const float *x, int n) {
     int16_t rounded[LONGEST + 16];
-    isa->round_to_16(rounded, x, 1000, n);
+    isa->round_to_16(false, rounded, x, 1000, n);
     for (int i = 0; i < n; i++) y[i] = rounded[i];
 }
 

@@ -5,7 +5,7 @@
 #include "model/kernels/isa/vectors.h"
 
 /* The distance of prefetches: a page of 4 KiB, beyond which the hardware does not prefetch. */
-enum { PAIRS_AHEAD = 1024 };
+enum { PAIRS_AHEAD = 1024, BYTES_AHEAD = 2048 };
 
 /* A bfloat16 is the upper half of a float. rounded_weights.c rounds the upper number of a pair with
  * the lower one's bits below it. */
@@ -34,11 +34,10 @@ static void bf16_gemv(float *y, const float *x, const uint32_t *pairs, int K, in
     /* clang-format on */
 }
 
-typedef int32_t Pairs __attribute__((aligned(2), may_alias)); /* two int16_t */
+typedef int32_t Together __attribute__((aligned(2), may_alias)); /* two int16_t, or four bytes */
 
 /* Returns sum + x0 w0 + x1 w1 in each lane. `both` is x0 and x1; w has w0 and w1 of each lane. */
-INLINE Integers add_pairs(const bool vnni, Integers sum, int32_t both, const int8_t *w) {
-    (void)vnni;
+INLINE Integers add_pairs(Integers sum, int32_t both, const int8_t *w) {
 #if defined PORTABLE || !(defined __x86_64__ || defined __aarch64__)
     int16_t x[2];
     memcpy(x, &both, sizeof x);
@@ -46,16 +45,10 @@ INLINE Integers add_pairs(const bool vnni, Integers sum, int32_t both, const int
     return sum;
 #elif defined __AVX512BW__
     __m512i wide = _mm512_cvtepi8_epi16(_mm256_loadu_si256((const void *)w));
-    __m512i twice = _mm512_set1_epi32(both);
-    if (!vnni) return sum + (Integers)_mm512_madd_epi16(wide, twice);
-    __asm__("vpdpwssd %2, %1, %0" : "+v"(sum) : "v"(wide), "v"(twice)); /* not compiled for it */
-    return sum;
+    return sum + (Integers)_mm512_madd_epi16(wide, _mm512_set1_epi32(both));
 #elif defined __AVX2__
     __m256i wide = _mm256_cvtepi8_epi16(_mm_loadu_si128((const void *)w));
-    __m256i twice = _mm256_set1_epi32(both);
-    if (!vnni) return sum + (Integers)_mm256_madd_epi16(wide, twice);
-    __asm__("%{vex%} vpdpwssd %2, %1, %0" : "+x"(sum) : "x"(wide), "x"(twice));
-    return sum;
+    return sum + (Integers)_mm256_madd_epi16(wide, _mm256_set1_epi32(both));
 #elif defined __x86_64__
     __m128i twice = _mm_loadl_epi64((const void *)w);
     __m128i wide = _mm_srai_epi16(_mm_unpacklo_epi8(twice, twice), 8);
@@ -67,70 +60,116 @@ INLINE Integers add_pairs(const bool vnni, Integers sum, int32_t both, const int
 #endif
 }
 
-/* Multiplies `rows` rows of x by one panel of weights, from vector `from` on. */
+/* Returns sum + x0 w0 + ... + x3 w3 in each lane. `four` is x0 to x3, unsigned bytes; w has w0 to
+ * w3 of each lane. VNNI's instruction, for which isa.c is not compiled. */
+INLINE Integers add_fours(Integers sum, int32_t four, Integers w) {
+#if defined INTRINSIC && defined __AVX512F__
+    __asm__("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(_mm512_set1_epi32(four)), "v"(w));
+#elif defined INTRINSIC
+    __asm__("%{vex%} vpdpbusd %2, %1, %0" : "+x"(sum) : "x"(_mm256_set1_epi32(four)), "x"(w));
+#endif
+    (void)four, (void)w;
+    return sum;
+}
+
+/* Multiplies `rows` rows of x by a panel of weights, from `column` on. With VNNI, x + 2^15 is an
+ * upper byte and a lower one, which have sums of their own. The upper one begins at -128 times the
+ * sum of the weights: that takes away the 2^15. */
 INLINE void int8_tile(const bool vnni, const int rows, const int vectors, float *y, size_t y_row,
-                      const int16_t *x, size_t x_row, const float *scale, const int8_t *w,
-                      const float *scales, int K, int columns, const float *start,
+                      const int16_t *x, size_t x_row, const float *scale, const int8_t *panel,
+                      int column, const float *scales, int K, int columns, const float *start,
                       size_t start_row) {
-    Integers sum[TILE_ROWS][INT8_PANEL / LANES];
-    EACH(i, rows) EACH(j, vectors) sum[i][j] = (Integers){0};
+    Integers sum[TILE_ROWS][INT8_PANEL / LANES], upper[TILE_ROWS][INT8_PANEL / LANES];
+    const int8_t *sums = panel + 4 * column, *w = panel + 4 * INT8_PANEL;
+    EACH(i, rows) EACH(j, vectors) {
+        sum[i][j] = (Integers){0};
+        upper[i][j] = (Integers)load((const float *)(const void *)(sums + 4 * j * LANES));
+    }
+    w += column * (vnni ? 4 : 2);
+    if (vnni) {
 #pragma GCC unroll 4
-    for (int p = 0; p < K; p += 2, w += 2 * INT8_PANEL) {
-        EACH(i, rows) {
-            int32_t both = *(const Pairs *)(x + i * x_row + p);
-            EACH(j, vectors) sum[i][j] = add_pairs(vnni, sum[i][j], both, w + 2 * j * LANES);
+        for (int p = 0; p < K; p += 4, w += 4 * INT8_PANEL) {
+            Integers of_w[INT8_PANEL / LANES];
+            EACH(j, vectors) {
+                of_w[j] = (Integers)load((const float *)(const void *)(w + 4 * j * LANES));
+                if (rows == 1) __builtin_prefetch(w + 4 * j * LANES + BYTES_AHEAD);
+            }
+            EACH(i, rows) {
+                const Together *of_x = (const Together *)(x + i * x_row + p);
+                EACH(j, vectors) upper[i][j] = add_fours(upper[i][j], of_x[0], of_w[j]);
+                EACH(j, vectors) sum[i][j] = add_fours(sum[i][j], of_x[1], of_w[j]);
+            }
+        }
+    } else {
+#pragma GCC unroll 4
+        for (int p = 0; p < K; p += 2, w += 2 * INT8_PANEL) {
+            EACH(i, rows) {
+                int32_t both = *(const Together *)(x + i * x_row + p);
+                EACH(j, vectors) sum[i][j] = add_pairs(sum[i][j], both, w + 2 * j * LANES);
+            }
         }
     }
     EACH(i, rows) EACH(j, vectors) {
         const size_t at = j * LANES, left = (size_t)columns - at;
         Vector both_scales = load(scales + at) * all(scale[i]);
+        if (vnni) sum[i][j] += upper[i][j] * 256;
         Vector of = __builtin_convertvector(sum[i][j], Vector) * both_scales;
         if (start) of = load_some(start + i * start_row + at, left, 0) + of;
         store_some(y + i * y_row + at, left, of);
     }
 }
 
-/* One row takes a whole panel at a time, because its few sums would wait for each other. Several
- * rows share each read of the weights. */
+/* One row takes as many columns of a panel at a time as registers allow, because few sums would
+ * wait for each other. Several rows share each read of the weights. */
 static void int8_rows(bool vnni, float *y, size_t y_row, const int16_t *x, size_t x_row,
                       const float *scale, int rows, const int8_t *w, const float *scales, int K,
                       int columns, const float *start, size_t start_row) {
-    enum { WHOLE = INT8_PANEL / LANES };
-    enum { SHORT_SUM = 64 }; /* a sum waits longer for products of pairs than for additions */
-#if defined INTRINSIC
-    vnni = vnni && K > SHORT_SUM;
-#else
+    enum { WHOLE = INT8_PANEL / LANES, MOST = WHOLE < 8 ? WHOLE : 8 };
+#if !defined INTRINSIC
     vnni = false;
 #endif
-    const size_t panel = (size_t)((K + 1) / 2 * 2) * INT8_PANEL;
+    int most = rows == 1 ? MOST : TILE_VECTORS;
+    if (vnni) most = rows == 1 ? 4 : TILE_VECTORS / 2;
     for (int first = 0, vectors; first < columns; first += vectors * LANES) {
-        const int8_t *from = w + (size_t)(first / INT8_PANEL) * panel + first % INT8_PANEL * 2;
+        const int8_t *panel = w + (size_t)(first / INT8_PANEL) * int8_panel_size(K);
         const float *begin = start ? start + first : NULL;
         vectors = (columns - first + LANES - 1) / LANES;
-        if (rows == 1 && vectors >= WHOLE && first % INT8_PANEL == 0)
-            vectors = WHOLE;
-        else if (vectors > TILE_VECTORS)
-            vectors = TILE_VECTORS;
+        if (vectors > most) vectors = most;
             /* clang-format off */
-#define INT8_OF(vnni, m, n) \
-            int8_tile(vnni, m, n, y + first, y_row, x, x_row, scale, from, scales + first, K, \
-                      columns - first, begin, start_row);
-#define INT8(m, n) case (m) * 32 + (n): \
-            if (m <= TILE_ROWS && n <= WHOLE && vnni) INT8_OF(true, m, n) \
-            else if (m <= TILE_ROWS && n <= WHOLE) INT8_OF(false, m, n) \
+#define INT8(bytes, m, n) case (bytes) * 64 + (m) * 8 + (n) - 1: \
+            if (m <= TILE_ROWS && n <= WHOLE) \
+                int8_tile(bytes, m, n, y + first, y_row, x, x_row, scale, panel, \
+                          first % INT8_PANEL, scales + first, K, columns - first, begin, \
+                          start_row); \
             break;
-#define INT8_TILES(m) INT8(m, 1) INT8(m, 2) INT8(m, 3) INT8(m, 4)
-        switch (rows * 32 + vectors) {
+#define INT8_TILES(m) INT8(0, m, 1) INT8(0, m, 2) INT8(0, m, 3) INT8(0, m, 4) \
+            INT8(1, m, 1) INT8(1, m, 2)
+        switch (vnni * 64 + rows * 8 + vectors - 1) {
             INT8_TILES(1) INT8_TILES(2) INT8_TILES(3) INT8_TILES(4) INT8_TILES(5) INT8_TILES(6)
-            INT8(1, 8) INT8(1, 16)
+            INT8(0, 1, 5) INT8(0, 1, 6) INT8(0, 1, 7) INT8(0, 1, 8) INT8(1, 1, 3) INT8(1, 1, 4)
         }
         /* clang-format on */
     }
 }
 
+typedef int16_t Halves __attribute__((vector_size(LANES * sizeof(int16_t))));
+
+/* For each four numbers returns the upper bytes, then the lower bytes, of x + 2^15. */
+INLINE Halves bytes_of(Halves x) {
+#if defined INTRINSIC
+#if defined __AVX512F__
+#define SHUFFLE(x, order) _mm256_shuffle_epi8((__m256i)(x), _mm256_broadcastsi128_si256(order))
+#else
+#define SHUFFLE(x, order) _mm_shuffle_epi8((__m128i)(x), order)
+#endif
+    const __m128i order = _mm_set_epi8(14, 12, 10, 8, 15, 13, 11, 9, 6, 4, 2, 0, 7, 5, 3, 1);
+    return (Halves)SHUFFLE(x ^ INT16_MIN, order);
+#endif
+    return x;
+}
+
 /* Compares magnitudes as integers: the order is the same, and a NaN is greater than all. */
-static float round_to_16(int16_t *y, const float *x, int limit, int n) {
-    typedef int16_t Halves __attribute__((vector_size(LANES * sizeof(int16_t))));
+static float round_to_16(bool vnni, int16_t *y, const float *x, int limit, int n) {
     const float tiny = 0x1p-100f;
     Integers most = {0};
     for (int i = 0; i < n; i += LANES)
@@ -142,6 +181,7 @@ static float round_to_16(int16_t *y, const float *x, int limit, int n) {
     for (int i = 0; i < n; i += LANES) {
         Vector of = load_some(x + i, (size_t)(n - i), 0);
         Halves whole = __builtin_convertvector((Integers)(of * times + shift), Halves);
+        if (vnni) whole = bytes_of(whole);
         memcpy(y + i, &whole, sizeof whole);
     }
     return largest < tiny ? 0 : largest / (float)limit;

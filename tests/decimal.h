@@ -1,4 +1,4 @@
-/* decimal.h - a locale with another decimal point, for a test. */
+/* decimal.h - a locale with another decimal point and a dot for thousands, for a test. */
 #ifndef TRIL_DECIMAL_H
 #define TRIL_DECIMAL_H
 
@@ -13,7 +13,7 @@ static inline bool decimal_point(const char *point, const char *charmap) {
     name[6]++;
     const char *text =
         formatted("comment_char %%\nescape_char /\nLC_NUMERIC\ndecimal_point \"%s\"\n"
-                  "thousands_sep \"\"\ngrouping -1\nEND LC_NUMERIC\n",
+                  "thousands_sep \".\"\ngrouping 3;3\nEND LC_NUMERIC\n",
                   point);
     scratch_put("point", text, strlen(text));
     if (system_lacks(SHELL_TOOLS)) return false;

@@ -91,6 +91,8 @@ TEST(no_place) {
     }
     run("train " TINY "-s 1000000 -o @new/%0240d " PLAY, 0);
     expect_failure(1, "last.safetensors");
+    must_run("train " TINY "-q -m bigram -s 2 -o @new/%0238d.safetensors " PLAY, 0);
+    assert_true(scratch_has(formatted("new/%0238d.last.safetensors", 0))); /* 255 bytes, the most */
 }
 
 /* Two programs at once: the second fails, with the number of the first. */

@@ -2,6 +2,11 @@
 
 #include <stdint.h>
 #include <string.h>
+#if defined __SANITIZE_ADDRESS__ /* which then finds each access beyond a block's elements */
+#include <sanitizer/asan_interface.h>
+#else
+#define ASAN_POISON_MEMORY_REGION(at, size) ((void)0)
+#endif
 
 static size_t padded_size(size_t count, size_t size) {
     return (count * size + MEMORY_ALIGNMENT) & ~(size_t)(MEMORY_ALIGNMENT - 1);
@@ -12,7 +17,11 @@ bool memory_alloc_unset(void *block, size_t count, size_t size, const char *what
     bool fits = count <= (SIZE_MAX - MEMORY_ALIGNMENT) / size && count * size <= memory_installed();
     if (fits) bytes = memory_request(padded_size(count, size));
     memcpy(block, &bytes, sizeof bytes);
-    if (bytes) return true;
+    if (bytes) {
+        ASAN_POISON_MEMORY_REGION((char *)bytes + count * size,
+                                  padded_size(count, size) - count * size);
+        return true;
+    }
     fail(err, "not enough memory for %s (%.1f MiB)", what,
          (double)count * (double)size / 1048576.0);
     err->no_memory = true;
@@ -23,7 +32,7 @@ bool memory_alloc(void *block, size_t count, size_t size, const char *what, Erro
     void *bytes;
     if (!memory_alloc_unset(block, count, size, what, err)) return false;
     memcpy(&bytes, block, sizeof bytes);
-    memset(bytes, 0, padded_size(count, size));
+    memset(bytes, 0, count * size);
     return true;
 }
 

@@ -466,7 +466,7 @@ static const Operation operation = {
         "out[t] = sum over s <= t of weight[t,s] v[s], weight = softmax(q[t] . k[s] / sqrt(n))",
     .compute = forward,
     .reach = ALL_TOKENS,
-    .history = 1 << K | 1 << V,
+    .history = true,
     .work = work,
     .scratch = scratch,
     .slide = slide,

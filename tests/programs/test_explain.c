@@ -120,6 +120,8 @@ TEST(choice) {
     assert_true(numbers_of(maps, heads, 2) == 2 && heads[0] == 0 && heads[1] == 1);
     page = page_of("gpt", 3, 5, 80, ANY, ANY);
     expect_on_page(&page, "--layer");
+    page = page_of("gpt", 3, 5, 80, ANY, 1); /* the layer where it moved the prediction most */
+    expect_on_page(&page, "3. ", " 0 ", " 1 ");
     page = page_of("bigram", 1, 5, 80, ANY, ANY);
     assert_true(strncmp(page.text, "bigram\n", 7) == 0);
     page = page_of("average", 1, 5, 80, 0, 0);

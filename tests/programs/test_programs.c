@@ -384,6 +384,8 @@ TEST(explain) {
     must_run("sample --explain THE~CLOCK~STRIKES~THREE --steps 2 @explained");
     assert_memory_equal(after("\n1. "), steps, strlen(after("\n1. ")));
     assert_true(strstr(ran.out, "\n2. ") && !strstr(ran.out, "\n3. "));
+    must_run("sample --explain THE --steps 0 @explained"); /* only the conclusion */
+    assert_true(strchr(ran.out, '%') && !strstr(ran.out, "\n1. "));
     must_run("sample --explain CK~STRIKES~THREE @explained");
     assert_string_equal(steps, after("\n1. "));
     assert_true(!has_line("16") || has_line("16") > after("\n1. ")); /* all of the text */

@@ -41,7 +41,7 @@ function showSamples() {
   if ($("samples").dataset.names !== names) {
     $("samples").dataset.names = names;
     $("samples").replaceChildren(...all.map(({ rung, name }) => element("p", {},
-      element("b", { textContent: name, style: `color: ${COLORS[rung]}` }), element("bdi"))));
+      element("b", { textContent: name, style: `border-color: ${COLORS[rung]}` }), element("bdi"))));
   }
   all.forEach((r, i) => { $("samples").children[i].lastChild.textContent = r.line.replace(/^[\s↵]+/, ""); });
 }

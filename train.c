@@ -9,7 +9,6 @@
 #include "library/message.h"
 #include "programs/common.h"
 #include "programs/train/display.h"
-#include "programs/train/interruption.h"
 #include "programs/train/ladder.h"
 #include "programs/train/outputs.h"
 #include "programs/train/planning.h"
@@ -49,7 +48,6 @@ static bool train(Plan *plan, Error *err) {
     Outputs outputs;
     const bool shows = !plan->arguments->quiet;
     bool ok = outputs_open(&outputs, plan, err) && plan_read_text(plan, err);
-    if (ok) interruption_catch(shows);
     if (ok && shows) show_corpus(plan);
     ok =
         ok && plan_decide(plan, err) && ladder_train(plan, &outputs, err) && file_flush_output(err);

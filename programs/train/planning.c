@@ -8,7 +8,6 @@
 #include "library/message.h"
 #include "programs/run_files.h"
 #include "programs/train/display.h"
-#include "programs/train/interruption.h"
 #include "programs/train/saved.h"
 
 #include <math.h>
@@ -288,12 +287,6 @@ static double share_of_evaluations(const Plan *plan, double speed, double second
     return 1 - left / seconds;
 }
 
-/* Tells a search to stop after an interruption. */
-static int is_interrupted(void *user) {
-    (void)user;
-    return interrupted();
-}
-
 /* Chooses sizes for the time limit and estimates the number of steps. The speed is measured even if
  * all sizes are given, because windows depend on the epochs. */
 static bool decide_by_time(Plan *plan, Reasons *d, Error *err) {
@@ -303,8 +296,8 @@ static bool decide_by_time(Plan *plan, Reasons *d, Error *err) {
     bool shows = !plan->arguments->quiet;
     if (isnan(o->epochs)) o->epochs = tril_epochs_that_help(characters, plan->init != NULL);
     if (shows) show_activity("measuring the speed of this machine");
-    TrilStatus status = tril_options_choose(o, plan->corpus, seconds, is_interrupted, NULL,
-                                            &d->choice, message(err));
+    TrilStatus status =
+        tril_options_choose(o, plan->corpus, seconds, NULL, NULL, &d->choice, message(err));
     if (shows) clear_activity();
     if (status != TRIL_OK) return false;
     measure_lines(plan);
@@ -313,7 +306,7 @@ static bool decide_by_time(Plan *plan, Reasons *d, Error *err) {
     if (o->epochs > 0) read = fmin(read, o->epochs * characters);
     d->epochs_seen = read / characters;
     o->steps = floor(fmin(most_steps, fmax(1, read / plan_step_characters(plan))));
-    return !interrupted() || fail(err, "interrupted before training began");
+    return true;
 }
 
 /* Sets the number by which a new training run recognizes its files. It follows from the text, the

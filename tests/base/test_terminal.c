@@ -56,10 +56,6 @@ TEST(info) {
     assert_non_null(strstr(ran.err, "none\\x1b[2J\\x9b\\x9b\\u202e: "));
 }
 
-static void interrupt_once(Process child, int i) {
-    if (i == 0) send_signal(child, SIGINT);
-}
-
 /* Fails the test unless a shell reads the rest of a line as these words. */
 static void expect_words_of(const char *line, const char *const words[], int count) {
     char found[4096];
@@ -80,15 +76,15 @@ TEST(names) {
     const char *page = copy_text(scratch("two words/report.html"));
     const char *text = copy_text(scratch_put("my text\033[31m\xC2\x9B\n.txt", play, length));
     const char *const read[] = {"sample", "-n", "500", out}, *const see[] = {page},
-                      *const on[] = {"train", "--resume", "--out", out, text};
+                      *const on[] = {"clocked/train", "--resume", "--out", out, text};
     must_run("train -j 1 " TINY "--ladder -o @two~words/it's @my~text\033[31m\xC2\x9B\n.txt");
     expect_shown(ran.out);
     assert_int_equal(strncmp(after("my text\\x1b[31m\\x9b\\x0a.txt"), ": ", 2), 0);
     expect_words_of(strchr(expect_line("sample -n 500 "), ':') + 1, read, 4);
     expect_words_of(strchr(expect_line("/report.html"), ':') + 1, see, 1);
-    run_meanwhile("train -j 1 -m bigram -s 1000000000 --eval-every 1000000 -o @two~words/it's "
-                  "@my~text\033[31m\xC2\x9B\n.txt",
-                  interrupt_once);
+    run_clocked(0.01, " 2@3",
+                "train -j 1 -m bigram -s 1000000000 --eval-every 1000000 -o @two~words/it's "
+                "@my~text\033[31m\xC2\x9B\n.txt");
     expect_success();
     expect_shown(ran.out);
     expect_words_of(strchr(has_line("train --resume --out "), ':') + 1, on, 5);

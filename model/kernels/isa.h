@@ -112,7 +112,7 @@ typedef struct Isa {
        which are `stride` floats apart, and within a group channel by channel: channel c of key i is
        at c KEY_GROUP + i. Each sum adds its terms in order. */
     void (*scores)(float *y, const float *q, const float *keys, size_t stride, int groups, int K);
-    /* y[heads,K]: for each head, the sum of n rows of v, weighted with p[heads,n], in order. p's
+    /* y[heads,K] += for each head, the sum of n rows of v, weighted with p[heads,n], in order. p's
        rows are p_row floats apart, v's v_row. `group` heads in turn read the same columns of v. */
     void (*means)(float *y, const float *p, size_t p_row, const float *v, size_t v_row, int n,
                   int K, int heads, int group);

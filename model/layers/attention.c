@@ -134,29 +134,33 @@ static void copy_to_columns(int head, const Attention *a) {
     }
 }
 
-/* Computes one query alone in all heads that read heads `first` to `end` - 1 of keys and values. */
+/* Computes one query alone in all heads that read heads `first` to `end` - 1 of keys and values.
+ * All heads of a group read some keys and values, then the next ones: so these stay near. */
 static void forward_token(const Thread *thread, size_t first, size_t end, const Attention *a) {
-    enum { TOGETHER = 8 }; /* heads whose weights are in scratch together */
+    enum { TOGETHER = 8 };         /* heads whose weights are in scratch together */
+    enum { NEAR = 8 * KEY_GROUP }; /* keys, or values, that fit the L1 cache */
     const Isa *isa = thread->isa;
-    int n = a->past + 1, groups = ceil_div_int(n, KEY_GROUP);
-    size_t row = (size_t)groups * KEY_GROUP, dk = (size_t)a->dk, dv = (size_t)a->dv;
-    size_t group = group_of(a), step = group < TOGETHER ? TOGETHER / group : 1;
+    int n = a->past + 1;
+    size_t row = (size_t)ceil_div_int(n, KEY_GROUP) * KEY_GROUP, dk = (size_t)a->dk,
+           dv = (size_t)a->dv, group = group_of(a), step = group < TOGETHER ? TOGETHER / group : 1;
+    float *att = thread->scratch;
     for (size_t head = first; head < end; head += step) {
         size_t shared = end - head < step ? end - head : step;
         for (size_t i = 0; i < shared * group; i += TOGETHER) {
-            float *att = thread->scratch;
-            size_t query = head * group + i, heads = shared * group - i;
-            if (heads > TOGETHER) heads = TOGETHER;
-            for (size_t h = 0; h < heads; h++, att += row) {
-                isa->scores(att, a->q + (query + h) * dk,
-                            a->columns + column_of(a, 0, (query + h) / group),
-                            (size_t)a->NKV * dk * KEY_GROUP, groups, a->dk);
-                isa->mask(att, row, 1, n, (int)row);
-            }
-            att = thread->scratch;
+            size_t query = head * group + i, heads = min_size(shared * group - i, TOGETHER);
+            for (int s = 0; s < n; s += NEAR)
+                for (size_t h = 0; h < heads; h++)
+                    isa->scores(att + h * row + s, a->q + (query + h) * dk,
+                                a->columns + column_of(a, (size_t)s, (query + h) / group),
+                                (size_t)a->NKV * dk * KEY_GROUP,
+                                ceil_div_int(min_int(NEAR, n - s), KEY_GROUP), a->dk);
+            for (size_t h = 0; h < heads; h++) isa->mask(att + h * row, row, 1, n, (int)row);
             isa->softmax(att, row, NULL, att, a->scale, (int)heads, (int)row);
-            isa->means(a->out + query * dv, att, row, a->v + head * dv, a->v_row, n, a->dv,
-                       (int)heads, (int)group);
+            memset(a->out + query * dv, 0, heads * dv * sizeof(float));
+            for (int s = 0; s < n; s += NEAR)
+                isa->means(a->out + query * dv, att + s, row,
+                           a->v + (size_t)s * a->v_row + head * dv, a->v_row, min_int(NEAR, n - s),
+                           a->dv, (int)heads, (int)group);
         }
     }
 }

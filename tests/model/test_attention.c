@@ -380,13 +380,13 @@ TEST(formulas_in_bf16) {
 /* Passes of some tokens and of one, which keep the keys in columns, have the bits of one pass over
  * all tokens. Some heads share keys and values. */
 static void check_passes(int NH, int NKV, int dk, int dv) {
-    enum { T = 75 };
+    enum { T = 150 };
     static const int passes[] = {1, 1, 17, 1, 3, 1};
     Attention all = some_heads(1, T, NH, NKV, dk, dv, 0.7);
     size_t row = all.out_row;
     float *q = random_floats(1, T * all.q_row), *k = random_floats(2, T * all.k_row);
     float *v = random_floats(3, T * all.v_row), *lse = zeros((size_t)(T * NH));
-    float *whole = attend(&all, true, q, k, v), *parts = zeros(T * row);
+    float *whole = attend(&all, true, q, k, v), *parts = random_floats(4, T * row);
     Attention part = all;
     part.key = k, part.v = v, part.lse = lse;
     part.columns = zeros((T + KEY_GROUP) / KEY_GROUP * KEY_GROUP * all.k_row);

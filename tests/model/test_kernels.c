@@ -500,12 +500,13 @@ TEST_OF_EACH_TABLE(query) {
         }
         for (int heads = 1; heads <= HEADS; heads++) {
             int group = 1 + heads % 3, n = 1 + heads * 7 % KEYS;
+            for (int i = 0; i < heads * K; i++) y[i] = 2;
             y[heads * K] = -7; /* stays */
             isa->means(y, p, KEYS + gap, v, v_row, n, K, heads, group);
             for (int i = 0; i < heads * K; i++) {
                 const float *weights = p + (size_t)(i / K) * (KEYS + gap);
                 const float *values = v + i / K / group * K + i % K;
-                Truth truth = {0, 0};
+                Truth truth = {2, 2};
                 for (size_t s = 0; s < (size_t)n; s++)
                     add_term(&truth, (double)weights[s] * (double)values[s * v_row]);
                 assert_near(y[i], truth.sum, 1e-6 * truth.size);

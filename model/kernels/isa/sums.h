@@ -129,10 +129,13 @@ static void scores(float *y, const float *q, const float *keys, size_t stride, i
     }
 }
 
-/* Computes `vectors` vectors of channels of `heads` heads together; `left` channels remain. */
+/* Adds to `vectors` vectors of channels of `heads` heads together; `left` channels remain. */
 INLINE void means_of(const int heads, const int vectors, float *y, const float *p, size_t p_row,
                      const float *const *v, size_t v_row, int n, int K, size_t left) {
-    Vector sum[SUMS] = {0};
+    Vector sum[SUMS];
+    const size_t width = vectors > 1 ? LANES : left;
+#define OF_SUM(i) (y + (i) / (size_t)vectors * (size_t)K + (i) % (size_t)vectors * LANES)
+    EACH(i, heads * vectors) sum[i] = load_some(OF_SUM(i), width, 0);
     for (size_t s = 0; s < (size_t)n; s++) EACH(h, heads) {
             Vector weight = all(p[h * p_row + s]);
             EACH(i, vectors) {
@@ -142,10 +145,8 @@ INLINE void means_of(const int heads, const int vectors, float *y, const float *
                     multiply_add(weight, of, sum[h * (size_t)vectors + i]);
             }
         }
-    EACH(i, heads * vectors) {
-        float *to = y + i / (size_t)vectors * (size_t)K + i % (size_t)vectors * LANES;
-        store_some(to, vectors > 1 ? LANES : left, sum[i]);
-    }
+    EACH(i, heads * vectors) store_some(OF_SUM(i), width, sum[i]);
+#undef OF_SUM
 }
 
 /* Computes as many channels of a head together as whole vectors allow: 8, 4, 2 or 1 vectors, and

@@ -69,6 +69,13 @@ static double longer_windows(const TrilOptions *o, const TrilText *text, double 
     return fmax(1, longer);
 }
 
+/* Returns the key-value heads for a context that is `longer` times as long; NaN: as many as heads.
+ * Generation reads all keys and values for each character, so there are as many times fewer heads
+ * of them. Found by trial (docs/records.md). */
+static double kv_heads_for(double heads, double longer) {
+    return longer > 1 && fmod(heads, longer) == 0 ? heads / longer : NAN;
+}
+
 TrilStatus tril_options_decide(TrilOptions *options, const TrilText *text, bool trained,
                                double *epochs, TrilError *error) {
     const double often = 8, gentle = 1.0 / 3; /* not less: a short text has few steps to learn in */
@@ -87,6 +94,7 @@ TrilStatus tril_options_decide(TrilOptions *options, const TrilText *text, bool 
         o->batch = ceil(usual.batch / longer);
     }
     options_fill(o);
+    if (isnan(options->context) && isnan(o->kv_heads)) o->kv_heads = kv_heads_for(o->heads, longer);
     const Vocab *vocab = &text->corpus.vocab;
     if (!options_config(o, vocab->size, &config, &err) ||
         !teacher_fits(o->teacher, vocab, config.T, &err))
@@ -169,8 +177,10 @@ static TrilOptions filled(const TrilOptions *sizes, const Candidate *candidate, 
         o.width = ceil(candidate->width / step) * step;
     }
     if (isnan(o.heads)) o.heads = fmod(o.width, head) == 0 ? fmax(2, o.width / head) : 1;
-    if (isnan(o.context))
+    if (isnan(o.context)) {
         for (o.context = longer * context; o.context > 1 && o.context > longest;) o.context /= 2;
+        if (isnan(o.kv_heads)) o.kv_heads = kv_heads_for(o.heads, longer);
+    }
     if (isnan(o.batch)) {
         const bool list = text && text->corpus.vocab.lines;
         o.batch = list ? batch_of_lines(text, batch, context, o.context) : ceil(batch / longer);

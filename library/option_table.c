@@ -54,7 +54,7 @@ static const TrilOption table[] = {
     {"width", 'w', TRIL_WHOLE, 1, TRIL_MAX_WIDTH, NULL, "128", TRIL_MODEL, AT(width), size, "N",
      "channels of each character's vector"},
     {"kv-heads", 0, TRIL_WHOLE, 1, TRIL_MAX_WIDTH, NULL, NULL, TRIL_MODEL, AT(kv_heads), size, "N",
-     "key-value heads, from modern on; must divide --heads; default: --heads"},
+     "key-value heads, from modern on; must divide --heads; default: --heads, or fewer for ngram"},
     {"hidden", 0, TRIL_WHOLE, 1, TRIL_MAX_WIDTH, NULL, NULL, TRIL_MODEL, AT(hidden), size, "N",
      "channels inside the MLP, from modern on; default: 8/3 of --width"},
     {"context", 'c', TRIL_WHOLE, 1, TRIL_MAX_CONTEXT, NULL, "256", TRIL_MODEL, AT(context), size, "N",

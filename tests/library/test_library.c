@@ -723,9 +723,9 @@ TEST(decided_by_length) {
         size_t length;
         bool trained;
         double context, batch, steps; /* given, or 0 */
-        double decided[6]; /* context, batch, steps, eval_every, dropout, embedding_decay */
+        double decided[7];            /* as in `now`; 0: unset */
         bool whole;
-    } cases[] = {{"bigram", 3000, false, 0, 0, 0, {256, 8, 52, 5, 0.01, -1}, false},
+    } cases[] = {{"bigram", 3000, false, 0, 0, 0, {256, 8, 52, 5, 0.01}, false},
                  {"modern", 3000, true, 0, 0, 0, {256, 8, 13, 1, 0.2, 1}, true},
                  {"modern", LONGEST, false, 0, 0, 0, {256, 8, 2500, 250, 0, 0.79}, false},
                  {"modern", LONGEST, false, 0, 0, 900, {256, 8, 900, 250, 0, 0.102}, false},
@@ -734,8 +734,8 @@ TEST(decided_by_length) {
                  {"ngram", 12000, false, 0, 0, 0, {256, 8, 210, 21, 0.3, 1}, true},
                  {"ngram", 14000, false, 64, 0, 0, {64, 8, 984, 98, 0.3, 1}, true},
                  {"ngram", 50000, false, 0, 0, 0, {256, 8, 878, 87, 0.3, 1}, true},
-                 {"ngram", 100000, false, 0, 0, 0, {512, 4, 1757, 175, 0.22, 1}, true},
-                 {"ngram", 150000, true, 0, 0, 0, {1024, 2, 659, 65, 0.06, 1}, true},
+                 {"ngram", 100000, false, 0, 0, 0, {512, 4, 1757, 175, 0.21, 1, 2}, true},
+                 {"ngram", 150000, true, 0, 0, 0, {1024, 2, 659, 65, 0.05, 1, 1}, true},
                  {"ngram", 150000, false, 0, 8, 0, {256, 8, 2500, 250, 0.17, 1}, true},
                  {"ngram", 150000, false, 300, 0, 0, {300, 7, 2500, 250, 0.17, 1}, true},
                  {"ngram", 150000, false, 2048, 0, 0, {2048, 2, 1318, 131, 0.17, 1}, true}};
@@ -750,11 +750,11 @@ TEST(decided_by_length) {
         if (cases[i].steps > 0) o.steps = cases[i].steps;
         must(tril_options_decide(&o, text_of(letters, text, cases[i].length, 0.1), cases[i].trained,
                                  NULL, &error));
-        const double now[] = {o.context, o.batch,
-                              o.steps,   o.eval_every,
-                              o.dropout, isnan(o.embedding_decay) ? -1 : o.embedding_decay};
+        const double now[] = {o.context, o.batch,           o.steps,   o.eval_every,
+                              o.dropout, o.embedding_decay, o.kv_heads};
         for (int j = 0; j < COUNT(now); j++)
-            if (fabs(now[j] - decided[j]) > 1e-9) fail_msg("case %d: %d: %g", i, j, now[j]);
+            if (!(isnan(now[j]) ? decided[j] == 0 : fabs(now[j] - decided[j]) < 1e-9))
+                fail_msg("case %d: %d: %g", i, j, now[j]);
         assert_string_equal(o.windows, cases[i].whole ? "whole" : "auto");
     }
 }

@@ -14,6 +14,7 @@ function openLibrary(compiled, complain) {
   }
 
   let text = null; // { bytes, tokenizer, made }
+  const leaving = []; // functions that close what uses the text
 
   // ---- records ----
 
@@ -82,6 +83,7 @@ function openLibrary(compiled, complain) {
       call("tril_tokenizer_free", tokenizer);
       throw error;
     }
+    for (const close of leaving) close();
     call("tril_text_free", text?.made ?? 0);
     call("tril_tokenizer_free", text?.tokenizer ?? 0);
     text = { bytes, tokenizer, made };
@@ -116,5 +118,5 @@ function openLibrary(compiled, complain) {
     return { parameters, bytes, work: 3 * batch * context * (parameters + layers * context * width) };
   }
   return { ...c, ladder, options, samplingRecord, optionsRecord, optionsOf, rungOf, tokenizerOf, glyphOf, decode, written, reading,
-    takeText, countText, textOf, estimate };
+    takeText, countText, textOf, leaving, estimate };
 }

@@ -63,7 +63,7 @@ test-web: $(BUILD)/web/simd.wasm $(BUILD)/web/relaxed.wasm extras/web/tril.html 
 	extras/web/tests/fresh
 	$(BUILD)/san/extras/web/tests/calls
 	extras/web/tests/module $(BUILD)
-	extras/web/tests/messages $(BUILD) 5
+	extras/web/tests/messages $(BUILD) 5 1
 	extras/web/tests/page $(BUILD)
 
 # Random messages to the module, as part of `make fuzz` where there are a compiler for it and Node.

@@ -3,13 +3,19 @@
 // soon, an evaluation reads only evenly spaced windows of a long held-out text; and no training ends early.
 function openTrainer(library) {
   const DIGEST = 100; // the step after which the digest is told
-  const { room, call, must, make, returned, at, size, pointerAt, optionsRecord, optionsOf, rungOf, textOf, written, reading } = library;
+  const { room, call, must, make, returned, at, size, pointerAt, optionsRecord, optionsOf, rungOf, textOf, leaving, written, reading } = library;
   let model = 0, training = 0, failed = "";
 
-  function close() {
+  // Without its text, only the model is left.
+  function leave() {
     call("tril_training_close", training);
+    training = 0;
+  }
+  leaving.push(leave);
+  function close() {
+    leave();
     call("tril_model_free", model);
-    model = training = 0;
+    model = 0;
     failed = "";
   }
   // Returns the rung and its progress. A model without a training run can only be read; `failed` says why.

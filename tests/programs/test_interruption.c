@@ -122,8 +122,12 @@ TEST(last_evaluation) {
     }
 }
 
-/* The third signal ends the program at once and removes temporary files. */
+/* The third signal ends the program at once and removes temporary files; so does one before there
+ * is anything to save: --time 1000 measures the speed first. */
 TEST(third) {
+    run_clocked(tick, " 2@0.05", "train " SIZES "-t 1000 -o @none/model.safetensors " PLAY);
+    assert_int_equal(ran.status, -SIGINT);
+    assert_false(scratch_has("none/bigram.safetensors"));
     must_run("train " LONG "-m bigram -s 50 -q -o @third/model.safetensors " PLAY);
     run_clocked(tick, " 2@3 2@3 2@3",
                 "train -r -s 100000 --save-every 1 -o @third/model.safetensors " PLAY);

@@ -143,7 +143,7 @@ function unfold({ i, layer, does = "" }) {
   const blocks = [...$("drawing").querySelectorAll(".block")], button = i < 0 ? $("all-steps") : blocks[i];
   button.setAttribute("aria-expanded", true);
   (i < 0 ? button.closest("p") : button.closest(".wide")).after(element("div", { id: "detail", tabIndex: 0, role: "region", ariaLabel: "In numbers" }));
-  showDetail().then(() => (i < 0 ? $("detail") : button.closest("section"))?.scrollIntoView({ block: "start" }));
+  showDetail().then(() => (i < 0 ? $("detail") : button.closest(".wide"))?.scrollIntoView({ block: "start" }));
 }
 
 // Writes the numbers of the unfolded line, but during a training run not so often that the user cannot read them.

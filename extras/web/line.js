@@ -55,7 +55,9 @@ const look = seldom(() => 30, async () => {
     if (!snapshot) return clearLook("There is no model yet.");
     await setSampler();
     const line = await reader.ask("readLine", $("line").value), read = line.glyphs.length;
-    maps = await reader.ask("maps");
+    const all = await reader.ask("maps");
+    if (rungs.get(looked()) !== r) return; // another model was chosen meanwhile, and is looked at next
+    maps = all;
     glyphs = line.glyphs;
     seen = { r, snapshot };
     showSnapshots();

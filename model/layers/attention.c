@@ -470,7 +470,7 @@ static const Operation operation = {
         "out[t] = sum over s <= t of weight[t,s] v[s], weight = softmax(q[t] . k[s] / sqrt(n))",
     .compute = forward,
     .reach = ALL_TOKENS,
-    .history = true,
+    .history = 1 << K | 1 << V,
     .work = work,
     .scratch = scratch,
     .slide = slide,

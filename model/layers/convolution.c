@@ -55,7 +55,7 @@ static const Operation operation = {
     .equation = "y[t] = x[t] + taps[0] x[t] + taps[1] x[t-1] + ... in each channel",
     .compute = forward,
     .reach = ALL_TOKENS,
-    .history = true};
+    .history = 1};
 static const Operation backward_operation = {
     .name = "convolution_backward", .compute = backward, .reach = ALL_TOKENS};
 static const Operation gradients_operation = {

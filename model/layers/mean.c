@@ -62,7 +62,7 @@ static const Operation operation = {
     .equation = "y[t] = (x[0] + ... + x[t]) / (t + 1)",
     .compute = forward,
     .reach = ALL_TOKENS,
-    .history = true,
+    .history = 1,
     .attends = true};
 static const Operation backward_operation = {
     .name = "mean_backward", .compute = backward, .reach = ALL_TOKENS};

@@ -66,6 +66,7 @@ void program_expect(Program *p, bool holds, const char *layer, const char *deman
 /* ---- at work ---- */
 
 bool program_has_rows(const Program *p, const Instruction *at, int number) {
+    if (number < MAX_INPUTS) return at->operation->history >> number & 1;
     return at->operation->history && p->arrays[operand_of(at, number).id].cached;
 }
 

@@ -90,10 +90,10 @@ typedef struct {
     Division division;
     int reused; /* the input, counted from 1, whose memory the first output may reuse. The operation
                    also works if they have separate memory */
-    bool packed;  /* tensor 0, [out,in], is the right operand of a product, y = x w^T forward and dx
-                     = dy w backward: the engine packs it before each pass */
-    bool history; /* it also reads the earlier tokens of its cached inputs (rows_before) */
-    bool gradient; /* adds to gradients of weights, which nothing in the program reads */
+    bool packed; /* tensor 0, [out,in], is the right operand of a product, y = x w^T forward and dx
+                    = dy w backward: the engine packs it before each pass */
+    unsigned history; /* bit i: it also reads the earlier tokens of input i (rows_before) */
+    bool gradient;    /* adds to gradients of weights, which nothing in the program reads */
     bool reduces; /* a gradient that only adds sums of earlier instructions: scheduled last, so that
                      one barrier serves all */
     bool attends; /* each token takes a weighted mean of itself and those before it, in each head.
@@ -143,7 +143,7 @@ static inline float *rows_in_slot(const Pass *pass, const Instruction *at, int n
     return pass->rows + at->rows[number] + (size_t)slot * pass->capacity * width;
 }
 
-/* Returns the rows of sequence b of the pass in a cached input, `number`, from its first token
+/* Returns the rows of sequence b of the pass in input `number` of `history`, from its first token
  * on, and sets *row to the floats from one token to the next. */
 const float *rows_before(const Call *c, int number, size_t b, size_t *row);
 
@@ -229,8 +229,8 @@ void program_keep_all(Program *p);
 /* Returns the rows of a cached array that has room for `rows`. */
 size_t program_cache_rows(const Program *p, size_t rows);
 
-/* Returns true if a growing run keeps rows of earlier tokens for operand `number` (operand_of): a
- * cached one of an operation with Operation.history. */
+/* Returns true if a growing run keeps rows of earlier tokens for operand `number` (operand_of): an
+ * input of Operation.history, or a cached output beside such inputs. */
 bool program_has_rows(const Program *p, const Instruction *at, int number);
 
 /* Return the last instruction of that operation: program_maker, the one whose first output is

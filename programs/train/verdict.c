@@ -273,6 +273,7 @@ static bool judge(const Case *k, Verdict *v) {
 void verdicts_judge(const Plan *plan, Result *results, int count) {
     Case k = {.plan = plan, .counted = INFINITY};
     for (Result *r = results; r < results + count; r++) {
+        r->verdict.kind = NO_VERDICT;
         if (r->order > 0)
             k.ngram = r;
         else if (r->closed_form)

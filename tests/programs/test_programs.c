@@ -195,16 +195,11 @@ TEST(more_steps) {
     assert_near(state_number("steps/m.last.safetensors", "step"), 200, 0);
 }
 
-/* A text repeated often gets dropout; one repeated too often gets fewer steps. */
+/* A text repeated too often gets fewer steps. */
 TEST(short_text) {
     scratch_random("short", 1000, 5, 3); /* 900 for training; the model has 3,680 weights */
-    must_run("train " TINY_SIZES "-c 15 -s 150 -o @brief/m %s", scratch("short"));
-    expect_line("150", "0.04", "10.0");
-    must_run("train " TINY_SIZES "-c 15 -s 660 -o @brief/m %s", scratch("short"));
-    expect_line("660", "0.13", "44.0");
     must_run("train " TINY_SIZES "-c 15 --eval-every 250 -o @brief/m %s", scratch("short"));
     expect_line("600", "0.13", "40.0");
-    assert_near(state_number("brief/m", "dropout"), 0.13, 0);
     assert_non_null(has_line("60/600")); /* the number of evaluations stays */
     must_run("train " TINY_SIZES "-c 15 -e 1e9 -s 3 -o @brief/m %s", scratch("short"));
     must_run("train " TINY_SIZES "-c 15 -e 4 -o @brief/m %s", scratch("short"));
@@ -396,7 +391,6 @@ TEST(explain) {
 /* Several models on the same text. */
 TEST(explain_several) {
     must_fail(2, "sample --explain THE --head 1 @explained @counted", "--head", "2");
-    must_fail(2, "sample --head 0 @explained", "--head", "--explain");
     must_fail(2, "sample --explain THE --steps 1 --html @none.html @explained", "--steps",
               "--html");
     scratch_put("few.txt", "abababababababababababababababababababababababababababab", 56);
@@ -477,11 +471,9 @@ TEST(bad_input) {
         {2, "FILE",                    "my.txt",  ""},
         {1, "/none.txt: ",             "",                "@none.txt"},
         {1, "/void.txt: ",             "",                "@void.txt"},
-        {1, "/latin1.txt: ",           "0xE9",            "@latin1.txt"},
         {1, "/latin1.txt: ",           "--bytes",         "@latin1.txt"},
         {1, "/short.txt: ",            "--context",       "@short.txt"},
         {1, "/verse.txt: ",            "--val",           "--val 0.999 @verse.txt"},
-        {1, "/plain: ",                "",                "-o @plain/x/model " PLAY},
         {1, "/plain: ",                "",                "-o @plain/model " PLAY},
         {2, "--steps",                 "'12x'",           "-s 12x " PLAY},
         {2, "3 ",                      " 16",             "--heads 3 " PLAY},
@@ -513,7 +505,6 @@ TEST(bad_input) {
         {2, "--seed",                  "--info",          "--seed 1337 --info @play"},
         {2, "--samples",               "--interactive",   "--samples 3 -i @play"},
         {2, "--precision",             "--explain",       "--precision f32 --explain a @play"},
-        {2, "--threads",               "--explain",       "-j 1 --explain a @play"},
         {2, "--stop",                  "--lines",         "--lines 2 --stop a @play"},
         {2, "--samples",               "--lines",         "--lines 2 --samples 2 @play"},
         {2, "--info",                  "--lines",         "--lines 2 --info @play"},

@@ -56,7 +56,7 @@ function listen() {
     type: "button", ariaLabel: `${i + 1} ${step.rungs.at(-1)}`, onclick: () => chooseLesson(i) }, `${i + 1}`, element("span", { textContent: ` ${step.rungs.at(-1)}` }))));
   for (const tab of $("tabs").children) tab.onclick = () => showTab(tab.dataset.tab);
   new ResizeObserver(renew).observe($("chart"));
-  new ResizeObserver(() => maps.length > 0 && showHeads()).observe($("heads")); // letters on the edges, where there is room
+  new ResizeObserver(() => maps.length > 0 && seen.r === rungs.get(looked()) && showHeads()).observe($("heads")); // letters on the edges, where there is room
   addEventListener("hashchange", () => { rewound = null; apply(); estimate(); look(); });
   addEventListener("beforeunload", event => { if (missed(everyRun()).length > 0) event.preventDefault(); });
 }

@@ -106,6 +106,7 @@ void writer_print(Writer *w, const char *text, size_t length) {
         put(w, text + i, bytes);
         i += (size_t)bytes;
     }
+    w->unlooked = 0; /* a text that was there already says nothing of the model's speed */
 }
 
 /* ---- writing ---- */
@@ -124,7 +125,6 @@ void writer_new_line(Writer *w) {
 
 bool writer_continue(Writer *w, int length, const volatile sig_atomic_t *interrupted, Error *err) {
     memset(w->tail, 0, w->stop_length);
-    w->unlooked = 0; /* what was printed before says nothing of the model's speed */
     for (int i = 0; i < length && !ferror(stdout) && !(interrupted && *interrupted); i++) {
         char text[UTF8_MAX];
         int bytes = tril_writer_write(w->text, text);

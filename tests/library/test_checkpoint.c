@@ -258,7 +258,6 @@ static const Edit edits[] = {
     {"_size':'5'", "_size':'1114112'", "wte.weight"},
     {"_size':'5'", "_size':'6'", "wte.weight"},
     {"'context':'4',", "", "'context'"},
-    {"'context':'4'", "'context':'-1'", "'context'"},
     {"'context':'4'", "'context':'4294967300'", "'context'"}, /* 4 + 2^32 */
     {"'context':'4'", "'context':'18446744073709551620'", "'context'"},
     {"'context':'4'", "'context':'65537'", "65537"},

@@ -391,8 +391,7 @@ TEST(explain) {
 /* Several models on the same text. */
 TEST(explain_several) {
     must_fail(2, "sample --explain THE --head 1 @explained @counted", "--head", "2");
-    must_fail(2, "sample --explain THE --steps 1 --html @none.html @explained", "--steps",
-              "--html");
+    must_fail(2, "sample --explain THE --steps 1 --html @none.html @explained", "--html");
     scratch_put("few.txt", "abababababababababababababababababababababababababababab", 56);
     train("-m bigram -c 4 -o @narrow/few @few.txt");
     must_fail(1, "sample --explain THE @explained @narrow/few", "narrow/few: ", "'T'");
@@ -505,6 +504,8 @@ TEST(bad_input) {
         {2, "--seed",                  "--info",          "--seed 1337 --info @play"},
         {2, "--samples",               "--interactive",   "--samples 3 -i @play"},
         {2, "--precision",             "--explain",       "--precision f32 --explain a @play"},
+        {2, "--threads",               "--explain",       "-j 1 --explain a @play"},
+        {2, "--head",                  "--explain",       "--head 0 @play"},
         {2, "--stop",                  "--lines",         "--lines 2 --stop a @play"},
         {2, "--samples",               "--lines",         "--lines 2 --samples 2 @play"},
         {2, "--info",                  "--lines",         "--lines 2 --info @play"},

@@ -46,7 +46,7 @@ TARGET  := $(shell $(CC) -dumpmachine)
 MAC      = $(findstring darwin,$(TARGET))$(findstring macos,$(TARGET))
 SYSTEM  += $(if $(MAC),-D_DARWIN_C_SOURCE)
 # A compiler without -dumpmachine has no vectors for the kernels (model/kernels/isa/vectors.h) either.
-NEEDED   = $(if $(TARGET),,$(error $(CC) is not gcc 11 or later, nor clang: make CC=...))
+NEEDED   = $(if $(TARGET),,$(error $(CC) is not gcc 11 or clang 14, or later: make CC=...))
 
 # -ffp-contract=off: the compiler does not choose which operations to fuse, so all give the same bits.
 FLAGS    = -std=c11 -ffp-contract=off $(SYSTEM) -I. -I$(BUILD)/text $(WARNINGS) -MMD -MP -fopenmp-simd

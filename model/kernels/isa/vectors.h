@@ -8,8 +8,10 @@
 
 #include "model/kernels/products.h"
 
-#if !defined __has_builtin || (!defined __clang__ && __GNUC__ < 11)
-#error "tril needs gcc 11 or later, or clang: its kernels are written with their vectors"
+/* clang 13 compiles AMX's tiles to code that fails. Apple counts otherwise. */
+#if !defined __has_builtin || (!defined __clang__ && __GNUC__ < 11) || \
+    (defined __clang__ && !defined __apple_build_version__ && __clang_major__ < 14)
+#error "tril needs gcc 11 or clang 14, or later: its kernels are written with their vectors"
 #elif !__has_builtin(__builtin_shufflevector) /* gcc 11 shuffles as many lanes as it returns */
 #define __builtin_shufflevector(a, b, ...) __builtin_shuffle(a, b, (Integers){__VA_ARGS__})
 #define SAME_LANES

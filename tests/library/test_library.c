@@ -713,7 +713,7 @@ TEST(decisions) {
     expect(tril_options_decide(&options, text, 0, NULL, &error), TRIL_ARGUMENT, "1.5");
 }
 
-/* What is decided by a text's length and the given options, as computed by hand. */
+/* The options decided by a text's length and the given ones, as computed by hand. */
 TEST(decided_by_length) {
     enum { LONGEST = 1600000 };
     static const struct {

@@ -6,14 +6,9 @@
  * right operand is packed in panels of 32 columns; for each 32 terms a panel has two squares of 16
  * rows, and a row has the pairs of 16 columns. Missing numbers are 0. Blocking and sharing are
  * those of matmul.c. */
-#define _DEFAULT_SOURCE /* syscall */
 #include "model/kernels/isa/vectors.h"
 #include "model/kernels/products.h"
 #include "base/array.h"
-
-#include <cpuid.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 enum {
     TILE = 32,               /* rows and columns of a result's tile; terms of a step */
@@ -21,8 +16,6 @@ enum {
     STEP = 2 * SQUARE,       /* numbers of a panel in 32 terms */
     TERMS = 2 * MATMUL_TERMS /* in a block: as many bytes as a float32 block */
 };
-
-static const Products avx512_products, amx_products;
 
 static int steps_in(int K) {
     return ceil_div_int(K, TILE);
@@ -181,7 +174,7 @@ static bool amx_begin(const Thread *thread) {
     } configuration = {.palette = 1,
                        .row_bytes = {64, 64, 64, 64, 64, 64, 64, 64},
                        .rows = {16, 16, 16, 16, 16, 16, 16, 16}};
-    if (thread->products != &amx_products) return false;
+    if (thread->products != &bf16_amx) return false;
     _tile_loadconfig(&configuration);
     return true;
 }
@@ -339,26 +332,5 @@ static void accumulate(const Thread *thread, float *c, size_t c_row, Matrix a, M
 #define LOOPS                                                                         \
     .rounds = true, .packed_size = packed_floats, .pack = pack, .multiply = multiply, \
     .multiply_upper = multiply_upper, .accumulate = accumulate
-static const Products avx512_products = {
-    .name = "avx512_bf16", .attention = &float32_products, LOOPS};
-static const Products amx_products = {
-    .name = "amx_bf16", .attention = &amx_products, .rows = TILE, LOOPS};
-
-/* Asks the system for permission to use AMX's large registers. */
-static bool amx_allowed(void) {
-    enum { REQUEST_PERMISSION = 0x1023, TILE_DATA = 18 };
-    return syscall(SYS_arch_prctl, REQUEST_PERMISSION, TILE_DATA) == 0;
-}
-
-int bf16_available(const Products *tables[BF16_MAX]) {
-    unsigned a, b, c, d;
-    int count = 0;
-    const Isa *isas[ISA_MAX];
-    const int sets = isa_available(isas);
-    if (isas[sets - 1]->lanes < 16) return 0; /* without AVX-512 */
-    if (!__get_cpuid_count(7, 1, &a, &b, &c, &d) || !(a & 1u << 5)) return 0;
-    tables[count++] = &avx512_products;
-    if (__get_cpuid_count(7, 0, &a, &b, &c, &d) && d & 1u << 22 && d & 1u << 24 && amx_allowed())
-        tables[count++] = &amx_products;
-    return count;
-}
+const Products bf16_avx512 = {.name = "avx512_bf16", .attention = &float32_products, LOOPS};
+const Products bf16_amx = {.name = "amx_bf16", .attention = &bf16_amx, .rows = TILE, LOOPS};

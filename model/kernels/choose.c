@@ -1,8 +1,13 @@
 /* choose.c - chooses the instruction set, and the bfloat16 products, for this processor. */
+#define _DEFAULT_SOURCE /* syscall */
 #include "model/kernels/products.h"
 
 #if defined __x86_64__
 #include <cpuid.h>
+#endif
+#if defined __x86_64__ && defined __linux__
+#include <sys/syscall.h>
+#include <unistd.h>
 #endif
 #include <stdio.h>
 #include <stdlib.h>
@@ -70,7 +75,26 @@ const Isa *isa_choose(Error *err) {
     return NULL;
 }
 
-#if !(defined __x86_64__ && defined __linux__)
+#if defined __x86_64__ && defined __linux__
+/* Asks the system for permission to use AMX's large registers. */
+static bool amx_allowed(void) {
+    enum { REQUEST_PERMISSION = 0x1023, TILE_DATA = 18 };
+    return syscall(SYS_arch_prctl, REQUEST_PERMISSION, TILE_DATA) == 0;
+}
+
+int bf16_available(const Products *tables[BF16_MAX]) {
+    unsigned a, b, c, d;
+    int count = 0;
+    const Isa *isas[ISA_MAX];
+    const int sets = isa_available(isas);
+    if (isas[sets - 1]->lanes < 16) return 0; /* without AVX-512 */
+    if (!__get_cpuid_count(7, 1, &a, &b, &c, &d) || !(a & 1u << 5)) return 0;
+    tables[count++] = &bf16_avx512;
+    if (__get_cpuid_count(7, 0, &a, &b, &c, &d) && d & 1u << 22 && d & 1u << 24 && amx_allowed())
+        tables[count++] = &bf16_amx;
+    return count;
+}
+#else
 int bf16_available(const Products *tables[BF16_MAX]) {
     (void)tables;
     return 0;

@@ -61,15 +61,13 @@ FLAGS   += $(if $(filter s390x-%,$(TARGET)),-fexcess-precision=fast)
 ISA_FLAGS        = -fno-math-errno -fno-trapping-math -falign-loops=64
 ISA_FLAGS_avx2   = -mavx2 -mfma
 ISA_FLAGS_avx512 = -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mprefer-vector-width=512
-ISA_FLAGS_portable = -DPORTABLE -Wno-psabi $(if $(findstring x86_64,$(TARGET)),$(ISA_FLAGS_avx2))
+ISA_FLAGS_portable = -DPORTABLE -Wno-psabi $(if $(X86_64),$(ISA_FLAGS_avx2))
 ISA_FLAGS_bf16   = $(ISA_FLAGS_avx512) -mavx512bf16 -mamx-tile -mamx-bf16
-ISAS             = base
-ifneq ($(findstring x86_64,$(TARGET)),)
-ISAS            += avx2 avx512
-ifneq ($(findstring linux,$(TARGET)),)
-BF16             = model/kernels/bf16.o
-endif
-endif
+# One object for programs and libraries, for they take the longest to compile. They assert nothing.
+ANYWHERE         = $(if $(findstring mingw,$(TARGET)),,-fPIC -fvisibility=hidden)
+X86_64           = $(findstring x86_64,$(TARGET))
+ISAS             = base $(if $(X86_64),avx2 avx512)
+BF16             = $(if $(X86_64),$(if $(findstring linux,$(TARGET)),model/kernels/bf16.o))
 
 # All sources but the two programs' own. model/plain is for readers and tests: no program links it.
 FOLDERS = base data model/plain model/kernels model/layers model/rungs model/engine model library \
@@ -139,9 +137,9 @@ $(TESTS:%=$(1)/%): $(1)/%: $(1)/%.o $(1)/tests.a $(1)/tril.a
 $(TESTS:%=$(1)/%.log): %.log: % $(PROGRAMS:%=$(1)/%) always
 	@tests/run $(1) $$<
 $(1)/model/kernels/isa_%.o: model/kernels/isa.c
-	$$(call compile,$(2) $$(ISA_FLAGS) $$(ISA_FLAGS_$$*) -DISA=$$*)
+	$$(call compile,$(2) $$(ISA_FLAGS) $$(ANYWHERE) $$(ISA_FLAGS_$$*) -DISA=$$*)
 $(1)/model/kernels/bf16.o: model/kernels/bf16.c
-	$$(call compile,$(2) $$(ISA_FLAGS) $$(ISA_FLAGS_bf16))
+	$$(call compile,$(2) $$(ISA_FLAGS) $$(ANYWHERE) $$(ISA_FLAGS_bf16))
 $(1)/%.o: %.c
 	$$(call compile,$(2))
 # Quickly compiled, for they need not be fast.
@@ -149,16 +147,16 @@ $(patsubst %,$(1)/%,$(TESTS:%=%.o) $(SUPPORT) tests/faulty.o tests/clocked.o): C
 endef
 SANITIZE = -O1 -g1 -Werror -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
 STRICT   = $(SANITIZE) $(if $(findstring /kernels/,$@),,$(if $(findstring Free Software,$(shell $(CC) --version)),-fsanitize=bounds-strict))
-# Without value ranges gcc unrolls nothing in the kernels, which makes them three times slower. Null
-# pointers and accesses beyond an object are left to AddressSanitizer.
-$(BUILD)/san/model/kernels/%.o: ISA_FLAGS += -ftree-vrp -fno-sanitize=null,object-size -Wno-ignored-optimization-argument
+# Without value ranges gcc unrolls nothing in the kernels, which makes them three times slower. Null pointers, pointers
+# that overflow and accesses beyond an object are left to AddressSanitizer: checking them takes long to compile.
+$(BUILD)/san/model/kernels/%.o: ISA_FLAGS += -ftree-vrp -fno-sanitize=null,object-size,pointer-overflow -Wno-ignored-optimization-argument
 # Takes a minute to compile with them, and the kernels are only compared with it.
 $(BUILD)/san/model/kernels/isa_portable.o: STRICT = -O0 -Werror
 $(eval $(call rules,$(BUILD),$$(CFLAGS)))
 $(eval $(call rules,$(BUILD)/test,$$(CFLAGS) -Werror))
 $(eval $(call rules,$(BUILD)/san,$$(STRICT)))
-# For `make check`: ThreadSanitizer finds unsynchronized accesses.
-$(eval $(call rules,$(BUILD)/tsan,-O1 -g1 -fsanitize=thread))
+# For `make check`, which uses the base kernels: ThreadSanitizer finds unsynchronized accesses.
+$(eval $(call rules,$(BUILD)/tsan,$$(if $$(findstring /isa_avx,$$@),$$(CFLAGS),-O1 -g1 -fsanitize=thread)))
 
 include $(wildcard extras/*/targets.mk tests/*/targets.mk)
 

@@ -1,7 +1,9 @@
 # The library: code for any address, with no name visible but those that tril.h exports, and without
 # asserts, which would end a program that is not ours. Static and shared, on systems with ELF. In the
 # static one, too, all other names are local: none can meet a name of the program that it is linked to.
-$(eval $(call rules,$(BUILD)/pic,$$(CFLAGS) -DNDEBUG -fPIC -fvisibility=hidden -ffunction-sections -fdata-sections))
+$(eval $(call rules,$(BUILD)/pic,$$(CFLAGS) $$(PIC)))
+PIC      = -DNDEBUG -fPIC -fvisibility=hidden -ffunction-sections -fdata-sections
+$(BUILD)/pic/model/kernels/isa_%.o $(BUILD)/pic/model/kernels/bf16.o: PIC =
 OBJCOPY  = objcopy
 SONAME   = libtril.so.$(firstword $(subst ., ,$(VERSION)))
 SHARED   = libtril.so.$(VERSION)

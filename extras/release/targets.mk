@@ -3,7 +3,8 @@
 # linked in.
 ZIG        = python3 -m ziglang
 ZIG_LIB   := $(if $(findstring release,$(MAKECMDGOALS)),$(shell $(ZIG) env 2>/dev/null | sed -n 's/^ *\.lib_dir = "\(.*\)",/\1/p'))
-ZIG_FLAGS  = -O3 -Wno-unknown-pragmas -Wno-enum-float-conversion -Werror
+ZIG_LEVEL  = -O3
+ZIG_FLAGS  = $(ZIG_LEVEL) -Wno-unknown-pragmas -Wno-enum-float-conversion -Werror
 RELEASES  ?= linux-x86_64 linux-aarch64 macos-x86_64 macos-aarch64 windows-x86_64
 RELEASE_LINUX = CFLAGS='$(ZIG_FLAGS)' LDFLAGS='-static -s'
 RELEASE_MACOS = CFLAGS='$(ZIG_FLAGS)' LDFLAGS=-s AR='$(ZIG) ar --format=darwin'

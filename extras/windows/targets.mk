@@ -11,6 +11,7 @@ WINDOWS       = $(BUILD)/release/windows-x86_64
 windows       = $(MAKE) --no-print-directory BUILD=$(WINDOWS) $(RELEASE_windows-x86_64) PROGRAMS='train sample clocked/train'
 test-windows: export RUNNER = $(WINE)
 test-windows: export WINEDEBUG = -all
+test-windows: export WINEPREFIX = $(abspath $(BUILD)/wine)
 test-windows: $(BUILD)/test/train
 	@tests/deps windows
 	+@$(windows) $(WINDOWS)/train $(WINDOWS)/sample

@@ -40,9 +40,9 @@ static inline double natural_logarithm(double x) {
 
 /* Returns c[0] + c[1] x + ... + c[count - 1] x^(count - 1). */
 static inline double polynomial_of(const double *c, int count, double x) {
-    double sum = 0;
+    double sum = c[count - 1];
 #pragma GCC unroll 9
-    for (int i = count - 1; i >= 0; i--) sum = sum * x + c[i];
+    for (int i = count - 2; i >= 0; i--) sum = sum * x + c[i];
     return sum;
 }
 

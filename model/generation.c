@@ -89,12 +89,28 @@ bool sampler_prepare(Sampler *sampler, Error *err) {
     return sampler->isa;
 }
 
+/* Picks the token at which the sum of shares exceeds u times that of all, as sampler_pick does, by
+ * shares in float32, which are faster. Returns NO_ID if the sum may be on either side of that. */
+static int pick_fast(const Sampler *sampler, const float *logits, int V, double u, float *shares) {
+    if (V > NEAR_SHARES || sampler->top_k != EVERY_TOKEN || sampler->top_p < 1) return NO_ID;
+    double total =
+        (double)sampler->isa->near_shares(shares, logits, (float)(1 / sampler->temperature), V);
+    double left = u * total, error = total * 0x1p-16;
+    for (int id = V - 1; id >= 0 && left > error; id--) {
+        left -= (double)shares[id];
+        if (left < -error) return id;
+    }
+    return NO_ID;
+}
+
 int sampler_pick(const Sampler *sampler, const float *logits, int V, uint64_t stream,
                  uint64_t place, double *scratch) {
     if (sampler->temperature == GREEDY) return likeliest_of(logits, V);
+    const double u = random_uniform(random_key(sampler->seed, RANDOM_SAMPLES, stream), place);
+    const int fast = pick_fast(sampler, logits, V, u, (float *)(void *)scratch);
+    if (fast != NO_ID) return fast;
     Choice c = choice_of(sampler, logits, V, scratch);
-    double left =
-        random_uniform(random_key(sampler->seed, RANDOM_SAMPLES, stream), place) * c.total;
+    double left = u * c.total;
     for (int i = 0; i < c.kept; i++) {
         int id = id_at(&c, V, i);
         left -= c.shares[id];

@@ -30,7 +30,7 @@ const Isa TABLE_NAME(ISA) = {
     LOOP(transpose) LOOP(copy) LOOP(add_rows) LOOP(copy_panels)
     LOOP(scores) LOOP(means)
     LOOP(bf16_gemv) LOOP(int8_rows) LOOP(round_to_16)
-    LOOP(softmax) LOOP(log_sum_exp) LOOP(shares) LOOP(softmax_backward) LOOP(mask)
+    LOOP(softmax) LOOP(log_sum_exp) LOOP(shares) LOOP(near_shares) LOOP(softmax_backward) LOOP(mask)
     LOOP(attend) LOOP(attend_backward)
     LOOP(gelu) LOOP(gelu_backward) LOOP(swiglu) LOOP(swiglu_backward)
     LOOP(normalize) LOOP(normalize_recompute) LOOP(normalize_backward)

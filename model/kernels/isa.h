@@ -73,6 +73,7 @@ typedef struct {
 } AdamW;
 
 enum { KEY_GROUP = 16, INT8_PANEL = 64 }; /* multiples of the lanes of every table */
+enum { NEAR_SHARES = 1024 };
 
 /* Returns the bytes of a panel of INT8_PANEL columns with K weights of 8 bits each. It begins with
  * -128 times the sum of each column, of 32 bits. Then term p of column j is at p / 2 * 2 INT8_PANEL
@@ -142,6 +143,9 @@ typedef struct Isa {
     /* p[i] = exp((x[i] - max(x)) / temperature) for n finite numbers, with the same bits in every
        table; returns their sum, in order */
     double (*shares)(double *p, const float *x, double temperature, int n);
+    /* p[i] = exp((x[i] - max(x)) times), likewise, in float32; returns their sum. Some of them,
+       divided by all, err by less than 2^-17 if n is at most NEAR_SHARES */
+    float (*near_shares)(float *p, const float *x, float times, int n);
     /* The backward of softmax for the same rows. On entry p has softmax's input, on return its
      * result: p = exp(scale * p - lse). x = p (x - mean) scale, with mean[i] = sum(p x) of row i.
      */

@@ -528,10 +528,8 @@ TEST_OF_EACH_TABLE(softmax) {
         assert_near(lse, log(sum), 1e-6 * (1 + fabs(log(sum))));
         isa->log_sum_exp(&plain_lse, x, LONGEST, 1, n);
         assert_near(plain_lse, log(plain), 1e-6 * (1 + fabs(log(plain))));
-        for (int i = 0; i < n; i++) {
-            double truth = exp(scale * (double)x[i]) / sum;
-            assert_near(p[i], truth, 2e-6 * truth);
-        }
+        for (int i = 0; i < n; i++)
+            assert_near((double)p[i] * sum / exp(scale * (double)x[i]), 1, 2e-6);
     }
 }
 
@@ -539,18 +537,18 @@ TEST_OF_EACH_TABLE(softmax) {
 TEST_OF_EACH_TABLE(shares) {
     const double temperature = 0.7;
     for (int n = 1; n <= LONGEST; n++) {
-        float x[LONGEST], most = -INFINITY;
+        float x[LONGEST], y[LONGEST], most = -INFINITY;
         double p[LONGEST + 1], total = 0;
         p[n] = -7;
         fill(x, (uint64_t)n, (size_t)n);
         for (int i = 0; i < n; i++) most = fmaxf(most, x[i] *= 300); /* some are 0 */
         double sum = isa->shares(p, x, temperature, n);
         for (int i = 0; i < n; i++) {
-            double below = ((double)x[i] - (double)most) / temperature;
-            assert_true(p[i] == natural_exponential(below));
+            assert_true(p[i] == natural_exponential(((double)x[i] - (double)most) / temperature));
             total += p[i];
         }
         assert_true(sum == total && p[n] == -7);
+        assert_near(isa->near_shares(y, x, (float)(1 / temperature), n), sum, 1e-6 * sum);
     }
 }
 

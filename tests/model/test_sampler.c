@@ -77,10 +77,8 @@ TEST(frequencies) {
     for (int t = 0; t < COUNT(temperatures); t++)
         for (int k = 0; k < COUNT(tops); k++)
             for (int p = 0; p < COUNT(shares); p++)
-                check_frequencies((Sampler){.temperature = temperatures[t],
-                                            .top_k = tops[k],
-                                            .top_p = shares[p],
-                                            .seed = (uint64_t)(100 * t + 10 * k + p)},
+                check_frequencies((Sampler){temperatures[t], tops[k], shares[p],
+                                            (uint64_t)(100 * t + 10 * k + p), NULL},
                                   logits, V);
 }
 
@@ -119,6 +117,11 @@ TEST(draws_repeat) {
     int ids[DRAWS], others[3] = {0};
     for (uint64_t i = 0; i < (uint64_t)DRAWS; i++) ids[i] = pick(one, logits, V, 6, i);
     for (uint64_t i = DRAWS; i-- > 0;) {
+        double u = random_uniform(random_key(1, RANDOM_SAMPLES, 6), i);
+        const float edge[] = {(float)log(1 / u - 1),
+                              0}; /* where an approximation must not choose */
+        assert_int_equal(pick(one, edge, 2, 6, i),
+                         pick((Sampler){1, 2, 1, 1, NULL}, edge, 2, 6, i));
         assert_int_equal(pick(one, logits, V, 6, i), ids[i]);
         others[0] += pick(two, logits, V, 6, i) == ids[i];
         others[1] += pick(one, logits, V, 7, i) == ids[i];

@@ -113,6 +113,13 @@ static double shares(double *p, const float *x, double temperature, int n) {
     return total;
 }
 
+static float near_shares(float *p, const float *x, float times, int n) {
+    const float most = largest(x, n);
+#pragma omp simd
+    for (int i = 0; i < n; i++) p[i] = x[i] - most;
+    return exponentials(p, true, p, times, 0, n);
+}
+
 static void softmax_backward(float *x, float *p, size_t row, const float *lse, const float *mean,
                              float scale, int rows, int n) {
     for (int i = 0; i < rows; i++, x += row, p += row) {

@@ -140,7 +140,7 @@ static void forward_token(const Thread *thread, size_t first, size_t end, const 
     enum { TOGETHER = 8 };         /* heads whose weights are in scratch together */
     enum { NEAR = 8 * KEY_GROUP }; /* keys, or values, that fit the L1 cache */
     const Isa *isa = thread->isa;
-    int n = a->past + 1;
+    int n = a->past + 1, columns = (int)whole_vectors(isa, n);
     size_t row = (size_t)ceil_div_int(n, KEY_GROUP) * KEY_GROUP, dk = (size_t)a->dk,
            dv = (size_t)a->dv, group = group_of(a), step = group < TOGETHER ? TOGETHER / group : 1;
     float *att = thread->scratch;
@@ -154,8 +154,8 @@ static void forward_token(const Thread *thread, size_t first, size_t end, const 
                                 a->columns + column_of(a, (size_t)s, (query + h) / group),
                                 (size_t)a->NKV * dk * KEY_GROUP,
                                 ceil_div_int(min_int(NEAR, n - s), KEY_GROUP), a->dk);
-            for (size_t h = 0; h < heads; h++) isa->mask(att + h * row, row, 1, n, (int)row);
-            isa->softmax(att, row, NULL, att, a->scale, (int)heads, (int)row);
+            for (size_t h = 0; h < heads; h++) isa->mask(att + h * row, row, 1, n, columns);
+            isa->softmax(att, row, NULL, att, a->scale, (int)heads, columns);
             memset(a->out + query * dv, 0, heads * dv * sizeof(float));
             for (int s = 0; s < n; s += NEAR)
                 isa->means(a->out + query * dv, att + s, row,

@@ -129,18 +129,26 @@ static void scores(float *y, const float *q, const float *keys, size_t stride, i
     }
 }
 
-/* Adds to `vectors` vectors of channels of `heads` heads together; `left` channels remain. */
-INLINE void means_of(const int heads, const int vectors, float *y, const float *p, size_t p_row,
-                     const float *const *v, size_t v_row, int n, int K, size_t left) {
+/* The vector that has each of LANES / 4 numbers, `row` floats apart, in four lanes. */
+INLINE Vector four_times(const float *p, size_t row) {
+    Four each[LANES / 4];
+    EACH(i, LANES / 4) each[i] = p[i * row] - (Four){0};
+    return load_fours((const float *)each, 4);
+}
+
+/* Adds to `vectors` vectors of channels of `heads` heads together; `left` channels remain. With
+ * `fours`, each head stands for the LANES / 4 heads of four channels that fill a vector. */
+INLINE void means_of(const int heads, const int vectors, const bool fours, float *y, const float *p,
+                     size_t p_row, const float *const *v, size_t v_row, int n, int K, size_t left) {
     Vector sum[SUMS];
-    const size_t width = vectors > 1 ? LANES : left;
+    const size_t width = vectors > 1 || fours ? LANES : left;
 #define OF_SUM(i) (y + (i) / (size_t)vectors * (size_t)K + (i) % (size_t)vectors * LANES)
     EACH(i, heads * vectors) sum[i] = load_some(OF_SUM(i), width, 0);
     for (size_t s = 0; s < (size_t)n; s++) EACH(h, heads) {
-            Vector weight = all(p[h * p_row + s]);
+            Vector weight =
+                fours ? four_times(p + h * (LANES / 4) * p_row + s, p_row) : all(p[h * p_row + s]);
             EACH(i, vectors) {
-                const float *from = v[h] + s * v_row + i * LANES;
-                Vector of = vectors > 1 ? load(from) : load_some(from, left, 0);
+                Vector of = load_some(v[h] + s * v_row + i * LANES, width, 0);
                 sum[h * (size_t)vectors + i] =
                     multiply_add(weight, of, sum[h * (size_t)vectors + i]);
             }
@@ -154,20 +162,26 @@ INLINE void means_of(const int heads, const int vectors, float *y, const float *
 static void means(float *y, const float *p, size_t p_row, const float *v, size_t v_row, int n,
                   int K, int heads, int group) {
     const float *from[SUMS];
+    const bool fours = LANES > 4 && K == 4 && group == 1 && heads % (LANES / 4) == 0;
+    const int each = fours ? LANES / 4 : 1; /* heads in a vector */
+    heads /= each;
+    K *= each;
     for (int k = 0, vectors = SUMS; k < K; k += vectors * LANES) {
         while (vectors > 1 && k + vectors * LANES > K) vectors /= 2;
         for (int h = 0, some; h < heads; h += some) {
             for (some = SUMS / vectors; some > heads - h;) some /= 2;
-            for (int i = 0; i < some; i++) from[i] = v + (h + i) / group * K + k;
+            for (int i = 0; i < some; i++)
+                from[i] = v + (group > 1 ? (h + i) / group : h + i) * K + k;
             float *to = y + h * K + k;
-            const float *weights = p + (size_t)h * p_row;
+            const float *weights = p + (size_t)(h * each) * p_row;
             size_t left = (size_t)(K - k);
             /* clang-format off */
-#define MEANS(m, w) case (m) * 16 + (w): \
-                means_of(m, w, to, weights, p_row, from, v_row, n, K, left); break;
-            switch (some * 16 + vectors) {
-                MEANS(1, 8) MEANS(1, 4) MEANS(1, 2) MEANS(1, 1) MEANS(2, 4) MEANS(2, 2) MEANS(2, 1)
-                MEANS(4, 2) MEANS(4, 1) MEANS(8, 1)
+#define MEANS(m, w, f) case ((m) * 2 + (f)) * 16 + (w): \
+                means_of(m, w, f, to, weights, p_row, from, v_row, n, K, left); break;
+            switch ((some * 2 + fours) * 16 + vectors) {
+                MEANS(1, 8, 0) MEANS(1, 4, 0) MEANS(1, 2, 0) MEANS(1, 1, 0) MEANS(2, 4, 0)
+                MEANS(2, 2, 0) MEANS(2, 1, 0) MEANS(4, 2, 0) MEANS(4, 1, 0) MEANS(8, 1, 0)
+                MEANS(1, 1, 1) MEANS(2, 1, 1) MEANS(4, 1, 1)
             }
             /* clang-format on */
         }

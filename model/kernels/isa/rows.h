@@ -231,10 +231,12 @@ static void adamw(float *w, float *m, float *v, const float *dw, AdamW step, siz
 #pragma omp simd
     for (size_t i = 0; i < n; i++) {
         float g = dw[i] * step.gradient_scale;
-        m[i] = fused(step.beta1, m[i], (1.0f - step.beta1) * g);
-        v[i] = fused(step.beta2, v[i], (1.0f - step.beta2) * g * g);
-        float move = rate * m[i] / fused(sqrtf(v[i]), root, step.epsilon);
+        float first = fused(step.beta1, m[i], (1.0f - step.beta1) * g);
+        float second = fused(step.beta2, v[i], (1.0f - step.beta2) * g * g);
+        float move = rate * first / fused(sqrtf(second), root, step.epsilon);
         w[i] = fused(shrink, w[i], -move);
+        m[i] = first;
+        v[i] = second;
     }
 }
 

@@ -193,7 +193,17 @@ static inline void store_some(float *x, size_t n, Vector of) {
 #if defined __AVX512F__
     _mm512_mask_storeu_ps(x, (__mmask16)((1u << n) - 1), of);
 #elif defined INTRINSIC
-    _mm256_maskstore_ps(x, (__m256i)lanes_below((int)n), of);
+    /* in parts, because AMD's processors take 18 to 42 steps for a store with a mask */
+    __m128 part = _mm256_castps256_ps128(of);
+    if (n & 4) {
+        _mm_storeu_ps(x, part);
+        part = _mm256_extractf128_ps(of, 1);
+    }
+    if (n & 2) {
+        _mm_storel_pi((__m64 *)(void *)(x + (n & 4)), part);
+        part = _mm_movehl_ps(part, part);
+    }
+    if (n & 1) _mm_store_ss(x + (n & 6), part);
 #else
     float padded[LANES];
     store(padded, of);

@@ -149,13 +149,18 @@ static Call call_of(const Run *run, const Thread *thread, const Instruction *at,
     return call;
 }
 
+/* Returns the number of calls that are prepared for each thread. */
+static size_t prepared_count(const Run *run) {
+    return (size_t)(run->options.training ? run->program.count : run->program.backward_begin);
+}
+
 /* Prepares the calls of passes of one token, which differ only in the rows of cached arrays. For a
- * growing run, prepares the calls of passes that are one slice. */
+ * growing run, prepares the calls of passes that are one slice; for training, the first slice's. */
 static bool prepare_calls(Run *run, Error *err) {
     enum { OPERANDS = MAX_INPUTS + MAX_OUTPUTS };
-    const size_t threads = (size_t)run->options.threads,
-                 count = (size_t)run->program.backward_begin;
-    const Location *locations = run->options.growing ? run->schedule.many : run->schedule.single;
+    const size_t threads = (size_t)run->options.threads, count = prepared_count(run);
+    const bool many = run->options.growing || run->options.training;
+    const Location *locations = many ? run->schedule.many : run->schedule.single;
     if (!memory_alloc(&run->calls, threads * count, sizeof *run->calls, "the run", err) ||
         !memory_alloc(&run->moving, threads * count * OPERANDS, sizeof(Moving), "the run", err))
         return false;
@@ -205,7 +210,7 @@ bool execute_allocate(Run *run, Error *err) {
         for (int t = 0; t < run->options.length; t++)
             info->fill(rows + (size_t)t * (size_t)info->width, t, info->width);
     }
-    return run->options.training || prepare_calls(run, err);
+    return prepare_calls(run, err);
 }
 
 size_t execute_scratch(const Run *run) {
@@ -330,6 +335,7 @@ void execute_pass(const Thread *thread, void *argument) {
     const Phase *begin = s->phases + (run->in_backward ? s->backward_phase : 0);
     const Phase *end = s->phases + (run->in_backward ? s->phase_count : s->backward_phase);
     bool sends = run->sharing && run->buckets && thread->index == 0;
+    Call *calls = run->calls + (size_t)thread->index * prepared_count(run);
     if (!run->options.frozen) execute_packing(thread, argument);
     if (run->pass.single || (run->options.growing && slice_count(run) == 1)) {
         execute_whole(run, thread);
@@ -348,9 +354,15 @@ void execute_pass(const Thread *thread, void *argument) {
         Items slices = team_items(thread, (size_t)slice_count(run), phase->any ? taken : NULL);
         for (Share tokens; next_slice(run, phase, &slices, &tokens);) {
             for (int i = phase->begin; i < phase->end; i++) {
-                Call call = call_of(run, thread, &run->program.list[i], s->many, tokens,
-                                    phase->team ? taken : NULL);
-                call.instruction->operation->compute(&call);
+                Call other, *call = &calls[i];
+                if (!run->options.training || tokens.begin > 0 || run->pass.past > 0) {
+                    other = call_of(run, thread, &run->program.list[i], s->many, tokens, NULL);
+                    call = &other;
+                }
+                call->thread = thread;
+                call->N = (int)(tokens.end - tokens.begin);
+                call->taken = phase->team ? taken : NULL;
+                call->instruction->operation->compute(call);
                 start = profile_add(run, thread, PROFILE_PARTS + i, start);
             }
             if (sends) world_progress();

@@ -56,8 +56,8 @@ struct Run {
     float *rows; /* the earlier tokens of a growing run: `capacity` rows in each slot for each
                     operand that has them */
     size_t rows_size, capacity;
-    /* the prepared calls of passes of one token, or of a growing run, [threads][instructions], and
-       the pointers in them that move, [threads][moving_count]; not in training */
+    /* the prepared calls of passes of one token, of a growing run, or of a step's first slice,
+       [threads][instructions], and the pointers in them that move, [threads][moving_count] */
     Call *calls;
     Moving *moving;
     int moving_count;

@@ -480,7 +480,7 @@ TEST_OF_EACH_TABLE(sums) {
 
 /* One query of attention: of each number of groups, and of heads that share values. */
 TEST_OF_EACH_TABLE(query) {
-    enum { GROUPS = 19, HEADS = 9, KEYS = GROUPS * KEY_GROUP };
+    enum { GROUPS = 19, HEADS = 12, KEYS = GROUPS * KEY_GROUP };
     const size_t gap = 5; /* between groups, rows and heads */
     for (int K = 1; K <= 150; K = K < 20 ? K + 1 : K + 13) {
         size_t stride = (size_t)K * KEY_GROUP + gap, v_row = (size_t)(K * HEADS) + gap;

@@ -128,7 +128,7 @@ $(1)/tests.a: $(SUPPORT:%=$(1)/%)
 	$$(archive)
 $(1)/train $(1)/sample: $(1)/%: $(1)/%.o $(1)/tril.a
 	$$(call link,$(2))
-$(1)/faulty/train $(1)/faulty/sample: $(1)/faulty/%: $(1)/%.o $(1)/tests/faulty.o $(1)/tests/blocks.o $(1)/tril.a
+$(1)/faulty/train $(1)/faulty/sample: $(1)/faulty/%: $(1)/%.o $(1)/tests/faulty.o $(1)/tests/blocks.o $(1)/tests/clocked.o $(1)/tril.a
 	$$(call link,$(2))
 $(1)/clocked/train: $(1)/train.o $(1)/tests/clocked.o $(1)/tril.a
 	$$(call link,$(2))

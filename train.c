@@ -64,7 +64,8 @@ static int first_process(int argc, char **argv) {
         return program_failed("train", EXIT_USAGE, &err);
     if (arguments.help) return show_help(*argv);
     if (arguments.version) return program_version();
-    if (arguments.json) program_divert(true);
+    if (arguments.json && !program_divert(true, &err))
+        return program_failed("train", EXIT_FAILURE, &err);
     terminal_send_lines();
     bool open = plan_open(&plan, &arguments, &err);
     if (open && !check_options(plan, &err))

@@ -5,6 +5,7 @@
 #include "base/terminal.h"
 #include "library/version.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -87,15 +88,12 @@ void program_describe(const TrilModel *model, const char *path, char about[ABOUT
              tril_model_sizes(model).rung, loss, date);
 }
 
-void program_divert(bool to_errors) {
-    static int output = -1; /* standard output, while diverted */
+bool program_divert(bool to_errors, Error *err) {
+    static int output; /* standard output, while diverted */
     fflush(stdout);
-    if (to_errors) {
-        output = dup(STDOUT_FILENO);
-        dup2(STDERR_FILENO, STDOUT_FILENO);
-    } else if (output >= 0) {
-        dup2(output, STDOUT_FILENO);
-        close(output);
-        output = -1;
-    }
+    if (to_errors) output = dup(STDOUT_FILENO);
+    const bool ok = output >= 0 && dup2(to_errors ? STDERR_FILENO : output, STDOUT_FILENO) >= 0;
+    const int why = errno;
+    if (output >= 0 && !(ok && to_errors)) close(output);
+    return ok || fail(err, "standard output cannot be diverted: %s", strerror(why));
 }

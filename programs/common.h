@@ -45,6 +45,6 @@ int program_failed(const char *name, int status, const Error *err);
 void program_describe(const TrilModel *model, const char *path, char about[ABOUT_SIZE]);
 
 /* Sends the output from now on to standard error, or again to standard output. */
-void program_divert(bool to_errors);
+bool program_divert(bool to_errors, Error *err);
 
 #endif

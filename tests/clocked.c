@@ -15,6 +15,7 @@
 enum { MAX_SIGNALS = 8 };
 
 static struct {
+    bool set;
     double now, tick;
     int count, sent;
     int numbers[MAX_SIGNALS];
@@ -32,7 +33,8 @@ static void tell(void) {
 static void read_environment(void) {
     const char *text = getenv("TRIL_CLOCK");
     char *at = NULL;
-    simulated.tick = text ? strtod(text, &at) : 1e-6;
+    simulated.set = true;
+    simulated.tick = text ? strtod(text, &at) : 0;
     while (at && *at == ' ' && simulated.count < MAX_SIGNALS) {
         int i = simulated.count++;
         simulated.numbers[i] = (int)strtol(at + 1, &at, 10);
@@ -48,7 +50,7 @@ static void send(int number) {
 
 /* Only the main thread reads the clock. */
 double clock_seconds(void) {
-    if (simulated.tick <= 0) read_environment();
+    if (!simulated.set) read_environment();
     simulated.now += simulated.tick;
     while (simulated.sent < simulated.count && simulated.now >= simulated.times[simulated.sent])
         send(simulated.numbers[simulated.sent++]);

@@ -19,6 +19,13 @@
 #define SANITIZED false
 #endif
 
+/* True where tests/faulty.c can make system calls fail. */
+#if defined __GLIBC__ && defined __LP64__ && __GLIBC_PREREQ(2, 34)
+#define FAULTY_SYSTEM true
+#else
+#define FAULTY_SYSTEM false
+#endif
+
 /* ---- features that a system may lack ---- */
 
 typedef enum {

@@ -328,8 +328,9 @@ bool show_object(const Plan *plan, const Result *results, int count, Error *err)
     for (int i = 0; i < count; i++) add_result(&text, &results[i]);
     buffer_printf(&text, "]}");
     interruption_catch(false); /* from now on a notice would be within the object */
-    program_divert(false);
-    return json_print(&text);
+    if (program_divert(false, err)) return json_print(&text);
+    buffer_end(&text);
+    return false;
 }
 
 static void put_path(const char *before, const char *path) {

@@ -10,6 +10,7 @@
 #include "programs/train/display.h"
 #include "programs/train/saved.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -95,6 +96,8 @@ static bool load_state(Plan *plan, Error *err) {
     bool wanted;
     Error why;
     if (!file_exists(path)) {
+        if (errno != ENOENT && errno != ENOTDIR)
+            return fail(err, "%s: cannot be opened: %s", path, strerror(errno));
         if (!asked->quiet && !asked->continues)
             show_line("%s: no such file: a new run begins", path);
         return true;

@@ -436,7 +436,8 @@ bool train_rung(Ladder *ladder, const RungFiles *rung, double seconds, bool resu
     if (ok && shows) show_sharing(&t.traffic, t.steps, t.times.steps);
     ok = ok && keep_something(&t, err);
     if (ok) note_failures(&t);
-    if (ok && !file_exists(rung->checkpoint)) ok = fail(err, "%s", ladder->failed.text);
+    if (ok && *ladder->failed.text && !file_exists(rung->checkpoint))
+        ok = fail(err, "%s", ladder->failed.text);
     if (t.training && profiles)
         t.times.count = tril_training_parts(t.training, t.times.parts, MAX_PARTS);
     tril_training_close(t.training); /* frees memory and the workers for the next model */

@@ -64,33 +64,6 @@ static void expect_read(const char *path, const char *expected, size_t expected_
 static const size_t sizes[] = {0, 1, 1000, 65535, 65536, 65537, 131072, 131073, 300000};
 enum { SIZES = sizeof sizes / sizeof *sizes };
 
-static void expect_unread(const char *path) {
-    char something, *bytes = &something;
-    size_t length;
-    assert_false(file_read(path, &bytes, &length, &err));
-    assert_null(bytes);
-    expect_error(err, path);
-}
-
-TEST(read_refused) {
-    static const char *const bad[] = {"missing", ".", "regular/below"};
-    for (int i = 0; i < 3; i++) {
-        File file;
-        expect_unread(scratch(bad[i]));
-        assert_false(file_open(&file, scratch(bad[i]), &err));
-        expect_error(err, scratch(bad[i]));
-    }
-}
-
-TEST(read_device) {
-    File file;
-    skip_without(DEVICE_FILES);
-    expect_unread("/dev/null");
-    expect_unread("/dev/zero"); /* endless */
-    assert_false(file_open(&file, "/dev/null", &err));
-    expect_error(err, "/dev/null");
-}
-
 /* Reads a file and a pipe in pieces. Their length is known at the start. */
 static void expect_pieces(const char *path, const char *expected, size_t length) {
     File file;
@@ -122,20 +95,6 @@ TEST(read) {
         ways[i % 2](pipe, bytes, size);
         assert_int_equal(end_of_process(child), 0);
     }
-}
-
-/* On Linux a process's memory can be opened, but not read at address 0. */
-TEST(read_broken) {
-    skip_without(DEVICE_FILES);
-    if (access("/proc/self/mem", R_OK) != 0) skip();
-    expect_unread("/proc/self/mem");
-}
-
-TEST(read_forbidden) {
-    skip_without(FILE_RIGHTS);
-    const char *path = scratch_put("forbidden", "secret", 6);
-    set_rights(path, 0);
-    expect_unread(path);
 }
 
 /* ---- writing files ---- */
@@ -178,59 +137,6 @@ TEST(write_replaces) {
     scratch_expect("replaced", "new", 3);
 }
 
-static void expect_unwritten(const char *name, const void *bytes, size_t length) {
-    assert_false(file_write(scratch(name), &(FilePart){bytes, length}, 1, &err));
-    expect_error(err, scratch(name));
-}
-
-TEST(write_refused) {
-    expect_unwritten("nowhere/file", "new", 3);
-    assert_false(scratch_has("nowhere"));
-    make_folder(scratch("folder"));
-    expect_unwritten("folder", "new", 3);
-    assert_true(scratch_has("folder"));
-    assert_false(scratch_has_temporary("."));
-}
-
-/* Simulates a full disk: files may not grow beyond 4096 bytes. The partial file is removed. */
-TEST(write_full) {
-    skip_without(SIZE_LIMITS);
-    char *bytes = pattern(100000);
-    scratch_put("full", "old", 3);
-    limit_file_sizes(4096, NULL);
-    bool ok = file_write(scratch("full"), &(FilePart){bytes, 100000}, 1, &err);
-    bool fits = ok || file_write(scratch("fits"), &(FilePart){bytes, 4096}, 1, &err);
-    end_file_size_limit();
-    assert_false(ok);
-    assert_true(fits);
-    expect_error(err, scratch("full"));
-    scratch_expect("full", "old", 3);
-    assert_false(scratch_has_temporary("."));
-    scratch_expect("fits", bytes, 4096);
-}
-
-static void give_up(int number) {
-    (void)number;
-    file_abandon();
-    _exit(0);
-}
-
-static int write_and_give_up(void *bytes) {
-    limit_file_sizes(4096, give_up);
-    file_write(scratch("given_up"), &(FilePart){bytes, 100000}, 1, &err);
-    return 2;
-}
-
-/* A signal ends the program while it writes. The system sends one when a file may not grow. */
-TEST(write_abandoned) {
-    skip_without(SIZE_LIMITS);
-    char *bytes = pattern(100000);
-    scratch_put("given_up", "old", 3);
-    assert_int_equal(end_of_process(fork_process(write_and_give_up, bytes)), 0);
-    assert_false(scratch_has_temporary("."));
-    scratch_expect("given_up", "old", 3);
-}
-
 /* ---- directories ---- */
 
 TEST(make_parent) {
@@ -245,18 +151,6 @@ TEST(make_parent) {
     assert_true(scratch_has("one/four"));
     assert_ok(file_make_parent("nothing-to-do", NULL, &err), err);
     assert_ok(file_make_parent("/file-at-the-root", NULL, &err), err);
-}
-
-/* A file in the place of a directory, directly above or higher up. */
-TEST(make_parent_blocked) {
-    scratch_put("block", "x", 1);
-    assert_false(file_make_parent(scratch("block/two/file"), NULL, &err));
-    expect_error(err, scratch("block"));
-    err.text[0] = 0;
-    if (file_make_parent(scratch("block/file"), NULL, &err))
-        fail_msg("a file passes for a directory");
-    expect_error(err, scratch("block"));
-    scratch_expect("block", "x", 1);
 }
 
 /* ---- memory ---- */

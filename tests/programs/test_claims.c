@@ -310,21 +310,4 @@ TEST(set_aside) {
     claims_close(claims);
 }
 
-/* If one file cannot be moved, all stay. */
-TEST(moved_back) {
-    char where[SCRATCH_PATH];
-    make_folder(scratch("u"));
-    scratch_put("u/a", "a", 1);
-    scratch_put("u/b", "b", 1);
-    Claims *claims = CLAIM("u/a", "u/b");
-    const char *const list[] = {copy_text(scratch("u/a")), copy_text(scratch("u/b"))};
-    assert_ok(claims_settle(claims, &err), err);
-    assert_int_equal(remove(list[1]), 0); /* removed by another program */
-    assert_false(claims_set_aside(claims, list, 2, where, sizeof where, &err));
-    expect_error(err, "u/b: ", "u/earlier-1/b");
-    claims_close(claims);
-    scratch_expect("u/a", "a", 1);
-    assert_false(scratch_has("u/earlier-1"));
-}
-
 FIXTURE(scratch_open, scratch_close)

@@ -134,17 +134,6 @@ TEST(formulas) {
     }
 }
 
-/* A folder, a pipe (which would block) and a missing file are errors. */
-TEST(no_file) {
-    const char *const paths[] = {scratch("."), scratch("none.csv"), scratch("pipe"), "/dev/null"};
-    bool special = !system_lacks(NAMED_PIPES) && !system_lacks(DEVICE_FILES);
-    if (special) make_named_pipe(paths[2]);
-    for (int i = 0; i < (special ? 4 : 2); i++) {
-        Course *log = read_back(paths[i]);
-        assert_int_equal(log->count, 0);
-    }
-}
-
 /* ---- continuing ---- */
 
 /* Writes a log of ten rows. Sets *length and *digest to those after six rows. */

@@ -48,10 +48,9 @@ static int width(const char *text, size_t length) {
         char shown[ESCAPE_SIZE];
         uint32_t code;
         size_t taken = escape_first(text, length, shown);
-        if (taken > 1 && *shown == *text && utf8_decode(text, length, &code) > 0)
-            columns += width_of(code) > 0 ? width_of(code) : 0;
-        else
-            columns += (int)strlen(shown);
+        utf8_decode(text, length, &code);
+        const int width = *shown == *text ? width_of(code) : (int)strlen(shown);
+        columns += width > 0 ? width : 0;
         text += taken;
         length -= taken;
     }

@@ -425,6 +425,8 @@ void show_profile(const char *of, const RungTimes *t) {
             printf("  %7.1f", line->operations / line->seconds * 1e-9);
         putchar('\n');
     }
-    if (rest > 0) printf(format, name, name, "lines of less than 0.05%", rest, 100 * rest / t->all);
-    if (rest > 0) putchar('\n');
+    if (rest > 0) {
+        printf(format, name, name, "lines of less than 0.05%", rest, 100 * rest / t->all);
+        putchar('\n');
+    }
 }

@@ -328,7 +328,6 @@ static void number_training(Plan *plan) {
     digest_add(&digest, name, strlen(name) + 1);
     digest_add(&digest, models, sizeof models);
     plan->training = digest_value(&digest);
-    if (plan->training == 0) plan->training = 1;
 }
 
 static void put_in_buffer(void *buffer, const char *text, size_t length) {

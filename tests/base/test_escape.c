@@ -1,9 +1,13 @@
 /* test_escape.c - output of text from files and users: safe on a terminal, readable by a shell. */
 #include "tests/support.h"
 #include "tests/system.h"
+#include "base/array.h"
 #include "base/escape.h"
 #include "base/shell.h"
+#include "base/terminal.h"
 #include "base/utf8.h"
+
+#include <locale.h>
 
 /* The output of `print`. Valid until the next call. */
 static const char *printed(void (*print)(FILE *out, const char *text, size_t length),
@@ -86,6 +90,44 @@ TEST(copy) {
         assert_int_equal(strlen(copy), fits);
         assert_memory_equal(copy, shown, fits);
         assert_int_equal(copy[capacity], '#');
+    }
+}
+
+static int columns, column; /* of the terminal; of the end of the words */
+
+static void print_words(FILE *out, const char *text, size_t length) {
+    (void)length;
+    column = escape_words(out, text, 3, 2, columns);
+}
+
+/* A word that would end beyond the last column begins a line. A character is as wide as on a
+ * terminal: two columns, one or none. */
+TEST(columns) {
+    static const struct {
+        const char *word, *shown;
+        int width;
+    } words[] = {{"a", "a", 1},
+                 {"好好", "好好", 4},
+                 {"e\u0301x", "e\u0301x", 2},
+                 {"b\033\u202E", "b\\x1b\\u202e", 11},
+                 {"\\", "\\", 1},
+                 {"x好", "x好", 3}};
+    setlocale(LC_CTYPE, "C.UTF-8");
+    if (width_of(0x4E00) != 2) skip();
+    for (columns = 1; columns < 40; columns++) {
+        char text[64] = "", expected[128] = "";
+        int at = 3;
+        for (int i = 0; i < COUNT(words); i++) {
+            const char *blanks = i == 0 ? "" : i == 3 ? "  " : " ";
+            const int width = (int)strlen(blanks) + words[i].width;
+            const bool begins_line = at > 2 && at + width > columns;
+            sprintf(text + strlen(text), "%s%s", blanks, words[i].word);
+            sprintf(expected + strlen(expected), "%s%s", begins_line ? "\n  " : blanks,
+                    words[i].shown);
+            at = begins_line ? 2 + words[i].width : at + width;
+        }
+        assert_string_equal(printed(print_words, text, 0), expected);
+        assert_int_equal(column, at);
     }
 }
 

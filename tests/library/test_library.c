@@ -319,6 +319,10 @@ TEST(probabilities) {
     must(tril_probabilities(&sampling, logits, SIZE, p, &error));
     assert_near(p[2] / p[1], exp(2), 1e-5);
     assert_true(p[0] == 0 && p[3] == 0);
+    sampling.temperature = 0.04; /* top_k keeps even shares that would be lost in the sum */
+    sampling.top_k = 3;
+    must(tril_probabilities(&sampling, logits, SIZE, p, &error));
+    assert_true(p[0] > 0 && 1 + p[0] == 1 && p[3] == 0);
     sampling.temperature = -1;
     assert_int_equal(tril_probabilities(&sampling, logits, SIZE, p, &error), TRIL_ARGUMENT);
 }
@@ -340,9 +344,13 @@ TEST(counts) {
         for (int j = 0; j < 3; j++)
             row[j] = line.inputs[j].data + (LENGTH - 1) * line.inputs[j].row;
         int32_t picks[3];
+        TrilSampling sampling = tril_sampling();
+        sampling.temperature = 0;
+        sampling.precision = "f32";
+        sampling.counts = weights[0];
+        TrilWriter *writer = write_with(model, &sampling);
         for (int w = 0; w < 3; w++) {
-            Written written = {.length = 0};
-            TrilSampling sampling = tril_sampling();
+            char text[4];
             size_t count;
             int best = 0;
             float most = -INFINITY;
@@ -351,12 +359,12 @@ TEST(counts) {
                 if (y > most) best = v;
                 if (y > most) most = y;
             }
-            sampling.length = 1;
-            sampling.temperature = 0;
-            sampling.precision = "f32";
-            if (w < 2) sampling.counts = weights[w]; /* 1 is the default */
-            must(tril_generate(model, prompt, LENGTH, &sampling, write_down, &written, &error));
-            must(tril_encode(letters, written.text, written.length, &picks[w], 1, &count, &error));
+            sampling.counts = weights[w];
+            if (w > 0) must(tril_writer_set(writer, &sampling, &error));
+            tril_writer_begin(writer, 0);
+            must(tril_writer_read(writer, prompt, LENGTH, &error));
+            const size_t length = (size_t)tril_writer_write(writer, text);
+            must(tril_encode(letters, text, length, &picks[w], 1, &count, &error));
             assert_int_equal(picks[w], best);
         }
         differ += picks[0] != picks[2];
@@ -980,6 +988,20 @@ TEST(more_characters) {
 
 /* ---- tokenizers and readings ---- */
 
+/* Tokenizers with other characters, with bytes or with lines are others. */
+TEST(same_tokenizers) {
+    enum { KINDS = 5 };
+    TrilTokenizer *all[KINDS] = {tokenizer_of("ab\n"), tokenizer_of("ac\n"), tokenizer_of("abc\n"),
+                                 tokenizer_of("ab\n")};
+    must(tril_tokenizer_set_lines(all[3], &error));
+    must(tril_tokenizer_of_bytes(&all[4], &error));
+    at_end(release_tokenizer, all[4]);
+    for (int i = 0; i < KINDS; i++)
+        for (int j = 0; j < KINDS; j++)
+            assert_int_equal(tril_tokenizer_same(all[i], all[j]), i == j);
+    assert_true(tril_tokenizer_same(all[0], tokenizer_of("\nba")));
+}
+
 TEST(tokenizers) {
     static const char text[] = "naïve 中 text\n";
     TrilTokenizer *tokenizer, *bytes;
@@ -1064,33 +1086,6 @@ TEST(readings) {
 
 /* ---- refusals ---- */
 
-TEST(wrong_sizes) {
-    const struct {
-        const char *rung;
-        int layers, heads, width, context, kv_heads;
-        TrilStatus status;
-        const char *words;
-    } cases[] = {
-        {"gtp", 1, 2, 16, 16, 2, TRIL_ARGUMENT, "'gtp'"},
-        {NULL, 1, 2, 16, 16, 2, TRIL_ARGUMENT, ""},
-        {"gpt", 0, 2, 16, 16, 2, TRIL_ARGUMENT, "0"},
-        {"gpt", 1, 3, 16, 16, 2, TRIL_ARGUMENT, "3"},
-        {"gpt", 1, 2, -16, 16, 2, TRIL_ARGUMENT, "-16"},
-        {"gpt", 1, 2, 16, 1 << 30, 2, TRIL_ARGUMENT, "1073741824"},
-        {"modern", 1, 2, 16, 16, 3, TRIL_ARGUMENT, "3"},
-        {"gpt", 256, 1, 1 << 20, 16, 1, TRIL_NO_MEMORY, ""},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        TrilModel *model = (TrilModel *)&model;
-        TrilOptions sizes =
-            sized(cases[i].rung, cases[i].layers, cases[i].heads, cases[i].width, cases[i].context);
-        sizes.kv_heads = cases[i].kv_heads;
-        expect(tril_model_make(&model, letters, &sizes, &error), cases[i].status, cases[i].words);
-        assert_null(model);
-        assert_int_equal(tril_model_make(&model, letters, &sizes, NULL), cases[i].status);
-    }
-}
-
 TEST(wrong_options) {
     TrilModel *model = make(small("gpt"), 1);
     TrilTraining *training, *other;
@@ -1120,16 +1115,11 @@ TEST(wrong_files) {
     TrilModel *model = train("head", 1), *other;
     TrilTokenizer *tokenizer;
     TrilState *saved;
-    size_t length;
     must(tril_model_save(model, scratch("model.safetensors"), &error));
     expect(tril_model_save(model, scratch("none/model"), &error), TRIL_FILE, "none/model");
     expect(tril_state_load(&saved, scratch("model.safetensors"), &error), TRIL_FILE, "");
-    char *bytes = slurp(scratch("model.safetensors"), &length);
-    bytes[length - 9] ^= 1;
-    scratch_put("flipped", bytes, length);
-    scratch_put("cut", bytes, length / 2);
-    const char *files[] = {scratch("flipped"), scratch("cut"), PLAY, scratch("missing")};
-    for (size_t i = 0; i < 4; i++) {
+    const char *files[] = {PLAY, scratch("missing")}; /* test_checkpoint has damaged ones */
+    for (size_t i = 0; i < 2; i++) {
         expect(tril_model_load(&other, files[i], &error), TRIL_FILE, files[i]);
         assert_null(other);
     }
@@ -1331,7 +1321,8 @@ static void try_sizes(const TrilOptions *sizes) {
     tril_estimate(sizes, 65, &estimate, &error);
     tril_options_check(sizes, &error);
     tril_options_sizes(sizes);
-    tril_model_make(&model, letters, sizes, &error);
+    const TrilStatus status = tril_model_make(&model, letters, sizes, &error);
+    assert_int_equal(status, model ? TRIL_OK : tril_model_make(&model, letters, sizes, NULL));
     tril_model_free(model);
 }
 

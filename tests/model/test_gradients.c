@@ -50,6 +50,15 @@ static void check_gradient(const Bench *bench, const Plain *plain, int i) {
                      (double)ours[j], truth[j]);
 }
 
+static void check_logits(const Bench *bench, Plain *plain, const int32_t *ids, int batch,
+                         int length) {
+    const int numbers = batch * length * bench->model->config.V;
+    double *logits = scrap((size_t)numbers, sizeof *logits);
+    plain_logits(plain, ids, batch, length, logits);
+    const float *ours = run_forward(bench->run, ids, batch, length, 0);
+    for (int i = 0; i < numbers; i++) assert_near(ours[i], logits[i], 2e-5 * (1 + fabs(logits[i])));
+}
+
 static void check_plain(const Config *config, int batch, int length) {
     int N = batch * length;
     Bench *bench = bench_open(config, batch, 2, 5);
@@ -58,12 +67,8 @@ static void check_plain(const Config *config, int batch, int length) {
     plain_open(&plain, bench->model);
     int32_t *ids = random_ids(1, (size_t)N, config->V),
             *targets = random_ids(2, (size_t)N, config->V);
-    double *logits = scrap((size_t)(N * config->V), sizeof *logits);
 
-    plain_logits(&plain, ids, batch, length, logits);
-    const float *ours = run_forward(bench->run, ids, batch, length, 0);
-    for (int i = 0; i < N * config->V; i++)
-        assert_near(ours[i], logits[i], 2e-5 * (1 + fabs(logits[i])));
+    check_logits(bench, &plain, ids, batch, length);
     assert_near(run_loss(bench->run, targets), plain_loss(&plain, ids, targets, batch, length),
                 1e-5);
 
@@ -90,6 +95,19 @@ TEST(plain) {
     /* a single token: its second half is empty. (Attention to it has no gradient of queries.) */
     Config average = config_of("average");
     check_plain(&average, 1, 1);
+}
+
+/* Before anything is counted, each character is as likely. */
+TEST(uncounted) {
+    const Config config = config_of("ngram");
+    const RunOptions options = {.batch = 1, .length = T, .threads = 1};
+    Bench bench = {.model = new_model(&config, 5)};
+    Plain plain;
+    bench.run = open_run(bench.model, &options);
+    bench_shake(&bench);
+    plain_open(&plain, bench.model);
+    check_logits(&bench, &plain, random_ids(1, T, V), 1, T);
+    plain_close(&plain);
 }
 
 TEST(shared_heads) {

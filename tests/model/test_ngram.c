@@ -137,6 +137,33 @@ static void check_predictions(const Ngram *ngram, Text *t, uint64_t seed) {
     }
 }
 
+/* The order, at most this one, whose tables take no more than 40 bytes a token: 16 for each
+ * context, and 12 for each that is one token longer, or in the longest for each token that
+ * followed. A context that occurs once has no longer ones. */
+static int order_that_fits(Text t, int most) {
+    size_t contexts[MAX_ORDER + 1] = {0};
+    double bytes = 0;
+    int order = 0;
+    t.order = most - 1;
+    for (size_t i = 0; i < t.count; i++) {
+        int before = -1, any = 0;
+        bool new = true;
+        for (size_t j = 0; j < t.count; j++) {
+            const int same = common(&t, i, j);
+            if (j != i && same > any) any = same;
+            if (j < i && same > before) before = same;
+            if (j < i && same == t.order) new = new &&t.ids[j] != t.ids[i];
+        }
+        for (int k = before + 1; k <= min_int(any + 1, t.order); k++) contexts[k]++;
+        contexts[most] += any == t.order && new;
+    }
+    for (; order < most; order++) {
+        bytes += 16.0 * (double)contexts[order] + 12.0 * (double)contexts[order + 1];
+        if (order >= 3 && bytes > 40.0 * (double)t.count) break;
+    }
+    return order;
+}
+
 TEST(probabilities) {
     static const int sizes[] = {1, 2, 3, 7, 65, 300};
     static const size_t lengths[] = {1, 2, 3, 9, 10, 11, 60, 150, 400};
@@ -148,7 +175,7 @@ TEST(probabilities) {
         t.fresh = i % 3 == 0 ? 0 : i % 3 == 1 ? count / 3 : count;
         const Ngram *ngram = counted(t.ids, count, t.fresh, order, V);
         t.order = ngram_facts(ngram).order;
-        assert_in_range(t.order, 3, order);
+        assert_int_equal(t.order, order_that_fits(t, order));
         if (t.order > highest) highest = t.order;
         check_predictions(ngram, &t, (uint64_t)i + 1000);
     }

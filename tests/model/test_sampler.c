@@ -430,15 +430,6 @@ static TrilCounts count(const int32_t *train, size_t length, const int32_t *held
     return counts;
 }
 
-/* A vocabulary of one has no surprise. */
-TEST(counts_of_one) {
-    const int32_t one[4] = {0};
-    const TrilCounts counts = count(one, 4, one, 3, 1);
-    assert_near(counts.uniform + counts.own_unigram + counts.own_bigram, 0, 1e-12);
-    assert_near(counts.unigram, 0, 1e-12);
-    assert_near(counts.bigram, 0, 1e-12);
-}
-
 /* Compared with counting in a table. The probabilities after any character sum to 1, whether the
  * character and the pair occur or not. */
 TEST(counts_of_a_text) {

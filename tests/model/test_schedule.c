@@ -262,11 +262,6 @@ static Array return_nothing(Program *p, const void *w, void *a) {
     return NO_ARRAY;
 }
 
-static Array ask_for_heads(Program *p, const void *w, void *a) {
-    (void)w, (void)a;
-    return program_array(p, 10 + heads(p), PER_TOKEN);
-}
-
 /* Columns of queries, keys and values that are not those of three heads. */
 static const int uneven[][3] = {{11, 9, 9}, {12, 5, 8}, {12, 12, 8}, {12, 8, 8}};
 static int columns;
@@ -311,6 +306,8 @@ static Array misuse(Program *p, const void *weights, void *a) {
     if (misused == 19) rmsnorm(p, wrong, norm);
     if (misused == 20) layernorm(p, y, norm);
     if (misused == 21) rmsnorm(p, y, biased);
+    if (misused == 22) heads(p); /* which this rung lacks */
+    if (misused == 23) kv_heads(p);
     return y;
 }
 
@@ -329,7 +326,6 @@ static void check_refused(Array (*forward)(Program *, const void *, void *), con
 
 TEST(refused) {
     check_refused(return_nothing, "forward: ");
-    for (misused = 0; misused < 22; misused++) check_refused(misuse, "");
-    check_refused(ask_for_heads, "heads: ");
+    for (misused = 0; misused < 24; misused++) check_refused(misuse, "");
     for (columns = 0; columns < 4; columns++) check_refused(attend_unevenly, "attention: ");
 }

@@ -11,7 +11,7 @@ static bool read_line(Arguments *a, const char *line) {
     static int next;
     char *to = words[next % 8], **at = argv[next++ % 8];
     int argc = 0;
-    snprintf(to, sizeof words[0], "train %s text", line);
+    snprintf(to, sizeof words[0], "train %s " PLAY, line);
     for (char *word = strtok(to, " "); word && argc < MAX_WORDS; word = strtok(NULL, " "))
         at[argc++] = word;
     at[argc] = NULL;
@@ -44,7 +44,7 @@ TEST(nothing) {
     }
     assert_near(a.options.width, 48, 0);
     assert_near(a.options.patience, 0, 0);
-    assert_string_equal(a.texts[0], "text");
+    assert_string_equal(a.texts[0], PLAY);
     assert_int_equal(a.text_count, 1);
     assert_string_equal(a.out, "out/model.safetensors");
     assert_null(a.log);
@@ -214,4 +214,36 @@ TEST(rungs) {
     for (int i = 0; i < plan->rung_count; i++)
         assert_string_equal(plan->rungs[i].name, tril_rung(i));
     assert_null(tril_rung(plan->rung_count));
+}
+
+/* A training run that is decided has this number. */
+static uint64_t number_of(const char *line) {
+    const Arguments a = asked(line);
+    Plan *plan;
+    assert_ok(plan_open(&plan, &a, &err), err);
+    assert_ok(plan_read_text(plan, &err) && plan_decide(plan, &err), err);
+    const uint64_t number = plan->training;
+    plan_close(plan);
+    return number;
+}
+
+/* The number of a training run follows from every option that lasts, the rungs and the name of
+ * --out, and from no other argument. */
+TEST(numbers) {
+    static const char *const values[] = {
+        [TRIL_WHOLE] = "=2", [TRIL_REAL] = "=0.25", [TRIL_FLAG] = "", [TRIL_SEED] = "=7"};
+    static const char *const more[] = {"--ladder", "-o out/other", "-o other/model.safetensors"};
+    const uint64_t usual = number_of("-q -m bigram"); /* of any sizes */
+    for (int i = 0; tril_option(i); i++) {
+        const TrilOption *t = tril_option(i);
+        if (t->kind == TRIL_TIME) continue; /* it would measure the machine's speed */
+        const char *option = formatted("-q -m bigram --%s", t->name);
+        const bool named = t->kind == TRIL_NAME;
+        const char *line =
+            formatted("%s%s%s", option, named ? "=" : "", named ? t->names[2] : values[t->kind]);
+        const uint64_t other = named ? number_of(formatted("%s=%s", option, t->names[1])) : usual;
+        if ((number_of(line) != other) != (t->lasting != TRIL_FRESH)) fail_msg("%s", line);
+    }
+    for (int i = 0; i < COUNT(more); i++)
+        assert_int_equal(number_of(formatted("-q -m bigram %s", more[i])) != usual, i < 2);
 }

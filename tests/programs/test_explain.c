@@ -68,14 +68,6 @@ TEST(widths) {
         }
 }
 
-/* The conclusion comes before the first step: its shares are those of the softmax. */
-TEST(conclusion) {
-    Output page = page_of("modern", 2, LENGTH, 80, ANY, ANY);
-    const char *first = strchr(page.text, '%'), *step = strstr(page.text, "\n1. ");
-    assert_true(first < step);
-    assert_memory_equal(first - 6, strchr(step, '%') - 6, 7);
-}
-
 /* Equally likely characters are in the order of the vocabulary. A bigram begins with zeros. */
 TEST(equal) {
     static const char *const order[] = {"\n  ↵ ", "\n  Z ", "\n  a ", "\n  b ", "\n  好 "};

@@ -184,43 +184,9 @@ TEST(results) {
     assert_int_equal(ran.status, 0);
     assert_non_null(strstr(ran.err, "bigram: "));
     assert_int_equal(*ran.out, '{');
-}
-
-/* --info and --score print the same with and without --json; several models are a table. */
-TEST(objects) {
-    must_run("train -q -m gpt -l 1 -H 2 -w 16 -c 16 -b 4 -s 2 -o @gpt/m.safetensors " PLAY);
-    must_run("train " TINY "-s 2 -o @pairs/m.safetensors " PLAY);
-    must_run("sample --info @gpt/m.safetensors");
-    double parameters = strtod(after("parameters"), NULL);
-    read_object("sample --info --json @gpt/m.safetensors");
-    assert_true(json_says(json_member(root, "model"), "gpt"));
-    assert_near(number(root, "parameters"), parameters, 0);
-    assert_near(number(root, "width"), 16, 0);
-    assert_near(number(root, "vocabulary"), 62, 1);
-    assert_int_equal(last_of(json_member(root, "characters"))->length, 1);
-    assert_non_null(json_member(root, "tensors"));
-    double nats[2];
-    static const char *const models[] = {"gpt", "pairs"};
-    for (int i = 0; i < 2; i++) {
-        must_run("sample --score " PLAY " @%s/m.safetensors", models[i]);
-        nats[i] = strtod(after("nats_per_char"), NULL);
-    }
-    must_run("sample --score " PLAY " @gpt/m.safetensors @pairs/m.safetensors");
-    expect_line_of(ran.out, ran.command, TEXTS("")); /* a heading, and a line for each */
-    int lines = 0;
-    for (const char *c = ran.out; *c; c++) lines += *c == '\n';
-    assert_int_equal(lines, 3);
-    for (int i = 0; i < 2; i++) {
-        double figures[3];
-        assert_int_equal(numbers_of(expect_line(models[i], "m.safetensors"), figures, 3), 3);
-        assert_near(figures[2], nats[i], 0);
-    }
-    read_object("sample --json --score " PLAY " @gpt/m.safetensors @pairs/m.safetensors");
-    assert_near(number(last_of(json_member(root, "scores")), "nats_per_char"), nats[1], 1e-6);
-    run("sample --score " PLAY " @gpt/m.safetensors @nowhere");
-    expect_exit(1, "nowhere: ");
-    must_fail(2, "sample --json @gpt/m.safetensors", "--json", "--score", "--info");
     memory_free(root);
+    run("sample --score " PLAY " @table/m.safetensors @nowhere");
+    expect_exit(1, "nowhere: ");
 }
 
 FIXTURE(scratch_open, scratch_close)

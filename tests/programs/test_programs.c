@@ -146,26 +146,6 @@ TEST(memory) {
     }
 }
 
-TEST(choice_of_model) {
-    Row row;
-    train("-m head -w 7 -o @chosen/h --log @chosen/steps " PLAY);
-    learned("bigram");
-    learned("head");
-    assert_false(find_row("multihead", &row) || find_row("gpt", &row));
-    assert_int_equal(scratch_count("chosen"), 6);
-    check_log(scratch("chosen/steps"));
-    assert_false(scratch_has("chosen/h.csv"));
-}
-
-/* --profile measures, and nothing else does; that does not change the weights. */
-TEST(profile) {
-    must_run("train -q " TINY_SIZES "-m modern -j 2 -s 20 -o @bits/without " PLAY);
-    assert_null(strstr(ran.out, "%\n"));
-    must_run("train -q --profile " TINY_SIZES "-m modern -j 2 -s 20 -o @bits/with " PLAY);
-    assert_non_null(strstr(ran.out, "%\n")); /* its shares */
-    expect_same_model("bits/without", "bits/with");
-}
-
 /* A training run that memorises the text ends early. Resuming needs a larger --patience. */
 TEST(patience) {
     scratch_random("noise", 400, 5, 3);
@@ -193,17 +173,6 @@ TEST(more_steps) {
     must_run("train -r -q -s 140 --eval-every 1000 -o @steps/m @noise");
     must_run("train -r -q -s 200 -o @steps/m @noise");
     assert_near(state_number("steps/m.last.safetensors", "step"), 200, 0);
-}
-
-/* A text repeated too often gets fewer steps. */
-TEST(short_text) {
-    scratch_random("short", 1000, 5, 3); /* 900 for training; the model has 3,680 weights */
-    must_run("train " TINY_SIZES "-c 15 --eval-every 250 -o @brief/m %s", scratch("short"));
-    expect_line("600", "0.13", "40.0");
-    assert_non_null(has_line("60/600")); /* the number of evaluations stays */
-    must_run("train " TINY_SIZES "-c 15 -e 1e9 -s 3 -o @brief/m %s", scratch("short"));
-    must_run("train " TINY_SIZES "-c 15 -e 4 -o @brief/m %s", scratch("short"));
-    expect_line("60", "0", "4.0");
 }
 
 TEST(ladder) {
@@ -237,8 +206,8 @@ TEST(ladder) {
     sample("-n 5 @ladder/multihead.safetensors");
 }
 
-/* A rung of a ladder is trained as it would be alone, with the options that the last rung gets
- * alone. Only that of --model gets its rates. */
+/* A rung of a ladder is trained as it would be alone and with --profile, with the options that the
+ * last rung gets alone. Only that of --model gets its rates. */
 TEST(ladder_alone) {
     int last = 0;
     while (model_name(last + 1)) last++;
@@ -248,7 +217,7 @@ TEST(ladder_alone) {
         const char *alone = formatted("alone/%s", model_name(i));
         const char *rung = formatted("rungs/%s%s", model_name(i), i > 0 ? ".safetensors" : "");
         const char *option = i < last ? formatted("-d %.2f", state_number(rung, "dropout")) : "";
-        must_run("train -q " TINY "-m %s %s %s -o @%s @short", model_name(i),
+        must_run("train -q --profile " TINY "-m %s %s %s -o @%s @short", model_name(i),
                  i == 0 ? "--lr 0.02 --decay 0.3" : "", option, alone);
         expect_same_model(rung, alone);
     }
@@ -291,6 +260,8 @@ TEST(one_character) {
         assert_true(find_row(model_name(i), &row));
         assert_true(row.train == 0 && row.validation == 0);
     }
+    Row counted;
+    assert_true(find_row("counted bigram", &counted) && counted.validation == 0);
     sample("-n 12 -p a @alone/model");
     assert_string_equal(ran.out, "aaaaaaaaaaaaa\n");
 }
@@ -366,38 +337,6 @@ static void check_score(const char *options, const char *path, bool bytes) {
     assert_near(state_number("scored", "validation_loss"), s.nats, 1e-5);
 }
 
-/* --explain from outside. test_explain and tests/explain test its content. */
-TEST(explain) {
-    train("-o @explained " PLAY);
-    train("-m bigram -o @counted " PLAY);
-    must_run("sample --explain THE --head 1 @explained");
-    expect_line("gpt", "0", "1", "2");
-    assert_null(strchr(ran.out, '\033')); /* no terminal, so no color */
-    must_run("sample --explain THE~CLOCK~STRIKES~THREE @explained");
-    expect_line("23", "16");
-    char *steps = copy_text(after("\n1. "));
-    must_run("sample --explain THE~CLOCK~STRIKES~THREE --steps 2 @explained");
-    assert_memory_equal(after("\n1. "), steps, strlen(after("\n1. ")));
-    assert_true(strstr(ran.out, "\n2. ") && !strstr(ran.out, "\n3. "));
-    must_run("sample --explain THE --steps 0 @explained"); /* only the conclusion */
-    assert_true(strchr(ran.out, '%') && !strstr(ran.out, "\n1. "));
-    must_run("sample --explain CK~STRIKES~THREE @explained");
-    assert_string_equal(steps, after("\n1. "));
-    assert_true(!has_line("16") || has_line("16") > after("\n1. ")); /* all of the text */
-    must_run("sample --explain= @explained");
-    must_fail(1, "sample --explain ~~~好 @explained", "--explain", "好");
-}
-
-/* Several models on the same text. */
-TEST(explain_several) {
-    must_fail(2, "sample --explain THE --head 1 @explained @counted", "--head", "2");
-    must_fail(2, "sample --explain THE --steps 1 --html @none.html @explained", "--html");
-    scratch_put("few.txt", "abababababababababababababababababababababababababababab", 56);
-    train("-m bigram -c 4 -o @narrow/few @few.txt");
-    must_fail(1, "sample --explain THE @explained @narrow/few", "narrow/few: ", "'T'");
-    must_fail(1, "sample --explain THE @explained @missing", "missing: ");
-}
-
 TEST(score) {
     check_score("--seed 3", PLAY, false);
     check_score("--val 0.2", "@chinese.txt", false);
@@ -437,25 +376,6 @@ TEST(no_model) {
     must_fail(1, "sample", "out/model.safetensors: ");
     assert_int_equal(chdir(root), 0);
     set_variable("TRIL_PROGRAMS", before);
-}
-
-/* The checkpoint has the requested settings, and its tensors contain all its weights. */
-TEST(info) {
-    static const char *const values[] = {"gpt", "3", "4", "8", "12", "0.25", "5", "7", "63"};
-    size_t sum = 0;
-    train("-l 3 -H 4 -w 8 -c 12 -d 0.25 --seed 7 -s 5 -o @info " PLAY);
-    sample("--info @info.last.safetensors");
-    after("\nbest_loss        4.");
-    sample("--info @info");
-    for (int i = 0; i < COUNT(values); i++) expect_line(values[i]);
-    after("\n\\x0a !',-.123:;?ABC");
-    for (const char *line = expect_line("transformer.wte.weight ", " 63 x 8"); *line;
-         line = strchr(line, '\n') + 1) {
-        size_t rows = 0, columns = 1;
-        assert_true(sscanf(line, "  transformer.%*s %zu x %zu", &rows, &columns) >= 1);
-        sum += rows * columns;
-    }
-    expect_line(measured((double)sum));
 }
 
 /* ---- errors ---- */
@@ -510,6 +430,12 @@ TEST(bad_input) {
         {2, "--samples",               "--lines",         "--lines 2 --samples 2 @play"},
         {2, "--info",                  "--lines",         "--lines 2 --info @play"},
         {2, "--html",                  "--explain",       "--html @none.html @play"},
+        {2, "--html",                  "--steps",         "--html @none.html --steps 1 --explain T @play"},
+        {2, "--head",                  "2",               "--explain T --head 1 @play @bigram"},
+        {1, "/none: ",                 "",                "--explain T @play @none"},
+        {1, "/chinese: ",              "'T'",             "--explain T @play @chinese"},
+        {1, "--explain",               "\u597D",          "--explain ~~~好 @play"},
+        {2, "--json",                  "--score",         "--json @play"},
           /* clang-format on */
       };
     for (size_t i = 0; i < sizeof training / sizeof *training; i++) {

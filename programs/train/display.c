@@ -396,8 +396,12 @@ static int longer_first(const void *a, const void *b) {
     return (other > one) - (other < one);
 }
 
+/* Begins a line, with the name in `width` columns. */
+static void show_time(const char *name, int width, double seconds, double all) {
+    printf("  %-*.*s  %8.2f  %5.1f%%", width, width, name, seconds, 100 * seconds / all);
+}
+
 void show_profile(const char *of, const RungTimes *t) {
-    static const char format[] = "  %-*.*s  %8.2f  %5.1f%%";
     const double small = 0.0005; /* lines with less than this share of the time are summed */
     const int columns = terminal_columns(stdout, INT_MAX),
               name = (int)fmin(38, fmax(0, columns - 20));
@@ -420,13 +424,13 @@ void show_profile(const char *of, const RungTimes *t) {
             rest += line->seconds;
             continue;
         }
-        printf(format, name, name, line->name, line->seconds, 100 * line->seconds / t->all);
+        show_time(line->name, name, line->seconds, t->all);
         if (wide && line->operations > 0)
             printf("  %7.1f", line->operations / line->seconds * 1e-9);
         putchar('\n');
     }
     if (rest > 0) {
-        printf(format, name, name, "lines of less than 0.05%", rest, 100 * rest / t->all);
+        show_time("lines of less than 0.05%", name, rest, t->all);
         putchar('\n');
     }
 }

@@ -47,7 +47,7 @@ static void write_letters(void) {
     make_folder(scratch("letters"));
     make_folder(scratch("letters/more"));
     make_folder(scratch("letters/.hidden"));
-    if (links) make_symbolic_link("..", scratch("letters/more/up"));
+    if (links) make_symbolic_link("../..", scratch("letters/more/up"));
     if (links) make_symbolic_link("../../xyz", scratch("letters/more/a"));
     for (int i = 0; i < 100; i++) text[i] = "xyz"[i % 3];
     scratch_put(links ? "xyz" : "letters/more/a", text, 100); /* its number is before that of b */

@@ -447,7 +447,7 @@ TEST(high_rates) {
 /* An equal loss is not better: than counting, counted pairs, or the rung before. */
 TEST(ties) {
     static const VerdictKind kinds[] = {COUNTED, STILL_FALLING, TOO_FEW_STEPS, NOT_COMPARABLE};
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < COUNT(kinds); i++) {
         const Plan plan = plan_of("gpt", 1e-3, i == 3);
         const Shape shape = i == 0 ? settled : falling;
         Result counted = {.name = "counted 7-gram", .order = 7, .closed_form = true};

@@ -320,13 +320,11 @@ TEST(curves) {
         {"gpt", 0, false, slow, slow, 0, TOO_FEW_STEPS, false},
         {"gpt", 0, false, by_heart, turning, 0, OVERFITTING, false},
         {"gpt", 0, false, settled, turning, 0, NO_VERDICT, false}, /* worse, but not by heart */
-        {"gpt", 0, false, by_heart, settled, 0, NO_VERDICT, false},
         {"gpt", 0, false, by_heart, slip, 0, NO_VERDICT, false},
-        {"gpt", 0, false, rising, settled, 0, RATE_TOO_HIGH, false},
         {"gpt", 0, false, jumping, settled, 0, RATE_TOO_HIGH, false},
         {"gpt", 0, false, flat, flat, 0, NO_VERDICT, false}, /* at this rate it is another fault */
         {"gpt", 1e-4, false, flat, flat, 0, NO_VERDICT, false},
-        {"gpt", 0.003, false, slow, slow, 0, RATE_TOO_HIGH, false},
+        {"gpt", 0.003, false, slow, slow, 0, RATE_TOO_HIGH, false}, /* the first suspect */
         {"gpt", 0.0029, false, slow, slow, 0, TOO_FEW_STEPS, false},
         {"gpt", 0.1, false, falling, falling, 0, STILL_FALLING, false}, /* better than pairs */
         {"gpt", 0, false, settled, settled, 1.6, COUNTED, true},

@@ -1242,7 +1242,8 @@ TEST(wrong_calls) {
     expect(tril_generate_texts(model, "", 0, &sampling, 3, NULL, write_several, &several, &error),
            TRIL_STOPPED, " 1 ");
     sampling.length = 0;
-    must(tril_generate_texts(model, "", 0, &sampling, 3, NULL, write_several, &several, &error));
+    must(tril_generate_texts(model, NULL, 0, &sampling, 3, NULL, write_several, &several, &error));
+    must(tril_writer_read(write_with(model, &sampling), NULL, 0, &error));
     sampling.length = 500;
     assert_int_equal(several.parts, 1);
     expect(tril_generate(model, "", 0, &sampling, write_down, &written, &error), TRIL_STOPPED, "5");

@@ -69,8 +69,10 @@ extern const Products int8_weight_products;
 enum { BF16_MAX = 2 };
 int bf16_available(const Products *tables[BF16_MAX]);
 
+#if defined __x86_64__ && defined __linux__
 /* Those tables, of bf16.c: there is no code that a processor without AVX-512 could run. */
 extern const Products bf16_avx512, bf16_amx;
+#endif
 
 /* Returns the fastest of them; NULL with a message if there is none. */
 const Products *bf16_choose(Error *err);

@@ -164,7 +164,8 @@ static const Candidate candidates[] = {
 
 /* Returns the sizes, with the candidate's for unset ones. Heads have an even number of channels: 32
  * if that divides the width and leaves at least two heads, because with one, `multihead` would be
- * `head`. The context is at most `longest`. `text` may be NULL. */
+ * `head`; fewer if the given key-value heads need more heads. The context is at most `longest`.
+ * `text` may be NULL. */
 static TrilOptions filled(const TrilOptions *sizes, const Candidate *candidate, double longest,
                           const TrilText *text) {
     const double head = 32; /* channels */
@@ -172,11 +173,12 @@ static TrilOptions filled(const TrilOptions *sizes, const Candidate *candidate, 
                  longer = text ? longer_windows(sizes, text, context, batch) : 1;
     TrilOptions o = *sizes;
     if (isnan(o.layers)) o.layers = candidate->layers;
-    if (isnan(o.width)) {
-        double step = isnan(o.heads) ? head : 2 * o.heads;
-        o.width = ceil(candidate->width / step) * step;
+    if (isnan(o.heads)) {
+        const double width = isnan(o.width) ? candidate->width : o.width;
+        o.heads = fmod(width, head) == 0 ? fmax(2, width / head) : 1;
+        if (!isnan(o.kv_heads)) o.heads = ceil(o.heads / o.kv_heads) * o.kv_heads;
     }
-    if (isnan(o.heads)) o.heads = fmod(o.width, head) == 0 ? fmax(2, o.width / head) : 1;
+    if (isnan(o.width)) o.width = ceil(candidate->width / (2 * o.heads)) * 2 * o.heads;
     if (isnan(o.context)) {
         for (o.context = longer * context; o.context > 1 && o.context > longest;) o.context /= 2;
         if (isnan(o.kv_heads)) o.kv_heads = kv_heads_for(o.heads, longer);
@@ -199,7 +201,8 @@ TrilStatus tril_options_check(const TrilOptions *options, TrilError *error) {
     Config config;
     if (!options) return null_argument(error);
     const TrilOptions smallest = filled(options, &candidates[0], INFINITY, NULL);
-    return outcome(options_config(&smallest, 1, &config, &err), TRIL_ARGUMENT, &err, error);
+    const bool ok = options_in_range(options, &err) && options_config(&smallest, 1, &config, &err);
+    return outcome(ok, TRIL_ARGUMENT, &err, error);
 }
 
 /* The inputs of the search. */

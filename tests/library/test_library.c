@@ -770,17 +770,17 @@ TEST(choices) {
     const TrilText *text = whole_play;
     TrilChoice choice;
     TrilOptions sizes = few(1, 1);
-    sizes.rung = "gpt";
-    sizes.layers = 1;
+    sizes.rung = "modern";
     sizes.context = 16;
+    sizes.kv_heads = 3; /* more than the two heads of the smallest size */
     sizes.heads = sizes.width = sizes.batch = NAN;
     must(tril_options_check(&sizes, &error));
     TrilOptions options = sizes;
     must(tril_options_choose(&options, text, 1e-6, NULL, NULL, &choice, &error));
-    assert_true(options.layers == 1 && options.context == 16 && options.width == 32 &&
-                options.batch == 8);
-    assert_true(choice.limit == TRIL_LIMIT_TIME && choice.speed > 0 && choice.width == 64);
-    options.width = NAN;
+    assert_true(options.layers == 4 && options.context == 16 && options.width == 36 &&
+                options.heads == 3 && options.batch == 8);
+    assert_true(choice.limit == TRIL_LIMIT_TIME && choice.speed > 0 && choice.width == 66);
+    options.width = options.heads = options.kv_heads = NAN;
     options.epochs = 0.03; /* a thousand characters */
     must(tril_options_choose(&options, text, 1, NULL, NULL, &choice, &error));
     assert_true(choice.limit == TRIL_LIMIT_TEXT && options.width == 32);

@@ -109,10 +109,12 @@ typedef struct Isa {
        = from[i,j + k] for every j that is a multiple of tile_columns, as `columns` must be */
     void (*copy_panels)(float *to, const float *from, size_t from_row, int rows, int columns);
 
-    /* y[groups KEY_GROUP] = the dot product of q[K] and each key. Keys lie in groups of KEY_GROUP,
-       which are `stride` floats apart, and within a group channel by channel: channel c of key i is
-       at c KEY_GROUP + i. Each sum adds its terms in order. */
-    void (*scores)(float *y, const float *q, const float *keys, size_t stride, int groups, int K);
+    /* y[heads,groups KEY_GROUP] = the dot product of each q[heads,K] and each key. y's rows are
+       y_row floats apart. Keys lie in groups of KEY_GROUP, which are `stride` floats apart, and
+       within a group channel by channel: channel c of key i is at c KEY_GROUP + i. Each sum adds
+       its terms in order. */
+    void (*scores)(float *y, size_t y_row, const float *q, const float *keys, size_t stride,
+                   int groups, int K, int heads);
     /* y[heads,K] += for each head, the sum of n rows of v, weighted with p[heads,n], in order. p's
        rows are p_row floats apart, v's v_row. `group` heads in turn read the same columns of v. */
     void (*means)(float *y, const float *p, size_t p_row, const float *v, size_t v_row, int n,

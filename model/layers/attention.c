@@ -147,13 +147,14 @@ static void forward_token(const Thread *thread, size_t first, size_t end, const 
     for (size_t head = first; head < end; head += step) {
         size_t shared = end - head < step ? end - head : step;
         for (size_t i = 0; i < shared * group; i += TOGETHER) {
-            size_t query = head * group + i, heads = min_size(shared * group - i, TOGETHER);
+            size_t query = head * group + i, heads = min_size(shared * group - i, TOGETHER),
+                   same = min_size(heads, group); /* read the same keys */
             for (int s = 0; s < n; s += NEAR)
-                for (size_t h = 0; h < heads; h++)
-                    isa->scores(att + h * row + s, a->q + (query + h) * dk,
+                for (size_t h = 0; h < heads; h += same)
+                    isa->scores(att + h * row + s, row, a->q + (query + h) * dk,
                                 a->columns + column_of(a, (size_t)s, (query + h) / group),
                                 (size_t)a->NKV * dk * KEY_GROUP,
-                                ceil_div_int(min_int(NEAR, n - s), KEY_GROUP), a->dk);
+                                ceil_div_int(min_int(NEAR, n - s), KEY_GROUP), a->dk, (int)same);
             for (size_t h = 0; h < heads; h++) isa->mask(att + h * row, row, 1, n, columns);
             isa->softmax(att, row, NULL, att, a->scale, (int)heads, columns);
             memset(a->out + query * dv, 0, heads * dv * sizeof(float));

@@ -480,31 +480,31 @@ TEST_OF_EACH_TABLE(sums) {
 
 /* One query of attention: of each number of groups, and of heads that share values. */
 TEST_OF_EACH_TABLE(query) {
-    enum { GROUPS = 19, HEADS = 12, KEYS = GROUPS * KEY_GROUP };
-    const size_t gap = 5; /* between groups, rows and heads */
+    enum { GROUPS = 19, HEADS = 12, KEYS = GROUPS * KEY_GROUP, GAP = 5 /* between groups, rows */ };
     for (int K = 1; K <= 150; K = K < 20 ? K + 1 : K + 13) {
-        size_t stride = (size_t)K * KEY_GROUP + gap, v_row = (size_t)(K * HEADS) + gap;
+        size_t C = (size_t)K, stride = C * KEY_GROUP + GAP, v_row = C * HEADS + GAP;
         Arrays arrays = {.count = 0};
-        float *q = array(&arrays, (size_t)K), *keys = array(&arrays, GROUPS * stride);
-        float *p = array(&arrays, HEADS * (KEYS + gap)), *v = array(&arrays, KEYS * v_row);
-        float scores[KEYS], y[HEADS * 150 + 1];
+        float *q = array(&arrays, HEADS * C), *keys = array(&arrays, GROUPS * stride);
+        float *p = array(&arrays, HEADS * (KEYS + GAP)), *v = array(&arrays, KEYS * v_row);
+        float scores[HEADS][KEYS], y[HEADS * 150 + 1];
         for (int groups = 1; groups <= GROUPS; groups++) {
-            isa->scores(scores, q, keys, stride, groups, K);
-            for (size_t s = 0; s < (size_t)groups * KEY_GROUP; s++) {
-                const float *key = keys + s / KEY_GROUP * stride + s % KEY_GROUP;
+            size_t heads = 1 + (size_t)groups % HEADS, n = (size_t)groups * KEY_GROUP;
+            isa->scores(scores[0], KEYS, q, keys, stride, groups, K, (int)heads);
+            for (size_t s = 0; s < heads * n; s++) {
+                const float *key = keys + s % n / KEY_GROUP * stride + s % KEY_GROUP;
                 Truth truth = {0, 0};
-                for (int c = 0; c < K; c++)
-                    add_term(&truth, (double)q[c] * (double)key[c * KEY_GROUP]);
-                assert_near(scores[s], truth.sum, 1e-6 * truth.size);
+                for (size_t c = 0; c < C; c++)
+                    add_term(&truth, (double)q[s / n * C + c] * (double)key[c * KEY_GROUP]);
+                assert_near(scores[s / n][s % n], truth.sum, 1e-6 * truth.size);
             }
         }
         for (int heads = 1; heads <= HEADS; heads++) {
-            int group = 1 + heads % 3, n = 1 + heads * 7 % KEYS;
+            int group = 1 + heads % 4, n = 1 + heads * 7 % KEYS;
             for (int i = 0; i < heads * K; i++) y[i] = 2;
             y[heads * K] = -7; /* stays */
-            isa->means(y, p, KEYS + gap, v, v_row, n, K, heads, group);
+            isa->means(y, p, KEYS + GAP, v, v_row, n, K, heads, group);
             for (int i = 0; i < heads * K; i++) {
-                const float *weights = p + (size_t)(i / K) * (KEYS + gap);
+                const float *weights = p + (size_t)(i / K) * (KEYS + GAP);
                 const float *values = v + i / K / group * K + i % K;
                 Truth truth = {2, 2};
                 for (size_t s = 0; s < (size_t)n; s++)
@@ -943,7 +943,7 @@ static bool call_kernel(const Isa *isa, int which, float x[ARRAYS][LONGEST], int
         case 14: isa->rotate(x[0], x[1], x[2], x[3], -1, n / 2); return true;
         case 15: isa->axpby(x[0], 0.3f, x[1], 0.7f, size); return true;
         case 16: isa->adamw(x[0], x[1], abs, x[2], step, size); return true;
-        case 17: isa->scores(extra, x[0], x[1], KEY_GROUP, 1 + n / 32, 5); return true;
+        case 17: isa->scores(extra, 8, x[0], x[1], KEY_GROUP, 1 + n / 32, 5, 1); return true;
         case 18: isa->means(extra, x[0], 3, x[1], LONGEST, 5, n / 8, 8, 3); return true;
         case 19: isa->convolve(x[0], x[3], -LONGEST, x[4], LONGEST, 3, n); return true;
         case 20: isa->convolve_gradients(x[0], x[2], x[5], LONGEST, 2, 2, n); return true;

@@ -100,32 +100,47 @@ static void axpby(float *y, float b, const float *x, float a, size_t n) {
 
 enum { GROUP_VECTORS = KEY_GROUP / LANES, SUMS = 8 };
 
-INLINE void scores_of(const int groups, float *y, const float *q, const float *keys, size_t stride,
-                      int K) {
-    Vector sum[SUMS / GROUP_VECTORS][GROUP_VECTORS] = {0};
-    for (size_t c = 0; c < (size_t)K; c++) {
-        Vector of_q = all(q[c]);
-        EACH(i, groups) EACH(j, GROUP_VECTORS) {
-            const float *key = keys + i * stride + c * KEY_GROUP + j * LANES;
-            sum[i][j] = multiply_add(of_q, load(key), sum[i][j]);
+/* Computes `heads` heads together, which share each load of a key. */
+INLINE void scores_of(const int heads, const int groups, float *y, size_t y_row, const float *q,
+                      const float *keys, size_t stride, int K) {
+    Vector sum[SUMS] = {0};
+    const size_t vectors = (size_t)groups * GROUP_VECTORS;
+    for (size_t c = 0; c < (size_t)K; c++) EACH(i, vectors) {
+            const size_t of_group = i / GROUP_VECTORS * stride,
+                         of_lanes = i % GROUP_VECTORS * LANES;
+            Vector key = load(keys + of_group + c * KEY_GROUP + of_lanes);
+            EACH(h, heads) {
+                Vector *to = &sum[h * vectors + i];
+                *to = multiply_add(all(q[h * (size_t)K + c]), key, *to);
+            }
         }
+    EACH(h, heads) EACH(i, vectors) {
+        store(y + h * y_row + i * LANES, sum[h * vectors + i]);
     }
-    EACH(i, groups) EACH(j, GROUP_VECTORS) store(y + i * KEY_GROUP + j * LANES, sum[i][j]);
 }
 
-static void scores(float *y, const float *q, const float *keys, size_t stride, int groups, int K) {
+static void scores(float *y, size_t y_row, const float *q, const float *keys, size_t stride,
+                   int groups, int K, int heads) {
     enum { MOST = SUMS / GROUP_VECTORS };
-    for (int done = 0; done < groups; done += MOST) {
-        const int left = groups - done;
-        float *to = y + done * KEY_GROUP;
-        const float *from = keys + (size_t)done * stride;
-        /* clang-format off */
-#define SCORES(n) case n: if (n <= MOST) scores_of(n < MOST ? n : MOST, to, q, from, stride, K); break;
-        switch (left < MOST ? left : MOST) {
-            SCORES(1) SCORES(2) SCORES(3) SCORES(4) SCORES(5) SCORES(6) SCORES(7) SCORES(8)
-        }
+    for (int h = 0, some; h < heads; h += some) {
+        for (some = MOST; some > heads - h;) some /= 2;
+        for (int done = 0, together = MOST / some; done < groups; done += together) {
+            const int left = groups - done;
+            float *to = y + (size_t)h * y_row + done * KEY_GROUP;
+            const float *from = keys + (size_t)done * stride, *of_q = q + h * K;
+            /* clang-format off */
+#define SCORES(m, n) case (m) * 16 + (n): \
+                if ((m) * (n) <= MOST) \
+                    scores_of(m, n, to, y_row, of_q, from, stride, K); \
+                break;
+            switch (some * 16 + (left < together ? left : together)) {
+                SCORES(1, 1) SCORES(1, 2) SCORES(1, 3) SCORES(1, 4) SCORES(1, 5) SCORES(1, 6)
+                SCORES(1, 7) SCORES(1, 8) SCORES(2, 1) SCORES(2, 2) SCORES(2, 3) SCORES(2, 4)
+                SCORES(4, 1) SCORES(4, 2) SCORES(8, 1)
+            }
 #undef SCORES
-        /* clang-format on */
+            /* clang-format on */
+        }
     }
 }
 
@@ -136,21 +151,28 @@ INLINE Vector four_times(const float *p, size_t row) {
     return load_fours((const float *)each, 4);
 }
 
-/* Adds to `vectors` vectors of channels of `heads` heads together; `left` channels remain. With
- * `fours`, each head stands for the LANES / 4 heads of four channels that fill a vector. */
-INLINE void means_of(const int heads, const int vectors, const bool fours, float *y, const float *p,
-                     size_t p_row, const float *const *v, size_t v_row, int n, int K, size_t left) {
+/* A property that all heads of a call have: they read the same columns of v, and share each load;
+ * or each stands for the LANES / 4 heads of four channels that fill a vector. */
+typedef enum { NOTHING, SAME, FOURS } Common;
+
+/* Adds to `vectors` vectors of channels of `heads` heads together; `left` channels remain. */
+INLINE void means_of(const int heads, const int vectors, const Common common, float *y,
+                     const float *p, size_t p_row, const float *const *v, size_t v_row, int n,
+                     int K, size_t left) {
     Vector sum[SUMS];
-    const size_t width = vectors > 1 || fours ? LANES : left;
+    const size_t width = vectors > 1 || common == FOURS ? LANES : left;
 #define OF_SUM(i) (y + (i) / (size_t)vectors * (size_t)K + (i) % (size_t)vectors * LANES)
     EACH(i, heads * vectors) sum[i] = load_some(OF_SUM(i), width, 0);
-    for (size_t s = 0; s < (size_t)n; s++) EACH(h, heads) {
-            Vector weight =
-                fours ? four_times(p + h * (LANES / 4) * p_row + s, p_row) : all(p[h * p_row + s]);
-            EACH(i, vectors) {
-                Vector of = load_some(v[h] + s * v_row + i * LANES, width, 0);
-                sum[h * (size_t)vectors + i] =
-                    multiply_add(weight, of, sum[h * (size_t)vectors + i]);
+    for (size_t s = 0; s < (size_t)n; s++) EACH(i, vectors) {
+            Vector first = load_some(v[0] + s * v_row + i * LANES, width, 0);
+            EACH(h, heads) {
+                Vector weight = common == FOURS ? four_times(p + h * (LANES / 4) * p_row + s, p_row)
+                                                : all(p[h * p_row + s]);
+                Vector of = h == 0 || common == SAME
+                                ? first
+                                : load_some(v[h] + s * v_row + i * LANES, width, 0);
+                Vector *to = &sum[h * (size_t)vectors + i];
+                *to = multiply_add(weight, of, *to);
             }
         }
     EACH(i, heads * vectors) store_some(OF_SUM(i), width, sum[i]);
@@ -158,15 +180,17 @@ INLINE void means_of(const int heads, const int vectors, const bool fours, float
 }
 
 /* Computes as many channels of a head together as whole vectors allow: 8, 4, 2 or 1 vectors, and
- * SUMS vectors over several heads; then the last channels. */
+ * SUMS vectors over several heads; then the last channels. Of heads that read the same columns of
+ * v, as many as 4 come together, so each load of v is used that often. */
 static void means(float *y, const float *p, size_t p_row, const float *v, size_t v_row, int n,
                   int K, int heads, int group) {
     const float *from[SUMS];
     const bool fours = LANES > 4 && K == 4 && group == 1 && heads % (LANES / 4) == 0;
     const int each = fours ? LANES / 4 : 1; /* heads in a vector */
+    const int most = SUMS / (group > 3 ? 4 : group > 1 ? 2 : 1);
     heads /= each;
     K *= each;
-    for (int k = 0, vectors = SUMS; k < K; k += vectors * LANES) {
+    for (int k = 0, vectors = most; k < K; k += vectors * LANES) {
         while (vectors > 1 && k + vectors * LANES > K) vectors /= 2;
         for (int h = 0, some; h < heads; h += some) {
             for (some = SUMS / vectors; some > heads - h;) some /= 2;
@@ -174,14 +198,17 @@ static void means(float *y, const float *p, size_t p_row, const float *v, size_t
                 from[i] = v + (group > 1 ? (h + i) / group : h + i) * K + k;
             float *to = y + h * K + k;
             const float *weights = p + (size_t)(h * each) * p_row;
+            const bool same = some > 1 && from[0] == from[some - 1];
+            const Common common = fours ? FOURS : same ? SAME : NOTHING;
             size_t left = (size_t)(K - k);
             /* clang-format off */
-#define MEANS(m, w, f) case ((m) * 2 + (f)) * 16 + (w): \
-                means_of(m, w, f, to, weights, p_row, from, v_row, n, K, left); break;
-            switch ((some * 2 + fours) * 16 + vectors) {
-                MEANS(1, 8, 0) MEANS(1, 4, 0) MEANS(1, 2, 0) MEANS(1, 1, 0) MEANS(2, 4, 0)
-                MEANS(2, 2, 0) MEANS(2, 1, 0) MEANS(4, 2, 0) MEANS(4, 1, 0) MEANS(8, 1, 0)
-                MEANS(1, 1, 1) MEANS(2, 1, 1) MEANS(4, 1, 1)
+#define MEANS(m, w, c) case ((c) * 16 + (m)) * 16 + (w): \
+                means_of(m, w, c, to, weights, p_row, from, v_row, n, K, left); break;
+#define BOTH(m, w) MEANS(m, w, NOTHING) MEANS(m, w, SAME)
+            switch (((int)common * 16 + some) * 16 + vectors) {
+                MEANS(1, 8, NOTHING) MEANS(1, 4, NOTHING) MEANS(1, 2, NOTHING) MEANS(1, 1, NOTHING)
+                BOTH(2, 4) BOTH(2, 2) BOTH(2, 1) BOTH(4, 2) BOTH(4, 1) BOTH(8, 1)
+                MEANS(1, 1, FOURS) MEANS(2, 1, FOURS) MEANS(4, 1, FOURS)
             }
             /* clang-format on */
         }

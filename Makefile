@@ -45,8 +45,9 @@ SYSTEM   = -D_POSIX_C_SOURCE=200809L -D_FILE_OFFSET_BITS=64
 TARGET  := $(shell $(CC) -dumpmachine)
 MAC      = $(findstring darwin,$(TARGET))$(findstring macos,$(TARGET))
 SYSTEM  += $(if $(MAC),-D_DARWIN_C_SOURCE)
-# A compiler without -dumpmachine has no vectors for the kernels (model/kernels/isa/vectors.h) either.
-NEEDED   = $(if $(TARGET),,$(error $(CC) is not gcc 11 or clang 14, or later: make CC=...))
+# Set if the compiler has vectors. Otherwise there is one set of kernels, in plain C.
+GNU_C   := $(shell $(CC) -E -dM base/compiler.h | grep -w GNU_C)
+NEEDED   = $(if $(TARGET),,$(error $(CC) does not take the flags of gcc: make tril.c, and compile that))
 
 # -ffp-contract=off: the compiler does not choose which operations to fuse, so all give the same bits.
 FLAGS    = -std=c11 -ffp-contract=off $(SYSTEM) -I. -I$(BUILD)/text $(WARNINGS) -MMD -MP -fopenmp-simd
@@ -62,10 +63,11 @@ ISA_FLAGS        = -fno-math-errno -fno-trapping-math -falign-loops=64
 ISA_FLAGS_avx2   = -mavx2 -mfma
 ISA_FLAGS_avx512 = -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mprefer-vector-width=512
 ISA_FLAGS_portable = -DPORTABLE -Wno-psabi $(if $(X86_64),$(ISA_FLAGS_avx2))
+ISA_FLAGS_scalar = -DPLAIN_C
 ISA_FLAGS_bf16   = $(ISA_FLAGS_avx512) -mavx512bf16 -mamx-tile -mamx-bf16
 # One object for programs and libraries, for they take the longest to compile. They assert nothing.
 ANYWHERE         = $(if $(findstring mingw,$(TARGET)),,-fPIC -fvisibility=hidden)
-X86_64           = $(findstring x86_64,$(TARGET))
+X86_64           = $(and $(GNU_C),$(findstring x86_64,$(TARGET)))
 ISAS             = base $(if $(X86_64),avx2 avx512)
 BF16             = $(if $(X86_64),$(if $(findstring linux,$(TARGET)),model/kernels/bf16.o))
 
@@ -81,7 +83,7 @@ ALL     = $(patsubst %.c,%,$(wildcard tests/test_*.c tests/*/test_*.c))
 LONG    = $(patsubst %,tests/programs/test_%,faults clock resume verdict) tests/model/test_sampler \
           tests/model/test_kernels $(patsubst %,tests/programs/test_%,interruption programs outputs)
 TESTS   = $(LONG) $(filter-out $(LONG),$(ALL))
-SUPPORT = $(patsubst %,tests/%.o,main support blocks system_posix) model/kernels/isa_portable.o \
+SUPPORT = $(patsubst %,tests/%.o,main support blocks system_posix) model/kernels/isa_portable.o model/kernels/isa_scalar.o \
           $(patsubst %.c,%.o,$(filter-out %entry.c,$(wildcard tests/fuzz/*.c)))
 SCRIPTS = documents explain messages screens
 

@@ -6,7 +6,7 @@
 #ifndef TRIL_BASE_ERROR_H
 #define TRIL_BASE_ERROR_H
 
-#include <stdbool.h>
+#include "base/compiler.h"
 
 typedef struct {
     char text[512]; /* one line, no newline; empty while nothing has failed */

@@ -9,7 +9,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -126,7 +125,7 @@ enum { DIGITS = 16, TEMPORARY = sizeof prefix + DIGITS + sizeof suffix };
  * last one), and because on Windows the handler has its own thread, beside the others. */
 static char *_Atomic under_way;
 static atomic_int under_way_file;
-static atomic_bool ending; /* file_abandon has been called */
+static _Atomic bool ending; /* file_abandon has been called */
 
 bool file_is_temporary(const char *name) {
     size_t begin = sizeof prefix - 1, end = sizeof suffix - 1;
@@ -167,8 +166,9 @@ static int create_temporary(const char *path, char *name, size_t capacity) {
     Digest digest = digest_start();
     digest_add(&digest, path, (size_t)folder);
     snprintf(name, capacity, "%.*s", folder, path);
-    if (atomic_exchange(&swept, digest_value(&digest)) != digest_value(&digest))
+    if (swept != digest_value(&digest))
         filesystem_each(folder ? name : ".", remove_abandoned, (void *)path);
+    swept = digest_value(&digest);
     uint64_t moment = (uint64_t)(clock_seconds() * 1e9);
     for (uint64_t i = 0; i < 10 && file < 0; i++) {
         snprintf(name + folder, capacity - (size_t)folder, "%s%08" PRIx32 "%08" PRIx32 "%s", prefix,
@@ -180,7 +180,8 @@ static int create_temporary(const char *path, char *name, size_t capacity) {
 
 void file_abandon(void) {
     ending = true;
-    const char *name = atomic_exchange(&under_way, NULL);
+    char *name = under_way;
+    while (!atomic_compare_exchange_strong(&under_way, &name, NULL)) continue;
     if (name) filesystem_abandon(under_way_file, name);
 }
 

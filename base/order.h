@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-enum { BIG_ENDIAN_MEMORY = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ };
+#define BIG_ENDIAN_MEMORY (*(const char *)&(const int){1} == 0)
 
 /* Converts numbers of `width` bytes each, `length` bytes in all, to little-endian ones, or back. */
 static inline void little_endian(void *numbers, size_t length, size_t width) {

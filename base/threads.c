@@ -11,7 +11,6 @@
 
 #include <pthread.h>
 #include <sched.h>
-#include <stdatomic.h>
 #include <unistd.h>
 
 enum { AT_ONCE = 100, PATIENCE = 2000, YIELDS = 1000 }; /* polls */
@@ -49,9 +48,9 @@ static inline void pause_poll(const Threads *threads, int polls) {
     if (polls >= threads->patience) {
         sched_yield();
     } else if (polls > AT_ONCE) {
-#if defined __x86_64__
+#if defined GNU_C && defined __x86_64__
         __builtin_ia32_pause();
-#elif defined __aarch64__
+#elif defined GNU_C && defined __aarch64__
         __asm__ volatile("yield");
 #endif
     }
@@ -85,7 +84,7 @@ static void await_task(Worker *worker, unsigned done) {
     pthread_mutex_lock(&threads->mutex);
     atomic_fetch_add(&threads->asleep, 1);
     while (atomic_load(&worker->tasks) == done) pthread_cond_wait(&threads->task, &threads->mutex);
-    atomic_fetch_sub(&threads->asleep, 1);
+    atomic_fetch_add(&threads->asleep, -1);
     pthread_mutex_unlock(&threads->mutex);
 }
 
@@ -105,7 +104,7 @@ static void *serve(void *own) {
         await_task(worker, done);
         if (threads->ends) return NULL;
         threads->work(threads->argument, worker->index, threads->count);
-        atomic_fetch_sub_explicit(&threads->working, 1, memory_order_release);
+        atomic_fetch_add_explicit(&threads->working, -1, memory_order_release);
     }
 }
 

@@ -1,12 +1,10 @@
 /* world.c - world.h for a single process, without MPI. */
 #include "base/world.h"
 
-#include <stdatomic.h>
-
 /* As with MPI, a process joins once. */
-static atomic_flag joined = ATOMIC_FLAG_INIT;
+static atomic_int joins;
 
-static atomic_bool apart; /* started with others, but cannot reach them */
+static _Atomic bool apart; /* started with others, but cannot reach them */
 
 bool world_join(int *number, Error *err) {
     *number = 0;
@@ -16,7 +14,7 @@ bool world_join(int *number, Error *err) {
             err,
             "several processes were started, but this program was built for one; rebuild it with: "
             "make MPI=1");
-    return !atomic_flag_test_and_set(&joined) ||
+    return atomic_fetch_add(&joins, 1) == 0 ||
            fail(err, "this process has already joined the others");
 }
 

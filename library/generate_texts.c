@@ -13,7 +13,6 @@
 #include "model/generation.h"
 
 #include <math.h>
-#include <stdatomic.h>
 #include <string.h>
 
 /* SLOTS: the most texts in a group. AHEAD: texts in memory for each slot, so that a long one does
@@ -80,7 +79,7 @@ static bool take_number(Texts *t, size_t *number) {
     *number = atomic_load(&t->next);
     do
         if (*number >= t->count || *number >= t->first + t->most) return false;
-    while (!atomic_compare_exchange_weak(&t->next, number, *number + 1));
+    while (!atomic_compare_exchange_strong(&t->next, number, *number + 1));
     return true;
 }
 

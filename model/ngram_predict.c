@@ -42,9 +42,12 @@ int ngram_fold(const Ngram *g, size_t place) {
 static uint32_t count_without(const Ngram *g, const Follower *f, int fold) {
     if (fold == ALL_FOLDS) return f->count;
     if (f->part < 0) return f->part == all_in(fold) ? 0 : f->count;
-    const uint32_t *part = g->parts + f->part, lower = *part & ((1u << fold) - 1);
+    const uint32_t *part = g->parts + f->part;
+    uint32_t lower = *part & ((1u << fold) - 1);
     if (!(*part >> fold & 1)) return f->count;
-    return f->count - part[1 + __builtin_popcount(lower)];
+    int place = 1;
+    for (; lower; lower &= lower - 1) place++;
+    return f->count - part[place];
 }
 
 /* Returns the discount of a count in a level. */

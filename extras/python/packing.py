@@ -110,7 +110,7 @@ def build_wheel(folder, config_settings=None, metadata_directory=None):
             subprocess.run([*compiler, "-O3", *shlex.split(os.environ.get("CFLAGS", "")), "-fPIC", "-shared", "-DTRIL_NO_MAIN",
                             "-DTRIL_PROGRAMS", ROOT / "tril.c", "-lm", "-lpthread", "-o", library], check=True)
         except (OSError, subprocess.CalledProcessError):
-            sys.exit(f"{shlex.join(compiler)} could not compile tril; set CC to gcc 11 or clang 14, or later")
+            sys.exit(f"{shlex.join(compiler)} could not compile tril; set CC to gcc, clang or tcc")
         return wheel(library, folder).name
 
 

@@ -162,7 +162,7 @@ void run_close(Run *run) {
     if (!run->options.packed_by) memory_free(run->packed);
     memory_free(run->rows);
     memory_free(run->activations);
-    memory_free(run->taken);
+    memory_free((void *)run->taken);
     memory_free(run->calls);
     memory_free(run->moving);
     memory_free(run->losses);

@@ -2,7 +2,7 @@
 #define _DEFAULT_SOURCE /* syscall */
 #include "model/kernels/products.h"
 
-#if defined __x86_64__
+#if defined GNU_C && defined __x86_64__
 #include <cpuid.h>
 #endif
 #if defined __x86_64__ && defined __linux__
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#if defined __x86_64__
+#if defined GNU_C && defined __x86_64__
 extern const Isa isa_avx2, isa_avx512;
 
 enum { FMA = 1 << 12, AVX2 = 1 << 5, XMM_YMM = 3 << 1, MASKS_ZMM = 7 << 5 };
@@ -52,7 +52,7 @@ __attribute__((constructor)) static void make_tables(void) {
 int isa_available(const Isa *tables[ISA_MAX]) {
     int count = 0;
     tables[count++] = &isa_base;
-#if defined __x86_64__
+#if defined GNU_C && defined __x86_64__
     if (has(FMA, AVX2, 0, XMM_YMM)) tables[count++] = &isa_avx2;
     if (has(FMA, AVX2, 0, XMM_YMM) && has_avx_vnni()) tables[count++] = &avx2vnni;
     if (has(FMA, AVX2 | avx512, 0, XMM_YMM | MASKS_ZMM)) tables[count++] = &isa_avx512;
@@ -75,7 +75,7 @@ const Isa *isa_choose(Error *err) {
     return NULL;
 }
 
-#if defined __x86_64__ && defined __linux__
+#if defined GNU_C && defined __x86_64__ && defined __linux__
 /* Asks the system for permission to use AMX's large registers. */
 static bool amx_allowed(void) {
     enum { REQUEST_PERMISSION = 0x1023, TILE_DATA = 18 };
@@ -112,7 +112,7 @@ const Products *bf16_choose(Error *err) {
 bool bf16_pays(void) {
     const Products *tables[BF16_MAX];
     bool amd = false;
-#if defined __x86_64__
+#if defined GNU_C && defined __x86_64__
     unsigned a, b, c, d;
     amd = __get_cpuid(0, &a, &b, &c, &d) && b == signature_AMD_ebx;
 #endif

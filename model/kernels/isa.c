@@ -31,7 +31,9 @@ const Isa TABLE_NAME(ISA) = {
     LOOP(scores) LOOP(means)
     LOOP(bf16_gemv) LOOP(int8_rows) LOOP(round_to_16)
     LOOP(softmax) LOOP(log_sum_exp) LOOP(shares) LOOP(near_shares) LOOP(softmax_backward) LOOP(mask)
+#if defined GNU_C
     LOOP(attend) LOOP(attend_backward)
+#endif
     LOOP(gelu) LOOP(gelu_backward) LOOP(swiglu) LOOP(swiglu_backward)
     LOOP(normalize) LOOP(normalize_recompute) LOOP(normalize_backward)
     LOOP(rotate) LOOP(convolve) LOOP(convolve_gradients) LOOP(dropout)

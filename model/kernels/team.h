@@ -9,8 +9,6 @@
 
 #include "model/kernels/isa.h"
 
-#include <stdatomic.h>
-
 typedef struct Team Team;
 
 typedef struct Products Products;

@@ -93,7 +93,7 @@ static Thread alone(const Thread *thread) {
  * vector, gradients of keys would be loaded and stored so often that products are faster. */
 static bool is_short(const Thread *own, const Attention *a) {
     int most = own->isa->lanes < 8 ? 16 : SEQUENCE_TOKENS;
-    return a->T <= most && a->past == 0 && a->dropout.rate <= 0 &&
+    return own->isa->attend && a->T <= most && a->past == 0 && a->dropout.rate <= 0 &&
            own->products == &float32_products && a->dk % 4 == 0 && a->dv % 4 == 0 &&
            a->dk <= SEQUENCE_CHANNELS && a->dv <= SEQUENCE_CHANNELS;
 }

@@ -902,9 +902,9 @@ TEST_OF_EACH_TABLE(adamw) {
 
 /* ---- the same bits ---- */
 
-/* isa.c in plain C with sixteen lanes. Every table with a fused multiply-add gives its bits. On
- * x86-64 it is compiled for AVX2. */
-extern const Isa isa_portable;
+/* isa.c in plain C with sixteen lanes, on x86-64 compiled for AVX2; and with one, for compilers
+ * without vectors. Every table with a fused multiply-add gives their bits. */
+extern const Isa isa_portable, isa_scalar;
 
 enum { ARRAYS = 8 };
 
@@ -1001,6 +1001,7 @@ TEST(same_bits) {
     const int first = 0;
 #endif
     for (int i = first; i < count; i++) check_same_bits(tables[i]);
+    check_same_bits(&isa_scalar);
 }
 
 /* ---- choice ---- */

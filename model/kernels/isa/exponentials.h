@@ -28,7 +28,7 @@ static inline Vector exponential(Vector x) {
     Vector n = shifted - shift;
     Vector r = multiply_add(n, all(-ln2_low), multiply_add(n, all(-ln2_high), clamped));
     Vector poly = multiply_add(polynomial(1.9875691500e-4f, series, r), r * r, r) + 1.0f;
-    Vector scale = (Vector)(((Bits)shifted + 127) << 23);
+    Vector scale = vector_of((bits_of(shifted) + 127) << 23);
     return zero_below(x, all(-87.0f), poly * scale);
 }
 
@@ -38,7 +38,7 @@ static float largest(const float *x, int n) {
         most = larger(load_some(x + j, (size_t)(n - j), -INFINITY), most);
 #pragma GCC unroll 4
     for (int half = LANES / 2; half > 0; half /= 2) most = larger(swapped(most, half), most);
-    return most[0];
+    return lane_of(most, 0);
 }
 
 /* y = exp(scale x - above), which is only written if `writes`; returns its sum. */
@@ -137,7 +137,7 @@ static void softmax_backward(float *x, float *p, size_t row, const float *lse, c
 static void mask(float *x, size_t row, int rows, int n, int columns) {
     for (int i = 0; i < rows; i++, x += row, n++)
         for (int j = n / LANES * LANES; j < columns; j += LANES)
-            store(x + j, pick((Bits)lanes_below(n - j), load(x + j), all(-INFINITY)));
+            store(x + j, pick(lanes_below(n - j), load(x + j), all(-INFINITY)));
 }
 
 /* ---- GELU and SwiGLU ---- */
@@ -152,8 +152,8 @@ static inline Vector one_and_power_of_two(Vector x) {
     Vector clamped = larger(all(-125.0f), smaller(all(125.0f), x));
     Vector shifted = clamped + shift;
     Vector r = clamped - (shifted - shift);
-    Bits power = (Bits)polynomial(0.00132646528f, series, r) + ((Bits)shifted << 23);
-    return (Vector)power + 1.0f;
+    Bits power = bits_of(polynomial(0.00132646528f, series, r)) + (bits_of(shifted) << 23);
+    return vector_of(power) + 1.0f;
 }
 
 /* y = x (1 + tanh(u)) / 2 = x s(2u) with s the logistic function and u = sqrt(2 / pi) (x + 0.044715

@@ -18,8 +18,8 @@ INLINE void bf16_gemv_of(const int vectors, float *y, const float *x, const uint
         EACH(j, vectors) {
             __builtin_prefetch(pairs + j * LANES + PAIRS_AHEAD);
             Bits both = *(const UnalignedBits *)(pairs + j * LANES);
-            even[j] = multiply_add(all(first), (Vector)(both << 16), even[j]);
-            odd[j] = multiply_add(all(second), (Vector)both, odd[j]);
+            even[j] = multiply_add(all(first), vector_of(both << 16), even[j]);
+            odd[j] = multiply_add(all(second), vector_of(both), odd[j]);
         }
     }
     EACH(j, vectors) store(sums + j * LANES, even[j] + odd[j]);
@@ -41,7 +41,7 @@ INLINE Integers add_pairs(Integers sum, int32_t both, const int8_t *w) {
 #if defined PORTABLE || !(defined __x86_64__ || defined __aarch64__)
     int16_t x[2];
     memcpy(x, &both, sizeof x);
-    for (int i = 0; i < LANES; i++) sum[i] += x[0] * w[2 * i] + x[1] * w[2 * i + 1];
+    for (int i = 0; i < LANES; i++) lane_of(sum, i) += x[0] * w[2 * i] + x[1] * w[2 * i + 1];
     return sum;
 #elif defined __AVX512BW__
     __m512i wide = _mm512_cvtepi8_epi16(_mm256_loadu_si256((const void *)w));
@@ -83,7 +83,7 @@ INLINE void int8_tile(const bool vnni, const int rows, const int vectors, float 
     const int8_t *sums = panel + 4 * column, *w = panel + 4 * INT8_PANEL;
     EACH(i, rows) EACH(j, vectors) {
         sum[i][j] = (Integers){0};
-        upper[i][j] = (Integers)load((const float *)(const void *)(sums + 4 * j * LANES));
+        upper[i][j] = (Integers) * (const UnalignedBits *)(const void *)(sums + 4 * j * LANES);
     }
     w += column * (vnni ? 4 : 2);
     if (vnni) {
@@ -91,7 +91,7 @@ INLINE void int8_tile(const bool vnni, const int rows, const int vectors, float 
         for (int p = 0; p < K; p += 4, w += 4 * INT8_PANEL) {
             Integers of_w[INT8_PANEL / LANES];
             EACH(j, vectors) {
-                of_w[j] = (Integers)load((const float *)(const void *)(w + 4 * j * LANES));
+                of_w[j] = (Integers) * (const UnalignedBits *)(const void *)(w + 4 * j * LANES);
                 if (rows == 1) __builtin_prefetch(w + 4 * j * LANES + BYTES_AHEAD);
             }
             EACH(i, rows) {
@@ -152,8 +152,6 @@ static void int8_rows(bool vnni, float *y, size_t y_row, const int16_t *x, size_
     }
 }
 
-typedef int16_t Halves __attribute__((vector_size(LANES * sizeof(int16_t))));
-
 /* For each four numbers returns the upper bytes, then the lower bytes, of x + 2^15. */
 INLINE Halves bytes_of(Halves x) {
 #if defined INTRINSIC
@@ -171,16 +169,16 @@ INLINE Halves bytes_of(Halves x) {
 /* Compares magnitudes as integers: the order is the same, and a NaN is greater than all. */
 static float round_to_16(bool vnni, int16_t *y, const float *x, int limit, int n) {
     const float tiny = 0x1p-100f;
-    Integers most = {0};
+    Vector most = all(0);
     for (int i = 0; i < n; i += LANES)
-        most = larger_integers((Integers)load_some(x + i, (size_t)(n - i), 0) & INT32_MAX, most);
+        most =
+            larger_bits(vector_of(bits_of(load_some(x + i, (size_t)(n - i), 0)) & INT32_MAX), most);
 #pragma GCC unroll 4
-    for (int half = LANES / 2; half > 0; half /= 2)
-        most = larger_integers((Integers)swapped((Vector)most, half), most);
-    float largest = ((Vector)most)[0], times = largest < tiny ? 0 : (float)limit / largest;
+    for (int half = LANES / 2; half > 0; half /= 2) most = larger_bits(swapped(most, half), most);
+    float largest = lane_of(most, 0), times = largest < tiny ? 0 : (float)limit / largest;
     for (int i = 0; i < n; i += LANES) {
         Vector of = load_some(x + i, (size_t)(n - i), 0);
-        Halves whole = __builtin_convertvector((Integers)(of * times + shift), Halves);
+        Halves whole = __builtin_convertvector((Integers)bits_of(of * times + shift), Halves);
         if (vnni) whole = bytes_of(whole);
         memcpy(y + i, &whole, sizeof whole);
     }

@@ -10,6 +10,8 @@
 
 #include "model/kernels/isa/exponentials.h"
 
+#if defined GNU_C
+
 /* Keys whose scores, or gradients, are computed together: as many chains of sums. */
 enum { KEYS = LANES < 8 ? 4 : 8 };
 
@@ -107,8 +109,7 @@ static inline void score_queries(Vector *scores, const Sequence *a, int t, int n
     Vector queries[SEQUENCE_CHANNELS];
     load_columns(queries, a->q + (size_t)t * a->q_row, a->q_row, count, a->dk);
     dots(scores, a->key, a->k_row, n, queries, a->dk);
-    for (int s = t + 1; s < n; s++)
-        scores[s] = pick((Bits)lanes_below(s - t), all(-INFINITY), scores[s]);
+    for (int s = t + 1; s < n; s++) scores[s] = pick(lanes_below(s - t), all(-INFINITY), scores[s]);
 }
 
 /* Prefetches rows of the next sequence to the L2 cache: they lie far apart, and the hardware does
@@ -230,4 +231,5 @@ static void attend_backward(const Sequence *a, const Sequence *next) {
     }
 }
 
+#endif
 #endif

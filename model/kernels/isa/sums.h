@@ -44,7 +44,7 @@ static inline float sum_lanes(Lanes lanes) {
         EACH(i, half) lanes.part[i] += lanes.part[i + half];
 #pragma GCC unroll 4
     for (int half = LANES / 2; half > 0; half /= 2) lanes.part[0] += swapped(lanes.part[0], half);
-    return lanes.part[0][0];
+    return lane_of(lanes.part[0], 0);
 }
 
 /* Returns the sums of `rows` <= LANES rows, one in each lane, in the order of sum_lanes. */
@@ -98,12 +98,16 @@ static void axpby(float *y, float b, const float *x, float a, size_t n) {
  * Each result is one chain of multiply-adds, as in the tile: so a token alone has the bits that it
  * has among others. A multiply-add waits for the one before; SUMS chains fill that time. */
 
-enum { GROUP_VECTORS = KEY_GROUP / LANES, SUMS = 8 };
+enum {
+    GROUP_VECTORS = KEY_GROUP / LANES,
+    SUMS = 8,
+    SCORES = SUMS > GROUP_VECTORS ? SUMS : GROUP_VECTORS
+};
 
 /* Computes `heads` heads together, which share each load of a key. */
 INLINE void scores_of(const int heads, const int groups, float *y, size_t y_row, const float *q,
                       const float *keys, size_t stride, int K) {
-    Vector sum[SUMS] = {0};
+    Vector sum[SCORES] = {0};
     const size_t vectors = (size_t)groups * GROUP_VECTORS;
     for (size_t c = 0; c < (size_t)K; c++) EACH(i, vectors) {
             const size_t of_group = i / GROUP_VECTORS * stride,
@@ -121,7 +125,7 @@ INLINE void scores_of(const int heads, const int groups, float *y, size_t y_row,
 
 static void scores(float *y, size_t y_row, const float *q, const float *keys, size_t stride,
                    int groups, int K, int heads) {
-    enum { MOST = SUMS / GROUP_VECTORS };
+    enum { MOST = SCORES / GROUP_VECTORS };
     for (int h = 0, some; h < heads; h += some) {
         for (some = MOST; some > heads - h;) some /= 2;
         for (int done = 0, together = MOST / some; done < groups; done += together) {
@@ -129,30 +133,23 @@ static void scores(float *y, size_t y_row, const float *q, const float *keys, si
             float *to = y + (size_t)h * y_row + done * KEY_GROUP;
             const float *from = keys + (size_t)done * stride, *of_q = q + h * K;
             /* clang-format off */
-#define SCORES(m, n) case (m) * 16 + (n): \
+#define SOME(m, n) case (m) * 16 + (n): \
                 if ((m) * (n) <= MOST) \
                     scores_of(m, n, to, y_row, of_q, from, stride, K); \
                 break;
             switch (some * 16 + (left < together ? left : together)) {
-                SCORES(1, 1) SCORES(1, 2) SCORES(1, 3) SCORES(1, 4) SCORES(1, 5) SCORES(1, 6)
-                SCORES(1, 7) SCORES(1, 8) SCORES(2, 1) SCORES(2, 2) SCORES(2, 3) SCORES(2, 4)
-                SCORES(4, 1) SCORES(4, 2) SCORES(8, 1)
+                SOME(1, 1) SOME(1, 2) SOME(1, 3) SOME(1, 4) SOME(1, 5) SOME(1, 6)
+                SOME(1, 7) SOME(1, 8) SOME(2, 1) SOME(2, 2) SOME(2, 3) SOME(2, 4)
+                SOME(4, 1) SOME(4, 2) SOME(8, 1)
             }
-#undef SCORES
+#undef SOME
             /* clang-format on */
         }
     }
 }
 
-/* The vector that has each of LANES / 4 numbers, `row` floats apart, in four lanes. */
-INLINE Vector four_times(const float *p, size_t row) {
-    Four each[LANES / 4];
-    EACH(i, LANES / 4) each[i] = p[i * row] - (Four){0};
-    return load_fours((const float *)each, 4);
-}
-
 /* A property that all heads of a call have: they read the same columns of v, and share each load;
- * or each stands for the LANES / 4 heads of four channels that fill a vector. */
+ * or each stands for the FOUR_GROUPS heads of four channels that fill a vector. */
 typedef enum { NOTHING, SAME, FOURS } Common;
 
 /* Adds to `vectors` vectors of channels of `heads` heads together; `left` channels remain. */
@@ -166,7 +163,7 @@ INLINE void means_of(const int heads, const int vectors, const Common common, fl
     for (size_t s = 0; s < (size_t)n; s++) EACH(i, vectors) {
             Vector first = load_some(v[0] + s * v_row + i * LANES, width, 0);
             EACH(h, heads) {
-                Vector weight = common == FOURS ? four_times(p + h * (LANES / 4) * p_row + s, p_row)
+                Vector weight = common == FOURS ? four_times(p + h * FOUR_GROUPS * p_row + s, p_row)
                                                 : all(p[h * p_row + s]);
                 Vector of = h == 0 || common == SAME
                                 ? first
@@ -185,8 +182,8 @@ INLINE void means_of(const int heads, const int vectors, const Common common, fl
 static void means(float *y, const float *p, size_t p_row, const float *v, size_t v_row, int n,
                   int K, int heads, int group) {
     const float *from[SUMS];
-    const bool fours = LANES > 4 && K == 4 && group == 1 && heads % (LANES / 4) == 0;
-    const int each = fours ? LANES / 4 : 1; /* heads in a vector */
+    const bool fours = LANES > 4 && K == 4 && group == 1 && heads % FOUR_GROUPS == 0;
+    const int each = fours ? FOUR_GROUPS : 1; /* heads in a vector */
     const int most = SUMS / (group > 3 ? 4 : group > 1 ? 2 : 1);
     heads /= each;
     K *= each;

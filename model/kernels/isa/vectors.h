@@ -6,18 +6,15 @@
 #ifndef TRIL_MODEL_KERNELS_ISA_VECTORS_H
 #define TRIL_MODEL_KERNELS_ISA_VECTORS_H
 
-#include "model/kernels/products.h"
+#include "model/kernels/isa/scalars.h"
 
-/* clang 13 compiles AMX's tiles to code that fails. Apple counts otherwise. */
-#if !defined __has_builtin || (!defined __clang__ && __GNUC__ < 11) || \
-    (defined __clang__ && !defined __apple_build_version__ && __clang_major__ < 14)
-#error "tril needs gcc 11 or clang 14, or later: its kernels are written with their vectors"
-#elif !__has_builtin(__builtin_shufflevector) /* gcc 11 shuffles as many lanes as it returns */
+#if defined GNU_C
+
+#if !__has_builtin(__builtin_shufflevector) /* gcc 11 shuffles as many lanes as it returns */
 #define __builtin_shufflevector(a, b, ...) __builtin_shuffle(a, b, (Integers){__VA_ARGS__})
 #define SAME_LANES
 #endif
 
-#include <string.h>
 #if defined __x86_64__
 #include <immintrin.h>
 #elif defined __aarch64__
@@ -72,6 +69,13 @@ typedef int32_t Integers __attribute__((vector_size(LANES * sizeof(float))));
 #define IN_MEMORY vector_size(LANES * sizeof(float)), aligned(4), may_alias
 typedef float Unaligned __attribute__((IN_MEMORY));
 typedef uint32_t UnalignedBits __attribute__((IN_MEMORY));
+typedef int16_t Halves __attribute__((vector_size(LANES * sizeof(int16_t))));
+
+/* The same bits as numbers of another type. */
+#define bits_of(x)   ((Bits)(x))
+#define vector_of(x) ((Vector)(x))
+
+#define lane_of(x, i) (x)[i]
 
 static inline Vector load(const float *x) {
     return *(const Unaligned *)x;
@@ -140,13 +144,13 @@ static inline Vector larger(Vector a, Vector b) {
 #endif
 }
 
-/* a > b ? a : b */
-static inline Integers larger_integers(Integers a, Integers b) {
+/* The one whose bits are the larger integer. */
+static inline Vector larger_bits(Vector a, Vector b) {
 #if defined INTRINSIC
     typedef long long Longs __attribute__((vector_size(LANES * sizeof(float))));
-    return (Integers)INTRINSIC(max_epi32)((Longs)a, (Longs)b);
+    return (Vector)INTRINSIC(max_epi32)((Longs)a, (Longs)b);
 #else
-    return (Integers)pick((Bits)(a > b), (Vector)a, (Vector)b);
+    return pick((Bits)((Integers)a > (Integers)b), a, b);
 #endif
 }
 
@@ -160,11 +164,11 @@ static inline Vector zero_below(Vector a, Vector b, Vector x) {
 }
 
 /* All bits of the lanes below n. */
-static inline Integers lanes_below(int n) {
+static inline Bits lanes_below(int n) {
     static const int32_t numbers[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
     Integers number;
     memcpy(&number, numbers, sizeof number);
-    return number < n;
+    return (Bits)(number < n);
 }
 
 /* Loads up to LANES of n > 0 numbers, and `beyond` in the lanes after the last. Calls no function,
@@ -174,7 +178,7 @@ static inline Vector load_some(const float *x, size_t n, float beyond) {
 #if defined __AVX512F__
     return _mm512_mask_loadu_ps(all(beyond), (__mmask16)((1u << n) - 1), x);
 #elif defined INTRINSIC
-    Integers some = lanes_below((int)n);
+    Bits some = lanes_below((int)n);
     return _mm256_blendv_ps(all(beyond), _mm256_maskload_ps(x, (__m256i)some), (Vector)some);
 #else
     float padded[LANES];
@@ -232,13 +236,14 @@ INLINE Vector swapped(Vector x, const int half) {
 
 #define IN_FOUR vector_size(4 * sizeof(float)), aligned(4), may_alias
 typedef float Four __attribute__((IN_FOUR));
+enum { FOUR_GROUPS = LANES / 4 };
 
-/* The vector of LANES / 4 groups of four numbers, `next` floats apart. */
+/* The vector of FOUR_GROUPS groups of four numbers, `next` floats apart. */
 static inline Vector load_fours(const float *x, size_t next) {
 #define FOUR(i) (*(const Four *)(x + (i)*next))
 #if defined SAME_LANES
     Vector fours;
-    EACH(i, LANES / 4) memcpy((float *)&fours + 4 * i, x + i * next, sizeof(Four));
+    EACH(i, FOUR_GROUPS) memcpy((float *)&fours + 4 * i, x + i * next, sizeof(Four));
     return fours;
 #elif defined PORTABLE || defined __AVX512F__
     return __builtin_shufflevector(
@@ -254,10 +259,17 @@ static inline Vector load_fours(const float *x, size_t next) {
 #undef FOUR
 }
 
+/* The vector that has each of FOUR_GROUPS numbers, `row` floats apart, in four lanes. */
+INLINE Vector four_times(const float *p, size_t row) {
+    Four each[FOUR_GROUPS];
+    EACH(i, FOUR_GROUPS) each[i] = p[i * row] - (Four){0};
+    return load_fours((const float *)each, 4);
+}
+
 /* Stores the groups of four numbers, `next` floats apart. */
 static inline void store_fours(float *x, size_t next, Vector of) {
 #if defined SAME_LANES
-    EACH(i, LANES / 4) memcpy(x + i * next, (float *)&of + 4 * i, sizeof(Four));
+    EACH(i, FOUR_GROUPS) memcpy(x + i * next, (float *)&of + 4 * i, sizeof(Four));
 #else
 #define FOUR(i)               \
     *(Four *)(x + (i)*next) = \
@@ -312,4 +324,5 @@ INLINE void transpose_lanes(Vector row[LANES]) {
     }
 }
 
+#endif
 #endif

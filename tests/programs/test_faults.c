@@ -112,7 +112,8 @@ static void run_faulty(const char *command, const Tree *before, const char *vari
 }
 
 /* Runs a command once for each place that requests memory, or calls the system; once in `apart`.
- * There it then fails the first time. Returns how often the whole command does so. */
+ * There it then fails the first time, and one in 16 later times if all is repeated. Returns how
+ * often the whole command does so. */
 static int fail_in_turn(const char *command, const Tree *before, const char *variable, int apart) {
     run_faulty(command, before, variable, 0);
     expect_success();
@@ -122,9 +123,9 @@ static int fail_in_turn(const char *command, const Tree *before, const char *var
     int number = 1, place = 0;
     for (char *line = places, *end; (end = strchr(line, '\n')); line = end + 1, number++) {
         *end = 0;
-        const bool known = strstr(places, line) != line;
+        const bool known = strstr(places, line) != line && number % 16 >= repeats(0, 1);
         *end = '\n';
-        if ((known && !getenv("TRIL_ALL")) || (strstr(command, " -q ") && *line != 'd')) continue;
+        if (known || (strstr(command, " -q ") && *line != 'd')) continue;
         if (place++ % apart != 0) continue;
         run_faulty(command, before, variable, number);
         const char *wrong = wrong_with(before, out, after_it);
@@ -205,8 +206,6 @@ TEST(folder_goes) {
     state_number("folder/m.last.safetensors", "step");
     assert_true(scratch_has("folder/report.html"));
 }
-
-/* ---- output ---- */
 
 TEST(disk_full) {
     static const char *const commands[] = {"sample -n 20 @play", "sample -n 1000000000 @play",

@@ -89,7 +89,7 @@ void program_describe(const TrilModel *model, const char *path, char about[ABOUT
 }
 
 bool program_divert(bool to_errors, Error *err) {
-    static int output; /* standard output, while diverted */
+    static int output = -1; /* standard output, while diverted */
     fflush(stdout);
     if (to_errors) output = dup(STDOUT_FILENO);
     const bool ok = output >= 0 && dup2(to_errors ? STDERR_FILENO : output, STDOUT_FILENO) >= 0;

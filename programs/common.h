@@ -44,7 +44,8 @@ int program_failed(const char *name, int status, const Error *err);
 /* Describes the model of the file at `path` in one line: its text, rung, loss and date. */
 void program_describe(const TrilModel *model, const char *path, char about[ABOUT_SIZE]);
 
-/* Sends the output from now on to standard error, or again to standard output. */
+/* Sends the output from now on to standard error, or, after that, again to standard output. Returns
+ * false, with a message, if the system does not allow it. */
 bool program_divert(bool to_errors, Error *err);
 
 #endif

@@ -178,7 +178,8 @@ INLINE void means_of(const int heads, const int vectors, const Common common, fl
 
 /* Computes as many channels of a head together as whole vectors allow: 8, 4, 2 or 1 vectors, and
  * SUMS vectors over several heads; then the last channels. Of heads that read the same columns of
- * v, as many as 4 come together, so each load of v is used that often. */
+ * v, as many as 4 come together, so each load of v is used that often; not with four lanes, because
+ * the page in a browser tab must be small. */
 static void means(float *y, const float *p, size_t p_row, const float *v, size_t v_row, int n,
                   int K, int heads, int group) {
     const float *from[SUMS];
@@ -195,7 +196,7 @@ static void means(float *y, const float *p, size_t p_row, const float *v, size_t
                 from[i] = v + (group > 1 ? (h + i) / group : h + i) * K + k;
             float *to = y + h * K + k;
             const float *weights = p + (size_t)(h * each) * p_row;
-            const bool same = some > 1 && from[0] == from[some - 1];
+            const bool same = LANES > 4 && some > 1 && from[0] == from[some - 1];
             const Common common = fours ? FOURS : same ? SAME : NOTHING;
             size_t left = (size_t)(K - k);
             /* clang-format off */

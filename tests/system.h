@@ -20,7 +20,7 @@
 #endif
 
 /* True where tests/faulty.c can make system calls fail. */
-#if defined __GLIBC__ && defined __LP64__ && __GLIBC_PREREQ(2, 34)
+#if defined __LP64__ && (__GLIBC__ > 2 || (__GLIBC__ == 2 && __GLIBC_MINOR__ >= 34))
 #define FAULTY_SYSTEM true
 #else
 #define FAULTY_SYSTEM false

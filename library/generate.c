@@ -161,7 +161,10 @@ TrilStatus tril_writer_read(TrilWriter *writer, const char *text, size_t length,
 int tril_writer_write(TrilWriter *w, char text[UTF8_MAX]) {
     Error none;
     if (w->unread != NO_ID) feed(w, &w->unread, 1);
-    if (!w->logits) feed(w, &(int32_t){vocab_start(w->vocab)}, 1);
+    if (!w->logits) {
+        const int32_t start = vocab_start(w->vocab);
+        feed(w, &start, 1);
+    }
     if (!are_finite(w->logits, (size_t)w->vocab->size, &none)) {
         w->unread = NO_ID;
         return 0;

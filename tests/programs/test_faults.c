@@ -165,7 +165,7 @@ TEST(each_fault) {
     for (int i = 0; i < count; i++) {
         if (!strstr(commands[i], " -q ")) /* or it cannot say that a sample of the log ends early */
             assert_true(fail_in_turn(commands[i], trained, "TRIL_FAIL_REQUEST", repeats(61, 3)) >
-                        20);
+                        10);
         if (FAULTY_SYSTEM)
             assert_true(fail_in_turn(commands[i], trained, "TRIL_FAIL_CALL", 1) > 20);
     }

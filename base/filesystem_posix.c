@@ -124,7 +124,7 @@ int filesystem_create_temporary(const char *path) {
     LockResult lock = filesystem_lock(file, &other);
     if (lock == LOCK_UNSUPPORTED || (lock == LOCK_TAKEN && filesystem_look(path, false, &status)))
         return file;
-    unlink(path); /* the other process does the same */
+    if (lock == LOCK_TAKEN) unlink(path); /* else the other process does, and may do so late */
     close(file);
     return -1;
 }

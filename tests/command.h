@@ -58,9 +58,9 @@ static inline void expect_same_model(const char *name, const char *other) {
     assert_memory_equal(&losses[0], &losses[1], sizeof *losses);
 }
 
-/* Returns true if `sample` writes folders for transformers, which needs extras/formats. */
-static inline bool writes_folders(void) {
-    return access("extras/formats", F_OK) == 0;
+/* Returns true if the programs write pages and the formats of other programs. */
+static inline bool has_extras(void) {
+    return access("extras", F_OK) == 0;
 }
 
 /* The folder of the programs. */

@@ -77,8 +77,7 @@ static inline bool scratch_has_temporary(const char *folder) {
     DIR *directory = opendir(scratch(folder));
     assert_non_null(directory);
     for (struct dirent *entry; (entry = readdir(directory));)
-        found =
-            found || (strncmp(entry->d_name, ".tril-", 6) == 0 && strstr(entry->d_name, ".tmp"));
+        if (strncmp(entry->d_name, ".tril-", 6) == 0 && strstr(entry->d_name, ".tmp")) found = true;
     closedir(directory);
     return found;
 }

@@ -43,7 +43,6 @@ typedef enum {
     WRITER_NUMBERS, /* the number of the process that holds a lock */
     OPEN_REPLACED,  /* a file that gets another content while it is open */
     OPEN_REMOVAL,   /* files and folders that are removed while another process has them open */
-    PATH_REASONS,   /* why a path leads nowhere: through a file, or by too long a name */
     FAULTY_MEMORY,  /* requests for memory that a test makes fail: aligned_alloc */
     EXACT_COSINES,  /* a C library whose cosines and sines are right to the last places */
 } Feature;
@@ -77,9 +76,8 @@ void make_hard_link(const char *existing, const char *path);
 void make_symbolic_link(const char *to, const char *path); /* SYMBOLIC_LINKS */
 void make_named_pipe(const char *path);                    /* NAMED_PIPES */
 
-/* From now on neither this process nor those it starts write beyond this many bytes of a file:
- * SIZE_LIMITS. At the limit, writing fails in this process, or `reached` is called if given. */
-void limit_file_sizes(uint64_t bytes, void (*reached)(int signal));
+/* SIZE_LIMITS: from now on this process and those it starts write no more bytes of any file. */
+void limit_file_sizes(uint64_t bytes);
 void end_file_size_limit(void);
 
 /* ---- memory ---- */
@@ -100,8 +98,7 @@ typedef intptr_t Process;
 
 enum {
     LIMIT = 600,      /* seconds that a program may run */
-    KILLED = -9,      /* result of kill_process, and */
-    UNREAD = -13,     /* of a program that ended because nobody read its output: end_of_process */
+    KILLED = -9,      /* result of end_of_process after kill_process */
     KILL_STATUS = 137 /* exit status that stands for a kill where programs have no signals */
 };
 

@@ -1,5 +1,4 @@
-/* test_base.c - base/: reading and writing whole files, directories, memory, and messages cut to
- * fit. Tests of missing permissions are skipped for root, who has them all. */
+/* test_base.c - base/: whole files, directories, memory, numbers, and messages cut to fit. */
 #include "tests/support.h"
 #include "tests/decimal.h"
 #include "base/digest.h"

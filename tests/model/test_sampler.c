@@ -118,8 +118,7 @@ TEST(draws_repeat) {
     for (uint64_t i = 0; i < (uint64_t)DRAWS; i++) ids[i] = pick(one, logits, V, 6, i);
     for (uint64_t i = DRAWS; i-- > 0;) {
         double u = random_uniform(random_key(1, RANDOM_SAMPLES, 6), i);
-        const float edge[] = {(float)log(1 / u - 1),
-                              0}; /* where an approximation must not choose */
+        const float edge[] = {(float)log(1 / u - 1), 0}; /* too near for an approximation */
         assert_int_equal(pick(one, edge, 2, 6, i),
                          pick((Sampler){1, 2, 1, 1, NULL}, edge, 2, 6, i));
         assert_int_equal(pick(one, logits, V, 6, i), ids[i]);

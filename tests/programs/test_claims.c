@@ -293,10 +293,9 @@ TEST(set_aside) {
     scratch_put("s/a", "a", 1);
     scratch_put("s2/b", "b", 1);
     scratch_put("s/c", "", 0); /* the file is empty, so there is nothing to lose */
-    Claims *claims = CLAIM("s/a", "s2/b", "s/c");
+    Claims *claims = settled(CLAIM("s/a", "s2/b", "s/c"));
     const char *const list[] = {copy_text(scratch("s/a")), copy_text(scratch("s2/b")),
                                 copy_text(scratch("s/c"))};
-    assert_ok(claims_settle(claims, &err), err);
     assert_true(claims_there(claims, list[0]) && !claims_there(claims, list[2]));
     assert_ok(claims_set_aside(claims, list, 3, where, sizeof where, &err), err);
     assert_true(strstr(where, scratch("s/earlier-3")) && strstr(where, scratch("s2/earlier-3")));
@@ -308,6 +307,15 @@ TEST(set_aside) {
     assert_ok(claims_set_aside(claims, list, 3, where, sizeof where, &err), err);
     assert_string_equal(where, ""); /* no file left */
     claims_close(claims);
+    scratch_put("s/a", "a", 1);
+    scratch_put("s2/b", "b", 1);
+    claims = settled(CLAIM("s/a", "s2/b"));
+    assert_int_equal(remove(list[1]), 0); /* by another program: so the first is moved back */
+    assert_false(claims_set_aside(claims, list, 2, where, sizeof where, &err));
+    expect_error(err, "s2/b: ", "s2/earlier-4/b");
+    claims_close(claims);
+    scratch_expect("s/a", "a", 1);
+    assert_false(scratch_has("s/earlier-4"));
 }
 
 FIXTURE(scratch_open, scratch_close)

@@ -422,7 +422,7 @@ TEST(no_room) {
     size_t length;
     skip_without(SIZE_LIMITS);
     slurp(file_in("whole", "ngram"), &length);
-    limit_file_sizes(length + length / 2, NULL);
+    limit_file_sizes(length + length / 2);
     run("train " TINY "-q -o @tight/ngram.safetensors " PLAY);
     end_file_size_limit();
     assert_int_equal(ran.status, 1);

@@ -44,7 +44,6 @@ const char *system_lacks(Feature feature) {
         [WRITER_NUMBERS] = "the system does not say who holds a lock",
         [OPEN_REPLACED] = "wine replaces no open file",
         [OPEN_REMOVAL] = "what a process has open cannot be removed",
-        [PATH_REASONS] = "such a path is only not found",
         [FAULTY_MEMORY] = "memory is not requested by aligned_alloc",
         [EXACT_COSINES] = "the C library's cosines are not exact",
     };
@@ -119,8 +118,8 @@ void make_named_pipe(const char *path) {
     lacks(NAMED_PIPES);
 }
 
-void limit_file_sizes(uint64_t bytes, void (*reached)(int signal)) {
-    (void)bytes, (void)reached;
+void limit_file_sizes(uint64_t bytes) {
+    (void)bytes;
     lacks(SIZE_LIMITS);
 }
 

@@ -145,8 +145,8 @@ typedef struct Isa {
     /* p[i] = exp((x[i] - max(x)) / temperature) for n finite numbers, with the same bits in every
        table; returns their sum, in order */
     double (*shares)(double *p, const float *x, double temperature, int n);
-    /* p[i] = exp((x[i] - max(x)) times), likewise, in float32; returns their sum. Some of them,
-       divided by all, err by less than 2^-17 if n is at most NEAR_SHARES */
+    /* p[i] = exp((x[i] - max(x)) times) in float32 for n finite numbers; returns their sum. If n is
+       at most NEAR_SHARES, a sum of some of them divided by that one errs by less than 2^-17 */
     float (*near_shares)(float *p, const float *x, float times, int n);
     /* The backward of softmax for the same rows. On entry p has softmax's input, on return its
      * result: p = exp(scale * p - lse). x = p (x - mean) scale, with mean[i] = sum(p x) of row i.
@@ -160,7 +160,7 @@ typedef struct Isa {
     /* Attention of one head over a short sequence, causal, and its gradients; no scratch. T <=
        SEQUENCE_TOKENS; dk and dv are multiples of 4, at most SEQUENCE_CHANNELS. The bits are those
        of products and softmax. Both prefetch `next`, which has the same
-       sizes; `of` itself is not prefetched */
+       sizes; `of` itself is not prefetched. NULL in kernels of plain C */
     void (*attend)(const Sequence *of, const Sequence *next);
     void (*attend_backward)(const Sequence *of, const Sequence *next);
 

@@ -480,7 +480,7 @@ TEST_OF_EACH_TABLE(sums) {
 
 /* One query of attention: of each number of groups, and of heads that share values. */
 TEST_OF_EACH_TABLE(query) {
-    enum { GROUPS = 19, HEADS = 12, KEYS = GROUPS * KEY_GROUP, GAP = 5 /* between groups, rows */ };
+    enum { GROUPS = 19, HEADS = 16, KEYS = GROUPS * KEY_GROUP, GAP = 5 /* between groups, rows */ };
     for (int K = 1; K <= 150; K = K < 20 ? K + 1 : K + 13) {
         size_t C = (size_t)K, stride = C * KEY_GROUP + GAP, v_row = C * HEADS + GAP;
         Arrays arrays = {.count = 0};

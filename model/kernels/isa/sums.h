@@ -191,7 +191,7 @@ static void means(float *y, const float *p, size_t p_row, const float *v, size_t
     for (int k = 0, vectors = most; k < K; k += vectors * LANES) {
         while (vectors > 1 && k + vectors * LANES > K) vectors /= 2;
         for (int h = 0, some; h < heads; h += some) {
-            for (some = SUMS / vectors; some > heads - h;) some /= 2;
+            for (some = SUMS / (fours ? 2 : vectors); some > heads - h;) some /= 2;
             for (int i = 0; i < some; i++)
                 from[i] = v + (group > 1 ? (h + i) / group : h + i) * K + k;
             float *to = y + h * K + k;

@@ -197,7 +197,7 @@ static inline void store_some(float *x, size_t n, Vector of) {
 #if defined __AVX512F__
     _mm512_mask_storeu_ps(x, (__mmask16)((1u << n) - 1), of);
 #elif defined INTRINSIC
-    /* in parts, because AMD's processors take 18 to 42 steps for a store with a mask */
+    /* in parts: on AMD's processors a store with a mask takes 18 to 42 micro-operations */
     __m128 part = _mm256_castps256_ps128(of);
     if (n & 4) {
         _mm_storeu_ps(x, part);

@@ -49,8 +49,8 @@ static int width(const char *text, size_t length) {
         uint32_t code;
         size_t taken = escape_first(text, length, shown);
         utf8_decode(text, length, &code);
-        const int width = *shown == *text ? width_of(code) : (int)strlen(shown);
-        columns += width > 0 ? width : 0;
+        const int wide = *shown == *text ? width_of(code) : (int)strlen(shown);
+        columns += wide > 0 ? wide : 0;
         text += taken;
         length -= taken;
     }

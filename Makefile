@@ -63,7 +63,7 @@ ISA_FLAGS        = -fno-math-errno -fno-trapping-math -falign-loops=64
 ISA_FLAGS_avx2   = -mavx2 -mfma
 ISA_FLAGS_avx512 = -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mprefer-vector-width=512
 ISA_FLAGS_portable = -DPORTABLE -Wno-psabi $(if $(X86_64),$(ISA_FLAGS_avx2))
-ISA_FLAGS_scalar = -DPLAIN_C
+ISA_FLAGS_scalar = -DPLAIN_C $(if $(X86_64),-mfma)
 ISA_FLAGS_bf16   = $(ISA_FLAGS_avx512) -mavx512bf16 -mamx-tile -mamx-bf16
 # One object for programs and libraries, for they take the longest to compile. They assert nothing.
 ANYWHERE         = $(if $(findstring mingw,$(TARGET)),,-fPIC -fvisibility=hidden)

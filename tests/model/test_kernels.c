@@ -903,7 +903,8 @@ TEST_OF_EACH_TABLE(adamw) {
 /* ---- the same bits ---- */
 
 /* isa.c in plain C with sixteen lanes, on x86-64 compiled for AVX2; and with one, for compilers
- * without vectors. Every table with a fused multiply-add gives their bits. */
+ * without vectors, there with FMA, because fmaf of mingw-w64 rounds several times. Every table with
+ * a fused multiply-add gives their bits. */
 extern const Isa isa_portable, isa_scalar;
 
 enum { ARRAYS = 8 };
@@ -1001,7 +1002,7 @@ TEST(same_bits) {
     const int first = 0;
 #endif
     for (int i = first; i < count; i++) check_same_bits(tables[i]);
-    check_same_bits(&isa_scalar);
+    if (count > first) check_same_bits(&isa_scalar);
 }
 
 /* ---- choice ---- */

@@ -11,7 +11,7 @@
 #if !defined GNU_C
 
 #if !defined PLAIN_C
-#pragma message("plain C, many times slower than vectors, which gcc 11 and clang 14 have")
+#pragma message("plain C, slower than the vectors that gcc 11 and clang 14 have")
 #endif
 
 enum {

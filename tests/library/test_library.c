@@ -1482,7 +1482,7 @@ static TrilStatus do_all(uint64_t *results) {
     loaded = NULL;
     sizes.rung = "modern";
     if (!s) s = tril_model_make(&extended, tokenizer, &sizes, &error);
-    if (!s && writes_folders()) {
+    if (!s && has_extras()) {
         s = tril_model_export(extended, folder, "f32", &error);
         assert_int_equal(scratch_has("folder"), s == TRIL_OK); /* a failed export leaves nothing */
         if (!s) s = tril_model_load(&loaded, folder, &error);

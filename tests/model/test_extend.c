@@ -172,7 +172,7 @@ TEST(training) {
 TEST(ways) {
     write_texts();
     must_run("train -q " TINY "-s 40 -o @way/m.safetensors @old.txt");
-    if (writes_folders()) {
+    if (has_extras()) {
         must_run("sample --export @way/folder @way/m.safetensors");
         must_run("train -q --init @way/m.safetensors -b 4 -s 30 -o @a/m @new.txt");
         must_run("train -q --init @way/folder -b 4 -s 30 -o @b/m @new.txt");

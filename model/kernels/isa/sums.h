@@ -101,7 +101,7 @@ static void axpby(float *y, float b, const float *x, float a, size_t n) {
 enum {
     GROUP_VECTORS = KEY_GROUP / LANES,
     SUMS = 8,
-    SCORES = SUMS > GROUP_VECTORS ? SUMS : GROUP_VECTORS
+    SCORES = SUMS > GROUP_VECTORS ? SUMS : GROUP_VECTORS /* sums of scores: a whole group */
 };
 
 /* Computes `heads` heads together, which share each load of a key. */

@@ -37,7 +37,7 @@ test-python: $(BUILD)/$(SHARED) $(BUILD)/test/train $(BUILD)/test/sample
 	@tests/deps python
 	+extras/python/tests/test $(BUILD)
 
-# Installs and uses the wheel for this machine, and the sources (with -O0, in a fifth of the time).
+# Installs and uses the wheel for this machine, and the sources (with -O0, which compiles faster).
 test-wheels: wheel-$(firstword $(WHEELS)) sdist
 	extras/python/tests/artefact $(BUILD)/wheels/tril-$(VERSION)-py3-none-$(firstword $(WHEELS)).whl
 	CFLAGS=-O0 extras/python/tests/artefact $(BUILD)/wheels/tril-$(VERSION).tar.gz

@@ -76,8 +76,8 @@ static bool lacks_nothing_else(const char *out, const char *other) {
     return true;
 }
 
-/* Judges the last command, in which something may have failed. Returns an empty text, or what is
- * wrong. `out` and `after_it`: what it prints and leaves otherwise. */
+/* Judges the last command, in which something may have failed. Returns the fault found, or an empty
+ * text. `out` and `after_it`: its output, and the files after it, if nothing fails. */
 static const char *wrong_with(const Tree *before, const char *out, const Tree *after_it) {
     const Tree *now = tree_now();
     const char *wrong = "";
@@ -88,7 +88,7 @@ static const char *wrong_with(const Tree *before, const char *out, const Tree *a
         if (strstr(now->files[i].name, "/.tril")) wrong = formatted("%s stays", now->files[i].name);
     for (int i = 0; i < after_it->count && whole; i++) {
         const struct File *file = &after_it->files[i];
-        const char *last = file_name(file->name); /* these lack what cannot be read */
+        const char *last = file_name(file->name); /* these leave out unreadable files */
         const bool poorer = strcmp(last, "about.txt") == 0 || strcmp(last, "report.html") == 0;
         if (!poorer && !has(now, file->name, file)) wrong = formatted("%s differs", file->name);
     }

@@ -4,6 +4,7 @@
 #include "tests/support.h"
 #include "tests/state.h"
 #include "tests/command.h"
+#include <utime.h>
 
 #define TINY "-l 1 -w 16 -H 2 -c 16 -b 4 -j 1 -s 40 --eval-every 20 "
 
@@ -48,8 +49,11 @@ static void put_tree(const Tree *tree) {
     scratch_remove(scratch("work"));
     make_folder(scratch("work"));
     make_folder(scratch("work/texts"));
-    for (int i = 0; i < tree->count; i++)
-        scratch_put(tree->files[i].name, tree->files[i].bytes, tree->files[i].length);
+    for (int i = 0; i < tree->count; i++) { /* with one date, which `sample --info` shows */
+        const char *path =
+            scratch_put(tree->files[i].name, tree->files[i].bytes, tree->files[i].length);
+        assert_int_equal(utime(path, &(struct utimbuf){0, 0}), 0);
+    }
 }
 
 /* Returns true if the tree has a file of this name or content, or of both. */
@@ -108,7 +112,6 @@ static void run_faulty(const char *command, const Tree *before, const char *vari
     setenv("TRIL_FAILED", scratch_put("failed", "", 0), 1);
     run("faulty/%s", command);
     unsetenv(variable);
-    unsetenv("TRIL_FAILED");
 }
 
 /* Runs a command once for each place that requests memory, or calls the system; once in `apart`.
@@ -152,16 +155,13 @@ TEST(each_fault) {
         "sample --export @work/e.gguf @work/m.safetensors",
         "sample --export @work/e @work/m.safetensors"};
     skip_without(FAULTY_MEMORY);
-    char *play = slurp(PLAY, NULL);
-    Tree texts = {
-        {{(char[]){"work/texts/verse.txt"}, play, 400}, {(char[]){"work/n.txt"}, play + 400, 60}},
-        2};
+    char verse[] = "work/texts/verse.txt", rest[] = "work/n.txt", *play = slurp(PLAY, NULL);
+    Tree texts = {{{verse, play, 400}, {rest, play + 400, 60}}, 2};
     memcpy(play + 420, "+ 0123456789", 12); /* characters that the model lacks */
     put_tree(&texts);
     must_run("train " SHORT "-q -o @work/m.safetensors @work/texts");
     const Tree *trained = tree_now();
-    const int count = (int)(sizeof commands / sizeof *commands) - (has_extras() ? 0 : 3);
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < COUNT(commands) - (has_extras() ? 0 : 3); i++) {
         if (!strstr(commands[i], " -q ")) /* or it cannot say that a sample of the log ends early */
             fail_in_turn(commands[i], trained, "TRIL_FAIL_REQUEST", repeats(61, 3));
         if (FAULTY_SYSTEM) fail_in_turn(commands[i], trained, "TRIL_FAIL_CALL", 1);

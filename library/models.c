@@ -6,7 +6,6 @@
 #include "library/formats.h"
 #include "library/message.h"
 #include "library/option_table.h"
-#include "library/version.h"
 
 #include <math.h>
 #include <stdio.h>

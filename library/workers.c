@@ -6,7 +6,6 @@
 #include "base/world.h"
 #include "library/handles.h"
 #include "library/recipe.h"
-#include "library/version.h"
 
 #include <assert.h>
 #include <math.h>

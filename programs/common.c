@@ -3,7 +3,6 @@
 #include "base/file.h"
 #include "base/options.h"
 #include "base/terminal.h"
-#include "library/version.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -69,7 +68,7 @@ void program_words(FILE *out, int column, int hang, const char *text) {
 }
 
 int program_version(void) {
-    printf("tril %s\n", TRIL_VERSION);
+    printf("tril %s\n", tril_version());
     return EXIT_SUCCESS;
 }
 

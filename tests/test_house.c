@@ -20,14 +20,14 @@ static const struct {
     const char *folder;
     const char *allowed[FLOORS];
 } floors[] = {
-    {".", {"base/", "library/tril.h", "library/message.h", "programs/", "library/version.h"}},
-    {"programs", {"base/", "library/tril.h", "library/message.h", "library/version.h", PROGRAMS}},
+    {".", {"base/", "library/tril.h", "library/message.h", "programs/"}},
+    {"programs", {"base/", "library/tril.h", "library/message.h", PROGRAMS}},
     {"programs/sample",
      {"base/", "library/tril.h", "library/message.h", "programs/report/", PROGRAMS,
       "programs/sample/"}},
     {"programs/train",
-     {"base/", "library/tril.h", "library/message.h", "library/version.h", "programs/report/",
-      "programs/train/", PROGRAMS}},
+     {"base/", "library/tril.h", "library/message.h", "programs/report/", "programs/train/",
+      PROGRAMS}},
     {"programs/report", {"base/", "library/tril.h", "programs/report/"}},
     {"library", {"base/", "data/data.h", "library/", MODEL, "model/rungs/rung.h"}},
     {"model", {"base/", "library/tril.h", "model/"}},
@@ -47,7 +47,7 @@ static const struct {
      {"base/", "library/tril.h", "library/message.h", "programs/common.h", "programs/report/",
       "programs/train/", "extras/page/"}},
     {"extras/web", {"base/", "library/tril.h", "programs/report/", "extras/page/", "extras/web/"}},
-    {"extras/mpi", {"base/", "library/tril.h", "library/version.h", "tests/"}},
+    {"extras/mpi", {"base/", "library/tril.h", "tests/"}},
     {"extras/windows", {"base/"}},
 };
 

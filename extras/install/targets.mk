@@ -20,7 +20,7 @@ $(BUILD)/libtril.a: $(LIBRARY)
 $(BUILD)/$(SHARED): $(LIBRARY)
 	$(call quiet,LD)$(CC) -shared $(if $(ELF),$(ELF_FLAGS)) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
-$(BUILD)/tril.pc: extras/install/tril.pc.in library/version.h $(MAKEFILE_LIST) always
+$(BUILD)/tril.pc: extras/install/tril.pc.in library/tril.h $(MAKEFILE_LIST) always
 	@mkdir -p $(@D)
 	@sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' $< >$@
 

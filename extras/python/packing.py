@@ -26,7 +26,7 @@ import zipfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 MODULE, HEADER, PAGE = "extras/python/tril", "library/tril.h", "extras/web/tril.html"
-VERSION = re.search('TRIL_VERSION "(.*)"', (ROOT / "library/version.h").read_text())[1]
+VERSION = re.search('TRIL_VERSION "(.*)"', (ROOT / HEADER).read_text())[1]
 THIS_MACHINE = re.sub(r"\W", "_", sysconfig.get_platform())
 METADATA = f"""Metadata-Version: 2.1
 Name: tril
@@ -86,7 +86,7 @@ def digest(data):
 def sources(folder):
     name = f"tril-{VERSION}"
     files = {"PKG-INFO": METADATA.encode(), "pyproject.toml": PROJECT.encode()}
-    for path in ["tril.c", "LICENSE", "library/version.h", "extras/python/packing.py", *module()]:
+    for path in ["tril.c", "LICENSE", "extras/python/packing.py", *module()]:
         files[path] = (ROOT / path).read_bytes()
     path = pathlib.Path(folder) / f"{name}.tar.gz"
     with gzip.GzipFile(path, "wb", mtime=0) as packed, tarfile.open(fileobj=packed, mode="w") as archive:

@@ -9,7 +9,6 @@
 #include "base/random.h"
 #include "base/utf8.h"
 #include "library/tril.h"
-#include "library/version.h"
 
 /* Its beginning, for evaluating large models. */
 #define VERSE "@verse.txt"

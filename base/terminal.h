@@ -57,8 +57,4 @@ void signals_die(Signal signal);
 void signals_hold(void);
 void signals_release(void);
 
-/* For a dialogue: from now on Ctrl-C, unless it was ignored from the start, only sets *stopped to
- * 1. */
-void signals_take_turns(volatile sig_atomic_t *stopped);
-
 #endif

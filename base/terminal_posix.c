@@ -96,22 +96,6 @@ void signals_release(void) {
     pthread_sigmask(SIG_SETMASK, &held, NULL);
 }
 
-/* ---- turns ---- */
-
-static volatile sig_atomic_t *stop;
-
-static void on_stop(int number) {
-    (void)number;
-    *stop = 1;
-}
-
-void signals_take_turns(volatile sig_atomic_t *stopped) {
-    struct sigaction action = {.sa_handler = on_stop, .sa_flags = SA_RESTART}, before;
-    stop = stopped;
-    if (sigaction(SIGINT, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
-        sigaction(SIGINT, &action, NULL);
-}
-
 int64_t terminal_read_line(char **line, size_t *capacity) {
     return getline(line, capacity, stdin);
 }

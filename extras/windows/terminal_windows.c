@@ -222,18 +222,3 @@ void signals_die(Signal signal) {
 /* Events come in a thread of their own. */
 void signals_hold(void) {}
 void signals_release(void) {}
-
-/* ---- turns ---- */
-
-static volatile sig_atomic_t *stop;
-
-static BOOL WINAPI on_stop(DWORD event) {
-    if (event != CTRL_C_EVENT) return FALSE;
-    *stop = 1;
-    return TRUE;
-}
-
-void signals_take_turns(volatile sig_atomic_t *stopped) {
-    stop = stopped;
-    SetConsoleCtrlHandler(on_stop, TRUE);
-}

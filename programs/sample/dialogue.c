@@ -11,6 +11,14 @@
 
 static volatile sig_atomic_t stopped;
 
+/* Ctrl-C only stops the writing. */
+static void on_signal(Signal which) {
+    if (which == SIGNAL_INTERRUPT)
+        stopped = 1;
+    else
+        signals_die(which);
+}
+
 /* Reads one line without its newline. Returns false at the end of the input. */
 static bool read_line(char **line, size_t *capacity, size_t *length, bool terminal) {
     if (terminal) fputs("> ", stdout);
@@ -102,7 +110,7 @@ bool dialogue(const TrilModel *model, const Arguments *arguments, Error *err) {
     Dialogue d = {.model = model, .now = *arguments, .texts = 1};
     d.terminal = terminal_is(stdin) && terminal_is(stdout);
     if (d.terminal) {
-        signals_take_turns(&stopped);
+        signals_catch(on_signal);
         program_words(stdout, 0, 0,
                       "Type the beginning of a text, then Enter. An empty line continues; /help "
                       "lists commands; Ctrl-C stops the writing, Ctrl-D ends.");

@@ -103,6 +103,11 @@ bool corpus_make(Corpus *corpus, const Vocab *vocab, const char *text, size_t le
  * except in a list, which may lose a few. Fails without memory and for too short a list. */
 bool corpus_spread(Corpus *corpus, Error *err);
 
+/* Returns where the held-out part begins to be read: in a list with the newline before it. */
+static inline size_t corpus_held_out(const Corpus *corpus, bool list) {
+    return corpus->train - list;
+}
+
 void corpus_free(Corpus *corpus);
 
 /* Joins texts[count] into one, such that corpus_make holds out the end of each: first come the

@@ -15,10 +15,8 @@ bool precision_read(Precision *precision, const char *name, Error *err) {
 }
 
 bool are_finite(const float *x, size_t count, Error *err) {
-    int odd = 0; /* the compiler makes vectors of this loop */
-    for (size_t i = 0; i < count; i++) odd |= !isfinite(x[i]);
-    return !odd || fail(err, "the model's predictions are not finite numbers: its weights are "
-                             "too large");
+    return safetensors_finite(x, count * sizeof *x) ||
+           fail(err, "the model's predictions are not finite numbers: its weights are too large");
 }
 
 bool in_range(double x, double least, double most, const char *name, Error *err) {

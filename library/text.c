@@ -198,17 +198,13 @@ static int32_t newline_of(const Corpus *corpus) {
     return corpus->vocab.lines ? corpus->ids[0] : NO_ID;
 }
 
-/* Returns where the held-out part begins: in a list with the newline before it. */
-static size_t held_out_of(const Corpus *corpus) {
-    return corpus->train - corpus->vocab.lines;
-}
-
 TrilStatus tril_text_count(const TrilText *text, TrilCounts *counts, TrilError *error) {
     Error err = {0};
     if (!text || !counts) return null_argument(error);
     const Corpus *c = &text->corpus;
-    bool ok = count_losses(c->ids, c->train, c->ids + held_out_of(c), c->length - held_out_of(c),
-                           c->vocab.size, newline_of(c), counts, &err);
+    const size_t held_out = corpus_held_out(c, c->vocab.lines);
+    bool ok = count_losses(c->ids, c->train, c->ids + held_out, c->length - held_out, c->vocab.size,
+                           newline_of(c), counts, &err);
     return outcome(ok, TRIL_NO_MEMORY, &err, error);
 }
 
@@ -220,9 +216,10 @@ TrilStatus tril_text_count_spread(const TrilText *text, int order, double *nats,
     Corpus c = text->corpus;
     bool ok = memory_alloc(&c.ids, c.length, sizeof *c.ids, "the text", &err);
     if (ok) memcpy(c.ids, text->corpus.ids, c.length * sizeof *c.ids);
-    ok = ok && (text->spread || corpus_spread(&c, &err)) &&
-         count_ngram(c.ids, c.train, c.ids + held_out_of(&c), c.length - held_out_of(&c),
-                     c.vocab.size, newline_of(&c), order, &found, &err);
+    ok = ok && (text->spread || corpus_spread(&c, &err));
+    const size_t held_out = corpus_held_out(&c, c.vocab.lines);
+    ok = ok && count_ngram(c.ids, c.train, c.ids + held_out, c.length - held_out, c.vocab.size,
+                           newline_of(&c), order, &found, &err);
     memory_free(c.ids);
     if (ok) *nats = found.ngram;
     return outcome(ok, TRIL_TEXT, &err, error);

@@ -76,15 +76,10 @@ static bool share_counts(Model *model, Error *err) {
     return ok;
 }
 
-/* Returns where the held-out part begins: in a list with the newline before it. */
-static size_t held_out_of(const Corpus *corpus, bool list) {
-    return corpus->train - list;
-}
-
 static bool open_run(Workers *workers, bool ok, Error *err) {
     const Corpus *corpus = workers->corpus;
     const bool list = workers->options.lines;
-    const size_t held_out = held_out_of(corpus, list);
+    const size_t held_out = corpus_held_out(corpus, list);
     int first, T = workers->options.length;
     ok = ok && run_open(&workers->run, workers->model, &workers->options, err);
     if (ok) run_pace(workers->run, false);
@@ -164,7 +159,7 @@ static bool same_weights(const Workers *workers, Error *err) {
 static double evaluate(Workers *workers, bool trained_on, size_t every, Asking *asking) {
     const Corpus *corpus = workers->corpus;
     const Cut *cut = trained_on ? &workers->train : &workers->held_out;
-    const size_t from = trained_on ? 0 : held_out_of(corpus, workers->options.lines);
+    const size_t from = trained_on ? 0 : corpus_held_out(corpus, workers->options.lines);
     const Windows windows = {corpus->ids + from, cut->begins, cut->count, every, trained_on};
     return run_evaluate(workers->run, windows, asking ? ask : NULL, asking);
 }

@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "base/utf8.h"
 
 #include <float.h>
 
@@ -28,13 +29,12 @@ TEST(fail) {
     memset(errors, 'x', sizeof errors);
     assert_false(fail(errors, "%s: %d of %.1f", "name", 3, 4.5));
     assert_string_equal(errors[0].text, "name: 3 of 4.5");
-    char path[3000];
-    memset(path, 'p', sizeof path - 1);
-    path[sizeof path - 1] = 0;
+    char path[3001] = "";
+    while (strlen(path) < 3000) strcat(path, "\u20AC"); /* three bytes: both cuts are inside one */
     assert_false(fail(errors, "in %s: %d", path, 5));
-    assert_int_equal(strlen(errors[0].text), sizeof errors[0].text - 1);
-    assert_memory_equal(errors[0].text, "in ppp", 6);
-    assert_int_equal(errors[0].text[sizeof errors[0].text - 2], 'p');
+    assert_int_equal(strlen(errors[0].text), sizeof errors[0].text - 1 - 2 * 2);
+    assert_true(begins(errors[0].text, "in \u20AC") && utf8_valid(errors[0].text));
+    assert_string_equal(strstr(errors[0].text, "...") + 249, "\u20AC: 5");
     assert_int_equal(errors[1].text[0], 'x');
 }
 

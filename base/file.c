@@ -294,20 +294,13 @@ bool file_can_be_read(const char *path, Error *err) {
 }
 
 FILE *file_stream(const char *path, FileStream how, Error *err) {
-    static const struct {
-        OpenMode mode;
-        const char *stdio;
-    } ways[] = {[STREAM_READ] = {OPEN_AT_ONCE, "rb"},
-                [STREAM_UPDATE] = {OPEN_UPDATE, "r+b"},
-                [STREAM_CREATE] = {OPEN_CREATE, "wb"}};
     FileStatus status;
     FILE *stream = NULL;
-    int file = filesystem_open(path, ways[how].mode);
+    int file = filesystem_open(path, how == STREAM_READ ? OPEN_AT_ONCE : OPEN_UPDATE);
     if (file >= 0 && filesystem_status(file, &status) && status.kind == FILE_REGULAR)
-        stream = fdopen(file, ways[how].stdio);
+        stream = fdopen(file, how == STREAM_READ ? "rb" : "r+b");
     if (stream) return stream;
-    fail(err, "%s: cannot be %s: %s", path, how == STREAM_CREATE ? "created" : "opened",
-         file < 0 ? strerror(errno) : "not a regular file");
+    fail(err, "%s: cannot be opened: %s", path, file < 0 ? strerror(errno) : "not a regular file");
     if (file >= 0) close(file);
     return NULL;
 }

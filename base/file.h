@@ -73,10 +73,10 @@ void file_date(const char *path, char date[FILE_DATE]);
 /* Fails if the file or directory at `path` cannot be opened to read. */
 bool file_can_be_read(const char *path, Error *err);
 
-typedef enum { STREAM_READ, STREAM_UPDATE, STREAM_CREATE } FileStream;
+typedef enum { STREAM_READ, STREAM_UPDATE } FileStream;
 
-/* Opens a regular file to read it, or to read and write it, or creates a file that does not exist;
- * the last two follow no link. The caller closes it with fclose. On failure NULL. */
+/* Opens a regular file to read it, or to read and write it, not through a link. The caller closes
+ * it with fclose. On failure NULL. */
 FILE *file_stream(const char *path, FileStream how, Error *err);
 
 /* Returns true if a regular file is at `path` and begins with this text of at most 256 bytes. */

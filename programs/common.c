@@ -84,7 +84,7 @@ void program_describe(const TrilModel *model, const char *path, char about[ABOUT
     file_date(path, date);
     if (!isnan(tril_model_loss(model))) snprintf(loss, sizeof loss, "%.4f", tril_model_loss(model));
     snprintf(about, ABOUT_SIZE, "text %s, model %s, held-out loss %s, %s", text ? text : "unknown",
-             tril_model_sizes(model).rung, loss, date);
+             tril_model_sizes(model).rung, loss, *date ? date : "unknown date");
 }
 
 bool program_divert(bool to_errors, Error *err) {

@@ -5,6 +5,7 @@
 #include "library/message.h"
 #include "programs/run_files.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,13 +65,18 @@ static bool is_of_run(const char *path) {
 
 static void take_name(void *context, const char *name) {
     Listing *listing = context;
-    FileStatus status, target;
+    FileStatus status;
     char *path;
     if (!listing->ok || *name == '.') return;
     listing->ok = file_within(listing->folder, name, &path, listing->err);
     if (!listing->ok) return;
-    bool folder = filesystem_look(path, false, &status) && status.kind == FILE_FOLDER;
-    bool file = filesystem_look(path, true, &target) && target.kind == FILE_REGULAR;
+    const bool there = filesystem_look(path, false, &status);
+    listing->ok = there || errno == ENOENT || /* it was removed just now */
+                  fail(listing->err, "%s: cannot be read: %s", path, strerror(errno));
+    const bool link = there && status.kind == FILE_LINK;
+    const bool known = link ? filesystem_look(path, true, &status) : there;
+    const bool folder = known && !link && status.kind == FILE_FOLDER;
+    const bool file = known && status.kind == FILE_REGULAR;
     if (folder || (file && (listing->runs || !is_of_run(path))))
         listing->ok = add(listing->texts, path, listing->err);
     else

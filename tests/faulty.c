@@ -1,7 +1,8 @@
 /* faulty.c - linked into `train` and `sample` to make one memory request or one system call fail:
  * the one whose number, from 1, is in the environment variable TRIL_FAIL_REQUEST or TRIL_FAIL_CALL.
- * Appends a line to the file that TRIL_FAILED names: the function, and a number for the place in
- * the program. If TRIL_FAIL_... is 0, all get such a line, and none fails.
+ * If it is the name of a function of libc, all its calls fail. Appends a line to the file that
+ * TRIL_FAILED names: the function, and a number for the place in the program. If TRIL_FAIL_... is
+ * 0, all get such a line, and none fails.
  *
  * base/memory.c requests memory from aligned_alloc. Under the sanitizers only that is replaced,
  * because their allocator finds leaks. Otherwise the requests of libc fail too. */
@@ -40,7 +41,9 @@ static _Unwind_Reason_Code add_frame(struct _Unwind_Context *frame, void *to) {
 
 static bool fails(const char *variable, atomic_int *count, const char *name, int why) {
     const char *number = getenv(variable), *path = getenv("TRIL_FAILED");
-    const int now = atomic_fetch_add(count, 1) + 1, at = number ? atoi(number) : -1;
+    const int now = atomic_fetch_add(count, 1) + 1;
+    int at = number ? atoi(number) : -1;
+    if (number && strcmp(number, name) == 0) at = now;
     if (!path || (at != 0 && at != now)) return false;
     char line[64];
     Place place = {0, 0};

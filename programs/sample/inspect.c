@@ -146,26 +146,41 @@ bool inspect_file(TrilModel *model, const Arguments *a, Error *err) {
     return json_print(&text);
 }
 
-/* Loads the next model of files->files[*i...], and advances *i past it. Returns NULL at the end. */
-static TrilModel *next_model(const Texts *files, int *i) {
-    static const char state[] = ".last.safetensors";
-    TrilModel *model = NULL;
-    while (!model && *i < files->count) {
-        const char *path = files->files[(*i)++].path, *end = path + strlen(path);
-        /* a state is a model, too, but not the one that its training run keeps */
-        if (end - path < (ptrdiff_t)strlen(state) || strcmp(end - strlen(state), state) != 0)
-            tril_model_load(&model, path, NULL);
-    }
-    return model;
+static bool ends(const char *path, const char *with) {
+    const size_t length = strlen(path), end = strlen(with);
+    return length >= end && strcmp(path + length - end, with) == 0;
 }
 
-/* Prints a line about each model or, with `json`, adds an object. Returns how many. */
-static int list_models(Buffer *json, const Texts *files) {
+/* Returns true if a file that is no model was meant as one: by its name or its beginning, or if it
+ * cannot be opened. A folder with a config.json is another program's. */
+static bool is_meant(const char *path) {
+    char begin[9], config[4096]; /* the ninth byte begins a header, shorter than 2^56 bytes */
+    snprintf(config, sizeof config, "%.*sconfig.json", (int)(file_name(path) - path), path);
+    FILE *file = file_stream(path, STREAM_READ, &(Error){0});
+    if (!file) return true;
+    const bool like = fread(begin, sizeof begin, 1, file) == 1 && begin[7] == 0 && begin[8] == '{';
+    fclose(file);
+    return (like || ends(path, ".safetensors")) && !file_exists(config);
+}
+
+/* Prints a line about each model or, with `json`, adds an object. Returns how many. Prints a
+ * message about each file that was meant as a model but cannot be read, and leaves the last one in
+ * *err. */
+static int list_models(Buffer *json, const Texts *files, Error *err) {
     int found = 0;
-    TrilModel *model;
-    for (int i = 0; (model = next_model(files, &i)); found++) {
-        const char *path = files->files[i - 1].path;
+    for (int i = 0; i < files->count; i++) {
+        const char *path = files->files[i].path;
         char about[ABOUT_SIZE + 1] = " ";
+        TrilModel *model;
+        Error own = {0};
+        /* a state is a model, too, but not the one that its training run keeps */
+        if (ends(path, ".last.safetensors")) continue;
+        if (tril_model_load(&model, path, message(&own)) != TRIL_OK) {
+            if (!is_meant(path)) continue;
+            if (*err->text) program_failed("sample", 0, err);
+            *err = own;
+            continue;
+        }
         if (json) {
             json_add(json, JSON_ELEMENT, "{");
             put_model(json, model, path);
@@ -177,6 +192,7 @@ static int list_models(Buffer *json, const Texts *files) {
             program_words(stdout, (int)strlen(path) + 1, 4, about);
         }
         tril_model_free(model);
+        found++;
     }
     return found;
 }
@@ -195,21 +211,21 @@ static bool fail_without_models(const char *folder, Error *err) {
 
 bool inspect_folder(const char *folder, const Arguments *a, Error *err) {
     Texts files;
+    Error unread = {0};
     Buffer text = buffer_begin("the object", err);
     bool ok = texts_find(&files, &(char *){(char *)folder}, 1, true, err);
-    if (ok && a->json) {
+    if (a->json) {
         buffer_printf(&text, "{");
         json_add(&text, "models", "[");
     }
-    ok =
-        ok && (list_models(a->json ? &text : NULL, &files) > 0 || fail_without_models(folder, err));
+    ok = ok && (list_models(a->json ? &text : NULL, &files, &unread) > 0 || *unread.text ||
+                fail_without_models(folder, err));
     texts_free(&files);
-    if (ok && a->json) {
-        buffer_printf(&text, "]}");
-        return json_print(&text);
-    }
+    if (a->json) buffer_printf(&text, "]}");
+    ok = ok && (!a->json || json_print(&text));
     buffer_end(&text);
-    return ok;
+    if (ok && *unread.text) *err = unread;
+    return ok && !*unread.text;
 }
 
 /* ---- the score ---- */

@@ -58,8 +58,9 @@ bool dialogue(const TrilModel *model, const Arguments *arguments, Error *err);
 bool inspect_file(TrilModel *model, const Arguments *arguments, Error *err);
 
 /* Does the same for all models in a folder and in those below it, as lines of program_describe or
- * as an object. Fails for a folder that cannot be read or has no models; *err, which says why the
- * folder is no model itself, stays if it has a config.json. */
+ * as an object. Then fails if some of them cannot be read, with a message about each; and fails for
+ * a folder that cannot be read or has no models: *err, which says why the folder is no model
+ * itself, stays if it has a config.json. */
 bool inspect_folder(const char *folder, const Arguments *arguments, Error *err);
 
 /* Prints, for --score, each model's loss on a text: lines, a table or, with --json, an object. */

@@ -1,6 +1,5 @@
 #include "programs/train/course.h"
 #include "base/file.h"
-#include "base/filesystem.h"
 #include "base/number.h"
 #include "programs/run_files.h"
 
@@ -18,14 +17,13 @@ static void put(Log *log, const char *text, size_t length) {
     log->length += length;
 }
 
-/* The old file is unlinked, not truncated: another name of it keeps its content. */
+/* A new file replaces the old one, which stays if it cannot be written. */
 bool log_create(Log *log, const char *path, Error *err) {
     *log = (Log){.digest = digest_start()};
-    filesystem_remove(path);
-    log->file = file_stream(path, STREAM_CREATE, err);
-    if (!log->file) return false;
-    put(log, LOG_HEADING, strlen(LOG_HEADING));
-    return true;
+    if (!file_write(path, &(FilePart){LOG_HEADING, strlen(LOG_HEADING)}, 1, err)) return false;
+    log->file = file_stream(path, STREAM_UPDATE, err);
+    if (log->file) put(log, LOG_HEADING, strlen(LOG_HEADING));
+    return log->file != NULL;
 }
 
 /* Returns true if a spreadsheet would read the text, without leading apostrophes, as a formula. */

@@ -144,6 +144,27 @@ TEST(bad_files) {
     scratch_remove(scratch("letters/more/c"));
 }
 
+/* The list of a folder's models names each file that was meant as one and cannot be read. */
+TEST(unread_models) {
+    size_t length;
+    must_run("train " TINY "-m gpt -l 1 -w 8 -H 1 -s 1 -o @u/model.safetensors " PLAY);
+    must_run("train " TINY "-s 1 -o @u/more/whole " PLAY); /* known by its beginning */
+    if (has_extras()) must_run("sample --export @u/export @u/model.safetensors"); /* another's */
+    must_run("sample --info @u");
+    const char *whole = slurp(scratch("u/more/whole"), &length), *models = copy_text(ran.out);
+    for (int locked = 0; locked < (system_lacks(FILE_RIGHTS) ? 1 : 2); locked++) {
+        scratch_put("u/more/cut", whole, locked ? length : length - 1);
+        if (locked) set_rights(scratch("u/more/cut"), 0);
+        run("sample --info @u");
+        expect_exit(1, "u/more/cut: ", locked ? strerror(EACCES) : "");
+        assert_string_equal(ran.out, models);
+    }
+    scratch_put("u/none.safetensors", "", 0);
+    run("sample --info --json @u");
+    assert_true(strstr(ran.err, "u/more/cut: ") && strstr(ran.err, "u/none.safetensors: "));
+    assert_true(ran.status == 1 && strstr(ran.out, "u/model.safetensors") && strstr(ran.out, "u/more/whole"));
+}
+
 /* "-" is standard input, for both programs. */
 TEST(standard_input) {
     const char *file = trained("train " TINY "-s 20 -o @file/m.safetensors " PLAY);
@@ -184,6 +205,15 @@ TEST(results) {
     assert_int_equal(ran.status, 0);
     assert_non_null(strstr(ran.err, "bigram: "));
     assert_int_equal(*ran.out, '{');
+    /* the object with the scores of two models */
+    const char *one[2];
+    for (int i = 0; i < 2; i++) {
+        must_run("sample --score " PLAY " --json @%s/m.safetensors", i ? "loud" : "table");
+        one[i] = after("\"scores\":");
+    }
+    must_run("sample --score " PLAY " --json @table/m.safetensors @loud/m.safetensors");
+    const char *both = formatted("%.*s,%s", (int)strcspn(one[0], "]"), one[0], one[1] + 1);
+    assert_string_equal(after("\"scores\":"), both);
     memory_free(root);
     run("sample --score " PLAY " @table/m.safetensors @nowhere");
     expect_exit(1, "nowhere: ");

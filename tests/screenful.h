@@ -5,6 +5,13 @@
 #include "tests/objects.h"
 #include "programs/report/sheet.h"
 
+#include <locale.h>
+
+/* Characters have the widths of a usual terminal. */
+__attribute__((constructor)) static void know_characters(void) {
+    setlocale(LC_CTYPE, "C.UTF-8");
+}
+
 /* Output to a temporary file, read back. */
 typedef struct {
     char *text; /* owned */

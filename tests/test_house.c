@@ -3,7 +3,6 @@
  * data/ never include each other. tril.h is below all: model/ fills its records. Only readers and
  * tests use the plain ladder. */
 #include "tests/support.h"
-#include "base/array.h"
 
 #include <dirent.h>
 #include <unistd.h>

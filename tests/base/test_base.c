@@ -1,5 +1,4 @@
 /* test_base.c - base/: whole files, directories, memory, numbers, and messages cut to fit. */
-#include "tests/support.h"
 #include "tests/decimal.h"
 #include "base/digest.h"
 #include "base/file.h"
@@ -108,6 +107,7 @@ static bool write_another(FILE *out, void *x, Error *e) {
 }
 
 TEST(write) {
+    char date[FILE_DATE];
     char *bytes = pattern(300000);
     const FilePart parts[] = {{"head", 4}, {bytes, 0}, {NULL, 0}, {bytes, 300000}, {"\0end", 4}};
     char *expected = scrap(300008, 1);
@@ -122,6 +122,8 @@ TEST(write) {
     scratch_expect("written", "", 0);
     assert_ok(file_print(scratch("outer"), write_another, &(FilePart){"x", 1}, &err), err);
     assert_false(scratch_has_temporary("."));
+    file_date(scratch("no file"), date); /* which has none */
+    assert_string_equal(date, "");
 }
 
 /* A process that has the old file open keeps all of it: file_write does not write in place. */

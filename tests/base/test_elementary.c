@@ -1,7 +1,6 @@
 /* test_elementary.c - the elementary functions beside those of the C library, and a few of their
  * values to the last bit. */
 #include "tests/support.h"
-#include "tests/system.h"
 #include "base/elementary.h"
 #include "base/random.h"
 

@@ -1,11 +1,8 @@
 /* test_escape.c - output of text from files and users: safe on a terminal, readable by a shell. */
 #include "tests/support.h"
-#include "tests/system.h"
-#include "base/array.h"
 #include "base/escape.h"
 #include "base/shell.h"
 #include "base/terminal.h"
-#include "base/utf8.h"
 
 #include <locale.h>
 

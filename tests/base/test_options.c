@@ -1,6 +1,5 @@
 /* test_options.c - the command line: every kind of option in every spelling, errors with their
  * messages, and the lines of --help. */
-#include "tests/support.h"
 #include "tests/scratch.h"
 #include "base/options.h"
 

@@ -1,12 +1,10 @@
 /* test_terminal.c - output to a terminal, a pipe and a shell: text from files and users is
  * displayed, and never interpreted. */
 #define _XOPEN_SOURCE 700 /* terminals to test with */
-#include "tests/support.h"
 #include "library/checkpoint.h"
 #include "tests/command.h"
 #include "base/escape.h"
 #include "base/memory.h"
-#include "data/data.h"
 
 #include <sys/resource.h>
 

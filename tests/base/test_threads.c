@@ -1,12 +1,10 @@
 /* test_threads.c - a group of threads: each index works once, all meet at barriers, sleepers wake,
  * and signals stay with the calling thread. A team divides its work without gaps. */
 #include "tests/support.h"
-#include "tests/system.h"
 #include "base/threads.h"
 #include "model/kernels/team.h"
 
 #include <pthread.h>
-#include <stdatomic.h>
 #include <time.h>
 
 enum { MOST = 9, SIZE = 64, ROUNDS = 300 };

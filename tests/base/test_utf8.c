@@ -1,9 +1,6 @@
 /* test_utf8.c - bytes to characters and back, for all code points. Texts end at an unreadable page:
  * reading one byte too far crashes. */
-#include "tests/support.h"
 #include "tests/scratch.h"
-#include "base/random.h"
-#include "base/utf8.h"
 
 #define GARBLED "\xEF\xBF\xBD" /* U+FFFD */
 

@@ -2,13 +2,9 @@
  * offsets. Texts end at an unreadable page: reading one byte too far crashes.
  *
  * If the environment variable TRIL_SHAKESPEARE names that file, its known counts are checked. */
-#include "tests/support.h"
 #include "tests/scratch.h"
-#include "base/array.h"
 #include "base/memory.h"
-#include "base/random.h"
 #include "base/file.h"
-#include "data/data.h"
 
 /* ---- vocabulary ---- */
 

@@ -4,8 +4,6 @@
 #include "tests/state.h"
 #include "programs/train/saved.h"
 
-#include <unistd.h>
-
 static int replace(Note *notes, int count, const char *key, const char *value) {
     int i = 0;
     while (i < count && strcmp(notes[i].key, key) != 0) i++;

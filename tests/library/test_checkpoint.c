@@ -2,12 +2,8 @@
  * stored one. A file that is cut, damaged or edited must be an error with
  * a message, or be a whole model. */
 #include "tests/state.h"
-#include "base/array.h"
-#include "base/file.h"
 #include "base/memory.h"
 #include "base/order.h"
-#include "base/random.h"
-#include "library/safetensors.h"
 #include "tests/objects.h"
 
 enum { PREFIX = 8 };
@@ -171,15 +167,12 @@ static void check_bytes(const char *name) {
     int count = 0;
     for (int i = 0; i < stored->file.note_count; i++)
         if (!checkpoint_has_key(stored->file.notes[i].key)) own[count++] = stored->file.notes[i];
-    char *before, *now;
-    size_t length, more;
+    char *before;
+    size_t length;
     assert_ok(checkpoint_save(path, &stored->model, NULL, NULL, own, count, &err), err);
     assert_ok(file_read(name, &before, &length, &err), err);
-    assert_ok(file_read(path, &now, &more, &err), err);
     at_end(memory_free, before);
-    at_end(memory_free, now);
-    assert_int_equal(more, length);
-    assert_memory_equal(now, before, length);
+    scratch_expect("model.safetensors", before, length);
 }
 
 /* A stored file of every version loads and writes the same text. */

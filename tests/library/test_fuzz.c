@@ -2,7 +2,6 @@
  * `make fuzz` runs a fuzzer on them. */
 #include "tests/fuzz/fuzz.h"
 #include "tests/support.h"
-#include "tests/system.h"
 
 #include <signal.h>
 

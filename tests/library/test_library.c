@@ -1,14 +1,12 @@
 /* test_library.c - tril as a library (library/tril.h): it trains, scores and writes like the
  * programs, to the bit; every failure is a value and a sentence; models in different threads do not
  * interfere. */
-#include "tests/support.h"
 #include "tests/command.h"
 #include "tests/decimal.h"
 #include "base/memory.h"
 
 #include <limits.h>
 #include <pthread.h>
-#include <stdatomic.h>
 
 enum { STEPS = 30 };
 
@@ -1308,6 +1306,9 @@ TEST(wrong_texts) {
     TrilOptions sizes = small("gpt");
     TrilEstimate estimate;
     expect(tril_estimate(&sizes, 0, &estimate, &error), TRIL_ARGUMENT, "");
+    sizes.rung = NULL;
+    expect(tril_model_make(&other, letters, &sizes, &error), TRIL_ARGUMENT, "model");
+    assert_null(other);
 }
 
 /* Absurd numbers, one at a time in each place for a number: every call returns, mostly with an
@@ -1316,14 +1317,16 @@ static const int whole[] = {INT_MIN, -1, 0, 1, 3, INT_MAX};
 static const double real[] = {-INFINITY, -1, -0.0, 1e-300, 1, 1e300, INFINITY, NAN};
 enum { WHOLE = sizeof whole / sizeof *whole, REAL = sizeof real / sizeof *real };
 
-static void try_sizes(const TrilOptions *sizes) {
+/* An error names the value. */
+static void try_sizes(const TrilOptions *sizes, double value) {
     TrilEstimate estimate;
     TrilModel *model;
     tril_estimate(sizes, 65, &estimate, &error);
     tril_options_check(sizes, &error);
     tril_options_sizes(sizes);
     const TrilStatus status = tril_model_make(&model, letters, sizes, &error);
-    assert_int_equal(status, model ? TRIL_OK : tril_model_make(&model, letters, sizes, NULL));
+    assert_int_equal(status, model ? TRIL_OK : TRIL_ARGUMENT);
+    if (!model) expect_error(error, formatted("%.0f", value));
     tril_model_free(model);
 }
 
@@ -1335,7 +1338,7 @@ TEST(wrong_numbers_of_sizes) {
                 double *numbers[] = {&sizes.layers,  &sizes.heads,    &sizes.width,
                                      &sizes.context, &sizes.kv_heads, &sizes.hidden};
                 *numbers[place] = whole[i];
-                try_sizes(&sizes);
+                try_sizes(&sizes, whole[i]);
             }
 }
 

@@ -1,9 +1,6 @@
 /* test_lists.c - lists (--lines): each line is learned, predicted and written by itself. */
-#include "tests/support.h"
 #include "tests/state.h"
 #include "tests/table.h"
-#include "base/array.h"
-#include "base/random.h"
 
 FIXTURE(scratch_open, scratch_close)
 

@@ -1,7 +1,6 @@
 /* test_safetensors.c - the safetensors reader on headers made by hand: every spelling that JSON
  * allows, and a table of files that must be an error with a message. */
 #include "tests/support.h"
-#include "base/array.h"
 #include "base/order.h"
 #include "library/safetensors.h"
 

@@ -1,6 +1,5 @@
 /* test_training.c - the optimizer on a whole model, the rates, and the windows of an evaluation. */
 #include "tests/support.h"
-#include "base/array.h"
 #include "base/clock.h"
 #include "library/recipe.h"
 #include "model/engine/muon.h"

@@ -1,7 +1,6 @@
 /* test_attention.c - the worked examples of docs/attention.txt. They were computed in double
  * precision, independently of this project. The layers must reproduce them to 1e-5. */
 #include "tests/support.h"
-#include "base/array.h"
 #include "model/layers/attention.h"
 
 enum { RANK = 4, LONGEST = 150, WIDEST = 64 };

@@ -4,7 +4,6 @@
  * without. A rung of the plain ladder is also compared with that: every gradient, the logits and
  * the loss, also at sizes beyond a tile and a token block. Sizes are odd where possible. */
 #include "tests/support.h"
-#include "base/array.h"
 #include "base/random.h"
 #include "model/plain/plain.h"
 

@@ -83,10 +83,10 @@ static void product_work(const Thread *thread, void *argument) {
     }
     thread->products->pack(thread, p->packed, p->b, p->K, p->N);
     team_barrier(thread);
-    if (thread->index == 0)
-        thread->products->multiply(thread, p->c, p->c_row, p->a, (Packed){p->packed, p->K, p->N},
-                                   p->M, p->terms ? p->terms : p->K, p->bias,
-                                   (Share){0, (size_t)(p->columns ? p->columns : p->N)});
+    const size_t columns = (size_t)(p->columns ? p->columns : p->N);
+    thread->products->multiply(thread, p->c, p->c_row, p->a, (Packed){p->packed, p->K, p->N}, p->M,
+                               p->terms ? p->terms : p->K, p->bias,
+                               team_share(thread, columns, PRODUCT_GRAIN));
 }
 
 enum { A_TRANSPOSED = 1, B_TURNED = 2, ACCUMULATE = 4, BIASED = 8, SUMMED = 16, ANEW = 32 };

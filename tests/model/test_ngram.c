@@ -2,13 +2,8 @@
  * the counts that a training run leaves out. */
 #include "library/training.h"
 #include "tests/command.h"
-#include "base/array.h"
 #include "base/memory.h"
-#include "base/random.h"
 #include "model/counts.h"
-#include "model/ngram.h"
-
-#include <math.h>
 
 /* A text, and a fold whose places predict nothing; they stay part of contexts. */
 typedef struct {

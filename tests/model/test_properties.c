@@ -1,7 +1,5 @@
 /* test_properties.c - properties of every rung, whatever its weights. */
 #include "tests/support.h"
-#include "base/array.h"
-#include "model/ngram.h"
 
 static Config config_of(const char *model, int V, int T, int C) {
     Config config = {.V = V, .T = T, .L = 2, .NH = 4, .C = C};

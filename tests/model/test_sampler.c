@@ -1,7 +1,6 @@
 /* test_sampler.c - from logits to text: which ids are drawn and how often, a text that grows beyond
  * the context compared with passes without a cache, and closed-form counts. */
 #include "tests/support.h"
-#include "base/array.h"
 #include "base/random.h"
 #include "model/counts.h"
 #include "model/engine/inside.h"

@@ -2,10 +2,8 @@
  * simulated machines are from a hundred times slower to a hundred times faster than one that needs
  * ten milliseconds for a step of these sizes. The tests check the schedule's arithmetic, to the
  * second and the step, not the learning. */
-#include "tests/support.h"
 #include "tests/state.h"
 #include "tests/table.h"
-#include "base/array.h"
 #include "programs/train/budget.h"
 
 /* Sizes that train at once. The last of repeated options counts. */
@@ -127,6 +125,10 @@ TEST(ladder) {
     skip_without(SIGNALS);
     must_run_clocked(0.01, " 15@25", "train --ladder " TINY_SIZES "-t 30 -o @ladder/m " PLAY);
     assert_true(must_run_clocked(0.01, "", "train -r -o @ladder/m " PLAY) < 10);
+    /* in less time than one of them took it cannot */
+    must_run_clocked(0.01, " 15@9", "train --ladder " TINY_SIZES "-s 100 -o @slow/m " PLAY);
+    run_clocked(0.01, "", "train -r -q -t 2 -o @slow/m " PLAY);
+    expect_failure(1, "m.last.safetensors: bigram ", "--time 2");
 }
 
 /* The command that trains further does so, also where the epochs ended the training. */

@@ -1,5 +1,4 @@
 /* test_command_line.c - how the command line, presets, defaults and a state's options combine. */
-#include "tests/support.h"
 #include "tests/scratch.h"
 #include "programs/train/planning.h"
 
@@ -178,6 +177,7 @@ TEST(refusals) {
         {"--precision f16", "'f16'"},      {"--model modernist", "'modernist'"},
         {"--ladder --init x", "--ladder"}, {"--preset small --init x", "--preset"},
         {"--wodth 3", "--wodth"},          {"--model=", "--model"},
+        {"--eval-every 0", "'0'"},
     };
     Arguments a;
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {

@@ -1,7 +1,5 @@
 /* test_dialogue.c - ./sample -i: a user and a model take turns writing. tests/programs/test_keys.c
  * has the same on a terminal. */
-#include "tests/support.h"
-#include "base/array.h"
 #include "tests/command.h"
 
 static int set_up(void **state) {

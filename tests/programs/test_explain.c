@@ -3,8 +3,6 @@
 #include "tests/screenful.h"
 #include "programs/report/explain.h"
 
-#include <locale.h>
-
 enum { LENGTH = 30, CONTEXT = 32 };
 
 /* The text: "好ab\n" again and again, and a Z at its end. */
@@ -179,9 +177,4 @@ TEST(refusals) {
     }
     output_end(&page);
     assert_int_equal(page.length, 0);
-}
-
-int main(void) {
-    setlocale(LC_CTYPE, "C.UTF-8");
-    return run_all_tests();
 }

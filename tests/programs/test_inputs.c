@@ -1,7 +1,6 @@
 /* test_inputs.c - unusual inputs of the programs: files that are not regular, states of other
  * kernels, environments of other launchers, small stacks. */
 #include "tests/command.h"
-#include "base/array.h"
 #include "tests/state.h"
 #include "model/kernels/isa.h"
 
@@ -86,15 +85,14 @@ TEST(devices) {
     must_run("train " TINY "-q -s 2 -o @there/m.safetensors " PLAY);
     for (int i = 0; i < COUNT(devices); i++) {
         if (system_lacks(DEVICE_FILES) || access(devices[i], R_OK) != 0) continue;
-        for (int j = 0; j < COUNT(commands); j++) {
-            run(commands[j], devices[i]);
-            expect_failure(1, devices[i]);
-        }
+        for (int j = 0; j < COUNT(commands); j++)
+            must_fail(1, formatted(commands[j], devices[i]), devices[i]);
     }
-    run(commands[0], "@there"); /* the files of a run are no texts */
-    expect_failure(1, "there: ");
-    run(commands[5], "@there");
-    expect_failure(1, "there: ");
+    if (!system_lacks(FILE_RIGHTS)) set_rights(scratch_put("locked", "locked", 6), 0);
+    for (int j = 0; j < COUNT(commands) && !system_lacks(FILE_RIGHTS); j++)
+        must_fail(1, formatted(commands[j], "@locked"), "locked: ", strerror(EACCES));
+    must_fail(1, formatted(commands[0], "@there"), "there: "); /* files of a run are no texts */
+    must_fail(1, formatted(commands[5], "@there"), "there: ");
     assert_false(scratch_has("dev"));
 }
 

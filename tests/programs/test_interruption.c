@@ -2,10 +2,7 @@
  * the training is saved. Signals come at times of a simulated clock (tests/clocked.c), so every run
  * is the same. */
 #define _XOPEN_SOURCE 700 /* pseudo-terminals */
-#include "tests/support.h"
-#include "base/array.h"
 #include "tests/state.h"
-#include "library/tril.h"
 #include "tests/table.h"
 
 #include <ctype.h>
@@ -88,7 +85,8 @@ TEST(signals) {
 TEST(baseline) {
     run_clocked(tick, " 2@3", "train " LONG "-o @base/model.safetensors " PLAY);
     expect_success();
-    row_of("bigram");
+    const double loss = state_number("base/bigram.safetensors", "validation_loss");
+    assert_near(row_of("bigram").validation, loss, 5e-5);
     assert_null(strstr(ran.out, "\ngpt "));
     expect_line("sample -n 500 ", "base/bigram.safetensors");
     expect_line("train --resume --out ");
@@ -150,7 +148,8 @@ TEST(ignored) {
     expect_line("train --resume --out ");
 }
 
-/* A reader of the output that goes away also ends the training properly. */
+/* A reader of the output that goes away also ends the training properly, and the writing of text.
+ */
 TEST(reader_gone) {
     int from;
     char text[10];
@@ -163,6 +162,10 @@ TEST(reader_gone) {
     assert_int_equal(ran.status, 1);
     assert_true(state_number("reader/m.last.safetensors", "step") > 0);
     must_run("sample -n 5 @reader/m");
+    child = start_piped("sample -n 1000000000 @reader/m", &from);
+    assert_true(read(from, text, sizeof text) > 0);
+    close(from);
+    assert_int_equal(end_of_process(child), -SIGPIPE);
 }
 
 /* A signal while the object of --json waits for its reader leaves the object whole. */

@@ -1,12 +1,9 @@
 /* test_keys.c - ./sample -i on a terminal: keys, lines that are edited, and Ctrl-C. */
 #define _XOPEN_SOURCE 700 /* terminals to test with */
-#include "tests/support.h"
 #include "tests/command.h"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <sys/ioctl.h>
-#include <unistd.h>
 
 static int set_up(void **state) {
     scratch_open(state);

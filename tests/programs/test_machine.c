@@ -162,7 +162,8 @@ TEST(unread_models) {
     scratch_put("u/none.safetensors", "", 0);
     run("sample --info --json @u");
     assert_true(strstr(ran.err, "u/more/cut: ") && strstr(ran.err, "u/none.safetensors: "));
-    assert_true(ran.status == 1 && strstr(ran.out, "u/model.safetensors") && strstr(ran.out, "u/more/whole"));
+    assert_true(ran.status == 1 && strstr(ran.out, "u/model.safetensors") &&
+                strstr(ran.out, "u/more/whole"));
 }
 
 /* "-" is standard input, for both programs. */

@@ -2,8 +2,6 @@
 #include "tests/screenful.h"
 #include "base/escape.h"
 
-#include <locale.h>
-
 /* ---- glyphs ---- */
 
 TEST(glyphs) {
@@ -114,9 +112,7 @@ TEST(maps) {
     /* too narrow for all tokens: the last one stays */
     page = draw_maps(7, false, maps, 1, T, glyphs);
     assert_non_null(strstr(page.text, " 7\n   ..c \n..\nc  ..3 \n  (1 "));
-}
-
-int main(void) {
-    setlocale(LC_CTYPE, "C.UTF-8");
-    return run_all_tests();
+    static const Glyph more[] = {{"a ", 1}, {"b ", 1}, {"c ", 1}, {"d ", 1}};
+    page = draw_maps(9, false, &(HeadMap){0, 7, (float[16]){0}}, 1, 4, more); /* the first, too */
+    assert_non_null(strstr(page.text, " 7\n   a ..d \na  .     \n..\nd  . ... \n  (2 "));
 }

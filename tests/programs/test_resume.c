@@ -1,12 +1,9 @@
 /* test_resume.c - training runs that stop and resume: killed at random moments, interrupted, given
  * more steps, or not resumable. The result must be bit for bit that of a training run that was
  * never stopped. */
-#include "tests/support.h"
 #include "tests/table.h"
 #include "tests/state.h"
-#include "tests/command.h"
 #include "base/clock.h"
-#include "base/random.h"
 
 #include <time.h>
 
@@ -142,6 +139,7 @@ TEST(killed) {
         for (int i = 0; i < FILES - 1; i++) check_log("life", rungs[i], 100);
         must_run(OTHER "life/other.safetensors " PLAY);
         assert_same_file("alone", "life", "other.last");
+        assert_false(scratch_has_temporary("life"));
         scratch_remove(scratch("life"));
     }
 }

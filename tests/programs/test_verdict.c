@@ -1,6 +1,5 @@
 /* test_verdict.c - each verdict on a training run that earns it, and on training runs that do not:
  * real ones, counted in steps, and made-up curves where those are sharper. */
-#include "tests/support.h"
 #include "tests/state.h"
 #include "tests/table.h"
 #include "programs/train/verdict.h"

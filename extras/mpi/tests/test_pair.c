@@ -235,6 +235,24 @@ TEST(pair) {
     }
 }
 
+/* A chosen batch has a window for each process, also where one window is enough: a list's line. */
+TEST(chosen) {
+    enum { LINE = 600, LINES = 40 };
+    char text[LINES * LINE];
+    memset(text, 'a', sizeof text);
+    for (int i = 1; i <= LINES; i++) text[i * LINE - 1] = '\n';
+    TrilOptions options = sized("bigram", 1, 1, 16, 1024);
+    TrilTokenizer *tokenizer = tokenizer_of("a\n");
+    TrilChoice choice;
+    must(tril_tokenizer_set_lines(tokenizer, &error));
+    const TrilText *list = text_of(tokenizer, text, sizeof text, 0.1);
+    options.batch = NAN;
+    const pid_t other = pair_begin();
+    must(tril_options_choose(&options, list, 1e-6, NULL, NULL, &choice, &error));
+    assert_near(options.batch, 2, 0);
+    pair_end(other);
+}
+
 /* Each process needs a sequence and half of the memory, and one run is open at a time. */
 TEST(refused) {
     const pid_t other = pair_begin();

@@ -125,15 +125,14 @@ float *execute_array(const Run *run, Array array) {
     return locate(run, run->schedule.many, array, 0, 0);
 }
 
-static Call call_of(const Run *run, const Thread *thread, const Instruction *at,
-                    const Location *locations, Share tokens, atomic_int *taken) {
+Call execute_call(const Run *run, const Thread *thread, const Instruction *at,
+                  const Location *locations, Share tokens) {
     const ArrayInfo *arrays = run->program.arrays;
     Call call = {.instruction = at,
                  .thread = thread,
                  .pass = &run->pass,
                  .first = tokens.begin,
-                 .N = (int)(tokens.end - tokens.begin),
-                 .taken = taken};
+                 .N = (int)(tokens.end - tokens.begin)};
     for (int i = 0; i < MAX_INPUTS; i++) {
         if (!at->inputs[i].id) continue;
         call.in[i] = locate(run, locations, at->inputs[i], thread->index, tokens.begin);
@@ -168,7 +167,7 @@ static bool prepare_calls(Run *run, Error *err) {
     for (size_t i = 0; i < threads * count; i++) {
         const Instruction *at = &run->program.list[i % count];
         Call *call = &run->calls[i];
-        *call = call_of(run, &(Thread){.index = (int)(i / count)}, at, locations, (Share){0}, NULL);
+        *call = execute_call(run, &(Thread){.index = (int)(i / count)}, at, locations, (Share){0});
         for (int j = 0; j < OPERANDS; j++) {
             int id = operand_of(at, j).id;
             if (!id || !locations[id].cached || run->program.arrays[id].rows != PER_TOKEN) continue;
@@ -270,10 +269,6 @@ static bool next_slice(const Run *run, const Phase *phase, Items *slices, Share 
 
 /* ---- a pass ---- */
 
-Call execute_call(const Run *run, const Thread *thread, const Instruction *at, Share tokens) {
-    return call_of(run, thread, at, run->schedule.many, tokens, NULL);
-}
-
 static void return_slices(Run *run) {
     for (int i = 0; i < run->schedule.phase_count * run->options.threads; i++)
         atomic_store_explicit(&run->taken[i], 0, memory_order_relaxed);
@@ -356,7 +351,7 @@ void execute_pass(const Thread *thread, void *argument) {
             for (int i = phase->begin; i < phase->end; i++) {
                 Call other, *call = &calls[i];
                 if (!run->options.training || tokens.begin > 0 || run->pass.past > 0) {
-                    other = call_of(run, thread, &run->program.list[i], s->many, tokens, NULL);
+                    other = execute_call(run, thread, &run->program.list[i], s->many, tokens);
                     call = &other;
                 }
                 call->thread = thread;

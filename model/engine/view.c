@@ -106,7 +106,8 @@ void run_slide(Run *run, int slot, int dropped, int kept) {
         for (int j = 0; j < MAX_OUTPUTS; j++)
             writes_cache = writes_cache || p->arrays[at->outputs[j].id].cached;
         if (!at->operation->slide || !writes_cache) continue;
-        Call call = execute_call(run, &(Thread){.isa = run->isa, .count = 1}, at, all);
+        const Thread one = {.isa = run->isa, .count = 1};
+        Call call = execute_call(run, &one, at, run->schedule.many, all);
         if (growing) point_to_slot(run, &call, slot);
         at->operation->slide(&call, dropped);
     }

@@ -11,9 +11,18 @@ bool glyph_is_format(uint32_t code) {
            (code >= 0xE0000 && code <= 0xE007F) || code == 0x061C || code == 0xFEFF;
 }
 
-int glyph_columns(uint32_t code) {
-    int columns = width_of(code);
-    return columns < 0 ? 1 : columns;
+size_t glyph_fitting(const char *text, size_t length, int max, int *columns) {
+    size_t taken = 0;
+    *columns = 0;
+    while (taken < length) {
+        uint32_t code;
+        int bytes = utf8_decode(text + taken, length - taken, &code), width = width_of(code);
+        if (width < 0) width = 1;
+        if (*columns + width > max && taken > 0) break;
+        *columns += width;
+        taken += bytes > 0 ? (size_t)bytes : 1;
+    }
+    return taken;
 }
 
 /* Returns the glyph of the character text[length] or, with `byte`, of a byte; sets *code to its

@@ -22,8 +22,9 @@ Glyph glyph_padded(const TrilTokenizer *tokenizer, int32_t id);
 /* Returns true if a code point changes how the rest of a line is shown: direction, line breaks. */
 bool glyph_is_format(uint32_t code);
 
-/* Returns the columns that a code point takes on a terminal: 0 to GLYPH_COLUMNS. */
-int glyph_columns(uint32_t code);
+/* Returns the bytes of the longest beginning of text[length] that is at most `max` columns wide, at
+ * least one character, and sets *columns to its width. */
+size_t glyph_fitting(const char *text, size_t length, int max, int *columns);
 
 /* A line of glyphs that grows, with spaces as spaces. */
 typedef struct {

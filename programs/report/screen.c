@@ -2,7 +2,6 @@
 #include "programs/report/sheet.h"
 #include "base/array.h"
 #include "base/terminal.h"
-#include "base/utf8.h"
 
 #include <limits.h>
 #include <math.h>
@@ -13,24 +12,9 @@ enum { INDENT = 2, CELL = NUMBER_COLUMNS + 1, LABEL = 10, DOTS = 4 };
 
 /* ---- text ---- */
 
-/* Returns the bytes of the longest beginning of text[length] that is at most `max` columns wide, at
- * least one character, and sets *columns to its width. */
-static size_t fitting(const char *text, size_t length, int max, int *columns) {
-    size_t taken = 0;
-    *columns = 0;
-    while (taken < length) {
-        uint32_t code;
-        int bytes = utf8_decode(text + taken, length - taken, &code), width = glyph_columns(code);
-        if (*columns + width > max && taken > 0) break;
-        *columns += width;
-        taken += bytes > 0 ? (size_t)bytes : 1;
-    }
-    return taken;
-}
-
 static int columns_of(const char *text) {
     int columns;
-    fitting(text, strlen(text), INT_MAX, &columns);
+    glyph_fitting(text, strlen(text), INT_MAX, &columns);
     return columns;
 }
 
@@ -44,7 +28,7 @@ static void write_text(Sheet *sheet, SheetText level, const char *text) {
     if (level == HEADING) fputc('\n', sheet->out);
     fprintf(sheet->out, "%*s", column, "");
     for (text += strspn(text, " "); *text; text += strspn(text, " ")) {
-        size_t length = fitting(text, strcspn(text, " "), sheet->columns - hang, &width);
+        size_t length = glyph_fitting(text, strcspn(text, " "), sheet->columns - hang, &width);
         if (!begins && column + 1 + width > sheet->columns) {
             fprintf(sheet->out, "\n%*s", hang, "");
             column = hang;
@@ -147,7 +131,7 @@ static int draw_bar(const Row *all, int one, int row) {
     if (bar < list->bars) { /* the end of a file's name says more than its beginning */
         const char *title = list->title;
         while (columns_of(title) > all->width - INDENT)
-            title += fitting(title, strlen(title), 1, &used);
+            title += glyph_fitting(title, strlen(title), 1, &used);
         fprintf(out, "%*s%s", INDENT, "", title);
         return INDENT + columns_of(title);
     }
@@ -156,7 +140,7 @@ static int draw_bar(const Row *all, int one, int row) {
         const int columns = columns_of(list->bars[i].label);
         if (columns > label) label = min_int(columns, rest);
     }
-    const size_t length = fitting(bar->label, strlen(bar->label), label, &used);
+    const size_t length = glyph_fitting(bar->label, strlen(bar->label), label, &used);
     fprintf(out, "%*s%.*s%*s", INDENT, "", (int)length, bar->label, label - used, "");
     fprintf(out, list->shares ? " %5.1f%%" : " %+6.2f",
             list->shares ? 100 * bar->value : bar->value);

@@ -5,7 +5,6 @@
 #include "base/memory.h"
 #include "base/shell.h"
 #include "base/terminal.h"
-#include "base/utf8.h"
 #include "programs/common.h"
 #include "programs/train/interruption.h"
 #include "programs/train/verdict.h"
@@ -211,13 +210,7 @@ void show_evaluation(const Progress *p, const Plan *plan, int steps, double rece
     const int columns = terminal_columns(stdout, INT_MAX);
     int left = columns - used - snprintf(seconds, sizeof seconds, "  %.1f s", p->seconds);
     int fits = snprintf(speed, sizeof speed, "  %s tokens/s", speed_of(p, plan)) <= left;
-    const char *end = sample + strlen(sample);
-    int length = 0, room = columns - 10, taken = 0, wide;
-    for (uint32_t code; room > 0 && sample[length]; length += taken, room -= wide) {
-        taken = utf8_decode(sample + length, (size_t)(end - sample - length), &code);
-        wide = width_of(code);
-        if (wide > room) break;
-    }
+    const int length = (int)glyph_fitting(sample, strlen(sample), columns - 10, &used);
     if (p->now.step == 0)
         show_line("  begins with a held-out loss of %s", figure(validation, 4));
     else

@@ -95,17 +95,11 @@ void counted(Program *p, Array *roots, Array *logarithms) {
 Array trusted(Program *p, Array x, Array trust, Array z) {
     program_expect_width(p, "trusted", NO_TENSOR, "the trust", trust, 1);
     program_expect_width(p, "trusted", NO_TENSOR, "z", z, x.width);
-    Array y = program_array(p, x.width, PER_TOKEN);
-    program_add(
-        p, (Instruction){.operation = &trusted_operation, .inputs = {x, trust, z}, .outputs = {y}});
-    return y;
+    Instruction rest = {.inputs = {[1] = trust, z}};
+    return program_map(p, &trusted_operation, x, x.width, rest);
 }
 
 Array trusted_backward(Program *p, Array dy, Array z) {
     program_expect_width(p, "trusted_backward", NO_TENSOR, "z", z, dy.width);
-    Array dtrust = program_array(p, 1, PER_TOKEN);
-    program_add(p, (Instruction){.operation = &trusted_backward_operation,
-                                 .inputs = {dy, z},
-                                 .outputs = {dtrust}});
-    return dtrust;
+    return program_map(p, &trusted_backward_operation, dy, 1, (Instruction){.inputs = {[1] = z}});
 }

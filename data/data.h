@@ -18,7 +18,8 @@
 
 /* ---- vocabulary ---- */
 
-typedef struct {
+/* Behind the pointers of tril.h this is a TrilTokenizer. */
+typedef struct TrilTokenizer {
     uint32_t *codes; /* sorted, distinct; owned */
     int size;
     bool bytes; /* the 256 byte values instead of code points */

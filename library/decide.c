@@ -130,7 +130,7 @@ bool teacher_fits(const TrilModel *teacher, const Vocab *vocab, double context, 
     if (!teacher) return true;
     if (teacher->in_training)
         return fail(err, "the teacher is being trained; close its training run first");
-    const Vocab *own = vocab_of(teacher);
+    const Vocab *own = &teacher->vocab;
     const bool bytes = own->bytes != vocab->bytes;
     if (bytes || own->lines != vocab->lines)
         return fail(err, "the teacher was trained %s --%s; do the same, or choose another teacher",

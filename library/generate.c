@@ -92,7 +92,7 @@ TrilStatus tril_writer_open(TrilWriter **writer, const TrilModel *model,
     int threads;
     if (writer) *writer = NULL;
     if (!writer || !model || !sampling) return null_argument(error);
-    const size_t V = (size_t)vocab_of(model)->size;
+    const size_t V = (size_t)model->vocab.size;
     bool ok =
         memory_alloc(&w, 1, sizeof *w, "the writer", &err) &&
         read_sampler(&w->sampler, sampling, &err) &&
@@ -102,7 +102,7 @@ TrilStatus tril_writer_open(TrilWriter **writer, const TrilModel *model,
         generator_open(&w->generator, to_read(model), threads, precision, &err) &&
         weigh_counts(w->generator.run, sampling, &err);
     if (ok) {
-        w->vocab = vocab_of(model);
+        w->vocab = &model->vocab;
         run_pace(w->generator.run, true);
         tril_writer_begin(w, 0);
         *writer = w;

@@ -256,7 +256,7 @@ TrilStatus tril_generate_texts(const TrilModel *model, const char *prompt, size_
                                TrilOnTexts on_text, void *user, TrilError *error) {
     Error err = {0};
     if (!model || (length > 0 && !prompt) || !sampling || !on_text) return null_argument(error);
-    Texts t = {.vocab = vocab_of(model), .length = sampling->length, .count = count};
+    Texts t = {.vocab = &model->vocab, .length = sampling->length, .count = count};
     t.stop = stop ? stop : "";
     t.stop_length = strlen(t.stop);
     if (t.length == 0) t.count = 0;

@@ -7,10 +7,6 @@
 #include "library/tril.h"
 #include "model/run.h"
 
-struct TrilTokenizer {
-    Vocab vocab;
-};
-
 struct TrilText {
     Corpus corpus;
     double held_out;
@@ -18,7 +14,7 @@ struct TrilText {
 };
 
 struct TrilModel {
-    TrilTokenizer tokenizer;
+    Vocab vocab;
     Model model;
     /* the metadata of its file */
     uint64_t seed, text; /* the training's seed, and the digest of its text */
@@ -40,11 +36,6 @@ bool model_wrap(TrilModel **made, Model *model, Vocab *vocab, Error *err);
 
 /* Gives the model a copy of the lines of a list. */
 bool model_know(TrilModel *model, const LineDigests *known, Error *err);
-
-/* Returns the model's vocabulary. */
-static inline const Vocab *vocab_of(const TrilModel *model) {
-    return &model->tokenizer.vocab;
-}
 
 /* Returns the model for a run that only reads it, although a run could change it. */
 static inline Model *to_read(const TrilModel *model) {

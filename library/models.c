@@ -31,7 +31,7 @@ const char *tril_rung_idea(int i) {
 bool model_wrap(TrilModel **made, Model *model, Vocab *vocab, Error *err) {
     bool ok = memory_alloc(made, 1, sizeof **made, "the model", err);
     if (ok) {
-        **made = (TrilModel){.tokenizer = {*vocab}, .model = *model, .validation = NAN};
+        **made = (TrilModel){.vocab = *vocab, .model = *model, .validation = NAN};
     } else {
         model_free(model);
         vocab_free(vocab);
@@ -47,8 +47,8 @@ TrilStatus tril_model_make(TrilModel **model, const TrilTokenizer *tokenizer,
     Model built;
     if (model) *model = NULL;
     if (!model || !tokenizer || !options) return null_argument(error);
-    bool ok = options_config(options, tokenizer->vocab.size, &config, &err) &&
-              vocab_copy(&vocab, &tokenizer->vocab, &err);
+    bool ok = options_config(options, tokenizer->size, &config, &err) &&
+              vocab_copy(&vocab, tokenizer, &err);
     config.dropout = 0;
     if (!ok || !model_build(&built, &config, options->seed, &err)) {
         vocab_free(&vocab);
@@ -82,7 +82,7 @@ static bool copy_model(Model *copy, const Model *model, Error *err) {
 /* Takes ownership of *all, which contains the model's characters, even on failure. */
 static bool extend(TrilModel **extended, const TrilModel *model, Vocab *all, uint64_t seed,
                    Error *err) {
-    const Vocab *known = vocab_of(model);
+    const Vocab *known = &model->vocab;
     const bool grown = all->size > known->size;
     Model copy = {0};
     int32_t *sources = NULL;
@@ -115,9 +115,9 @@ TrilStatus tril_model_extend(TrilModel **extended, const TrilModel *model, const
     Vocab all, own;
     if (extended) *extended = NULL;
     if (!extended || !model || !text) return null_argument(error);
-    if (!vocab_build(&own, text, length, vocab_of(model)->bytes, &err))
+    if (!vocab_build(&own, text, length, model->vocab.bytes, &err))
         return failed(TRIL_TEXT, &err, error);
-    const bool merged = vocab_merge(&all, vocab_of(model), &own, &err);
+    const bool merged = vocab_merge(&all, &model->vocab, &own, &err);
     vocab_free(&own);
     if (!merged) return failed(TRIL_TEXT, &err, error);
     return outcome(extend(extended, model, &all, seed, &err), TRIL_ARGUMENT, &err, error);
@@ -225,7 +225,7 @@ TrilStatus tril_model_export(const TrilModel *model, const char *path, const cha
     if (!model || !path || !type) return null_argument(error);
     const Format *format = format_to_write(path, type, &err);
     if (!format) return failed(TRIL_ARGUMENT, &err, error);
-    bool ok = format->write(&model->model, vocab_of(model), type, path, &err);
+    bool ok = format->write(&model->model, &model->vocab, type, path, &err);
     return outcome(ok, TRIL_FILE, &err, error);
 }
 
@@ -234,7 +234,7 @@ void tril_model_free(TrilModel *model) {
     model_free(&model->model);
     notes_free(&model->notes);
     safetensors_free(&model->file);
-    vocab_free(&model->tokenizer.vocab);
+    vocab_free(&model->vocab);
     memory_free(model->known.digests);
     memory_free(model);
 }
@@ -242,7 +242,7 @@ void tril_model_free(TrilModel *model) {
 /* ---- contents ---- */
 
 const TrilTokenizer *tril_model_tokenizer(const TrilModel *model) {
-    return &model->tokenizer;
+    return &model->vocab;
 }
 
 TrilOptions tril_model_sizes(const TrilModel *model) {

@@ -30,14 +30,14 @@ static TrilStatus read_text(TrilReading *r, const TrilModel *model, const char *
                             int threads, Error *err) {
     const size_t T = (size_t)model->model.config.T;
     size_t count, characters;
-    if (!encode_prompt(vocab_of(model), text, length, &r->ids, &count, &characters, err))
+    if (!encode_prompt(&model->vocab, text, length, &r->ids, &count, &characters, err))
         return TRIL_TEXT;
     r->tokens = (int)min_size(count, T);
     r->read = r->ids + count - r->tokens;
     r->skipped = characters > (size_t)r->tokens ? characters - (size_t)r->tokens : 0;
     RunOptions options = {
         .batch = 1, .length = r->tokens, .frozen = true, .threads = threads, .kept = r->traced};
-    r->V = vocab_of(model)->size;
+    r->V = model->vocab.size;
     if (!run_open(&r->run, to_read(model), &options, err) ||
         (model->model.ngram &&
          !memory_alloc(&r->expected, (size_t)r->V, sizeof *r->expected, "the reading", err)))

@@ -64,7 +64,7 @@ TrilStatus tril_score(const TrilModel *model, const char *text, size_t length,
         !threads_wanted(scoring->threads, &options.threads, &err))
         return failed(TRIL_ARGUMENT, &err, error);
     *score = (TrilScore){0};
-    const Vocab *vocab = vocab_of(model);
+    const Vocab *vocab = &model->vocab;
     if (!vocab_encode(vocab, text, length, &ids, &score->characters, &score->unknown, &err))
         return failed(TRIL_TEXT, &err, error);
     size_t known = 0;
@@ -97,7 +97,7 @@ TrilStatus tril_text_evaluate(const TrilText *text, const TrilModel *model, bool
     const Corpus *c = &text->corpus;
     options.length = model->model.config.T;
     options.lines = c->vocab.lines;
-    if (!text_suits(text, vocab_of(model), 0, &err)) return failed(TRIL_TEXT, &err, error);
+    if (!text_suits(text, &model->vocab, 0, &err)) return failed(TRIL_TEXT, &err, error);
     /* reads with counts of its own, in which each prediction leaves out its fold */
     Model read = model->model;
     bool ok = !trained_on || model_fold(&model->model, c->ids, c->train, &read.ngram, &err);

@@ -87,7 +87,7 @@ TrilStatus tril_model_save(const TrilModel *model, const char *path, TrilError *
     if (!model || !path) return null_argument(error);
     number_write(loss, sizeof loss, 'f', 6, model->validation);
     bool ok =
-        begin(&notes, vocab_of(model), model->seed, model->text, &err) &&
+        begin(&notes, &model->vocab, model->seed, model->text, &err) &&
         put_number(&notes, "step", model->step, &err) &&
         (isnan(model->validation) || notes_print(&notes, "validation_loss", &err, "%s", loss)) &&
         put_notes(&notes, &model->notes, &err) &&
@@ -102,7 +102,7 @@ TrilStatus tril_training_save(TrilTraining *t, const char *path, TrilError *erro
     char key[KEY_SIZE], text[TRIL_OPTION_SIZE];
     if (!t || !path) return null_argument(error);
     workers_collect(&t->workers);
-    bool ok = begin(&notes, vocab_of(t->model), t->options.seed, t->text->corpus.digest, &err) &&
+    bool ok = begin(&notes, &t->model->vocab, t->options.seed, t->text->corpus.digest, &err) &&
               notes_print(&notes, "state", &err, "%s", version);
     for (int i = 0; i < NUMBERS && ok; i++) {
         const char *member = (const char *)&t->progress + numbers[i].member;
@@ -163,7 +163,7 @@ TrilStatus tril_model_mark(TrilModel *model, const char *key, const char *text, 
 
 struct TrilState {
     Checkpoint checkpoint; /* with all metadata, a program's included */
-    TrilTokenizer tokenizer;
+    Vocab vocab;
     TrilProgress progress;
     TrilOptions options;
     uint64_t text, teacher;
@@ -227,8 +227,8 @@ static const char *read_metadata(TrilState *s) {
     s->progress.steps = (int)s->options.steps;
     if (s->progress.cooling > 0 && s->progress.cooled < s->progress.steps)
         s->progress.steps = s->progress.cooled;
-    s->options.bytes = s->tokenizer.vocab.bytes;
-    s->options.lines = s->tokenizer.vocab.lines;
+    s->options.bytes = s->vocab.bytes;
+    s->options.lines = s->vocab.lines;
     return NULL;
 }
 
@@ -248,7 +248,7 @@ TrilStatus tril_state_load(TrilState **state, const char *path, TrilError *error
                   "%s: was written by another version of tril and cannot be resumed; begin a new "
                   "run from its model with --init",
                   path);
-    ok = ok && checkpoint_vocab(&s->checkpoint, path, &s->tokenizer.vocab, &err);
+    ok = ok && checkpoint_vocab(&s->checkpoint, path, &s->vocab, &err);
     if (ok && (bad = read_metadata(s)))
         ok = fail(&err, "%s: its metadata has no valid '%s'", path, bad);
     if (ok)
@@ -261,12 +261,12 @@ TrilStatus tril_state_load(TrilState **state, const char *path, TrilError *error
 void tril_state_free(TrilState *s) {
     if (!s) return;
     checkpoint_free(&s->checkpoint);
-    vocab_free(&s->tokenizer.vocab);
+    vocab_free(&s->vocab);
     memory_free(s);
 }
 
 const TrilTokenizer *tril_state_tokenizer(const TrilState *state) {
-    return &state->tokenizer;
+    return &state->vocab;
 }
 
 TrilProgress tril_state_progress(const TrilState *state) {
@@ -294,7 +294,7 @@ TrilOptions tril_state_options(const TrilState *state) {
 /* Checks that this can be the same training run. */
 static TrilStatus check_same(const TrilState *state, const TrilText *text,
                              const TrilOptions *options, Error *err) {
-    const Vocab *vocab = &state->tokenizer.vocab;
+    const Vocab *vocab = &state->vocab;
     const int context = state->checkpoint.model.config.T;
     const TrilModel *teacher = options->teacher;
     bool ok = (state->checkpoint.model.weights ||
@@ -328,7 +328,7 @@ static TrilStatus check_same(const TrilState *state, const TrilText *text,
 /* Moves the state's weights into a new model. */
 static bool take_model(TrilModel **model, TrilState *state, Error *err) {
     Vocab vocab;
-    if (!vocab_copy(&vocab, &state->tokenizer.vocab, err)) return false;
+    if (!vocab_copy(&vocab, &state->vocab, err)) return false;
     bool ok = model_wrap(model, &state->checkpoint.model, &vocab, err);
     state->checkpoint.model = (Model){0};
     return ok;

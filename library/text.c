@@ -13,7 +13,7 @@ static bool wrap(TrilTokenizer **tokenizer, Vocab *vocab, bool ok, Error *err) {
     if (!ok) return false;
     ok = memory_alloc(tokenizer, 1, sizeof **tokenizer, "the tokenizer", err);
     if (ok)
-        (*tokenizer)->vocab = *vocab;
+        **tokenizer = *vocab;
     else
         vocab_free(vocab);
     return ok;
@@ -45,7 +45,7 @@ TrilStatus tril_tokenizer_copy(TrilTokenizer **copy, const TrilTokenizer *tokeni
     Vocab vocab;
     if (copy) *copy = NULL;
     if (!copy || !tokenizer) return null_argument(error);
-    bool ok = vocab_copy(&vocab, &tokenizer->vocab, &err);
+    bool ok = vocab_copy(&vocab, tokenizer, &err);
     return outcome(wrap(copy, &vocab, ok, &err), TRIL_ARGUMENT, &err, error);
 }
 
@@ -54,43 +54,42 @@ TrilStatus tril_tokenizer_load(TrilTokenizer **tokenizer, const char *path, Tril
     if (tokenizer) *tokenizer = NULL;
     if (!tokenizer) return null_argument(error);
     TrilStatus status = tril_model_load(&model, path, error);
-    if (status == TRIL_OK) status = tril_tokenizer_copy(tokenizer, &model->tokenizer, error);
+    if (status == TRIL_OK) status = tril_tokenizer_copy(tokenizer, &model->vocab, error);
     tril_model_free(model);
     return status;
 }
 
 void tril_tokenizer_free(TrilTokenizer *tokenizer) {
-    if (tokenizer) vocab_free(&tokenizer->vocab);
+    if (tokenizer) vocab_free(tokenizer);
     memory_free(tokenizer);
 }
 
 int tril_tokenizer_size(const TrilTokenizer *tokenizer) {
-    return tokenizer->vocab.size;
+    return tokenizer->size;
 }
 
 bool tril_tokenizer_has_bytes(const TrilTokenizer *tokenizer) {
-    return tokenizer->vocab.bytes;
+    return tokenizer->bytes;
 }
 
 TrilStatus tril_tokenizer_set_lines(TrilTokenizer *tokenizer, TrilError *error) {
     Error err = {0};
     if (!tokenizer) return null_argument(error);
-    bool ok =
-        vocab_id(&tokenizer->vocab, '\n') >= 0 || fail(&err, "is not a list: it has no newline");
-    if (ok) tokenizer->vocab.lines = true;
+    bool ok = vocab_id(tokenizer, '\n') >= 0 || fail(&err, "is not a list: it has no newline");
+    if (ok) tokenizer->lines = true;
     return outcome(ok, TRIL_TEXT, &err, error);
 }
 
 bool tril_tokenizer_has_lines(const TrilTokenizer *tokenizer) {
-    return tokenizer->vocab.lines;
+    return tokenizer->lines;
 }
 
 bool tril_tokenizer_same(const TrilTokenizer *one, const TrilTokenizer *other) {
-    return vocab_same(&one->vocab, &other->vocab);
+    return vocab_same(one, other);
 }
 
 int32_t tril_tokenizer_start(const TrilTokenizer *tokenizer) {
-    return vocab_start(&tokenizer->vocab);
+    return vocab_start(tokenizer);
 }
 
 TrilStatus tril_encode(const TrilTokenizer *tokenizer, const char *text, size_t length,
@@ -98,7 +97,7 @@ TrilStatus tril_encode(const TrilTokenizer *tokenizer, const char *text, size_t 
     Error err = {0};
     int32_t *all;
     if (!tokenizer || !text || !count) return null_argument(error);
-    if (!vocab_encode(&tokenizer->vocab, text, length, &all, count, NULL, &err))
+    if (!vocab_encode(tokenizer, text, length, &all, count, NULL, &err))
         return failed(TRIL_TEXT, &err, error);
     bool fits = !ids || *count <= capacity ||
                 fail(&err, "the text has %zu ids, but there is room for %zu", *count, capacity);
@@ -112,14 +111,13 @@ TrilStatus tril_decode(const TrilTokenizer *tokenizer, const int32_t *ids, size_
     Error err = {0};
     if (!tokenizer || !length || (count > 0 && !ids) || (capacity > 0 && !text))
         return null_argument(error);
-    const Vocab *vocab = &tokenizer->vocab;
     size_t needed = 0;
     bool ok = true;
     for (size_t i = 0; i < count && ok; i++) {
         char one[UTF8_MAX];
-        ok = (ids[i] >= 0 && ids[i] < vocab->size) ||
-             fail(&err, "id %d is not in the vocabulary of %d", (int)ids[i], vocab->size);
-        size_t bytes = ok ? (size_t)vocab_text(vocab, ids[i], one) : 0;
+        ok = (ids[i] >= 0 && ids[i] < tokenizer->size) ||
+             fail(&err, "id %d is not in the vocabulary of %d", (int)ids[i], tokenizer->size);
+        size_t bytes = ok ? (size_t)vocab_text(tokenizer, ids[i], one) : 0;
         if (needed + bytes <= capacity && bytes > 0) memcpy(text + needed, one, bytes);
         needed += bytes;
     }
@@ -154,8 +152,7 @@ TrilStatus tril_text_make(TrilText **text, const TrilTokenizer *tokenizer, const
         !memory_alloc(text, 1, sizeof **text, "the text", &err))
         return failed(TRIL_ARGUMENT, &err, error);
     (*text)->held_out = held_out;
-    if (corpus_make(&(*text)->corpus, &tokenizer->vocab, bytes, length, held_out, &err))
-        return TRIL_OK;
+    if (corpus_make(&(*text)->corpus, tokenizer, bytes, length, held_out, &err)) return TRIL_OK;
     memory_free(*text);
     *text = NULL;
     return failed(TRIL_TEXT, &err, error);

@@ -46,8 +46,8 @@ bool training_make(TrilTraining **training, TrilModel *model, const TrilText *te
     t->options = *options;
     t->options.held_out = text->held_out;
     t->options.val_spread = text->spread;
-    t->options.bytes = vocab_of(model)->bytes;
-    t->options.lines = vocab_of(model)->lines;
+    t->options.bytes = model->vocab.bytes;
+    t->options.lines = model->vocab.lines;
     t->mean_window = tril_text_window(text, model->model.config.T);
     if (!isnan(options->dropout)) model->model.config.dropout = options->dropout;
     if (options->teacher) t->teacher = tril_model_digest(options->teacher);
@@ -96,7 +96,7 @@ TrilStatus tril_training_open(TrilTraining **training, TrilModel *model, const T
                                       : "the model cannot be its own teacher");
         return failed(TRIL_ARGUMENT, &err, error);
     }
-    if (!text_suits(text, vocab_of(model), model->model.config.T, &err))
+    if (!text_suits(text, &model->vocab, model->model.config.T, &err))
         return failed(TRIL_TEXT, &err, error);
     TrilOptions decided = *options;
     const TrilOptions sizes = tril_model_sizes(model);

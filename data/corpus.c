@@ -87,7 +87,7 @@ bool lines_known(const LineDigests *known, const char *line, size_t length) {
 
 bool corpus_make(Corpus *corpus, const Vocab *vocab, const char *text, size_t length,
                  double held_out, Error *err) {
-    *corpus = (Corpus){.digest = corpus_digest(text, length)};
+    *corpus = (Corpus){.held_out = held_out, .digest = corpus_digest(text, length)};
     bool ok = (length > 0 || fail(err, "the text is empty")) &&
               vocab_copy(&corpus->vocab, vocab, err) &&
               vocab_encode(vocab, text, length, &corpus->ids, &corpus->length, NULL, err);
@@ -116,6 +116,7 @@ bool corpus_spread(Corpus *corpus, Error *err) {
     const size_t length = corpus->length, train = corpus->train, rest = length - train;
     const size_t pieces = rest < LEAST * LONG ? LEAST : rest > MOST * LONG ? MOST : rest / LONG;
     const bool lines = corpus->vocab.lines;
+    if (corpus->spread) return true;
     assert(length > 0);
     /* a newline counts only if it is so near that no part of a piece becomes negative */
     const size_t near = min_size(rest, train) / pieces / 4;
@@ -149,6 +150,7 @@ bool corpus_spread(Corpus *corpus, Error *err) {
     memcpy(ids + trained, held_out, held * sizeof *ids);
     memory_free(held_out);
     corpus->train = trained;
+    corpus->spread = true;
     return !lines || check_parts(corpus, err);
 }
 

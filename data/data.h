@@ -79,8 +79,11 @@ typedef struct {
  * has the same digest with a probability of 2^-64. */
 bool lines_known(const LineDigests *known, const char *line, size_t length);
 
-typedef struct {
+/* Behind the pointers of tril.h this is a TrilText. */
+typedef struct TrilText {
     Vocab vocab;
+    double held_out;       /* the share that corpus_make was given */
+    bool spread;           /* by corpus_spread */
     int32_t *ids;          /* the whole text; owned */
     size_t length;         /* characters */
     int distinct;          /* characters of the vocabulary that occur in the text */
@@ -101,7 +104,8 @@ bool corpus_make(Corpus *corpus, const Vocab *vocab, const char *text, size_t le
 /* Moves the ids so that pieces all over the text are held out, instead of its end: cuts the text
  * into pieces and puts their beginnings before all of their ends. Cuts come after a newline if one
  * is near, and in a list always. The digest stays the same. So does the number of ids to train on,
- * except in a list, which may lose a few. Fails without memory and for too short a list. */
+ * except in a list, which may lose a few. A second call changes nothing. Fails without memory and
+ * for too short a list. */
 bool corpus_spread(Corpus *corpus, Error *err);
 
 /* Returns where the held-out part begins to be read: in a list with the newline before it. */

@@ -44,7 +44,7 @@ static double embedding_decay_for(double full, int V, double epochs, double char
 /* Returns a context for the longest line of a list: a power of two, at most `most`. */
 static double context_of_lines(const TrilText *text, double most) {
     double context = 1;
-    while (context < most && context < (double)text->corpus.longest) context *= 2;
+    while (context < most && context < (double)text->longest) context *= 2;
     return fmin(context, most);
 }
 
@@ -59,11 +59,11 @@ static double batch_of_lines(const TrilText *text, double windows, double contex
  * to see many places of the text. Found by trial (docs/records.md). */
 static double longer_windows(const TrilOptions *o, const TrilText *text, double context,
                              double batch) {
-    const double few = 100, rare = 200, train = (double)text->corpus.train;
+    const double few = 100, rare = 200, train = (double)text->train;
     double most = fmin(train / few, o->teacher ? (double)o->teacher->model.config.T : INFINITY);
     double longer = o->rung ? recipe_of(o->rung).longer : 1;
-    if (!isnan(o->batch) || text->corpus.vocab.lines) return 1;
-    if (train < rare * text->corpus.vocab.size) return 1;
+    if (!isnan(o->batch) || text->vocab.lines) return 1;
+    if (train < rare * text->vocab.size) return 1;
     if (!isnan(o->context)) longer = fmin(longer, o->context / context), most = o->context;
     while (longer > 1 && (longer * context > most || batch / longer < world_size())) longer /= 2;
     return fmax(1, longer);
@@ -85,7 +85,7 @@ TrilStatus tril_options_decide(TrilOptions *options, const TrilText *text, bool 
     TrilOptions decided = *options, *o = &decided;
     const TrilOptions usual = tril_options();
     const double longer = longer_windows(o, text, usual.context, usual.batch);
-    if (text->corpus.vocab.lines) {
+    if (text->vocab.lines) {
         if (isnan(o->context)) o->context = context_of_lines(text, usual.context);
         if (isnan(o->batch))
             o->batch = batch_of_lines(text, usual.batch, usual.context, o->context);
@@ -95,12 +95,12 @@ TrilStatus tril_options_decide(TrilOptions *options, const TrilText *text, bool 
     }
     options_fill(o);
     if (isnan(options->context) && isnan(o->kv_heads)) o->kv_heads = kv_heads_for(o->heads, longer);
-    const Vocab *vocab = &text->corpus.vocab;
+    const Vocab *vocab = &text->vocab;
     if (!options_config(o, vocab->size, &config, &err) ||
         !teacher_fits(o->teacher, vocab, config.T, &err))
         return failed(TRIL_ARGUMENT, &err, error);
     const Recipe recipe = recipe_of(o->rung);
-    double train = (double)text->corpus.train,
+    double train = (double)text->train,
            epochs_of_step = o->batch * tril_text_window(text, o->context) / train;
     if (isnan(o->epochs)) o->epochs = isnan(o->steps) ? tril_epochs_that_help(train, trained) : 0;
     if (isnan(o->steps)) { /* fewer steps have as many evaluations */
@@ -117,8 +117,7 @@ TrilStatus tril_options_decide(TrilOptions *options, const TrilText *text, bool 
     /* A trained model already knows near context. A text that is seen often may be memorized, which
        evaluations do not show while windows are short. */
     bool whole = recipe.grows && (trained || seen > often);
-    if (strcmp(o->windows, "auto") == 0)
-        o->windows = whole || text->corpus.vocab.lines ? "whole" : "auto";
+    if (strcmp(o->windows, "auto") == 0) o->windows = whole || text->vocab.lines ? "whole" : "auto";
     o->precision = tril_precision(o->precision);
     o->threads = tril_threads(o->threads);
     if (epochs) *epochs = seen;
@@ -184,7 +183,7 @@ static TrilOptions filled(const TrilOptions *sizes, const Candidate *candidate, 
         if (isnan(o.kv_heads)) o.kv_heads = kv_heads_for(o.heads, longer);
     }
     if (isnan(o.batch)) {
-        const bool list = text && text->corpus.vocab.lines;
+        const bool list = text && text->vocab.lines;
         o.batch = list ? batch_of_lines(text, batch, context, o.context) : ceil(batch / longer);
         o.batch = fmax(o.batch, world_size());
     }
@@ -218,7 +217,7 @@ typedef struct {
 static bool measure_speed(const TrilOptions *o, Search *search, double *speed, Error *err) {
     enum { STEPS = 5, COUNTED = 1 << 16 }; /* of the text, for a rung that counts */
     const double share = 0.02;
-    const Corpus *corpus = &search->text->corpus;
+    const Corpus *corpus = search->text;
     const Recipe recipe = recipe_of(o->rung);
     Config config;
     RunOptions run;
@@ -250,7 +249,7 @@ static bool measure_speed(const TrilOptions *o, Search *search, double *speed, E
 /* Returns the relative work per character: matrices, attention, and the output layer. */
 static double work(const TrilOptions *o, const Search *search) {
     double layer = 12 * o->width + o->context;
-    return o->width * (o->layers * layer + search->text->corpus.vocab.size);
+    return o->width * (o->layers * layer + search->text->vocab.size);
 }
 
 /* Returns true if the larger size, which has `slower` times the work of the smaller one, is worth
@@ -271,7 +270,7 @@ static bool is_worth(const TrilOptions *larger, const Candidate *candidate, Sear
     if (search->most < choice->worth) return false;
     choice->limit = TRIL_LIMIT_TIME;
     double seen = fmin(*speed * search->seconds, search->most);
-    if (seen > often * (double)search->text->corpus.train) choice->worth *= sooner;
+    if (seen > often * (double)search->text->train) choice->worth *= sooner;
     if (*speed * max_gain / slower * search->seconds < choice->worth) return false;
     choice->limit = TRIL_LIMIT_MEMORY;
     if (!measure_speed(larger, search, speed, &none)) return false;
@@ -284,8 +283,8 @@ static bool is_worth(const TrilOptions *larger, const Candidate *candidate, Sear
 static bool choose(TrilOptions *o, Search *search, TrilChoice *choice, Error *err) {
     /* a window is shorter than the text, and not longer than the teacher's context */
     const TrilText *text = search->text;
-    double longest = text->corpus.vocab.lines ? context_of_lines(text, TRIL_MAX_CONTEXT)
-                                              : (double)text->corpus.train - 1;
+    double longest =
+        text->vocab.lines ? context_of_lines(text, TRIL_MAX_CONTEXT) : (double)text->train - 1;
     if (o->teacher) longest = fmin(longest, o->teacher->model.config.T);
     TrilOptions best = filled(o, &candidates[0], longest, text);
     *choice = (TrilChoice){.limit = TRIL_LIMIT_NONE};
@@ -309,12 +308,11 @@ TrilStatus tril_options_choose(TrilOptions *o, const TrilText *text, double seco
     if (!text || !choice) return null_argument(error);
     TrilStatus status = tril_options_check(o, error);
     if (status != TRIL_OK) return status;
-    const Corpus *corpus = &text->corpus;
-    if (!teacher_fits(o->teacher, &corpus->vocab, o->context, &err) ||
+    if (!teacher_fits(o->teacher, &text->vocab, o->context, &err) ||
         (!(seconds > 0) && !fail(&err, "the number of seconds, %g, is not positive", seconds)))
         return failed(TRIL_ARGUMENT, &err, error);
-    if (!text_suits(text, &corpus->vocab, o->context, &err)) return failed(TRIL_TEXT, &err, error);
-    if (o->epochs > 0) search.most = o->epochs * (double)corpus->train;
+    if (!text_suits(text, &text->vocab, o->context, &err)) return failed(TRIL_TEXT, &err, error);
+    if (o->epochs > 0) search.most = o->epochs * (double)text->train;
     return outcome(choose(o, &search, choice, &err), TRIL_ARGUMENT, &err, error);
 }
 
@@ -372,6 +370,6 @@ TrilStatus tril_training_fits(const TrilOptions *options, const TrilText *text, 
     if (!text || !options) return null_argument(error);
     TrilOptions filled_in = *options;
     options_fill(&filled_in);
-    bool ok = options_fit(&filled_in, &text->corpus, resumed, &config, &run, &err);
+    bool ok = options_fit(&filled_in, text, resumed, &config, &run, &err);
     return outcome(ok, TRIL_ARGUMENT, &err, error);
 }

@@ -7,12 +7,6 @@
 #include "library/tril.h"
 #include "model/run.h"
 
-struct TrilText {
-    Corpus corpus;
-    double held_out;
-    bool spread; /* by tril_text_spread */
-};
-
 struct TrilModel {
     Vocab vocab;
     Model model;

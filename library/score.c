@@ -94,14 +94,13 @@ TrilStatus tril_text_evaluate(const TrilText *text, const TrilModel *model, bool
     if (!in_range(batch, 1, 65536, "the batch", &err) ||
         !threads_wanted(threads, &options.threads, &err))
         return failed(TRIL_ARGUMENT, &err, error);
-    const Corpus *c = &text->corpus;
     options.length = model->model.config.T;
-    options.lines = c->vocab.lines;
+    options.lines = text->vocab.lines;
     if (!text_suits(text, &model->vocab, 0, &err)) return failed(TRIL_TEXT, &err, error);
     /* reads with counts of its own, in which each prediction leaves out its fold */
     Model read = model->model;
-    bool ok = !trained_on || model_fold(&model->model, c->ids, c->train, &read.ngram, &err);
-    ok = ok && workers_open(&workers, &read, &options, c, &err) &&
+    bool ok = !trained_on || model_fold(&model->model, text->ids, text->train, &read.ngram, &err);
+    ok = ok && workers_open(&workers, &read, &options, text, &err) &&
          workers_evaluate(&workers, trained_on, characters, &asking, nats, &err);
     workers_close(&workers);
     if (trained_on) ngram_free(read.ngram);

@@ -102,7 +102,7 @@ TrilStatus tril_training_save(TrilTraining *t, const char *path, TrilError *erro
     char key[KEY_SIZE], text[TRIL_OPTION_SIZE];
     if (!t || !path) return null_argument(error);
     workers_collect(&t->workers);
-    bool ok = begin(&notes, &t->model->vocab, t->options.seed, t->text->corpus.digest, &err) &&
+    bool ok = begin(&notes, &t->model->vocab, t->options.seed, t->text->digest, &err) &&
               notes_print(&notes, "state", &err, "%s", version);
     for (int i = 0; i < NUMBERS && ok; i++) {
         const char *member = (const char *)&t->progress + numbers[i].member;
@@ -310,7 +310,7 @@ static TrilStatus check_same(const TrilState *state, const TrilText *text,
     const double held_out = state->options.held_out;
     ok =
         text_suits(text, vocab, context, err) &&
-        (text->corpus.digest == state->text ||
+        (text->digest == state->text ||
          fail(err, "the text is not the one that the state was trained on")) &&
         (text->held_out == held_out ||
          fail(err,

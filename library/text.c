@@ -151,8 +151,7 @@ TrilStatus tril_text_make(TrilText **text, const TrilTokenizer *tokenizer, const
     if (!in_range(held_out, HELD_OUT_MARGIN, 1 - HELD_OUT_MARGIN, "the held-out share", &err) ||
         !memory_alloc(text, 1, sizeof **text, "the text", &err))
         return failed(TRIL_ARGUMENT, &err, error);
-    (*text)->held_out = held_out;
-    if (corpus_make(&(*text)->corpus, tokenizer, bytes, length, held_out, &err)) return TRIL_OK;
+    if (corpus_make(*text, tokenizer, bytes, length, held_out, &err)) return TRIL_OK;
     memory_free(*text);
     *text = NULL;
     return failed(TRIL_TEXT, &err, error);
@@ -161,29 +160,27 @@ TrilStatus tril_text_make(TrilText **text, const TrilTokenizer *tokenizer, const
 TrilStatus tril_text_spread(TrilText *text, TrilError *error) {
     Error err = {0};
     if (!text) return null_argument(error);
-    if (!text->spread && !corpus_spread(&text->corpus, &err)) return failed(TRIL_TEXT, &err, error);
-    text->spread = true;
-    return TRIL_OK;
+    return outcome(corpus_spread(text, &err), TRIL_TEXT, &err, error);
 }
 
 void tril_text_free(TrilText *text) {
-    if (text) corpus_free(&text->corpus);
+    if (text) corpus_free(text);
     memory_free(text);
 }
 
 TrilExtent tril_text_extent(const TrilText *text) {
-    const Corpus *c = &text->corpus;
-    return (TrilExtent){c->length, c->train, c->distinct, c->digest, c->lines, c->longest};
+    return (TrilExtent){text->length, text->train, text->distinct,
+                        text->digest, text->lines, text->longest};
 }
 
 double tril_text_window(const TrilText *text, double context) {
-    const Corpus *c = &text->corpus;
-    if (!c->vocab.lines) return context;
-    return (double)(c->train - 1) / (double)cut_count(c->ids, c->train, (int)context, true);
+    if (!text->vocab.lines) return context;
+    return (double)(text->train - 1) /
+           (double)cut_count(text->ids, text->train, (int)context, true);
 }
 
 const int32_t *tril_text_ids(const TrilText *text) {
-    return text->corpus.ids;
+    return text->ids;
 }
 
 uint64_t tril_digest(const char *text, size_t length) {
@@ -198,10 +195,9 @@ static int32_t newline_of(const Corpus *corpus) {
 TrilStatus tril_text_count(const TrilText *text, TrilCounts *counts, TrilError *error) {
     Error err = {0};
     if (!text || !counts) return null_argument(error);
-    const Corpus *c = &text->corpus;
-    const size_t held_out = corpus_held_out(c, c->vocab.lines);
-    bool ok = count_losses(c->ids, c->train, c->ids + held_out, c->length - held_out, c->vocab.size,
-                           newline_of(c), counts, &err);
+    const size_t held_out = corpus_held_out(text, text->vocab.lines);
+    bool ok = count_losses(text->ids, text->train, text->ids + held_out, text->length - held_out,
+                           text->vocab.size, newline_of(text), counts, &err);
     return outcome(ok, TRIL_NO_MEMORY, &err, error);
 }
 
@@ -210,10 +206,10 @@ TrilStatus tril_text_count_spread(const TrilText *text, int order, double *nats,
     TrilCounts found;
     if (!text || !nats) return null_argument(error);
     if (!in_range(order, 1, MAX_ORDER, "order", &err)) return failed(TRIL_ARGUMENT, &err, error);
-    Corpus c = text->corpus;
+    Corpus c = *text;
     bool ok = memory_alloc(&c.ids, c.length, sizeof *c.ids, "the text", &err);
-    if (ok) memcpy(c.ids, text->corpus.ids, c.length * sizeof *c.ids);
-    ok = ok && (text->spread || corpus_spread(&c, &err));
+    if (ok) memcpy(c.ids, text->ids, c.length * sizeof *c.ids);
+    ok = ok && corpus_spread(&c, &err);
     const size_t held_out = corpus_held_out(&c, c.vocab.lines);
     ok = ok && count_ngram(c.ids, c.train, c.ids + held_out, c.length - held_out, c.vocab.size,
                            newline_of(&c), order, &found, &err);

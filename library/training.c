@@ -26,8 +26,8 @@ static bool open_run(TrilTraining *t, const TrilModel *teacher, const RunOptions
     const double forward = 1.0 / 3; /* its share of the work of training */
     Model *model = &t->model->model;
     count_operations(t, model, 1);
-    if (!model_count(model, t->text->corpus.ids, t->text->corpus.train, true, err)) return false;
-    if (!workers_open(&t->workers, model, run, &t->text->corpus, err)) return false;
+    if (!model_count(model, t->text->ids, t->text->train, true, err)) return false;
+    if (!workers_open(&t->workers, model, run, t->text, err)) return false;
     if (!teacher) return true;
     count_operations(t, &teacher->model, forward);
     return workers_teach(&t->workers, &teacher->model, err);
@@ -54,11 +54,11 @@ bool training_make(TrilTraining **training, TrilModel *model, const TrilText *te
     t->recipe = recipe_with(model->model.config.model, &t->options);
     t->progress =
         (TrilProgress){.step = 0, .steps = (int)options->steps, .recent = NAN, .lowest = NAN};
-    if (options_fit(options, &text->corpus, resumed, &config, &run, err) &&
-        model_know(model, &text->corpus.known, err) && open_run(t, options->teacher, &run, err)) {
+    if (options_fit(options, text, resumed, &config, &run, err) &&
+        model_know(model, &text->known, err) && open_run(t, options->teacher, &run, err)) {
         model->in_training = model->trained = true;
         model->seed = options->seed;
-        model->text = text->corpus.digest;
+        model->text = text->digest;
         model->step = 0;
         model->validation = NAN;
         *training = t;
@@ -79,11 +79,11 @@ void tril_training_close(TrilTraining *t) {
 }
 
 bool text_suits(const TrilText *text, const Vocab *vocab, double context, Error *err) {
-    if (!vocab_same(&text->corpus.vocab, vocab))
+    if (!vocab_same(&text->vocab, vocab))
         return fail(err, "the text was not encoded with the vocabulary of the model");
-    return vocab->lines || !((double)text->corpus.train <= context) ||
+    return vocab->lines || !((double)text->train <= context) ||
            fail(err, "too short for a context of %g: it has only %zu characters to train on",
-                context, text->corpus.train);
+                context, text->train);
 }
 
 TrilStatus tril_training_open(TrilTraining **training, TrilModel *model, const TrilText *text,

@@ -209,7 +209,7 @@ static TrilModel *trained_on(const TrilText *text, const TrilTokenizer *tokenize
     TrilModel *model = model_of(tokenizer, &options);
     TrilTraining *training;
     must(tril_training_open(&training, model, text, &options, &error));
-    const Corpus *corpus = &text->corpus;
+    const Corpus *corpus = text;
     const NgramFacts facts = ngram_facts(model->model.ngram);
     assert_int_equal(facts.count, corpus->train); /* nothing that is held out */
     assert_memory_equal(facts.ids, corpus->ids, facts.count * sizeof *facts.ids);

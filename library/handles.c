@@ -3,7 +3,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 bool precision_read(Precision *precision, const char *name, Error *err) {
     static const char *const names[] = {"f32", "bf16", "int8", NULL};

@@ -8,7 +8,6 @@
 #include "library/option_table.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -6,7 +6,6 @@
 #ifndef TRIL_LIBRARY_SAFETENSORS_H
 #define TRIL_LIBRARY_SAFETENSORS_H
 
-#include "model/model.h"
 #include "base/file.h"
 
 /* One entry of the metadata. The key is a plain word. The value is UTF-8 of `length` bytes, which a

@@ -3,7 +3,6 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/memory.h"
-#include "base/number.h"
 #include "base/utf8.h"
 #include "library/message.h"
 #include "extras/page/figure.h"
@@ -14,7 +13,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const double pause = 2, /* least seconds from one page to the next */

@@ -1,13 +1,11 @@
 #include "programs/train/display.h"
 #include "base/array.h"
-#include "base/escape.h"
 #include "base/json.h"
 #include "base/memory.h"
 #include "base/shell.h"
 #include "base/terminal.h"
 #include "programs/common.h"
 #include "programs/train/interruption.h"
-#include "programs/train/verdict.h"
 
 #include <limits.h>
 #include <math.h>

@@ -4,7 +4,6 @@
 #include "library/message.h"
 #include "programs/common.h"
 #include "programs/run_files.h"
-#include "programs/train/course.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -3,7 +3,6 @@
  * 1 between two; the weights are stored ones. */
 #include "tests/fuzz/fuzz.h"
 #include "base/file.h"
-#include "base/memory.h"
 #include "data/data.h"
 #include "library/formats.h"
 #include "tests/system.h"

@@ -8,7 +8,6 @@
 #include "extras/formats/tests/folder_model.h"
 #include "tests/table.h"
 #include "tests/decimal.h"
-#include "base/memory.h"
 #include "base/order.h"
 #include "extras/formats/quantize.h"
 #include "library/formats.h"

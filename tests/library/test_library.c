@@ -268,7 +268,8 @@ TEST(texts_together) {
         sampling.precision = precisions[i % 3];
         sampling.length = 70;
         for (sampling.threads = 1; sampling.threads <= 2; sampling.threads++) {
-            check_texts(model, sampling, 400, "", "e"); /* more than are in memory */
+            if ((int)sampling.threads == 1 + i % 2) /* more than are in memory */
+                check_texts(model, sampling, 400, "", "e");
             check_texts(model, sampling, 3, "THE ", "");
         }
         sampling.temperature = 0;
@@ -976,8 +977,8 @@ TEST(more_characters) {
         /* without new characters it is a copy, and the model itself has not changed */
         must(tril_model_extend(&same, model, "the", 3, 1, &error));
         at_end(release_model, same);
-        must(loss_on(model, play, play_length, &before));
-        must(loss_on(same, play, play_length, &after));
+        must(loss_on(model, play, 2000, &before));
+        must(loss_on(same, play, 2000, &after));
         assert_true(before == after && tril_model_digest(same) == tril_model_digest(model));
         must(tril_model_save(same, scratch("same.safetensors"), &error));
         scratch_expect_same("known.safetensors", "same.safetensors");

@@ -17,18 +17,14 @@ quoted = '$(subst $(apostrophe),'\'',$(1))'
 TEXT = $(call quoted,$(patsubst -%,./-%,$(value INPUT)))
 
 # Reports a missing text before building anything.
-ifneq ($(filter run pictures,$(MAKECMDGOALS)),)
-ifneq ($(INPUT),data/input.txt)
+ifneq ($(and $(filter run pictures,$(MAKECMDGOALS)),$(filter-out data/input.txt,$(INPUT))),)
 ifneq ($(shell test -f $(TEXT) && echo there),there)
 $(error there is no text $(TEXT); name a file as INPUT=FILE, or leave it out for data/input.txt)
 endif
 endif
-endif
 
 # Prints a short line for each file. `make V=1` prints the commands, `make -s` nothing.
-ifneq ($(V),1)
-quiet = @$(if $(SILENT),,printf '  %-5s %s\n' $(1) '$(@:$(BUILD)/%=%)';)
-endif
+quiet = $(if $(filter 1,$(V)),,@$(if $(SILENT),,printf '  %-5s %s\n' $(1) '$(@:$(BUILD)/%=%)';))
 SILENT := $(findstring s,$(filter-out --%,$(firstword -$(MAKEFLAGS))))
 
 # No built-in rules, which make would try on every file. One job per processor.
@@ -145,20 +141,24 @@ $(1)/model/kernels/bf16.o: model/kernels/bf16.c
 $(1)/%.o: %.c
 	$$(call compile,$(2))
 # Quickly compiled, for they need not be fast.
-$(patsubst %,$(1)/%,$(TESTS:%=%.o) $(SUPPORT) tests/faulty.o tests/clocked.o): CFLAGS += -O0
+$(patsubst %,$(1)/%,$(TESTS:%=%.o) $(SUPPORT) tests/faulty.o tests/clocked.o): override CFLAGS += -O0
 endef
 SANITIZE = -O1 -g1 -Werror -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
-STRICT   = $(SANITIZE) $(if $(findstring /kernels/,$@),,$(if $(findstring Free Software,$(shell $(CC) --version)),-fsanitize=bounds-strict))
-# Without value ranges gcc unrolls nothing in the kernels, which makes them three times slower. Null pointers, pointers
-# that overflow and accesses beyond an object are left to AddressSanitizer: checking them takes long to compile.
-$(BUILD)/san/model/kernels/%.o: ISA_FLAGS += -ftree-vrp -fno-sanitize=null,object-size,pointer-overflow -Wno-ignored-optimization-argument
-# Takes a minute to compile with them, and the kernels are only compared with it.
-$(BUILD)/san/model/kernels/isa_portable.o: STRICT = -O0 -Werror
+STRICT   = $(call sets,base $(HERE),$(SANITIZE) $(if $(filter isa_% bf16.o,$(@F)),$(IN_LOOPS),$(call gcc,-fsanitize=bounds-strict)))
+# Without value ranges gcc unrolls nothing here, which makes it three times slower. Null pointers, pointers that overflow
+# and accesses beyond an object are left to AddressSanitizer. It checks in functions, slowly, where only test_kernels runs.
+IN_LOOPS = -fno-sanitize=null,object-size,pointer-overflow $(call gcc,-ftree-vrp $(if $(filter $(BEST).o bf16.o,$(@F)),,$(IN_CALLS)))
+IN_CALLS = --param asan-instrumentation-with-call-threshold=0
+gcc      = $(if $(findstring Free Software,$(shell $(CC) --version)),$(1))
+# Flags for these sets of kernels, which this processor can run; the others are those of `make test`.
+sets     = $(if $(filter-out $(1:%=isa_%.o),$(filter isa_%,$(@F))),$(CFLAGS) -Werror,$(2))
+HERE    := $(sort $(patsubst avx512f,avx512,$(shell grep -owsE 'avx2|avx512f' /proc/cpuinfo)))
+BEST     = isa_$(lastword base $(HERE))
 $(eval $(call rules,$(BUILD),$$(CFLAGS)))
 $(eval $(call rules,$(BUILD)/test,$$(CFLAGS) -Werror))
 $(eval $(call rules,$(BUILD)/san,$$(STRICT)))
 # For `make check`, without AVX-512: ThreadSanitizer finds unsynchronized accesses.
-$(eval $(call rules,$(BUILD)/tsan,$$(if $$(findstring /isa_avx512,$$@),$$(CFLAGS),-O1 -g1 -fsanitize=thread)))
+$(eval $(call rules,$(BUILD)/tsan,$$(call sets,$$(or $$(filter avx2,$$(HERE)),base),-O1 -g1 -fsanitize=thread)))
 
 include $(wildcard extras/*/targets.mk tests/*/targets.mk)
 

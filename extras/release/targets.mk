@@ -3,7 +3,8 @@
 # linked in.
 ZIG        = python3 -m ziglang
 ZIG_LIB   := $(if $(findstring release,$(MAKECMDGOALS)),$(shell $(ZIG) env 2>/dev/null | sed -n 's/^ *\.lib_dir = "\(.*\)",/\1/p'))
-ZIG_LEVEL  = -O3
+ZIG_LEVEL ?= -O3
+WINDOWS_LEVEL ?= -O3
 ZIG_FLAGS  = $(ZIG_LEVEL) -Wno-unknown-pragmas -Wno-enum-float-conversion -Werror
 RELEASES  ?= linux-x86_64 linux-aarch64 macos-x86_64 macos-aarch64 windows-x86_64
 RELEASE_LINUX = CFLAGS='$(ZIG_FLAGS)' LDFLAGS='-static -s'
@@ -12,7 +13,7 @@ RELEASE_linux-x86_64  = CC='$(ZIG) cc -target x86_64-linux-musl' $(RELEASE_LINUX
 RELEASE_linux-aarch64 = CC='$(ZIG) cc -target aarch64-linux-musl' $(RELEASE_LINUX)
 RELEASE_macos-x86_64  = CC='$(ZIG) cc -target x86_64-macos' $(RELEASE_MACOS)
 RELEASE_macos-aarch64 = CC='$(ZIG) cc -target aarch64-macos' $(RELEASE_MACOS)
-RELEASE_windows-x86_64 = CC=x86_64-w64-mingw32-gcc-posix CFLAGS='-O3 -Werror' LDFLAGS='-static -s -Wl,--no-insert-timestamp'
+RELEASE_windows-x86_64 = CC=x86_64-w64-mingw32-gcc-posix CFLAGS='$(WINDOWS_LEVEL) -Werror' LDFLAGS='-static -s -Wl,--no-insert-timestamp'
 NOTICES_all   = Zig=$(ZIG_LIB)/../LICENSE musl=$(ZIG_LIB)/libc/musl/COPYRIGHT \
                 $(addprefix wasi-libc=$(ZIG_LIB)/libc/wasi/,LICENSE-MIT libc-bottom-half/cloudlibc/LICENSE)
 NOTICES_windows = mingw-w64=/usr/share/doc/mingw-w64-common/copyright
@@ -44,10 +45,12 @@ CC_s390x   = s390x-linux-gnu-gcc
 TESTS_s390x = $(FILE_TESTS) $(RUNG_TESTS)
 RUN_s390x  = qemu-s390x
 MACHINE_PROGRAMS = train sample clocked/train
+# What is no loop of the kernels compiles faster, and need not be fast.
+MACHINE_LEVEL = $(if $(filter isa_%,$(@F)),-O3,-O1)
 test-machines: test-i386 test-riscv64 test-s390x
 test-arm test-i386 test-riscv64 test-s390x: test-%:
 	@tests/deps $*
-	@$(MAKE) --no-print-directory BUILD=build/$* CC='$(CC_$*)' $(patsubst %,build/$*/test/%,$(TESTS_$*) $(MACHINE_PROGRAMS))
+	@$(MAKE) --no-print-directory BUILD=build/$* CC='$(CC_$*)' CFLAGS='$(value MACHINE_LEVEL)' $(patsubst %,build/$*/test/%,$(TESTS_$*) $(MACHINE_PROGRAMS))
 	@mkdir -p build/$*/run/clocked
 	@for program in $(MACHINE_PROGRAMS); do \
 		printf '#!/bin/sh\nexec $(RUN_$*) build/$*/test/%s "$$@"\n' $$program >build/$*/run/$$program; \

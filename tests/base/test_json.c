@@ -181,7 +181,8 @@ TEST(writing) {
     release();
     buffer_end(&text);
     text = buffer_begin("name", &err);
-    json_add_text(&text, NULL, "a\xFF\xC3"); /* which is not UTF-8 */
+    assert_true(buffer_reserve(&text, 4096) && text.capacity > 4096); /* with the zero byte */
+    json_add_text(&text, NULL, "a\xFF\xC3");                          /* which is not UTF-8 */
     assert_string_equal(text.bytes, "\"a\uFFFD\uFFFD\"");
     buffer_end(&text);
 }

@@ -276,7 +276,7 @@ TEST(corpus_too_short) {
     expect_no_corpus(scratch("twenty"), true, 1e-6, " 1 ");
     load(scratch("twenty"), false, 0.89, NULL);
     load(scratch_put("eleven", text, 11), false, 0.1, NULL);
-    expect_no_corpus(scratch_put("ten", text, 10), false, 0.1, "");
+    expect_no_corpus(scratch_put("three", text, 3), false, 0.1, " 2 ");
     expect_no_corpus(scratch_put("one", text, 1), false, 0.1, "");
 }
 

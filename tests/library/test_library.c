@@ -309,21 +309,23 @@ TEST(reading_in_between) {
 
 /* Probabilities follow from the logits and the settings. */
 TEST(probabilities) {
-    enum { SIZE = 4 };
-    static const float logits[SIZE] = {0, 1, 2, -1};
+    static const float logits[] = {0, 1, 2, -1};
     TrilSampling sampling = tril_sampling();
-    double p[SIZE];
+    double p[COUNT(logits)];
     sampling.top_k = 2;
     sampling.temperature = 0.5;
-    must(tril_probabilities(&sampling, logits, SIZE, p, &error));
+    must(tril_probabilities(&sampling, logits, COUNT(logits), p, &error));
     assert_near(p[2] / p[1], exp(2), 1e-5);
     assert_true(p[0] == 0 && p[3] == 0);
     sampling.temperature = 0.04; /* top_k keeps even shares that would be lost in the sum */
     sampling.top_k = 3;
-    must(tril_probabilities(&sampling, logits, SIZE, p, &error));
+    must(tril_probabilities(&sampling, logits, COUNT(logits), p, &error));
     assert_true(p[0] > 0 && 1 + p[0] == 1 && p[3] == 0);
+    sampling.temperature = 0;
+    must(tril_probabilities(&sampling, logits, COUNT(logits), p, &error));
+    assert_true(p[0] == 0 && p[1] == 0 && p[2] == 1 && p[3] == 0);
     sampling.temperature = -1;
-    assert_int_equal(tril_probabilities(&sampling, logits, SIZE, p, &error), TRIL_ARGUMENT);
+    expect(tril_probabilities(&sampling, logits, COUNT(logits), p, &error), TRIL_ARGUMENT, "-1");
 }
 
 /* Counts weigh as they should: each choice is the likeliest of own logits and weighed counts. */

@@ -171,13 +171,20 @@ static void pair_end(pid_t other) {
     assert_int_equal(status, 0);
 }
 
-enum { STEPS = 12, FOUND = 2 * STEPS + 4 };
+enum { STEPS = 12, FOUND = 2 * STEPS + 4, CASES = 10 };
 
 /* Trains half of the steps, resumes the rest from a state, and evaluates on both parts. Collects
- * losses and norms. */
-static void collect(const char *rung, bool lines, TrilModel *teacher, double found[FOUND]) {
+ * losses and norms. The text of every second case is the play read backward. */
+static void collect(int number, TrilModel *teacher, double found[FOUND]) {
+    const char *rung = teacher ? "modern" : tril_rung(number < CASES - 2 ? number : CASES - 3);
+    const bool lines = number == CASES - 2;
     size_t length;
-    const char *play = slurp(PLAY, &length);
+    char *play = slurp(PLAY, &length);
+    for (size_t i = 0; number % 2 == 1 && i < length / 2; i++) {
+        const char last = play[length - 1 - i];
+        play[length - 1 - i] = play[i];
+        play[i] = last;
+    }
     TrilOptions options = sized(rung, 2, 2, 16, 16);
     TrilTokenizer *tokenizer = tokenizer_of(play);
     TrilTraining *training;
@@ -214,25 +221,22 @@ static void collect(const char *rung, bool lines, TrilModel *teacher, double fou
         must(tril_text_evaluate(text, model, trained, 0, 5, 1, NULL, NULL, found++, &error));
 }
 
+/* Every rung, then a list, and a teacher that counts: the same two processes train one after
+ * another. */
 TEST(pair) {
-    double alone[FOUND], shared[FOUND];
-    TrilModel *teacher = NULL;
-    for (int i = 0; i < 10; i++) { /* the rungs, then a list, and a teacher that counts */
-        const char *rung = tril_rung(i < 8 ? i : 7);
-        const bool lines = i == 8;
-        if (i == 9) {
-            must_run("train -q -m ngram -l 1 -H 2 -w 16 -c 16 -s 5 -o @t.safetensors " PLAY);
-            teacher = load_model(scratch("t.safetensors"));
-            rung = "modern";
-        }
-        collect(rung, lines, teacher, alone);
-        const pid_t other = pair_begin();
-        collect(rung, lines, teacher, shared);
-        pair_end(other);
-        for (int j = 0; j < FOUND; j++)
-            if (!(fabs(alone[j] - shared[j]) <= 1e-4 * alone[j]))
-                fail_msg("%s, %d: %g alone, %g shared", rung, j, alone[j], shared[j]);
+    double found[2][CASES][FOUND];
+    must_run("train -q -m ngram -l 1 -H 2 -w 16 -c 16 -s 5 -o @t.safetensors " PLAY);
+    TrilModel *teacher = load_model(scratch("t.safetensors"));
+    for (int shared = 0; shared < 2; shared++) {
+        const pid_t other = shared ? pair_begin() : 0;
+        for (int i = 0; i < CASES; i++)
+            collect(i, i == CASES - 1 ? teacher : NULL, found[shared][i]);
+        if (shared) pair_end(other);
     }
+    for (int i = 0; i < CASES; i++)
+        for (int j = 0; j < FOUND; j++)
+            if (!(fabs(found[0][i][j] - found[1][i][j]) <= 1e-4 * found[0][i][j]))
+                fail_msg("%d, %d: %g alone, %g shared", i, j, found[0][i][j], found[1][i][j]);
 }
 
 /* A chosen batch has a window for each process, also where one window is enough: a list's line. */

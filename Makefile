@@ -17,7 +17,7 @@ quoted = '$(subst $(apostrophe),'\'',$(1))'
 TEXT = $(call quoted,$(patsubst -%,./-%,$(value INPUT)))
 
 # Reports a missing text before building anything.
-ifneq ($(and $(filter run pictures,$(MAKECMDGOALS)),$(filter-out data/input.txt,$(INPUT))),)
+ifneq ($(and $(filter run pictures,$(MAKECMDGOALS)),$(filter-out =data/input.txt,=$(INPUT))),)
 ifneq ($(shell test -f $(TEXT) && echo there),there)
 $(error there is no text $(TEXT); name a file as INPUT=FILE, or leave it out for data/input.txt)
 endif
@@ -146,14 +146,14 @@ endef
 SANITIZE = -O1 -g1 -Werror -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
 STRICT   = $(call sets,base $(HERE),$(SANITIZE) $(if $(filter isa_% bf16.o,$(@F)),$(IN_LOOPS),$(call gcc,-fsanitize=bounds-strict)))
 # Without value ranges gcc unrolls nothing here, which makes it three times slower. Null pointers, pointers that overflow
-# and accesses beyond an object are left to AddressSanitizer. It checks in functions, slowly, where only test_kernels runs.
+# and accesses beyond an object are left to AddressSanitizer. For kernels that only test_kernels runs, it calls functions.
 IN_LOOPS = -fno-sanitize=null,object-size,pointer-overflow $(call gcc,-ftree-vrp $(if $(filter $(BEST).o bf16.o,$(@F)),,$(IN_CALLS)))
 IN_CALLS = --param asan-instrumentation-with-call-threshold=0
 gcc      = $(if $(findstring Free Software,$(shell $(CC) --version)),$(1))
-# Flags for these sets of kernels, which this processor can run; the others are those of `make test`.
+# Returns flags $(2) for all files but kernels that are not among the sets $(1): these get the flags of `make test`.
 sets     = $(if $(filter-out $(1:%=isa_%.o),$(filter isa_%,$(@F))),$(CFLAGS) -Werror,$(2))
 HERE    := $(sort $(patsubst avx512f,avx512,$(shell grep -owsE 'avx2|avx512f' /proc/cpuinfo)))
-BEST     = isa_$(lastword base $(HERE))
+BEST     = isa_$(or $(KERNELS),$(lastword base $(HERE)))
 $(eval $(call rules,$(BUILD),$$(CFLAGS)))
 $(eval $(call rules,$(BUILD)/test,$$(CFLAGS) -Werror))
 $(eval $(call rules,$(BUILD)/san,$$(STRICT)))

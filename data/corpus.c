@@ -150,8 +150,8 @@ bool corpus_spread(Corpus *corpus, Error *err) {
     memcpy(ids + trained, held_out, held * sizeof *ids);
     memory_free(held_out);
     corpus->train = trained;
-    corpus->spread = true;
-    return !lines || check_parts(corpus, err);
+    corpus->spread = !lines || check_parts(corpus, err);
+    return corpus->spread;
 }
 
 /* Counts the characters of a text. */

@@ -18,7 +18,7 @@
 
 /* ---- vocabulary ---- */
 
-/* Behind the pointers of tril.h this is a TrilTokenizer. */
+/* tril.h declares this struct as TrilTokenizer. */
 typedef struct TrilTokenizer {
     uint32_t *codes; /* sorted, distinct; owned */
     int size;
@@ -79,7 +79,7 @@ typedef struct {
  * has the same digest with a probability of 2^-64. */
 bool lines_known(const LineDigests *known, const char *line, size_t length);
 
-/* Behind the pointers of tril.h this is a TrilText. */
+/* tril.h declares this struct as TrilText. */
 typedef struct TrilText {
     Vocab vocab;
     double held_out;       /* the share that corpus_make was given */
@@ -105,7 +105,7 @@ bool corpus_make(Corpus *corpus, const Vocab *vocab, const char *text, size_t le
  * into pieces and puts their beginnings before all of their ends. Cuts come after a newline if one
  * is near, and in a list always. The digest stays the same. So does the number of ids to train on,
  * except in a list, which may lose a few. A second call changes nothing. Fails without memory and
- * for too short a list. */
+ * for too short a list; then the corpus can only be freed. */
 bool corpus_spread(Corpus *corpus, Error *err);
 
 /* Returns where the held-out part begins to be read: in a list with the newline before it. */

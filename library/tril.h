@@ -60,8 +60,9 @@ enum {
     TRIL_STANDARD_STEPS = 2500 /* default steps of a training run; fewer if the text is short */
 };
 
-/* The version of this header, and that of the library: a constant. */
-#define TRIL_VERSION "0.2.0"
+#define TRIL_VERSION "0.2.0" /* of this header */
+
+/* Returns the version of the library: a constant. */
 TRIL_API const char *tril_version(void);
 
 /* Return the name of rung i of the ladder, from 0, and the idea that it adds to the rung before it:

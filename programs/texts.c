@@ -71,10 +71,11 @@ static void take_name(void *context, const char *name) {
     listing->ok = file_within(listing->folder, name, &path, listing->err);
     if (!listing->ok) return;
     const bool there = filesystem_look(path, false, &status);
-    listing->ok = there || errno == ENOENT || /* it was removed just now */
-                  fail(listing->err, "%s: cannot be read: %s", path, strerror(errno));
     const bool link = there && status.kind == FILE_LINK;
     const bool known = link ? filesystem_look(path, true, &status) : there;
+    /* it was removed just now, or the link leads nowhere */
+    listing->ok = known || errno == ENOENT || errno == ELOOP ||
+                  fail(listing->err, "%s: cannot be read: %s", path, strerror(errno));
     const bool folder = known && !link && status.kind == FILE_FOLDER;
     const bool file = known && status.kind == FILE_REGULAR;
     if (folder || (file && (listing->runs || !is_of_run(path))))

@@ -17,6 +17,8 @@ bool folder_make(const char *path, size_t *made, Error *err) {
     char *within;
     *made = 0;
     if (!*path) return fail(err, "the folder's name is empty");
+    if (file_is_taken(path) && !file_is_directory(path))
+        return fail(err, "%s: already exists and is not a folder; choose another name", path);
     if (!file_within(path, "", &within, err)) return false;
     bool ok = file_make_parent(within, made, err);
     if (ok && !filesystem_each(path, count_entry, &entries))

@@ -46,7 +46,7 @@ TESTS_s390x = $(FILE_TESTS) $(RUNG_TESTS)
 RUN_s390x  = qemu-s390x
 MACHINE_PROGRAMS = train sample clocked/train
 # What is no loop of the kernels compiles faster, and need not be fast.
-MACHINE_LEVEL = $(if $(filter isa_%,$(@F)),-O3,-O1)
+MACHINE_LEVEL = $(if $(filter isa_% bf16.o,$(@F)),-O3,-O1)
 test-machines: test-i386 test-riscv64 test-s390x
 test-arm test-i386 test-riscv64 test-s390x: test-%:
 	@tests/deps $*

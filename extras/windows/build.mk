@@ -3,7 +3,7 @@
 ifneq ($(findstring mingw,$(TARGET)),)
 SYSTEM  += -D_WIN32_WINNT=0x0A00 -D__USE_MINGW_ANSI_STDIO=1 -Wno-format -Wno-float-conversion \
            -Wa,-muse-unaligned-vector-move -Iextras/windows/tests
-# Its fmaf rounds several times; gcc replaces it only if it optimizes.
+# Its C library's fmaf rounds several times; gcc replaces it only if it optimizes.
 ISA_FLAGS_scalar += -O1
 LDLIBS  += -lshell32
 CMOCKA   =

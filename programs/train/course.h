@@ -34,8 +34,8 @@ typedef struct {
 /* The log's unit of operations. */
 #define TERA 1e12
 
-/* Creates a log at `path`, in place of an existing file. If it cannot be created, fails and leaves
- * that file alone. */
+/* Creates a log at `path`, in place of an existing file. If the new file cannot be written, fails
+ * and leaves that one alone. */
 bool log_create(Log *log, const char *path, Error *err);
 
 /* Continues the log at `path` after its first `length` bytes, which must have this digest. If the

@@ -1330,6 +1330,7 @@ static void try_sizes(const TrilOptions *sizes, double value) {
     const TrilStatus status = tril_model_make(&model, letters, sizes, &error);
     assert_int_equal(status, model ? TRIL_OK : TRIL_ARGUMENT);
     if (!model) expect_error(error, formatted("%.0f", value));
+    if (!model) assert_int_equal(tril_model_make(&model, letters, sizes, NULL), status);
     tril_model_free(model);
 }
 

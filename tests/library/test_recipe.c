@@ -67,8 +67,7 @@ TEST(windows_grow) {
     assert_int_equal(recipe_window(&modern, 130, 0, ALL), 65);
 }
 
-/* The embedding's own decay differs from that of the matrices. Muon's rungs average squares over
- * fewer steps. */
+/* The embedding has a decay of its own. Muon's rungs average squares over fewer steps. */
 TEST(decays) {
     static const char *const names[] = {"modern", "gpt", "a new one"};
     for (int i = 0; i < 3; i++) {

@@ -82,7 +82,7 @@ static bool looks_back(Run *run, int V) {
 
 TEST_OF_EACH_RUNG(overfit) {
     enum { B = 2, T = 16, V = 12 };
-    if (SANITIZED) skip(); /* 600 times the same work in memory */
+    if (SANITIZED) skip(); /* 600 steps access the memory of one */
     Config config = config_of(name, V, T, 32);
     Bench *bench = bench_open(&config, B, 1, 3);
     int32_t *inputs = random_ids(1, B * T, V), *targets = random_ids(2, B * T, V);

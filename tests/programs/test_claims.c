@@ -60,7 +60,7 @@ TEST(equal) {
     expect_refused(CLAIM("e/there", "<e/there"), "the second", "the first");
     expect_refused(CLAIM("<e/hard", "e/there"), "the first", "the second");
     expect_refused(CLAIM("e/hard", "e/there"), "the first", "the second");
-    Claims *many = CLAIM("<e/there", "<e/hard", "e/new");
+    Claims *many = CLAIM("<e/there", "<e/hard", "e/new"); /* and so many that they fill its array */
     for (int i = 0; i < 237; i++) assert_ok(claims_read(many, "", scratch("e/there"), &err), err);
     claims_close(settled(many));
     scratch_expect("e/there", "text", 4);

@@ -86,7 +86,7 @@ SCRIPTS = documents explain messages screens
 # The programs for the tests: unchanged, with a failing memory request, with a clock that the test drives.
 PROGRAMS = train sample faulty/train faulty/sample clocked/train
 
-VERSION := $(shell sed -n 's/.*TRIL_VERSION "\(.*\)"/\1/p' library/tril.h)
+VERSION := $(shell sed -n 's/.*TRIL_VERSION "\([0-9.]*\)".*/\1/p' library/tril.h)
 
 # The tests whose results come from the kernels that the machine chooses, and the readers that `make fuzz` tries.
 NUMBERS = $(patsubst %,tests/model/test_%,attention extend gradients ngram properties sampler) tests/library/test_training

@@ -60,7 +60,8 @@ enum {
     TRIL_STANDARD_STEPS = 2500 /* default steps of a training run; fewer if the text is short */
 };
 
-#define TRIL_VERSION "0.2.0" /* of this header */
+/* The version of this header. */
+#define TRIL_VERSION "0.2.0"
 
 /* Returns the version of the library: a constant. */
 TRIL_API const char *tril_version(void);

@@ -246,5 +246,5 @@ clean:
 	rm -f train sample $(MADE)
 	rm -rf build
 
--include $(shell find build -name '*.d' 2>/dev/null)
+-include $(shell find build -type f -name '*.d' 2>/dev/null)
 .PHONY: all always run began test test-all test-more test-numbers san check soak mutate deps help format format-check clean

@@ -13,8 +13,8 @@ typedef struct {
     bool no_memory; /* the failure was a lack of memory */
 } Error;
 
-/* Writes the message, escaped (escape.h). If it does not fit, "..." replaces its middle; what is
- * beyond 4 KiB is lost. */
+/* Writes the message, escaped (escape.h). If it does not fit, "..." replaces its middle; the end
+ * of a message of more than 4 KiB is lost. */
 void error_write(Error *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Writes the message and returns false. A macro, so that compilers see that it is always false. */

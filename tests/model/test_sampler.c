@@ -15,7 +15,7 @@ enum { MAX = 24 }; /* the largest vocabulary in these tests */
 static int pick(Sampler sampler, const float *logits, int V, uint64_t stream, uint64_t place) {
     double scratch[SAMPLER_SCRATCH * MAX + 2], *last = &scratch[SAMPLER_SCRATCH * V + 1];
     sampler.isa = &isa_base;
-    for (int i = 0; i < COUNT(scratch); i++) scratch[i] = -7; /* also around what it may use */
+    for (int i = 0; i < COUNT(scratch); i++) scratch[i] = -7; /* also around its own */
     int id = sampler_pick(&sampler, logits, V, stream, place, scratch + 1);
     assert_true(scratch[0] == -7 && *last == -7);
     assert_in_range(id, 0, V - 1);

@@ -125,7 +125,7 @@ TEST(ladder) {
     skip_without(SIGNALS);
     must_run_clocked(0.01, " 15@25", "train --ladder " TINY_SIZES "-t 30 -o @ladder/m " PLAY);
     assert_true(must_run_clocked(0.01, "", "train -r -o @ladder/m " PLAY) < 10);
-    /* in less time than one of them took it cannot */
+    /* less time than one of them took is refused */
     must_run_clocked(0.01, " 15@9", "train --ladder " TINY_SIZES "-s 100 -o @slow/m " PLAY);
     run_clocked(0.01, "", "train -r -q -t 2 -o @slow/m " PLAY);
     expect_failure(1, "m.last.safetensors: bigram ", "--time 2");

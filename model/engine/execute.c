@@ -184,14 +184,16 @@ bool execute_allocate(Run *run, Error *err) {
     size_t threads = (size_t)run->options.threads;
     size_t taken = (size_t)run->schedule.phase_count * threads;
     const Run *packed_by = run->options.packed_by;
+    /* every number is written before it is read. Only training clears the blocks, to take all of
+       the memory that it states; of the others a short text leaves most pages untouched */
+    bool (*alloc)(void *, size_t, size_t, const char *, Error *) =
+        run->options.training ? memory_alloc : memory_alloc_unset;
     if (packed_by)
         run->packed = packed_by->packed;
-    else if (!memory_alloc(&run->packed, run->packed_size, sizeof(float), "the packed weights",
-                           err))
+    else if (!alloc(&run->packed, run->packed_size, sizeof(float), "the packed weights", err))
         return false;
-    if (!memory_alloc(&run->rows, run->rows_size, sizeof(float), "the texts", err) ||
-        !memory_alloc(&run->activations, run->activations_size, sizeof(float), "the activations",
-                      err) ||
+    if (!alloc(&run->rows, run->rows_size, sizeof(float), "the texts", err) ||
+        !alloc(&run->activations, run->activations_size, sizeof(float), "the activations", err) ||
         !memory_alloc(&run->taken, taken, sizeof *run->taken, "the threads", err))
         return false;
     run->own = run->activations + run->schedule.many_shared;

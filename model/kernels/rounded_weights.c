@@ -5,6 +5,7 @@
 #include "base/array.h"
 
 #include <assert.h>
+#include <math.h>
 #include <string.h>
 
 /* ---- bfloat16 ----
@@ -91,16 +92,16 @@ static int8_t *panel_at(const float *packed, int K, int N, int p, int j) {
     return (int8_t *)(packed + padded(N)) + place_of(K, N, p, (size_t)j);
 }
 
-/* Rounds x / scale to whole numbers, halves to even; a NaN becomes 0. A float plus `shift` has the
- * whole number in its low bits. */
+/* Rounds x / scale to whole numbers, halves to even. A float plus `shift` has the whole number in
+ * its low bits. */
 static void round_to_8(int8_t *y, const float *x, float scale, int count) {
     const float shift = 0x1.8p23f;
 #pragma omp simd
     for (int i = 0; i < count; i++) {
-        float whole = x[i] / scale, shifted = whole + shift;
+        float shifted = x[i] / scale + shift;
         int32_t bits;
         memcpy(&bits, &shifted, sizeof bits);
-        y[i] = (int8_t)(whole == whole ? bits : 0);
+        y[i] = (int8_t)bits;
     }
 }
 
@@ -112,11 +113,10 @@ static const float *terms_at(float copy[TERMS], Matrix b, int p, int j, int coun
     return copy;
 }
 
-/* Packs column j, and returns its scale. The panels are 0 before. */
-static float pack_column(bool vnni, float *packed, Matrix b, int K, int N, int j) {
+/* Returns the scale of column j, 0 if all its numbers are almost 0. */
+static float scale_of(Matrix b, int K, int j) {
     const float tiny = 0x1p-100f;
     float largest, copy[TERMS];
-    int8_t whole[TERMS + 3];
     int32_t most = 0; /* the largest magnitude's bits; a NaN's are greater than all others */
     for (int first = 0; first < K; first += TERMS) {
         const int terms = min_int(TERMS, K - first);
@@ -130,32 +130,47 @@ static float pack_column(bool vnni, float *packed, Matrix b, int K, int N, int j
         }
     }
     memcpy(&largest, &most, sizeof largest);
-    if (largest < tiny) return 0;
-    float scale = largest / LARGEST;
-    for (int first = 0; first < K; first += TERMS) {
-        const int terms = min_int(TERMS, K - first);
-        int8_t *panel = panel_at(packed, K, N, first, j), *to = panel + 4 * INT8_PANEL;
-        const int column = j % INT8_PANEL;
-        int32_t sum = 0;
-        round_to_8(whole, terms_at(copy, b, first, j, terms), scale, terms);
-        memset(whole + terms, 0, 3);
-        for (int p = 0; p < terms; p++) sum -= 128 * whole[p];
-        memcpy(panel + 4 * column, &sum, sizeof sum);
-        for (int p = 0; vnni && p < terms; p += 4)
-            memcpy(to + p * INT8_PANEL + 4 * column, whole + p, 4);
-        for (int p = 0; !vnni && p < terms; p += 2)
-            memcpy(to + p * INT8_PANEL + 2 * column, whole + p, 2);
-    }
-    return scale;
+    return largest < tiny ? 0 : largest / LARGEST;
+}
+
+/* Packs the terms of b from p to `end` in columns `first` to `last` of a panel, which is 0 before,
+ * a few terms of all columns at a time: those places stay in the L1 cache. */
+static void pack_panel(bool vnni, int8_t *panel, const float *scales, Matrix b, int p, int end,
+                       int first, int last) {
+    enum { FEW = 64 };
+    float copy[TERMS];
+    int8_t whole[FEW + 3], *to = panel + 4 * INT8_PANEL;
+    for (; p < end; p += FEW, to += FEW * INT8_PANEL)
+        for (int j = first; j < last; j++) {
+            const int terms = min_int(FEW, end - p), column = j - first;
+            int32_t sum, added = 0;
+            if (scales[j] == 0 || !isfinite(scales[j])) continue; /* every number is rounded to 0 */
+            round_to_8(whole, terms_at(copy, b, p, j, terms), scales[j], terms);
+            memset(whole + terms, 0, 3);
+            memcpy(&sum, panel + 4 * column, sizeof sum);
+            for (int i = 0; i < terms; i++) added += whole[i];
+            sum -= 128 * added;
+            memcpy(panel + 4 * column, &sum, sizeof sum);
+            for (int i = 0; vnni && i < terms; i += 4)
+                memcpy(to + i * INT8_PANEL + 4 * column, whole + i, 4);
+            for (int i = 0; !vnni && i < terms; i += 2)
+                memcpy(to + i * INT8_PANEL + 2 * column, whole + i, 2);
+        }
 }
 
 static void int8_pack(const Thread *thread, float *packed, Matrix b, int K, int N) {
     Share own = team_share(thread, padded(N), INT8_PANEL);
-    for (int first = (int)own.begin; first < (int)own.end; first += INT8_PANEL)
-        for (int p = 0; p < K; p += TERMS)
-            memset(panel_at(packed, K, N, p, first), 0, int8_panel_size(min_int(TERMS, K - p)));
-    for (int j = (int)own.begin; j < (int)own.end; j++)
-        packed[j] = j < N ? pack_column(thread->isa->vnni, packed, b, K, N, j) : 0;
+    for (int first = (int)own.begin; first < (int)own.end; first += INT8_PANEL) {
+        const int last = min_int(first + INT8_PANEL, N);
+        memset(packed + first, 0, INT8_PANEL * sizeof *packed);
+        for (int j = first; j < last; j++) packed[j] = scale_of(b, K, j);
+        for (int p = 0; p < K; p += TERMS) {
+            const int end = min_int(p + TERMS, K);
+            int8_t *panel = panel_at(packed, K, N, p, first);
+            memset(panel, 0, int8_panel_size(end - p));
+            pack_panel(thread->isa->vnni, panel, packed, b, p, end, first, last);
+        }
+    }
 }
 
 static void int8_multiply(const Thread *thread, float *c, size_t c_row, Matrix a, Packed b, int M,

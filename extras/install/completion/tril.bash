@@ -7,7 +7,7 @@ _tril() {
 	[[ $word == = ]] && word=
 	if [[ $word == -* ]]; then
 		words=$("$1" --help 2>/dev/null | grep -oE '^  (    |-., )--[a-z-]+' | grep -oE -e '--[a-z-]+')
-	elif "$1" --help 2>/dev/null | grep -qE -e "^ .* $before(, --[a-z-]+)? NAME "; then
+	elif [[ $before == -* ]] && "$1" --help 2>/dev/null | grep -qE -e "^ .* $before(, --[a-z-]+)? NAME "; then
 		words=$("$1" "$before" '?' '?' 2>&1 | sed -n "s/.*\(is not one of\|the presets are\) //p" | tr -d ,)
 	fi
 	[[ $words ]] && COMPREPLY=($(compgen -W "$words" -- "$word"))

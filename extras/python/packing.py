@@ -10,6 +10,7 @@ give the same bytes. Prints the name of what it wrote.
 """
 import ast
 import base64
+import contextlib
 import gzip
 import hashlib
 import io
@@ -69,13 +70,23 @@ def wheel(library, folder, platform=THIS_MACHINE):
     record = "".join(f"{name},sha256={digest(data)},{len(data)}\n" for name, data in files.items())
     files[f"{info}/RECORD"] = (record + f"{info}/RECORD,,\n").encode()
     path = pathlib.Path(folder) / f"tril-{VERSION}-{tag}.whl"
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+    with replacing(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in files.items():
             entry = zipfile.ZipInfo(name)  # of 1980, always
             entry.compress_type = zipfile.ZIP_DEFLATED
             entry.external_attr = (0o755 if re.search(r"\.(so|dylib|dll)", name) else 0o644) << 16
             archive.writestr(entry, data)
     return path
+
+
+@contextlib.contextmanager
+def replacing(path):
+    """A new file, which replaces the one at the path, or a link there, when it is whole."""
+    with tempfile.TemporaryDirectory(dir=path.parent) as there:
+        new = pathlib.Path(there) / path.name
+        with new.open("wb") as file:
+            yield file
+        new.replace(path)
 
 
 def digest(data):
@@ -89,7 +100,7 @@ def sources(folder):
     for path in ["tril.c", "LICENSE", "extras/python/packing.py", *module()]:
         files[path] = (ROOT / path).read_bytes()
     path = pathlib.Path(folder) / f"{name}.tar.gz"
-    with gzip.GzipFile(path, "wb", mtime=0) as packed, tarfile.open(fileobj=packed, mode="w") as archive:
+    with replacing(path) as file, gzip.GzipFile(path.name, "wb", fileobj=file, mtime=0) as packed, tarfile.open(fileobj=packed, mode="w") as archive:
         for inside, data in files.items():
             entry = tarfile.TarInfo(f"{name}/{inside}")  # of 1970, always
             entry.size = len(data)

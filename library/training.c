@@ -1,6 +1,7 @@
 /* training.c - the training runs of tril.h, which the caller opens and advances step by step. */
 #include "library/training.h"
 #include "base/memory.h"
+#include "model/generation.h"
 
 #include <math.h>
 #include <string.h>
@@ -116,8 +117,18 @@ TrilOptions tril_training_options(const TrilTraining *t) {
     return options;
 }
 
-TrilMemory tril_training_memory(const TrilTraining *training) {
-    return run_memory(training->workers.run);
+TrilMemory tril_training_memory(const TrilTraining *t) {
+    const Model *model = &t->model->model;
+    const RunOptions writing = {.batch = 1,
+                                .length = model->config.T,
+                                .frozen = true,
+                                .threads = t->workers.options.threads,
+                                .precision = INT8_WEIGHTS};
+    TrilMemory memory = run_memory(t->workers.run), beside;
+    if (run_estimate(&model->config, &writing, &beside, &(Error){0}))
+        memory.writer = beside.all - (double)(model->weights_size * sizeof(float)) +
+                        SAMPLER_SCRATCH * (double)model->config.V * sizeof(double);
+    return memory;
 }
 
 const char *tril_training_kernels(const TrilTraining *training) {

@@ -428,6 +428,7 @@ typedef struct {
     double messages;    /* buffers for the messages of other processes, if there are any */
     double activations; /* grow with the batch and the context */
     double threads;     /* scratch of all threads */
+    double writer;      /* tril_generate beside it; not in `all`, and 0 in an estimate */
 } TrilMemory;
 
 /* The size of a model, with a vocabulary of this size, and of its training run. TRIL_ARGUMENT: as

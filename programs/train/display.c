@@ -104,8 +104,8 @@ void show_decisions(const Plan *plan, const Reasons *d) {
               step_of(&larger), why);
 }
 
-/* Prints the memory of a training run, or the program's peak if that is more: reading a long text
- * may take more memory than training. */
+/* Prints the memory of a training run that also writes samples, or the program's peak if that is
+ * more: reading a long text may take more memory than training. */
 static void show_memory(const TrilMemory *m, const TrilExtent *input) {
     const double MiB = 1048576, program = 3; /* itself and its libraries */
     double text = (double)(input->characters * sizeof(int32_t)) / MiB;
@@ -114,8 +114,9 @@ static void show_memory(const TrilMemory *m, const TrilExtent *input) {
     if (m->messages > 0) snprintf(messages, sizeof messages, "messages %.1f, ", m->messages / MiB);
     show_line("  %.1f MiB of memory: weights %.1f, %soptimizer %.1f, %sactivations %.1f, threads "
               "%.1f, text %.1f",
-              fmax(m->all / MiB + text + program, (double)memory_peak() / MiB), m->weights / MiB,
-              counts, m->optimizer / MiB, messages, m->activations / MiB, m->threads / MiB, text);
+              fmax((m->all + m->writer) / MiB + text + program, (double)memory_peak() / MiB),
+              m->weights / MiB, counts, m->optimizer / MiB, messages, m->activations / MiB,
+              m->threads / MiB, text);
 }
 
 void show_training(const RungFiles *rung, const TrilModel *model, const TrilTraining *training,

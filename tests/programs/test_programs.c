@@ -124,8 +124,8 @@ TEST(memory) {
     static const char *const sizes[][2] = {{"gpt", "-w 64 -b 12 -l 1 -c 64"},
                                            {"modern", "-w 128 -c 64 -b 16 -l 3"},
                                            {"gpt", "-w 64 -c 256 -b 40 -l 3"},
-                                           {"gpt", "-w 256 -c 64 -b 32"},
-                                           {"modern", "-w 256 -c 64 -b 40"}};
+                                           {"modern", "-w 256 -c 64 -b 40"},
+                                           {"gpt", "-w 512 -c 32 -b 1"}};
     skip_without(CHILD_MEMORY);
     if (strstr(programs_folder(), "san")) skip(); /* use more */
     for (int i = 0; i < repeats(2, COUNT(sizes)); i++) {

@@ -338,10 +338,10 @@ bool options_fit(const TrilOptions *o, const Corpus *corpus, bool resumed, Confi
     double installed = (double)memory_installed() / world_beside();
     if (all <= installed) return true;
     fail(err,
-         "%s: needs %.1f GiB of memory, but this machine has %.1f%s; choose smaller sizes or a "
-         "smaller batch",
+         "%s: needs %.1f GiB of memory, but this machine has %.1f%s; choose %s or a smaller batch",
          config->model, all / GiB, installed / GiB,
-         world_beside() > 1 ? " for each of its processes" : "");
+         world_beside() > 1 ? " for each of its processes" : "",
+         config->C > 1 ? "smaller sizes" : "another rung, a text with fewer characters");
     err->no_memory = true;
     return false;
 }

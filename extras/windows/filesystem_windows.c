@@ -86,15 +86,30 @@ static bool is_link(HANDLE handle) {
            IsReparseTagNameSurrogate(tag.ReparseTag);
 }
 
+/* Waits and returns true, for a second in all: virus scanners and the like hold new files open for
+ * a moment. */
+static bool wait_again(int *tries) {
+    enum { TRIES = 50, PAUSE = 20 /* milliseconds */ };
+    const DWORD why = GetLastError();
+    if (++*tries >= TRIES) return false;
+    Sleep(PAUSE);
+    SetLastError(why);
+    return true;
+}
+
 static int open_handle(const char *path, DWORD access, DWORD share, DWORD creation, DWORD flags) {
     WCHAR wide[PATH];
+    HANDLE handle;
+    int tries = 0;
     if (!widen(path, wide)) return -1;
     const char *slash = strrchr(path, '/');
     if (creation != OPEN_EXISTING && strchr(slash ? slash : path, ':')) {
         errno = EINVAL; /* a drive, or a stream of the file whose name ends there */
         return -1;
     }
-    HANDLE handle = CreateFileW(wide, access, share, NULL, creation, flags, NULL);
+    do handle = CreateFileW(wide, access, share, NULL, creation, flags, NULL);
+    while (handle == INVALID_HANDLE_VALUE && GetLastError() == ERROR_SHARING_VIOLATION &&
+           wait_again(&tries));
     if (handle == INVALID_HANDLE_VALUE) {
         failed();
         return -1;
@@ -247,19 +262,17 @@ bool filesystem_flush(int file) {
     return FlushFileBuffers(handle_of(file)) || failed();
 }
 
-/* Tries again for a second: virus scanners and the like hold new files open for a moment. */
 bool filesystem_replace(int file, const char *temporary, const char *path) {
-    enum { TRIES = 50, PAUSE = 20 /* milliseconds */ };
     WCHAR wide[PATH];
+    int tries = 0;
     (void)temporary;
-    bool ok = widen(path, wide), renamed = false;
-    for (int i = 0; i < TRIES && ok && !renamed; i++) {
-        if (i > 0) Sleep(PAUSE);
-        renamed = rename_open(handle_of(file), wide);
+    if (!widen(path, wide)) return false;
+    while (!rename_open(handle_of(file), wide)) {
         const DWORD why = GetLastError();
-        if (!renamed && why != ERROR_ACCESS_DENIED && why != ERROR_SHARING_VIOLATION) break;
+        const bool held = why == ERROR_ACCESS_DENIED || why == ERROR_SHARING_VIOLATION;
+        if (!held || !wait_again(&tries)) return failed();
     }
-    return ok && (renamed || failed());
+    return true;
 }
 
 /* The file is removed when it is closed, even by the end of the process. */

@@ -252,7 +252,9 @@ bool ladder_train(Plan *plan, Outputs *outputs, Error *err) {
         return false;
     l->plan = plan;
     l->outputs = outputs;
+    if (!plan->arguments->quiet) show_activity("counting the text");
     bool ok = add_closed_forms(l, err);
+    if (!plan->arguments->quiet) clear_activity();
     if (ok) interruption_catch(!plan->arguments->quiet); /* until now there was nothing to save */
     ok = ok && outputs_make_way(outputs, where, err);
     if (ok && *where) show_line("existing files were moved to %s", where);

@@ -173,7 +173,7 @@ TEST(narrow_progress) {
 
 /* A terminal shows the current activity, and a pipe does not. */
 TEST(activity) {
-    enum { ACTIVITIES = 4 }; /* evaluates, saves, measures the best model and the machine */
+    enum { ACTIVITIES = 5 }; /* counts, evaluates, saves, measures the best model, the machine */
     char seen[ACTIVITIES][64] = {""};
     int count = 0;
     run_on_columns(80, "train -j 1 -m bigram -b 4 -c 16 -t 1 -o @busy " PLAY);

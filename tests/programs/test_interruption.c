@@ -236,7 +236,7 @@ TEST(closed_terminals) {
             ssize_t more = read(terminal, text, sizeof text - 1);
             assert_true(more > 0);
             text[more] = 0;
-            trains = trains || strstr(text, "\r  ");
+            trains = trains || strstr(text, "\r  step");
         }
         close(terminal);
         while (waitpid(child, &status, 0) < 0) assert_int_equal(errno, EINTR);

@@ -7,6 +7,6 @@ build/msan/model/kernels/isa_portable.o: override CFLAGS = -O0 -fsanitize=memory
 build/msan/model/kernels/bf16.o: override CFLAGS += -include extras/msan/tiles.h
 msan:
 	@$(MAKE) --no-print-directory BUILD=build/msan CC=clang CMOCKA= CFLAGS='$(MSAN)' \
-		SYSTEM='-D_POSIX_C_SOURCE=200809L -Iextras/windows/tests' $(MSAN_LOGS)
+		SYSTEM='-D_POSIX_C_SOURCE=200809L -DMSAN -Iextras/windows/tests' $(MSAN_LOGS)
 	@tests/total $(MSAN_LOGS)
 .PHONY: msan

@@ -89,7 +89,7 @@ TEST(list_page) {
     for (int letters = 7; letters >= 0; letters -= 7) {
         char list[400] = "", *page;
         for (int i = 0; i < 40; i++)
-            strcat(list, i < 39 ? "ab cd ef\n" : "ab cdef\n" + 7 - letters);
+            strcat(list, i < 39 ? "ab cd ef\n" : &"ab cdef\n"[7 - letters]);
         scratch_put("list", list, strlen(list));
         train("-q --lines --val %s -o @list.safetensors @list", letters ? "0.02" : "0.000001");
         page = slurp(scratch("report.html"), NULL);

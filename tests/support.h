@@ -13,13 +13,13 @@
 #include <string.h>
 #include <cmocka.h>
 
-/* cmocka's macro of this name conflicts with base/error.h. */
-#undef fail
+#undef fail /* cmocka's macro, whose name base/error.h uses */
 #include "data/data.h"
 #include "model/run.h"
 #include "tests/system.h"
 
 #define PLAY "data/sample.txt" /* the text in the repository */
+#define ACT  "tests/act.txt"   /* its beginning: a run counts it four times as fast */
 
 /* Fails the test with a message formatted as by printf. */
 #undef fail_msg

@@ -70,7 +70,7 @@ static void expect_words_of(const char *line, const char *const words[], int cou
 /* The commands that train suggests can be pasted, with any file names. */
 TEST(names) {
     size_t length;
-    const char *play = slurp(PLAY, &length), *out = copy_text(scratch("two words/it's"));
+    const char *play = slurp(ACT, &length), *out = copy_text(scratch("two words/it's"));
     const char *page = copy_text(scratch("two words/report.html"));
     const char *text = copy_text(scratch_put("my text\033[31m\xC2\x9B\n.txt", play, length));
     const char *const read[] = {"sample", "-n", "500", out}, *const see[] = {page},
@@ -86,7 +86,7 @@ TEST(names) {
     expect_success();
     expect_shown(ran.out);
     expect_words_of(strchr(has_line("train --resume --out "), ':') + 1, on, 5);
-    must_run("train -r -j 1 " TINY "-o @two~words/never\033 " PLAY);
+    must_run("train -r -j 1 " TINY "-o @two~words/never\033 " ACT);
     after("/two words/never\\x1b.last.safetensors: ");
     expect_shown(ran.out);
 }
@@ -109,11 +109,11 @@ TEST(many_threads) {
     assert_in_range(memory_of_children(), before, before + before / 2);
     assert_int_equal(ran.status, 0);
     assert_string_equal(ran.out, kept);
-    must_run("train -j 1024 -q " TINY "-o @many " PLAY);
+    must_run("train -j 1024 -q " TINY "-o @many " ACT);
     assert_in_range(memory_of_children(), before, 2 * before);
     must_run("sample -j 1 -n 200 @many");
     keep();
-    must_run("train -j 1 " TINY "-o @few " PLAY);
+    must_run("train -j 1 " TINY "-o @few " ACT);
     must_run("sample -j 1 -n 200 @few");
     assert_string_equal(ran.out, kept);
 }
@@ -150,7 +150,7 @@ TEST(narrow_progress) {
     static const int widths[] = {20, 25, 30, 40, 47, 59, 79, 200};
     for (int i = 0; i < 8; i++) {
         int lines = 0;
-        run_on_columns(widths[i], "train -j 1 -m bigram -b 4 -c 16 -s 1000 -o @narrow " PLAY);
+        run_on_columns(widths[i], "train -j 1 -m bigram -b 4 -c 16 -s 1000 -o @narrow " ACT);
         for (const char *at = ran.out; (at = strstr(at, "\r  ")); at++) {
             const char *end = strstr(at, "\033[K");
             assert_non_null(end);
@@ -176,7 +176,7 @@ TEST(activity) {
     enum { ACTIVITIES = 5 }; /* counts, evaluates, saves, measures the best model, the machine */
     char seen[ACTIVITIES][64] = {""};
     int count = 0;
-    run_on_columns(80, "train -j 1 -m bigram -b 4 -c 16 -t 1 -o @busy " PLAY);
+    run_on_columns(80, "train -j 1 -m bigram -b 4 -c 16 -t 1 -o @busy " ACT);
     for (char *end = ran.out; (end = strstr(end, " ...\033[K")); end++) {
         char *begin = end;
         int i = 0;
@@ -190,9 +190,9 @@ TEST(activity) {
         expect_line_of(begin + 1, ran.command, TEXTS(""));
     }
     assert_int_equal(count, ACTIVITIES);
-    must_run("train -j 1 -m bigram -b 4 -c 16 -t 1 -o @busy " PLAY);
+    must_run("train -j 1 -m bigram -b 4 -c 16 -t 1 -o @busy " ACT);
     assert_null(strstr(ran.out, " ..."));
-    run_on_columns(80, "train -q -j 1 -m bigram -b 4 -c 16 -t 1 -o @busy " PLAY);
+    run_on_columns(80, "train -q -j 1 -m bigram -b 4 -c 16 -t 1 -o @busy " ACT);
     assert_null(strstr(ran.out, " ..."));
 }
 
@@ -340,7 +340,7 @@ TEST(characters) {
 
 static int set_up(void **state) {
     scratch_open(state);
-    must_run("train -q -j 1 --bytes -m gpt -l 1 -w 16 -H 2 -c 16 -b 4 -s 20 -o @bytes " PLAY);
+    must_run("train -q -j 1 --bytes -m gpt -l 1 -w 16 -H 2 -c 16 -b 4 -s 20 -o @bytes " ACT);
     forge();
     return 0;
 }

@@ -9,7 +9,7 @@ FIXTURE(scratch_open, scratch_close)
 /* Writes the words of the play as a list of this name, the last line without its newline. Returns
  * the list; some words are longer than a context of 8. */
 static char *put_words(const char *name, size_t *length) {
-    char *words = slurp(PLAY, length), *to = words;
+    char *words = slurp(ACT, length), *to = words;
     for (char *c = words; *c; c++)
         if (*c != ' ' && *c != '\n')
             *to++ = *c;

@@ -127,13 +127,13 @@ TEST(new) {
 
 #define TINY "-l 1 -w 16 -H 2 -c 16 -b 4 -j 1 --precision f32 "
 
-/* Writes an act of the play, and the same with two characters that the play lacks. */
+/* Writes a part of the play, and the same with two characters that the play lacks. */
 static void write_texts(void) {
-    enum { ACT = 8000 };
-    char *play = slurp(PLAY, NULL), text[2 * ACT], *to = text;
-    scratch_put("old.txt", play, ACT);
-    for (size_t i = 0; i < ACT; i++) {
-        bool early = i < ACT / 2; /* the held-out part stays the same */
+    enum { PART = 8000 };
+    char *play = slurp(ACT, NULL), text[2 * PART], *to = text;
+    scratch_put("old.txt", play, PART);
+    for (size_t i = 0; i < PART; i++) {
+        bool early = i < PART / 2; /* the held-out part stays the same */
         if (early && play[i] == 'T')
             to += sprintf(to, "é");
         else

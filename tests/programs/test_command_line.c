@@ -10,7 +10,7 @@ static bool read_line(Arguments *a, const char *line) {
     static int next;
     char *to = words[next % 8], **at = argv[next++ % 8];
     int argc = 0;
-    snprintf(to, sizeof words[0], "train %s " PLAY, line);
+    snprintf(to, sizeof words[0], "train %s " ACT, line);
     for (char *word = strtok(to, " "); word && argc < MAX_WORDS; word = strtok(NULL, " "))
         at[argc++] = word;
     at[argc] = NULL;
@@ -43,7 +43,7 @@ TEST(nothing) {
     }
     assert_near(a.options.width, 48, 0);
     assert_near(a.options.patience, 0, 0);
-    assert_string_equal(a.texts[0], PLAY);
+    assert_string_equal(a.texts[0], ACT);
     assert_int_equal(a.text_count, 1);
     assert_string_equal(a.out, "out/model.safetensors");
     assert_null(a.log);

@@ -4,7 +4,7 @@
 
 static int set_up(void **state) {
     scratch_open(state);
-    must_run("train -q -m gpt -l 1 -w 16 -H 2 -c 16 -b 4 -s 20 -o @model " PLAY);
+    must_run("train -q -m gpt -l 1 -w 16 -H 2 -c 16 -b 4 -s 20 -o @model " ACT);
     return 0;
 }
 
@@ -128,7 +128,7 @@ TEST(slash) {
     converse("-n 30", "//new\n");
     assert_string_equal(ran.out, "");
     assert_non_null(strstr(ran.err, "'/'"));
-    must_run("train -q --bytes -m gpt -l 1 -w 16 -H 2 -c 16 -b 4 -s 2 -o @bytes " PLAY);
+    must_run("train -q --bytes -m gpt -l 1 -w 16 -H 2 -c 16 -b 4 -s 2 -o @bytes " ACT);
     command_input = scratch_put("typed", "//new\n", 6);
     run("sample -i -n 30 @bytes");
     command_input = NULL;

@@ -161,7 +161,7 @@ TEST(each_fault) {
         "sample --export @work/e.gguf @work/m.safetensors",
         "sample --export @work/e @work/m.safetensors"};
     skip_without(FAULTY_MEMORY);
-    char verse[] = "work/texts/verse.txt", rest[] = "work/n.txt", *play = slurp(PLAY, NULL);
+    char verse[] = "work/texts/verse.txt", rest[] = "work/n.txt", *play = slurp(ACT, NULL);
     Tree texts = {{{verse, play, 400}, {rest, play + 400, 60}}, 2};
     memcpy(play + 420, "+ 0123456789", 12); /* characters that the model lacks */
     put_tree(&texts);
@@ -194,12 +194,12 @@ static void spoil_text(Process child, int i) {
 /* The text is read once. Changing the file later does not change the training. */
 TEST(text_changes) {
     size_t length;
-    char *text = slurp(PLAY, &length);
+    char *text = slurp(ACT, &length);
     scratch_put("moving.txt", text, length);
     run_meanwhile("train " TINY "-s 200 -m gpt -o @moved/m.safetensors @moving.txt", spoil_text);
     expect_success();
     assert_false(scratch_has("moving.txt"));
-    must_run("train " TINY "-s 200 -m gpt -o @still/m.safetensors " PLAY);
+    must_run("train " TINY "-s 200 -m gpt -o @still/m.safetensors " ACT);
     expect_same_model("moved/m.safetensors", "still/m.safetensors");
 }
 
@@ -211,7 +211,7 @@ TEST(tried_again) {
     int from, stage = 0;
     skip_without(OPEN_REMOVAL);
     Process child =
-        start_piped("train " TINY "-m bigram -s 100000 -e 0 --patience 1 -o @tried/m " PLAY, &from);
+        start_piped("train " TINY "-m bigram -s 100000 -e 0 --patience 1 -o @tried/m " ACT, &from);
     FILE *out = fdopen(from, "r"), *file = NULL;
     while (fgets(line, sizeof line, out)) {
         if (stage == 3 || !strstr(line, wanted[stage])) continue;
@@ -232,8 +232,8 @@ TEST(tried_again) {
 
 TEST(disk_full) {
     static const char *const commands[] = {"sample -n 20 @play", "sample -n 1000000000 @play",
-                                           "sample --score " PLAY " @play", "sample --info @play",
-                                           "train " TINY "-q -o @full " PLAY};
+                                           "sample --score " ACT " @play", "sample --info @play",
+                                           "train " TINY "-q -o @full " ACT};
     skip_without(DEVICE_FILES);
     if (access("/dev/full", W_OK) != 0) skip();
     scratch_put("stdout", "", 0);
@@ -248,7 +248,7 @@ TEST(disk_full) {
 
 static int set_up(void **state) {
     if (scratch_open(state) != 0) return -1;
-    must_run("train " TINY "-o @play " PLAY);
+    must_run("train " TINY "-o @play " ACT);
     return 0;
 }
 

@@ -8,7 +8,7 @@
 
 static void resume(const char *kernels, int steps, const char *words) {
     setenv("KERNELS", kernels, 1);
-    must_run("train -r -s %d %s-o @k/m.safetensors " PLAY, steps, words);
+    must_run("train -r -s %d %s-o @k/m.safetensors " ACT, steps, words);
 }
 
 /* Resuming with the same kernels prints nothing, with others one line, with -q nothing. */
@@ -18,7 +18,7 @@ TEST(other_kernels) {
     if (isa_available(tables) < 2) skip();
     const char *base = tables[0]->name, *other = tables[1]->name;
     const char *before = set_variable("KERNELS", base);
-    must_run("train " TINY "-q -s 20 -o @k/m.safetensors " PLAY);
+    must_run("train " TINY "-q -s 20 -o @k/m.safetensors " ACT);
     resume(base, 30, "");
     assert_null(has_line(other));
     resume(other, 40, "");
@@ -30,7 +30,7 @@ TEST(other_kernels) {
     static const char *const bad[] = {"\33[2J", "avx2 ", "sixteen0letters0"};
     for (int i = 0; i < COUNT(bad); i++) {
         state_edit(path, path, "kernels", bad[i], 1);
-        must_fail(1, "train -r -q -s 70 -o @k/m.safetensors " PLAY, ".last.safetensors",
+        must_fail(1, "train -r -q -s 70 -o @k/m.safetensors " ACT, ".last.safetensors",
                   "'kernels'");
     }
     set_variable("KERNELS", before);
@@ -53,12 +53,12 @@ TEST(launchers) {
         const char *size = set_variable(started[i].size, started[i].count);
         const bool alone = i == COUNT(started) - 1;
         const char *descriptor = set_variable("PMI_FD", "1");
-        run("train " TINY "-q -s 2 -o @launched/m.safetensors " PLAY);
+        run("train " TINY "-q -s 2 -o @launched/m.safetensors " ACT);
         if (!alone) expect_failure(1, "make MPI=1");
         assert_null(strstr(ran.out, "cmd=abort")); /* the output is not a socket */
         make_sockets(ends);
         if (i == 0) close(ends[0]); /* nor does anybody read this one */
-        Process child = start("train " TINY "-q -s 2 -o @launched/n.safetensors " PLAY, ends[1]);
+        Process child = start("train " TINY "-q -s 2 -o @launched/n.safetensors " ACT, ends[1]);
         close(ends[1]);
         if (i > 0) assert_true(read(ends[0], sent, sizeof sent - 1) >= 0);
         if (i > 0) assert_true(strcmp(sent, "cmd=abort exitcode=1\n") == 0 || alone || lacks);
@@ -82,7 +82,7 @@ TEST(devices) {
         "sample --info %s",
         "sample --score %s @there/m.safetensors",
     };
-    must_run("train " TINY "-q -s 2 -o @there/m.safetensors " PLAY);
+    must_run("train " TINY "-q -s 2 -o @there/m.safetensors " ACT);
     for (int i = 0; i < COUNT(devices); i++) {
         if (system_lacks(DEVICE_FILES) || access(devices[i], R_OK) != 0) continue;
         for (int j = 0; j < COUNT(commands); j++)
@@ -109,14 +109,14 @@ static void run_poured(const char *from, const char *format) {
 TEST(pipes) {
     skip_without(NAMED_PIPES);
     make_named_pipe(scratch("pipe"));
-    must_run("train " TINY "-q -s 2 -o @plain/m.safetensors " PLAY);
-    run_poured(PLAY, "train " TINY "-q -s 2 -o @poured/m.safetensors %s");
+    must_run("train " TINY "-q -s 2 -o @plain/m.safetensors " ACT);
+    run_poured(ACT, "train " TINY "-q -s 2 -o @poured/m.safetensors %s");
     expect_same_model("plain/m.safetensors", "poured/m.safetensors");
-    must_run("sample --score " PLAY " @plain/m.safetensors");
+    must_run("sample --score " ACT " @plain/m.safetensors");
     keep();
-    run_poured(PLAY, "sample --score %s @plain/m.safetensors");
+    run_poured(ACT, "sample --score %s @plain/m.safetensors");
     assert_string_equal(ran.out, kept);
-    run_poured(scratch("plain/m.safetensors"), "sample --score " PLAY " %s");
+    run_poured(scratch("plain/m.safetensors"), "sample --score " ACT " %s");
     assert_string_equal(ran.out, kept);
 }
 
@@ -133,18 +133,18 @@ static void write_narrow(const char *program, const char *programs) {
  * frames are several times as large. */
 TEST(small_stack) {
     static const char *const commands[] = {
-        "train " TINY "-j 2 -q --ladder -s 40 -o @thin/m.safetensors " PLAY,
-        "train " TINY "-j 2 --ladder -r -s 60 -o @thin/m.safetensors " PLAY,
-        "train " TINY "-m gpt -d 0.1 -l 2 -s 40 -o @thin/gpt.safetensors " PLAY,
-        "train -t 1 -j 2 -o @timed/m.safetensors " PLAY,
+        "train " TINY "-j 2 -q --ladder -s 40 -o @thin/m.safetensors " ACT,
+        "train " TINY "-j 2 --ladder -r -s 60 -o @thin/m.safetensors " ACT,
+        "train " TINY "-m gpt -d 0.1 -l 2 -s 40 -o @thin/gpt.safetensors " ACT,
+        "train -t 1 -j 2 -o @timed/m.safetensors " ACT,
         "sample -n 40 @thin/m.safetensors",
         "sample --precision f32 -n 40 @thin/gpt.safetensors",
-        "sample --score " PLAY " @thin/m.safetensors",
+        "sample --score " ACT " @thin/m.safetensors",
         "sample --explain Whether @thin/m.safetensors",
         "sample --explain Whether --layer 1 --head 1 @thin/gpt.safetensors",
         "sample --info @thin/m.safetensors",
         "sample --export @thin/folder @thin/m.safetensors",
-        "train -q -b 4 -s 5 -j 2 --init @thin/folder -o @thin/next.safetensors " PLAY,
+        "train -q -b 4 -s 5 -j 2 --init @thin/folder -o @thin/next.safetensors " ACT,
     };
     if (SANITIZED) skip();
     skip_without(SHELL_TOOLS);

@@ -43,7 +43,7 @@ static void expect_all(const char *folder) {
 
 /* On this clock the baseline takes fifty seconds, and the model is in training at sixty. */
 static void interrupt_model(const char *folder, const char *signals) {
-    run_clocked(tick, signals, "train " SIZES "-t 1000 -o @%s/model.safetensors " PLAY, folder);
+    run_clocked(tick, signals, "train " SIZES "-t 1000 -o @%s/model.safetensors " ACT, folder);
 }
 
 /* Each signal is announced at once. The first evaluates the model; the second skips the evaluation:
@@ -76,14 +76,14 @@ TEST(signals) {
         expect_all("signal");
         scratch_remove(scratch("signal"));
     }
-    run_clocked(tick, " 2@3", "train " LONG "-q -m bigram -o @quiet/m " PLAY);
+    run_clocked(tick, " 2@3", "train " LONG "-q -m bigram -o @quiet/m " ACT);
     expect_success();
     assert_int_equal(count_notices(), 0);
 }
 
 /* A baseline interrupted before its first evaluation leaves a model. The next one is not begun. */
 TEST(baseline) {
-    run_clocked(tick, " 2@3", "train " LONG "-o @base/model.safetensors " PLAY);
+    run_clocked(tick, " 2@3", "train " LONG "-o @base/model.safetensors " ACT);
     expect_success();
     const double loss = state_number("base/bigram.safetensors", "validation_loss");
     assert_near(row_of("bigram").validation, loss, 5e-5);
@@ -98,7 +98,7 @@ TEST(within_evaluation) {
     enum { LOOKS = 30 }; /* five steps and an evaluation take at least 25 readings */
     for (int i = 0; i < LOOKS; i += repeats(2, 1)) {
         const char *signals = formatted(" 2@%.3f 2@%.3f", 1.0 + 0.01 * i, 1.0 + 0.01 * i);
-        run_clocked(tick, signals, "train " LONG "-m bigram --eval-every 5 -o @within/m " PLAY);
+        run_clocked(tick, signals, "train " LONG "-m bigram --eval-every 5 -o @within/m " ACT);
         expect_success();
         expect_line("train --resume --out ");
         assert_in_range(state_number("within/m.last.safetensors", "step"), 15, 30);
@@ -109,12 +109,12 @@ TEST(within_evaluation) {
 
 /* After a signal in the last evaluation, resuming repeats that evaluation. */
 TEST(last_evaluation) {
-    must_run("train " LONG "-m bigram -s 20 --eval-every 10 -q -o @whole2/m " PLAY);
+    must_run("train " LONG "-m bigram -s 20 --eval-every 10 -q -o @whole2/m " ACT);
     for (int i = 0; i < 24; i += repeats(3, 1)) {
         const char *signals = formatted(" 2@%.3f 2@%.3f", 0.9 + 0.01 * i, 0.9 + 0.01 * i);
-        run_clocked(tick, signals, "train " LONG "-m bigram -s 20 --eval-every 10 -o @end/m " PLAY);
+        run_clocked(tick, signals, "train " LONG "-m bigram -s 20 --eval-every 10 -o @end/m " ACT);
         expect_success();
-        must_run("train -r -q -o @end/m " PLAY);
+        must_run("train -r -q -o @end/m " ACT);
         expect_same_model("end/m", "whole2/m");
         scratch_remove(scratch("end"));
     }
@@ -123,12 +123,12 @@ TEST(last_evaluation) {
 /* The third signal ends the program at once and removes temporary files; so does one before there
  * is anything to save: --time 1000 measures the speed first. */
 TEST(third) {
-    run_clocked(tick, " 2@0.05", "train " SIZES "-t 1000 -o @none/model.safetensors " PLAY);
+    run_clocked(tick, " 2@0.05", "train " SIZES "-t 1000 -o @none/model.safetensors " ACT);
     assert_int_equal(ran.status, -SIGINT);
     assert_false(scratch_has("none/bigram.safetensors"));
-    must_run("train " LONG "-m bigram -s 50 -q -o @third/model.safetensors " PLAY);
+    must_run("train " LONG "-m bigram -s 50 -q -o @third/model.safetensors " ACT);
     run_clocked(tick, " 2@3 2@3 2@3",
-                "train -r -s 100000 --save-every 1 -o @third/model.safetensors " PLAY);
+                "train -r -s 100000 --save-every 1 -o @third/model.safetensors " ACT);
     assert_int_equal(ran.status, -SIGINT);
     assert_false(scratch_has_temporary("third"));
     assert_true(state_number("third/model.last.safetensors", "step") >= 50 + 20);
@@ -138,11 +138,11 @@ TEST(third) {
  * make it fatal. */
 TEST(ignored) {
     signal(SIGHUP, SIG_IGN);
-    run_clocked(tick, " 1@3 1@3", "train " LONG "-m bigram -s 300 -q -o @ignored/m " PLAY);
+    run_clocked(tick, " 1@3 1@3", "train " LONG "-m bigram -s 300 -q -o @ignored/m " ACT);
     expect_success();
     assert_null(has_line("train --resume --out "));
     assert_int_equal(state_number("ignored/m.last.safetensors", "step"), 300);
-    run_clocked(tick, " 15@3 1@3 1@3", "train " LONG "-m bigram -q -o @ignored/n " PLAY);
+    run_clocked(tick, " 15@3 1@3 1@3", "train " LONG "-m bigram -q -o @ignored/n " ACT);
     signal(SIGHUP, SIG_DFL);
     expect_success();
     expect_line("train --resume --out ");
@@ -154,7 +154,7 @@ TEST(reader_gone) {
     int from;
     char text[10];
     Process child =
-        start_piped("train " LONG "-m bigram --eval-every 100 -o @reader/m " PLAY, &from);
+        start_piped("train " LONG "-m bigram --eval-every 100 -o @reader/m " ACT, &from);
     assert_true(read(from, text, sizeof text) > 0);
     close(from);
     scratch_put("stdout", "", 0);
@@ -178,7 +178,7 @@ TEST(waiting_object) {
     fcntl(ends[1], F_SETFL, O_NONBLOCK);
     while (write(ends[1], text, 4096) > 0) continue;
     fcntl(ends[1], F_SETFL, 0);
-    Process child = start("train " LONG "--json --ladder -s 2 -o @object/m " PLAY, ends[1]);
+    Process child = start("train " LONG "--json --ladder -s 2 -o @object/m " ACT, ends[1]);
     close(ends[1]);
     while (!strstr(slurp(scratch("stderr"), NULL), "object/ladder.csv")) nanosleep(&pause, NULL);
     nanosleep(&pause, NULL); /* then it waits */
@@ -226,7 +226,7 @@ TEST(closed_terminals) {
     const char *often = getenv("TRIL_CLOSINGS");
     int closings = often ? atoi(often) : repeats(10, 100);
     const char *command = formatted("%s/train " LONG "-m bigram -s 100000000 -o %s %s; true",
-                                    programs_folder(), scratch("closed/m.safetensors"), PLAY);
+                                    programs_folder(), scratch("closed/m.safetensors"), ACT);
     for (int i = 0; i < closings; i++) {
         int terminal, alive, status, looks = 0;
         char text[256];

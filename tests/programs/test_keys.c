@@ -7,7 +7,7 @@
 
 static int set_up(void **state) {
     scratch_open(state);
-    must_run("train -q -m gpt -l 1 -w 16 -H 2 -c 16 -b 4 -s 20 -o @model " PLAY);
+    must_run("train -q -m gpt -l 1 -w 16 -H 2 -c 16 -b 4 -s 20 -o @model " ACT);
     return 0;
 }
 
@@ -55,7 +55,7 @@ static void end_dialogue(Process child, int out) {
 
 /* An arrow key types an escape sequence, which never becomes text, not even of a model of bytes. */
 TEST(arrow_keys) {
-    must_run("train -q --bytes -m gpt -l 1 -w 16 -H 2 -c 16 -b 4 -s 2 -o @any " PLAY);
+    must_run("train -q --bytes -m gpt -l 1 -w 16 -H 2 -c 16 -b 4 -s 2 -o @any " ACT);
     int out = open_terminal();
     Process child = start("sample -i -n 5 @any", out);
     wait_for_text("\r\n> ");

@@ -147,8 +147,8 @@ TEST(bad_files) {
 /* The list of a folder's models names each file that was meant as one and cannot be read. */
 TEST(unread_models) {
     size_t length;
-    must_run("train " TINY "-m gpt -l 1 -w 8 -H 1 -s 1 -o @u/model.safetensors " PLAY);
-    must_run("train " TINY "-s 1 -o @u/more/whole " PLAY); /* known by its beginning */
+    must_run("train " TINY "-m gpt -l 1 -w 8 -H 1 -s 1 -o @u/model.safetensors " ACT);
+    must_run("train " TINY "-s 1 -o @u/more/whole " ACT); /* known by its beginning */
     if (has_extras()) must_run("sample --export @u/export @u/model.safetensors"); /* another's */
     must_run("sample --info @u");
     const char *whole = slurp(scratch("u/more/whole"), &length), *models = copy_text(ran.out);
@@ -168,10 +168,10 @@ TEST(unread_models) {
 
 /* "-" is standard input, for both programs. */
 TEST(standard_input) {
-    const char *file = trained("train " TINY "-s 20 -o @file/m.safetensors " PLAY);
-    must_run("sample --score " PLAY " @file/m.safetensors");
+    const char *file = trained("train " TINY "-s 20 -o @file/m.safetensors " ACT);
+    must_run("sample --score " ACT " @file/m.safetensors");
     keep();
-    command_input = PLAY;
+    command_input = ACT;
     assert_string_equal(trained("train " TINY "-s 20 -o @input/m.safetensors -"), file);
     must_run("sample --score - @file/m.safetensors");
     assert_string_equal(ran.out, kept);
@@ -186,11 +186,11 @@ TEST(standard_input) {
 /* The object has the results of the table, and nothing else is on standard output. */
 TEST(results) {
 #define ENDS_EARLY "-s 400 --eval-every 1 --patience 0.01 --lr 3 "
-    must_run("train " TINY ENDS_EARLY "-o @table/m.safetensors " PLAY);
+    must_run("train " TINY ENDS_EARLY "-o @table/m.safetensors " ACT);
     const char *row = strstr(after("\nuniform"), "\nbigram") + strlen("\nbigram");
     double figures[3];
     assert_int_equal(numbers_of(row, figures, 3), 3);
-    read_object("train " TINY ENDS_EARLY "--json -o @object/m.safetensors " PLAY);
+    read_object("train " TINY ENDS_EARLY "--json -o @object/m.safetensors " ACT);
     const JsonValue *bigram = last_of(json_member(root, "results"));
     assert_true(json_says(json_member(bigram, "model"), "bigram"));
     assert_near(number(bigram, "parameters"), figures[0], 0);
@@ -201,22 +201,22 @@ TEST(results) {
     assert_near(number(root, "options.seed"), 1337, 0);
     assert_true(isnan(number(root, "options.time")));
     assert_true(json_is(json_member(root, "options.bytes"), "false"));
-    assert_true(json_says(last_of(json_member(root, "texts")), PLAY));
-    run("train -m bigram --json -s 20 -o @loud/m.safetensors " PLAY);
+    assert_true(json_says(last_of(json_member(root, "texts")), ACT));
+    run("train -m bigram --json -s 20 -o @loud/m.safetensors " ACT);
     assert_int_equal(ran.status, 0);
     assert_non_null(strstr(ran.err, "bigram: "));
     assert_int_equal(*ran.out, '{');
     /* the object with the scores of two models */
     const char *one[2];
     for (int i = 0; i < 2; i++) {
-        must_run("sample --score " PLAY " --json @%s/m.safetensors", i ? "loud" : "table");
+        must_run("sample --score " ACT " --json @%s/m.safetensors", i ? "loud" : "table");
         one[i] = after("\"scores\":");
     }
-    must_run("sample --score " PLAY " --json @table/m.safetensors @loud/m.safetensors");
+    must_run("sample --score " ACT " --json @table/m.safetensors @loud/m.safetensors");
     const char *both = formatted("%.*s,%s", (int)strcspn(one[0], "]"), one[0], one[1] + 1);
     assert_string_equal(after("\"scores\":"), both);
     memory_free(root);
-    run("sample --score " PLAY " @table/m.safetensors @nowhere");
+    run("sample --score " ACT " @table/m.safetensors @nowhere");
     expect_exit(1, "nowhere: ");
 }
 

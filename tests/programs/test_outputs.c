@@ -73,22 +73,22 @@ TEST(no_place) {
     if (pipes) make_named_pipe(scratch("place/pipe"));
     if (pipes) make_named_pipe(scratch("pipes/bigram.csv"));
     static const char *const commands[][2] = {
-        {"--ladder -o @pipes/m " PLAY, "pipes/bigram.csv: "},
-        {"--ladder -o @place/m " PLAY, "place/ladder.csv: "},
-        {"-m gpt -o @new/m --log @place/pipe " PLAY, "place/pipe: "},
-        {"-m gpt -o @new/m --log @pipes " PLAY, "pipes: "},
-        {"-o @new/m --log= " PLAY, ""},
-        {"--out= " PLAY, ""},
-        {"-o @new/m --log @place/pipe/x.csv " PLAY, "place/pipe"},
+        {"--ladder -o @pipes/m " ACT, "pipes/bigram.csv: "},
+        {"--ladder -o @place/m " ACT, "place/ladder.csv: "},
+        {"-m gpt -o @new/m --log @place/pipe " ACT, "place/pipe: "},
+        {"-m gpt -o @new/m --log @pipes " ACT, "pipes: "},
+        {"-o @new/m --log= " ACT, ""},
+        {"--out= " ACT, ""},
+        {"-o @new/m --log @place/pipe/x.csv " ACT, "place/pipe"},
     };
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
         if (strstr(commands[i][0], "pipe") && !pipes) continue;
         must_fail(1, formatted("train " TINY "-s 1000000 %s", commands[i][0]), commands[i][1]);
         assert_false(scratch_has("new"));
     }
-    run("train " TINY "-s 1000000 -o @new/%0240d " PLAY, 0);
+    run("train " TINY "-s 1000000 -o @new/%0240d " ACT, 0);
     expect_failure(1, "last.safetensors");
-    must_run("train " TINY "-q -m bigram -s 2 -o @new/%0238d.safetensors " PLAY, 0);
+    must_run("train " TINY "-q -m bigram -s 2 -o @new/%0238d.safetensors " ACT, 0);
     assert_true(scratch_has(formatted("new/%0238d.last.safetensors", 0))); /* 255 bytes, the most */
 }
 
@@ -97,17 +97,17 @@ TEST(two_at_once) {
     int from;
     char number[64];
     Process child = start_piped("train " TINY "-m bigram -s 1000000000 --eval-every 10 -o @two/m "
-                                "--save-every 0 " PLAY,
+                                "--save-every 0 " ACT,
                                 &from);
     while (!scratch_has("two/m.last.safetensors")) sched_yield(); /* now the first has its locks */
     if (system_lacks(WRITER_NUMBERS))
         *number = 0;
     else
         snprintf(number, sizeof number, " %d ", (int)child);
-    must_fail(1, "train " TINY "--seed 2 -o @two/m " PLAY, number, "two/m.last.safetensors");
-    run("train " TINY "--seed 2 -o @two/other " PLAY); /* a folder has only one page */
+    must_fail(1, "train " TINY "--seed 2 -o @two/m " ACT, number, "two/m.last.safetensors");
+    run("train " TINY "--seed 2 -o @two/other " ACT); /* a folder has only one page */
     expect_failure(1, number, "two/report.html");
-    must_run("train " TINY "--seed 2 -o @three/m " PLAY);
+    must_run("train " TINY "--seed 2 -o @three/m " ACT);
     send_signal(child, SIGINT);
     scratch_put("stdout", "", 0);
     while (read(from, number, sizeof number) > 0) {
@@ -116,7 +116,7 @@ TEST(two_at_once) {
     finish(child);
     expect_success();
     assert_false(scratch_has("two/.tril.locks"));
-    must_run("train " TINY "--seed 2 -o @two/m " PLAY);
+    must_run("train " TINY "--seed 2 -o @two/m " ACT);
 }
 
 /* ---- existing files ---- */
@@ -250,13 +250,13 @@ TEST(later_rung) {
 /* Files that were changed since the training wrote them are also set aside. */
 TEST(changed_files) {
     static const char *const names[] = {"bigram.csv", "ladder.csv"};
-    must_run("train " TINY "--ladder -o @e/gpt.safetensors " PLAY);
+    must_run("train " TINY "--ladder -o @e/gpt.safetensors " ACT);
     for (int i = 0; i < 2; i++) {
         Kept file = {.name = names[i]};
         FILE *out = fopen(scratch(formatted("e/%s", names[i])), "ab");
         assert_true(out && fputs("a remark\n", out) >= 0 && fclose(out) == 0);
         keep_files("e", &file, 1);
-        must_run("train -r -s %d -q -o @e/gpt.safetensors " PLAY, 30 + i);
+        must_run("train -r -s %d -q -o @e/gpt.safetensors " ACT, 30 + i);
         expect_line(moved);
         const char *name = formatted("e/earlier-%d", i + 1);
         assert_int_equal(scratch_count(name), 1);
@@ -269,15 +269,15 @@ TEST(changed_files) {
 TEST(state_changes) {
     Kept later[] = {{.name = "m.safetensors"}, {.name = "m.last.safetensors"}};
     skip_without(NAMED_PIPES);
-    must_run("train " TINY "-o @t/teacher " PLAY);
-    must_run("train " TINY "--teacher @t/teacher -o @u/m.safetensors " PLAY);
+    must_run("train " TINY "-o @t/teacher " ACT);
+    must_run("train " TINY "--teacher @t/teacher -o @u/m.safetensors " ACT);
     make_named_pipe(scratch("pipe"));
     int out = create_file(scratch("stdout"));
-    Process child = start("train --resume -s 30 -q -o @u/m.safetensors --teacher @pipe " PLAY, out);
+    Process child = start("train --resume -s 30 -q -o @u/m.safetensors --teacher @pipe " ACT, out);
     close(out);
     int pipe = open(scratch("pipe"), O_WRONLY); /* waits for the reader */
     assert_true(pipe >= 0);
-    must_run("train " TINY "-s 60 --seed 5 -o @u/m.safetensors " PLAY);
+    must_run("train " TINY "-s 60 --seed 5 -o @u/m.safetensors " ACT);
     keep_files("u", later, 2);
     size_t length;
     char *teacher = slurp(scratch("t/teacher"), &length);
@@ -314,17 +314,17 @@ TEST(continue) {
 /* A log that was changed after the training is set aside, with all its content. */
 TEST(changed_log) {
     size_t length;
-    must_run("train " TINY "-m bigram -o @log/m " PLAY);
+    must_run("train " TINY "-m bigram -o @log/m " ACT);
     char *log = slurp(scratch("log/m.csv"), &length);
     scratch_put("log/m.csv", log, length / 2);
-    must_run("train -r -s 30 -o @log/m " PLAY);
+    must_run("train -r -s 30 -o @log/m " ACT);
     expect_line("m.csv: ", "log/earlier-1");
     scratch_expect("log/earlier-1/m.csv", log, length / 2);
     assert_non_null(strstr(slurp(scratch("log/m.csv"), NULL), "\n21,"));
-    must_run("train -r -s 40 -o @log/m " PLAY);
+    must_run("train -r -s 40 -o @log/m " ACT);
     assert_null(has_line("m.csv: "));
     put_text("log/notes.txt");
-    must_run("train -r -s 50 --log @log/notes.txt -o @log/m " PLAY);
+    must_run("train -r -s 50 --log @log/notes.txt -o @log/m " ACT);
     expect_text("log/earlier-2/notes.txt");
 }
 
@@ -333,11 +333,11 @@ TEST(changed_log) {
 /* Files never get the number of a closed standard stream. */
 TEST(closed_descriptors) {
     skip_without(SHELL_TOOLS);
-    must_run("train " TINY "-o @open/m " PLAY);
+    must_run("train " TINY "-o @open/m " ACT);
     for (int mask = 1; mask < 8; mask++) {
-        const char *command = formatted(
-            "%s/train " TINY "-o '%s' " PLAY "%s%s%s", programs_folder(), scratch("shut/m"),
-            mask & 1 ? " <&-" : "", mask & 2 ? " >&-" : " >/dev/null", mask & 4 ? " 2>&-" : "");
+        const char *command = formatted("%s/train " TINY "-o '%s' " ACT "%s%s%s", programs_folder(),
+                                        scratch("shut/m"), mask & 1 ? " <&-" : "",
+                                        mask & 2 ? " >&-" : " >/dev/null", mask & 4 ? " 2>&-" : "");
         assert_int_equal(run_shell(command), 0);
         char *log = slurp(scratch("shut/m.csv"), NULL);
         assert_int_equal(strncmp(log, "step,tokens,", 12), 0);
@@ -348,7 +348,7 @@ TEST(closed_descriptors) {
 }
 
 static int set_up(void **state) {
-    play = slurp(PLAY, &play_length);
+    play = slurp(ACT, &play_length);
     return scratch_open(state);
 }
 

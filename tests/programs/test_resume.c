@@ -106,16 +106,16 @@ static int set_aside(const char *folder) {
 TEST(killed) {
     /* the second does not repeat the options of the first */
     static const char *const ways[] = {"train -r " TINY
-                                       "--ladder --save-every 0 -o @life/ngram.safetensors " PLAY,
-                                       "train -r -j 3 -o @life/ngram.safetensors " PLAY,
+                                       "--ladder --save-every 0 -o @life/ngram.safetensors " ACT,
+                                       "train -r -j 3 -o @life/ngram.safetensors " ACT,
                                        "train -r -j 2 -q --save-every 0.002 --ladder " SIZES BUDGET
-                                       "-o @life/ngram.safetensors " PLAY};
+                                       "-o @life/ngram.safetensors " ACT};
     const char *kills = getenv("TRIL_KILLS");
     int wanted = kills ? atoi(kills) : repeats(3, 50), done = 0;
     double before = clock_seconds();
-    must_run("train " TINY "--ladder -q -o @whole/ngram.safetensors " PLAY);
+    must_run("train " TINY "--ladder -q -o @whole/ngram.safetensors " ACT);
     double whole = clock_seconds() - before;
-    must_run(OTHER "alone/other.safetensors " PLAY);
+    must_run(OTHER "alone/other.safetensors " ACT);
     for (int life = 0; done < wanted; life++) {
         for (int i = 0;; i++) {
             assert_true(i < 200); /* or it makes no progress */
@@ -126,8 +126,8 @@ TEST(killed) {
             /* later runs get more time, in case the machine has become slower */
             double time = random_uniform(key, 1) * whole * (1 + i / 10.0);
             if (begun && life % 2)
-                done += killed(OTHER "life/other.safetensors " PLAY,
-                               random_uniform(key, 2) * whole / 9);
+                done +=
+                    killed(OTHER "life/other.safetensors " ACT, random_uniform(key, 2) * whole / 9);
             int aside = set_aside("life");
             bool ended = !killed(ways[way], time);
             /* a resumed training run knows its files, whenever it was killed */
@@ -137,7 +137,7 @@ TEST(killed) {
         }
         for (int i = 0; i < FILES; i++) assert_same_file("whole", "life", rungs[i]);
         for (int i = 0; i < FILES - 1; i++) check_log("life", rungs[i], 100);
-        must_run(OTHER "life/other.safetensors " PLAY);
+        must_run(OTHER "life/other.safetensors " ACT);
         assert_same_file("alone", "life", "other.last");
         assert_false(scratch_has_temporary("life"));
         scratch_remove(scratch("life"));
@@ -149,12 +149,12 @@ TEST(killed) {
 #define LONGER "train " SIZES "-m bigram -s 1000 "
 TEST(interrupted) {
     skip_without(SIGNALS);
-    must_run(LONGER "--eval-every 50 -o @one/b.safetensors " PLAY);
-    interrupted(LONGER "--eval-every 1000 -o @two/b.safetensors " PLAY);
+    must_run(LONGER "--eval-every 50 -o @one/b.safetensors " ACT);
+    interrupted(LONGER "--eval-every 1000 -o @two/b.safetensors " ACT);
     expect_line("clocked/train --resume --out ");
     must_run("sample -n 5 @two/b.safetensors");
     expect_note("two", "b.last", "best_loss", "inf");
-    must_run("train -r --eval-every 50 -o @two/b.safetensors " PLAY);
+    must_run("train -r --eval-every 50 -o @two/b.safetensors " ACT);
     assert_same_file("one", "two", "b");
     assert_same_file("one", "two", "b.last");
 }
@@ -243,19 +243,19 @@ TEST(decided_decay) {
 }
 
 TEST(more_steps) {
-    must_run("train " TINY "--patience 1 -o @more/ngram.safetensors " PLAY);
+    must_run("train " TINY "--patience 1 -o @more/ngram.safetensors " ACT);
     Row before = row_of("ngram");
-    must_run("train -r -o @more/ngram.safetensors " PLAY);
+    must_run("train -r -o @more/ngram.safetensors " ACT);
     assert_near(row_of("ngram").train, before.train, 0);
     assert_near(row_of("ngram").validation, before.validation, 0);
     assert_int_equal(count_progress(), 0);
-    must_run("train -r -s 160 -o @more/ngram.safetensors " PLAY);
+    must_run("train -r -s 160 -o @more/ngram.safetensors " ACT);
     expect_line("100");
     assert_non_null(has_line("104/160"));
     check_log("more", "ngram", 160);
     check_log("more", "bigram", 160);
     expect_note("more", "ngram.last", "step", "160");
-    run("train -r -q -s 159 -o @more/ngram.safetensors " PLAY);
+    run("train -r -q -s 159 -o @more/ngram.safetensors " ACT);
     expect_failure(1, "ngram.last.safetensors: ", " 160 ", "--steps 159");
 }
 
@@ -268,29 +268,29 @@ static void expect_seed(const char *folder, const char *seed) {
  * repeated if it is the same. */
 TEST(asked_again) {
     static const char *const seeds[] = {"1", "0", "18446744073709551615", "1337"};
-    must_run("train -m bigram -w 48 -H 3 -c 16 -b 4 -s 1 --seed 5 -o @asked/b.safetensors " PLAY);
+    must_run("train -m bigram -w 48 -H 3 -c 16 -b 4 -s 1 --seed 5 -o @asked/b.safetensors " ACT);
     for (int i = 0; i < 4; i++) {
         expect_seed("asked", i > 0 ? seeds[i - 1] : "5");
-        must_run("train -r -s %d -H 3 -o @asked/b.safetensors " PLAY, 2 * i + 2);
+        must_run("train -r -s %d -H 3 -o @asked/b.safetensors " ACT, 2 * i + 2);
         expect_seed("asked", i > 0 ? seeds[i - 1] : "5");
-        must_run("train -r -s %d --seed %s -o @asked/b.safetensors " PLAY, 2 * i + 3, seeds[i]);
+        must_run("train -r -s %d --seed %s -o @asked/b.safetensors " ACT, 2 * i + 3, seeds[i]);
         expect_seed("asked", seeds[i]);
     }
 }
 
 /* Without the file of the best weights, the last ones replace them. */
 TEST(best_gone) {
-    must_run("train " TINY "-m bigram -o @gone/b.safetensors " PLAY);
+    must_run("train " TINY "-m bigram -o @gone/b.safetensors " ACT);
     assert_int_equal(remove(scratch("gone/b.safetensors")), 0);
-    must_run("train -r -o @gone/b.safetensors " PLAY);
+    must_run("train -r -o @gone/b.safetensors " ACT);
     must_run("sample -n 5 @gone/b.safetensors");
 }
 
 /* Without a state, training begins and says so. */
 TEST(nothing_yet) {
-    must_run("train " TINY "-r -m bigram -o @fresh/b.safetensors " PLAY);
+    must_run("train " TINY "-r -m bigram -o @fresh/b.safetensors " ACT);
     expect_line("b.last.safetensors: ");
-    must_run("train " TINY "-m bigram -o @again/b.safetensors " PLAY);
+    must_run("train " TINY "-m bigram -o @again/b.safetensors " ACT);
     assert_same_file("fresh", "again", "b");
 }
 
@@ -308,7 +308,7 @@ TEST(refusals) {
         {"cooling", "3", "'cooled'"},
         {"cooling", "-3", "'cooling'"},
         {"text", "?", "'text'"},
-        {"text", "0123456789abcdef", PLAY},
+        {"text", "0123456789abcdef", ACT},
         {"results", "gpt 1 2 3\n", "'results'"},
         {"results", "gpt 1 2 3 4 5 0\n", "'results'"},
         {"results", "gpt 1 2 3 4 5 0 0123456789abcdef", "'results'"},
@@ -329,8 +329,8 @@ TEST(refusals) {
     make_folder(scratch("bent"));
     for (size_t i = 0; i < sizeof notes / sizeof *notes; i++) {
         bend("whole", notes[i][0], notes[i][1], 1);
-        run("train -r -q -o @bent/ngram.safetensors " PLAY);
-        bool other_text = strcmp(notes[i][2], PLAY) == 0;
+        run("train -r -q -o @bent/ngram.safetensors " ACT);
+        bool other_text = strcmp(notes[i][2], ACT) == 0;
         expect_failure(1, other_text ? "" : "ngram.last.safetensors: ", notes[i][2]);
     }
     static const char optional[] = " seed option.lr option.embedding-decay option.epochs text_name "
@@ -341,7 +341,7 @@ TEST(refusals) {
         if (checkpoint_has_key(whole->notes[i].key)) continue;
         const char *key = formatted(" %s ", whole->notes[i].key);
         bend("whole", whole->notes[i].key, NULL, 1);
-        run("train -r -q -o @bent/ngram.safetensors " PLAY);
+        run("train -r -q -o @bent/ngram.safetensors " ACT);
         if (ran.status == !!strstr(optional, key)) fail_msg("without%s: %d", key, ran.status);
     }
     scratch_remove(scratch("bent"));
@@ -381,12 +381,12 @@ TEST(divergence) {
     size_t length;
     bend("whole", "step", "50", 1e30f);
     char *before = slurp(file_in("bent", "ngram.last"), &length);
-    run("train -r -q -o @bent/ngram.safetensors " PLAY);
+    run("train -r -q -o @bent/ngram.safetensors " ACT);
     expect_failure(1, "ngram: ", " 0.01 ", "--lr 0.0033");
     scratch_expect("bent/ngram.last.safetensors", before, length);
     /* another learning rate, from the last good state, works */
     bend("whole", "step", "50", 1);
-    must_run("train -r -q --lr 0.001 -o @bent/ngram.safetensors " PLAY);
+    must_run("train -r -q --lr 0.001 -o @bent/ngram.safetensors " ACT);
 }
 
 /* Fewer steps than a ladder had are an error before its rungs are trained again: their models stay.
@@ -394,9 +394,9 @@ TEST(divergence) {
 TEST(fewer_steps) {
     char *before[FILES];
     size_t lengths[FILES], length;
-    must_run("train " TINY "-q --ladder -s 40 -o @fewer/ngram.safetensors " PLAY);
+    must_run("train " TINY "-q --ladder -s 40 -o @fewer/ngram.safetensors " ACT);
     for (int i = 0; i < FILES; i++) before[i] = slurp(file_in("fewer", rungs[i]), &lengths[i]);
-    run("train -r -q -s 20 -o @fewer/ngram.safetensors " PLAY);
+    run("train -r -q -s 20 -o @fewer/ngram.safetensors " ACT);
     expect_failure(1, "ngram.last.safetensors: ", " 40 ", "--steps 20");
     for (int i = 0; i < FILES; i++) {
         char *now = slurp(file_in("fewer", rungs[i]), &length);
@@ -405,12 +405,12 @@ TEST(fewer_steps) {
     }
     /* the state has few steps, and the rungs before it had more */
     bend("fewer", "step", "10", 1);
-    run("train -r -q --ladder -s 20 -o @bent/ngram.safetensors " PLAY);
+    run("train -r -q --ladder -s 20 -o @bent/ngram.safetensors " ACT);
     expect_failure(1, "ngram.last.safetensors: bigram ", " 40 ", "--steps 20");
-    must_run("train " TINY "-q -s 40 -o @less/ngram.safetensors " PLAY);
+    must_run("train " TINY "-q -s 40 -o @less/ngram.safetensors " ACT);
     scratch_remove(scratch("bent/bigram.safetensors"));
     bend("less", "step", "10", 1);
-    must_run("train -r -q -s 20 -o @bent/ngram.safetensors " PLAY);
+    must_run("train -r -q -s 20 -o @bent/ngram.safetensors " ACT);
     assert_false(scratch_has("bent/bigram.safetensors"));
 }
 
@@ -421,12 +421,12 @@ TEST(no_room) {
     skip_without(SIZE_LIMITS);
     slurp(file_in("whole", "ngram"), &length);
     limit_file_sizes(length + length / 2);
-    run("train " TINY "-q -o @tight/ngram.safetensors " PLAY);
+    run("train " TINY "-q -o @tight/ngram.safetensors " ACT);
     end_file_size_limit();
     assert_int_equal(ran.status, 1);
     assert_non_null(strstr(ran.err, "ngram.last.safetensors: "));
     assert_same_file("tight", "whole", "ngram");
-    must_run("train -r -q -o @tight/ngram.safetensors " PLAY);
+    must_run("train -r -q -o @tight/ngram.safetensors " ACT);
     assert_same_file("tight", "whole", "ngram.last");
 }
 

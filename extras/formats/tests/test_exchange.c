@@ -487,20 +487,20 @@ TEST(index) {
 #define TINY "-l 1 -w 16 -H 2 -c 16 -b 4 -j 1 -q --eval-every 20 "
 
 TEST(export) {
-    must_run("train " TINY "-s 20 -o @there/m.safetensors " PLAY);
+    must_run("train " TINY "-s 20 -o @there/m.safetensors " ACT);
     must_run("sample --export @folder/within @there/m.safetensors");
-    must_run("sample --score " PLAY " @there/m.safetensors");
+    must_run("sample --score " ACT " @there/m.safetensors");
     keep();
-    must_run("sample --score " PLAY " @folder/within");
+    must_run("sample --score " ACT " @folder/within");
     assert_string_equal(ran.out, kept);
     must_run("sample --info @folder/within");
     expect_line("modern");
     expect_line("1");
     expect_line("2");
     expect_line("16");
-    expect_line("63");
+    expect_line("62");
     must_fail(1, "sample --export @folder/within @there/m.safetensors", "folder/within: ");
-    must_run("train " TINY "-s 2 -o @trained/model.safetensors " PLAY);
+    must_run("train " TINY "-s 2 -o @trained/model.safetensors " ACT);
     must_fail(1, "sample @trained", "trained/config.json: ", "trained/model.safetensors");
     run("sample --export @there/m.safetensors @there/m.safetensors");
     expect_failure(1, "there/m.safetensors: ");
@@ -517,7 +517,7 @@ TEST(export) {
 TEST(library) {
     static const char *const types[] = {"f32", "f16", "q8_0"};
     TrilModel *model, *again;
-    must_run("train " TINY "-s 20 -o @library/m.safetensors " PLAY);
+    must_run("train " TINY "-s 20 -o @library/m.safetensors " ACT);
     assert_int_equal(tril_model_load(&model, scratch("library/m.safetensors"), &error), TRIL_OK);
     for (int i = 0; i < COUNT(types); i++) {
         char name[32], program[48];
@@ -543,18 +543,18 @@ static double loss_of(const char *model) {
 
 /* A training run that starts from a model has its loss at the start, and continues as usual. */
 TEST(init) {
-    must_run("train " TINY "-s 300 -o @first/m.safetensors " PLAY);
+    must_run("train " TINY "-s 300 -o @first/m.safetensors " ACT);
     double first = loss_of("modern");
     make_folder(scratch("first/folder")); /* an empty one may be there */
     must_run("sample --export @first/folder @first/m.safetensors");
-    must_run("train --init @first/folder -b 4 -j 1 -s 200 -o @next/m.safetensors " PLAY);
+    must_run("train --init @first/folder -b 4 -j 1 -s 200 -o @next/m.safetensors " ACT);
     assert_near(first_loss(), first, 2e-3); /* in bf16 */
     assert_true(loss_of("modern") < first);
-    must_run("train --init @first/m.safetensors -b 4 -j 1 -s 200 -o @same/m.safetensors " PLAY);
+    must_run("train --init @first/m.safetensors -b 4 -j 1 -s 200 -o @same/m.safetensors " ACT);
     /* from the folder, or from its checkpoint */
     expect_same_model("next/m.safetensors", "same/m.safetensors");
     /* if the loss never falls, the model stays as it was */
-    must_run("train -q --init @first/folder -b 4 -j 1 -s 3 --lr 1 -o @worse/m.safetensors " PLAY);
+    must_run("train -q --init @first/folder -b 4 -j 1 -s 3 --lr 1 -o @worse/m.safetensors " ACT);
     assert_near(loss_of("modern"), first, 1e-4);
 }
 
@@ -594,14 +594,14 @@ TEST(shared_heads) {
 TEST(init_resumed) {
     static const char how[] = "-b 4 -j 1 -s 200 --eval-every 50 -d 0.1";
     skip_without(SIGNALS);
-    must_run("train " TINY "-s 100 -o @base/m.safetensors " PLAY);
+    must_run("train " TINY "-s 100 -o @base/m.safetensors " ACT);
     must_run("sample --export @base/folder @base/m.safetensors");
-    must_run("train -q %s --init @base/folder -o @whole/m.safetensors " PLAY, how);
-    run_clocked(0.01, " 15@2", "train %s --init @base/folder -o @parts/m.safetensors " PLAY, how);
+    must_run("train -q %s --init @base/folder -o @whole/m.safetensors " ACT, how);
+    run_clocked(0.01, " 15@2", "train %s --init @base/folder -o @parts/m.safetensors " ACT, how);
     expect_success();
     expect_line("train --resume --out ");
     scratch_remove(scratch("base"));
-    must_run("train -r -j 1 -o @parts/m.safetensors " PLAY);
+    must_run("train -r -j 1 -o @parts/m.safetensors " ACT);
     assert_false(scratch_has("parts/bigram.safetensors"));
     expect_same_model("whole/m.safetensors", "parts/m.safetensors");
 }
@@ -611,25 +611,25 @@ TEST(bad_init) {
         int status;
         const char *words, *name, *other;
     } refused[] = {
-        {1, "--init @none " PLAY, "/none: ", ""},
-        {1, "--init @init " PLAY, "/init/tokenizer.json: ", ""},
-        {1, "--init " PLAY " " PLAY, "sample.txt: ", ""},
-        {1, "--init @init/m.safetensors -m gpt " PLAY, " --model ", " gpt"},
-        {1, "--init @init/m.safetensors -w 32 " PLAY, " --width ", " 32"},
-        {1, "--init @init/m.safetensors -c 32 " PLAY, " --context ", " 32"},
-        {1, "--init @init/m.safetensors --bytes " PLAY, "--bytes", ""},
-        {1, "--init @init/m.safetensors -o @init/m.safetensors " PLAY, "init/", "--init"},
-        {1, "--init @init/m.safetensors --log @init/m.safetensors " PLAY, "init/", "--init"},
-        {1, "--init @init/folder --log @init/folder/config.json " PLAY, "init/", "--init"},
-        {1, "--init @init/m.last.safetensors -o @init/m.safetensors " PLAY, "init/", "--init"},
+        {1, "--init @none " ACT, "/none: ", ""},
+        {1, "--init @init " ACT, "/init/tokenizer.json: ", ""},
+        {1, "--init " ACT " " ACT, "act.txt: ", ""},
+        {1, "--init @init/m.safetensors -m gpt " ACT, " --model ", " gpt"},
+        {1, "--init @init/m.safetensors -w 32 " ACT, " --width ", " 32"},
+        {1, "--init @init/m.safetensors -c 32 " ACT, " --context ", " 32"},
+        {1, "--init @init/m.safetensors --bytes " ACT, "--bytes", ""},
+        {1, "--init @init/m.safetensors -o @init/m.safetensors " ACT, "init/", "--init"},
+        {1, "--init @init/m.safetensors --log @init/m.safetensors " ACT, "init/", "--init"},
+        {1, "--init @init/folder --log @init/folder/config.json " ACT, "init/", "--init"},
+        {1, "--init @init/m.last.safetensors -o @init/m.safetensors " ACT, "init/", "--init"},
         {1, "-m bigram -c 8 --log @more.txt @more.txt", "more.txt: ", ""},
-        {2, "--init @init/m.safetensors --preset quick " PLAY, "--init", "--preset"},
-        {1, "--init " GOLDEN "gpt2 -H 4 " PLAY, " --heads ", " 4"},
-        {1, "--init " GOLDEN "qwen3-shared --kv-heads 3 " PLAY, " --kv-heads ", " 3"},
-        {1, "--init " GOLDEN "qwen3-shared --hidden 64 " PLAY, " --hidden ", " 64"},
-        {2, "--init @init/m.safetensors --ladder " PLAY, "--init", "--ladder"},
+        {2, "--init @init/m.safetensors --preset quick " ACT, "--init", "--preset"},
+        {1, "--init " GOLDEN "gpt2 -H 4 " ACT, " --heads ", " 4"},
+        {1, "--init " GOLDEN "qwen3-shared --kv-heads 3 " ACT, " --kv-heads ", " 3"},
+        {1, "--init " GOLDEN "qwen3-shared --hidden 64 " ACT, " --hidden ", " 64"},
+        {2, "--init @init/m.safetensors --ladder " ACT, "--init", "--ladder"},
     };
-    must_run("train " TINY "-s 20 -o @init/m.safetensors " PLAY);
+    must_run("train " TINY "-s 20 -o @init/m.safetensors " ACT);
     must_run("sample --export @init/folder @init/m.safetensors");
     static const char some[] = "a+b or é: not all of these does it know";
     scratch_put("more.txt", some, sizeof some - 1);

@@ -179,7 +179,7 @@ static void collect(int number, TrilModel *teacher, double found[FOUND]) {
     const char *rung = teacher ? "modern" : tril_rung(number < CASES - 2 ? number : CASES - 3);
     const bool lines = number == CASES - 2;
     size_t length;
-    char *play = slurp(PLAY, &length);
+    char *play = slurp(ACT, &length);
     for (size_t i = 0; number % 2 == 1 && i < length / 2; i++) {
         const char last = play[length - 1 - i];
         play[length - 1 - i] = play[i];
@@ -225,7 +225,7 @@ static void collect(int number, TrilModel *teacher, double found[FOUND]) {
  * another. */
 TEST(pair) {
     double found[2][CASES][FOUND];
-    must_run("train -q -m ngram -l 1 -H 2 -w 16 -c 16 -s 5 -o @t.safetensors " PLAY);
+    must_run("train -q -m ngram -l 1 -H 2 -w 16 -c 16 -s 5 -o @t.safetensors " ACT);
     TrilModel *teacher = load_model(scratch("t.safetensors"));
     for (int shared = 0; shared < 2; shared++) {
         const pid_t other = shared ? pair_begin() : 0;
@@ -261,7 +261,7 @@ TEST(chosen) {
 TEST(refused) {
     const pid_t other = pair_begin();
     size_t length;
-    const char *play = slurp(PLAY, &length);
+    const char *play = slurp(ACT, &length);
     TrilOptions options = sized("gpt", 1, 2, 16, 16), large = sized("gpt", 99, 2, 65536, 16);
     const TrilTokenizer *tokenizer = tokenizer_of(play);
     const TrilText *text = text_of(tokenizer, play, length, 0.1);

@@ -32,7 +32,7 @@ static size_t points_of(const char *page, const char *curve) {
 /* Checks what extras/page/tests/page checks in a browser, where that is possible without one. */
 TEST(page) {
     size_t length;
-    train("-o @page/model " PLAY);
+    train("-o @page/model " ACT);
     char *page = slurp(scratch("page/report.html"), &length), cell[64];
     snprintf(cell, sizeof cell, "<td>%.4f</td>", row_of("gpt").validation);
     assert_non_null(strstr(page, cell));
@@ -41,7 +41,7 @@ TEST(page) {
     assert_int_equal(occurrences(page, "<figure class=\"mapped\""), 2);
     assert_int_equal(occurrences(page, "<td class=\"text\">"), 2);
     assert_true(length < 300000 && strstr(page, "</html>\n"));
-    must_run("train -r -s 60 -q -o @page/model " PLAY); /* the log has the steps before */
+    must_run("train -r -s 60 -q -o @page/model " ACT); /* the log has the steps before */
     page = slurp(scratch("page/report.html"), &length);
     assert_int_equal(points_of(page, "gpt\""), 3);
     assert_int_equal(points_of(page, "gpt, "), 60);
@@ -63,7 +63,7 @@ static bool page_says(const char *path, const char *text) {
  * A kill leaves it unchanged; a later run completes it. */
 TEST(live_page) {
     int out = create_file(scratch("stdout"));
-    Process child = start("train " TINY "-m bigram -s 1000000 -q -o @live/model " PLAY, out);
+    Process child = start("train " TINY "-m bigram -s 1000000 -q -o @live/model " ACT, out);
     while (!page_says("live/report.html", "<div id=\"live\" data-every=\"") ||
            page_says("live/report.html", "data-version=\"1\"")) /* before the first step */
         assert_true(is_running(child));
@@ -71,14 +71,14 @@ TEST(live_page) {
     close(out);
     finish(child);
     assert_true(page_says("live/report.html", "<div id=\"live\""));
-    must_run("train " TINY "-q -o @live/model " PLAY);
+    must_run("train " TINY "-q -o @live/model " ACT);
     assert_false(page_says("live/report.html", "<div id=\"live\""));
     assert_true(page_says("live/report.html", "<div class=\"writings\">"));
 }
 
 /* After many evaluations the page shows some lines, including the last. */
 TEST(many_lines) {
-    train("-s 100 --eval-every 1 -o @lines/model " PLAY);
+    train("-s 100 --eval-every 1 -o @lines/model " ACT);
     char *page = slurp(scratch("lines/report.html"), NULL);
     assert_in_range(occurrences(page, "<td class=\"text\">"), 30, 40);
     assert_non_null(strstr(page, "<tr><th scope=\"row\">100</th>"));
@@ -130,7 +130,7 @@ TEST(hostile_page) {
 
 /* The page of a failed training shows the error, and no longer says that the training runs. */
 TEST(failed_page) {
-    run("train -q " TINY "-m conv --lr 6 -s 200 -o @gone/m " PLAY);
+    run("train -q " TINY "-m conv --lr 6 -s 200 -o @gone/m " ACT);
     assert_int_equal(ran.status, 1);
     char *page = slurp(scratch("gone/report.html"), NULL);
     expect_line_of(page, ran.command, TEXTS("id=\"failure\"", "conv"));
@@ -139,7 +139,7 @@ TEST(failed_page) {
 
 /* An arrow marks a rung whose loss was still falling, as in the table of ./train. */
 TEST(arrows) {
-    must_run("train -q " TINY "--ladder -s 300 --eval-every 30 -o @ladder/m.safetensors " PLAY);
+    must_run("train -q " TINY "--ladder -s 300 --eval-every 30 -o @ladder/m.safetensors " ACT);
     char *page = slurp(scratch("ladder/report.html"), NULL), row[64];
     for (int i = 0; i < 7; i++) { /* ngram begins where counting ends */
         snprintf(row, sizeof row, "<th scope=\"row\">%s \u2193</th>", model_name(i));
@@ -168,16 +168,16 @@ TEST(page_status) {
     enum { BY_STEPS = 2, BY_TIME = 3 };
     double before, done, all, share;
     run_clocked(0.01, " 9@70",
-                "train -q " SMALL_SIZES "-e 0 --patience 1 -t 100 -o @status/m " PLAY);
+                "train -q " SMALL_SIZES "-e 0 --patience 1 -t 100 -o @status/m " ACT);
     read_status(scratch("status/report.html"), BY_TIME, &before, &all, &share);
     assert_true(before > 50 && before < 70 && all == 100);
     assert_near(share, before / all, 0.006);
-    run_clocked(0.01, " 9@25", "train -r -q -o @status/m " PLAY);
+    run_clocked(0.01, " 9@25", "train -r -q -o @status/m " ACT);
     read_status(scratch("status/report.html"), BY_TIME, &done, &all, &share);
     assert_true(done > before + 10 && done < before + 27);
     assert_near(share, done / all, 0.006);
     run_clocked(0.01, " 9@9",
-                "train -q -b 4 -j 1 -s 3000 --eval-every 50 --init @status/m -o @one/m " PLAY);
+                "train -q -b 4 -j 1 -s 3000 --eval-every 50 --init @status/m -o @one/m " ACT);
     read_status(scratch("one/report.html"), BY_STEPS, &done, &all, &share);
     assert_true(done >= 50 && done < 500);
     assert_near(share, done / all, 0.0006);
@@ -189,7 +189,7 @@ TEST(page_status) {
 TEST(explain_page) {
     size_t length;
     int seen = 0;
-    train("-m modern -l 2 -o @wide " PLAY);
+    train("-m modern -l 2 -o @wide " ACT);
     must_run("sample --explain THE~CLOCK --html @wide.html @wide");
     char *page = slurp(scratch("wide.html"), &length);
     assert_int_equal(strlen(page), length);
@@ -213,8 +213,8 @@ TEST(explain_page) {
 
 /* A page never overwrites a file. */
 TEST(new_page) {
-    train("-o @explained " PLAY);
-    train("-m bigram -o @counted " PLAY);
+    train("-o @explained " ACT);
+    train("-m bigram -o @counted " ACT);
     must_run("sample --explain THE --html @explained.html @explained");
     expect_line("explained.html: ");
     assert_true(file_begins(scratch("explained.html"), "<!doctype html>"));

@@ -11,10 +11,8 @@ void fuzz_utf8(const uint8_t *bytes, size_t length);
 void fuzz_state(const uint8_t *bytes, size_t length);
 void fuzz_command(const uint8_t *bytes, size_t length);
 
-/* Calls a harness with every prefix of every file of a folder, and with every byte replaced by
- * others. Returns the digest of what the harness found, which does not depend on the wording of
- * messages or the order of files. Fails the test if there is none. */
-uint64_t fuzz_replay(const char *folder, void (*harness)(const uint8_t *bytes, size_t length));
+/* Calls a harness with every prefix of every file of a folder. Fails the test if there is none. */
+void fuzz_replay(const char *folder, void (*harness)(const uint8_t *bytes, size_t length));
 
 /* Copies the bytes to the end of a page before an inaccessible page, so that any compiler finds a
  * read beyond the end. The next call overwrites the copy. NULL for more than FUZZ_MAX bytes. */
@@ -23,11 +21,6 @@ char *fuzz_guarded(const uint8_t *bytes, size_t length);
 
 /* Returns the folder for files: TMPDIR or /tmp. */
 const char *fuzz_files(void);
-
-/* What a harness found: an accepted text, or a message, of which its numbers count, and whether it
- * is the same as an earlier one. */
-void fuzz_found(const char *text, size_t length);
-void fuzz_said(const char *message);
 
 /* Prints the broken promise and ends the process. */
 void fuzz_fail(const char *promise);

@@ -24,19 +24,12 @@ static void check_file(const SafeTensors *file, const char *bytes, size_t length
         check_inside(tensor->data, tensor->bytes, file->data, data);
         if (tensor->rank < 0 || tensor->rank > SAFETENSORS_RANK) fuzz_fail("a rank");
         total += tensor->bytes;
-        char text[64];
-        snprintf(text, sizeof text, "%d %zu %zu", tensor->rank, tensor->bytes, tensor->offset);
-        fuzz_found(text, strlen(text) + 1);
-        fuzz_found(tensor->name, strlen(tensor->name) + 1);
-        fuzz_found(tensor->data, tensor->bytes);
     }
     if (total != data) fuzz_fail("all data in tensors");
     for (int i = 0; i < file->note_count; i++) {
         const Note *note = &file->notes[i];
         check_inside(note->key, strlen(note->key) + 1, file->header, header);
         check_inside(note->value, note->length, file->header, header);
-        fuzz_found(note->key, strlen(note->key) + 1);
-        fuzz_found(note->value, note->length + 1);
     }
 }
 
@@ -50,6 +43,5 @@ void fuzz_safetensors(const uint8_t *bytes, size_t length) {
         check_file(&file, from.bytes, length);
     else if (strncmp(err.text, "file: ", 6) != 0 || strchr(err.text, '\n'))
         fuzz_fail("one sentence");
-    fuzz_said(err.text);
     safetensors_free(&file);
 }

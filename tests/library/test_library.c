@@ -3,7 +3,6 @@
  * interfere. */
 #include "tests/command.h"
 #include "tests/decimal.h"
-#include "tests/drawn.h"
 #include "base/memory.h"
 
 #include <limits.h>
@@ -723,38 +722,48 @@ TEST(decisions) {
     expect(tril_options_decide(&options, text, 0, NULL, &error), TRIL_ARGUMENT, "1.5");
 }
 
-/* The options decided by a text's length and the given ones. */
+/* The options decided by a text's length and the given ones, as computed by hand. */
 TEST(decided_by_length) {
     enum { LONGEST = 1600000 };
+    static const struct {
+        const char *rung;
+        size_t length;
+        bool trained;
+        double context, batch, steps; /* given, or 0 */
+        double decided[7];            /* as in `now`; 0: unset */
+        bool whole;
+    } cases[] = {{"bigram", 3000, false, 0, 0, 0, {256, 8, 52, 5, 0.01}, false},
+                 {"modern", 3000, true, 0, 0, 0, {256, 8, 13, 1, 0.2, 1}, true},
+                 {"modern", LONGEST, false, 0, 0, 0, {256, 8, 2500, 250, 0, 0.79}, false},
+                 {"modern", LONGEST, false, 0, 0, 900, {256, 8, 900, 250, 0, 0.102}, false},
+                 {"modern", LONGEST, false, 0, 0, 5000, {256, 8, 5000, 250, 0.02, 1}, false},
+                 {"modern", LONGEST, false, 0, 0, 6000, {256, 8, 6000, 250, 0.04, 1}, true},
+                 {"ngram", 12000, false, 0, 0, 0, {256, 8, 210, 21, 0.3, 1}, true},
+                 {"ngram", 14000, false, 64, 0, 0, {64, 8, 984, 98, 0.3, 1}, true},
+                 {"ngram", 50000, false, 0, 0, 0, {256, 8, 878, 87, 0.3, 1}, true},
+                 {"ngram", 100000, false, 0, 0, 0, {512, 4, 1757, 175, 0.21, 1, 2}, true},
+                 {"ngram", 150000, true, 0, 0, 0, {1024, 2, 659, 65, 0.05, 1, 1}, true},
+                 {"ngram", 150000, false, 0, 8, 0, {256, 8, 2500, 250, 0.17, 1}, true},
+                 {"ngram", 150000, false, 300, 0, 0, {300, 7, 2500, 250, 0.17, 1}, true},
+                 {"ngram", 150000, false, 2048, 0, 0, {2048, 2, 1318, 131, 0.17, 1}, true}};
     char *text = scrap(LONGEST + play_length, 1);
     for (size_t at = 0; at < LONGEST; at += play_length) memcpy(text + at, play, play_length);
-    Digest digest = digest_start();
-    for (size_t length = 150; length < LONGEST; length = length * 5 / 2 + 7) {
-        const TrilText *part = text_of(letters, text, length, DRAW(0.1, 0.5));
-        for (int i = 0; i < 300; i++, drawn_case++) {
-            TrilOptions o = tril_options_empty();
-            TrilEstimate estimate = {0};
-            double epochs = 0;
-            o.rung = tril_rung((int)DRAW(0, 1, 2, 3, 4, 5, 6, 7));
-            o.context = DRAW(NAN, NAN, NAN, 16, 300, 1024);
-            o.batch = DRAW(NAN, NAN, NAN, 1, 8, 9);
-            o.steps = DRAW(NAN, NAN, NAN, 1, 900, 6000);
-            o.epochs = DRAW(NAN, NAN, NAN, 0, 1, 4, 8, 50);
-            o.eval_every = DRAW(NAN, NAN, 1, 33);
-            o.kv_heads = DRAW(NAN, NAN, 1, 2);
-            o.width = DRAW(NAN, 16, 256);
-            o.precision = "f32";
-            o.threads = 1;
-            const bool trained = DRAW(0, 0, 1) > 0;
-            const int status = tril_options_decide(&o, part, trained, &epochs, &error);
-            ADD(&digest, status, epochs, o.context, o.batch, o.steps, o.epochs, o.eval_every,
-                o.kv_heads, o.width, o.dropout, o.embedding_decay, o.learning_rate, o.layers,
-                o.heads, o.windows ? o.windows[0] : 0);
-            const int fits = tril_estimate(&o, (int)DRAW(1, 2, 300), &estimate, &error);
-            ADD(&digest, fits, (double)estimate.parameters);
-        }
+    for (int i = 0; i < COUNT(cases); i++) {
+        const double *decided = cases[i].decided;
+        TrilOptions o = tril_options_empty();
+        o.rung = cases[i].rung;
+        if (cases[i].context > 0) o.context = cases[i].context;
+        if (cases[i].batch > 0) o.batch = cases[i].batch;
+        if (cases[i].steps > 0) o.steps = cases[i].steps;
+        must(tril_options_decide(&o, text_of(letters, text, cases[i].length, 0.1), cases[i].trained,
+                                 NULL, &error));
+        const double now[] = {o.context, o.batch,           o.steps,   o.eval_every,
+                              o.dropout, o.embedding_decay, o.kv_heads};
+        for (int j = 0; j < COUNT(now); j++)
+            if (!(isnan(now[j]) ? decided[j] == 0 : fabs(now[j] - decided[j]) < 1e-9))
+                fail_msg("case %d: %d: %g", i, j, now[j]);
+        assert_string_equal(o.windows, cases[i].whole ? "whole" : "auto");
     }
-    expect_digest(&digest, 0x26e72b0ca3661feb);
 }
 
 /* A time limit chooses only unset options, and gives the reason against larger sizes. */

@@ -201,6 +201,27 @@ TEST(hostile_headers) {
     }
 }
 
+/* Two entries of metadata with one key: it would be unclear which counts. */
+TEST(doubled_note) {
+    SafeTensors file;
+    bool read = read_header(&file, META("{'a':'1','b':'2','\\u0061':'3'}"), 0);
+    safetensors_free(&file);
+    assert_false(read);
+    assert_refusal(&file, "a");
+}
+
+/* Other faults would follow from these: bytes left over, or a wrong size. */
+TEST(wrong_offsets) {
+    static const char *const cases[][2] = {{"[0,8]", "'a'"}, {"[]", " 2"}, {"[0]", " 2"}};
+    for (int i = 0; i < COUNT(cases); i++) {
+        SafeTensors file;
+        const char *header =
+            formatted("{'a':{'dtype':'F32','shape':[2],'data_offsets':%s}}", cases[i][0]);
+        assert_false(read_header(&file, header, 4));
+        expect_case(cases[i][0], err, cases[i][1]);
+    }
+}
+
 TEST(lengths) {
     static const uint64_t lengths[] = {
         3, 1u << 26, UINT32_MAX, INT64_MAX, (uint64_t)INT64_MAX + 1, UINT64_MAX - 7, UINT64_MAX};

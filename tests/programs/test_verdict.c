@@ -1,9 +1,7 @@
 /* test_verdict.c - each verdict on a training run that earns it, and on training runs that do not:
  * real ones, counted in steps, and made-up curves where those are sharper. */
-#include "tests/drawn.h"
 #include "tests/state.h"
 #include "tests/table.h"
-#include "programs/train/budget.h"
 #include "programs/train/verdict.h"
 
 /* ---- real training runs ---- */
@@ -279,9 +277,19 @@ static double by_heart(double x) {
 static double turning(double x) {
     return settled(x) + 0.5 * fmax(0, x - 0.6);
 }
+/* A text of a few repeated words. */
+static double learnt(double x) {
+    return fmax(0.04 - 0.01 * x, 1.5 - 2.5 * x);
+}
+static double nearly_learnt(double x) {
+    return 0.3 + 2 * fmax(0, 0.6 - x) + 0.01 * (1 - x);
+}
 /* One worse evaluation, the last, is chance. */
 static double slip(double x) {
     return settled(x) + (x > 0.95 ? 0.04 : 0);
+}
+static double rising(double x) {
+    return settled(x) + (x > 0.3 && x < 0.5 ? 0.4 : 0); /* hardly above the first interval */
 }
 static double jumping(double x) {
     double steps = 1000 * x;
@@ -349,146 +357,193 @@ TEST(curves) {
     assert_int_equal(judged(&plan, results, 3).kind, COUNTED);
 }
 
-/* ---- digests over many cases, most at or beside a threshold ---- */
-
-/* Sets a course whose loss is `level` at the end, after falling by `fall` between 0.3 and 0.6 of
- * it. */
-static void draw_course(Course *c, double rate, double level, double fall) {
-    c->steps = 1000;
-    c->ended = DRAW(1, 1, 1, 0) > 0;
-    c->count = c->kinds[1].seen = 10;
-    for (int i = 0; i < c->count; i++) {
-        c->rows[i].step = 100 * (i + 1);
-        c->rows[i].validation = level + fall * fmax(0, 5 - i) / 3;
+/* Overfitting, on both sides of each of its thresholds. */
+TEST(thresholds) {
+    static const struct {
+        bool overfits, ended;
+        int since;                             /* evaluations since the lowest loss, 2 */
+        double then, before, last, now, whole; /* training losses: then, now, of the whole text */
+    } cases[] = {{true, false, 2, 1.5, 2.031, 2.031, 1.4, 0},
+                 {false, false, 1, 1.5, 2.1, 2.1, 1.4, 0},
+                 {false, false, 2, 1.5, 2.029, 2.1, 1.4, 0},
+                 {false, false, 2, 1.5, 2.1, 2.029, 1.4, 0},
+                 {true, false, 2, 1.9, 2.04, 2.04, 1.839, 0},
+                 {false, false, 2, 1.9, 2.04, 2.04, 1.841, 0},
+                 {true, false, 2, 1.5, 2.04, 2.04, 1.479, 0},
+                 {false, false, 2, 1.5, 2.04, 2.04, 1.481, 0},
+                 {true, true, 2, 1.5, 2.011, 2.011, 1.4, 1.6},
+                 {false, true, 2, 1.5, 2.009, 2.009, 1.4, 1.6},
+                 {true, true, 2, 1.5, 2.001, 2.001, 1.4, 1.49},
+                 {false, true, 2, 1.5, 2.001, 2.001, 1.4, 1.51}};
+    for (int i = 0; i < COUNT(cases); i++) {
+        const Plan plan = plan_of("gpt", 1e-3, false);
+        Result r = result_of("gpt", 1e-3, settled, settled);
+        Course c = *r.course;
+        c.ended = cases[i].ended;
+        c.since_lowest = cases[i].since;
+        c.lowest = (Evaluation){500, cases[i].then, 2};
+        c.before = (Evaluation){900, NAN, cases[i].before};
+        c.last = (Evaluation){1000, cases[i].now, cases[i].last};
+        r.course = &c;
+        r.validation = c.ended ? 2 : NAN;
+        r.train = cases[i].whole;
+        if ((verdict_of(&plan, r).kind == OVERFITTING) != cases[i].overfits) fail_msg("case %d", i);
     }
-    c->rise = DRAW(0, 0, 0, 0, 0, 0, 0.25, 0.26, 0.57);
-    c->floor.noise = DRAW(0, 0, 0.1);
-    c->rise_of = level;
-    c->rise_rate = rate * DRAW(1, 1.0005, 1.002);
-    c->highest_rise = (Interval){.mean = level + c->rise, .step = 40};
-    c->spikes = (int)DRAW(0, 0, 0, 0, 0, 0, 2, 3);
-    c->spike_rate = rate * DRAW(1, 1.0005, 1.002);
-    c->since_lowest = (int)DRAW(-1, 0, 0, 0, 1, 2, 3);
-    c->lowest = (Evaluation){700, DRAW(level, level - 0.21, level - 0.22, NAN), level};
-    c->second_loss = level + DRAW(0, 0.02);
-    c->before = (Evaluation){900, 0, level + DRAW(0, 0.01, 0.02, 0.03, 0.04)};
-    c->last = (Evaluation){1000, DRAW(level - 0.19, level - 0.2, level - 0.23, level - 0.24),
-                           level + DRAW(0, 0.01, 0.02, 0.03, 0.04)};
 }
 
-TEST(many_cases) {
-    static const char *const rungs[] = {"bigram", "gpt", "modern", "ngram"};
-    static Course c;
-    Digest digest = digest_start();
-    for (int i = 0; i < 10000; i++, drawn_case++) {
+/* A rate that is too high, on both sides of each threshold. */
+TEST(rates) {
+    static const struct {
+        bool high;
+        double rise, noise, rise_rate;
+        int spikes;
+        double spike_rate;
+    } cases[] = {{true, 0.251, 0, 1e-3, 0, 0},    {false, 0.249, 0, 1e-3, 0, 0},
+                 {true, 0.57, 0.1, 1e-3, 0, 0},   {false, 0.56, 0.1, 1e-3, 0, 0},
+                 {true, 0.3, 0, 1.0009e-3, 0, 0}, {false, 0.3, 0, 1.0011e-3, 0, 0},
+                 {true, 0, 0, 0, 3, 1.0009e-3},   {false, 0, 0, 0, 3, 1.0011e-3},
+                 {false, 0, 0, 0, 2, 1e-3}};
+    for (int i = 0; i < COUNT(cases); i++) {
+        const Plan plan = plan_of("gpt", 1e-3, false);
+        Result r = result_of("gpt", 1e-3, settled, settled);
+        Course c = *r.course;
+        c.rise = cases[i].rise;
+        c.floor.noise = cases[i].noise;
+        c.rise_rate = cases[i].rise_rate;
+        c.spikes = cases[i].spikes;
+        c.spike_rate = cases[i].spike_rate;
+        r.course = &c;
+        if ((verdict_of(&plan, r).kind == RATE_TOO_HIGH) != cases[i].high) fail_msg("case %d", i);
+    }
+}
+
+static double peak[3]; /* losses: at first, later at the peak of the rate, at the end */
+
+static double stepwise(double x) {
+    return peak[x < 0.4 ? 0 : x < 0.8 ? 1 : 2];
+}
+
+/* The same for a rate that is far above the default. */
+TEST(high_rates) {
+    static const struct {
+        bool high;
+        double losses[3];
+    } cases[] = {{true, {2.8, 2.601, 2.3}},  {false, {2.8, 2.599, 2.3}}, {true, {2.7, 2.551, 2.3}},
+                 {false, {2.7, 2.549, 2.3}}, {true, {3, 2.45, 2.4}},     {false, {3, 2.45, 2.399}}};
+    const Plan plan = plan_of("gpt", 0.1, false);
+    for (int i = 0; i < COUNT(cases); i++) {
+        memcpy(peak, cases[i].losses, sizeof peak);
+        const Result r = result_of("gpt", 0.1, settled, stepwise);
+        if ((verdict_of(&plan, r).kind == RATE_TOO_HIGH) != cases[i].high) fail_msg("case %d", i);
+    }
+}
+
+/* An equal loss is not better: than counting, counted pairs, or the rung before. */
+TEST(ties) {
+    static const VerdictKind kinds[] = {COUNTED, STILL_FALLING, TOO_FEW_STEPS, NOT_COMPARABLE};
+    for (int i = 0; i < COUNT(kinds); i++) {
+        const Plan plan = plan_of("gpt", 1e-3, i == 3);
+        const Shape shape = i == 0 ? settled : falling;
+        Result counted = {.name = "counted 7-gram", .order = 7, .closed_form = true};
+        Result results[] = {pairs, counted, result_of("gpt", 1e-3, shape, shape)};
+        if (i == 3) results[1] = result_of("head", 1e-2, settled, settled);
+        results[i == 2 ? 0 : 1].validation = results[2].validation;
+        if (i == 2) results[1].validation = 1;
+        const Verdict v = judged(&plan, results, 3);
+        assert_int_equal(v.kind, kinds[i]);
+        assert_int_equal(strstr(v.text, "--model ngram") != NULL, i < 2);
+    }
+}
+
+/* More steps are proposed where a verdict asks for them, or where nothing speaks against them. */
+TEST(further) {
+    static const TrilExtent once = {.characters = 100000, .trained_on = 90000};
+    static const TrilExtent ten = {.characters = 11111, .trained_on = 10000}; /* times */
+    static const TrilExtent often = {.characters = 5000, .trained_on = 3900}; /* 26 times of 40 */
+    static const struct {
+        Shape training, validation;
+        const TrilExtent *text;
+        bool arrow, further;
+    } cases[] = {{falling, falling, &once, true, true},
+                 {slow, slow, &once, true, true},
+                 {settled, settled, &once, false, true},
+                 {settled, turning, &once, false, false}, /* no lower loss at the end */
+                 {by_heart, turning, &once, false, false},
+                 {rising, settled, &once, false, false},
+                 {falling, falling, &ten, true, true},
+                 {falling, falling, &often, false, false},
+                 {settled, settled, &often, false, false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char options[LONGER_SIZE];
-        const char *rung = rungs[(int)DRAW(0, 1, 1, 2, 2, 3)];
-        const double usual = tril_rung_recipe(rung).learning_rate;
-        Plan plan = plan_of(rung, usual * DRAW(1, 1, 1, 1, 1, 2.9, 3, 4, NAN), DRAW(0, 0, 1) > 0);
-        const double rate = isnan(plan.options.learning_rate) ? usual : plan.options.learning_rate;
-        const double level = DRAW(0, 0.8, 1.8) + DRAW_BELOW(1),
-                     fall = DRAW(0, 0.02, 0.03, 0.04, 0.3, 2);
-        draw_course(&c, rate, level, fall);
-        plan.options.time = DRAW(NAN, NAN, 60);
-        plan.options.epochs = DRAW(0, 1, 10);
-        plan.options.batch = plan.options.context = 10;
-        plan.options.lines = DRAW(0, 0, 1) > 0;
-        plan.rungs[1].baseline = DRAW(0, 0, 0, 0, 0, 1) > 0;
-        plan.rungs[1].chosen = !plan.rungs[1].baseline;
-        plan.input.characters = (size_t)DRAW(1999, 2000, 2020, 3999, 4000, 1e5);
-        plan.input.trained_on = plan.input.characters * 9 / 10;
-        plan.input.lines = (size_t)DRAW(9, 99, 100, 101, 1e4);
-        plan.input.longest = (size_t)DRAW(59, 60, 61);
-        c.characters = (double)plan.input.trained_on * DRAW(1, 1, 9.9, 10, 12.5, 13, 25, 26) -
-                       DRAW(0, 99, 100);
-        Result results[] = {pairs,
-                            {.name = "uniform", .validation = 3, .closed_form = true},
-                            {.name = "counted 7-gram", .order = 7, .closed_form = true},
-                            {.name = "head", .validation = level + DRAW(-0.1, 0, 0.1)},
-                            {.name = rung, .seconds = 1, .course = &c}};
-        results[0].validation = level + DRAW(-1, -0.16, -0.15, -0.11, -0.1, 0, 0.05, 0.06, 1);
-        results[2].validation = level + DRAW(-0.2, 0, 0.2);
-        results[4].validation = c.ended ? level : DRAW(NAN, level);
-        results[4].train = level - DRAW(0, level / 4, level / 3);
-        verdicts_judge(&plan, results, 5);
-        const Verdict *v = &results[4].verdict;
-        const bool further = verdict_further(&plan, &results[4], options);
-        ADD(&digest, v->kind, v->step, further, verdict_asks_for_more(&results[4]));
-        for (const char *at = v->kind ? v->text : ""; *at; at++)
-            if (strchr("0123456789.", *at)) digest_add(&digest, at, 1);
-        digest_add(&digest, options, strlen(options));
-    }
-    expect_digest(&digest, 0x600667d873052322);
-}
-
-/* When a training run evaluates and ends. */
-TEST(many_budgets) {
-    Digest digest = digest_start();
-    for (int i = 0; i < 10000; i++, drawn_case++) {
         Plan plan = plan_of("gpt", 1e-3, false);
-        TrilOptions *o = &plan.options;
-        o->time = DRAW(NAN, 50, 100);
-        o->epochs = DRAW(0, 0, 0.001, 1, 10);
-        o->batch = o->context = 10;
-        o->eval_every = DRAW(1, 2, 8, 100);
-        o->patience = DRAW(0.1, 0.5, 1);
-        o->precision = DRAW(0, 1) > 0 ? "bf16" : "f32";
-        Progress p = {
-            .seconds = DRAW_BELOW(100), .time_limit = DRAW(0, 50, 99), .early_stop = DRAW(0, 900)};
-        p.now.step = (int)DRAW(0, 1, 2, 96, 98, 100, 992, 998, 999, 1000);
-        p.now.seconds = p.seconds / 2;
-        p.now.lowest = DRAW(NAN, 2);
-        p.now.lowest_step = p.now.step - (int)DRAW(0, 50, 51, 90, 91, 500, 501);
-        p.now.since_lowest = (int)DRAW(0, 1, 2, 3);
-        p.now.recent_steps = (int)DRAW(0, 1, 2, 50);
-        p.now.cooling = DRAW(0, 0, 0, 98);
-        p.now.cooled = p.now.cooling > 0 ? (int)DRAW(98, 120) : 0;
-        Budget b = budget_open(&plan, &plan.rungs[DRAW(0, 1, 1, 1) > 0], DRAW(10, 50, 100), &p);
-        plan.rungs[0].baseline = true;
-        ADD(&digest, b.steps, b.max_steps, b.closing, b.expected, budget_complete(&b, &p));
-        if (p.now.step == 0) continue;
-        if (DRAW(0, 1) > 0) budget_evaluated(&b, &p, DRAW(0.01, 0.2, 3));
-        b.last_evaluation -= DRAW(0, 5, 10, 11);
-        const bool used = budget_used(&b, &p), due = budget_evaluation_due(&b, &p, used),
-                   nearly = budget_nearly_used(&b, &p, used);
-        ADD(&digest, used, due, nearly, b.evaluation, b.steps, budget_early_stop(&b, &p),
-            budget_early_decay(&b, &p));
-        budget_limit_steps(&b, (int)DRAW(90, 1001));
-        ADD(&digest, b.steps, b.max_steps);
+        plan.input = *cases[i].text;
+        Result results[] = {pairs, result_of("gpt", 1e-3, cases[i].training, cases[i].validation)};
+        verdicts_judge(&plan, results, 2);
+        bool further = verdict_further(&plan, &results[1], options);
+        if (verdict_asks_for_more(&results[1]) != cases[i].arrow || further != cases[i].further)
+            fail_msg("curve %zu", i);
+        VerdictKind kind = results[1].verdict.kind;
+        bool much = kind == TOO_FEW_STEPS || kind == NOT_COMPARABLE;
+        if (further) assert_string_equal(options, much ? "--steps 4000" : "--steps 2000");
     }
-    expect_digest(&digest, 0xfaf5d861f5483df0);
 }
 
-/* What is kept of random losses. */
-TEST(many_courses) {
-    Digest digest = digest_start();
-    for (int i = 0; i < 60; i++, drawn_case++) {
-        static Course c;
-        const int first = (int)DRAW(1, 1, 301),
-                  count = (int)DRAW(6, 7, 8, 19, 39, 41, 299, 300, 301, 1300),
-                  every = (int)DRAW(1, 2, 3, 40, 900);
-        c = (Course){0};
-        if (DRAW(0, 1) > 0) course_begin(&c, 2);
-        for (int step = first; step < first + count; step++, drawn_case++)
-            course_add(
-                &c, &(LogRow){.step = step,
-                              .characters = 7.0 * step,
-                              .compute = 3.0 * step,
-                              .rate = DRAW(1e-3, 2e-3),
-                              .loss = DRAW(1, 1, 1, 1, 1, 1, 2, 3) + DRAW_BELOW(1),
-                              .validation = step % every == 0 ? 1 + DRAW_BELOW(1) : (double)NAN});
-        ADD(&digest, c.count, c.steps, c.characters, c.compute, c.since_lowest, c.second_loss,
-            c.rise, c.rise_of, c.rise_rate, c.highest_rise.mean, c.highest_rise.step, c.spikes,
-            c.spike_step, c.spike, c.spike_of, c.spike_rate, c.floor.mean, c.floor.noise,
-            c.floor.step);
-        for (int j = 0; j < 3; j++) {
-            const Evaluation *e = (const Evaluation *[]){&c.last, &c.before, &c.lowest}[j];
-            ADD(&digest, e->step, e->loss, e->validation, course_fall(&c, 0.3 * j, 0.3 * j + 0.3),
-                course_validation(&c, c.steps * 0.35 * j));
-        }
-        for (int j = 0; j < c.count; j++) ADD(&digest, c.rows[j].step);
+/* A loss of nearly 0 has nowhere to fall to: no lower one is promised, least of all one below 0. */
+TEST(near_zero) {
+    Plan plan = plan_of("modern", 1e-3, false);
+    assert_int_equal(verdict_of(&plan, result_of("modern", 1e-3, learnt, learnt)).kind, NO_VERDICT);
+    const Verdict v = verdict_of(&plan, result_of("modern", 1e-3, nearly_learnt, nearly_learnt));
+    assert_int_equal(v.kind, STILL_FALLING);
+    assert_null(strstr(v.text, "-0."));
+    expect_line_of(v.text, "", TEXTS("0.06", "0.3000"));
+    plan.input = (TrilExtent){.characters = 1000, .trained_on = 900};
+    Result all_by_pairs[] = {{.name = "counted bigram", .validation = 0.03, .closed_form = true},
+                             result_of("modern", 1e-3, learnt, learnt)};
+    assert_int_equal(judged(&plan, all_by_pairs, 2).kind, NO_VERDICT);
+}
+
+/* While a rung trains, only the verdicts that matter then appear. */
+TEST(meanwhile) {
+    static const Shape training[] = {falling, slow, by_heart, rising};
+    static const Shape validation[] = {falling, slow, turning, settled};
+    static const int kinds[] = {NO_VERDICT, NO_VERDICT, OVERFITTING, RATE_TOO_HIGH};
+    for (int i = 0; i < 4; i++) {
+        Plan plan = plan_of("gpt", 1e-3, true);
+        Result r = result_of("gpt", 1e-3, training[i], validation[i]);
+        Course now = *r.course;
+        now.ended = false;
+        r.course = &now;
+        r.validation = NAN;
+        assert_int_equal(judged(&plan, &r, 1).kind, kinds[i]);
     }
-    expect_digest(&digest, 0x963001892878e60d);
+}
+
+/* A rung is compared with the one before it, if it was still falling. */
+TEST(order) {
+    const Plan plan = plan_of("gpt", 1e-3, true);
+    Result results[] = {pairs, result_of("head", 1e-2, settled, settled),
+                        result_of("gpt", 1e-3, falling, falling)};
+    assert_int_equal(judged(&plan, results, 3).kind, STILL_FALLING);
+    results[2].validation = 1.9;
+    const Verdict v = judged(&plan, results, 3);
+    assert_int_equal(v.kind, NOT_COMPARABLE);
+    expect_line_of(v.text, "", TEXTS("head", "1.9000", "1.8000"));
+    results[2] = result_of("gpt", 1e-3, settled, settled);
+    results[2].validation = 1.9; /* it had the time */
+    assert_int_equal(judged(&plan, results, 3).kind, NO_VERDICT);
+}
+
+/* The suggested options do train longer: where the epochs ended it, more time alone would not. */
+TEST(epochs) {
+    const double epochs[] = {0, 1.5, 1.12};
+    for (int i = 0; i < 3; i++) {
+        Plan plan = plan_of("gpt", 1e-3, false);
+        plan.options.time = 60;
+        plan.options.epochs = epochs[i]; /* of 90,000 characters; 100,000 are read */
+        plan.options.batch = plan.options.context = 30;
+        const Verdict v = verdict_of(&plan, result_of("gpt", 1e-3, falling, falling));
+        expect_line_of(v.text, "", TEXTS(i < 2 ? "(--time 120)" : "(--time 120 --epochs 2.24)"));
+    }
 }
 
 /* The longest verdict is not cut. */
@@ -502,6 +557,40 @@ TEST(whole) {
     size_t length = strlen(v.text);
     assert_in_range(length, 1, VERDICT_SIZE - 2);
     assert_int_equal(v.text[length - 1], '.');
+}
+
+/* Of many evaluations, those that are kept span the training, and the lowest is known. */
+TEST(many) {
+    Course c = {0};
+    for (int step = 1; step <= 10000; step++)
+        course_add(&c,
+                   &(LogRow){.step = step,
+                             .loss = 3 - 1e-4 * step,
+                             .validation = step % 10 == 0 ? 2.0 + abs(step - 7770) : (double)NAN});
+    assert_in_range(c.kinds[1].kept, COURSE_KEPT / 2, COURSE_KEPT);
+    assert_int_equal(c.lowest.step, 7770);
+    assert_near(c.lowest.validation, 2, 0);
+    assert_int_equal(c.since_lowest, 223);
+    assert_int_equal(c.before.step, 9990);
+    assert_int_equal(c.last.step, 10000);
+    assert_near(c.last.loss, 3 - 1e-4 * 9995.5, 1e-9); /* the mean since the evaluation before */
+    assert_near(course_validation(&c, 5000), 2 + 2770, 1e-9);
+    assert_true(isnan(course_validation(&c, 1)));
+    assert_near(course_fall(&c, 0.3, 0.6), 3000, 1e-9);
+}
+
+/* Without evaluations the training loss decides, but not if its log begins in the middle. */
+TEST(part_of_log) {
+    for (int first = 1; first <= 501; first += 500) {
+        Course c = {0};
+        for (int step = first; step <= 1000; step++)
+            course_add(&c, &(LogRow){.step = step, .loss = 3 - 1e-3 * step, .validation = NAN});
+        double fall = course_fall(&c, 0.3, 0.6);
+        if (first == 1)
+            assert_near(fall, 0.3, 0.05);
+        else
+            assert_true(isnan(fall));
+    }
 }
 
 FIXTURE(scratch_open, scratch_close)

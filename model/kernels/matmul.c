@@ -111,23 +111,6 @@ static void multiply(const Thread *thread, float *c, size_t c_row, Matrix a, Pac
     }
 }
 
-/* Packs one part of a panel after another to the same place, which stays in the L1 cache. */
-void multiply_unpacked(const Thread *thread, float *c, size_t c_row, Matrix a, Matrix b, int M,
-                       int N, int K, const float *bias) {
-    const Isa *isa = thread->isa;
-    for (int j = 0; j < N; j += isa->tile_columns) {
-        int columns = min_int(isa->tile_columns, N - j);
-        Tile t = {.c = c + j, .c_row = c_row, .b = thread->right, .start = bias ? bias + j : NULL};
-        t.b_row = whole_vectors(isa, columns);
-        for (int p = 0; p < K; p += t.K, t.start = t.c, t.start_row = c_row) {
-            t.a = matrix_at(a, 0, p);
-            t.K = min_int(isa->block_terms, K - p);
-            pack_panel(isa, thread->right, matrix_at(b, p, j), t.K, columns, 0);
-            isa->panel(&t, M, columns, NULL, NULL);
-        }
-    }
-}
-
 /* A tile on the diagonal begins with the vector that has its first row's number. */
 static void multiply_upper(const Thread *thread, float *c, size_t c_row, Matrix a, Packed b) {
     const Isa *isa = thread->isa;

@@ -56,11 +56,6 @@ enum {
 
 extern const Products float32_products;
 
-/* multiply of float32_products with all columns, for b[K,N] that is not packed: saves writing and
- * reading the copy where one product takes all rows. One stride of b is 1. */
-void multiply_unpacked(const Thread *thread, float *c, size_t c_row, Matrix a, Matrix b, int M,
-                       int N, int K, const float *bias);
-
 /* Weights rounded to bfloat16, all else float32: half the memory traffic, on any processor. For few
  * rows. Not for training: has no `multiply_upper` and no `accumulate`. */
 extern const Products bf16_weight_products;

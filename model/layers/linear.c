@@ -8,27 +8,20 @@
 #include "model/layers/program.h"
 #include "base/array.h"
 
-/* out = in b + bias; b has the numbers of the packed tensor. */
-static void multiply(const Call *c, Matrix b, const float *bias, Share columns) {
-    size_t K = c->in_row[0], N = c->out_row[0];
-    Matrix x = {c->in[0], K, 1};
-    Packed packed = {c->tensors[0].packed, (int)K, (int)N};
-    if (c->pass->unpacked)
-        multiply_unpacked(c->thread, c->out[0], N, x, b, c->N, (int)N, (int)K, bias);
-    else
-        c->thread->products->multiply(c->thread, c->out[0], N, x, packed, c->N, (int)K, bias,
-                                      columns);
-}
-
 static void forward(const Call *c) {
-    Share columns = {0, c->out_row[0]};
-    if (c->pass->single) columns = team_share(c->thread, columns.end, PRODUCT_GRAIN);
-    multiply(c, (Matrix){c->tensors[0].w, 1, c->in_row[0]}, c->tensors[1].w, columns);
+    size_t C = c->in_row[0], OC = c->out_row[0];
+    Share columns = {0, OC};
+    if (c->pass->single) columns = team_share(c->thread, OC, PRODUCT_GRAIN);
+    c->thread->products->multiply(c->thread, c->out[0], OC, (Matrix){c->in[0], C, 1},
+                                  (Packed){c->tensors[0].packed, (int)C, (int)OC}, c->N, (int)C,
+                                  c->tensors[1].w, columns);
 }
 
 static void backward(const Call *c) {
-    size_t C = c->out_row[0];
-    multiply(c, (Matrix){c->tensors[0].w, C, 1}, NULL, (Share){0, C});
+    size_t C = c->out_row[0], OC = c->in_row[0];
+    c->thread->products->multiply(c->thread, c->out[0], C, (Matrix){c->in[0], OC, 1},
+                                  (Packed){c->tensors[0].packed, (int)OC, (int)C}, c->N, (int)OC,
+                                  NULL, (Share){0, C});
 }
 
 /* Returns the tokens of the first half: half of the stretches, where two threads divide them. */
@@ -36,26 +29,18 @@ static int first_half(int N) {
     return min_int(ceil_div_int(N, 2 * STRETCH) * STRETCH, N);
 }
 
-/* Returns true if the sum goes to dw at once: it has one half, and nothing else adds to dw. */
-static bool adds_at_once(const Call *c) {
-    return first_half(c->N) == c->N && !c->instruction->shares;
-}
-
 static void gradients(const Call *c) {
     size_t OC = c->in_row[0], C = c->in_row[1];
     int first = first_half(c->N);
-    bool at_once = adds_at_once(c);
     for (int i = 0; i < 2; i++) {
         size_t begin = i == 0 ? 0 : (size_t)first;
         int tokens = i == 0 ? first : c->N - first;
         Matrix dy = {c->in[0] + begin * OC, 1, OC}, x = {c->in[1] + begin * C, C, 1};
-        float *to = at_once ? c->tensors[0].dw : c->out[0] + (size_t)i * OC * C;
-        float *bias = at_once ? c->tensors[1].dw : c->out[1] + (size_t)i * OC;
-        if (!c->tensors[1].w) bias = NULL;
+        float *bias = c->tensors[1].w ? c->out[1] + (size_t)i * OC : NULL;
         Thread member;
         if (tokens > 0 && team_half(c->thread, i, &member))
-            c->thread->products->accumulate(&member, to, C, dy, x, (int)OC, (int)C, tokens, bias,
-                                            !at_once);
+            c->thread->products->accumulate(&member, c->out[0] + (size_t)i * OC * C, C, dy, x,
+                                            (int)OC, (int)C, tokens, bias, true);
     }
 }
 
@@ -74,7 +59,6 @@ static void add_halves(const Thread *thread, float *dw, const float *halves, siz
 static void reduce(const Call *c) {
     size_t C = c->in_row[0], OC = c->in_row[1];
     bool both = first_half(c->N) < c->N;
-    if (adds_at_once(c)) return;
     add_halves(c->thread, c->tensors[0].dw, c->in[0], OC * C, both);
     if (c->tensors[1].dw) add_halves(c->thread, c->tensors[1].dw, c->in[1], OC, both);
 }
@@ -126,16 +110,13 @@ Array linear_backward(Program *p, Array dy, Linear w) {
 void linear_gradients(Program *p, Linear w, Array dy, Array x) {
     program_expect_width(p, "linear_gradients", w.weight, "dy", dy, w.out);
     program_expect_width(p, "linear_gradients", w.weight, "x", x, w.in);
-    bool shares = w.out == p->model->config.V; /* perhaps with embedding_gradients */
     Array halves = program_sums(p, 2 * w.out, w.in);
     Array bias_halves = program_sums(p, 2, w.out); /* without a bias, only reduce()'s width */
     program_add(p, (Instruction){.operation = &gradients_operation,
                                  .inputs = {dy, x},
                                  .outputs = {halves, bias_halves},
-                                 .tensors = {w.weight, w.bias},
-                                 .shares = shares});
+                                 .tensors = {w.weight, w.bias}});
     program_add(p, (Instruction){.operation = &reduce_operation,
                                  .inputs = {halves, bias_halves},
-                                 .tensors = {w.weight, w.bias},
-                                 .shares = shares});
+                                 .tensors = {w.weight, w.bias}});
 }

@@ -31,7 +31,6 @@ typedef struct {
     int B, T;
     int past;                      /* earlier tokens of the same sequence; > 0 needs B = 1 */
     bool single;                   /* all threads work on one token */
-    bool unpacked;                 /* in one thread: products pack the weights themselves */
     size_t before;                 /* tokens of a shared batch before this process's part */
     float dropout;                 /* the share of activations set to 0 in this pass */
     uint64_t masks;                /* names this step's masks of dropout (base/random.h) */
@@ -92,7 +91,7 @@ typedef struct {
     int reused; /* the input, counted from 1, whose memory the first output may reuse. The operation
                    also works if they have separate memory */
     bool packed; /* tensor 0, [out,in], is the right operand of a product, y = x w^T forward and dx
-                    = dy w backward: the engine packs it before each pass, unless Pass.unpacked */
+                    = dy w backward: the engine packs it before each pass */
     unsigned history; /* bit i: it also reads the earlier tokens of input i (rows_before) */
     bool gradient;    /* adds to gradients of weights, which nothing in the program reads */
     bool reduces; /* a gradient that only adds sums of earlier instructions: scheduled last, so that
@@ -116,7 +115,6 @@ struct Instruction {
     int NH;                   /* heads, of attention, rotary positions and norms: rows in a token */
     int taps;                 /* the tokens that a convolution adds */
     int place;                /* the number of the dropout mask, or NO_DROPOUT */
-    bool shares;              /* of gradients: another instruction may add to the same */
     bool fixed;               /* reads positions counted from the first token: a run cannot slide */
     size_t rows[MAX_INPUTS + MAX_OUTPUTS]; /* in a growing run: offsets in Pass.rows of the
                                               operands with earlier tokens (program_has_rows) */

@@ -1,5 +1,4 @@
-/* support.h - shared by tests: cmocka with its headers in order, the tests of a program,
- * comparisons, error messages, small models. */
+/* support.h - shared by tests: cmocka, the tests of a program, comparisons, messages, models. */
 #ifndef TRIL_SUPPORT_H
 #define TRIL_SUPPORT_H
 

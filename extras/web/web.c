@@ -117,8 +117,9 @@ char *web_explain(const TrilModel *model, const TrilReading *reading, int line, 
         sheet.T = e.T;
         sheet.glyphs = e.glyphs;
         e.layer = layer;
-        e.head = head;
-        if (line < e.line_count) steps_line(&e, line);
+        e.head = head < 0 ? 0 : head;
+        ok = e.head < e.sizes.heads || fail(&err, "there is no head %d", head);
+        if (ok && line < e.line_count) steps_line(&e, line);
         explanation_close(&e);
     }
     if (!ok) snprintf(error->text, sizeof error->text, "%s", err.text);

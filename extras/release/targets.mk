@@ -8,11 +8,13 @@ WINDOWS_LEVEL ?= -O3
 ZIG_FLAGS  = $(ZIG_LEVEL) -Wno-unknown-pragmas -Wno-enum-float-conversion -Werror
 RELEASES  ?= linux-x86_64 linux-aarch64 macos-x86_64 macos-aarch64 windows-x86_64
 RELEASE_LINUX = CFLAGS='$(ZIG_FLAGS)' LDFLAGS='-static -s'
-RELEASE_MACOS = CFLAGS='$(ZIG_FLAGS)' LDFLAGS=-s AR='$(ZIG) ar --format=darwin'
-RELEASE_linux-x86_64  = CC='$(ZIG) cc -target x86_64-linux-musl' $(RELEASE_LINUX)
-RELEASE_linux-aarch64 = CC='$(ZIG) cc -target aarch64-linux-musl' $(RELEASE_LINUX)
-RELEASE_macos-x86_64  = CC='$(ZIG) cc -target x86_64-macos' $(RELEASE_MACOS)
-RELEASE_macos-aarch64 = CC='$(ZIG) cc -target aarch64-macos' $(RELEASE_MACOS)
+# Its program, because Python takes longer to start than most files to compile.
+ZIG_ITSELF = $(if $(ZIG_LIB),$(dir $(ZIG_LIB))zig,$(ZIG))
+RELEASE_MACOS = CFLAGS='$(ZIG_FLAGS)' LDFLAGS=-s AR='$(ZIG_ITSELF) ar --format=darwin'
+RELEASE_linux-x86_64  = CC='$(ZIG_ITSELF) cc -target x86_64-linux-musl' $(RELEASE_LINUX)
+RELEASE_linux-aarch64 = CC='$(ZIG_ITSELF) cc -target aarch64-linux-musl' $(RELEASE_LINUX)
+RELEASE_macos-x86_64  = CC='$(ZIG_ITSELF) cc -target x86_64-macos' $(RELEASE_MACOS)
+RELEASE_macos-aarch64 = CC='$(ZIG_ITSELF) cc -target aarch64-macos' $(RELEASE_MACOS)
 RELEASE_windows-x86_64 = CC=x86_64-w64-mingw32-gcc-posix CFLAGS='$(WINDOWS_LEVEL) -Werror' LDFLAGS='-static -s -Wl,--no-insert-timestamp'
 NOTICES_all   = Zig=$(ZIG_LIB)/../LICENSE musl=$(ZIG_LIB)/libc/musl/COPYRIGHT \
                 $(addprefix wasi-libc=$(ZIG_LIB)/libc/wasi/,LICENSE-MIT libc-bottom-half/cloudlibc/LICENSE)

@@ -1533,11 +1533,7 @@ static TrilStatus do_all(uint64_t *results) {
 /* Each request for memory fails in turn: an error, and under the sanitizers, which are slower and
  * skip some, no leak. One that is not needed may fail unnoticed, and changes nothing. */
 TEST(memory) {
-#if defined __SANITIZE_THREAD__
-    const int apart = 50;
-#else
-    const int apart = SANITIZED ? 4 : 1;
-#endif
+    const int apart = SANITIZED ? 12 : 1;
     skip_without(FAULTY_MEMORY);
     uint64_t expected, results;
     int n = 1, unnoticed = 0;

@@ -118,7 +118,7 @@ static void run_faulty(const char *command, const Tree *before, const char *vari
 }
 
 /* Runs a command once for each place that requests memory, or calls the system; once in `apart`.
- * There it then fails the first time, and one in 16 later times if all is repeated. */
+ * There it then fails the first time, and one in 64 later times if all is repeated. */
 static void fail_in_turn(const char *command, const Tree *before, const char *variable, int apart) {
     run_faulty(command, before, variable, "0");
     expect_success();
@@ -128,7 +128,7 @@ static void fail_in_turn(const char *command, const Tree *before, const char *va
     int number = 1, place = 0;
     for (char *line = places, *end; (end = strchr(line, '\n')); line = end + 1, number++) {
         *end = 0;
-        const bool known = strstr(places, line) != line && number % 16 >= repeats(0, 1);
+        const bool known = strstr(places, line) != line && number % 64 >= repeats(0, 1);
         *end = '\n';
         if (known || (strstr(command, " -q ") && *line != 'd')) continue;
         if (place++ % apart != 0) continue;
@@ -170,7 +170,7 @@ TEST(each_fault) {
     for (int i = 0; i < COUNT(commands) - (has_extras() ? 0 : 3); i++) {
         if (!strstr(commands[i], " -q ")) /* or it cannot say that a sample of the log ends early */
             fail_in_turn(commands[i], trained, "TRIL_FAIL_REQUEST",
-                         SANITIZED ? 183 : repeats(61, 3));
+                         SANITIZED ? 183 : repeats(61, 13));
         if (FAULTY_SYSTEM) fail_in_turn(commands[i], trained, "TRIL_FAIL_CALL", 1);
         for (int j = 0; j < COUNT(lasting) && FAULTY_SYSTEM && *commands[i] == 't'; j++) {
             run_faulty(commands[i], trained, "TRIL_FAIL_CALL", lasting[j]);

@@ -81,7 +81,7 @@ def wheel(library, folder, platform=THIS_MACHINE):
 
 @contextlib.contextmanager
 def replacing(path):
-    """A new file, which replaces the one at the path, or a link there, when it is whole."""
+    """Yields a new file that replaces the one at the path, or a link there, once it is complete."""
     with tempfile.TemporaryDirectory(dir=path.parent) as there:
         new = pathlib.Path(there) / path.name
         with new.open("wb") as file:

@@ -8,8 +8,9 @@ WINDOWS_LEVEL ?= -O3
 ZIG_FLAGS  = $(ZIG_LEVEL) -Wno-unknown-pragmas -Wno-enum-float-conversion -Werror
 RELEASES  ?= linux-x86_64 linux-aarch64 macos-x86_64 macos-aarch64 windows-x86_64
 RELEASE_LINUX = CFLAGS='$(ZIG_FLAGS)' LDFLAGS='-static -s'
-# Its program, because Python takes longer to start than most files to compile.
-ZIG_ITSELF = $(if $(ZIG_LIB),$(dir $(ZIG_LIB))zig,$(ZIG))
+# zig's own executable: starting Python takes longer than compiling most files.
+ZIG_EXE   := $(if $(findstring release,$(MAKECMDGOALS)),$(shell $(ZIG) env 2>/dev/null | sed -n 's/^ *\.zig_exe = "\(.*\)",/\1/p'))
+ZIG_ITSELF = $(or $(ZIG_EXE),$(ZIG))
 RELEASE_MACOS = CFLAGS='$(ZIG_FLAGS)' LDFLAGS=-s AR='$(ZIG_ITSELF) ar --format=darwin'
 RELEASE_linux-x86_64  = CC='$(ZIG_ITSELF) cc -target x86_64-linux-musl' $(RELEASE_LINUX)
 RELEASE_linux-aarch64 = CC='$(ZIG_ITSELF) cc -target aarch64-linux-musl' $(RELEASE_LINUX)

@@ -184,8 +184,8 @@ bool execute_allocate(Run *run, Error *err) {
     size_t threads = (size_t)run->options.threads;
     size_t taken = (size_t)run->schedule.phase_count * threads;
     const Run *packed_by = run->options.packed_by;
-    /* every number is written before it is read. Only training clears the blocks, to take all of
-       the memory that it states; of the others a short text leaves most pages untouched */
+    /* Training clears the blocks, so that it takes all the memory that it states. Other runs do
+       not: a short text leaves most pages untouched. No result depends on vector padding. */
     bool (*alloc)(void *, size_t, size_t, const char *, Error *) =
         run->options.training ? memory_alloc : memory_alloc_unset;
     if (packed_by)

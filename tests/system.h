@@ -19,8 +19,7 @@
 #define SANITIZED false
 #endif
 
-/* True where tests/faulty.c can make system calls fail, but not those that MemorySanitizer makes.
- */
+/* True where tests/faulty.c can make system calls fail. Those of MemorySanitizer must not. */
 #if defined __LP64__ && !MSAN && (__GLIBC__ > 2 || (__GLIBC__ == 2 && __GLIBC_MINOR__ >= 34))
 #define FAULTY_SYSTEM true
 #else

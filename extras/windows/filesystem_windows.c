@@ -86,8 +86,8 @@ static bool is_link(HANDLE handle) {
            IsReparseTagNameSurrogate(tag.ReparseTag);
 }
 
-/* Waits and returns true, for a second in all: virus scanners and the like hold new files open for
- * a moment. */
+/* Waits a moment and returns true; returns false after a second of waiting. Virus scanners and the
+ * like hold new files open for a moment. */
 static bool wait_again(int *tries) {
     enum { TRIES = 50, PAUSE = 20 /* milliseconds */ };
     const DWORD why = GetLastError();

@@ -18,9 +18,9 @@ shape. T is the number of characters read, V the size of the vocabulary.
 
 from __future__ import annotations
 
+import _thread
 import codecs
 import collections
-import concurrent.futures
 import ctypes
 import functools
 import inspect
@@ -548,12 +548,25 @@ class Model(_Object):
 
         call = ("generate_texts", self, given, len(given), ctypes.byref(how), _checked(_Size, count, "count"),
                 None if stop is None else _terminated(stop.encode()), ctypes.cast(_TAKES_TEXT(take), ctypes.c_void_p), None)
-        with concurrent.futures.ThreadPoolExecutor(1) as thread:  # Ctrl-C would be lost in `take`, but comes here
+        # in `take`, Ctrl-C would be lost; while Python's other ways wait for a thread, it can become another error
+        ended, failures = _thread.allocate_lock(), cast(List[BaseException], [])
+
+        def write() -> None:
             try:
-                thread.submit(_call, *call).result()
-            except KeyboardInterrupt:
-                interrupted.append(True)
-                raise
+                _call(*call)
+            except BaseException as error:
+                failures.append(error)
+            ended.release()
+
+        ended.acquire()
+        try:
+            _thread.start_new_thread(write, ())
+            ended.acquire()
+        except KeyboardInterrupt:
+            interrupted.append(True)
+            raise
+        if failures:
+            raise failures[0]
         return [parts[i].decode("utf-8", "replace") for i in range(count)]
 
     def score(self, text: Text, *, unknown: str = "refuse", precision: Optional[str] = None,

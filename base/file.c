@@ -6,6 +6,7 @@
 #include "base/filesystem.h"
 #include "base/memory.h"
 #include "base/random.h"
+#include "base/terminal.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -197,8 +198,12 @@ bool file_print(const char *path, bool (*print)(FILE *out, void *what, Error *er
     size_t capacity = strlen(path) + TEMPORARY;
     char *temporary;
     if (!memory_alloc(&temporary, capacity, 1, path, err)) return false;
+    signals_hold(); /* until file_abandon knows the file */
     int file = create_temporary(path, temporary, capacity);
     FILE *out = file >= 0 ? fdopen(file, "wb") : NULL;
+    under_way_file = file;
+    under_way = out ? temporary : NULL;
+    signals_release();
     if (!out) {
         fail(err, "%s: cannot be created: %s", path, strerror(errno));
         if (file >= 0) {
@@ -208,9 +213,6 @@ bool file_print(const char *path, bool (*print)(FILE *out, void *what, Error *er
         memory_free(temporary);
         return false;
     }
-    under_way_file = file;
-    under_way = temporary;
-    if (ending) file_abandon();
     bool printed = print(out, what, err), ok = printed && !ferror(out);
     errno = 0;
     if (ok) {

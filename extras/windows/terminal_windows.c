@@ -219,6 +219,11 @@ void signals_die(Signal signal) {
     TerminateProcess(GetCurrentProcess(), (UINT)STATUS_CONTROL_C_EXIT);
 }
 
-/* Events come in a thread of their own. */
-void signals_hold(void) {}
-void signals_release(void) {}
+/* Events come in a thread of their own, which waits here. */
+void signals_hold(void) {
+    AcquireSRWLockExclusive(&one_at_a_time);
+}
+
+void signals_release(void) {
+    ReleaseSRWLockExclusive(&one_at_a_time);
+}

@@ -561,7 +561,8 @@ class Model(_Object):
         ended.acquire()
         try:
             _thread.start_new_thread(write, ())
-            ended.acquire()
+            while not ended.acquire(timeout=0.1):  # a Ctrl-C just before it begins to wait does not wake it
+                pass
         except KeyboardInterrupt:
             interrupted.append(True)
             raise

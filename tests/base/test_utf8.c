@@ -49,6 +49,8 @@ TEST(invalid) {
         uint32_t code;
         assert_int_equal(decode(invalid[i], strlen(invalid[i]), &code), 0);
     }
+    assert_true(utf8_valid("aé"));
+    assert_false(utf8_valid("a\xFF"));
 }
 
 /* Counts the valid pairs of first bytes before two continuation bytes and compares with RFC 3629.

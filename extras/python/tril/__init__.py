@@ -548,7 +548,7 @@ class Model(_Object):
 
         call = ("generate_texts", self, given, len(given), ctypes.byref(how), _checked(_Size, count, "count"),
                 None if stop is None else _terminated(stop.encode()), ctypes.cast(_TAKES_TEXT(take), ctypes.c_void_p), None)
-        # in `take`, Ctrl-C would be lost; while Python's other ways wait for a thread, it can become another error
+        # Ctrl-C would be lost in `take`, and may become another error where the classes of `threading` wait
         ended, failures = _thread.allocate_lock(), cast(List[BaseException], [])
 
         def write() -> None:

@@ -53,7 +53,8 @@ void signals_catch(void (*handle)(Signal signal));
 /* Ends the program as the signal would have. For use inside `handle`. */
 void signals_die(Signal signal);
 
-/* Blocks all signals in this thread, and in threads that it starts, until signals_release. */
+/* Blocks all signals in this thread, and in threads that it starts, until signals_release; on
+ * Windows in the whole program. Calls do not nest. */
 void signals_hold(void);
 void signals_release(void);
 

@@ -19,7 +19,7 @@ test-windows: export WINEPREFIX = $(abspath $(BUILD)/wine)
 test-windows: $(BUILD)/test/train
 	@tests/deps windows
 	+@$(windows) $(WINDOWS)/train $(WINDOWS)/sample
-	@mkdir -p $(BUILD)/wine
+	@mkdir -p $(WINEPREFIX)
 	@$(WINESERVER) --wait; $(WINESERVER) --persistent=60 # seconds after the last program
 	@$(WINE) $(WINDOWS)/sample.exe --version >/dev/null 2>&1 # wine makes its folder
 	+@$(windows) $(WINDOWS_TESTS:%=$(WINDOWS)/%.log)

@@ -119,17 +119,21 @@ INLINE void int8_tile(const bool vnni, const int rows, const int vectors, float 
     }
 }
 
-/* One row takes as many columns of a panel at a time as registers allow, because few sums would
- * wait for each other. Several rows share each read of the weights. */
+/* The most vectors of columns at a time. One row takes as many as registers allow, because few sums
+ * would wait for each other. Several rows share each read of the weights. */
+INLINE int int8_vectors(const bool vnni, const int rows) {
+    enum { WHOLE = INT8_PANEL / LANES };
+    if (rows > 1) return vnni ? TILE_VECTORS / 2 : TILE_VECTORS;
+    return vnni ? 4 : WHOLE < 8 ? WHOLE : 8;
+}
+
 static void int8_rows(bool vnni, float *y, size_t y_row, const int16_t *x, size_t x_row,
                       const float *scale, int rows, const int8_t *w, const float *scales, int K,
                       int columns, const float *start, size_t start_row) {
-    enum { WHOLE = INT8_PANEL / LANES };
-#define MOST(vnni, m) ((m) > 1 ? TILE_VECTORS >> (vnni) : (vnni) ? 4 : WHOLE < 8 ? WHOLE : 8)
 #if !defined INTRINSIC
     vnni = false;
 #endif
-    int most = MOST(vnni, rows);
+    int most = int8_vectors(vnni, rows);
     for (int first = 0, vectors; first < columns; first += vectors * LANES) {
         const int8_t *panel = w + (size_t)(first / INT8_PANEL) * int8_panel_size(K);
         const float *begin = start ? start + first : NULL;
@@ -137,7 +141,7 @@ static void int8_rows(bool vnni, float *y, size_t y_row, const int16_t *x, size_
         if (vectors > most) vectors = most;
             /* clang-format off */
 #define INT8(bytes, m, n) case (bytes) * 64 + (m) * 8 + (n) - 1: \
-            if (m <= TILE_ROWS && n <= MOST(bytes, m)) \
+            if (m <= TILE_ROWS && n <= int8_vectors(bytes, m)) \
                 int8_tile(bytes, m, n, y + first, y_row, x, x_row, scale, panel, \
                           first % INT8_PANEL, scales + first, K, columns - first, begin, \
                           start_row); \

@@ -32,11 +32,11 @@ void cut_free(Cut *cut) {
     *cut = (Cut){0};
 }
 
-int batch_windows(const Cut *list, size_t length, int B, int T, uint64_t seed, uint64_t step,
-                  int first, int count, size_t *starts, size_t *ends) {
+size_t batch_windows(const Cut *list, size_t length, int B, int T, uint64_t seed, uint64_t step,
+                     int first, int count, size_t *starts, size_t *ends) {
     const size_t row = (size_t)T, places = length - row;
     const size_t windows = list ? list->count : places < 2 * row ? 1 : places / row;
-    size_t longest = 0;
+    size_t before = 0;
     for (int b = 0; b < B; b++) {
         const uint64_t number = step * (uint64_t)B + (uint64_t)b,
                        key = random_key(seed, RANDOM_BATCHES, number / windows);
@@ -50,10 +50,10 @@ int batch_windows(const Cut *list, size_t length, int B, int T, uint64_t seed, u
             start = window * row + (size_t)(random_uniform(key, 0) * (double)offsets);
             end = start + row;
         }
-        if (end - start > longest) longest = end - start;
+        if (b < first) before += end - start;
         if (b < first || b >= first + count) continue;
         starts[b - first] = start;
         ends[b - first] = end;
     }
-    return (int)longest;
+    return before;
 }

@@ -149,8 +149,9 @@ void cut_free(Cut *cut);
  * windows once in random order: those of `list`, or, if that is NULL, windows of T characters of a
  * text of `length` > T, end to end from a random offset (the rests at both ends are together less
  * than two windows). A step continues where the last one ended. The same seed and step give the
- * same batch. Returns the length of the longest window in the whole batch. first + count <= B. */
-int batch_windows(const Cut *list, size_t length, int B, int T, uint64_t seed, uint64_t step,
-                  int first, int count, size_t *starts, size_t *ends);
+ * same batch. Returns how many characters the windows before `first` predict. first + count <= B.
+ */
+size_t batch_windows(const Cut *list, size_t length, int B, int T, uint64_t seed, uint64_t step,
+                     int first, int count, size_t *starts, size_t *ends);
 
 #endif

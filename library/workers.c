@@ -128,14 +128,17 @@ static Step take_step(Workers *workers, uint64_t step, int window, const Optimiz
     assert(corpus); /* the first process has opened one */
     int first, count = run_part(workers->run, &first);
     Step taken = {.norm = NAN};
-    const int T =
+    Source source = {.text = corpus->ids,
+                     .starts = workers->starts,
+                     .window = (size_t)o->length,
+                     .counted = true};
+    source.before =
         batch_windows(o->lines ? &workers->train : NULL, corpus->train, o->batch, o->length,
                       o->seed, step, first, count, workers->starts, workers->ends);
-    run_lay_out(corpus->ids, workers->starts, workers->ends, count, T, workers->inputs,
+    run_lay_out(corpus->ids, workers->starts, workers->ends, count, workers->inputs,
                 workers->targets);
-    if (o->lines) window = T;
-    count *= T / window;
-    const Source source = {corpus->ids, workers->starts, (size_t)T, true};
+    if (o->lines) source.ends = workers->ends;
+    if (!o->lines) count *= o->length / window;
     Teacher teacher = {.share = TEACHER_SHARE};
     if (workers->teacher)
         teacher.probabilities =

@@ -29,9 +29,8 @@ typedef struct {
  */
 enum { MAX_VOCABULARY = 0x110000 };
 
-/* The target of a token that is no part of the loss; the block of a tensor outside of all blocks;
- * the NKV or H that a rung usually has. */
-enum { NO_TARGET = -1, NO_BLOCK = -1, USUAL_SIZE = 0 };
+/* The block of a tensor outside of all blocks; the NKV or H that a rung usually has. */
+enum { NO_BLOCK = -1, USUAL_SIZE = 0 };
 
 /* The names of the rungs, lowest first. NULL ends them. */
 extern const char *const model_names[];
@@ -129,13 +128,16 @@ typedef struct {
     int slot; /* where it holds them, from 0; less than RunOptions.batch */
 } Continuation;
 
-/* The place of a pass in a text: token n is text[starts[n / window] + n % window]. So a counted
- * model (ngram.h) also sees the tokens before a sequence. */
+/* The place of a pass in a text. With `ends`, each sequence has its own length: sequence b is
+ * text[starts[b]] to text[ends[b] - 1]. Without, all have the same, and token n of the pass is
+ * text[starts[n / window] + n % window]. A counted model (ngram.h) also sees the tokens before a
+ * sequence. */
 typedef struct {
     const int32_t *text;
-    const size_t *starts;
+    const size_t *starts, *ends;
     size_t window;
-    bool counted; /* the model counted it last; each prediction then leaves out its own fold */
+    size_t before; /* tokens of a shared batch before this process's part */
+    bool counted;  /* the model counted it last; each prediction then leaves out its own fold */
 } Source;
 
 /* Another model's predictions, which are mixed into the targets of a pass: `share`, 0 to 1, of each

@@ -38,9 +38,8 @@ typedef struct {
     bool kept;    /* every array of a forward pass stays complete until the next pass, for run_line;
                      needs more memory */
     bool growing; /* for run_grow: the sequences grow token by token. One thread; no training */
-    bool lines;   /* each sequence is a line of a list, perhaps followed by tokens whose target is
-                     NO_TARGET: they are no part of the loss, and a model that counts sees nothing
-                     before a sequence */
+    bool lines;   /* each sequence is a line of a list: a model that counts sees nothing before it,
+                     and the parts of a shared batch may have different numbers of tokens */
     const Run *packed_by; /* optional: a frozen run of the same model and precision, which outlives
                              this one; its packed weights are used */
 } RunOptions;
@@ -114,10 +113,9 @@ double run_loss(Run *run, const int32_t *targets);
  * It is 1 at first, and must be 1 in training. */
 void run_weigh_counts(Run *run, double weight);
 
-/* Lays windows of a text out as sequences of T tokens: in sequence b, token t reads text[starts[b]
- * + t], and its target is the next token, up to text[ends[b]]. Tokens after the end of a window
- * read text[starts[b]] and have NO_TARGET. Writes inputs[B,T] and targets[B,T]. */
-void run_lay_out(const int32_t *text, const size_t *starts, const size_t *ends, int B, int T,
+/* Lays windows of a text out one after another: inputs are text[starts[b]] to text[ends[b] - 1],
+ * and the target of each is the next token. Writes as many inputs and targets. */
+void run_lay_out(const int32_t *text, const size_t *starts, const size_t *ends, int B,
                  int32_t *inputs, int32_t *targets);
 
 /* Adds the gradient of the loss against targets[B,T], mixed with the predictions of `teacher`,

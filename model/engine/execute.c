@@ -246,7 +246,7 @@ int slice_length(const Products *products, size_t tokens, int threads, int most)
 }
 
 static size_t tokens_in(const Run *run) {
-    return (size_t)run->pass.B * (size_t)run->pass.T;
+    return run->pass.tokens;
 }
 
 int slice_count(const Run *run) {

@@ -64,6 +64,7 @@ struct Run {
     float *losses;             /* [tokens] */
     double *sums;              /* the summed losses of windows, in an evaluation */
     int32_t *inputs, *targets; /* [tokens] of an evaluation */
+    size_t *begins;            /* [batch + 1]: Pass.begins */
     /* in training, laid out like the weights: gradients, and their moments */
     float *gradients, *first, *second;
     double *squares; /* a sum for each chunk of the gradients */

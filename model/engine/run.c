@@ -129,6 +129,8 @@ bool run_open(Run **opened, Model *model, const RunOptions *options, Error *err)
         (options->training && !update_open(run, err)) || !execute_allocate(run, err) ||
         !memory_alloc(&run->losses, run_tokens(run), sizeof(float), "the losses", err) ||
         !memory_alloc(&run->sums, WINDOWS_AT_ONCE, sizeof(double), "the losses", err) ||
+        !memory_alloc(&run->begins, (size_t)options->batch + 1, sizeof(size_t), "the windows",
+                      err) ||
         !memory_alloc(&run->inputs, run_tokens(run), sizeof(int32_t), "the windows", err) ||
         !memory_alloc(&run->targets, run_tokens(run), sizeof(int32_t), "the windows", err)) {
         run_close(run);
@@ -167,6 +169,7 @@ void run_close(Run *run) {
     memory_free(run->moving);
     memory_free(run->losses);
     memory_free(run->sums);
+    memory_free(run->begins);
     memory_free(run->inputs);
     memory_free(run->targets);
     memory_free(run->profile.seconds);
@@ -211,7 +214,7 @@ const float *run_gradient(const Run *run, int tensor) {
 
 static double work_of_pass(const Run *run) {
     const Pass *pass = &run->pass;
-    return work_of(run, pass->B * pass->T, pass->past + pass->T);
+    return work_of(run, (int)pass->tokens, pass->past + pass->T);
 }
 
 int run_threads(const Run *run) {
@@ -241,30 +244,56 @@ void run_note_pace(Run *run) {
     run->pace = NULL;
 }
 
+/* Finds where the sequences of a pass begin, and their lengths, if these may differ. */
+static void place_sequences(Run *run, Pass *pass) {
+    const Source *source = pass->source;
+    if (!source || !source->ends) return;
+    pass->tokens = 0;
+    pass->T = 1;
+    for (int b = 0; b < pass->B; b++) {
+        size_t length = source->ends[b] - source->starts[b];
+        run->begins[b] = pass->tokens;
+        pass->tokens += length;
+        assert(length >= 1 && length <= (size_t)run->options.length);
+        if (length > (size_t)pass->T) pass->T = (int)length;
+    }
+    run->begins[pass->B] = pass->tokens;
+    if (pass->tokens < (size_t)pass->B * (size_t)pass->T) pass->begins = run->begins;
+}
+
+/* Adds the tokens of a pass, and their pairs, to the profile. */
+static void note_tokens(Profile *profile, const Pass *pass) {
+    profile->tokens += (double)pass->tokens;
+    for (size_t b = 0; b < (size_t)pass->B; b++) {
+        double length = (double)(begin_of(pass, b + 1) - begin_of(pass, b));
+        profile->pairs += length * (length + 1) / 2;
+    }
+}
+
 /* Begins a pass. Returns how many threads are useful. */
 static int begin(Run *run, const int32_t *ids, int B, int T, int past, const Source *source,
                  bool training) {
     Profile *profile = &run->profile;
-    double tokens = (double)B * T;
     assert(B >= 1 && T >= 1 && past >= 0 && past + T <= run->options.length);
     assert((size_t)B * (size_t)T <= run_tokens(run) && (past == 0 || B == 1));
     run->pass = (Pass){.ids = ids,
                        .B = B,
                        .T = T,
+                       .tokens = (size_t)B * (size_t)T,
                        .past = past,
                        .single = B * T == 1 && !run->options.training,
-                       .before = (size_t)run->before * (size_t)T,
+                       .before = source ? source->before : 0,
                        .source = source,
                        .lines = run->options.lines,
                        .ngram = run->model->ngram,
                        .counts_weight = run->counts_weight};
+    place_sequences(run, &run->pass);
     if (training) {
         run->pass.dropout = (float)run->model->config.dropout;
         run->pass.masks = random_key(run->options.seed, RANDOM_DROPOUT, run->step);
     }
     profile->in_step = training && profile->seconds;
-    profile->tokens += profile->in_step ? tokens : 0;
-    profile->pairs += profile->in_step ? tokens * (T + 1) / 2 : 0;
+    if (profile->in_step) note_tokens(profile, &run->pass);
     int kind = training ? PACE_STEP : B * T > 1 ? PACE_TOKENS : PACE_TOKEN;
     execute_begin(run, choose_threads(run, &run->paces[kind]));
     return run_threads(run);
@@ -331,35 +360,32 @@ static void find_losses(Run *run, const int32_t *targets) {
 
 /* Returns the number of tokens in the loss, over all processes, which cut their sequences into
  * equally many pieces. */
-static double tokens_in_loss(const Run *run, const int32_t *targets) {
-    int all = run->pass.B * run->pass.T;
-    double tokens = all;
-    if (!run->options.lines)
-        return run->sharing ? tokens / run->options.batch * run->whole : tokens;
-    for (int n = 0; n < all; n++) tokens -= targets[n] == NO_TARGET;
-    if (run->sharing) world_allreduce(&tokens, 1);
+static double tokens_in_loss(const Run *run) {
+    double tokens = (double)run->pass.tokens;
+    if (!run->sharing) return tokens;
+    if (!run->options.lines) return tokens / run->options.batch * run->whole;
+    world_allreduce(&tokens, 1);
     return tokens;
 }
 
 double run_loss(Run *run, const int32_t *targets) {
     double total = 0;
     find_losses(run, targets);
-    for (int n = 0; n < run->pass.B * run->pass.T; n++) total += (double)run->losses[n];
+    for (size_t n = 0; n < run->pass.tokens; n++) total += (double)run->losses[n];
     if (run->sharing) {
         double start = profile_now(run);
         world_allreduce(&total, 1);
         profile_add(run, NULL, PROFILE_SHARING, start);
     }
-    return total / tokens_in_loss(run, targets);
+    return total / tokens_in_loss(run);
 }
 
-void run_lay_out(const int32_t *text, const size_t *starts, const size_t *ends, int B, int T,
+void run_lay_out(const int32_t *text, const size_t *starts, const size_t *ends, int B,
                  int32_t *inputs, int32_t *targets) {
     for (int b = 0; b < B; b++)
-        for (size_t t = 0; t < (size_t)T; t++) {
-            bool within = starts[b] + t < ends[b];
-            *inputs++ = text[starts[b] + (within ? t : 0)];
-            *targets++ = within ? text[starts[b] + t + 1] : NO_TARGET;
+        for (size_t i = starts[b]; i < ends[b]; i++) {
+            *inputs++ = text[i];
+            *targets++ = text[i + 1];
         }
 }
 
@@ -371,7 +397,7 @@ void run_backward(Run *run, const int32_t *targets, const Teacher *teacher) {
     assert(!run->options.frozen); /* its weights are packed for a forward pass */
     run->pass.targets = targets;
     run->pass.teacher = teacher;
-    run->pass.scale = 1.0f / (float)tokens_in_loss(run, targets);
+    run->pass.scale = 1.0f / (float)tokens_in_loss(run);
     execute_turn(run);
     profile_team(run, run_threads(run), execute_pass, run);
 }
@@ -389,24 +415,19 @@ static size_t length_of(const Windows *w, size_t number) {
 }
 
 /* Adds the loss of each window, `first` to `end` - 1, to sums[end - first]. A pass takes windows of
- * one batch: in a text, of one length; in a list, it has the length of the longest window of the
- * batch, so the bits do not depend on how processes share it. */
+ * one batch, which lie end to end. */
 static void read_windows(Run *run, const Windows *w, size_t first, size_t end, double *sums) {
     const size_t batch = (size_t)run->whole, most = (size_t)run->options.batch;
-    const bool list = run->options.lines;
-    for (size_t i = first, B = 1; i < end; i += B, B = 1) {
-        const size_t number = number_of(run, w, i), begun = number - i % batch,
-                     *begins = w->begins + number;
-        size_t T = length_of(w, number);
-        for (size_t j = begun; list && j < begun + batch && j < w->count; j++)
-            if (length_of(w, j) > T) T = length_of(w, j);
-        while (B < most && i + B < end && number + B < begun + batch &&
-               (list || length_of(w, number + B) == T))
-            B++;
-        run_lay_out(w->ids, begins, begins + 1, (int)B, (int)T, run->inputs, run->targets);
-        forward(run, run->inputs, (int)B, (int)T, 0, &(Source){w->ids, begins, T, w->counted});
+    for (size_t i = first, B; i < end; i += B) {
+        const size_t *begins = w->begins + number_of(run, w, i);
+        const Source source = {
+            .text = w->ids, .starts = begins, .ends = begins + 1, .counted = w->counted};
+        B = min_size(min_size(most, end - i), batch - i % batch);
+        run_lay_out(w->ids, begins, begins + 1, (int)B, run->inputs, run->targets);
+        forward(run, run->inputs, (int)B, run->options.length, 0, &source);
         find_losses(run, run->targets);
-        for (size_t n = 0; n < B * T; n++) sums[i - first + n / T] += (double)run->losses[n];
+        for (size_t n = 0; n < run->pass.tokens; n++)
+            sums[i - first + sequence_of(&run->pass, n)] += (double)run->losses[n];
     }
 }
 

@@ -19,25 +19,27 @@ static size_t group_of(const Attention *a) {
 
 /* Returns head `number`, counted in all sequences. */
 static Sequence head_of(const Attention *a, size_t number) {
-    size_t T = (size_t)a->T, S = (size_t)a->past + T;
     size_t batch = number / (size_t)a->NH, head = number % (size_t)a->NH;
+    size_t first = a->begins ? a->begins[batch] : batch * (size_t)a->T;
+    size_t T = a->begins ? a->begins[batch + 1] - first : (size_t)a->T;
     size_t shared = head / group_of(a), dk = (size_t)a->dk, dv = (size_t)a->dv;
-    size_t of_q = batch * T * a->q_row + head * dk, of_out = batch * T * a->out_row + head * dv;
-    size_t of_key = batch * S * a->k_row + shared * dk, of_v = batch * S * a->v_row + shared * dv;
+    size_t of_q = first * a->q_row + head * dk, of_out = first * a->out_row + head * dv;
+    size_t of_key = first * a->k_row + shared * dk, of_v = first * a->v_row + shared * dv;
+    size_t of_lse = first * (size_t)a->NH + head * T;
     Sequence of = {.q = a->q + of_q,
                    .key = a->key + of_key,
                    .v = a->v + of_v,
                    .out = a->out + of_out,
-                   .lse = a->lse + number * T,
+                   .lse = a->lse + of_lse,
                    .q_row = a->q_row,
                    .k_row = a->k_row,
                    .v_row = a->v_row,
                    .out_row = a->out_row,
-                   .T = a->T,
+                   .T = (int)T,
                    .dk = a->dk,
                    .dv = a->dv,
                    .scale = a->scale,
-                   .mask = a->dropout.first * (size_t)a->NH + number * T};
+                   .mask = a->dropout.first * (size_t)a->NH + of_lse};
     if (a->dout) {
         of.dout = a->dout + of_out;
         of.dq = a->dq + of_q;
@@ -91,9 +93,9 @@ static Thread alone(const Thread *thread) {
 
 /* Returns true if a kernel computes whole heads: short sequences in float32. With few queries in a
  * vector, gradients of keys would be loaded and stored so often that products are faster. */
-static bool is_short(const Thread *own, const Attention *a) {
+static bool is_short(const Thread *own, const Attention *a, int T) {
     int most = own->isa->lanes < 8 ? 16 : SEQUENCE_TOKENS;
-    return own->isa->attend && a->T <= most && a->past == 0 && a->dropout.rate <= 0 &&
+    return own->isa->attend && T <= most && a->past == 0 && a->dropout.rate <= 0 &&
            own->products == &float32_products && a->dk % 4 == 0 && a->dv % 4 == 0 &&
            a->dk <= SEQUENCE_CHANNELS && a->dv <= SEQUENCE_CHANNELS;
 }
@@ -170,15 +172,15 @@ static void forward_head(const Thread *thread, const Sequence *at, const Sequenc
                          const Attention *a) {
     const Isa *isa = thread->isa;
     const Products *products = thread->products;
-    int S = a->past + a->T, strip = products->rows ? products->rows : block_of(isa, products);
+    int S = a->past + at->T, strip = products->rows ? products->rows : block_of(isa, products);
     size_t row = whole_vectors(isa, S);
     float *keys = thread->scratch, *values = keys + products->packed_size(isa, a->dk, S);
     float *att = values + products->packed_size(isa, S, a->dv);
     products->pack(thread, keys, (Matrix){at->key, 1, a->k_row}, a->dk, S);
     products->pack(thread, values, (Matrix){at->v, a->v_row, 1}, S, a->dv);
     Packed transposed = {keys, a->dk, S}, plain = {values, S, a->dv};
-    for (int t = 0; t < a->T; t += strip) {
-        int rows = min_int(strip, a->T - t), max = seen(a, t + rows - 1);
+    for (int t = 0; t < at->T; t += strip) {
+        int rows = min_int(strip, at->T - t), max = seen(a, t + rows - 1);
         int columns = (int)whole_vectors(isa, max);
         Matrix q = {at->q + (size_t)t * a->q_row, a->q_row, 1}, weights = {att, row, 1};
         prefetch_rows(next->q + (size_t)t * a->q_row, a->q_row, rows, a->dk);
@@ -211,7 +213,7 @@ void attention_forward(const Thread *thread, const Attention *a) {
         bool ahead = prefetches(a);
         Sequence next;
         if (ahead) next = head_after(a, task);
-        if (is_short(&own, a))
+        if (is_short(&own, a, at.T))
             own.isa->attend(&at, ahead ? &next : &at);
         else
             forward_head(&own, &at, ahead ? &next : &at, a);
@@ -234,18 +236,18 @@ static Operands pack_head(const Thread *thread, const Sequence *at, const Attent
     const Isa *isa = thread->isa;
     const Products *products = thread->products;
     float *transposed = thread->scratch,
-          *values = transposed + products->packed_size(isa, a->dk, a->T);
-    float *keys = values + products->packed_size(isa, a->dv, a->T);
-    size_t row = whole_vectors(isa, a->T), T = (size_t)a->T;
-    float *dkey = keys + products->packed_size(isa, a->T, a->dk);
+          *values = transposed + products->packed_size(isa, a->dk, at->T);
+    float *keys = values + products->packed_size(isa, a->dv, at->T);
+    size_t row = whole_vectors(isa, at->T), T = (size_t)at->T;
+    float *dkey = keys + products->packed_size(isa, at->T, a->dk);
     float *dvalue = dkey + T * (size_t)a->dk, *att = dvalue + T * (size_t)a->dv;
     size_t scores = (size_t)block_of(isa, products) * row;
-    products->pack(thread, transposed, (Matrix){at->key, 1, a->k_row}, a->dk, a->T);
-    products->pack(thread, values, (Matrix){at->v, 1, a->v_row}, a->dv, a->T);
-    products->pack(thread, keys, (Matrix){at->key, a->k_row, 1}, a->T, a->dk);
-    return (Operands){.keys_transposed = {transposed, a->dk, a->T},
-                      .values_transposed = {values, a->dv, a->T},
-                      .keys = {keys, a->T, a->dk},
+    products->pack(thread, transposed, (Matrix){at->key, 1, a->k_row}, a->dk, at->T);
+    products->pack(thread, values, (Matrix){at->v, 1, a->v_row}, a->dv, at->T);
+    products->pack(thread, keys, (Matrix){at->key, a->k_row, 1}, at->T, a->dk);
+    return (Operands){.keys_transposed = {transposed, a->dk, at->T},
+                      .values_transposed = {values, a->dv, at->T},
+                      .keys = {keys, at->T, a->dk},
                       .dkey = dkey,
                       .dvalue = dvalue,
                       .att = att,
@@ -308,8 +310,8 @@ static void backward_head(const Thread *thread, const Operands *o, const Sequenc
     const Isa *isa = thread->isa;
     int block = block_of(isa, thread->products), strip = rows_of(isa, thread->products);
     if (!thread->products->rows && a->dk <= isa->tile_columns / 2) strip *= 2;
-    for (int t = 0; t < a->T; t += block) {
-        int end = min_int(t + block, a->T);
+    for (int t = 0; t < at->T; t += block) {
+        int end = min_int(t + block, at->T);
         for (int i = t; i < end; i += strip)
             backward_queries(thread, o, at, next, i, min_int(strip, end - i), i - t, a);
         for (int i = t, first = 0; i < end; i += strip) {
@@ -320,21 +322,7 @@ static void backward_head(const Thread *thread, const Operands *o, const Sequenc
     }
 }
 
-/* Computes the heads `first` to `end` - 1, which share keys and values. */
-static void backward_group(const Thread *thread, size_t first, size_t end, const Attention *a) {
-    Sequence of = head_of(a, first);
-    size_t dk_row = (size_t)a->dk, dv_row = (size_t)a->dv, T = (size_t)a->T;
-    Operands o = pack_head(thread, &of, a);
-    memset(o.dkey, 0, T * (dk_row + dv_row) * sizeof *o.dkey);
-    for (size_t number = first; number < end; number++) {
-        Sequence at = head_of(a, number), next = head_after(a, number);
-        backward_head(thread, &o, &at, &next, a);
-    }
-    thread->isa->copy(of.dkey, a->k_row, o.dkey, dk_row, a->T, a->dk);
-    thread->isa->copy(of.dvalue, a->v_row, o.dvalue, dv_row, a->T, a->dv);
-}
-
-/* Does the same for short sequences. */
+/* Computes the heads `first` to `end` - 1 of a short sequence, which share keys and values. */
 static void backward_short_group(const Thread *thread, size_t first, size_t end,
                                  const Attention *a) {
     for (size_t number = first; number < end; number++) {
@@ -346,13 +334,30 @@ static void backward_short_group(const Thread *thread, size_t first, size_t end,
     }
 }
 
+/* Does the same for a sequence of any length. */
+static void backward_group(const Thread *thread, size_t first, size_t end, const Attention *a) {
+    Sequence of = head_of(a, first);
+    if (is_short(thread, a, of.T)) {
+        backward_short_group(thread, first, end, a);
+        return;
+    }
+    size_t dk_row = (size_t)a->dk, dv_row = (size_t)a->dv, T = (size_t)of.T;
+    Operands o = pack_head(thread, &of, a);
+    memset(o.dkey, 0, T * (dk_row + dv_row) * sizeof *o.dkey);
+    for (size_t number = first; number < end; number++) {
+        Sequence at = head_of(a, number), next = head_after(a, number);
+        backward_head(thread, &o, &at, &next, a);
+    }
+    thread->isa->copy(of.dkey, a->k_row, o.dkey, dk_row, of.T, a->dk);
+    thread->isa->copy(of.dvalue, a->v_row, o.dvalue, dv_row, of.T, a->dv);
+}
+
 void attention_backward_pass(const Thread *thread, const Attention *a) {
     assert(a->past == 0);
     Items tasks = team_items(thread, (size_t)a->B * (size_t)a->NKV, a->taken);
     Thread own = alone(thread);
     for (size_t task, group = group_of(a); team_next(&tasks, &task);)
-        (is_short(&own, a) ? backward_short_group : backward_group)(&own, task * group,
-                                                                    (task + 1) * group, a);
+        backward_group(&own, task * group, (task + 1) * group, a);
 }
 
 /* ---- as instructions ----
@@ -380,6 +385,7 @@ static Attention attention_of(const Call *c) {
                        .v = c->in[V] - (size_t)past * c->in_row[V],
                        .B = c->pass->B,
                        .T = c->pass->T,
+                       .begins = c->pass->begins,
                        .past = past,
                        .NH = at->NH,
                        .NKV = at->inputs[K].width / dk,

@@ -18,18 +18,20 @@ static void forward(const Call *c) {
     Share own = team_share(c->thread, (size_t)c->N, 1);
     for (size_t n = own.begin; n < own.end; n++) {
         size_t s = position_of(c->pass, n);
-        const float *x = rows_before(c, 0, n / (size_t)c->pass->T, &row) + s * row;
+        const float *x = rows_before(c, 0, sequence_of(c->pass, n), &row) + s * row;
         c->thread->isa->convolve(c->out[0] + n * width, x, -(ptrdiff_t)row, c->tensors[0].w, width,
                                  reach(c, s), (int)width);
     }
 }
 
 static void backward(const Call *c) {
-    size_t row = c->in_row[0], T = (size_t)c->pass->T;
+    size_t row = c->in_row[0];
     Share own = team_share(c->thread, (size_t)c->N, 1);
-    for (size_t n = own.begin; n < own.end; n++)
+    for (size_t n = own.begin; n < own.end; n++) {
+        size_t end = begin_of(c->pass, sequence_of(c->pass, n) + 1);
         c->thread->isa->convolve(c->out[0] + n * row, c->in[0] + n * row, (ptrdiff_t)row,
-                                 c->tensors[0].w, row, reach(c, T - 1 - n % T), (int)row);
+                                 c->tensors[0].w, row, reach(c, end - 1 - n), (int)row);
+    }
 }
 
 /* All tokens share the taps. So threads divide the channels: each sums its own in the order of the
@@ -38,15 +40,16 @@ static void gradients(const Call *c) {
     enum { AT_ONCE = 8 };
     size_t row = c->in_row[0];
     Share own = team_share(c->thread, row, 16);
-    int T = c->pass->T, K = c->instruction->taps;
-    for (int b = 0; b < c->pass->B; b++)
-        for (int t = 0, tokens; t < T; t += tokens) {
-            size_t at = ((size_t)b * (size_t)T + (size_t)t) * row + own.begin;
-            tokens = t < K - 1 ? 1 : min_int(AT_ONCE, T - t); /* the first lack taps */
-            c->thread->isa->convolve_gradients(c->tensors[0].dw + own.begin, c->in[0] + at,
-                                               c->in[1] + at, row, tokens, reach(c, (size_t)t),
-                                               (int)(own.end - own.begin));
-        }
+    size_t lacking = (size_t)c->instruction->taps - 1; /* tokens that lack taps */
+    for (size_t n = 0, b = 0, tokens; n < (size_t)c->N; n += tokens) {
+        size_t end = begin_of(c->pass, b + 1), t = n - begin_of(c->pass, b);
+        tokens = t < lacking ? 1 : min_size(AT_ONCE, end - n);
+        c->thread->isa->convolve_gradients(c->tensors[0].dw + own.begin,
+                                           c->in[0] + n * row + own.begin,
+                                           c->in[1] + n * row + own.begin, row, (int)tokens,
+                                           reach(c, t), (int)(own.end - own.begin));
+        if (n + tokens == end) b++;
+    }
 }
 
 static const Operation operation = {

@@ -19,7 +19,8 @@ static void expect(const Pass *pass, size_t n, double *p, size_t V) {
     int fold = ALL_FOLDS;
     const Source *source = pass->source;
     if (source) {
-        size_t place = source->starts[n / source->window] + n % source->window;
+        size_t place = source->ends ? source->starts[sequence_of(pass, n)] + known - 1
+                                    : source->starts[n / source->window] + n % source->window;
         if (!pass->lines) {
             last = source->text + place;
             known = place + 1;

@@ -23,14 +23,15 @@ static void forward(const Call *c) {
 /* Two tokens may share a row of dwte. So threads divide the channels, not the tokens: each sums its
  * own channels in the order of the tokens. */
 static void gradients(const Call *c) {
-    size_t row = c->in_row[0], T = (size_t)c->pass->T;
+    size_t row = c->in_row[0];
     Share own = team_share(c->thread, row, 16);
     size_t width = own.end - own.begin;
     float *tokens = c->tensors[0].dw + own.begin, *positions = c->tensors[1].dw;
     for (size_t n = 0; n < (size_t)c->N; n++) {
         const float *dx = c->in[0] + n * row + own.begin;
         c->thread->isa->add(tokens + (size_t)c->pass->ids[n] * row, dx, width);
-        if (positions) c->thread->isa->add(positions + n % T * row + own.begin, dx, width);
+        if (!positions) continue;
+        c->thread->isa->add(positions + position_of(c->pass, n) * row + own.begin, dx, width);
     }
 }
 

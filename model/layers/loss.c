@@ -2,17 +2,13 @@
 #include "model/layers/program.h"
 #include "base/array.h"
 
-#include <string.h>
-
 void cross_entropy(const Thread *thread, float *losses, const float *logits, const int32_t *targets,
                    int N, int V) {
     size_t row = (size_t)V;
     thread->isa->log_sum_exp(losses, logits, row, N, V);
-    for (size_t n = 0; n < (size_t)N; n++)
-        losses[n] = targets[n] == NO_TARGET ? 0 : losses[n] - logits[n * row + (size_t)targets[n]];
+    for (size_t n = 0; n < (size_t)N; n++) losses[n] -= logits[n * row + (size_t)targets[n]];
 }
 
-/* Tokens without a target have no gradient. */
 static void backward(const Call *c) {
     enum { ROWS = 16 }; /* at a time, so that they stay in the cache */
     const Pass *pass = c->pass;
@@ -25,17 +21,12 @@ static void backward(const Call *c) {
         const int32_t *targets = pass->targets + c->first + n;
         some = min_int(ROWS, c->N - n);
         c->thread->isa->softmax(to, row, NULL, c->in[0] + (size_t)n * row, 1.0f, some, (int)row);
-        for (size_t i = 0; i < (size_t)some; i++)
-            if (targets[i] != NO_TARGET) to[i * row + (size_t)targets[i]] -= 1.0f;
+        for (size_t i = 0; i < (size_t)some; i++) to[i * row + (size_t)targets[i]] -= 1.0f;
         for (size_t i = 0; i < (size_t)some * row; i++) to[i] *= pass->scale;
-        if (teacher)
-            c->thread->isa->axpby(to, 1.0f, teacher->probabilities + (c->first + (size_t)n) * row,
-                                  -share, (size_t)some * row);
-        for (size_t i = 0; i < (size_t)some; i++)
-            if (targets[i] == NO_TARGET)
-                memset(to + i * row, 0, row * sizeof *to);
-            else if (teacher)
-                to[i * row + (size_t)targets[i]] += share;
+        if (!teacher) continue;
+        c->thread->isa->axpby(to, 1.0f, teacher->probabilities + (c->first + (size_t)n) * row,
+                              -share, (size_t)some * row);
+        for (size_t i = 0; i < (size_t)some; i++) to[i * row + (size_t)targets[i]] += share;
     }
 }
 

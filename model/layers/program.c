@@ -70,13 +70,28 @@ bool program_has_rows(const Program *p, const Instruction *at, int number) {
     return at->operation->history && p->arrays[operand_of(at, number).id].cached;
 }
 
+size_t sequence_of(const Pass *pass, size_t n) {
+    size_t low = 0, high = (size_t)pass->B;
+    if (!pass->begins) return n / (size_t)pass->T;
+    while (high - low > 1) {
+        size_t middle = (low + high) / 2;
+        *(pass->begins[middle] <= n ? &low : &high) = middle;
+    }
+    return low;
+}
+
+size_t position_of(const Pass *pass, size_t n) {
+    if (pass->sequences) return (size_t)pass->sequences[n].past;
+    return (size_t)pass->past + n - begin_of(pass, sequence_of(pass, n));
+}
+
 /* In a growing run, first stores the pass's own row. In other runs, the rows of earlier tokens
  * precede the pass's own in memory. */
 const float *rows_before(const Call *c, int number, size_t b, size_t *row) {
     const Pass *pass = c->pass;
     *row = c->in_row[number];
     if (!pass->sequences)
-        return c->in[number] + b * (size_t)pass->T * *row - (size_t)pass->past * *row;
+        return c->in[number] + begin_of(pass, b) * *row - (size_t)pass->past * *row;
     const Continuation *of = &pass->sequences[b];
     size_t width = (size_t)c->instruction->inputs[number].width;
     float *rows = rows_in_slot(pass, c->instruction, number, of->slot);

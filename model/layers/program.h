@@ -27,14 +27,16 @@ typedef struct {
 
 /* One pass. */
 typedef struct {
-    const int32_t *ids; /* [B,T] */
-    int B, T;
+    const int32_t *ids;   /* [tokens] */
+    int B, T;             /* sequences; the tokens in each, or in the longest */
+    const size_t *begins; /* [B + 1]: the first token of each sequence, then `tokens`; or NULL */
+    size_t tokens;
     int past;                      /* earlier tokens of the same sequence; > 0 needs B = 1 */
     bool single;                   /* all threads work on one token */
     size_t before;                 /* tokens of a shared batch before this process's part */
     float dropout;                 /* the share of activations set to 0 in this pass */
     uint64_t masks;                /* names this step's masks of dropout (base/random.h) */
-    const int32_t *targets;        /* [B,T] */
+    const int32_t *targets;        /* [tokens] */
     float scale;                   /* the factor of the loss's gradient */
     const Teacher *teacher;        /* in distillation */
     const Source *source;          /* its place in a text, if known */
@@ -46,15 +48,19 @@ typedef struct {
     size_t capacity;
 } Pass;
 
-/* Return the id of token n of a pass, and its position: the number of tokens before it. */
+/* Returns the first token of sequence b of a pass; of sequence B, the number of tokens. */
+static inline size_t begin_of(const Pass *pass, size_t b) {
+    return pass->begins ? pass->begins[b] : b * (size_t)pass->T;
+}
+
+/* Return the id of token n of a pass, its sequence, and its position: the number of tokens before
+ * it. */
 static inline int32_t id_of(const Pass *pass, size_t n) {
     return pass->sequences ? *pass->sequences[n].last : pass->ids[n];
 }
 
-static inline size_t position_of(const Pass *pass, size_t n) {
-    return (size_t)(pass->sequences ? pass->sequences[n].past
-                                    : pass->past + (int)(n % (size_t)pass->T));
-}
+size_t sequence_of(const Pass *pass, size_t n);
+size_t position_of(const Pass *pass, size_t n);
 
 typedef struct Instruction Instruction;
 

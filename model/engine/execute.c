@@ -281,6 +281,10 @@ void execute_begin(Run *run, int threads) {
     run->slice = 1;
     if (run->pass.single) return;
     run->slice = slice_length(run->products, tokens_in(run), threads, run->longest_slice);
+    /* saves packing all weights; a narrow model has as many activations as weights */
+    run->pass.unpacked = run->options.training && run->products->multiply_few &&
+                         tokens_in(run) <= (size_t)min_int(STRETCH, run->isa->tile_columns) &&
+                         run->model->config.C > STRETCH;
     return_slices(run);
 }
 
@@ -333,7 +337,7 @@ void execute_pass(const Thread *thread, void *argument) {
     const Phase *end = s->phases + (run->in_backward ? s->phase_count : s->backward_phase);
     bool sends = run->sharing && run->buckets && thread->index == 0;
     Call *calls = run->calls + (size_t)thread->index * prepared_count(run);
-    if (!run->options.frozen) execute_packing(thread, argument);
+    if (!run->options.frozen && !run->pass.unpacked) execute_packing(thread, argument);
     if (run->pass.single || (run->options.growing && slice_count(run) == 1)) {
         execute_whole(run, thread);
         return;

@@ -4,24 +4,31 @@
  *
  * The team computes dw and db in two steps: the sums over each half of the tokens, halves[2,OC,C];
  * and, after a barrier, the first half plus the second. So each of two threads mostly reads numbers
- * that it wrote itself. */
+ * that it wrote itself. If there is only one half, its sums begin from dw and db. */
 #include "model/layers/program.h"
 #include "base/array.h"
 
+/* out = in b + bias, where b is the weights or their transpose: what the engine packs. */
+static void multiply(const Call *c, Matrix b, const float *bias, Share columns) {
+    const Products *products = c->thread->products;
+    size_t K = c->in_row[0], N = c->out_row[0];
+    Matrix x = {c->in[0], K, 1};
+    Packed packed = {c->tensors[0].packed, (int)K, (int)N};
+    if (c->pass->unpacked)
+        products->multiply_few(c->thread, c->out[0], N, x, b, c->N, (int)N, (int)K, bias);
+    else
+        products->multiply(c->thread, c->out[0], N, x, packed, c->N, (int)K, bias, columns);
+}
+
 static void forward(const Call *c) {
-    size_t C = c->in_row[0], OC = c->out_row[0];
-    Share columns = {0, OC};
-    if (c->pass->single) columns = team_share(c->thread, OC, PRODUCT_GRAIN);
-    c->thread->products->multiply(c->thread, c->out[0], OC, (Matrix){c->in[0], C, 1},
-                                  (Packed){c->tensors[0].packed, (int)C, (int)OC}, c->N, (int)C,
-                                  c->tensors[1].w, columns);
+    Share columns = {0, c->out_row[0]};
+    if (c->pass->single) columns = team_share(c->thread, columns.end, PRODUCT_GRAIN);
+    multiply(c, (Matrix){c->tensors[0].w, 1, c->in_row[0]}, c->tensors[1].w, columns);
 }
 
 static void backward(const Call *c) {
-    size_t C = c->out_row[0], OC = c->in_row[0];
-    c->thread->products->multiply(c->thread, c->out[0], C, (Matrix){c->in[0], OC, 1},
-                                  (Packed){c->tensors[0].packed, (int)OC, (int)C}, c->N, (int)OC,
-                                  NULL, (Share){0, C});
+    size_t C = c->out_row[0];
+    multiply(c, (Matrix){c->tensors[0].w, C, 1}, NULL, (Share){0, C});
 }
 
 /* Returns the tokens of the first half: half of the stretches, where two threads divide them. */
@@ -32,35 +39,36 @@ static int first_half(int N) {
 static void gradients(const Call *c) {
     size_t OC = c->in_row[0], C = c->in_row[1];
     int first = first_half(c->N);
+    bool one = first == c->N;
     for (int i = 0; i < 2; i++) {
         size_t begin = i == 0 ? 0 : (size_t)first;
         int tokens = i == 0 ? first : c->N - first;
         Matrix dy = {c->in[0] + begin * OC, 1, OC}, x = {c->in[1] + begin * C, C, 1};
-        float *bias = c->tensors[1].w ? c->out[1] + (size_t)i * OC : NULL;
+        float *dw = one ? c->tensors[0].dw : c->out[0] + (size_t)i * OC * C;
+        float *db = one ? c->tensors[1].dw : c->tensors[1].w ? c->out[1] + (size_t)i * OC : NULL;
         Thread member;
         if (tokens > 0 && team_half(c->thread, i, &member))
-            c->thread->products->accumulate(&member, c->out[0] + (size_t)i * OC * C, C, dy, x,
-                                            (int)OC, (int)C, tokens, bias, true);
+            c->thread->products->accumulate(&member, dw, C, dy, x, (int)OC, (int)C, tokens, db,
+                                            !one);
     }
 }
 
-/* dw[size] += the first half, then the second unless it has no tokens. */
-static void add_halves(const Thread *thread, float *dw, const float *halves, size_t size,
-                       bool both) {
+/* dw[size] += the first half, then the second. */
+static void add_halves(const Thread *thread, float *dw, const float *halves, size_t size) {
     enum { LINE = 16, SOME = 1024 }; /* numbers that stay in the L1 cache */
     Share own = team_share(thread, size, LINE);
     for (size_t i = own.begin; i < own.end; i += SOME) {
         size_t count = own.end - i < SOME ? own.end - i : SOME;
         thread->isa->add(dw + i, halves + i, count);
-        if (both) thread->isa->add(dw + i, halves + size + i, count);
+        thread->isa->add(dw + i, halves + size + i, count);
     }
 }
 
 static void reduce(const Call *c) {
     size_t C = c->in_row[0], OC = c->in_row[1];
-    bool both = first_half(c->N) < c->N;
-    add_halves(c->thread, c->tensors[0].dw, c->in[0], OC * C, both);
-    if (c->tensors[1].dw) add_halves(c->thread, c->tensors[1].dw, c->in[1], OC, both);
+    if (first_half(c->N) == c->N) return;
+    add_halves(c->thread, c->tensors[0].dw, c->in[0], OC * C);
+    if (c->tensors[1].dw) add_halves(c->thread, c->tensors[1].dw, c->in[1], OC);
 }
 
 static double work(const Instruction *at, double tokens, double pairs) {

@@ -33,6 +33,7 @@ typedef struct {
     size_t tokens;
     int past;                      /* earlier tokens of the same sequence; > 0 needs B = 1 */
     bool single;                   /* all threads work on one token */
+    bool unpacked;                 /* few tokens: products read the weights as they are */
     size_t before;                 /* tokens of a shared batch before this process's part */
     float dropout;                 /* the share of activations set to 0 in this pass */
     uint64_t masks;                /* names this step's masks of dropout (base/random.h) */
@@ -97,7 +98,7 @@ typedef struct {
     int reused; /* the input, counted from 1, whose memory the first output may reuse. The operation
                    also works if they have separate memory */
     bool packed; /* tensor 0, [out,in], is the right operand of a product, y = x w^T forward and dx
-                    = dy w backward: the engine packs it before each pass */
+                    = dy w backward: the engine packs it before each pass, unless Pass.unpacked */
     unsigned history; /* bit i: it also reads the earlier tokens of input i (rows_before) */
     bool gradient;    /* adds to gradients of weights, which nothing in the program reads */
     bool reduces; /* a gradient that only adds sums of earlier instructions: scheduled last, so that

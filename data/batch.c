@@ -37,7 +37,7 @@ size_t batch_windows(const Cut *list, size_t length, int B, int T, uint64_t seed
     const size_t row = (size_t)T, places = length - row;
     const size_t windows = list ? list->count : places < 2 * row ? 1 : places / row;
     size_t before = 0;
-    for (int b = 0; b < B; b++) {
+    for (int b = 0; b < first + count; b++) {
         const uint64_t number = step * (uint64_t)B + (uint64_t)b,
                        key = random_key(seed, RANDOM_BATCHES, number / windows);
         const size_t window = (size_t)random_permuted(key, number % windows, windows);
@@ -50,8 +50,10 @@ size_t batch_windows(const Cut *list, size_t length, int B, int T, uint64_t seed
             start = window * row + (size_t)(random_uniform(key, 0) * (double)offsets);
             end = start + row;
         }
-        if (b < first) before += end - start;
-        if (b < first || b >= first + count) continue;
+        if (b < first) {
+            before += end - start;
+            continue;
+        }
         starts[b - first] = start;
         ends[b - first] = end;
     }

@@ -137,8 +137,10 @@ static Step take_step(Workers *workers, uint64_t step, int window, const Optimiz
                       o->seed, step, first, count, workers->starts, workers->ends);
     run_lay_out(corpus->ids, workers->starts, workers->ends, count, workers->inputs,
                 workers->targets);
-    if (o->lines) source.ends = workers->ends;
-    if (!o->lines) count *= o->length / window;
+    if (o->lines)
+        source.ends = workers->ends;
+    else
+        count *= o->length / window;
     Teacher teacher = {.share = TEACHER_SHARE};
     if (workers->teacher)
         teacher.probabilities =

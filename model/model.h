@@ -128,9 +128,9 @@ typedef struct {
     int slot; /* where it holds them, from 0; less than RunOptions.batch */
 } Continuation;
 
-/* The place of a pass in a text. With `ends`, each sequence has its own length: sequence b is
- * text[starts[b]] to text[ends[b] - 1]. Without, all have the same, and token n of the pass is
- * text[starts[n / window] + n % window]. A counted model (ngram.h) also sees the tokens before a
+/* The place of a pass in a text. Unless `ends` is NULL, each sequence has its own length: sequence
+ * b is text[starts[b]] to text[ends[b] - 1]. Otherwise all have the same, and token n of the pass
+ * is text[starts[n / window] + n % window]. A counted model (ngram.h) also sees the tokens before a
  * sequence. */
 typedef struct {
     const int32_t *text;

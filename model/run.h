@@ -98,11 +98,13 @@ bool run_slides(const Run *run);
 void run_slide(Run *run, int slot, int dropped, int kept);
 
 /* Does the same as run_forward, and replaces each row of logits by its softmax:
- * probabilities[B,T,V]. `source`, the place of the pass in a text, may be NULL. */
+ * probabilities[B,T,V]. `source`, the place of the pass in a text, may be NULL. With source->ends,
+ * T is at least the longest sequence, and [B,T] means [tokens], here and below. */
 const float *run_probabilities(Run *run, const int32_t *ids, int B, int T, const Source *source);
 
-/* Does the same as run_forward for a training step, with dropout. Keeps the pointer `ids` until
- * run_backward returns. Needs RunOptions.training. */
+/* Does the same as run_forward for a training step, with dropout, whose masks depend on
+ * source->before in a shared run. Keeps the pointer `ids` until run_backward returns. Needs
+ * RunOptions.training. */
 void run_forward_training(Run *run, const int32_t *ids, int B, int T, const Source *source);
 
 /* Returns the mean cross-entropy of the last forward pass against targets[B,T], in nats, over the

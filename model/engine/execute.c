@@ -281,7 +281,8 @@ void execute_begin(Run *run, int threads) {
     run->slice = 1;
     if (run->pass.single) return;
     run->slice = slice_length(run->products, tokens_in(run), threads, run->longest_slice);
-    /* saves packing all weights; a narrow model has as many activations as weights */
+    /* To pack all weights would cost as much as to multiply so few tokens. In a narrow model, to
+       pack the activations would cost as much. */
     run->pass.unpacked = run->options.training && run->products->multiply_few &&
                          tokens_in(run) <= (size_t)min_int(STRETCH, run->isa->tile_columns) &&
                          run->model->config.C > STRETCH;

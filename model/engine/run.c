@@ -110,7 +110,8 @@ static bool plan(Run **planned, Model *model, const RunOptions *options, Error *
         .optimizer = options->training ? 3 * bytes_of(model->weights_size) : 0,
         .messages = messages ? bytes_of(world_buffer_size(model->weights_size, EVERYONE)) : 0,
         .activations = bytes_of(run->activations_size + run->rows_size + 3 * run_tokens(run)) +
-                       WINDOWS_AT_ONCE * sizeof(double),
+                       WINDOWS_AT_ONCE * sizeof(double) +
+                       (run->options.batch + 1.0) * sizeof(size_t),
         .threads = options->threads * bytes_of(team_scratch(run->products, scratch_of(run)))};
     m->all = m->weights + m->counts + m->optimizer + m->messages + m->activations + m->threads;
     *planned = run;
@@ -129,7 +130,7 @@ bool run_open(Run **opened, Model *model, const RunOptions *options, Error *err)
         (options->training && !update_open(run, err)) || !execute_allocate(run, err) ||
         !memory_alloc(&run->losses, run_tokens(run), sizeof(float), "the losses", err) ||
         !memory_alloc(&run->sums, WINDOWS_AT_ONCE, sizeof(double), "the losses", err) ||
-        !memory_alloc(&run->begins, (size_t)options->batch + 1, sizeof(size_t), "the windows",
+        !memory_alloc(&run->begins, (size_t)run->options.batch + 1, sizeof(size_t), "the windows",
                       err) ||
         !memory_alloc(&run->inputs, run_tokens(run), sizeof(int32_t), "the windows", err) ||
         !memory_alloc(&run->targets, run_tokens(run), sizeof(int32_t), "the windows", err)) {
@@ -244,19 +245,21 @@ void run_note_pace(Run *run) {
     run->pace = NULL;
 }
 
-/* Finds where the sequences of a pass begin, and their lengths, if these may differ. */
+/* Finds where the sequences of a pass begin, and its tokens and longest sequence, if lengths may
+ * differ. */
 static void place_sequences(Run *run, Pass *pass) {
     const Source *source = pass->source;
     if (!source || !source->ends) return;
+    size_t longest = 1;
     pass->tokens = 0;
-    pass->T = 1;
     for (int b = 0; b < pass->B; b++) {
         size_t length = source->ends[b] - source->starts[b];
+        assert(length >= 1 && length <= (size_t)pass->T);
         run->begins[b] = pass->tokens;
         pass->tokens += length;
-        assert(length >= 1 && length <= (size_t)run->options.length);
-        if (length > (size_t)pass->T) pass->T = (int)length;
+        if (length > longest) longest = length;
     }
+    pass->T = (int)longest;
     run->begins[pass->B] = pass->tokens;
     if (pass->tokens < (size_t)pass->B * (size_t)pass->T) pass->begins = run->begins;
 }
@@ -426,8 +429,9 @@ static void read_windows(Run *run, const Windows *w, size_t first, size_t end, d
         run_lay_out(w->ids, begins, begins + 1, (int)B, run->inputs, run->targets);
         forward(run, run->inputs, (int)B, run->options.length, 0, &source);
         find_losses(run, run->targets);
-        for (size_t n = 0; n < run->pass.tokens; n++)
-            sums[i - first + sequence_of(&run->pass, n)] += (double)run->losses[n];
+        for (size_t b = 0; b < B; b++)
+            for (size_t n = begin_of(&run->pass, b); n < begin_of(&run->pass, b + 1); n++)
+                sums[i - first + b] += (double)run->losses[n];
     }
 }
 

@@ -87,7 +87,8 @@ void run_slide(Run *run, int slot, int dropped, int kept) {
     const Share all = {0, (size_t)kept};
     const bool growing = run->options.growing;
     assert(run_slides(run) && dropped >= 0 && kept >= 0);
-    run->pass = (Pass){.B = 1, .T = kept, .rows = run->rows, .capacity = run->capacity};
+    run->pass = (Pass){
+        .B = 1, .T = kept, .tokens = (size_t)kept, .rows = run->rows, .capacity = run->capacity};
     if (growing) {
         for (int i = 0; i < p->backward_begin; i++)
             for (int j = 0; j < MAX_INPUTS; j++)

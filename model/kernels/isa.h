@@ -159,8 +159,8 @@ typedef struct Isa {
 
     /* Attention of one head over a short sequence, causal, and its gradients; no scratch. T <=
        SEQUENCE_TOKENS; dk and dv are multiples of 4, at most SEQUENCE_CHANNELS. The bits are those
-       of products and softmax. Both prefetch `next`, which has the same
-       sizes; `of` itself is not prefetched. NULL in kernels of plain C */
+       of products and softmax. Both prefetch as many tokens of `next`, which is no shorter and has
+       the same strides and channels; `of` itself is not prefetched. NULL in kernels of plain C */
     void (*attend)(const Sequence *of, const Sequence *next);
     void (*attend_backward)(const Sequence *of, const Sequence *next);
 

@@ -34,9 +34,8 @@ struct Products {
        b is 0. */
     void (*multiply)(const Thread *thread, float *c, size_t c_row, Matrix a, Packed b, int M, int K,
                      const float *bias, Share columns);
-    /* Optional. Does the same for at most tile_columns rows, and all columns of b[K,N] that is not
-       packed: reads it only once, where packing reads and writes it, too. a.column is 1, and one
-       stride of b */
+    /* Optional. The same product of M <= tile_columns rows, with all columns of a b[K,N] that is
+       not packed: so b is read once, and no copy is written. a.column is 1, and one stride of b */
     void (*multiply_few)(const Thread *thread, float *c, size_t c_row, Matrix a, Matrix b, int M,
                          int N, int K, const float *bias);
     /* multiply without a bias, for a result c[N,N] that is known to be symmetric: computes the

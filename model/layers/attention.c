@@ -54,9 +54,12 @@ static bool prefetches(const Attention *a) {
     return a->T > KEY_GROUP;
 }
 
-/* Returns the head that the same thread usually computes next; for the last head, itself. */
+/* Returns the head that the same thread usually computes next, for prefetching; where there is none
+ * or a shorter one, the head itself. */
 static Sequence head_after(const Attention *a, size_t number) {
-    return head_of(a, number + 1 < (size_t)a->B * (size_t)a->NH ? number + 1 : number);
+    Sequence own = head_of(a, number), next = own;
+    if (number + 1 < (size_t)a->B * (size_t)a->NH) next = head_of(a, number + 1);
+    return next.T < own.T ? own : next;
 }
 
 /* Returns the number of keys that query t sees. */

@@ -10,9 +10,9 @@
  * (h+1)*dv. Head h reads head g = h / (NH / NKV) of key and v: channels g*dk to (g+1)*dk, and g*dv
  * to (g+1)*dv.
  *
- * att is never stored: lse[B,NH,T], the logarithm of each softmax's denominator, is enough to
- * recompute it (Dao et al., "FlashAttention", 2022). With dropout, att is multiplied by its mask
- * after the softmax. Backward, with past = 0 and datt = dout v^T:
+ * att is never stored: lse, the logarithm of each softmax's denominator, [NH,T] for each sequence,
+ * is enough to recompute it (Dao et al., "FlashAttention", 2022). With dropout, att is multiplied
+ * by its mask after the softmax. Backward, with past = 0 and datt = dout v^T:
  *     dscores[t,s] = att (datt - dout[t] . out[t]);  dq = scale dscores k;
  *     dkey = scale dscores^T q;  dvalue = att^T dout
  * dkey and dvalue are summed over the heads that read them, in their order. dq, dkey and dvalue

@@ -5,7 +5,7 @@
  * executes the program for every batch. So a rung reads like its equations and does not say how
  * they are computed.
  *
- * An Array is a matrix [N, width]: a row for each of the N = B T tokens of a batch. Every call
+ * An Array is a matrix [N, width]: a row for each of the N tokens of a batch. Every call
  * returns a new one; the program owns it. B batch, T time, C channels, V vocabulary, L blocks, NH
  * heads, NKV key-value heads, hs = C / NH channels of a head. The gradient of an array has
  * its name with a d in front.

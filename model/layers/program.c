@@ -80,11 +80,6 @@ size_t sequence_of(const Pass *pass, size_t n) {
     return low;
 }
 
-size_t position_of(const Pass *pass, size_t n) {
-    if (pass->sequences) return (size_t)pass->sequences[n].past;
-    return (size_t)pass->past + n - begin_of(pass, sequence_of(pass, n));
-}
-
 /* In a growing run, first stores the pass's own row. In other runs, the rows of earlier tokens
  * precede the pass's own in memory. */
 const float *rows_before(const Call *c, int number, size_t b, size_t *row) {

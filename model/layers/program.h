@@ -61,7 +61,12 @@ static inline int32_t id_of(const Pass *pass, size_t n) {
 }
 
 size_t sequence_of(const Pass *pass, size_t n);
-size_t position_of(const Pass *pass, size_t n);
+
+static inline size_t position_of(const Pass *pass, size_t n) {
+    if (pass->sequences) return (size_t)pass->sequences[n].past;
+    size_t t = pass->begins ? n - begin_of(pass, sequence_of(pass, n)) : n % (size_t)pass->T;
+    return (size_t)pass->past + t;
+}
 
 typedef struct Instruction Instruction;
 

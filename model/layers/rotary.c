@@ -21,8 +21,10 @@ static void fill(float *row, int position, int hs) {
 static void rotate(const Call *c, float direction) {
     size_t NH = (size_t)c->instruction->NH, hs = c->out_row[0] / NH;
     Share own = rows_of_thread(c);
+    const float *cosine = NULL;
     for (size_t r = own.begin; r < own.end; r++) {
-        const float *cosine = c->in[1] + position_of(c->pass, c->first + r / NH) * hs;
+        if (!cosine || r % NH == 0)
+            cosine = c->in[1] + position_of(c->pass, c->first + r / NH) * hs;
         c->thread->isa->rotate(c->out[0] + r * hs, c->in[0] + r * hs, cosine, cosine + hs / 2,
                                direction, (int)hs / 2);
     }

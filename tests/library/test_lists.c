@@ -195,7 +195,7 @@ TEST(resumed) {
     }
     must_run("train -q " TINY "-m modern -s 20 -o @text.safetensors @words");
     must_fail(1, "train -q -r --lines -o @text.safetensors @words", "--lines");
-    must_fail(1, "train -q --lines --init @text.safetensors @words", "--lines");
+    must_fail(1, "train -q -o @o/m --lines --init @text.safetensors @words", "--lines");
     must_run("train -q --init @whole.safetensors -s 5 -o @more.safetensors @words");
     run("sample --lines 2 --new -t 1.5 @more.safetensors");
     assert_int_equal(ran.status, 0);
@@ -361,11 +361,11 @@ TEST(refused) {
     put_words("words", &length);
     scratch_put("one", "no newline", 10);
     scratch_put("two", "abc\nd", 5);
-    must_fail(1, "train -q --lines @one", "one");
+    must_fail(1, "train -q -o @o/m --lines @one", "one");
     scratch_put("one", "no other\n", 9);
-    must_fail(1, "train -q --lines @one", "one: ", " 2 ");
-    must_fail(1, "train -q --lines --val 0.999 @two", "two");
-    must_fail(2, "train -q --lines --windows grow @words", "windows");
+    must_fail(1, "train -q -o @o/m --lines @one", "one: ", " 2 ");
+    must_fail(1, "train -q -o @o/m --lines --val 0.999 @two", "two");
+    must_fail(2, "train -q -o @o/m --lines --windows grow @words", "windows");
     must_fail(2, "sample --new @no.safetensors", "--lines");
     must_run("train -q " TINY "-m bigram --lines -s 5 -o @t.safetensors @words");
     char *file = slurp(scratch("t.safetensors"), &length);
@@ -375,6 +375,6 @@ TEST(refused) {
     must_fail(1, "sample --lines 1 @bad.safetensors", "bad.safetensors");
     must_run("train -q " TINY "-m bigram -s 5 -o @t.safetensors @words");
     must_fail(1, "sample --lines 2 --new @t.safetensors", "--new");
-    must_fail(1, "train -q " TINY "--lines --teacher @t.safetensors @words", "--lines");
+    must_fail(1, "train -q -o @o/m " TINY "--lines --teacher @t.safetensors @words", "--lines");
     must_run("sample --lines 2 @t.safetensors");
 }

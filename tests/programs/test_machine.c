@@ -135,11 +135,11 @@ TEST(spread) {
 
 TEST(bad_files) {
     make_folder(scratch("empty"));
-    must_fail(1, "train -q @empty", "empty: ");
+    must_fail(1, "train -q -o @o/m @empty", "empty: ");
     must_fail(1, "sample --info @empty", "empty: ");
     scratch_put("letters/more/c", "fine\xff", 5);
-    must_fail(1, "train -q @letters", "letters/more/c: ", "0xFF", "4");
-    must_fail(1, "train -q @letters/b @nowhere", "nowhere: ");
+    must_fail(1, "train -q -o @o/m @letters", "letters/more/c: ", "0xFF", "4");
+    must_fail(1, "train -q -o @o/m @letters/b @nowhere", "nowhere: ");
     must_fail(1, "train -q -o @letters/b @letters", "letters/b: ");
     scratch_remove(scratch("letters/more/c"));
 }

@@ -245,22 +245,18 @@ int slice_length(const Products *products, size_t tokens, int threads, int most)
     return (int)best;
 }
 
-static size_t tokens_in(const Run *run) {
-    return run->pass.tokens;
-}
-
 int slice_count(const Run *run) {
-    return ceil_div_int((int)tokens_in(run), run->slice);
+    return ceil_div_int((int)run->pass.tokens, run->slice);
 }
 
 Share share_of_tokens(const Run *run, const Thread *thread) {
-    return team_share(thread, tokens_in(run), (size_t)run->slice);
+    return team_share(thread, run->pass.tokens, (size_t)run->slice);
 }
 
 /* Sets *tokens to the next slice that the thread takes in the phase; false if there are no more.
  * The team takes all tokens at once. */
 static bool next_slice(const Run *run, const Phase *phase, Items *slices, Share *tokens) {
-    size_t i, all = tokens_in(run), length = (size_t)run->slice;
+    size_t i, all = run->pass.tokens, length = (size_t)run->slice;
     *tokens = (Share){0, all};
     if (phase->team) return slices->own_taken++ == 0;
     if (!team_next(slices, &i)) return false;
@@ -280,11 +276,11 @@ void execute_begin(Run *run, int threads) {
     run->in_backward = false;
     run->slice = 1;
     if (run->pass.single) return;
-    run->slice = slice_length(run->products, tokens_in(run), threads, run->longest_slice);
+    run->slice = slice_length(run->products, run->pass.tokens, threads, run->longest_slice);
     /* To pack all weights would cost as much as to multiply so few tokens. In a narrow model, to
        pack the activations would cost as much. */
     run->pass.unpacked = run->options.training && run->products->multiply_few &&
-                         tokens_in(run) <= (size_t)min_int(STRETCH, run->isa->tile_columns) &&
+                         run->pass.tokens <= (size_t)min_int(STRETCH, run->isa->tile_columns) &&
                          run->model->config.C > STRETCH;
     return_slices(run);
 }
@@ -324,7 +320,7 @@ static void execute_whole(const Run *run, const Thread *thread) {
         if (s->waits[i]) team_barrier(thread);
         if (s->by_first[i] && thread->index > 0) continue;
         calls[i].thread = thread;
-        calls[i].N = (int)tokens_in(run);
+        calls[i].N = (int)run->pass.tokens;
         calls[i].instruction->operation->compute(&calls[i]);
     }
 }

@@ -8,7 +8,7 @@
 #include "model/layers/program.h"
 #include "base/array.h"
 
-/* out = in b + bias, where b is the weights or their transpose: what the engine packs. */
+/* out = in b + bias; b is the weights or their transpose, as the engine packs them. */
 static void multiply(const Call *c, Matrix b, const float *bias, Share columns) {
     const Products *products = c->thread->products;
     size_t K = c->in_row[0], N = c->out_row[0];

@@ -75,7 +75,10 @@ size_t sequence_of(const Pass *pass, size_t n) {
     if (!pass->begins) return n / (size_t)pass->T;
     while (high - low > 1) {
         size_t middle = (low + high) / 2;
-        *(pass->begins[middle] <= n ? &low : &high) = middle;
+        if (pass->begins[middle] <= n)
+            low = middle;
+        else
+            high = middle;
     }
     return low;
 }

@@ -146,10 +146,8 @@ static Step take_step(Workers *workers, uint64_t step, int window, const Optimiz
         teacher.probabilities =
             run_probabilities(workers->teacher, workers->inputs, count, window, &source);
     run_forward_training(workers->run, workers->inputs, count, window, &source);
-    taken.loss = run_loss(workers->run, workers->targets);
-    if (!isfinite(taken.loss)) return taken;
-    run_backward(workers->run, workers->targets, workers->teacher ? &teacher : NULL);
-    taken.norm = run_update(workers->run, optimizer);
+    taken.loss = run_backward(workers->run, workers->targets, workers->teacher ? &teacher : NULL);
+    if (isfinite(taken.loss)) taken.norm = run_update(workers->run, optimizer);
     return taken;
 }
 

@@ -107,10 +107,6 @@ const float *run_probabilities(Run *run, const int32_t *ids, int B, int T, const
  * RunOptions.training. */
 void run_forward_training(Run *run, const int32_t *ids, int B, int T, const Source *source);
 
-/* Returns the mean cross-entropy of the last forward pass against targets[B,T], in nats, over the
- * whole shared batch. Collective. */
-double run_loss(Run *run, const int32_t *targets);
-
 /* Multiplies the logits that counting adds (layer `trusted`) by `weight` from the next pass on.
  * It is 1 at first, and must be 1 in training. */
 void run_weigh_counts(Run *run, double weight);
@@ -120,10 +116,11 @@ void run_weigh_counts(Run *run, double weight);
 void run_lay_out(const int32_t *text, const size_t *starts, const size_t *ends, int B,
                  int32_t *inputs, int32_t *targets);
 
-/* Adds the gradient of the loss against targets[B,T], mixed with the predictions of `teacher`,
- * which may be NULL, to the gradient of every weight, after run_forward_training. Overwrites the
- * logits. Collective; in a shared run only run_update may use the gradients. */
-void run_backward(Run *run, const int32_t *targets, const Teacher *teacher);
+/* Returns the loss of run_forward_training's pass: the mean cross-entropy against targets[B,T], in
+ * nats, over the whole shared batch. Adds its gradient, with the predictions of `teacher`, which
+ * may be NULL, mixed into the targets, to the gradient of every weight. Overwrites the logits.
+ * Collective; in a shared run only run_update may use the gradients. */
+double run_backward(Run *run, const int32_t *targets, const Teacher *teacher);
 
 typedef struct {
     double learning_rate, beta1, beta2, epsilon, weight_decay; /* AdamW's */

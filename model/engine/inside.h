@@ -159,7 +159,6 @@ double update_muon_work(const Run *run);
 enum {
     PROFILE_WAITING, /* at barriers, and at the ends of passes and updates */
     PROFILE_PACKING,
-    PROFILE_LOSS,
     PROFILE_NORM,
     PROFILE_ADAMW,
     PROFILE_MUON,

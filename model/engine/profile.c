@@ -63,13 +63,9 @@ static void add_seconds(TrilPart *parts, int *count, int max, const char *name, 
 }
 
 int run_profile_parts(const Run *run, TrilPart *parts, int max) {
-    static const char *const names[PROFILE_PARTS] = {"waiting for threads",
-                                                     "packing of weights",
-                                                     "cross_entropy",
-                                                     "norm of the gradient",
-                                                     "AdamW",
-                                                     "Muon",
-                                                     "sharing between processes"};
+    static const char *const names[PROFILE_PARTS] = {
+        "waiting for threads",      "packing of weights", "norm of the gradient", "AdamW", "Muon",
+        "sharing between processes"};
     const Profile *p = &run->profile;
     int count = 0;
     if (!p->seconds) return 0;

@@ -289,7 +289,8 @@ static int begin(Run *run, const int32_t *ids, int B, int T, int past, const Sou
                        .source = source,
                        .lines = run->options.lines,
                        .ngram = run->model->ngram,
-                       .counts_weight = run->counts_weight};
+                       .counts_weight = run->counts_weight,
+                       .losses = run->losses};
     place_sequences(run, &run->pass);
     if (training) {
         run->pass.dropout = (float)run->model->config.dropout;
@@ -348,17 +349,9 @@ static void loss_work(const Thread *thread, void *argument) {
     const Run *run = argument;
     int V = run->model->config.V;
     Share own = share_of_tokens(run, thread);
-    double start = profile_now(run);
     cross_entropy(thread, run->losses + own.begin,
                   execute_array(run, run->program.logits) + own.begin * (size_t)V,
                   run->pass.targets + own.begin, (int)(own.end - own.begin), V);
-    profile_add(run, thread, PROFILE_LOSS, start);
-}
-
-/* Computes run->losses, the cross-entropy of each token. */
-static void find_losses(Run *run, const int32_t *targets) {
-    run->pass.targets = targets;
-    profile_team(run, run_threads(run), loss_work, run);
 }
 
 /* Returns the number of tokens in the loss, over all processes, which cut their sequences into
@@ -369,18 +362,6 @@ static double tokens_in_loss(const Run *run) {
     if (!run->options.lines) return tokens / run->options.batch * run->whole;
     world_allreduce(&tokens, 1);
     return tokens;
-}
-
-double run_loss(Run *run, const int32_t *targets) {
-    double total = 0;
-    find_losses(run, targets);
-    for (size_t n = 0; n < run->pass.tokens; n++) total += (double)run->losses[n];
-    if (run->sharing) {
-        double start = profile_now(run);
-        world_allreduce(&total, 1);
-        profile_add(run, NULL, PROFILE_SHARING, start);
-    }
-    return total / tokens_in_loss(run);
 }
 
 void run_lay_out(const int32_t *text, const size_t *starts, const size_t *ends, int B,
@@ -396,13 +377,21 @@ void run_weigh_counts(Run *run, double weight) {
     run->counts_weight = (float)weight;
 }
 
-void run_backward(Run *run, const int32_t *targets, const Teacher *teacher) {
+double run_backward(Run *run, const int32_t *targets, const Teacher *teacher) {
     assert(!run->options.frozen); /* its weights are packed for a forward pass */
+    double tokens = tokens_in_loss(run), total = 0;
     run->pass.targets = targets;
     run->pass.teacher = teacher;
-    run->pass.scale = 1.0f / (float)tokens_in_loss(run);
+    run->pass.scale = 1.0f / (float)tokens;
     execute_turn(run);
     profile_team(run, run_threads(run), execute_pass, run);
+    for (size_t n = 0; n < run->pass.tokens; n++) total += (double)run->losses[n];
+    if (run->sharing) {
+        double start = profile_now(run);
+        world_allreduce(&total, 1);
+        profile_add(run, NULL, PROFILE_SHARING, start);
+    }
+    return total / tokens;
 }
 
 /* ---- evaluation ---- */
@@ -428,7 +417,8 @@ static void read_windows(Run *run, const Windows *w, size_t first, size_t end, d
         B = min_size(min_size(most, end - i), batch - i % batch);
         run_lay_out(w->ids, begins, begins + 1, (int)B, run->inputs, run->targets);
         forward(run, run->inputs, (int)B, run->options.length, 0, &source);
-        find_losses(run, run->targets);
+        run->pass.targets = run->targets;
+        team_run(run->team, run_threads(run), loss_work, run);
         for (size_t b = 0; b < B; b++)
             for (size_t n = begin_of(&run->pass, b); n < begin_of(&run->pass, b + 1); n++)
                 sums[i - first + b] += (double)run->losses[n];

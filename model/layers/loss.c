@@ -9,6 +9,7 @@ void cross_entropy(const Thread *thread, float *losses, const float *logits, con
     for (size_t n = 0; n < (size_t)N; n++) losses[n] -= logits[n * row + (size_t)targets[n]];
 }
 
+/* The exponentials of a row give both its loss and its gradient. */
 static void backward(const Call *c) {
     enum { ROWS = 16 }; /* at a time, so that they stay in the cache */
     const Pass *pass = c->pass;
@@ -17,11 +18,17 @@ static void backward(const Call *c) {
     float share = teacher ? teacher->share * pass->scale : 0;
     int some;
     for (int n = 0; n < c->N; n += some) {
-        float *to = c->out[0] + (size_t)n * row;
+        const float *from = c->in[0] + (size_t)n * row;
+        float *to = c->out[0] + (size_t)n * row, lse[ROWS];
         const int32_t *targets = pass->targets + c->first + n;
+        float *losses = pass->losses + c->first + n;
         some = min_int(ROWS, c->N - n);
-        c->thread->isa->softmax(to, row, NULL, c->in[0] + (size_t)n * row, 1.0f, some, (int)row);
-        for (size_t i = 0; i < (size_t)some; i++) to[i * row + (size_t)targets[i]] -= 1.0f;
+        for (size_t i = 0; i < (size_t)some; i++) losses[i] = from[i * row + (size_t)targets[i]];
+        c->thread->isa->softmax(to, row, lse, from, 1.0f, some, (int)row);
+        for (size_t i = 0; i < (size_t)some; i++) {
+            losses[i] = lse[i] - losses[i];
+            to[i * row + (size_t)targets[i]] -= 1.0f;
+        }
         for (size_t i = 0; i < (size_t)some * row; i++) to[i] *= pass->scale;
         if (!teacher) continue;
         c->thread->isa->axpby(to, 1.0f, teacher->probabilities + (c->first + (size_t)n) * row,
@@ -31,4 +38,4 @@ static void backward(const Call *c) {
 }
 
 const Operation cross_entropy_backward = {
-    .name = "cross_entropy_backward", .compute = backward, .reused = 1};
+    .name = "cross_entropy", .compute = backward, .reused = 1};

@@ -38,6 +38,7 @@ typedef struct {
     float dropout;                 /* the share of activations set to 0 in this pass */
     uint64_t masks;                /* names this step's masks of dropout (base/random.h) */
     const int32_t *targets;        /* [tokens] */
+    float *losses;                 /* [tokens] */
     float scale;                   /* the factor of the loss's gradient */
     const Teacher *teacher;        /* in distillation */
     const Source *source;          /* its place in a text, if known */
@@ -265,10 +266,9 @@ DropoutRow dropout_row(Dropout dropout, size_t row);
 
 /* ---- the loss, for the engine ---- */
 
-/* Between the two passes: logits[N,V] -> dlogits[N,V] = (softmax(logits) - target) scale. */
+/* losses[n] = ln(sum_v exp(logits[n,v])) - logits[n,targets[n]], in nats. Between the two passes:
+ * the same losses, and logits[N,V] -> dlogits[N,V] = (softmax(logits) - target) scale. */
 extern const Operation cross_entropy_backward;
-
-/* losses[n] = ln(sum_v exp(logits[n,v])) - logits[n,targets[n]], in nats. */
 void cross_entropy(const Thread *thread, float *losses, const float *logits, const int32_t *targets,
                    int N, int V);
 

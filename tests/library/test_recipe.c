@@ -16,9 +16,8 @@ static void learn(const char *name, const Recipe *recipe, double *first, double 
     for (int step = 0; step <= STEPS; step++) {
         Optimizer now = recipe_step(recipe, step, STEPS);
         run_forward_training(bench->run, ids, B, T, NULL);
-        *last = run_loss(bench->run, ids + 1);
+        *last = run_backward(bench->run, ids + 1, NULL);
         if (step == 0) *first = *last;
-        run_backward(bench->run, ids + 1, NULL);
         run_update(bench->run, &now);
     }
     for (int i = 0; i < model->tensor_count; i++) {

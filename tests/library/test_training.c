@@ -270,7 +270,6 @@ static void check_profile(const Bench *bench, int steps, double passed) {
 static void profiled_step(Bench *bench, const int32_t *ids) {
     Optimizer o = {.epsilon = 1e-8, .matrix_rate = 0.1, .momentum = 0.9};
     run_forward_training(bench->run, ids, B, T, NULL);
-    run_loss(bench->run, ids + 1);
     run_backward(bench->run, ids + 1, NULL);
     run_update(bench->run, &o);
 }
@@ -329,15 +328,15 @@ TEST(pieces) {
     double losses[2];
     for (int i = 0; i < 2; i++) {
         run_forward_training(benches[i]->run, ids, B * PIECES, T / PIECES, NULL);
-        losses[i] = run_loss(benches[i]->run, ids + 1);
-        run_backward(benches[i]->run, ids + 1, NULL);
+        losses[i] = run_backward(benches[i]->run, ids + 1, NULL);
     }
     assert_true(losses[0] == losses[1]);
     for (int i = 0; i < whole->model->tensor_count; i++)
         assert_memory_equal(run_gradient(whole->run, i), run_gradient(cut->run, i),
                             whole->model->tensors[i].size * sizeof(float));
     run_forward_training(whole->run, ids, B, T, NULL);
-    assert_true(run_loss(whole->run, ids + 1) != losses[0]); /* whole sequences are another thing */
+    assert_true(run_backward(whole->run, ids + 1, NULL) !=
+                losses[0]); /* whole sequences are another thing */
 }
 
 /* With a teacher that is certain of other tokens, the gradient is the mean, by its share, of those

@@ -335,8 +335,8 @@ TEST(pieces) {
         assert_memory_equal(run_gradient(whole->run, i), run_gradient(cut->run, i),
                             whole->model->tensors[i].size * sizeof(float));
     run_forward_training(whole->run, ids, B, T, NULL);
-    assert_true(run_backward(whole->run, ids + 1, NULL) !=
-                losses[0]); /* whole sequences are another thing */
+    /* whole sequences are another thing */
+    assert_true(run_backward(whole->run, ids + 1, NULL) != losses[0]);
 }
 
 /* With a teacher that is certain of other tokens, the gradient is the mean, by its share, of those

@@ -18,7 +18,7 @@ static Array block(Plain *p, int l, Array x) {
     Weights c_fc = plain_weights(p, "transformer.h.%d.mlp.c_fc", l);         /* (4C, C) */
     Weights mlp_proj = plain_weights(p, "transformer.h.%d.mlp.c_proj", l);   /* (C, 4C) */
 
-    Array h = plain_layernorm(p, x, ln_1);                /* (T, C) */
+    Array h = plain_norm(p, x, ln_1);                     /* (T, C) */
     Array qkv = plain_linear(p, h, c_attn);               /* (T, 3C) */
     Array q = plain_columns(p, qkv, 0, C);                /* (T, C) */
     Array k = plain_columns(p, qkv, C, C);                /* (T, C) */
@@ -27,7 +27,7 @@ static Array block(Plain *p, int l, Array x) {
     Array out = plain_weighted_mean(p, att, v);           /* (T, C) */
     x = plain_add(p, x, plain_linear(p, out, attn_proj)); /* (T, C) */
 
-    h = plain_layernorm(p, x, ln_2);                         /* (T, C) */
+    h = plain_norm(p, x, ln_2);                              /* (T, C) */
     Array fc = plain_linear(p, h, c_fc);                     /* (T, 4C) */
     Array gelu = plain_gelu(p, fc);                          /* (T, 4C) */
     return plain_add(p, x, plain_linear(p, gelu, mlp_proj)); /* (T, C) */
@@ -42,5 +42,5 @@ Array plain_gpt(Plain *p, const int32_t *ids, int T) {
     Array pos = plain_positions(p, wpe, T);      /* (T, C) */
     Array x = plain_add(p, tok, pos);            /* (T, C) */
     for (int l = 0; l < p->model->config.L; l++) x = block(p, l, x);
-    return plain_linear(p, plain_layernorm(p, x, ln_f), wte); /* (T, V) */
+    return plain_linear(p, plain_norm(p, x, ln_f), wte); /* (T, V) */
 }

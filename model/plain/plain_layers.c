@@ -8,8 +8,8 @@
 typedef void Backward(const Call *call);
 static Backward embedding_backward, positions_backward, linear_backward, add_backward,
     columns_backward, attention_backward, weighted_mean_backward, shared_backward,
-    convolution_backward, layernorm_backward, rmsnorm_backward, rotary_backward, gelu_backward,
-    swiglu_backward, trusted_backward;
+    convolution_backward, norm_backward, rotary_backward, gelu_backward, swiglu_backward,
+    trusted_backward;
 
 /* ---- embedding ---- */
 
@@ -225,77 +225,48 @@ static void convolution_backward(const Call *call) {
         }
 }
 
-/* ---- layer normalization, and root-mean-square normalization: the same without the mean ---- */
+/* ---- layer normalization, and root-mean-square normalization: the same without mean and bias ----
+ */
 
-static double row_mean(const double *x, int C) {
-    double mean = 0;
-    for (int c = 0; c < C; c++) mean += x[c] / C;
-    return mean;
-}
-
-/* Returns 1 / the deviation of a row x[C] from `mean`. */
-static double row_rstd(const double *x, double mean, double epsilon, int C) {
+/* Returns 1 / the deviation of a row x[C] from its mean, which it sets; from 0 without a bias. */
+static double statistics(const double *x, Weights norm, double *mean) {
     double variance = 0;
-    for (int c = 0; c < C; c++) variance += (x[c] - mean) * (x[c] - mean) / C;
-    return 1 / sqrt(variance + epsilon);
+    int C = norm.rows;
+    *mean = 0;
+    for (int c = 0; norm.b && c < C; c++) *mean += x[c] / C;
+    for (int c = 0; c < C; c++) variance += (x[c] - *mean) * (x[c] - *mean) / C;
+    return 1 / sqrt(variance + (norm.b ? 1e-5 : 1e-6));
 }
 
-Array plain_layernorm(Plain *p, Array x, Weights norm) {
-    int C = norm.rows;
-    Array y = plain_array(p, x.rows, C, (Call){layernorm_backward, .in = {x}, .w = norm});
-    for (int t = 0; t < x.rows; t++) {
-        double mean = row_mean(x.x + t * C, C), rstd = row_rstd(x.x + t * C, mean, 1e-5, C);
-        for (int c = 0; c < C; c++)
-            y.x[t * C + c] = (x.x[t * C + c] - mean) * rstd * norm.w[c] + norm.b[c];
+Array plain_norm(Plain *p, Array x, Weights norm) {
+    int C = norm.rows, rows = x.rows * x.columns / C;
+    Array y = plain_array(p, x.rows, x.columns, (Call){norm_backward, .in = {x}, .w = norm});
+    for (int n = 0; n < rows; n++) {
+        double mean, rstd = statistics(x.x + n * C, norm, &mean);
+        for (int c = 0; c < C; c++) {
+            double z = (x.x[n * C + c] - mean) * rstd;
+            y.x[n * C + c] = z * norm.w[c] + (norm.b ? norm.b[c] : 0);
+        }
     }
     return y;
 }
 
-static void layernorm_backward(const Call *call) {
-    Array y = call->y, x = call->in[0];
-    Weights norm = call->w;
-    int C = norm.rows;
-    for (int t = 0; t < x.rows; t++) {
-        double mean = row_mean(x.x + t * C, C), rstd = row_rstd(x.x + t * C, mean, 1e-5, C);
-        double dz_mean = 0, dz_z_mean = 0;
-        for (int c = 0; c < C; c++) {
-            double z = (x.x[t * C + c] - mean) * rstd, d = y.dx[t * C + c];
-            norm.dw[c] += d * z;
-            norm.db[c] += d;
-            dz_mean += d * norm.w[c] / C;
-            dz_z_mean += d * norm.w[c] * z / C;
-        }
-        for (int c = 0; c < C; c++) {
-            double z = (x.x[t * C + c] - mean) * rstd, dz = y.dx[t * C + c] * norm.w[c];
-            x.dx[t * C + c] += rstd * (dz - dz_mean - z * dz_z_mean);
-        }
-    }
-}
-
-Array plain_rmsnorm(Plain *p, Array x, Weights norm) {
-    int C = norm.rows, rows = x.rows * x.columns / C;
-    Array y = plain_array(p, x.rows, x.columns, (Call){rmsnorm_backward, .in = {x}, .w = norm});
-    for (int n = 0; n < rows; n++) {
-        double rstd = row_rstd(x.x + n * C, 0, 1e-6, C);
-        for (int c = 0; c < C; c++) y.x[n * C + c] = x.x[n * C + c] * rstd * norm.w[c];
-    }
-    return y;
-}
-
-static void rmsnorm_backward(const Call *call) {
+static void norm_backward(const Call *call) {
     Array y = call->y, x = call->in[0];
     Weights norm = call->w;
     int C = norm.rows, rows = x.rows * x.columns / C;
     for (int n = 0; n < rows; n++) {
-        double rstd = row_rstd(x.x + n * C, 0, 1e-6, C), dz_z_mean = 0;
+        double mean, rstd = statistics(x.x + n * C, norm, &mean), dz_mean = 0, dz_z_mean = 0;
         for (int c = 0; c < C; c++) {
-            double z = x.x[n * C + c] * rstd, d = y.dx[n * C + c];
+            double z = (x.x[n * C + c] - mean) * rstd, d = y.dx[n * C + c];
             norm.dw[c] += d * z;
+            if (norm.b) norm.db[c] += d;
+            if (norm.b) dz_mean += d * norm.w[c] / C;
             dz_z_mean += d * norm.w[c] * z / C;
         }
         for (int c = 0; c < C; c++) {
-            double z = x.x[n * C + c] * rstd, dz = y.dx[n * C + c] * norm.w[c];
-            x.dx[n * C + c] += rstd * (dz - z * dz_z_mean);
+            double z = (x.x[n * C + c] - mean) * rstd, dz = y.dx[n * C + c] * norm.w[c];
+            x.dx[n * C + c] += rstd * (dz - dz_mean - z * dz_z_mean);
         }
     }
 }

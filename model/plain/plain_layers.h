@@ -95,16 +95,13 @@ Array plain_mean_of_past(Plain *p, int T);
  *     dx[t-k] += w[k] dy[t], dw[k] += dy[t] x[t-k], and dx[t] += dy[t] */
 Array plain_convolution(Plain *p, Array x, Weights taps);
 
-/* ---- layer normalization ---- (Ba, Kiros, Hinton, 2016)
+/* ---- normalization ---- (layer normalization: Ba, Kiros, Hinton, 2016)
  * For each row: z = (x - mean) rstd, with rstd = 1 / sqrt(variance + 1e-5), and y = z w + b.
- *     dx += rstd (dz - mean(dz) - z mean(dz z)) with dz = dy w;  dw += dy z;  db += dy */
-Array plain_layernorm(Plain *p, Array x, Weights norm);
-
-/* ---- root-mean-square normalization ---- (Zhang and Sennrich, 2019)
- * For each row: z = x rstd, with rstd = 1 / sqrt(mean(x^2) + 1e-6), and y = z w.
- *     dx += rstd (dz - z mean(dz z)) with dz = dy w;  dw += dy z
- * A row has as many channels as w: those of a token, or of one head. */
-Array plain_rmsnorm(Plain *p, Array x, Weights norm);
+ *     dx += rstd (dz - mean(dz) - z mean(dz z)) with dz = dy w;  dw += dy z;  db += dy
+ * A norm without a bias also lacks the means of x and dz (RMSNorm: Zhang and Sennrich, 2019): z = x
+ * rstd, with rstd = 1 / sqrt(mean(x^2) + 1e-6). A row has as many channels as w: those of a token,
+ * or of one head. */
+Array plain_norm(Plain *p, Array x, Weights norm);
 
 /* ---- rotary positions ---- (Su et al., "RoFormer", 2021)
  * In each head, channels i and i + hs/2 are a pair, which is rotated by the angle

@@ -18,7 +18,7 @@
 
 /* Returns the norm of x, then convolved if the rung `convolves`. */
 static Array normed(Plain *p, Array x, const char *name, int l, bool convolves) {
-    Array h = plain_rmsnorm(p, x, plain_weights(p, "model.layers.%d.%s_layernorm", l, name));
+    Array h = plain_norm(p, x, plain_weights(p, "model.layers.%d.%s_layernorm", l, name));
     if (!convolves) return h;
     return plain_convolution(p, h, plain_weights(p, "model.layers.%d.%s_conv", l, name));
 }
@@ -35,16 +35,16 @@ static Array block(Plain *p, int l, Array x, bool convolves) {
     Weights down_proj = plain_weights(p, "model.layers.%d.mlp.down_proj", l); /* (C, H) */
     int NH = p->model->config.NH, NKV = k_proj.rows / k_norm.rows;
 
-    Array h = normed(p, x, "input", l, convolves);                  /* (T, C) */
-    Array q = plain_rmsnorm(p, plain_linear(p, h, q_proj), q_norm); /* (T, C) */
-    Array k = plain_rmsnorm(p, plain_linear(p, h, k_proj), k_norm); /* (T, KV) */
-    Array v = plain_linear(p, h, v_proj);                           /* (T, KV) */
-    q = plain_rotary(p, q, NH);                                     /* (T, C) */
-    k = plain_shared(p, plain_rotary(p, k, NKV), NH, NKV);          /* (T, C) */
-    v = plain_shared(p, v, NH, NKV);                                /* (T, C) */
-    Array att = plain_attention(p, q, k, NH);                       /* (NH, T, T) */
-    Array out = plain_weighted_mean(p, att, v);                     /* (T, C) */
-    x = plain_add(p, x, plain_linear(p, out, o_proj));              /* (T, C) */
+    Array h = normed(p, x, "input", l, convolves);               /* (T, C) */
+    Array q = plain_norm(p, plain_linear(p, h, q_proj), q_norm); /* (T, C) */
+    Array k = plain_norm(p, plain_linear(p, h, k_proj), k_norm); /* (T, KV) */
+    Array v = plain_linear(p, h, v_proj);                        /* (T, KV) */
+    q = plain_rotary(p, q, NH);                                  /* (T, C) */
+    k = plain_shared(p, plain_rotary(p, k, NKV), NH, NKV);       /* (T, C) */
+    v = plain_shared(p, v, NH, NKV);                             /* (T, C) */
+    Array att = plain_attention(p, q, k, NH);                    /* (NH, T, T) */
+    Array out = plain_weighted_mean(p, att, v);                  /* (T, C) */
+    x = plain_add(p, x, plain_linear(p, out, o_proj));           /* (T, C) */
 
     h = normed(p, x, "post_attention", l, convolves);                  /* (T, C) */
     Array gate = plain_linear(p, h, gate_proj);                        /* (T, H) */
@@ -55,7 +55,7 @@ static Array block(Plain *p, int l, Array x, bool convolves) {
 /* Returns x after all blocks, and after the last norm. */
 static Array blocks(Plain *p, Array x, bool convolves) {
     for (int l = 0; l < p->model->config.L; l++) x = block(p, l, x, convolves);
-    return plain_rmsnorm(p, x, plain_weights(p, "model.norm"));
+    return plain_norm(p, x, plain_weights(p, "model.norm"));
 }
 
 Array plain_modern(Plain *p, const int32_t *ids, int T) {

@@ -75,14 +75,11 @@ Array convolution(Program *p, Array x, Table taps) {
     return record(p, &operation, x, taps);
 }
 
-Array convolution_backward(Program *p, Array dy, Table taps) {
-    return record(p, &backward_operation, dy, taps);
-}
-
-void convolution_gradients(Program *p, Table taps, Array dy, Array x) {
-    program_expect_width(p, "convolution_gradients", taps.weight, "dy", dy, taps.width);
+Array convolution_backward(Program *p, Array dy, Array x, Table taps) {
+    program_expect_width(p, "convolution_backward", taps.weight, "x", x, taps.width);
     program_add(p, (Instruction){.operation = &gradients_operation,
                                  .inputs = {dy, x},
                                  .tensors = {taps.weight},
                                  .taps = taps.rows});
+    return record(p, &backward_operation, dy, taps);
 }

@@ -10,9 +10,9 @@
  * heads, NKV key-value heads, hs = C / NH channels of a head. The gradient of an array has
  * its name with a d in front.
  *
- * There are two kinds of backward functions. `_backward` returns the gradient of the layer's input.
- * `_gradients` adds to the gradient of the layer's weights: so a weight that is used twice gets the
- * sum of both parts. Gradients are those of the mean loss over the tokens of the whole batch.
+ * A layer's `_backward` returns the gradient of its input, and adds to the gradients of its
+ * weights: so a weight that is used twice gets the sum of both parts. (`_gradients` only adds to
+ * those.) Gradients are those of the mean loss over the tokens of the whole batch.
  *
  * A rung that breaks a contract (an array of another width, or one that was not made) gets an
  * error when the run opens. */
@@ -68,10 +68,13 @@ Array embedding(Program *p, Table tokens, Table positions);
 void embedding_gradients(Program *p, Table tokens, Table positions, Array dx);
 
 /* ---- linear ----
- * y[N,out] = x[N,in] weight^T + bias;  dx = dy weight;  dweight += dy^T x, dbias += sum_n dy */
+ * y[N,out] = x[N,in] weight^T + bias;  dx = dy weight;  dweight += dy^T x, dbias += sum_n dy
+ * The backward in two parts, for an x that is recomputed from dx: first linear_dx, which returns
+ * dx, then linear_gradients. */
 Array linear(Program *p, Array x, Linear w);
-Array linear_backward(Program *p, Array dy, Linear w);
-void linear_gradients(Program *p, Linear w, Array dy, Array x);
+Array linear_backward(Program *p, Array dy, Array x, Linear w);
+Array linear_dx(Program *p, Array dy, Linear w);
+void linear_gradients(Program *p, Array dy, Array x, Linear w);
 
 /* ---- mean of the past ----
  * y[b,t] = (x[b,0] + ... + x[b,t]) / (t + 1): a product with the lower-triangular matrix of ones
@@ -83,8 +86,7 @@ Array mean_backward(Program *p, Array dy);
  * y[b,t] = x[b,t] + taps[0] x[b,t] + taps[1] x[b,t-1] + ... for each channel by itself; taps[K,C],
  * and x is 0 before the first token of a window. Taps of 0 change nothing. */
 Array convolution(Program *p, Array x, Table taps);
-Array convolution_backward(Program *p, Array dy, Table taps);
-void convolution_gradients(Program *p, Table taps, Array dy, Array x);
+Array convolution_backward(Program *p, Array dy, Array x, Table taps);
 
 /* ---- attention ---- (Vaswani et al., "Attention Is All You Need", 2017, eq. 1)
  * For each sequence and each of NH heads, which share the channels:
@@ -110,8 +112,8 @@ Array attention_qkv_backward(Program *p, Array dout, Array out);
  * itself.
  *
  * A norm begins a branch of the residual stream x. So the backward takes dx, the stream's gradient
- * so far (or NO_ARRAY), and returns it plus the branch's part. It also adds the gradients of the
- * weights. `_recompute` recomputes y for the backward pass, from the saved mean and rstd. */
+ * so far (or NO_ARRAY), and returns it plus the branch's part. `_recompute` recomputes y for the
+ * backward pass, from the saved mean and rstd. */
 Array layernorm(Program *p, Array x, Norm w);
 Array layernorm_recompute(Program *p, Array x, Norm w);
 Array layernorm_backward(Program *p, Array dx, Array dy, Array x, Norm w);

@@ -108,14 +108,14 @@ Array linear(Program *p, Array x, Linear w) {
     return program_map(p, &operation, x, w.out, (Instruction){.tensors = {w.weight, w.bias}});
 }
 
-Array linear_backward(Program *p, Array dy, Linear w) {
+Array linear_dx(Program *p, Array dy, Linear w) {
     program_expect_width(p, "linear_backward", w.weight, "dy", dy, w.out);
     program_expect(p, p->backward_begin > 0, "linear_backward",
                    "weights are packed for one direction of a pass");
     return program_map(p, &backward_operation, dy, w.in, (Instruction){.tensors = {w.weight}});
 }
 
-void linear_gradients(Program *p, Linear w, Array dy, Array x) {
+void linear_gradients(Program *p, Array dy, Array x, Linear w) {
     program_expect_width(p, "linear_gradients", w.weight, "dy", dy, w.out);
     program_expect_width(p, "linear_gradients", w.weight, "x", x, w.in);
     Array halves = program_sums(p, 2 * w.out, w.in);
@@ -127,4 +127,9 @@ void linear_gradients(Program *p, Linear w, Array dy, Array x) {
     program_add(p, (Instruction){.operation = &reduce_operation,
                                  .inputs = {halves, bias_halves},
                                  .tensors = {w.weight, w.bias}});
+}
+
+Array linear_backward(Program *p, Array dy, Array x, Linear w) {
+    linear_gradients(p, dy, x, w);
+    return linear_dx(p, dy, w);
 }

@@ -29,12 +29,8 @@ static Array forward(Program *p, const Weights *w, Activations *a) {
 }
 
 static void backward(Program *p, const Weights *w, const Activations *a, Array dlogits) {
-    Array dy = linear_backward(p, dlogits, w->lm_head);
-    linear_gradients(p, w->lm_head, dlogits, a->y);
-
-    Array dm = linear_backward(p, dy, w->proj);
-    linear_gradients(p, w->proj, dy, a->m);
-
+    Array dy = linear_backward(p, dlogits, a->y, w->lm_head);
+    Array dm = linear_backward(p, dy, a->m, w->proj);
     Array dx = add(p, mean_backward(p, dm), dy);
     embedding_gradients(p, w->wte, w->wpe, dx);
 }

@@ -61,21 +61,19 @@ static Array forward(Program *p, const Weights *w, Activations *a) {
 
 static Array block_backward(Program *p, const Weights *w, const Activations *a, Array dx) {
     Array dmlp = dropout_backward(p, dx, DROP_MLP), h;
-    Array dfc = gelu_backward(p, &h, linear_backward(p, dmlp, w->fcproj), a->fc);
-    linear_gradients(p, w->fcproj, dmlp, h);
-    linear_gradients(p, w->fc, dfc, layernorm_recompute(p, a->mid, w->ln_2));
-    dx = layernorm_backward(p, dx, linear_backward(p, dfc, w->fc), a->mid, w->ln_2);
+    Array dfc = gelu_backward(p, &h, linear_dx(p, dmlp, w->fcproj), a->fc);
+    linear_gradients(p, dmlp, h, w->fcproj);
+    Array dh = linear_backward(p, dfc, layernorm_recompute(p, a->mid, w->ln_2), w->fc);
+    dx = layernorm_backward(p, dx, dh, a->mid, w->ln_2);
 
     Array dproj = dropout_backward(p, dx, DROP_PROJ);
-    linear_gradients(p, w->proj, dproj, a->out);
-    Array dqkv = attention_qkv_backward(p, linear_backward(p, dproj, w->proj), a->out);
-    linear_gradients(p, w->qkv, dqkv, layernorm_recompute(p, a->x, w->ln_1));
-    return layernorm_backward(p, dx, linear_backward(p, dqkv, w->qkv), a->x, w->ln_1);
+    Array dqkv = attention_qkv_backward(p, linear_backward(p, dproj, a->out, w->proj), a->out);
+    dh = linear_backward(p, dqkv, layernorm_recompute(p, a->x, w->ln_1), w->qkv);
+    return layernorm_backward(p, dx, dh, a->x, w->ln_1);
 }
 
 static void backward(Program *p, const Weights *w, const Activations *a, Array dlogits) {
-    Array dln_f = linear_backward(p, dlogits, tied(w->wte));
-    linear_gradients(p, tied(w->wte), dlogits, a->ln_f);
+    Array dln_f = linear_backward(p, dlogits, a->ln_f, tied(w->wte));
     Array dx = layernorm_backward(p, NO_ARRAY, dln_f, a->last, w->ln_f);
     for (int l = blocks(p) - 1; l >= 0; l--)
         dx = block_backward(begin_block(p, l), &w[l], &a[l], dx);

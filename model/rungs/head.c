@@ -36,22 +36,14 @@ static Array forward(Program *p, const Weights *w, Activations *a) {
 }
 
 static void backward(Program *p, const Weights *w, const Activations *a, Array dlogits) {
-    Array dy = linear_backward(p, dlogits, w->lm_head);
-    linear_gradients(p, w->lm_head, dlogits, a->y);
-
-    Array dout = linear_backward(p, dy, w->proj);
-    linear_gradients(p, w->proj, dy, a->out);
-
-    Array dq, dk, dv;
+    Array dy = linear_backward(p, dlogits, a->y, w->lm_head);
+    Array dout = linear_backward(p, dy, a->out, w->proj), dq, dk, dv;
     attention_backward(p, &dq, &dk, &dv, dout, a->out);
-    linear_gradients(p, w->query, dq, a->x);
-    linear_gradients(p, w->key, dk, a->x);
-    linear_gradients(p, w->value, dv, a->x);
 
     /* x was used four times: dx is the sum of four gradients */
-    Array dx = add(p, linear_backward(p, dq, w->query), dy);
-    dx = add(p, dx, linear_backward(p, dk, w->key));
-    dx = add(p, dx, linear_backward(p, dv, w->value));
+    Array dx = add(p, linear_backward(p, dq, a->x, w->query), dy);
+    dx = add(p, dx, linear_backward(p, dk, a->x, w->key));
+    dx = add(p, dx, linear_backward(p, dv, a->x, w->value));
     embedding_gradients(p, w->wte, w->wpe, dx);
 }
 

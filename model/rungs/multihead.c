@@ -32,16 +32,10 @@ static Array forward(Program *p, const Weights *w, Activations *a) {
 }
 
 static void backward(Program *p, const Weights *w, const Activations *a, Array dlogits) {
-    Array dy = linear_backward(p, dlogits, w->lm_head);
-    linear_gradients(p, w->lm_head, dlogits, a->y);
-
-    Array dout = linear_backward(p, dy, w->proj);
-    linear_gradients(p, w->proj, dy, a->out);
-
+    Array dy = linear_backward(p, dlogits, a->y, w->lm_head);
+    Array dout = linear_backward(p, dy, a->out, w->proj);
     Array dqkv = attention_qkv_backward(p, dout, a->out);
-    linear_gradients(p, w->qkv, dqkv, a->x);
-
-    Array dx = add(p, linear_backward(p, dqkv, w->qkv), dy);
+    Array dx = add(p, linear_backward(p, dqkv, a->x, w->qkv), dy);
     embedding_gradients(p, w->wte, w->wpe, dx);
 }
 

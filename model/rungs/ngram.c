@@ -95,44 +95,35 @@ static Array forward(Program *p, const Weights *w, Activations *a) {
 
 static Array block_backward(Program *p, const Weights *w, const Activations *a, Array dx) {
     Array ddown = dropout_backward(p, dx, DROP_MLP), dgate, dup, hidden;
-    swiglu_backward(p, &dgate, &dup, &hidden, linear_backward(p, ddown, w->down), a->gate, a->up);
-    linear_gradients(p, w->down, ddown, hidden);
+    swiglu_backward(p, &dgate, &dup, &hidden, linear_dx(p, ddown, w->down), a->gate, a->up);
+    linear_gradients(p, ddown, hidden, w->down);
 
-    linear_gradients(p, w->gate, dgate, a->conv_2);
-    linear_gradients(p, w->up, dup, a->conv_2);
-    Array dh = linear_backward(p, dgate, w->gate);
-    dh = add(p, dh, linear_backward(p, dup, w->up));
-    convolution_gradients(p, w->conv_2, dh, a->ln_2);
-    dh = convolution_backward(p, dh, w->conv_2);
+    Array dh = linear_backward(p, dgate, a->conv_2, w->gate);
+    dh = add(p, dh, linear_backward(p, dup, a->conv_2, w->up));
+    dh = convolution_backward(p, dh, a->ln_2, w->conv_2);
     dx = rmsnorm_backward(p, dx, dh, a->mid, w->ln_2);
 
     Array dproj = dropout_backward(p, dx, DROP_PROJ), dq, dk, dv;
-    linear_gradients(p, w->proj, dproj, a->out);
-    attention_backward(p, &dq, &dk, &dv, linear_backward(p, dproj, w->proj), a->out);
+    Array dout = linear_backward(p, dproj, a->out, w->proj);
+    attention_backward(p, &dq, &dk, &dv, dout, a->out);
     dq = rmsnorm_backward(p, NO_ARRAY, rotary_backward(p, heads(p), dq), a->q_raw, w->q_norm);
     dk = rmsnorm_backward(p, NO_ARRAY, rotary_backward(p, kv_heads(p), dk), a->k_raw, w->k_norm);
 
-    linear_gradients(p, w->q, dq, a->conv_1);
-    linear_gradients(p, w->k, dk, a->conv_1);
-    linear_gradients(p, w->v, dv, a->conv_1);
-    dh = linear_backward(p, dv, w->v);
-    dh = add(p, dh, linear_backward(p, dq, w->q));
-    dh = add(p, dh, linear_backward(p, dk, w->k));
-    convolution_gradients(p, w->conv_1, dh, a->ln_1);
-    dh = convolution_backward(p, dh, w->conv_1);
+    dh = linear_backward(p, dv, a->conv_1, w->v);
+    dh = add(p, dh, linear_backward(p, dq, a->conv_1, w->q));
+    dh = add(p, dh, linear_backward(p, dk, a->conv_1, w->k));
+    dh = convolution_backward(p, dh, a->ln_1, w->conv_1);
     return rmsnorm_backward(p, dx, dh, a->x, w->ln_1);
 }
 
 static void backward(Program *p, const Weights *w, const Activations *a, Array dlogits) {
     Array dtrust = trusted_backward(p, dlogits, a->logarithms);
-    linear_gradients(p, w->trust, dtrust, a->ln_f);
-    linear_gradients(p, tied(w->wte), dlogits, a->ln_f);
-    Array dln_f = linear_backward(p, dlogits, tied(w->wte));
-    dln_f = add(p, dln_f, linear_backward(p, dtrust, w->trust));
+    Array dln_f = linear_backward(p, dlogits, a->ln_f, tied(w->wte));
+    dln_f = add(p, dln_f, linear_backward(p, dtrust, a->ln_f, w->trust));
     Array dx = rmsnorm_backward(p, NO_ARRAY, dln_f, a->last, w->ln_f);
     for (int l = blocks(p) - 1; l >= 0; l--)
         dx = block_backward(begin_block(p, l), &w[l], &a[l], dx);
-    linear_gradients(p, w->counted, dx, a->roots);
+    linear_gradients(p, dx, a->roots, w->counted);
     embedding_gradients(p, w->wte, NO_TABLE, dx);
 }
 

@@ -49,17 +49,13 @@ static Sequence head_of(const Attention *a, size_t number) {
     return of;
 }
 
-/* Returns true if the next head is worth prefetching: shorter ones stay in the cache. */
-static bool prefetches(const Attention *a) {
-    return a->T > KEY_GROUP;
-}
-
-/* Returns the head that the same thread usually computes next, for prefetching; where there is none
- * or a shorter one, the head itself. */
-static Sequence head_after(const Attention *a, size_t number) {
-    Sequence own = head_of(a, number), next = own;
-    if (number + 1 < (size_t)a->B * (size_t)a->NH) next = head_of(a, number + 1);
-    return next.T < own.T ? own : next;
+/* Returns the head that the same thread usually computes next, made in *next, for prefetching;
+ * `own` itself if there is none, if it is shorter, or if both stay in the cache anyway. */
+static const Sequence *head_after(const Attention *a, size_t number, const Sequence *own,
+                                  Sequence *next) {
+    if (a->T <= KEY_GROUP || number + 1 == (size_t)a->B * (size_t)a->NH) return own;
+    *next = head_of(a, number + 1);
+    return next->T < own->T ? own : next;
 }
 
 /* Returns the number of keys that query t sees. */
@@ -211,15 +207,13 @@ void attention_forward(const Thread *thread, const Attention *a) {
     Items tasks = team_items(thread, (size_t)a->B * (size_t)a->NH, a->taken);
     Thread own = alone(thread);
     for (size_t task; team_next(&tasks, &task);) {
-        Sequence at = head_of(a, task);
+        Sequence at = head_of(a, task), other;
+        const Sequence *next = head_after(a, task, &at, &other);
         if (a->columns && task % group_of(a) == 0) copy_to_columns((int)(task / group_of(a)), a);
-        bool ahead = prefetches(a);
-        Sequence next;
-        if (ahead) next = head_after(a, task);
         if (is_short(&own, a, at.T))
-            own.isa->attend(&at, ahead ? &next : &at);
+            own.isa->attend(&at, next);
         else
-            forward_head(&own, &at, ahead ? &next : &at, a);
+            forward_head(&own, &at, next, a);
     }
 }
 
@@ -329,11 +323,9 @@ static void backward_head(const Thread *thread, const Operands *o, const Sequenc
 static void backward_short_group(const Thread *thread, size_t first, size_t end,
                                  const Attention *a) {
     for (size_t number = first; number < end; number++) {
-        bool ahead = prefetches(a);
-        Sequence at = head_of(a, number), next;
-        if (ahead) next = head_after(a, number);
+        Sequence at = head_of(a, number), other;
         at.adds = number > first;
-        thread->isa->attend_backward(&at, ahead ? &next : &at);
+        thread->isa->attend_backward(&at, head_after(a, number, &at, &other));
     }
 }
 
@@ -348,8 +340,8 @@ static void backward_group(const Thread *thread, size_t first, size_t end, const
     Operands o = pack_head(thread, &of, a);
     memset(o.dkey, 0, T * (dk_row + dv_row) * sizeof *o.dkey);
     for (size_t number = first; number < end; number++) {
-        Sequence at = head_of(a, number), next = head_after(a, number);
-        backward_head(thread, &o, &at, &next, a);
+        Sequence at = head_of(a, number), other;
+        backward_head(thread, &o, &at, head_after(a, number, &at, &other), a);
     }
     thread->isa->copy(of.dkey, a->k_row, o.dkey, dk_row, of.T, a->dk);
     thread->isa->copy(of.dvalue, a->v_row, o.dvalue, dv_row, of.T, a->dv);

@@ -74,7 +74,7 @@ static void place_packed(Run *run) {
 /* Places the rows of earlier tokens of a growing run. */
 static void place_rows(Run *run) {
     Program *p = &run->program;
-    run->capacity = program_cache_rows(p, (size_t)run->options.length);
+    run->capacity = program_cache_rows((size_t)run->options.length);
     for (int i = 0; i < p->backward_begin; i++) {
         Instruction *at = &p->list[i];
         for (int j = 0; j < MAX_INPUTS + MAX_OUTPUTS; j++) {

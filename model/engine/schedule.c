@@ -275,7 +275,7 @@ static void demand_whole(Planner *planner, int id, const LiveRange *range) {
     if (info->rows == PER_STRETCH) rows = ceil_div(rows, STRETCH);
     if (constant) rows = planner->capacity.positions;
     if (info->rows == PER_PASS) rows = (size_t)info->count;
-    if (info->cached) rows = program_cache_rows(planner->p, rows);
+    if (info->cached) rows = program_cache_rows(rows);
     if (range->kept && end < forward_end) end = forward_end;
     demand(planner, id, rows * (size_t)info->width, begin, constant ? planner->epoch : end);
 }

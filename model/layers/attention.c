@@ -494,11 +494,11 @@ Array attention(Program *p, int NH, Array q, Array k, Array v, int place) {
     Array columns = NO_ARRAY;
     if (!p->training) {
         columns = program_array(p, k.width, PER_TOKEN);
-        program_cache(p, columns, KEY_GROUP);
+        program_cache(p, columns);
     }
     program_keep(p, q);
-    program_cache(p, k, 1);
-    program_cache(p, v, 1);
+    program_cache(p, k);
+    program_cache(p, v);
     program_keep(p, out);
     program_add(p, (Instruction){.operation = &operation,
                                  .inputs = {q, k, v},

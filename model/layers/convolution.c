@@ -71,7 +71,7 @@ static Array record(Program *p, const Operation *of, Array x, Table taps) {
 }
 
 Array convolution(Program *p, Array x, Table taps) {
-    program_cache(p, x, 1);
+    program_cache(p, x);
     return record(p, &operation, x, taps);
 }
 

@@ -70,7 +70,7 @@ static const Operation backward_operation = {
 
 Array mean(Program *p, Array x) {
     Array y = program_map(p, &operation, x, x.width, (Instruction){0});
-    program_cache(p, x, 1);
+    program_cache(p, x);
     program_keep(p, y);
     return y;
 }

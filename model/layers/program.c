@@ -7,7 +7,7 @@
 #include <string.h>
 
 bool program_open(Program *p, const Model *model, bool training, Error *err) {
-    *p = (Program){.model = model, .training = training, .err = err, .cache_multiple = 1};
+    *p = (Program){.model = model, .training = training, .err = err};
     program_array(p, 0, PER_TOKEN); /* id 0 is NO_ARRAY */
     return !p->failed;
 }
@@ -150,14 +150,12 @@ Array program_columns(Array array, int offset, int width) {
     return (Array){array.id, array.offset + offset, width};
 }
 
-void program_cache(Program *p, Array array, int multiple) {
+void program_cache(Program *p, Array array) {
     p->arrays[array.id].cached = p->arrays[array.id].kept = true;
-    if (multiple > p->cache_multiple) p->cache_multiple = multiple;
 }
 
-size_t program_cache_rows(const Program *p, size_t rows) {
-    size_t multiple = (size_t)p->cache_multiple;
-    return ceil_div(rows, multiple) * multiple;
+size_t program_cache_rows(size_t rows) {
+    return ceil_div(rows, KEY_GROUP) * KEY_GROUP;
 }
 
 void program_keep(Program *p, Array array) {

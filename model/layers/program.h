@@ -194,8 +194,7 @@ struct Program {
     ArrayInfo *arrays;  /* [ids]; the first is NO_ARRAY's */
     int array_count, array_capacity;
     Array logits;
-    int cache_multiple; /* the rows of each cached array are rounded up to a multiple of it */
-    int block;          /* the current one */
+    int block; /* the current one */
     /* failed: for lack of memory or a wrong rung, as *err says; calls still return something */
     Error *err;
     bool failed;
@@ -232,15 +231,14 @@ Array program_constants(Program *p, int width, void (*fill)(float *row, int posi
 /* Returns columns `offset` to `offset` + `width` - 1 of an array, without a copy. */
 Array program_columns(Array array, int offset, int width);
 
-/* program_cache marks an array that later passes read, and whose rows must be a multiple of
- * `multiple`; program_keep, one that stays complete after a pass; program_keep_all, all arrays so
- * far, except constants, which always stay. */
-void program_cache(Program *p, Array array, int multiple);
+/* program_cache marks an array that later passes read; program_keep, one that stays complete after
+ * a pass; program_keep_all, all arrays so far, except constants, which always stay. */
+void program_cache(Program *p, Array array);
 void program_keep(Program *p, Array array);
 void program_keep_all(Program *p);
 
-/* Returns the rows of a cached array that has room for `rows`. */
-size_t program_cache_rows(const Program *p, size_t rows);
+/* Returns the rows of a cached array that has room for `rows`: whole groups of keys (KEY_GROUP). */
+size_t program_cache_rows(size_t rows);
 
 /* Returns true if a growing run keeps rows of earlier tokens for operand `number` (operand_of): an
  * input of Operation.history, or a cached output beside such inputs. */

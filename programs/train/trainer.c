@@ -29,8 +29,6 @@ typedef struct {
     int steps;           /* steps of this run of the program */
     RungTimes times;     /* times of this run of the program */
     Log log;
-    double loss_sum;  /* sum of the training losses of the steps since the log's last row */
-    int loss_count;   /* the number of these steps */
     Course *course;   /* read from the log */
     char kernels[16]; /* those of the state, or empty */
     bool measured;    /* Progress.best is the checkpoint's float32 loss, with these kernels */
@@ -300,14 +298,6 @@ static bool decide_end(Trainer *t, bool used, bool judged) {
     return used || stops || budget_complete(&t->budget, p) || interrupted();
 }
 
-/* Logs the steps since the last row. A save ends a row, so no state needs a part of one. */
-static void log_steps(Trainer *t, LogRow *row) {
-    row->loss = t->loss_sum / t->loss_count;
-    log_row(&t->log, row);
-    course_add(t->course, row);
-    t->loss_sum = t->loss_count = 0;
-}
-
 /* Takes one step; evaluates, saves and shows progress if due. Sets *last if it was the last one. */
 static bool advance(Trainer *t, bool *last, Error *err) {
     Progress *p = &t->progress;
@@ -323,15 +313,13 @@ static bool advance(Trainer *t, bool *last, Error *err) {
     bool judged =
         evaluated && !used && tril_training_window(t->training) == t->plan->options.context;
     if (judged && ok) decay_early(t);
-    double now = clock_seconds();
-    *last = decide_end(t, used, judged);
-    bool saves = evaluated || *last || now - t->saved >= t->plan->options.save_every;
-    t->loss_sum += row.loss;
-    t->loss_count++;
-    if (saves || log_has_row(p->now.step)) log_steps(t, &row);
+    log_row(&t->log, &row);
+    course_add(t->course, &row);
     if (!ok) return false;
     if (t->shows && (evaluated || p->now.step % COURSE_INTERVAL == 0)) show_news(t);
-    if (saves) keep_state(t);
+    double now = clock_seconds();
+    *last = decide_end(t, used, judged);
+    if (evaluated || *last || now - t->saved >= t->plan->options.save_every) keep_state(t);
     const Result result = result_so_far(t);
     if (!*last) report_renew(t->ladder->report, t->model, &result, now, evaluated);
     if (!evaluated && take_turn_to_show(t)) show_progress(p, t->plan, t->budget.steps);

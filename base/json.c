@@ -258,18 +258,21 @@ bool json_size(const JsonValue *value, size_t *size) {
 /* ---- writing ---- */
 
 void json_quote(Buffer *text, const char *string, size_t length) {
-    enum { LONGEST = 6 }; /* bytes of the longest escape */
-    if (!buffer_reserve(text, LONGEST * length + 2)) return;
-    text->bytes[text->length++] = '"';
-    for (size_t i = 0; i < length; i++) {
-        unsigned char c = (unsigned char)string[i];
-        if (c == '"' || c == '\\') text->bytes[text->length++] = '\\';
-        if (c < 0x20 || c == 0x7F)
-            buffer_printf(text, "\\u%04x", c);
-        else
-            text->bytes[text->length++] = (char)c;
+    buffer_put(text, "\"", 1);
+    for (size_t at = 0, taken; at < length; at += taken) {
+        uint32_t code;
+        const int bytes = utf8_decode(string + at, length - at, &code);
+        taken = bytes > 0 ? (size_t)bytes : 1;
+        if (bytes <= 0) {
+            buffer_printf(text, "\uFFFD");
+        } else if (code < 0x20 || code == 0x7F) {
+            buffer_printf(text, "\\u%04x", (unsigned)code);
+        } else {
+            if (code == '"' || code == '\\') buffer_put(text, "\\", 1);
+            buffer_put(text, string + at, taken);
+        }
     }
-    text->bytes[text->length++] = '"';
+    buffer_put(text, "\"", 1);
 }
 
 void json_add(Buffer *text, const char *key, const char *value) {
@@ -280,23 +283,8 @@ void json_add(Buffer *text, const char *key, const char *value) {
 }
 
 void json_add_text(Buffer *text, const char *key, const char *string) {
-    Buffer valid = buffer_begin(text->name, text->err);
     json_add(text, key, string ? "" : "null");
-    if (!string) return;
-    for (size_t at = 0, length = strlen(string); at < length;) {
-        uint32_t code;
-        int bytes = utf8_decode(string + at, length - at, &code);
-        if (bytes > 0)
-            buffer_put(&valid, string + at, (size_t)bytes);
-        else
-            buffer_printf(&valid, "\uFFFD");
-        at += bytes > 0 ? (size_t)bytes : 1;
-    }
-    if (valid.failed)
-        text->failed = true;
-    else
-        json_quote(text, valid.length > 0 ? valid.bytes : "", valid.length);
-    buffer_end(&valid);
+    if (string) json_quote(text, string, strlen(string));
 }
 
 void json_add_number(Buffer *text, const char *key, double number) {

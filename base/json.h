@@ -49,13 +49,13 @@ bool json_size(const JsonValue *value, size_t *size);
 
 /* ---- writing ---- */
 
-/* Appends UTF-8 text in quotes, escaped. */
+/* Appends a text in quotes, escaped. Bytes that are not UTF-8 become U+FFFD. */
 void json_quote(Buffer *text, const char *string, size_t length);
 
 /* Append `"key":` and a value, a string or a number, after a comma unless it is the first in its
- * object. Bytes of the string that are not UTF-8 become U+FFFD; a string that is NULL and a number
- * that is not finite become null. JSON_ELEMENT in place of a key: the value is an element of an
- * array. json_add appends a value as it is, or its beginning, such as "[": its members follow. */
+ * object. A string that is NULL and a number that is not finite become null. JSON_ELEMENT in place
+ * of a key: the value is an element of an array. json_add appends a value as it is, or its
+ * beginning, such as "[": its members follow. */
 #define JSON_ELEMENT NULL
 void json_add(Buffer *text, const char *key, const char *value);
 void json_add_text(Buffer *text, const char *key, const char *string);

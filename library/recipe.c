@@ -5,71 +5,62 @@
 #include <math.h>
 #include <string.h>
 
-/* AdamW as in nanoGPT (Karpathy, 2022), with rates found by trial. */
-#define ADAMW(rate)                       \
-    {                                     \
-        .peak = {.learning_rate = (rate), \
-                 .beta1 = 0.9,            \
-                 .beta2 = 0.99,           \
-                 .epsilon = 1e-8,         \
-                 .weight_decay = 0.1,     \
-                 .clip = 1},              \
-        .warmup = 0.1, .max_warmup = 100  \
-    }
+/* AdamW as in nanoGPT (Karpathy, 2022). Muon's settings are for rungs without a row below. */
+static const Recipe adamw = {.peak = {.beta1 = 0.9,
+                                      .beta2 = 0.99,
+                                      .epsilon = 1e-8,
+                                      .weight_decay = 0.1,
+                                      .momentum = 0.9,
+                                      .matrix_decay = 0.1,
+                                      .clip = 1},
+                             .warmup = 0.1,
+                             .max_warmup = 100};
 
 /* Muon for the matrices. A rare character, or one that only the held-out text has, gets small
    gradients that always lower its logit. Adam turns them into full steps, and the embedding, which
    is also the output layer, would grow without end. A large epsilon keeps such steps small, and a
    decay pulls the embedding back. */
-#define MUON(rate, matrices, cooling, windows)                                    \
-    {                                                                             \
-        .peak = {.learning_rate = (rate),                                         \
-                 .beta1 = 0.9,                                                    \
-                 .beta2 = 0.95,                                                   \
-                 .epsilon = 1e-5,                                                 \
-                 .weight_decay = 1,                                               \
-                 .matrix_rate = (matrices),                                       \
-                 .momentum = 0.9,                                                 \
-                 .matrix_decay = 0.1,                                             \
-                 .clip = 1},                                                      \
-        .warmup = 0.025, .max_warmup = 100, .cooldown = (cooling), .grows = true, \
-        .own_decay = true, .longer = (windows)                                    \
-    }
+static const Recipe muon = {.peak = {.beta1 = 0.9,
+                                     .beta2 = 0.95,
+                                     .epsilon = 1e-5,
+                                     .weight_decay = 1,
+                                     .momentum = 0.9,
+                                     .matrix_decay = 0.1,
+                                     .clip = 1},
+                            .warmup = 0.025,
+                            .max_warmup = 100,
+                            .grows = true,
+                            .own_decay = true};
 
+/* Rates found by trial. */
 static const struct {
     const char *rung;
-    Recipe recipe;
+    const Recipe *base;
+    double learning_rate, matrix_rate, cooldown, longer;
 } recipes[] = {
-    {"bigram", ADAMW(0.03)},
-    {"average", ADAMW(0.01)},
-    {"head", ADAMW(0.01)},
-    {"multihead", ADAMW(0.01)},
-    {"gpt", ADAMW(1e-3)},
-    {"modern", MUON(6e-3, 0.025, 0.6, 1)},
+    {"bigram", &adamw, 0.03, 0, 0, 1},
+    {"average", &adamw, 0.01, 0, 0, 1},
+    {"head", &adamw, 0.01, 0, 0, 1},
+    {"multihead", &adamw, 0.01, 0, 0, 1},
+    {"gpt", &adamw, 1e-3, 0, 0, 1},
+    {"modern", &muon, 6e-3, 0.025, 0.6, 1},
     /* AdamW, which trains the convolutions, has a higher rate; it falls after the warm-up */
-    {"conv", MUON(0.015, 0.025, 1, 1)},
+    {"conv", &muon, 0.015, 0.025, 1, 1},
     /* begins with the counted model, and has less to learn, most of it from far context */
-    {"ngram", MUON(7.5e-3, 0.0125, 1, 4)},
+    {"ngram", &muon, 7.5e-3, 0.0125, 1, 4},
+    /* any other rung: rates at which all rungs above learn, with AdamW or Muon */
+    {"", &adamw, 2e-3, 0.01, 0, 1},
 };
 
-/* The recipe of rungs without a row: rates at which all rungs above learn, with AdamW or Muon. */
-static const Recipe fallback = {.peak = {.learning_rate = 2e-3,
-                                         .beta1 = 0.9,
-                                         .beta2 = 0.99,
-                                         .epsilon = 1e-8,
-                                         .weight_decay = 0.1,
-                                         .matrix_rate = 0.01,
-                                         .momentum = 0.9,
-                                         .matrix_decay = 0.1,
-                                         .clip = 1},
-                                .warmup = 0.1,
-                                .max_warmup = 100,
-                                .longer = 1};
-
 Recipe recipe_of(const char *rung) {
-    for (int i = 0; i < COUNT(recipes); i++)
-        if (strcmp(recipes[i].rung, rung) == 0) return recipes[i].recipe;
-    return fallback;
+    int i = 0;
+    while (i < COUNT(recipes) - 1 && strcmp(recipes[i].rung, rung) != 0) i++;
+    Recipe recipe = *recipes[i].base;
+    recipe.peak.learning_rate = recipes[i].learning_rate;
+    recipe.peak.matrix_rate = recipes[i].matrix_rate;
+    recipe.cooldown = recipes[i].cooldown;
+    recipe.longer = recipes[i].longer;
+    return recipe;
 }
 
 Recipe recipe_with(const char *rung, const TrilOptions *o) {

@@ -41,18 +41,6 @@ static double embedding_decay_for(double full, int V, double epochs, double char
     return round(1000 * full * fmax(often * often, rare)) / 1000;
 }
 
-/* Returns a context for the longest line of a list: a power of two, at most `most`. */
-static double context_of_lines(const TrilText *text, double most) {
-    double context = 1;
-    while (context < most && context < (double)text->longest) context *= 2;
-    return fmin(context, most);
-}
-
-/* Returns the batch of a list that has as many characters as `windows` of `context`. */
-static double batch_of_lines(const TrilText *text, double windows, double context, double own) {
-    return ceil(windows * context / tril_text_window(text, own));
-}
-
 /* Returns the factor, at least 1, that lengthens an unset context and shrinks an unset batch. It
  * starts at the recipe's and is halved until every process has a window, the text holds 100
  * windows, and the context fits the teacher's. It is 1 if most characters are rare: a step then has
@@ -76,6 +64,27 @@ static double kv_heads_for(double heads, double longer) {
     return longer > 1 && fmod(heads, longer) == 0 ? heads / longer : NAN;
 }
 
+/* Fills an unset context, key-value heads with it, and batch, from usual ones. A list has a context
+ * for its longest line, a power of two, and a batch of as many characters. Every process has a
+ * window. The context is at most `longest`. `text` may be NULL. */
+static void fill_windows(TrilOptions *o, double context, double batch, double longest,
+                         const TrilText *text) {
+    const bool list = text && text->vocab.lines;
+    const double longer = text ? longer_windows(o, text, context, batch) : 1;
+    double line = 1;
+    while (list && line < (double)text->longest) line *= 2;
+    if (list) longest = fmin(longest, line);
+    if (isnan(o->context)) {
+        for (o->context = longer * context; o->context > 1 && o->context > longest;)
+            o->context /= 2;
+        if (isnan(o->kv_heads)) o->kv_heads = kv_heads_for(o->heads, longer);
+    }
+    if (isnan(o->batch)) {
+        if (list) batch = batch * context / tril_text_window(text, o->context);
+        o->batch = fmax(ceil(batch / longer), world_size());
+    }
+}
+
 TrilStatus tril_options_decide(TrilOptions *options, const TrilText *text, bool trained,
                                double *epochs, TrilError *error) {
     const double often = 8, gentle = 1.0 / 3; /* not less: a short text has few steps to learn in */
@@ -84,17 +93,9 @@ TrilStatus tril_options_decide(TrilOptions *options, const TrilText *text, bool 
     if (!text || !options) return null_argument(error);
     TrilOptions decided = *options, *o = &decided;
     const TrilOptions usual = tril_options();
-    const double longer = longer_windows(o, text, usual.context, usual.batch);
-    if (text->vocab.lines) {
-        if (isnan(o->context)) o->context = context_of_lines(text, usual.context);
-        if (isnan(o->batch))
-            o->batch = batch_of_lines(text, usual.batch, usual.context, o->context);
-    } else if (longer > 1) {
-        if (isnan(o->context)) o->context = longer * usual.context;
-        o->batch = ceil(usual.batch / longer);
-    }
+    if (isnan(o->heads)) o->heads = usual.heads;
+    fill_windows(o, usual.context, usual.batch, INFINITY, text);
     options_fill(o);
-    if (isnan(options->context) && isnan(o->kv_heads)) o->kv_heads = kv_heads_for(o->heads, longer);
     const Vocab *vocab = &text->vocab;
     if (!options_config(o, vocab->size, &config, &err) ||
         !teacher_fits(o->teacher, vocab, config.T, &err))
@@ -168,8 +169,6 @@ static const Candidate candidates[] = {
 static TrilOptions filled(const TrilOptions *sizes, const Candidate *candidate, double longest,
                           const TrilText *text) {
     const double head = 32; /* channels */
-    const double context = candidate->context, batch = candidate->batch,
-                 longer = text ? longer_windows(sizes, text, context, batch) : 1;
     TrilOptions o = *sizes;
     if (isnan(o.layers)) o.layers = candidate->layers;
     if (isnan(o.heads)) {
@@ -178,15 +177,7 @@ static TrilOptions filled(const TrilOptions *sizes, const Candidate *candidate, 
         if (!isnan(o.kv_heads)) o.heads = ceil(o.heads / o.kv_heads) * o.kv_heads;
     }
     if (isnan(o.width)) o.width = ceil(candidate->width / (2 * o.heads)) * 2 * o.heads;
-    if (isnan(o.context)) {
-        for (o.context = longer * context; o.context > 1 && o.context > longest;) o.context /= 2;
-        if (isnan(o.kv_heads)) o.kv_heads = kv_heads_for(o.heads, longer);
-    }
-    if (isnan(o.batch)) {
-        const bool list = text && text->vocab.lines;
-        o.batch = list ? batch_of_lines(text, batch, context, o.context) : ceil(batch / longer);
-        o.batch = fmax(o.batch, world_size());
-    }
+    fill_windows(&o, candidate->context, candidate->batch, longest, text);
     return o;
 }
 
@@ -283,8 +274,7 @@ static bool is_worth(const TrilOptions *larger, const Candidate *candidate, Sear
 static bool choose(TrilOptions *o, Search *search, TrilChoice *choice, Error *err) {
     /* a window is shorter than the text, and not longer than the teacher's context */
     const TrilText *text = search->text;
-    double longest =
-        text->vocab.lines ? context_of_lines(text, TRIL_MAX_CONTEXT) : (double)text->train - 1;
+    double longest = text->vocab.lines ? INFINITY : (double)text->train - 1;
     if (o->teacher) longest = fmin(longest, o->teacher->model.config.T);
     TrilOptions best = filled(o, &candidates[0], longest, text);
     *choice = (TrilChoice){.limit = TRIL_LIMIT_NONE};

@@ -75,6 +75,12 @@ uint64_t digest_value(const Digest *digest) {
     return all ^ all >> 31;
 }
 
+uint64_t digest_bytes(const void *bytes, size_t length) {
+    Digest digest = digest_start();
+    digest_add(&digest, bytes, length);
+    return digest_value(&digest);
+}
+
 DigestText digest_text(uint64_t digest) {
     DigestText made;
     snprintf(made.text, sizeof made.text, "%016" PRIx64, digest);

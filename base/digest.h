@@ -28,6 +28,9 @@ void digest_numbers(Digest *digest, const void *numbers, size_t length, size_t w
 /* Returns the digest of all bytes so far. More may be added later. */
 uint64_t digest_value(const Digest *digest);
 
+/* Returns the digest of these bytes. */
+uint64_t digest_bytes(const void *bytes, size_t length);
+
 /* A digest as text: 16 hexadecimal digits. */
 typedef struct {
     char text[17];

@@ -51,10 +51,6 @@ static bool read_rest(int file, const char *path, char **bytes, size_t *length, 
     return ok;
 }
 
-static bool ends_early(const char *path, Error *err) {
-    return fail(err, "%s: cannot be read: it ends too early", path);
-}
-
 /* Devices are an error: some have no end. */
 bool file_open(File *file, const char *path, Error *err) {
     FileStatus status;
@@ -79,14 +75,13 @@ bool file_read(const char *path, char **bytes, size_t *length, Error *err) {
     *bytes = NULL;
     *length = 0;
     if (!file_open(&file, path, err)) return false;
-    bool ok =
-        file.bytes || (memory_alloc(&file.bytes, file.length + 1, 1, path, err) &&
-                       read_some(file.descriptor, path, file.bytes, file.length, length, err) &&
-                       (*length == file.length || ends_early(path, err)));
-    *length = ok ? file.length : 0;
+    bool ok = memory_alloc(bytes, file.length + 1, 1, path, err) &&
+              file_take(&file, *bytes, file.length, err);
     if (ok) {
-        *bytes = file.bytes;
-        file.bytes = NULL;
+        *length = file.length;
+    } else {
+        memory_free(*bytes);
+        *bytes = NULL;
     }
     file_close(&file);
     return ok;
@@ -105,7 +100,7 @@ bool file_take(File *file, void *to, size_t count, Error *err) {
         return false;
     }
     file->at += got;
-    return got == count || ends_early(file->path, err);
+    return got == count || fail(err, "%s: cannot be read: it ends too early", file->path);
 }
 
 void file_close(File *file) {
@@ -164,12 +159,10 @@ static void remove_abandoned(void *path, const char *name) {
 static int create_temporary(const char *path, char *name, size_t capacity) {
     static _Atomic uint64_t swept;
     int folder = (int)(file_name(path) - path), file = -1;
-    Digest digest = digest_start();
-    digest_add(&digest, path, (size_t)folder);
+    const uint64_t digest = digest_bytes(path, (size_t)folder);
     snprintf(name, capacity, "%.*s", folder, path);
-    if (swept != digest_value(&digest))
-        filesystem_each(folder ? name : ".", remove_abandoned, (void *)path);
-    swept = digest_value(&digest);
+    if (swept != digest) filesystem_each(folder ? name : ".", remove_abandoned, (void *)path);
+    swept = digest;
     uint64_t moment = (uint64_t)(clock_seconds() * 1e9);
     for (uint64_t i = 0; i < 10 && file < 0; i++) {
         snprintf(name + folder, capacity - (size_t)folder, "%s%08" PRIx32 "%08" PRIx32 "%s", prefix,

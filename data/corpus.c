@@ -48,12 +48,6 @@ static bool check_parts(const Corpus *corpus, Error *err) {
                corpus->train < 2 ? "less" : "more");
 }
 
-uint64_t corpus_digest(const char *text, size_t length) {
-    Digest digest = digest_start();
-    digest_add(&digest, text, length);
-    return digest_value(&digest);
-}
-
 /* ---- the lines of a list ---- */
 
 static int by_value(const void *a, const void *b) {
@@ -70,7 +64,7 @@ static bool know_lines(LineDigests *known, const char *text, size_t length, size
         return false;
     for (size_t begin = 0, end = 0; begin < length; begin = ++end) {
         while (end < length && text[end] != '\n') end++;
-        known->digests[count++] = corpus_digest(text + begin, end - begin);
+        known->digests[count++] = digest_bytes(text + begin, end - begin);
     }
     qsort(known->digests, count, sizeof *known->digests, by_value);
     for (size_t i = 0; i < count; i++)
@@ -80,14 +74,14 @@ static bool know_lines(LineDigests *known, const char *text, size_t length, size
 }
 
 bool lines_known(const LineDigests *known, const char *line, size_t length) {
-    const uint64_t digest = corpus_digest(line, length);
+    const uint64_t digest = digest_bytes(line, length);
     return known->count > 0 &&
            bsearch(&digest, known->digests, known->count, sizeof digest, by_value) != NULL;
 }
 
 bool corpus_make(Corpus *corpus, const Vocab *vocab, const char *text, size_t length,
                  double held_out, Error *err) {
-    *corpus = (Corpus){.held_out = held_out, .digest = corpus_digest(text, length)};
+    *corpus = (Corpus){.held_out = held_out, .digest = digest_bytes(text, length)};
     bool ok = (length > 0 || fail(err, "the text is empty")) &&
               vocab_copy(&corpus->vocab, vocab, err) &&
               vocab_encode(vocab, text, length, &corpus->ids, &corpus->length, NULL, err);

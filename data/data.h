@@ -30,15 +30,15 @@ typedef struct TrilTokenizer {
  * not read. The caller releases it with vocab_free. Fails for invalid UTF-8, with its offset. */
 bool vocab_build(Vocab *vocab, const char *text, size_t length, bool bytes, Error *err);
 
+/* Makes a vocabulary of the same kind as `known`, of its characters and those of a text. Otherwise
+ * as vocab_build. */
+bool vocab_extend(Vocab *vocab, const Vocab *known, const char *text, size_t length, Error *err);
+
 /* Returns true if both give the same ids to the same characters, and both or none are for lists. */
 bool vocab_same(const Vocab *a, const Vocab *b);
 
 /* Makes a copy. The caller releases it with vocab_free. */
 bool vocab_copy(Vocab *copy, const Vocab *vocab, Error *err);
-
-/* Makes the vocabulary of all characters of `a` and `b`, both of code points or both of bytes; for
- * lists if `a` is. The caller releases it with vocab_free. */
-bool vocab_merge(Vocab *merged, const Vocab *a, const Vocab *b, Error *err);
 
 /* Returns the id of a code point (or byte), or NO_ID if it is not in the vocabulary. */
 int vocab_id(const Vocab *vocab, uint32_t code);
@@ -122,9 +122,6 @@ void corpus_free(Corpus *corpus);
  * has the capacity of the texts and 2 * count bytes. Fails for invalid UTF-8, in text *which. */
 bool corpus_join(const char *const *texts, const size_t *lengths, int count, bool bytes, bool lines,
                  double held_out, char *joined, size_t *length, int *which, Error *err);
-
-/* Returns the Corpus.digest of a text. */
-uint64_t corpus_digest(const char *text, size_t length);
 
 /* ---- batches ---- */
 

@@ -4,48 +4,35 @@
 
 #include <string.h>
 
-enum { BYTE_VALUES = 256, CODE_POINTS = 0x110000 };
-
 static bool fail_utf8(const char *text, size_t offset, const char *hint, Error *err) {
     return fail(err, "byte 0x%02X at offset %zu is not valid UTF-8%s",
                 (unsigned)(unsigned char)text[offset], offset, hint);
 }
 
-static bool build_bytes(Vocab *vocab, Error *err) {
-    if (!memory_alloc(&vocab->codes, BYTE_VALUES, sizeof *vocab->codes, "the vocabulary", err))
-        return false;
-    for (int i = 0; i < BYTE_VALUES; i++) vocab->codes[i] = (uint32_t)i;
-    vocab->size = BYTE_VALUES;
-    return true;
+bool vocab_build(Vocab *vocab, const char *text, size_t length, bool bytes, Error *err) {
+    return vocab_extend(vocab, &(Vocab){.bytes = bytes}, text, length, err);
 }
 
-bool vocab_build(Vocab *vocab, const char *text, size_t length, bool bytes, Error *err) {
-    uint64_t *seen; /* a bit for each Unicode code point */
-    uint32_t largest = 0;
-    bool ok = false;
-    *vocab = (Vocab){.bytes = bytes};
-    if (bytes) return build_bytes(vocab, err);
-    if (!memory_alloc(&seen, CODE_POINTS / 64, sizeof *seen, "the vocabulary", err)) return false;
-    for (size_t i = 0; i < length;) {
-        uint32_t code;
-        int taken = utf8_decode(text + i, length - i, &code);
-        if (taken <= 0) {
-            fail_utf8(text, i, "; --bytes reads any file", err);
-            goto done;
-        }
-        vocab->size += !(seen[code / 64] >> code % 64 & 1);
-        seen[code / 64] |= (uint64_t)1 << code % 64;
-        if (code > largest) largest = code;
+bool vocab_extend(Vocab *vocab, const Vocab *known, const char *text, size_t length, Error *err) {
+    enum { BYTE_VALUES = 256, CODE_POINTS = 0x110000 };
+    const size_t end = known->bytes ? BYTE_VALUES : length;
+    bool *seen;
+    *vocab = (Vocab){.bytes = known->bytes, .lines = known->lines};
+    if (!memory_alloc(&seen, CODE_POINTS, sizeof *seen, "the vocabulary", err)) return false;
+    for (int id = 0; id < known->size; id++) seen[known->codes[id]] = true;
+    bool ok = true;
+    for (size_t i = 0; i < end && ok;) {
+        uint32_t code = (uint32_t)i;
+        int taken = known->bytes ? 1 : utf8_decode(text + i, length - i, &code);
+        ok = taken > 0 || fail_utf8(text, i, "; --bytes reads any file", err);
+        seen[code] = ok;
         i += (size_t)taken;
     }
-    if (!memory_alloc(&vocab->codes, (size_t)vocab->size, sizeof *vocab->codes, "the vocabulary",
-                      err))
-        goto done;
-    uint32_t *next = vocab->codes;
-    for (uint32_t code = 0; code <= largest; code++)
-        if (seen[code / 64] >> code % 64 & 1) *next++ = code;
-    ok = true;
-done:
+    size_t count = 0;
+    for (uint32_t code = 0; code < CODE_POINTS; code++) count += seen[code];
+    ok = ok && memory_alloc(&vocab->codes, count, sizeof *vocab->codes, "the vocabulary", err);
+    for (uint32_t code = 0; ok && code < CODE_POINTS; code++)
+        if (seen[code]) vocab->codes[vocab->size++] = code;
     memory_free(seen);
     return ok;
 }
@@ -61,21 +48,6 @@ bool vocab_copy(Vocab *copy, const Vocab *vocab, Error *err) {
     if (!memory_alloc(&copy->codes, count, sizeof *copy->codes, "the vocabulary", err))
         return false;
     memcpy(copy->codes, vocab->codes, count * sizeof *copy->codes);
-    return true;
-}
-
-bool vocab_merge(Vocab *merged, const Vocab *a, const Vocab *b, Error *err) {
-    *merged = (Vocab){.bytes = a->bytes, .lines = a->lines};
-    size_t most = (size_t)a->size + (size_t)b->size;
-    if (!memory_alloc(&merged->codes, most, sizeof *merged->codes, "the vocabulary", err))
-        return false;
-    for (int i = 0, j = 0; i < a->size || j < b->size;) {
-        bool from_a = j == b->size || (i < a->size && a->codes[i] <= b->codes[j]);
-        uint32_t code = from_a ? a->codes[i] : b->codes[j];
-        if (i < a->size && a->codes[i] == code) i++;
-        if (j < b->size && b->codes[j] == code) j++;
-        merged->codes[merged->size++] = code;
-    }
     return true;
 }
 

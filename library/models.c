@@ -111,14 +111,11 @@ static bool extend(TrilModel **extended, const TrilModel *model, Vocab *all, uin
 TrilStatus tril_model_extend(TrilModel **extended, const TrilModel *model, const char *text,
                              size_t length, uint64_t seed, TrilError *error) {
     Error err = {0};
-    Vocab all, own;
+    Vocab all;
     if (extended) *extended = NULL;
     if (!extended || !model || !text) return null_argument(error);
-    if (!vocab_build(&own, text, length, model->vocab.bytes, &err))
+    if (!vocab_extend(&all, &model->vocab, text, length, &err))
         return failed(TRIL_TEXT, &err, error);
-    const bool merged = vocab_merge(&all, &model->vocab, &own, &err);
-    vocab_free(&own);
-    if (!merged) return failed(TRIL_TEXT, &err, error);
     return outcome(extend(extended, model, &all, seed, &err), TRIL_ARGUMENT, &err, error);
 }
 

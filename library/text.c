@@ -1,4 +1,5 @@
 /* text.c - the tokenizers and texts of tril.h: characters, their ids, and counts of them. */
+#include "base/digest.h"
 #include "base/memory.h"
 #include "library/handles.h"
 #include "model/counts.h"
@@ -184,7 +185,7 @@ const int32_t *tril_text_ids(const TrilText *text) {
 }
 
 uint64_t tril_digest(const char *text, size_t length) {
-    return corpus_digest(text, length);
+    return digest_bytes(text, length);
 }
 
 /* Returns the id of the newline of a list; NO_ID for other texts. */

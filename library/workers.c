@@ -152,10 +152,9 @@ static Step take_step(Workers *workers, uint64_t step, int window, const Optimiz
 }
 
 static bool same_weights(const Workers *workers, Error *err) {
-    Digest digest = digest_start();
     if (world_size() == 1) return true;
-    digest_add(&digest, workers->model->weights, workers->model->weights_size * sizeof(float));
-    uint64_t value = digest_value(&digest);
+    const Model *model = workers->model;
+    uint64_t value = digest_bytes(model->weights, model->weights_size * sizeof(float));
     return same(&value, sizeof value, "its weights differ from the first process's", err);
 }
 
@@ -185,16 +184,15 @@ static void set_sharing(bool now) {
 /* Sends the text, unless all have it already: they compare the digests of its ids. */
 static bool send_text(const Corpus *corpus, Error *err) {
     Error none = {0};
-    Digest digest = digest_start();
+    const size_t size = corpus->length * sizeof *corpus->ids;
     if (world_size() == 1) return true;
-    digest_add(&digest, corpus->ids, corpus->length * sizeof *corpus->ids);
     broadcast((Command){.kind = TEXT,
                         .train = corpus->train,
                         .count = corpus->length,
-                        .encoded = digest_value(&digest)});
+                        .encoded = digest_bytes(corpus->ids, size)});
     if (world_agree(true, &none)) return true;
     if (!world_agree(true, err)) return false;
-    world_broadcast(corpus->ids, corpus->length * sizeof *corpus->ids);
+    world_broadcast(corpus->ids, size);
     return true;
 }
 

@@ -15,12 +15,10 @@
 /* Identifies a file: a regular one by its number, if it has one; any other by its path. */
 static FileId id_of(const char *path) {
     FileStatus status;
-    Digest digest = digest_start();
     if (strcmp(path, "-") != 0 && filesystem_look(path, true, &status) &&
         status.kind == FILE_REGULAR && status.id.number != 0)
         return status.id;
-    digest_add(&digest, path, strlen(path));
-    return (FileId){UINT64_MAX, digest_value(&digest)};
+    return (FileId){UINT64_MAX, digest_bytes(path, strlen(path))};
 }
 
 /* Adds a path, which is taken over. */

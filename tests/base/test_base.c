@@ -192,12 +192,6 @@ TEST(memory_refused) {
 
 /* ---- digests ---- */
 
-static uint64_t digest_bytes(const void *bytes, size_t length) {
-    Digest digest = digest_start();
-    digest_add(&digest, bytes, length);
-    return digest_value(&digest);
-}
-
 /* The two values were computed from the definition in another language. */
 TEST(digest) {
     enum { LENGTH = 100 };

@@ -92,8 +92,8 @@ double tril_reading_loss(const TrilReading *reading) {
         float most = row[0];
         for (int v = 1; v < V; v++)
             if (row[v] > most) most = row[v];
-        double sum = exp((double)row[0] - (double)most);
-        for (int v = 1; v < V; v++) sum += exp((double)row[v] - (double)most);
+        double sum = 0;
+        for (int v = 0; v < V; v++) sum += exp((double)row[v] - (double)most);
         loss += (double)most + log(sum) - (double)row[tril_reading_ids(reading)[t + 1]];
     }
     return reading->tokens > 1 ? loss / (reading->tokens - 1) : NAN;
@@ -135,10 +135,12 @@ static bool find_head(const TrilReading *reading, int layer, int head, size_t ca
     return fail(err, "there is no head %d in layer %d", head, layer);
 }
 
-/* Writes query . key for the query of row t and the keys of all T rows. Neighboring heads may share
- * their keys. Returns the factor before the softmax. */
+/* Writes query . key for the query of row t and the keys of all T rows; zeros for a mean, which has
+ * neither. Neighboring heads may share their keys. Returns the factor before the softmax. */
 static float write_scores(const TrilLine *line, int head, int t, int T, float *scores) {
     const TrilArray *q = &line->inputs[0], *k = &line->inputs[1];
+    memset(scores, 0, (size_t)T * sizeof *scores);
+    if (!k->data) return 1;
     const int dk = q->width / heads_of(line), sharing = q->width / k->width;
     const float *query = q->data + (size_t)t * q->row + head * dk;
     for (int s = 0; s < T; s++) {
@@ -150,46 +152,43 @@ static float write_scores(const TrilLine *line, int head, int t, int T, float *s
     return 1.0f / sqrtf((float)dk);
 }
 
-/* Writes the softmax of the scaled scores over the rows up to t, or equal weights, and 0 beyond. */
-static void write_weights(const TrilLine *line, int head, int t, int T, float *weights) {
+/* Turns the scores of row t into the softmax of the scaled ones up to t, and 0 beyond. */
+static void take_softmax(float *scores, float scale, int t, int T) {
     double sum = 0;
-    const bool mean = !line->inputs[1].data;
-    if (mean) memset(weights, 0, (size_t)T * sizeof *weights);
-    const float scale = mean ? 1 : write_scores(line, head, t, T, weights);
-    float largest = weights[0];
-    for (int s = 1; s <= t; s++) largest = fmaxf(largest, weights[s]);
+    float largest = scores[0];
+    for (int s = 1; s <= t; s++) largest = fmaxf(largest, scores[s]);
     for (int s = 0; s <= t; s++) {
-        weights[s] = expf(scale * (weights[s] - largest));
-        sum += (double)weights[s];
+        scores[s] = expf(scale * (scores[s] - largest));
+        sum += (double)scores[s];
     }
-    for (int s = 0; s <= t; s++) weights[s] = (float)((double)weights[s] / sum);
-    for (int s = t + 1; s < T; s++) weights[s] = 0;
+    for (int s = 0; s <= t; s++) scores[s] = (float)((double)scores[s] / sum);
+    for (int s = t + 1; s < T; s++) scores[s] = 0;
+}
+
+static TrilStatus write_map(const TrilReading *reading, int layer, int head, bool weights,
+                            float *map, size_t capacity, TrilError *error) {
+    Error err = {0};
+    TrilLine line;
+    if (!reading || !map) return null_argument(error);
+    if (!find_head(reading, layer, head, capacity, &line, &err) ||
+        (!weights && !line.inputs[1].data &&
+         !fail(&err, "this layer takes the mean of the past; it has no attention scores")))
+        return failed(TRIL_ARGUMENT, &err, error);
+    for (int t = 0, T = reading->tokens; t < T; t++, map += T) {
+        const float scale = write_scores(&line, head, t, T, map);
+        if (weights) take_softmax(map, scale, t, T);
+    }
+    return TRIL_OK;
 }
 
 TrilStatus tril_reading_attention(const TrilReading *reading, int layer, int head, float *weights,
                                   size_t capacity, TrilError *error) {
-    Error err = {0};
-    TrilLine line;
-    if (!reading || !weights) return null_argument(error);
-    if (!find_head(reading, layer, head, capacity, &line, &err))
-        return failed(TRIL_ARGUMENT, &err, error);
-    for (int t = 0, T = reading->tokens; t < T; t++, weights += T)
-        write_weights(&line, head, t, T, weights);
-    return TRIL_OK;
+    return write_map(reading, layer, head, true, weights, capacity, error);
 }
 
 TrilStatus tril_reading_scores(const TrilReading *reading, int layer, int head, float *scores,
                                size_t capacity, TrilError *error) {
-    Error err = {0};
-    TrilLine line;
-    if (!reading || !scores) return null_argument(error);
-    if (!find_head(reading, layer, head, capacity, &line, &err) ||
-        (!line.inputs[1].data &&
-         !fail(&err, "this layer takes the mean of the past; it has no attention scores")))
-        return failed(TRIL_ARGUMENT, &err, error);
-    for (int t = 0, T = reading->tokens; t < T; t++, scores += T)
-        write_scores(&line, head, t, T, scores);
-    return TRIL_OK;
+    return write_map(reading, layer, head, false, scores, capacity, error);
 }
 
 /* ---- line by line ---- */

@@ -141,6 +141,14 @@ static void feed(TrilWriter *w, const int32_t *ids, size_t count) {
     w->logits = generator_feed(&w->generator, ids, count);
 }
 
+/* Reads the last written character and, of a text that has none, the id before it if `begin`. */
+static void catch_up(TrilWriter *w, bool begin) {
+    const int32_t start = vocab_start(w->vocab);
+    if (w->unread != NO_ID) feed(w, &w->unread, 1);
+    if (begin && !w->logits) feed(w, &start, 1);
+    w->unread = NO_ID;
+}
+
 TrilStatus tril_writer_read(TrilWriter *writer, const char *text, size_t length, TrilError *error) {
     Error err = {0};
     int32_t *ids;
@@ -149,10 +157,7 @@ TrilStatus tril_writer_read(TrilWriter *writer, const char *text, size_t length,
     if (length == 0) return TRIL_OK;
     if (!vocab_encode(writer->vocab, text, length, &ids, &count, NULL, &err))
         return failed(TRIL_TEXT, &err, error);
-    const int32_t start = vocab_start(writer->vocab);
-    if (writer->unread != NO_ID) feed(writer, &writer->unread, 1);
-    if (!writer->logits && writer->vocab->lines) feed(writer, &start, 1);
-    writer->unread = NO_ID;
+    catch_up(writer, writer->vocab->lines);
     feed(writer, ids, count);
     memory_free(ids);
     return TRIL_OK;
@@ -160,15 +165,8 @@ TrilStatus tril_writer_read(TrilWriter *writer, const char *text, size_t length,
 
 int tril_writer_write(TrilWriter *w, char text[UTF8_MAX]) {
     Error none;
-    if (w->unread != NO_ID) feed(w, &w->unread, 1);
-    if (!w->logits) {
-        const int32_t start = vocab_start(w->vocab);
-        feed(w, &start, 1);
-    }
-    if (!are_finite(w->logits, (size_t)w->vocab->size, &none)) {
-        w->unread = NO_ID;
-        return 0;
-    }
+    catch_up(w, true);
+    if (!are_finite(w->logits, (size_t)w->vocab->size, &none)) return 0;
     w->unread =
         sampler_pick(&w->sampler, w->logits, w->vocab->size, w->number, w->place++, w->scratch);
     return vocab_text(w->vocab, w->unread, text);

@@ -211,26 +211,23 @@ static bool size_groups(const TrilModel *model, Precision precision, size_t coun
     return true;
 }
 
-static bool open_texts(Texts *t, const TrilModel *model, const TrilSampling *sampling, int *threads,
-                       Error *err) {
-    enum { LONGEST = 4 }; /* bytes of a character */
+static bool open_texts(Texts *t, const TrilModel *model, const TrilSampling *sampling, Error *err) {
     Precision precision;
     int size;
     if (!read_sampler(&t->sampler, sampling, err) ||
         !precision_read(&precision, sampling->precision, err) ||
-        !threads_wanted(sampling->threads, threads, err) ||
-        !size_groups(model, precision, t->count, *threads, &size, err))
+        !threads_wanted(sampling->threads, &t->threads, err) ||
+        !size_groups(model, precision, t->count, t->threads, &size, err))
         return false;
     /* texts in memory have space for all their characters */
-    size_t space = KEPT_BYTES / LONGEST / t->length;
-    t->most = (size_t)size * (size_t)*threads * AHEAD;
+    size_t space = KEPT_BYTES / UTF8_MAX / t->length;
+    t->most = (size_t)size * (size_t)t->threads * AHEAD;
     if (t->most > space) t->most = space > 0 ? space : 1;
     if (t->most > t->count) t->most = t->count;
-    if (t->most < (size_t)*threads) *threads = (int)t->most;
+    if (t->most < (size_t)t->threads) t->threads = (int)t->most;
     if (!memory_alloc(&t->ring, t->most, sizeof *t->ring, "the texts", err) ||
-        !memory_alloc(&t->workers, (size_t)*threads, sizeof *t->workers, "the texts", err))
+        !memory_alloc(&t->workers, (size_t)t->threads, sizeof *t->workers, "the texts", err))
         return false;
-    t->threads = *threads;
     for (int i = 0; i < t->threads; i++)
         if (!worker_open(&t->workers[i], t, model, size, sampling, precision, err)) return false;
     for (size_t i = 0; i < t->most; i++) t->ring[i].written = buffer_begin("the texts", &t->err);
@@ -239,7 +236,7 @@ static bool open_texts(Texts *t, const TrilModel *model, const TrilSampling *sam
 
 static void close_texts(Texts *t) {
     for (size_t i = 0; t->ring && i < t->most; i++) buffer_end(&t->ring[i].written);
-    for (int i = t->threads; i-- > 0;) {
+    for (int i = t->workers ? t->threads : 0; i-- > 0;) {
         Worker *w = &t->workers[i];
         group_close(&w->group);
         memory_free(w->slots);
@@ -262,10 +259,9 @@ TrilStatus tril_generate_texts(const TrilModel *model, const char *prompt, size_
     if (t.length == 0) t.count = 0;
     TrilStatus status = TRIL_OK;
     size_t characters;
-    int threads;
     if (!encode_prompt(t.vocab, prompt, length, &t.prompt, &t.prompt_count, &characters, &err))
         status = TRIL_TEXT;
-    else if (t.count > 0 && !open_texts(&t, model, sampling, &threads, &err))
+    else if (t.count > 0 && !open_texts(&t, model, sampling, &err))
         status = TRIL_ARGUMENT;
     else if (t.count > 0)
         status = write_texts(&t, on_text, user, &err);

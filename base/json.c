@@ -278,8 +278,11 @@ void json_quote(Buffer *text, const char *string, size_t length) {
 void json_add(Buffer *text, const char *key, const char *value) {
     int last = text->length > 0 ? text->bytes[text->length - 1] : '{';
     if (last != '{' && last != '[') buffer_put(text, ",", 1);
-    if (key) buffer_printf(text, "\"%s\":", key);
-    buffer_printf(text, "%s", value);
+    if (key) {
+        json_quote(text, key, strlen(key));
+        buffer_put(text, ":", 1);
+    }
+    buffer_put(text, value, strlen(value));
 }
 
 void json_add_text(Buffer *text, const char *key, const char *string) {

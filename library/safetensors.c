@@ -279,20 +279,19 @@ const char *safetensors_value(const SafeTensors *file, const char *key) {
 /* ---- the writer ---- */
 
 static void write_header(Buffer *out, const SafeTensors *file) {
-    buffer_printf(out, "{\"__metadata__\":{");
-    for (int i = 0; i < file->note_count; i++) {
-        if (i) buffer_printf(out, ",");
-        json_quote(out, file->notes[i].key, strlen(file->notes[i].key));
-        buffer_printf(out, ":");
-        json_quote(out, file->notes[i].value, file->notes[i].length);
+    size_t offset = 0;
+    json_add(out, JSON_ELEMENT, "{");
+    json_add(out, "__metadata__", "{");
+    for (const Note *note = file->notes; note < file->notes + file->note_count; note++) {
+        json_add(out, note->key, "");
+        json_quote(out, note->value, note->length);
     }
     buffer_printf(out, "}");
-    size_t offset = 0;
     for (int i = 0; i < file->tensor_count; i++) {
         const SafeTensor *tensor = &file->tensors[i];
-        buffer_printf(out, ",");
-        json_quote(out, tensor->name, strlen(tensor->name));
-        buffer_printf(out, ":{\"dtype\":\"%s\",\"shape\":[", tensor->type);
+        json_add(out, tensor->name, "{");
+        json_add_text(out, "dtype", tensor->type);
+        json_add(out, "shape", "[");
         for (int j = 0; j < tensor->rank; j++)
             buffer_printf(out, "%s%zu", j ? "," : "", tensor->shape[j]);
         buffer_printf(out, "],\"data_offsets\":[%zu,%zu]}", offset, offset + tensor->bytes);

@@ -25,8 +25,8 @@ struct TrilModel {
  * messages. The caller releases it with vocab_free. */
 bool checkpoint_vocab(const Checkpoint *checkpoint, const char *path, Vocab *vocab, Error *err);
 
-/* Takes ownership of a model and a vocabulary, even on failure. */
-bool model_wrap(TrilModel **made, Model *model, Vocab *vocab, Error *err);
+/* Makes a model without contents, for the caller to fill. Released by tril_model_free. */
+bool model_new(TrilModel **made, Error *err);
 
 /* Gives the model a copy of the lines of a list. */
 bool model_know(TrilModel *model, const LineDigests *known, Error *err);

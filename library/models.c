@@ -27,35 +27,33 @@ const char *tril_rung_idea(int i) {
 
 /* ---- making ---- */
 
-bool model_wrap(TrilModel **made, Model *model, Vocab *vocab, Error *err) {
-    bool ok = memory_alloc(made, 1, sizeof **made, "the model", err);
-    if (ok) {
-        **made = (TrilModel){.vocab = *vocab, .model = *model, .validation = NAN};
-    } else {
-        model_free(model);
-        vocab_free(vocab);
-    }
-    return ok;
+bool model_new(TrilModel **made, Error *err) {
+    if (!memory_alloc(made, 1, sizeof **made, "the model", err)) return false;
+    (*made)->validation = NAN;
+    return true;
+}
+
+/* Gives the model to the caller or, after a failure, releases it. */
+static TrilStatus give(TrilModel **model, TrilModel *made, bool ok, TrilStatus status,
+                       const Error *err, TrilError *error) {
+    *model = ok ? made : NULL;
+    if (!ok) tril_model_free(made);
+    return outcome(ok, status, err, error);
 }
 
 TrilStatus tril_model_make(TrilModel **model, const TrilTokenizer *tokenizer,
                            const TrilOptions *options, TrilError *error) {
     Error err = {0};
     Config config;
-    Vocab vocab = {0};
-    Model built;
+    TrilModel *made = NULL;
     if (model) *model = NULL;
     if (!model || !tokenizer || !options) return null_argument(error);
-    bool ok = options_config(options, tokenizer->size, &config, &err) &&
-              vocab_copy(&vocab, tokenizer, &err);
+    bool ok = options_config(options, tokenizer->size, &config, &err) && model_new(&made, &err) &&
+              vocab_copy(&made->vocab, tokenizer, &err);
     config.dropout = 0;
-    if (!ok || !model_build(&built, &config, options->seed, &err)) {
-        vocab_free(&vocab);
-        return failed(TRIL_ARGUMENT, &err, error);
-    }
-    ok = model_wrap(model, &built, &vocab, &err);
-    if (ok) (*model)->seed = options->seed;
-    return outcome(ok, TRIL_ARGUMENT, &err, error);
+    ok = ok && model_build(&made->model, &config, options->seed, &err);
+    if (ok) made->seed = options->seed;
+    return give(model, made, ok, TRIL_ARGUMENT, &err, error);
 }
 
 bool model_know(TrilModel *model, const LineDigests *known, Error *err) {
@@ -78,45 +76,35 @@ static bool copy_model(Model *copy, const Model *model, Error *err) {
     return text.count == 0 || model_count(copy, text.ids, text.count, false, err);
 }
 
-/* Takes ownership of *all, which contains the model's characters, even on failure. */
-static bool extend(TrilModel **extended, const TrilModel *model, Vocab *all, uint64_t seed,
-                   Error *err) {
-    const Vocab *known = &model->vocab;
+/* Makes `made`, which has a vocabulary, from a model that knows some of its characters. */
+static bool extend(TrilModel *made, const TrilModel *model, uint64_t seed, Error *err) {
+    const Vocab *all = &made->vocab, *known = &model->vocab;
     const bool grown = all->size > known->size;
-    Model copy = {0};
     int32_t *sources = NULL;
-    bool ok = copy_model(&copy, &model->model, err) &&
+    bool ok = copy_model(&made->model, &model->model, err) &&
               memory_alloc(&sources, (size_t)all->size, sizeof *sources, "the vocabulary", err);
     for (int id = 0; ok && id < all->size; id++) sources[id] = vocab_id(known, all->codes[id]);
-    ok = ok && (!grown || model_extend(&copy, all->size, sources, seed, err));
+    ok = ok && (!grown || model_extend(&made->model, all->size, sources, seed, err)) &&
+         model_know(made, &model->known, err);
     memory_free(sources);
-    if (!ok) {
-        model_free(&copy);
-        vocab_free(all);
-        return false;
-    }
-    if (!model_wrap(extended, &copy, all, err)) return false;
-    TrilModel *made = *extended;
     made->seed = model->seed;
     made->text = model->text;
     made->step = model->step;
     made->trained = model->trained;
     if (!grown) made->validation = model->validation;
-    if (model_know(made, &model->known, err)) return true;
-    tril_model_free(made);
-    *extended = NULL;
-    return false;
+    return ok;
 }
 
 TrilStatus tril_model_extend(TrilModel **extended, const TrilModel *model, const char *text,
                              size_t length, uint64_t seed, TrilError *error) {
     Error err = {0};
-    Vocab all;
+    TrilModel *made = NULL;
     if (extended) *extended = NULL;
     if (!extended || !model || !text) return null_argument(error);
-    if (!vocab_extend(&all, &model->vocab, text, length, &err))
-        return failed(TRIL_TEXT, &err, error);
-    return outcome(extend(extended, model, &all, seed, &err), TRIL_ARGUMENT, &err, error);
+    const bool read =
+        model_new(&made, &err) && vocab_extend(&made->vocab, &model->vocab, text, length, &err);
+    return give(extended, made, read && extend(made, model, seed, &err),
+                read ? TRIL_ARGUMENT : TRIL_TEXT, &err, error);
 }
 
 /* ---- files ---- */
@@ -146,8 +134,8 @@ bool checkpoint_vocab(const Checkpoint *checkpoint, const char *path, Vocab *voc
     return fail(err, "%s: its vocabulary and its model have different sizes", path);
 }
 
-/* Takes the metadata and the lines over. A file of another program has none. */
-static void take_metadata(TrilModel *model, Checkpoint *from) {
+/* Takes the model, the metadata and the lines over. A file of another program has no metadata. */
+static void take_file(TrilModel *model, Checkpoint *from) {
     SafeTensors *file = &from->file;
     const char *step = safetensors_value(file, "step"), *seed = safetensors_value(file, "seed");
     const char *loss = safetensors_value(file, "validation_loss");
@@ -156,8 +144,10 @@ static void take_metadata(TrilModel *model, Checkpoint *from) {
     if (step) model->step = (int)strtol(step, NULL, 10);
     if (seed) model->seed = strtoull(seed, NULL, 10);
     if (loss) model->validation = number_read(loss, NULL);
+    model->model = from->model;
     model->file = *file;
     model->known = from->known;
+    from->model = (Model){0};
     *file = (SafeTensors){.notes = NULL};
     from->known = (LineDigests){0};
 }
@@ -165,19 +155,17 @@ static void take_metadata(TrilModel *model, Checkpoint *from) {
 TrilStatus tril_model_load(TrilModel **model, const char *path, TrilError *error) {
     Error err = {0};
     Checkpoint c = {.first_moments = NULL};
-    Vocab vocab = {0};
+    TrilModel *made;
     if (model) *model = NULL;
     if (!model || !path) return null_argument(error);
     const Format *format = format_to_read(path);
-    bool ok = format ? format->read(&c.model, &vocab, path, &err)
-                     : checkpoint_load(&c, path, &err) && checkpoint_vocab(&c, path, &vocab, &err);
-    if (ok) {
-        ok = model_wrap(model, &c.model, &vocab, &err);
-        c.model = (Model){0};
-    }
-    if (ok) take_metadata(*model, &c);
+    bool ok =
+        model_new(&made, &err) && (format ? format->read(&c.model, &made->vocab, path, &err)
+                                          : checkpoint_load(&c, path, &err) &&
+                                                checkpoint_vocab(&c, path, &made->vocab, &err));
+    if (ok) take_file(made, &c);
     checkpoint_free(&c); /* the moments of a state are not needed */
-    return outcome(ok, TRIL_FILE, &err, error);
+    return give(model, made, ok, TRIL_FILE, &err, error);
 }
 
 TrilStatus tril_file_digest(const char *path, const char *key, uint64_t *digest, TrilError *error) {

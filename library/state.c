@@ -326,11 +326,10 @@ static TrilStatus check_same(const TrilState *state, const TrilText *text,
 
 /* Moves the state's weights into a new model. */
 static bool take_model(TrilModel **model, TrilState *state, Error *err) {
-    Vocab vocab;
-    if (!vocab_copy(&vocab, &state->vocab, err)) return false;
-    bool ok = model_wrap(model, &state->checkpoint.model, &vocab, err);
+    if (!model_new(model, err) || !vocab_copy(&(*model)->vocab, &state->vocab, err)) return false;
+    (*model)->model = state->checkpoint.model;
     state->checkpoint.model = (Model){0};
-    return ok;
+    return true;
 }
 
 TrilStatus tril_training_resume(TrilTraining **training, TrilModel **model, TrilState *state,

@@ -53,16 +53,9 @@ static void name_of(const Tensor *tensor, int set, char name[NAME]) {
 
 static const char text_name[] = "ngram.text";
 
-static const struct {
-    const char *type;
-    size_t bytes;
-    int most; /* the largest vocabulary */
-} text_types[] = {{"U8", 1, 1 << 8}, {"U16", 2, 1 << 16}, {"U32", 4, MAX_VOCABULARY}};
-
-static int text_type(int V) {
-    int i = 0;
-    while (V > text_types[i].most) i++;
-    return i;
+/* The type of ids below V. */
+static const char *text_type(int V) {
+    return V <= 1 << 8 ? "U8" : V <= 1 << 16 ? "U16" : "U32";
 }
 
 /* Returns the place of the id's lowest bytes. */
@@ -72,11 +65,12 @@ static void *low_bytes(const int32_t *id, size_t bytes) {
 
 /* Sets *text to the tensor of the model's counted text. The caller releases its data. */
 static bool pack_text(const Model *model, SafeTensor *text, const char *path, Error *err) {
-    const size_t bytes = text_types[text_type(model->config.V)].bytes;
+    const char *type = text_type(model->config.V);
+    const size_t bytes = safetensors_width(type);
     const NgramFacts own = ngram_facts(model->ngram);
     char *packed;
     *text = (SafeTensor){.name = text_name,
-                         .type = text_types[text_type(model->config.V)].type,
+                         .type = type,
                          .rank = 1,
                          .shape = {own.count},
                          .bytes = own.count * bytes};
@@ -88,7 +82,7 @@ static bool pack_text(const Model *model, SafeTensor *text, const char *path, Er
 }
 
 static bool check_text(const Model *model, const SafeTensor *text, const char *path, Error *err) {
-    const char *type = text_types[text_type(model->config.V)].type;
+    const char *type = text_type(model->config.V);
     if (!model_has_ngram(&model->config))
         return fail(err, "%s: has a tensor %s, but %s does not count its text", path, text_name,
                     model->config.model);
@@ -99,7 +93,7 @@ static bool check_text(const Model *model, const SafeTensor *text, const char *p
 
 /* Counts the text of a file that was checked. */
 static bool take_text(Model *model, const SafeTensor *text, const char *path, Error *err) {
-    const size_t bytes = text_types[text_type(model->config.V)].bytes, count = text->shape[0];
+    const size_t bytes = safetensors_width(text->type), count = text->shape[0];
     const char *packed = text->data;
     int32_t *ids;
     bool ok = memory_alloc(&ids, count, sizeof *ids, path, err);
@@ -353,9 +347,8 @@ static bool place_tensors(Checkpoint *c, int count, const char *path, Error *err
         for (int i = 0; ok && i < model->tensor_count; i++) {
             const Tensor *tensor = &model->tensors[i];
             name_of(tensor, set, name);
-            int at = 0; /* check_tensors has found it */
-            while (strcmp(c->file.tensors[at].name, name) != 0) at++;
-            c->file.tensors[at].data = *to[set] + tensor->offset;
+            SafeTensor *stored = (SafeTensor *)safetensors_tensor(&c->file, name);
+            stored->data = *to[set] + tensor->offset;
             memset(*to[set] + tensor->offset + tensor->size, 0,
                    (memory_lines(tensor->size) - tensor->size) * sizeof(float));
         }

@@ -105,6 +105,12 @@ static size_t after_line(const Corpus *corpus, size_t at, size_t most) {
     return at;
 }
 
+/* Returns a b / c, even if a b overflows; a and b are at most c, and below 2^40. */
+static size_t share_of(uint64_t a, uint64_t b, uint64_t c) {
+    const uint64_t high = a * (b >> 16), low = a * (b & 0xFFFF);
+    return (size_t)((high / c << 16) + ((high % c << 16) + low) / c);
+}
+
 bool corpus_spread(Corpus *corpus, Error *err) {
     enum { LEAST = 10, MOST = 50, LONG = 1000 }; /* pieces; ids held out of each in a long text */
     const size_t length = corpus->length, train = corpus->train, rest = length - train;
@@ -120,7 +126,7 @@ bool corpus_spread(Corpus *corpus, Error *err) {
         const bool last = i == pieces;
         size_t end = last ? length : (size_t)((uint64_t)length * i / pieces);
         if (!last) end = after_line(corpus, end, lines ? length - end : near);
-        size_t cut = begin + (size_t)((uint64_t)train * end / length) - trained;
+        size_t cut = begin + share_of(train, end, length) - trained;
         if (lines) {
             const size_t least = begin + (i == 1); /* the list's first newline */
             if (cut > end) cut = end;

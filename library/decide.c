@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/world.h"
 #include "library/training.h"
+#include "model/generation.h"
 
 #include <math.h>
 #include <string.h>
@@ -308,6 +309,19 @@ TrilStatus tril_options_choose(TrilOptions *o, const TrilText *text, double seco
 
 /* ---- memory ---- */
 
+bool writer_memory(const Config *config, int threads, double *bytes, Error *err) {
+    const RunOptions writing = {.batch = 1,
+                                .length = config->T,
+                                .frozen = true,
+                                .threads = threads,
+                                .precision = INT8_WEIGHTS};
+    TrilMemory memory;
+    if (!run_estimate(config, &writing, &memory, err)) return false;
+    *bytes = memory.all - model_parameters(config) * sizeof(float) +
+             SAMPLER_SCRATCH * (double)config->V * sizeof(double);
+    return true;
+}
+
 bool options_fit(const TrilOptions *o, const Corpus *corpus, bool resumed, Config *config,
                  RunOptions *run, Error *err) {
     const double GiB = 1073741824;
@@ -318,9 +332,10 @@ bool options_fit(const TrilOptions *o, const Corpus *corpus, bool resumed, Confi
     RunOptions teaching = *run;
     teaching.training = teaching.shared = false;
     if (!run_estimate(config, run, &own, err) ||
+        !writer_memory(config, run->threads, &own.writer, err) ||
         (o->teacher && !run_estimate(&o->teacher->model.config, &teaching, &beside, err)))
         return false;
-    double all = own.all + beside.all + (double)(corpus->length * sizeof *corpus->ids);
+    double all = own.all + own.writer + beside.all + (double)(corpus->length * sizeof *corpus->ids);
     if (model_has_ngram(config)) all += ngram_memory((double)corpus->train);
     if (o->teacher)
         all += 2 * (double)ngram_facts(o->teacher->model.ngram).bytes; /* with folds, too */
@@ -331,7 +346,7 @@ bool options_fit(const TrilOptions *o, const Corpus *corpus, bool resumed, Confi
          "%s: needs %.1f GiB of memory, but this machine has %.1f%s; choose %s or a smaller batch",
          config->model, all / GiB, installed / GiB,
          world_beside() > 1 ? " for each of its processes" : "",
-         config->C > 1 ? "smaller sizes" : "another rung, a text with fewer characters");
+         model_has_width(config) ? "smaller sizes" : "another rung, a text with fewer characters");
     err->no_memory = true;
     return false;
 }

@@ -1,7 +1,6 @@
 /* training.c - the training runs of tril.h, which the caller opens and advances step by step. */
 #include "library/training.h"
 #include "base/memory.h"
-#include "model/generation.h"
 
 #include <math.h>
 #include <string.h>
@@ -19,8 +18,8 @@ static void count_operations(TrilTraining *t, const Model *model, double share) 
             parameters -= (double)model->tensors[i].size;
     }
     t->per_character += share * 6 * parameters;
-    /* a bigram, which has no width, does not look back */
-    if (model->config.C > 1) t->per_pair += share * 12.0 * model->config.L * model->config.C;
+    if (model_has_width(&model->config)) /* a bigram does not look back */
+        t->per_pair += share * 12.0 * model->config.L * model->config.C;
 }
 
 static bool open_run(TrilTraining *t, const TrilModel *teacher, const RunOptions *run, Error *err) {
@@ -118,16 +117,8 @@ TrilOptions tril_training_options(const TrilTraining *t) {
 }
 
 TrilMemory tril_training_memory(const TrilTraining *t) {
-    const Model *model = &t->model->model;
-    const RunOptions writing = {.batch = 1,
-                                .length = model->config.T,
-                                .frozen = true,
-                                .threads = t->workers.options.threads,
-                                .precision = INT8_WEIGHTS};
-    TrilMemory memory = run_memory(t->workers.run), beside;
-    if (run_estimate(&model->config, &writing, &beside, &(Error){0}))
-        memory.writer = beside.all - (double)(model->weights_size * sizeof(float)) +
-                        SAMPLER_SCRATCH * (double)model->config.V * sizeof(double);
+    TrilMemory memory = run_memory(t->workers.run);
+    writer_memory(&t->model->model.config, t->workers.options.threads, &memory.writer, &(Error){0});
     return memory;
 }
 

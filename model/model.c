@@ -261,6 +261,10 @@ bool model_has_ngram(const Config *config) {
     return find_rung(config->model)->has_ngram;
 }
 
+bool model_has_width(const Config *config) {
+    return has_size(find_rung(config->model), SIZE_C);
+}
+
 /* Returns how many of the tokens counted so far stay, before those of a new text. */
 static size_t tokens_kept(const Model *model, const int32_t *ids, size_t count) {
     const NgramFacts past = ngram_facts(model->ngram);

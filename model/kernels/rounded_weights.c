@@ -106,7 +106,7 @@ static void round_to_8(int8_t *y, const float *x, float scale, int count) {
 }
 
 /* Returns `count` numbers of column j from term p on: in place, or copied if others lie between. */
-static const float *terms_at(float copy[TERMS], Matrix b, int p, int j, int count) {
+static const float *terms_at(float *copy, Matrix b, int p, int j, int count) {
     const float *from = matrix_at(b, p, j).at;
     if (b.row == 1) return from;
     for (int i = 0; i < count; i++) copy[i] = from[(size_t)i * b.row];
@@ -138,7 +138,7 @@ static float scale_of(Matrix b, int K, int j) {
 static void pack_panel(bool vnni, int8_t *panel, const float *scales, Matrix b, int p, int end,
                        int first, int last) {
     enum { FEW = 64 };
-    float copy[TERMS];
+    float copy[FEW];
     int8_t whole[FEW + 3], *to = panel + 4 * INT8_PANEL;
     for (; p < end; p += FEW, to += FEW * INT8_PANEL)
         for (int j = first; j < last; j++) {

@@ -112,11 +112,11 @@ static void show_memory(const TrilMemory *m, const TrilExtent *input) {
     char counts[NUMBER_SIZE] = "", messages[NUMBER_SIZE] = "";
     if (m->counts > 0) snprintf(counts, sizeof counts, "counts %.1f, ", m->counts / MiB);
     if (m->messages > 0) snprintf(messages, sizeof messages, "messages %.1f, ", m->messages / MiB);
-    show_line("  %.1f MiB of memory: weights %.1f, %soptimizer %.1f, %sactivations %.1f, threads "
-              "%.1f, text %.1f",
+    show_line("  %.1f MiB of memory: weights %.1f, %soptimizer %.1f, %sactivations %.1f, samples "
+              "%.1f, threads %.1f, text %.1f",
               fmax((m->all + m->writer) / MiB + text + program, (double)memory_peak() / MiB),
               m->weights / MiB, counts, m->optimizer / MiB, messages, m->activations / MiB,
-              m->threads / MiB, text);
+              m->writer / MiB, m->threads / MiB, text);
 }
 
 void show_training(const RungFiles *rung, const TrilModel *model, const TrilTraining *training,

@@ -123,7 +123,7 @@ TrilStatus tril_writer_set(TrilWriter *writer, const TrilSampling *sampling, Tri
 }
 
 void tril_writer_begin(TrilWriter *w, uint64_t number) {
-    generator_reset(&w->generator);
+    generator_begin(&w->generator, 0);
     w->logits = NULL;
     w->unread = NO_ID;
     w->number = number;
@@ -134,11 +134,12 @@ void tril_writer_begin(TrilWriter *w, uint64_t number) {
 static void feed(TrilWriter *w, const int32_t *ids, size_t count) {
     const size_t line = last_line(w->vocab, ids, count);
     if (line < count) {
-        generator_reset(&w->generator);
+        generator_begin(&w->generator, 0);
         ids += line;
         count -= line;
     }
-    w->logits = generator_feed(&w->generator, ids, count);
+    generator_append(&w->generator, 0, ids, count);
+    w->logits = generator_read(&w->generator);
 }
 
 /* Reads the last written character and, of a text that has none, the id before it if `begin`. */

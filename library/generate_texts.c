@@ -47,7 +47,7 @@ typedef struct {
 
 /* A thread with its group. Slots below `busy` of the list `slots` have a text. */
 typedef struct Worker {
-    Group group;
+    Generator group;
     int *slots, busy; /* [size] */
     size_t *numbers;  /* [size]: by slot */
     double *scratch;  /* the sampler's */
@@ -90,7 +90,8 @@ static void fill_slots(Texts *t, Worker *w) {
         text->written.length = text->passed = text->characters = 0;
         text->ended = text->diverged = false;
         w->numbers[slot] = number;
-        group_begin(&w->group, slot, t->prompt, t->prompt_count);
+        generator_begin(&w->group, slot);
+        generator_append(&w->group, slot, t->prompt, t->prompt_count);
     }
 }
 
@@ -114,10 +115,8 @@ static void choose(const Texts *t, Worker *w, int slot, const float *logits, Tex
     buffer_put(&text->written, one, (size_t)vocab_text(t->vocab, id, one));
     text->ended = text->characters == t->length || at_stop(t, &text->written);
     if (text->ended) return;
-    if (last_line(t->vocab, &id, 1) == 0)
-        group_begin(&w->group, slot, &id, 1);
-    else
-        group_append(&w->group, slot, id);
+    if (last_line(t->vocab, &id, 1) == 0) generator_begin(&w->group, slot);
+    generator_append(&w->group, slot, &id, 1);
 }
 
 /* The work of a round: continues the texts of a group until its time is over. */
@@ -132,7 +131,7 @@ static void write_round(void *argument, int index, int count) {
         for (int i = 0; i < w->busy; i++) {
             const int slot = w->slots[i];
             Text *text = text_of(t, w->numbers[slot]);
-            if (group_has_read(&w->group, slot)) choose(t, w, slot, logits + i * V, text);
+            if (generator_has_read(&w->group, slot)) choose(t, w, slot, logits + i * V, text);
             if (text->ended || text->written.failed) continue;
             w->slots[i] = w->slots[busy];
             w->slots[busy++] = slot;
@@ -238,7 +237,7 @@ static void close_texts(Texts *t) {
     for (size_t i = 0; t->ring && i < t->most; i++) buffer_end(&t->ring[i].written);
     for (int i = t->workers ? t->threads : 0; i-- > 0;) {
         Worker *w = &t->workers[i];
-        group_close(&w->group);
+        generator_close(&w->group);
         memory_free(w->slots);
         memory_free(w->numbers);
         memory_free(w->scratch);

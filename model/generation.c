@@ -133,120 +133,93 @@ void sampler_probabilities(const Sampler *sampler, const float *logits, int V, d
     }
 }
 
-/* ---- the generator ---- */
+/* ---- texts that grow ---- */
 
-bool generator_open(Generator *generator, Model *model, int threads, Precision precision,
-                    Error *err) {
-    *generator = (Generator){0};
-    int T = model->config.T;
-    RunOptions options = {
-        .batch = 1, .length = T, .frozen = true, .threads = threads, .precision = precision};
-    if (memory_alloc(&generator->window, (size_t)T, sizeof(int32_t), "the context", err) &&
-        run_open(&generator->run, model, &options, err))
+static bool open_texts(Generator *g, Model *model, RunOptions options, Error *err) {
+    const size_t slots = (size_t)options.batch, T = (size_t)model->config.T;
+    *g = (Generator){0};
+    options.length = model->config.T;
+    options.frozen = true;
+    if (memory_alloc(&g->windows, slots * T, sizeof(int32_t), "the texts", err) &&
+        memory_alloc(&g->lengths, slots, sizeof(int), "the texts", err) &&
+        memory_alloc(&g->read, slots, sizeof(int), "the texts", err) &&
+        memory_alloc(&g->next, slots, sizeof *g->next, "the texts", err) &&
+        run_open(&g->run, model, &options, err))
         return true;
-    generator_close(generator);
+    generator_close(g);
     return false;
 }
 
-void generator_close(Generator *generator) {
-    run_close(generator->run);
-    memory_free(generator->window);
-    *generator = (Generator){0};
+bool generator_open(Generator *g, Model *model, int threads, Precision precision, Error *err) {
+    return open_texts(g, model,
+                      (RunOptions){.batch = 1, .threads = threads, .precision = precision}, err);
 }
 
-void generator_reset(Generator *generator) {
-    generator->length = 0;
-}
-
-/* Makes room for `more` tokens in a window of T with `length`, and returns how many stay. Keeping
- * few makes contexts shorter, and so tokens cheaper, on average. Even fewer are kept if their keys
- * and values depend on positions and must be computed again. Sets *read to those that the run still
- * knows in this slot. */
-static int make_room(Run *run, int slot, int32_t *window, int T, int length, int more, int *read) {
-    const bool slides = run_slides(run);
-    const int keep = min_int(slides ? T / 4 : T / 16, T - more);
-    if (slides) run_slide(run, slot, length - keep, keep);
-    memmove(window, window + length - keep, (size_t)keep * sizeof *window);
-    *read = slides ? keep : 0;
-    return keep;
-}
-
-const float *generator_feed(Generator *generator, const int32_t *ids, size_t count) {
-    int T = run_model(generator->run)->config.T;
-    /* If the text is longer than the context, only its end is read. */
-    if (count > (size_t)T) {
-        ids += count - (size_t)T;
-        count = (size_t)T;
-    }
-    int more = (int)count, past = generator->length;
-    if (past + more > T)
-        generator->length = make_room(generator->run, 0, generator->window, T, past, more, &past);
-    memcpy(generator->window + generator->length, ids, count * sizeof *ids);
-    generator->length += more;
-    int T_new = generator->length - past;
-    const float *logits = run_forward(generator->run, generator->window + past, 1, T_new, past);
-    return logits + (size_t)(T_new - 1) * (size_t)run_model(generator->run)->config.V;
-}
-
-/* ---- the group ---- */
-
-bool group_open(Group *group, Model *model, int slots, Precision precision, const Run *packed_by,
+bool group_open(Generator *g, Model *model, int slots, Precision precision, const Run *packed_by,
                 Error *err) {
-    const size_t count = (size_t)slots, T = (size_t)model->config.T;
-    const RunOptions options = {.batch = slots,
-                                .length = model->config.T,
-                                .frozen = true,
-                                .threads = 1,
-                                .precision = precision,
-                                .growing = true,
-                                .packed_by = packed_by};
-    *group = (Group){0};
-    if (memory_alloc(&group->windows, count * T, sizeof(int32_t), "the texts", err) &&
-        memory_alloc(&group->lengths, count, sizeof(int), "the texts", err) &&
-        memory_alloc(&group->read, count, sizeof(int), "the texts", err) &&
-        memory_alloc(&group->next, count, sizeof *group->next, "the texts", err) &&
-        run_open(&group->run, model, &options, err))
-        return true;
-    group_close(group);
-    return false;
+    return open_texts(g, model,
+                      (RunOptions){.batch = slots,
+                                   .threads = 1,
+                                   .precision = precision,
+                                   .growing = true,
+                                   .packed_by = packed_by},
+                      err);
 }
 
-void group_close(Group *group) {
-    run_close(group->run);
-    memory_free(group->windows);
-    memory_free(group->lengths);
-    memory_free(group->read);
-    memory_free(group->next);
-    *group = (Group){0};
+void generator_close(Generator *g) {
+    run_close(g->run);
+    memory_free(g->windows);
+    memory_free(g->lengths);
+    memory_free(g->read);
+    memory_free(g->next);
+    *g = (Generator){0};
 }
 
-static int32_t *window_of(const Group *group, int slot) {
-    return group->windows + (size_t)slot * (size_t)run_model(group->run)->config.T;
+static int32_t *window_of(const Generator *g, int slot) {
+    return g->windows + (size_t)slot * (size_t)run_model(g->run)->config.T;
 }
 
-void group_begin(Group *group, int slot, const int32_t *ids, size_t count) {
-    size_t T = (size_t)run_model(group->run)->config.T, some = min_size(count, T);
-    memcpy(window_of(group, slot), ids + count - some, some * sizeof *ids);
-    group->lengths[slot] = (int)some;
-    group->read[slot] = 0;
+/* Makes room for `more` tokens in a window. Keeping few makes contexts shorter, and so tokens
+ * cheaper, on average. Even fewer are kept if their keys and values depend on positions and must be
+ * computed again. */
+static void make_room(Generator *g, int slot, int more) {
+    const bool slides = run_slides(g->run);
+    const int T = run_model(g->run)->config.T, keep = min_int(slides ? T / 4 : T / 16, T - more);
+    const int drop = g->lengths[slot] - keep;
+    int32_t *window = window_of(g, slot);
+    if (slides) run_slide(g->run, slot, drop, keep);
+    memmove(window, window + drop, (size_t)keep * sizeof *window);
+    g->lengths[slot] = keep;
+    g->read[slot] = slides ? keep : 0;
 }
 
-void group_append(Group *group, int slot, int32_t id) {
-    int T = run_model(group->run)->config.T, *length = &group->lengths[slot];
-    int32_t *window = window_of(group, slot);
-    assert(group_has_read(group, slot));
-    if (*length == T) *length = make_room(group->run, slot, window, T, T, 1, &group->read[slot]);
-    window[(*length)++] = id;
+void generator_begin(Generator *g, int slot) {
+    g->lengths[slot] = g->read[slot] = 0;
 }
 
-const float *group_read(Group *group, const int *slots, int count) {
+void generator_append(Generator *g, int slot, const int32_t *ids, size_t count) {
+    const int T = run_model(g->run)->config.T, some = (int)min_size(count, (size_t)T);
+    assert(generator_has_read(g, slot));
+    if (g->lengths[slot] + some > T) make_room(g, slot, some);
+    memcpy(window_of(g, slot) + g->lengths[slot], ids + count - some, (size_t)some * sizeof *ids);
+    g->lengths[slot] += some;
+}
+
+bool generator_has_read(const Generator *g, int slot) {
+    return g->read[slot] == g->lengths[slot];
+}
+
+const float *generator_read(Generator *g) {
+    const int past = g->read[0], more = g->lengths[0] - past;
+    g->read[0] += more;
+    const float *logits = run_forward(g->run, g->windows + past, 1, more, past);
+    return logits + (size_t)(more - 1) * (size_t)run_model(g->run)->config.V;
+}
+
+const float *group_read(Generator *g, const int *slots, int count) {
     for (int i = 0; i < count; i++) {
-        int past = group->read[slots[i]]++;
-        group->next[i] = (Continuation){window_of(group, slots[i]) + past, past, slots[i]};
+        int past = g->read[slots[i]]++;
+        g->next[i] = (Continuation){window_of(g, slots[i]) + past, past, slots[i]};
     }
-    return run_grow(group->run, group->next, count);
-}
-
-bool group_has_read(const Group *group, int slot) {
-    return group->read[slot] == group->lengths[slot];
+    return run_grow(g->run, g->next, count);
 }

@@ -29,54 +29,37 @@ int sampler_pick(const Sampler *sampler, const float *logits, int V, uint64_t st
 void sampler_probabilities(const Sampler *sampler, const float *logits, int V, double *p,
                            double *scratch);
 
-/* A growing text: a run of batch 1 and the tokens in its context. When they fill the context, its
- * last quarter is kept; if the run does not slide, its last 16th is read again, in one pass. */
+/* Texts that grow: a run, and a slot for each text with the tokens in its context. When they fill
+ * the context, its last quarter is kept; if the run does not slide, its last 16th is read again. */
 typedef struct {
     Run *run;
-    int32_t *window; /* [T], the model's context; owned */
-    int length;      /* tokens in it */
-} Generator;
-
-/* Opens a run of `model`, which is borrowed. generator_close closes it and releases the window.
- * Fails as run_open does, and without memory. */
-bool generator_open(Generator *generator, Model *model, int threads, Precision precision,
-                    Error *err);
-void generator_close(Generator *generator);
-
-/* Drops all tokens. */
-void generator_reset(Generator *generator);
-
-/* Reads ids[count], count >= 1, and returns the logits[V] after the last of them. If count is
- * larger than the context, only the last tokens are read. The run's next call overwrites them. */
-const float *generator_feed(Generator *generator, const int32_t *ids, size_t count);
-
-/* Several texts that grow together: a growing run, with a slot for each text. Each text gives the
- * same logits as a generator that is fed one token after another. One thread computes. */
-typedef struct {
-    Run *run;
-    int32_t *windows;    /* [slots][T]; owned, as the following */
+    int32_t *windows;    /* [slots][T], T the model's context; owned, as the following */
     int *lengths, *read; /* [slots]: tokens in a window; how many of them the run has read */
     Continuation *next;  /* [slots]: scratch */
-} Group;
+} Generator;
 
-/* Opens a run of `model`, which is borrowed, with `slots` slots; packed_by as in RunOptions.
- * group_close closes it. Fails as run_open does, and without memory. */
-bool group_open(Group *group, Model *model, int slots, Precision precision, const Run *packed_by,
+/* Open a run of `model`, which is borrowed: generator_open for one text, in slot 0, whose tokens
+ * are read in one pass; group_open for several, which are read token by token by one thread, with
+ * the same logits, and packed_by as in RunOptions. generator_close closes it and releases the
+ * texts. Fail as run_open does, and without memory. */
+bool generator_open(Generator *g, Model *model, int threads, Precision precision, Error *err);
+bool group_open(Generator *g, Model *model, int slots, Precision precision, const Run *packed_by,
                 Error *err);
-void group_close(Group *group);
+void generator_close(Generator *g);
 
-/* Drops the text in a slot, and begins another with ids[count], count >= 1. If they are more than
- * the context, only the last are used. */
-void group_begin(Group *group, int slot, const int32_t *ids, size_t count);
+/* Drops the text in a slot, to begin another. */
+void generator_begin(Generator *g, int slot);
 
-/* Appends a token to a text that has been read to its end. */
-void group_append(Group *group, int slot, int32_t id);
-
-/* Reads a token of each text in slots[count], and returns the logits[count,V] after it. The next
- * call overwrites them. */
-const float *group_read(Group *group, const int *slots, int count);
+/* Appends ids[count], count >= 1, to a text that has been read to its end. If count is larger than
+ * the context, only the last tokens are appended. */
+void generator_append(Generator *g, int slot, const int32_t *ids, size_t count);
 
 /* Returns true if the text in a slot has been read to its end. */
-bool group_has_read(const Group *group, int slot);
+bool generator_has_read(const Generator *g, int slot);
+
+/* Return logits, which the next call overwrites: generator_read reads the only text to its end, and
+ * returns logits[V]; group_read reads a token of each text in slots[count]: logits[count,V]. */
+const float *generator_read(Generator *g);
+const float *group_read(Generator *g, const int *slots, int count);
 
 #endif

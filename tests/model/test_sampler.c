@@ -176,6 +176,11 @@ static Generator *generate(Model *model, int threads, Precision precision) {
     return generator;
 }
 
+static const float *feed(Generator *generator, const int32_t *ids, size_t count) {
+    generator_append(generator, 0, ids, count);
+    return generator_read(generator);
+}
+
 static Run *plain_run(Model *model, int batch) {
     return open_run(model, &(RunOptions){.batch = batch, .length = model->config.T, .threads = 1});
 }
@@ -195,10 +200,10 @@ static void check_growth(Model *model, Generator *generator, Run *run, const int
     int T = model->config.T;
     bool slides = run_slides(generator->run), slid = false;
     size_t first = 0; /* of the cached ids */
-    generator_reset(generator);
+    generator_begin(generator, 0);
     for (size_t at = 0, more = 1; at < count; at += more, more = more % step + 1) {
         if (more > count - at) more = count - at;
-        const float *logits = generator_feed(generator, ids + at, more);
+        const float *logits = feed(generator, ids + at, more);
         size_t end = at + more, capacity = (size_t)T;
         if (end - first > capacity) {
             if (more > capacity) more = capacity, at = end - more;
@@ -206,7 +211,7 @@ static void check_growth(Model *model, Generator *generator, Run *run, const int
             first = at - (kept < capacity - more ? kept : capacity - more);
             slid = slides && first < at;
         }
-        assert_int_equal(generator->length, end - first);
+        assert_int_equal(generator->lengths[0], end - first);
         if (!slid) check_logits(run, logits, ids + first, (int)(end - first), model->config.V);
     }
 }
@@ -230,7 +235,7 @@ TEST(growth) {
  * give the bits of a generator for each alone; so do texts that follow others in a slot. */
 static void check_group(const char *kind, Precision precision, int T) {
     enum { V = 13, SLOTS = 5, LENGTH = 60 };
-    Group group;
+    Generator group;
     Generator *alone[SLOTS];
     const float *expected[SLOTS];
     int32_t *ids = random_ids(5, SLOTS * LENGTH, V);
@@ -246,9 +251,10 @@ static void check_group(const char *kind, Precision precision, int T) {
             size_t prompt = (size_t)(1 + (i * 7 + turn) % (2 * T));
             if (turn % 23 == 4 * i) { /* begins another text */
                 const int32_t *text = ids + i * LENGTH;
-                generator_reset(alone[i]);
-                expected[i] = generator_feed(alone[i], text, prompt);
-                group_begin(&group, i, text, prompt);
+                generator_begin(alone[i], 0);
+                expected[i] = feed(alone[i], text, prompt);
+                generator_begin(&group, i);
+                generator_append(&group, i, text, prompt);
             }
             if (turn >= 4 * i && (turn + i) % 3 > 0) slots[count++] = i; /* others rest */
         }
@@ -256,17 +262,17 @@ static void check_group(const char *kind, Precision precision, int T) {
         const float *logits = group_read(&group, slots, count);
         for (int j = 0; j < count; j++, logits += V) {
             int i = slots[j];
-            if (!group_has_read(&group, i)) continue;
+            if (!generator_has_read(&group, i)) continue;
             assert_memory_equal(logits, expected[i], V * sizeof(float));
             int32_t id = sampler_pick(&(Sampler){1, 0, 1, 3, &isa_base}, logits, V, (uint64_t)i,
                                       (uint64_t)turn, scratch);
-            group_append(&group, i, id);
-            expected[i] = generator_feed(alone[i], &id, 1);
+            generator_append(&group, i, &id, 1);
+            expected[i] = feed(alone[i], &id, 1);
             drawn++;
         }
     }
     assert_true(drawn > LENGTH / 3);
-    group_close(&group);
+    generator_close(&group);
 }
 
 TEST(groups) {
@@ -293,8 +299,8 @@ static void check_slide(const char *kind) {
     Generator *generator = generate(model, 1, FLOAT32);
     for (int at = 0, more = 1; at < LENGTH; at += more, more = 1 + at % 3) {
         if (more > LENGTH - at) more = LENGTH - at;
-        const float *logits = generator_feed(generator, ids + at, (size_t)more);
-        int length = generator->length;
+        const float *logits = feed(generator, ids + at, (size_t)more);
+        int length = generator->lengths[0];
         const float *row =
             run_forward(run, ids + at + more - length, 1, length, 0) + (length - 1) * V;
         for (int v = 0; v < V; v++)
@@ -336,11 +342,11 @@ static void check_threads(Model *model, Precision precision, int decoding) {
     assert_int_equal(model->config.V, V);
     for (int threads = 1; threads <= 3; threads++) {
         Generator *generator = generate(model, threads, precision);
-        const float *logits = generator_feed(generator, prompt, COUNT(prompt));
+        const float *logits = feed(generator, prompt, COUNT(prompt));
         for (int i = 0; i < LENGTH; i++) {
             int32_t id = sampler_pick(&sampler, logits, V, 0, (uint64_t)i, scratch);
             texts[threads - 1][i] = id;
-            logits = generator_feed(generator, &id, 1);
+            logits = feed(generator, &id, 1);
         }
         bool blocks = false; /* a rung without any may have too little work for three threads */
         for (int i = 0; i < model->tensor_count; i++)

@@ -10,7 +10,6 @@
 #include "programs/common.h"
 #include "programs/train/display.h"
 #include "programs/train/ladder.h"
-#include "programs/train/outputs.h"
 #include "programs/train/planning.h"
 
 #include <stdio.h>
@@ -45,13 +44,11 @@ static bool check_options(const Plan *plan, Error *err) {
 
 /* Claims the files first, so that conflicts are found before the text is read. */
 static bool train(Plan *plan, Error *err) {
-    Outputs outputs;
-    const bool shows = !plan->arguments->quiet;
-    bool ok = outputs_open(&outputs, plan, err) && plan_read_text(plan, err);
-    if (ok && shows) show_corpus(plan);
-    ok =
-        ok && plan_decide(plan, err) && ladder_train(plan, &outputs, err) && file_flush_output(err);
-    claims_close(outputs.claims);
+    Ladder *ladder;
+    bool ok = ladder_open(&ladder, plan, err) && plan_read_text(plan, err);
+    if (ok && !plan->arguments->quiet) show_corpus(plan);
+    ok = ok && plan_decide(plan, err) && ladder_train(ladder, err) && file_flush_output(err);
+    ladder_close(ladder);
     return ok;
 }
 

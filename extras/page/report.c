@@ -9,6 +9,7 @@
 #include "extras/page/page.h"
 #include "programs/common.h"
 #include "programs/train/interruption.h"
+#include "programs/train/outputs.h"
 #include "programs/train/verdict.h"
 
 #include <math.h>
@@ -27,7 +28,6 @@ enum {
     FEW_POINTS = 150,     /* most points of each curve except the losses */
     MAX_HEADS = 32,
     MAX_SAMPLES = 40,
-    MAX_MODELS = MAX_RUNGS + 4,
     NAME_SIZE = 48
 };
 
@@ -51,14 +51,10 @@ typedef struct {
     size_t length; /* 0 before it is written */
 } Writing;
 
-struct Report {
-    const Plan *plan;
-    const TrilExtent *input;
-    Outputs *outputs;
-    const Result *results; /* [count]: the closed forms, then the rungs so far */
-    int count;
+typedef struct Report {
+    Ladder *ladder;
+    const Plan *plan;        /* the ladder's */
     const RungFiles *next;   /* the rung in training or to be trained next, or NULL */
-    const Course *course;    /* of `next` */
     int version;             /* pages written so far */
     double written, allowed; /* clock_seconds() of the last page; and the earliest for the next */
     size_t line;             /* the index of the first id of a line of the held-out text */
@@ -67,28 +63,18 @@ struct Report {
     size_t prompt_length;
     Writing writings[1 + MAX_RUNGS]; /* of the text itself, and by the rung's place in the plan */
     /* the page that is being written */
-    const char *status;     /* a sentence, or NULL after the training */
+    char status[160];       /* a sentence; empty after the training */
     double done, every;     /* the share of the training, and seconds until the next page */
     const char *failure;    /* the reason for an early end, or NULL */
     const TrilModel *model; /* of the rung in training, or NULL */
     const RungFiles *shown; /* the model that it shows in detail */
-    Result all[MAX_MODELS]; /* the results, with that of the rung in training */
-    int all_count;
     Point points[2 * MAX_RUNGS][COURSE_ROWS];
-};
+} Report;
 
-/* Returns the rung of a result, or NULL if the result needed no training. */
-static const RungFiles *rung_with(const Plan *plan, const Result *result) {
-    for (int i = 0; i < plan->rung_count; i++)
-        if (strcmp(plan->rungs[i].name, result->name) == 0) return &plan->rungs[i];
-    return NULL;
-}
-
-/* Returns the course of a rung's training so far, or NULL if it has not begun. */
-static const Course *course_of(const Report *r, const RungFiles *rung) {
-    if (rung == r->next) return r->course;
-    for (int i = 0; i < r->all_count; i++)
-        if (rung_with(r->plan, &r->all[i]) == rung) return r->all[i].course;
+/* Returns the result of a rung, or NULL if its training has not begun. */
+static const Result *result_of(const Report *r, const RungFiles *rung) {
+    for (const Result *m = r->ladder->results; m < r->ladder->results + r->ladder->count; m++)
+        if (strcmp(m->name, rung->name) == 0) return m;
     return NULL;
 }
 
@@ -116,7 +102,7 @@ static int32_t id_of(const Plan *plan, char character) {
  * length of the part to continue, without the word that its end cuts in two. */
 static int find_line(Report *r) {
     enum { MIN_LINE = 8 };
-    const TrilExtent *input = r->input;
+    const TrilExtent *input = &r->plan->input;
     const int32_t *ids = tril_text_ids(r->plan->corpus);
     const int32_t newline = id_of(r->plan, '\n'), space = id_of(r->plan, ' ');
     size_t held_out = input->characters - input->trained_on, start = input->trained_on;
@@ -142,7 +128,7 @@ static int find_line(Report *r) {
 static void read_prompt(Report *r) {
     const int tokens = find_line(r);
     const int32_t *ids = tril_text_ids(r->plan->corpus) + r->line;
-    size_t left = r->input->characters - r->line - (size_t)tokens;
+    size_t left = r->plan->input.characters - r->line - (size_t)tokens;
     r->prompt_length = decode(r->plan, ids, tokens, r->prompt);
     r->writings->length =
         decode(r->plan, ids + tokens, left < WRITING_TOKENS ? (int)left : WRITING_TOKENS,
@@ -176,12 +162,13 @@ static void collect_writings(Report *r) {
     sampling.seed = r->plan->options.seed;
     sampling.precision = "f32";
     sampling.threads = (int)r->plan->options.threads;
-    for (int i = 0; i < r->count && !interrupted_twice(); i++) {
-        const RungFiles *rung = rung_with(r->plan, &r->results[i]);
-        Writing *to = rung ? &r->writings[1 + rung - r->plan->rungs] : NULL;
+    for (int i = 0; i < r->plan->rung_count && !interrupted_twice(); i++) {
+        const RungFiles *rung = &r->plan->rungs[i];
+        Writing *to = &r->writings[1 + i];
         TrilModel *model;
         Error none;
-        if (!to || to->length > 0 || !load(r, rung, &model, &none) || !model) continue;
+        if (!result_of(r, rung) || to->length > 0 || !load(r, rung, &model, &none) || !model)
+            continue;
         if (tril_generate(model, r->prompt, r->prompt_length, &sampling, take_text, to, NULL) !=
             TRIL_OK)
             to->length = 0;
@@ -194,30 +181,31 @@ static void collect_writings(Report *r) {
 /* Returns the rung with the lowest loss in a ladder; otherwise the last one, which is the model if
  * its training run has begun. */
 static const RungFiles *best_of(const Report *r) {
-    const RungFiles *best = NULL, *rung;
-    double lowest = NAN;
-    for (int i = 0; i < r->count; i++) {
-        if (!(rung = rung_with(r->plan, &r->results[i]))) continue;
-        if (best && r->plan->ladder && r->results[i].validation >= lowest) continue;
-        best = rung;
-        lowest = r->results[i].validation;
+    const Plan *plan = r->plan;
+    const RungFiles *best = NULL;
+    double lowest = INFINITY;
+    for (int i = 0; i < plan->rung_count; i++) {
+        const Result *m = result_of(r, &plan->rungs[i]);
+        if (!m || (best && plan->ladder && !(m->validation < lowest))) continue;
+        best = &plan->rungs[i];
+        lowest = fmin(lowest, m->validation);
     }
-    return best ? best : &r->plan->rungs[r->plan->rung_count - 1];
+    return best ? best : &plan->rungs[plan->rung_count - 1];
 }
 
 static void write_head(const Report *r, FILE *out) {
     const char *text = r->plan->texts.name, *model = r->shown->name;
     char title[TEXTS_NAME + 64];
     snprintf(title, sizeof title, "%s, trained on %s", model, text);
-    outputs_begin_page(r->outputs, out);
+    outputs_begin_page(r->ladder, out);
     page_begin(out, title);
     markup(out,
            "<header>\n<h1>%s, trained on <bdi>%s</bdi></h1>\n<p>%s is %s. The text has %s "
            "characters, %d of them distinct. The loss says how surprised a model is by each next "
            "character, in nats: lower is better.</p>\n</header>\n<main>\n",
-           model, text, model, r->shown->idea, grouped((double)r->input->characters),
-           r->input->distinct);
-    if (r->status) /* page.js reloads the page according to the attributes, and shows its age */
+           model, text, model, r->shown->idea, grouped((double)r->plan->input.characters),
+           r->plan->input.distinct);
+    if (*r->status) /* page.js reloads the page according to the attributes, and shows its age */
         markup(out,
                "<div id=\"live\" data-every=\"%.3g\" data-version=\"%d\">%s<progress max=\"1\" "
                "value=\"%.3f\" aria-label=\"the training so far\"></progress></div>\n",
@@ -229,33 +217,33 @@ static void write_verdicts(const Report *r, FILE *out) {
         markup(out, "<p id=\"failure\"><strong>The training ended early:</strong> %s</p>\n",
                r->failure);
     bool any = false;
-    for (int i = 0; i < r->all_count; i++) any = any || r->all[i].verdict.kind != NO_VERDICT;
-    if (!any) return;
-    fputs("<section id=\"section-verdicts\">\n<h2>What happened</h2>\n<ul class=\"verdicts\">\n",
-          out);
-    for (int i = 0; i < r->all_count; i++) {
-        if (r->all[i].verdict.kind == NO_VERDICT) continue;
-        markup(out, "<li><strong>%s:</strong> %s</li>\n", r->all[i].name, r->all[i].verdict.text);
+    for (int i = 0; i < r->ladder->count; i++) {
+        const Result *m = &r->ladder->results[i];
+        if (m->verdict.kind == NO_VERDICT) continue;
+        if (!any)
+            fputs("<section id=\"section-verdicts\">\n<h2>What happened</h2>\n"
+                  "<ul class=\"verdicts\">\n",
+                  out);
+        any = true;
+        markup(out, "<li><strong>%s:</strong> %s</li>\n", m->name, m->verdict.text);
     }
-    fputs("</ul>\n</section>\n", out);
+    if (any) fputs("</ul>\n</section>\n", out);
 }
 
 /* ---- charts ---- */
 
-/* Returns a curve of the rung at this place: the member at this offset of every n-th row, and of
- * the last, at most max + 1 points. With a time limit all rungs take the same time, but not the
- * same number of steps. */
-static Curve curve_of(const Report *r, const char *name, int place, size_t member, Point *points,
-                      int max) {
-    const Course *c = course_of(r, &r->plan->rungs[place]);
-    Curve curve = {.name = name, .points = points, .color = place};
-    const int count = c ? c->count : 0, every = (count + max - 1) / max;
-    for (int i = 0; i < count; i++) {
+/* Returns a curve of a course: the member at this offset of every n-th row, and of the last, at
+ * most max + 1 points. `by_time`: with a time limit all rungs take the same time, but not the same
+ * number of steps. */
+static Curve curve_of(const Course *c, bool by_time, size_t member, Point *points, int max) {
+    Curve curve = {.points = points};
+    const int every = ceil_div_int(c->count, max);
+    for (int i = 0; i < c->count; i++) {
         const LogRow *row = &c->rows[i];
         double y;
         memcpy(&y, (const char *)row + member, sizeof y);
-        if (!isnan(y) && (i % every == 0 || i == count - 1))
-            points[curve.count++] = (Point){plan_has_time(r->plan) ? row->seconds : row->step, y};
+        if (!isnan(y) && (i % every == 0 || i == c->count - 1))
+            points[curve.count++] = (Point){by_time ? row->seconds : row->step, y};
     }
     return curve;
 }
@@ -264,7 +252,7 @@ static Curve curve_of(const Report *r, const char *name, int place, size_t membe
 static void draw_chart(Report *r, FILE *out, int kind) {
     const bool by_time = plan_has_time(r->plan), losses = kind == 0;
     Curve curves[2 * MAX_RUNGS];
-    Level levels[MAX_MODELS];
+    Level levels[CLOSED_FORMS];
     char names[MAX_RUNGS][NAME_SIZE];
     Chart chart = {.id = kinds[kind].id,
                    .title = kinds[kind].title,
@@ -278,23 +266,23 @@ static void draw_chart(Report *r, FILE *out, int kind) {
                    .decimals = kinds[kind].decimals,
                    .from_zero = !losses,
                    .names = losses};
-    for (int i = 0; i < r->all_count; i++) {
-        const RungFiles *rung = rung_with(r->plan, &r->all[i]);
-        int place = rung ? (int)(rung - r->plan->rungs) : 0;
-        if (!rung && losses)
-            levels[chart.level_count++] = (Level){r->all[i].name, r->all[i].validation};
-        if (!rung) continue;
-        Curve *curve = &curves[chart.curve_count];
-        Point(*points)[COURSE_ROWS] = &r->points[chart.curve_count];
-        if (losses) {
-            snprintf(names[place], NAME_SIZE, "%s, training", rung->name);
+    for (int i = 0; i < r->ladder->count; i++) {
+        const Result *m = &r->ladder->results[i];
+        if (!m->course && losses) levels[chart.level_count++] = (Level){m->name, m->validation};
+        if (!m->course) continue;
+        for (int faint = losses; faint >= 0; faint--) {
+            const int place = (int)(plan_rung(r->plan, m->name) - r->plan->rungs);
+            Curve *curve = &curves[chart.curve_count];
             *curve =
-                curve_of(r, names[place], place, offsetof(LogRow, loss), *points++, COURSE_ROWS);
-            curve++->faint = true;
+                curve_of(m->course, by_time, faint ? offsetof(LogRow, loss) : kinds[kind].member,
+                         r->points[chart.curve_count++], losses ? COURSE_ROWS : FEW_POINTS);
+            curve->name = m->name;
+            curve->color = place;
+            curve->faint = faint;
+            if (!faint) continue;
+            snprintf(names[place], NAME_SIZE, "%s, training", m->name);
+            curve->name = names[place];
         }
-        *curve = curve_of(r, rung->name, place, kinds[kind].member, *points,
-                          losses ? COURSE_ROWS : FEW_POINTS);
-        chart.curve_count += 1 + losses;
     }
     figure_chart(out, &chart);
 }
@@ -316,9 +304,8 @@ static void write_losses(Report *r, FILE *out) {
 
 static void write_curves(Report *r, FILE *out) {
     bool any = false;
-    for (int i = 0; i < r->all_count; i++) {
-        const RungFiles *rung = rung_with(r->plan, &r->all[i]);
-        const Course *course = rung ? course_of(r, rung) : NULL;
+    for (int i = 0; i < r->ladder->count; i++) {
+        const Course *course = r->ladder->results[i].course;
         any = any || (course && course->count > 0);
     }
     if (!any) return;
@@ -353,12 +340,12 @@ static void write_models(const Report *r, FILE *out) {
           "<th scope=\"col\">seconds</th></tr></thead>\n<tbody>\n",
           out);
     bool falling = false;
-    for (int i = 0; i < r->all_count; i++) {
-        const Result *m = &r->all[i];
-        bool trained = !m->closed_form, falls = verdict_asks_for_more(m);
+    for (int i = 0; i < r->ladder->count; i++) {
+        const Result *m = &r->ladder->results[i];
+        bool trained = m->course != NULL, falls = verdict_asks_for_more(m);
         falling = falling || falls;
         markup(out, "<tr><th scope=\"row\">%s%s</th>", m->name, falls ? " \u2193" : "");
-        write_figure(out, trained ? grouped((double)m->parameters) : "-");
+        write_figure(out, m->parameters > 0 ? grouped((double)m->parameters) : "-");
         write_figure(out, figure(result_steps(m), 0));
         write_figure(out, figure(m->train, 4));
         write_figure(out, figure(m->validation, 4));
@@ -384,10 +371,9 @@ static void write_writings(const Report *r, FILE *out) {
         const Writing *w = &r->writings[i];
         char note[NAME_SIZE] = "how the line continues";
         if (w->length == 0 || length == 0) continue;
-        for (int n = 0; n < r->count && i > 0; n++)
-            if (rung_with(r->plan, &r->results[n]) == &r->plan->rungs[i - 1])
-                snprintf(note, sizeof note, "loss on the held-out text %.4f",
-                         r->results[n].validation);
+        if (i > 0)
+            snprintf(note, sizeof note, "loss on the held-out text %.4f",
+                     result_of(r, &r->plan->rungs[i - 1])->validation);
         if (!any)
             markup(
                 out,
@@ -408,7 +394,8 @@ static void write_writings(const Report *r, FILE *out) {
 
 /* Writes every n-th of the lines that the model wrote, and the last. */
 static void write_samples(const Report *r, FILE *out) {
-    const Course *c = course_of(r, r->shown);
+    const Result *shown = result_of(r, r->shown);
+    const Course *c = shown ? shown->course : NULL;
     int samples = 0, seen = 0;
     for (int i = 0; c && i < c->count; i++) samples += *c->rows[i].sample != 0;
     if (samples == 0) return;
@@ -538,57 +525,48 @@ static bool print_page(FILE *out, void *report, Error *err) {
     return true;
 }
 
-/* Writes the page. `now` and `model` are those of the rung in training, or NULL. `status` is NULL
- * at the end. */
-static bool write_page(Report *r, const char *status, const TrilModel *model, const Result *now,
-                       const char *failure, Error *err) {
-    r->status = status;
+/* Writes the page, with `model` of the rung in training, or NULL. */
+static bool write_page(Report *r, const TrilModel *model, Error *err) {
     r->model = model;
-    r->failure = failure;
-    r->all_count = r->count;
-    memcpy(r->all, r->results, (size_t)r->count * sizeof *r->all);
-    if (now) r->all[r->all_count++] = *now;
-    r->shown = now ? rung_with(r->plan, now) : best_of(r);
-    verdicts_judge(r->plan, r->all, r->all_count);
-    return claims_hold(r->outputs->claims, err) && file_print(r->plan->page, print_page, r, err);
+    r->shown = model ? r->next : best_of(r);
+    verdicts_judge(r->plan, r->ladder->results, r->ladder->count);
+    return claims_hold(r->ladder->claims, err) && file_print(r->plan->page, print_page, r, err);
 }
 
-bool report_open(Report **report, const Plan *plan, Outputs *outputs, const Result *results,
-                 Error *err) {
-    if (!memory_alloc(report, 1, sizeof **report, "the report", err)) return false;
-    **report =
-        (Report){.plan = plan, .input = &plan->input, .outputs = outputs, .results = results};
-    read_prompt(*report);
+bool report_open(Ladder *l, Error *err) {
+    Report *r;
+    if (!memory_alloc(&r, 1, sizeof *r, "the report", err)) return false;
+    l->report = r;
+    r->ladder = l;
+    r->plan = l->plan;
+    read_prompt(r);
     return true;
 }
 
-void report_close(Report *report) {
-    memory_free(report);
+void report_close(Ladder *l) {
+    memory_free(l->report);
 }
 
-/* Writes a sentence about the progress, and sets r->done to the completed share. `now` is NULL
- * before the first step. Counts the earlier time of a resumed training run, and no rung that is
- * left out. */
-static void describe(Report *r, const RungFiles *rung, const Result *now, double at, char *text,
-                     size_t size) {
+/* Sets r->status to a sentence about the progress, and r->done to the completed share. `live`: the
+ * last result's rung is in training. Counts the earlier time of a resumed training run, and no rung
+ * that is left out. */
+static void describe(Report *r, bool live, double at) {
     const Plan *plan = r->plan;
-    int trained = 0, left = plan->rung_count - (int)(rung - plan->rungs); /* this one included */
-    double steps = now ? now->course->steps : 0, took = now ? now->seconds : 0;
-    for (int i = 0; i < r->count; i++) {
-        if (r->results[i].closed_form) continue;
-        trained++;
-        took += r->results[i].seconds;
-    }
+    const Ladder *l = r->ladder;
+    const Result *now = &l->results[l->count - 1];
+    const int trained = l->count - CLOSED_FORMS - live,
+              all = trained + plan->rung_count - (int)(r->next - plan->rungs);
+    double steps = live ? now->course->steps : 0, took = 0;
+    for (int i = 0; i < l->count; i++) took += l->results[i].seconds;
     took = fmax(took, at - plan->arguments->begun);
-    r->done = plan_has_time(plan)
-                  ? took / plan->options.time
-                  : (trained + fmin(1, steps / plan->options.steps)) / (trained + left);
+    r->done = plan_has_time(plan) ? took / plan->options.time
+                                  : (trained + fmin(1, steps / plan->options.steps)) / all;
     r->done = fmin(1, fmax(0, r->done));
-    int length = snprintf(text, size, "Training %s, model %d of %d: ", rung->name, trained + 1,
-                          trained + left);
-    text += length;
-    size -= (size_t)length;
-    if (!now)
+    int length = snprintf(r->status, sizeof r->status,
+                          "Training %s, model %d of %d: ", r->next->name, trained + 1, all);
+    char *text = r->status + length;
+    const size_t size = sizeof r->status - (size_t)length;
+    if (!live)
         snprintf(text, size, "it begins.");
     else if (plan_has_time(plan))
         snprintf(text, size, "step %.0f, %.0f of %.0f seconds in all.", steps, took,
@@ -598,34 +576,32 @@ static void describe(Report *r, const RungFiles *rung, const Result *now, double
                  now->seconds);
 }
 
-static void write_live(Report *r, const RungFiles *rung, const TrilModel *model,
-                       const Result *now) {
-    char status[160];
+static void write_live(Report *r, const TrilModel *model) {
     double begun = clock_seconds();
     Error err;
     r->every = first_reload;
     if (r->version > 0) r->every = fmin(latest_reload, fmax(first_reload, begun - r->written));
-    describe(r, rung, now, begun, status, sizeof status);
-    if (write_page(r, status, model, now, NULL, &err)) r->version++;
+    describe(r, model != NULL, begun);
+    if (write_page(r, model, &err)) r->version++;
     r->written = clock_seconds();
     r->allowed = r->written + fmax(pause, (r->written - begun) * (1 / share - 1));
 }
 
-void report_next(Report *r, const RungFiles *next, const Course *course, int count) {
-    r->next = next;
-    r->course = course;
-    r->count = count;
-    collect_writings(r);
-    write_live(r, next, NULL, NULL);
+void report_next(Ladder *l, const RungFiles *next) {
+    l->report->next = next;
+    collect_writings(l->report);
+    write_live(l->report, NULL);
 }
 
-void report_renew(Report *r, const TrilModel *model, const Result *now, double at, bool evaluated) {
-    if (at >= r->allowed && (evaluated || at - r->written >= silence))
-        write_live(r, rung_with(r->plan, now), model, now);
+void report_renew(Ladder *l, const TrilModel *model, double at, bool evaluated) {
+    Report *r = l->report;
+    if (at >= r->allowed && (evaluated || at - r->written >= silence)) write_live(r, model);
 }
 
-bool report_end(Report *r, int count, const Error *failure, Error *err) {
-    r->count = count;
+bool report_end(Ladder *l, const Error *failure, Error *err) {
+    Report *r = l->report;
+    *r->status = 0;
+    r->failure = failure ? failure->text : NULL;
     collect_writings(r);
-    return write_page(r, NULL, NULL, NULL, failure ? failure->text : NULL, err);
+    return write_page(r, NULL, err);
 }

@@ -188,8 +188,8 @@ void show_progress(const Progress *p, const Plan *plan, int steps) {
     fflush(stdout);
 }
 
-void show_activity(const char *activity) {
-    if (!terminal_is(stdout)) return;
+void show_activity(const Plan *plan, const char *activity) {
+    if (plan->arguments->quiet || !terminal_is(stdout)) return;
     char text[64];
     snprintf(text, sizeof text, "  %s ...", activity);
     printf("\r%.*s\033[K", terminal_columns(stdout, 80) - 1, text);
@@ -248,7 +248,7 @@ void show_results(const Result *results, int count) {
     putchar('\n');
     show_row(NULL, "");
     for (const Result *r = results; r < results + count; r++) {
-        const bool trained = !r->closed_form, more = verdict_asks_for_more(r);
+        const bool trained = r->course != NULL, more = verdict_asks_for_more(r);
         show_row((const char *[]){r->name, trained ? grouped((double)r->parameters) : "-",
                                   figure(r->train, 4), figure(r->validation, 4),
                                   figure(r->validation / log(2.0), 3),
@@ -269,7 +269,7 @@ void show_digests(const Result *results, int count) {
 }
 
 static void add_result(Buffer *text, const Result *r) {
-    const bool trained = !r->closed_form;
+    const bool trained = r->course != NULL;
     json_add(text, JSON_ELEMENT, "{");
     json_add_text(text, "model", r->name);
     json_add_number(text, "parameters", trained ? (double)r->parameters : NAN);
@@ -363,8 +363,7 @@ static void put_resuming(const Plan *plan, const char *longer) {
 
 void show_next_steps(const Plan *plan, const Result *model, bool page, const char *longer) {
     const bool further = model && !interrupted() && !plan->ladder && longer;
-    const RungFiles *rung = plan->rungs;
-    while (model && strcmp(rung->name, model->name) != 0) rung++;
+    const RungFiles *rung = model ? plan_rung(plan, model->name) : NULL;
     if (model) show_sampler(plan, rung);
     if (model && page) {
         put_path("To see what it learned:  ", plan->page);

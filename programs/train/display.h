@@ -36,8 +36,9 @@ void show_training(const RungFiles *rung, const TrilModel *model, const TrilTrai
  * `steps` is the number of all steps, perhaps an estimate. */
 void show_progress(const Progress *progress, const Plan *plan, int steps);
 
-/* On a terminal, show an activity such as "evaluating" as the progress line, or clear that. */
-void show_activity(const char *activity);
+/* On a terminal, show an activity such as "evaluating" as the progress line, unless --quiet is
+ * given, or clear that. */
+void show_activity(const Plan *plan, const char *activity);
 void clear_activity(void);
 
 /* Prints the two lines of an evaluation: its figures, with the mean loss of the batches before it,

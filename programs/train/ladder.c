@@ -7,7 +7,10 @@
 #include "library/message.h"
 #include "programs/run_files.h"
 #include "programs/train/budget.h"
+#include "programs/train/display.h"
 #include "programs/train/interruption.h"
+#include "programs/train/outputs.h"
+#include "programs/train/report.h"
 #include "programs/train/trainer.h"
 #include "programs/train/verdict.h"
 
@@ -38,8 +41,7 @@ static bool add_closed_forms(Ladder *l, Error *err) {
         l->results[l->count] = (Result){.name = forms[l->count].name,
                                         .train = forms[l->count].train,
                                         .validation = forms[l->count].held_out,
-                                        .compute = NAN,
-                                        .closed_form = true};
+                                        .compute = NAN};
     l->results[CLOSED_FORMS - 1].order = c.order;
     if (plan->state || plan->options.val_spread || plan->arguments->quiet) return true;
     const TrilStatus status = tril_text_count_spread(plan->corpus, c.order, &spread, message(err));
@@ -51,11 +53,9 @@ static bool add_closed_forms(Ladder *l, Error *err) {
 
 /* Returns the index of the state's rung in the plan, or plan->rung_count without a state. */
 static int place_of_state(const Plan *plan) {
-    int i = 0;
-    if (!plan->state) return plan->rung_count;
-    const char *rung = tril_state_options(plan->state).rung;
-    while (i < plan->rung_count && strcmp(plan->rungs[i].name, rung) != 0) i++;
-    return i;
+    const char *rung = plan->state ? tril_state_options(plan->state).rung : "";
+    const RungFiles *found = plan_rung(plan, rung);
+    return found ? (int)(found - plan->rungs) : plan->rung_count;
 }
 
 /* Returns the earlier result of a rung that needs no more training, else NULL. If steps are
@@ -164,7 +164,7 @@ static bool train_rungs(Ladder *l, Error *err) {
             add_known(l, rung, known);
             earlier += known->seconds;
         } else {
-            report_next(l->report, rung, &l->courses[l->count], l->count);
+            report_next(l, rung);
             const double passed = clock_seconds() - plan->arguments->begun;
             double seconds =
                 plan_has_time(plan) ? fmax(min, plan_time(plan) - earlier - passed) : 0;
@@ -172,7 +172,6 @@ static bool train_rungs(Ladder *l, Error *err) {
             /* the state of a later rung is worth more than the state of this one */
             bool keeps_state = i >= place || place == rungs;
             if (!train_rung(l, rung, seconds, i == place, keeps_state, err)) return false;
-            l->count++;
         }
     }
     return true;
@@ -207,8 +206,8 @@ static bool write_results(Ladder *l, Error *err) {
     Buffer table = {0};
     Error page_failed;
     if (*path) table = table_of(l, err);
-    if (*path && !table.failed) l->outputs->tables[1] = tril_digest(table.bytes, table.length);
-    bool page = report_end(l->report, l->count, NULL, &page_failed);
+    if (*path && !table.failed) l->tables[1] = tril_digest(table.bytes, table.length);
+    bool page = report_end(l, NULL, &page_failed);
     bool ok = !*path ||
               (!table.failed && file_write(path, &(FilePart){table.bytes, table.length}, 1, err));
     buffer_end(&table);
@@ -244,27 +243,31 @@ static bool compare(Ladder *l, Error *err) {
     return *l->failed.text ? fail(err, "%s", l->failed.text) : written; /* the first error */
 }
 
-bool ladder_train(Plan *plan, Outputs *outputs, Error *err) {
-    Ladder *l;
+bool ladder_train(Ladder *l, Error *err) {
+    const Plan *plan = l->plan;
     char where[PATH_SIZE];
-    if (!check_budgets(plan, err) || !check_memory(plan, err) ||
-        !memory_alloc(&l, 1, sizeof *l, "the results", err))
-        return false;
-    l->plan = plan;
-    l->outputs = outputs;
-    if (!plan->arguments->quiet) show_activity("counting the text");
+    if (!check_budgets(plan, err) || !check_memory(plan, err)) return false;
+    show_activity(plan, "counting the text");
     bool ok = add_closed_forms(l, err);
-    if (!plan->arguments->quiet) clear_activity();
+    clear_activity();
     if (ok) interruption_catch(!plan->arguments->quiet); /* until now there was nothing to save */
-    ok = ok && outputs_make_way(outputs, where, err);
+    ok = ok && outputs_make_way(l, where, err);
     if (ok && *where) show_line("existing files were moved to %s", where);
-    ok = ok && report_open(&l->report, plan, outputs, l->results, err);
-    bool trained = ok && train_rungs(l, err);
-    if (trained)
-        ok = compare(l, err);
-    else if (ok)
-        report_end(l->report, l->count, err, &(Error){0});
-    report_close(l->report);
+    if (!ok || !report_open(l, err)) return false;
+    if (train_rungs(l, err)) return compare(l, err);
+    report_end(l, err, &(Error){0});
+    return false;
+}
+
+bool ladder_open(Ladder **ladder, Plan *plan, Error *err) {
+    if (!memory_alloc(ladder, 1, sizeof **ladder, "the results", err)) return false;
+    (*ladder)->plan = plan;
+    return outputs_open(*ladder, err);
+}
+
+void ladder_close(Ladder *l) {
+    if (!l) return;
+    report_close(l);
+    claims_close(l->claims);
     memory_free(l);
-    return ok && trained;
 }

@@ -23,12 +23,11 @@ static bool claim_model(Claims *claims, const char *what, const char *model, Err
     return ok;
 }
 
-bool outputs_open(Outputs *o, const Plan *plan, Error *err) {
+bool outputs_open(Ladder *l, Error *err) {
+    const Plan *plan = l->plan;
     const Texts *texts = &plan->texts;
-    *o = (Outputs){.plan = plan};
-    if (!claims_open(&o->claims, err)) return false;
-    Claims *claims = o->claims;
-    bool ok = true;
+    bool ok = claims_open(&l->claims, err);
+    Claims *claims = l->claims;
     for (int i = 0; i < texts->count && ok; i++)
         ok = strcmp(texts->files[i].path, "-") == 0 ||
              claims_read(claims, "the text", texts->files[i].path, err);
@@ -55,8 +54,8 @@ bool outputs_open(Outputs *o, const Plan *plan, Error *err) {
 /* The numbers are those of the training and of its tables. */
 #define PAGE_BEGINNING(number) RUN_PAGE_BEGINNING number " " number " " number "\">\n"
 
-void outputs_begin_page(const Outputs *o, FILE *out) {
-    fprintf(out, PAGE_BEGINNING("%016" PRIx64), o->plan->training, o->tables[0], o->tables[1]);
+void outputs_begin_page(const Ladder *l, FILE *out) {
+    fprintf(out, PAGE_BEGINNING("%016" PRIx64), l->plan->training, l->tables[0], l->tables[1]);
 }
 
 /* Returns true if `path` is a page of this training run, with this table if one is given. */
@@ -104,18 +103,17 @@ static bool is_own_log(const RungFiles *rung, const Plan *plan, bool own_page) {
 }
 
 /* Moves existing files to a new folder, in which about.txt describes the model of --out. */
-static bool set_aside(Outputs *o, const char *const *paths, int count, char where[PATH_SIZE],
+static bool set_aside(const Ladder *l, const char *const *paths, int count, char where[PATH_SIZE],
                       Error *err) {
-    const char *out = o->plan->arguments->out;
+    const char *out = l->plan->arguments->out;
     char about[ABOUT_SIZE] = "", path[PATH_SIZE + 16];
     TrilModel *model;
     for (int i = 0; i < count; i++)
-        if (strcmp(paths[i], out) == 0 && claims_there(o->claims, out) &&
-            tril_model_load(&model, out, NULL) == TRIL_OK) {
+        if (strcmp(paths[i], out) == 0 && tril_model_load(&model, out, NULL) == TRIL_OK) {
             program_describe(model, out, about);
             tril_model_free(model);
         }
-    if (!claims_set_aside(o->claims, paths, count, where, PATH_SIZE, err)) return false;
+    if (!claims_set_aside(l->claims, paths, count, where, PATH_SIZE, err)) return false;
     const char *earlier = file_name(where); /* perhaps of the second of two folders */
     snprintf(path, sizeof path, "%.*s%.*s/" RUN_ABOUT, (int)(file_name(out) - out), out,
              (int)strcspn(earlier, " "), earlier);
@@ -123,15 +121,15 @@ static bool set_aside(Outputs *o, const char *const *paths, int count, char wher
     return !*about || file_write(path, line, 2, err);
 }
 
-bool outputs_make_way(Outputs *o, char where[PATH_SIZE], Error *err) {
-    const Plan *plan = o->plan;
+bool outputs_make_way(Ladder *l, char where[PATH_SIZE], Error *err) {
+    const Plan *plan = l->plan;
     const bool resumed = plan->state != NULL;
     const char *paths[3 + 2 * MAX_RUNGS]; /* the state is moved last */
     int count = 0;
     const bool own_page = resumed && is_page(plan->page, plan->training, TRIL_NO_DIGEST);
     uint64_t table = own_page && *plan->table ? digest_of(plan->table) : 0;
     if (table && is_page(plan->page, plan->training, table))
-        o->tables[0] = o->tables[1] = table;
+        l->tables[0] = l->tables[1] = table;
     else if (*plan->table)
         paths[count++] = plan->table;
     if (!own_page) paths[count++] = plan->page;
@@ -146,6 +144,5 @@ bool outputs_make_way(Outputs *o, char where[PATH_SIZE], Error *err) {
         if (!own_model) paths[count++] = rung->checkpoint;
     }
     if (!resumed) paths[count++] = plan->state_file;
-    *where = 0;
-    return set_aside(o, paths, count, where, err);
+    return set_aside(l, paths, count, where, err);
 }

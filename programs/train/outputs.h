@@ -3,22 +3,14 @@
 #ifndef TRIL_PROGRAMS_TRAIN_OUTPUTS_H
 #define TRIL_PROGRAMS_TRAIN_OUTPUTS_H
 
-#include "programs/train/claims.h"
-#include "programs/train/plan.h"
+#include "programs/train/ladder.h"
 
 #include <stdio.h>
 
-typedef struct {
-    const Plan *plan;   /* borrowed */
-    Claims *claims;     /* of every file of the training */
-    uint64_t tables[2]; /* digests of the existing table and of the next one, or TRIL_NO_DIGEST */
-} Outputs;
-
-/* Claims every file of the training. Call it before a text is read. Fails where the functions of
- * claims.h fail, for an output that is also an input (the text, --init, --teacher), and for a state
- * that another training run has written since it was loaded. The caller releases the claims with
- * claims_close, even on failure. */
-bool outputs_open(Outputs *outputs, const Plan *plan, Error *err);
+/* Claims every file of the training. Fails where the functions of claims.h fail, for an output that
+ * is also an input (the text, --init, --teacher), and for a state that another training run has
+ * written since it was loaded. */
+bool outputs_open(Ladder *ladder, Error *err);
 
 /* Moves the files of other training runs, or of the user, to a new folder, to make way. Writes the
  * folder's name to where[PATH_SIZE], or an empty text if nothing was in the way. A resumed
@@ -26,11 +18,11 @@ bool outputs_open(Outputs *outputs, const Plan *plan, Error *err);
  * and the state has those of the logs. A log that no state knows yet belongs to this training run
  * if its page is beside it, because another training run in that folder would have moved the page.
  * Fails for a file that cannot be read or moved. */
-bool outputs_make_way(Outputs *outputs, char where[PATH_SIZE], Error *err);
+bool outputs_make_way(Ladder *ladder, char where[PATH_SIZE], Error *err);
 
 /* Writes the first lines of the training's page, up to a <meta> that has the number of the training
  * and the digests of both tables. The page is written before the table, so the table can be
  * recognized at any time. */
-void outputs_begin_page(const Outputs *outputs, FILE *out);
+void outputs_begin_page(const Ladder *ladder, FILE *out);
 
 #endif

@@ -22,6 +22,12 @@ TrilOptions plan_options(const Plan *plan, const RungFiles *rung) {
     return options;
 }
 
+const RungFiles *plan_rung(const Plan *plan, const char *name) {
+    for (const RungFiles *rung = plan->rungs; rung < plan->rungs + plan->rung_count; rung++)
+        if (strcmp(rung->name, name) == 0) return rung;
+    return NULL;
+}
+
 const Result *plan_known(const Plan *plan, const RungFiles *rung) {
     for (int i = 0; i < plan->known_count; i++)
         if (strcmp(plan->known[i].name, rung->name) == 0) return &plan->known[i];

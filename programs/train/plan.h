@@ -55,13 +55,12 @@ typedef struct {
     size_t parameters;
     double train, validation; /* nats per character */
     int order;                /* n of the counted n-gram */
-    bool closed_form;         /* counted: it needs no training */
     double seconds;           /* spent in training */
     double characters;        /* seen in training; planned, if the training ended early */
     double time;              /* plan_time */
     uint64_t digest;          /* the weights' (tril_model_digest), or TRIL_NO_DIGEST */
     double compute;           /* floating-point operations of the training, if known */
-    const Course *course;     /* borrowed; set when the log is read */
+    const Course *course;     /* borrowed; NULL for a baseline that is counted, not trained */
     uint64_t log_digest;      /* the whole log's */
     Verdict verdict;          /* set by verdicts_judge */
 } Result;
@@ -111,6 +110,9 @@ typedef struct {
 
 /* Returns the options of a rung. Learning rate, weight decay and teacher are for --model alone. */
 TrilOptions plan_options(const Plan *plan, const RungFiles *rung);
+
+/* Returns the rung of this name, or NULL if the plan has none. */
+const RungFiles *plan_rung(const Plan *plan, const char *name);
 
 /* Returns the result of a rung that the resumed training run has completed, if it has. */
 const Result *plan_known(const Plan *plan, const RungFiles *rung);

@@ -296,12 +296,11 @@ static bool decide_by_time(Plan *plan, Reasons *d, Error *err) {
     TrilOptions *o = &plan->options;
     double characters = (double)plan->input.trained_on, most_steps = 1e9;
     double seconds = o->time / (plan->ladder ? plan->rung_count : 1);
-    bool shows = !plan->arguments->quiet;
     if (isnan(o->epochs)) o->epochs = tril_epochs_that_help(characters, plan->init != NULL);
-    if (shows) show_activity("measuring the speed of this machine");
+    show_activity(plan, "measuring the speed of this machine");
     TrilStatus status =
         tril_options_choose(o, plan->corpus, seconds, NULL, NULL, &d->choice, message(err));
-    if (shows) clear_activity();
+    clear_activity();
     if (status != TRIL_OK) return false;
     measure_lines(plan);
     d->evaluating = share_of_evaluations(plan, d->choice.speed, seconds);

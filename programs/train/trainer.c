@@ -4,7 +4,9 @@
 #include "base/terminal.h"
 #include "library/message.h"
 #include "programs/train/budget.h"
+#include "programs/train/display.h"
 #include "programs/train/interruption.h"
+#include "programs/train/report.h"
 #include "programs/train/saved.h"
 
 #include <math.h>
@@ -29,7 +31,8 @@ typedef struct {
     int steps;           /* steps of this run of the program */
     RungTimes times;     /* times of this run of the program */
     Log log;
-    Course *course;   /* read from the log */
+    Result *result;   /* so far: the ladder's last one */
+    Course *course;   /* the result's; read from the log */
     char kernels[16]; /* those of the state, or empty */
     bool measured;    /* Progress.best is the checkpoint's float32 loss, with these kernels */
     bool said[STILL_FALLING + 1];    /* the kinds of verdicts that were shown */
@@ -67,7 +70,7 @@ static bool open_log(Trainer *t, Error *err) {
         return true;
     }
     bool begun = p->now.step > 0 || p->log_length > 0;
-    if (begun && !claims_set_aside(t->ladder->outputs->claims, &path, 1, where, PATH_SIZE, err))
+    if (begun && !claims_set_aside(t->ladder->claims, &path, 1, where, PATH_SIZE, err))
         return false;
     if (begun && *where && t->shows)
         show_line(
@@ -109,6 +112,7 @@ static bool open_training(Trainer *t, bool resumes, double seconds, Error *err) 
             tril_model_mark(t->model, origin->key, origin->text, message(err)) != TRIL_OK)
             return false;
     }
+    t->result->parameters = tril_model_parameters(t->model);
     renew_progress(t);
     tril_training_set_stop(t->training, is_stopped, NULL);
     if (!open_log(t, err)) return false;
@@ -167,7 +171,7 @@ static bool train_step(Trainer *t, LogRow *row, Error *err) {
 static bool save_model(Trainer *t) {
     Error *failed = &t->best_failed;
     *failed = (Error){0};
-    return claims_hold(t->ladder->outputs->claims, failed) &&
+    return claims_hold(t->ladder->claims, failed) &&
            tril_model_save(t->model, t->rung->checkpoint, message(failed)) == TRIL_OK;
 }
 
@@ -190,7 +194,7 @@ static bool evaluate(Trainer *t, LogRow *row, Error *err) {
     Progress *p = &t->progress;
     double begun = clock_seconds(), recent = p->now.recent, validation;
     row->validation = NAN;
-    if (t->live) show_activity("evaluating");
+    show_activity(t->plan, "evaluating");
     TrilStatus status = tril_training_evaluate(t->training, 0, &validation, message(err));
     double took = clock_seconds() - begun;
     t->times.evaluations += took;
@@ -206,7 +210,7 @@ static bool evaluate(Trainer *t, LogRow *row, Error *err) {
     const char *mark = "  ";
     notice_removal(t);
     if (validation < p->best) {
-        if (t->live) show_activity("saving");
+        show_activity(t->plan, "saving");
         const bool saved = save_model(t);
         if (saved) p->best = validation;
         t->measured = saved && !plan_is_bf16(t->plan);
@@ -233,13 +237,13 @@ static void keep_state(Trainer *t) {
     Progress *p = &t->progress;
     if (!t->keeps_state) return;
     bool shown = take_turn_to_show(t);
-    if (shown) show_activity("saving");
+    if (shown) show_activity(t->plan, "saving");
     p->log_length = log_flush(&t->log) ? (double)t->log.length : 0;
     p->log_digest = digest_value(&t->log.digest);
     p->seconds = clock_seconds() - t->started;
     t->state_failed = (Error){0};
-    if (claims_hold(l->outputs->claims, &t->state_failed))
-        saved_write(t->plan, t->training, p, l->results + CLOSED_FORMS, l->count - CLOSED_FORMS,
+    if (claims_hold(l->claims, &t->state_failed))
+        saved_write(t->plan, t->training, p, l->results + CLOSED_FORMS, l->count - CLOSED_FORMS - 1,
                     &t->state_failed);
     if (shown) clear_activity();
     t->saved = clock_seconds();
@@ -268,24 +272,13 @@ static bool evaluate_and_keep(Trainer *t, Error *err) {
     return true;
 }
 
-static Result result_so_far(const Trainer *t) {
-    const Progress *p = &t->progress;
-    return (Result){.name = t->rung->name,
-                    .parameters = tril_model_parameters(t->model),
-                    .train = NAN,
-                    .validation = p->now.lowest,
-                    .seconds = p->seconds,
-                    .compute = p->now.operations,
-                    .course = t->course};
-}
-
 /* Shows a verdict that already matters, once. */
 static void show_news(Trainer *t) {
-    Result now = result_so_far(t);
-    verdicts_judge(t->plan, &now, 1);
-    if (now.verdict.kind == NO_VERDICT || t->said[now.verdict.kind]) return;
-    t->said[now.verdict.kind] = true;
-    show_line("  %s", now.verdict.text);
+    const Verdict *v = &t->result->verdict;
+    verdicts_judge(t->plan, t->result, 1);
+    if (v->kind == NO_VERDICT || t->said[v->kind]) return;
+    t->said[v->kind] = true;
+    show_line("  %s", v->text);
 }
 
 /* Decides whether the step was the last one. `used`: the time is over; `judged`: the loss of its
@@ -316,12 +309,14 @@ static bool advance(Trainer *t, bool *last, Error *err) {
     log_row(&t->log, &row);
     course_add(t->course, &row);
     if (!ok) return false;
+    t->result->validation = p->now.lowest;
+    t->result->seconds = p->seconds;
+    t->result->compute = p->now.operations;
     if (t->shows && (evaluated || p->now.step % COURSE_INTERVAL == 0)) show_news(t);
     double now = clock_seconds();
     *last = decide_end(t, used, judged);
     if (evaluated || *last || now - t->saved >= t->plan->options.save_every) keep_state(t);
-    const Result result = result_so_far(t);
-    if (!*last) report_renew(t->ladder->report, t->model, &result, now, evaluated);
+    if (!*last) report_renew(t->ladder, t->model, now, evaluated);
     if (!evaluated && take_turn_to_show(t)) show_progress(p, t->plan, t->budget.steps);
     return true;
 }
@@ -371,10 +366,11 @@ static bool measure_part(const Trainer *t, const TrilModel *kept, bool trained_o
  * text, unless the evaluation that saved it measured the same, and on at most TRAIN_BATCHES batches
  * spread over the training text. If the user does not wait, the first is the one in the file, and
  * the other is unknown. */
-static bool measure(Trainer *t, Result *result, Error *err) {
+static bool measure(Trainer *t, Error *err) {
+    Result *result = t->result;
     const char *path = t->rung->checkpoint;
     TrilModel *kept;
-    if (t->live) show_activity("measuring the best model");
+    show_activity(t->plan, "measuring the best model");
     if (tril_model_load(&kept, path, message(err)) != TRIL_OK) return false;
     const TrilOptions has = tril_model_sizes(kept);
     double in_file = tril_model_loss(kept);
@@ -403,7 +399,8 @@ static void note_failures(Trainer *t) {
 }
 
 /* Sets the parts of the result not from the checkpoint. A rung that ended early is complete. */
-static void note_work(const Trainer *t, Result *result) {
+static void note_work(Trainer *t) {
+    Result *result = t->result;
     const Progress *p = &t->progress;
     double steps = p->early_stop > 0 ? t->budget.steps : p->now.step;
     if (p->now.cooled > 0 && p->now.step >= p->now.cooled) steps = t->options.steps;
@@ -419,15 +416,18 @@ bool train_rung(Ladder *ladder, const RungFiles *rung, double seconds, bool resu
                 bool keeps_state, Error *err) {
     const double begun = clock_seconds();
     const bool shows = !ladder->plan->arguments->quiet, profiles = ladder->plan->arguments->profile;
+    Course *course = &ladder->courses[ladder->count];
+    Result *result = &ladder->results[ladder->count++];
     Trainer t = {.ladder = ladder,
                  .plan = ladder->plan,
                  .rung = rung,
                  .options = plan_options(ladder->plan, rung),
                  .keeps_state = keeps_state,
-                 .course = &ladder->courses[ladder->count],
+                 .result = result,
+                 .course = course,
                  .shows = shows,
                  .live = shows && terminal_is(stdout)};
-    Result *result = &ladder->results[ladder->count];
+    *result = (Result){.name = rung->name, .train = NAN, .validation = NAN, .course = course};
     bool ok = open_training(&t, resumes, seconds, err);
     if (ok && shows) show_training(rung, t.model, t.training, t.plan, t.kernels);
     /* the loss of a model of --init is the first lowest one */
@@ -441,10 +441,9 @@ bool train_rung(Ladder *ladder, const RungFiles *rung, double seconds, bool resu
     if (t.training && profiles)
         t.times.count = tril_training_parts(t.training, t.times.parts, MAX_PARTS);
     tril_training_close(t.training); /* frees memory and the workers for the next model */
-    *result = (Result){.name = rung->name, .train = NAN, .course = t.course};
-    ok = ok && measure(&t, result, err);
+    ok = ok && measure(&t, err);
     if (t.live) clear_activity();
-    note_work(&t, result);
+    note_work(&t);
     tril_model_free(t.own);
     log_close(&t.log);
     t.times.all = clock_seconds() - begun;

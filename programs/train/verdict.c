@@ -276,18 +276,17 @@ void verdicts_judge(const Plan *plan, Result *results, int count) {
         r->verdict.kind = NO_VERDICT;
         if (r->order > 0)
             k.ngram = r;
-        else if (r->closed_form)
+        else if (!r->course)
             k.counted = fmin(k.counted, r->validation);
         if (strcmp(r->name, "counted bigram") == 0) k.pairs = r;
-        if (r->closed_form || !r->course || r->course->kinds[1].seen == 0) continue;
-        k.rung = plan->rungs;
-        while (strcmp(k.rung->name, r->name) != 0) k.rung++;
+        if (!r->course || r->course->kinds[1].seen == 0) continue;
+        k.rung = plan_rung(plan, r->name);
         k.result = r;
         k.course = r->course;
         k.usual = tril_rung_recipe(r->name).learning_rate;
         k.rate = plan_options(plan, k.rung).learning_rate;
         if (isnan(k.rate)) k.rate = k.usual;
-        k.below = k.pairs && !r[-1].closed_form && !untrained(&r[-1], k.pairs) ? &r[-1] : k.pairs;
+        k.below = k.pairs && r[-1].course && !untrained(&r[-1], k.pairs) ? &r[-1] : k.pairs;
         judge(&k, &r->verdict);
     }
 }

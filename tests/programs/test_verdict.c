@@ -210,7 +210,7 @@ TEST(resumed) {
 
 /* ---- made-up curves ---- */
 
-static const Result pairs = {.name = "counted bigram", .validation = 2.4, .closed_form = true};
+static const Result pairs = {.name = "counted bigram", .validation = 2.4};
 
 /* Two rungs of a plan, and a text. */
 static Plan plan_of(const char *name, double rate, bool ladder) {
@@ -333,7 +333,7 @@ TEST(curves) {
         {"gpt", 0, true, settled, settled, 1.6, NO_VERDICT, false},
         {"gpt", 0, true, falling, falling, 1.6, STILL_FALLING, false},
         {"ngram", 0, false, settled, settled, 1.6, NO_VERDICT, false}};
-    Result counted = {.name = "counted 7-gram", .order = 7, .closed_form = true};
+    Result counted = {.name = "counted 7-gram", .order = 7};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char options[LONGER_SIZE];
         double rate = cases[i].rate > 0 ? cases[i].rate : 1e-3;
@@ -444,7 +444,7 @@ TEST(ties) {
     for (int i = 0; i < COUNT(kinds); i++) {
         const Plan plan = plan_of("gpt", 1e-3, i == 3);
         const Shape shape = i == 0 ? settled : falling;
-        Result counted = {.name = "counted 7-gram", .order = 7, .closed_form = true};
+        Result counted = {.name = "counted 7-gram", .order = 7};
         Result results[] = {pairs, counted, result_of("gpt", 1e-3, shape, shape)};
         if (i == 3) results[1] = result_of("head", 1e-2, settled, settled);
         results[i == 2 ? 0 : 1].validation = results[2].validation;
@@ -497,7 +497,7 @@ TEST(near_zero) {
     assert_null(strstr(v.text, "-0."));
     expect_line_of(v.text, "", TEXTS("0.06", "0.3000"));
     plan.input = (TrilExtent){.characters = 1000, .trained_on = 900};
-    Result all_by_pairs[] = {{.name = "counted bigram", .validation = 0.03, .closed_form = true},
+    Result all_by_pairs[] = {{.name = "counted bigram", .validation = 0.03},
                              result_of("modern", 1e-3, learnt, learnt)};
     assert_int_equal(judged(&plan, all_by_pairs, 2).kind, NO_VERDICT);
 }

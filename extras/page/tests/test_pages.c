@@ -128,13 +128,15 @@ TEST(hostile_page) {
     assert_null(strstr(page, "\xE2\x80\xAE"));
 }
 
-/* The page of a failed training shows the error, and no longer says that the training runs. */
+/* The page of a failed training shows the error and the curve until then, and no longer says that
+ * the training runs. */
 TEST(failed_page) {
     run("train -q " TINY "-m conv --lr 6 -s 200 -o @gone/m " ACT);
     assert_int_equal(ran.status, 1);
     char *page = slurp(scratch("gone/report.html"), NULL);
     expect_line_of(page, ran.command, TEXTS("id=\"failure\"", "conv"));
     assert_null(strstr(page, "<div id=\"live\""));
+    assert_true(points_of(page, "conv, ") > 0);
 }
 
 /* An arrow marks a rung whose loss was still falling, as in the table of ./train. */

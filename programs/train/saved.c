@@ -5,11 +5,10 @@
 #include "library/message.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { RESULT_SIZE = 256, KEY_SIZE = 40, FIGURES = 6 };
+enum { RESULT_SIZE = 256, KEY_SIZE = 40 };
 
 /* The numbers of Progress under their keys, and their largest values. */
 static const struct {
@@ -24,6 +23,15 @@ static const struct {
     {"given_up", offsetof(Progress, early_stop), 1e9},
 };
 
+/* The numbers in the line of a Result, after its parameters. */
+static const size_t figures[] = {offsetof(Result, train), offsetof(Result, validation),
+                                 offsetof(Result, seconds), offsetof(Result, characters),
+                                 offsetof(Result, time)};
+
+static double *number_at(const void *record, size_t member) {
+    return (double *)((char *)record + member);
+}
+
 /* Returns true for an option of the whole training that is stored as metadata, because the rung in
  * training may differ from --model: each rung uses only some of the sizes, and its steps and
  * windows may differ from those of later rungs. The state has all other options. */
@@ -36,13 +44,7 @@ static bool is_of_run(const TrilOption *row) {
 
 /* ---- writing ---- */
 
-__attribute__((format(printf, 4, 5))) static bool note(TrilTraining *training, Error *err,
-                                                       const char *key, const char *format, ...) {
-    char text[MAX_RUNGS * RESULT_SIZE];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
+static bool note(TrilTraining *training, const char *key, const char *text, Error *err) {
     return tril_training_mark(training, key, text, message(err)) == TRIL_OK;
 }
 
@@ -51,34 +53,31 @@ bool saved_write(const Plan *plan, TrilTraining *training, const Progress *progr
     char key[KEY_SIZE], text[NUMBER_SIZE], lines[MAX_RUNGS * RESULT_SIZE] = "", *to = lines;
     bool ok = true;
     for (int i = 0; i < COUNT(numbers) && ok; i++) {
-        double value;
-        memcpy(&value, (const char *)progress + numbers[i].member, sizeof value);
-        number_write(text, sizeof text, 'g', 17, value);
-        ok = note(training, err, numbers[i].key, "%s", text);
+        number_write(text, sizeof text, 'g', 17, *number_at(progress, numbers[i].member));
+        ok = note(training, numbers[i].key, text, err);
     }
     for (int i = 0; i < ORIGINS && ok; i++)
         ok = *plan->origins[i].text == 0 ||
-             note(training, err, plan->origins[i].key, "%s", plan->origins[i].text);
-    ok = ok && note(training, err, "log_digest", "%s", digest_text(progress->log_digest).text) &&
-         note(training, err, "taught_by", "%s", digest_text(plan->teacher_digest).text);
+             note(training, plan->origins[i].key, plan->origins[i].text, err);
+    ok = ok && note(training, "log_digest", digest_text(progress->log_digest).text, err) &&
+         note(training, "taught_by", digest_text(plan->teacher_digest).text, err);
     for (int i = 0; tril_option(i) && ok; i++) {
         if (!is_of_run(tril_option(i))) continue;
         snprintf(key, KEY_SIZE, "run.%s", tril_option(i)->name);
         tril_options_get(&plan->options, i, text);
-        ok = note(training, err, key, "%s", text);
+        ok = note(training, key, text, err);
     }
     for (const Result *r = results; r < results + count; r++) { /* a line for each rung */
-        const double figures[] = {r->train, r->validation, r->seconds, r->characters, r->time};
         to += sprintf(to, "%s %zu ", r->name, r->parameters);
         for (int i = 0; i < COUNT(figures); i++) {
-            to += number_write(to, NUMBER_SIZE, 'g', 17, figures[i]);
+            to += number_write(to, NUMBER_SIZE, 'g', 17, *number_at(r, figures[i]));
             *to++ = ' ';
         }
         to += sprintf(to, "%s\n", digest_text(r->log_digest).text);
     }
-    return ok && (!plan->ladder || note(training, err, "ladder", "1")) &&
-           note(training, err, "results", "%s", lines) &&
-           (tril_training_save(training, plan->state_file, message(err)) == TRIL_OK);
+    return ok && (!plan->ladder || note(training, "ladder", "1", err)) &&
+           note(training, "results", lines, err) &&
+           tril_training_save(training, plan->state_file, message(err)) == TRIL_OK;
 }
 
 /* ---- reading ---- */
@@ -94,25 +93,19 @@ static const char *read_number(const char *text, double max, char end, double *n
 
 /* Reads the line of a result and returns the rest of the text, or NULL if the line is invalid. */
 static const char *read_result(const char *line, Result *result) {
-    double figures[FIGURES] = {0};
+    double parameters = 0;
     char name[KEY_SIZE];
     TrilOptions of = tril_options_empty();
     size_t length = strcspn(line, " \n");
     if (line[length] != ' ' || length >= sizeof name) return NULL;
     snprintf(name, sizeof name, "%.*s", (int)length, line);
     if (tril_options_set(&of, "model", name, NULL) != TRIL_OK || !of.rung) return NULL;
-    line += length + 1;
-    for (int i = 0; i < FIGURES; i++) line = read_number(line, 1e15, ' ', &figures[i]);
     *result = (Result){.name = of.rung};
-    line = digest_read(line, '\n', &result->log_digest);
-    if (!line) return NULL; /* the figures may be no numbers */
-    result->parameters = (size_t)figures[0];
-    result->train = figures[1];
-    result->validation = figures[2];
-    result->seconds = figures[3];
-    result->characters = figures[4];
-    result->time = figures[5];
-    return line;
+    line = read_number(line + length + 1, 1e15, ' ', &parameters);
+    for (int i = 0; i < COUNT(figures); i++)
+        line = read_number(line, 1e15, ' ', number_at(result, figures[i]));
+    if (line) result->parameters = (size_t)parameters;
+    return digest_read(line, '\n', &result->log_digest);
 }
 
 /* Returns the key of the first invalid metadata, or NULL. A state that the library wrote has none
@@ -126,9 +119,8 @@ static const char *read_progress(Plan *plan) {
     }
     for (int i = 0; i < COUNT(numbers); i++) {
         const char *text = tril_state_note(plan->state, numbers[i].key);
-        double number;
-        if (!read_number(text, numbers[i].max, 0, &number)) return numbers[i].key;
-        memcpy((char *)p + numbers[i].member, &number, sizeof number);
+        if (!read_number(text, numbers[i].max, 0, number_at(p, numbers[i].member)))
+            return numbers[i].key;
     }
     if (!digest_read(tril_state_note(plan->state, "log_digest"), 0, &p->log_digest))
         return "log_digest";

@@ -242,10 +242,7 @@ static void add_spike(Course *c, const LogRow *row) {
     if (c->interval.step == 0 || row->loss < c->interval.mean + fmax(far, deviations * deviation))
         return;
     c->spikes++;
-    c->spike_step = row->step;
-    c->spike = row->loss;
-    c->spike_of = c->interval.mean;
-    c->spike_rate = fmax(c->spike_rate, row->rate);
+    c->spike = (Rise){row->step, c->interval.mean, row->loss, fmax(c->spike.rate, row->rate)};
 }
 
 static void end_interval(Course *c, const LogRow *row) {
@@ -253,12 +250,8 @@ static void end_interval(Course *c, const LogRow *row) {
     double variance = fmax(0, c->interval_squares / COURSE_INTERVAL - mean * mean);
     Interval interval = {mean, sqrt(variance / COURSE_INTERVAL), row->step};
     if (c->interval.step == 0) c->floor = interval; /* the first one */
-    if (mean - c->floor.mean > c->rise) {
-        c->rise = mean - c->floor.mean;
-        c->rise_of = c->floor.mean;
-        c->rise_rate = row->rate;
-        c->highest_rise = interval;
-    }
+    if (mean - c->floor.mean > c->rise.to - c->rise.from)
+        c->rise = (Rise){row->step, c->floor.mean, mean, row->rate};
     if (mean < c->floor.mean) c->floor = interval;
     c->interval = interval;
     c->interval_sum = c->interval_squares = c->in_interval = 0;

@@ -72,6 +72,13 @@ typedef struct {
     int step; /* its last one */
 } Interval;
 
+/* A training loss that became higher. */
+typedef struct {
+    int step;
+    double from, to; /* the lower loss, and that at `step` */
+    double rate;     /* the learning rate */
+} Rise;
+
 /* Initialize with {0}. */
 typedef struct {
     LogRow rows[COURSE_ROWS]; /* the first, the last, and evenly spaced ones of each kind */
@@ -94,14 +101,11 @@ typedef struct {
     double interval_sum, interval_squares; /* sums over the steps in the present interval */
     int in_interval;
     Interval interval, floor; /* the last full interval, and the one with the lowest mean */
-    Interval highest_rise;    /* the interval that was highest above the floor of its time */
-    double rise, rise_of;     /* its mean minus the floor's; the floor's mean */
-    double rise_rate;         /* the learning rate at its end */
-    int spikes;               /* steps with a loss far above the interval before */
-    int spike_step;           /* the last spike */
-    double spike, spike_of;   /* the last spike's loss; the mean of the interval before it */
-    double spike_rate;        /* the highest learning rate at a spike */
-    bool ended;               /* the training has ended as planned; the owner sets it */
+    Rise rise;                /* the highest of an interval's mean above the floor of its time */
+    Rise spike; /* the last step with a loss far above the mean of the interval before; its rate is
+                   the highest at a spike */
+    int spikes; /* their number */
+    bool ended; /* the training has ended as planned; the owner sets it */
 } Course;
 
 /* Adds the next row. */

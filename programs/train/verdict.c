@@ -53,18 +53,17 @@ static bool judge_rate(const Case *k, Verdict *v) {
     double lower = verdict_lower_rate(k->rung->name, k->rate), times = k->rate / k->usual;
     /* Neither chance nor the text makes the mean training loss of an interval rise that far. A rate
      * that has been lowered since then is not to blame. */
-    bool rose = c->rise > fmax(far, deviations * sqrt(2) * c->floor.noise) &&
-                k->rate >= same * c->rise_rate;
-    bool jumped = c->spikes >= few && k->rate >= same * c->spike_rate;
+    bool rose = c->rise.to - c->rise.from > fmax(far, deviations * sqrt(2) * c->floor.noise) &&
+                k->rate >= same * c->rise.rate;
+    bool jumped = c->spikes >= few && k->rate >= same * c->spike.rate;
     if (rose || jumped) {
         char how[40] = "rose";
-        double from = rose ? c->rise_of : c->spike_of, to = rose ? c->highest_rise.mean : c->spike;
-        int step = rose ? c->highest_rise.step : c->spike_step;
+        const Rise *rise = rose ? &c->rise : &c->spike;
         if (!rose) snprintf(how, sizeof how, "jumped %d times, at last", c->spikes);
-        return say(v, RATE_TOO_HIGH, step,
+        return say(v, RATE_TOO_HIGH, rise->step,
                    "the learning rate is too high: the training loss %s from %s to %s, at step "
                    "%d. Try --lr %.2g instead of %.2g.",
-                   how, figure(from, 4), figure(to, 4), step, lower, k->rate);
+                   how, figure(rise->from, 4), figure(rise->to, 4), rise->step, lower, k->rate);
     }
     if (!c->ended || times < high) return false; /* at lower rates a training run seldom fails */
     assert(k->pairs);

@@ -407,11 +407,10 @@ TEST(rates) {
         const Plan plan = plan_of("gpt", 1e-3, false);
         Result r = result_of("gpt", 1e-3, settled, settled);
         Course c = *r.course;
-        c.rise = cases[i].rise;
+        c.rise = (Rise){.to = cases[i].rise, .rate = cases[i].rise_rate};
         c.floor.noise = cases[i].noise;
-        c.rise_rate = cases[i].rise_rate;
         c.spikes = cases[i].spikes;
-        c.spike_rate = cases[i].spike_rate;
+        c.spike.rate = cases[i].spike_rate;
         r.course = &c;
         if ((verdict_of(&plan, r).kind == RATE_TOO_HIGH) != cases[i].high) fail_msg("case %d", i);
     }

@@ -115,9 +115,8 @@ bool texts_find(Texts *texts, char *const *operands, int count, bool runs, Error
     for (int i = 0; i < count; i++) {
         size_t length = strlen(operands[i]);
         char *copy;
-        while (length > 1 && operands[i][length - 1] == '/') length--;
-        if (!memory_alloc(&copy, length + 1, 1, operands[i], err)) return false;
-        memcpy(copy, operands[i], length);
+        if (!memory_copy(&copy, operands[i], err)) return false;
+        while (length > 1 && copy[length - 1] == '/') copy[--length] = 0;
         if (!add(texts, copy, err)) return false;
     }
     if (!open_folders(texts, runs, err)) return false;

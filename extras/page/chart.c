@@ -31,11 +31,6 @@ static const char *color_of(int color) {
     return colors[color % CHART_COLORS];
 }
 
-/* Returns x in percent of the width. */
-static double x_of(const Drawing *d, double x) {
-    return x / d->x_max * 100;
-}
-
 /* Returns y in pixels. */
 static double y_of(const Drawing *d, double y) {
     return (d->y_max - y) / (d->y_max - d->y_min) * d->height;
@@ -101,7 +96,7 @@ static void draw_axes(const Drawing *d) {
         fprintf(d->out,
                 "<svg x=\"%.5g%%\" y=\"%.0f\" overflow=\"visible\"><path d=\"M0 0v4\"/><text "
                 "%sy=\"16\" text-anchor=\"middle\" stroke=\"none\">%.9g</text></svg>\n",
-                x_of(d, first + i * x_step), d->height, i % 2 ? "class=\"odd\" " : "",
+                (first + i * x_step) / d->x_max * 100, d->height, i % 2 ? "class=\"odd\" " : "",
                 first + i * x_step);
     markup(d->out,
            "<svg y=\"%.0f\" overflow=\"visible\"><line x2=\"100%%\"/><text x=\"100%%\" y=\"32\" "

@@ -1,5 +1,5 @@
-/* figure.h - writes text, charts and maps of attention in an HTML page. A figure is an SVG that
- * holds its data as numbers; figure.js makes it answer the pointer and the keyboard. */
+/* figure.h - writes an HTML page: its frame, text, charts and maps of attention. A figure is an SVG
+ * that holds its data as numbers; figure.js makes it answer the pointer and the keyboard. */
 #ifndef TRIL_EXTRAS_PAGE_FIGURE_H
 #define TRIL_EXTRAS_PAGE_FIGURE_H
 
@@ -61,6 +61,11 @@ void figure_map(FILE *out, const char *kind, const HeadMap *map, int T, const Gl
 
 /* Draws the scale of all maps, the weight of each shade, after a hint on how to read it. */
 void figure_scale(FILE *out);
+
+/* Write the rest of a page's head, after its first lines, up to <body>; and the scripts and the
+ * end, from </main>. A page needs no other file and no network. */
+void page_begin(FILE *out, const char *title);
+void page_end(FILE *out);
 
 /* Returns a sheet for the part of a page between <body> and </body>. */
 Sheet sheet_html(FILE *out);

@@ -6,7 +6,6 @@
 #include "base/utf8.h"
 #include "library/message.h"
 #include "extras/page/figure.h"
-#include "extras/page/page.h"
 #include "programs/common.h"
 #include "programs/train/interruption.h"
 #include "programs/train/outputs.h"

@@ -112,10 +112,8 @@ char *web_explain(const TrilModel *model, const TrilReading *reading, int line, 
     Sheet sheet = sheet_html(html.out);
     bool ok;
     if (line < 0)
-        ok = explain(&sheet, &explained, 1, layer, head, &err);
+        ok = explain(&sheet, &(Question){&explained, 1, layer, head}, &err);
     else if ((ok = explanation_open(&e, &sheet, &explained, &err))) {
-        sheet.T = e.T;
-        sheet.glyphs = e.glyphs;
         e.layer = layer;
         e.head = head < 0 ? 0 : head;
         ok = e.head < e.sizes.heads || fail(&err, "there is no head %d", head);

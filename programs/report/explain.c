@@ -139,14 +139,12 @@ static void write_conclusion(Explanation *e) {
     if (*facts) say(e, "What moved the logit of '%s' most: %s.", first.text, facts);
 }
 
-static bool explain_one(Sheet *sheet, const Explained *model, int layer, int head, Error *err) {
+static bool explain_one(Sheet *sheet, const Question *q, Error *err) {
     Explanation e;
-    if (!explanation_open(&e, sheet, model, err)) return false;
-    const bool ok = choose(&e, layer, head, err);
+    if (!explanation_open(&e, sheet, q->models, err)) return false;
+    const bool ok = choose(&e, q->layer, q->head, err);
     if (ok) {
-        sheet->T = e.T;
-        sheet->glyphs = e.glyphs;
-        write_title(&e, layer < 0 || head < 0);
+        write_title(&e, q->layer < 0 || q->head < 0);
         write_conclusion(&e);
         say(&e, "## Tokens: each character is a number, its id in the vocabulary of %d.", e.V);
         for (int t = 0; t < e.T; t++) e.numbers[t] = (float)e.ids[t];
@@ -160,7 +158,6 @@ static bool explain_one(Sheet *sheet, const Explained *model, int layer, int hea
         }
         write_next(&e);
         if (e.has_lens) write_lens(&e);
-        sheet->glyphs = NULL;
     }
     explanation_close(&e);
     return ok;
@@ -168,7 +165,9 @@ static bool explain_one(Sheet *sheet, const Explained *model, int layer, int hea
 
 /* ---- several models ---- */
 
-static bool compare(Sheet *sheet, const Explained *models, int count, Error *err) {
+static bool compare(Sheet *sheet, const Question *q, Error *err) {
+    const Explained *models = q->models;
+    const int count = q->count;
     Ranking *next = NULL;
     Bars *bars = NULL;
     int cuts = 0;
@@ -189,7 +188,6 @@ static bool compare(Sheet *sheet, const Explained *models, int count, Error *err
     return ok;
 }
 
-bool explain(Sheet *sheet, const Explained *models, int count, int layer, int head, Error *err) {
-    return count == 1 ? explain_one(sheet, models, layer, head, err)
-                      : compare(sheet, models, count, err);
+bool explain(Sheet *sheet, const Question *question, Error *err) {
+    return (question->count == 1 ? explain_one : compare)(sheet, question, err);
 }

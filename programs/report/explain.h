@@ -15,16 +15,21 @@ typedef struct {
     const TrilReading *reading; /* traced */
 } Explained;
 
-/* For one model, writes each step on the way from the text to the next character. Writes out one
- * layer and one head in numbers. ANY chooses the one that moved the prediction most; ANY head also
- * shows maps of all heads of the layer. A mean counts as one head, 0. For several models after the
- * same text, writes their likeliest next characters. Fails if the model does not have the layer or
- * head, or without memory; then nothing was written. */
-bool explain(Sheet *sheet, const Explained *models, int count, int layer, int head, Error *err);
+/* Models [count] after the same text, and of one model the layer and the head that are written out
+ * in numbers. ANY chooses the one that moved the prediction most; ANY head also shows maps of all
+ * heads of the layer. A mean counts as one head, 0. */
+typedef struct {
+    const Explained *models;
+    int count, layer, head;
+} Question;
+
+/* For one model, writes each step on the way from the text to the next character; for several, only
+ * their likeliest next characters. Fails if the model does not have the layer or head, or without
+ * memory; then nothing was written. */
+bool explain(Sheet *sheet, const Question *question, Error *err);
 
 /* Writes the same as an HTML page to a new file at `path`. Also fails if the file exists, and in a
  * build without extras/page. */
-bool explain_page(const char *path, const Explained *models, int count, int layer, int head,
-                  Error *err);
+bool explain_page(const char *path, const Question *question, Error *err);
 
 #endif

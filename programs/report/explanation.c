@@ -365,6 +365,8 @@ bool explanation_open(Explanation *e, Sheet *sheet, const Explained *model, Erro
     for (; tril_reading_line(e->reading, e->line_count, &line); e->line_count++)
         e->lines[e->line_count] = line;
     for (int t = 0; t < e->T; t++) e->glyphs[t] = glyph_padded(tokenizer, e->ids[t]);
+    sheet->T = e->T;
+    sheet->glyphs = e->glyphs;
     snprintf(e->glyph, sizeof e->glyph, "%s", glyph_of(tokenizer, e->ids[e->last]).text);
     find_branches(e);
     e->has_lens = line_is(&e->lines[e->embedding], "embedding") && e->branch_count > 0 &&
@@ -378,6 +380,7 @@ void explanation_close(Explanation *e) {
     memory_free(e->branches);
     memory_free(e->lens);
     memory_free(e->parts);
+    e->sheet->glyphs = NULL;
     memory_free(e->glyphs);
     memory_free(e->gradients);
     memory_free(e->numbers);

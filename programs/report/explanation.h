@@ -83,7 +83,8 @@ typedef struct {
     HeadMap *maps;     /* [heads] */
 } Explanation;
 
-/* Gathers an explanation, released by explanation_close. Fails without memory. */
+/* Gathers an explanation, whose tokens become the sheet's. Released by explanation_close, which
+ * takes them from the sheet. Fails without memory. */
 bool explanation_open(Explanation *e, Sheet *sheet, const Explained *model, Error *err);
 void explanation_close(Explanation *e);
 

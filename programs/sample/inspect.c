@@ -361,8 +361,8 @@ bool inspect_steps(const Arguments *a, Error *err) {
         models[i] = (Explained){subjects[i].name, subjects[i].model, subjects[i].reading};
     }
     if (a->steps >= 0) sheet.most = a->steps;
-    ok = ok && (a->html ? explain_page(a->html, models, count, a->layer, a->head, err)
-                        : explain(&sheet, models, count, a->layer, a->head, err));
+    const Question question = {models, count, a->layer, a->head};
+    ok = ok && (a->html ? explain_page(a->html, &question, err) : explain(&sheet, &question, err));
     for (int i = 0; i < count && subjects; i++) {
         tril_reading_close(subjects[i].reading);
         tril_model_free(subjects[i].model);

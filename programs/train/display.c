@@ -55,13 +55,6 @@ void show_corpus(const Plan *plan) {
                   tril_tokenizer_size(plan->tokenizer));
 }
 
-void show_unlike(double end, double spread) {
-    show_line(
-        "the held-out end of the text differs from the rest: counting predicts it with a loss of "
-        "%.4f, but pieces from all over the text with %.4f; --val-spread holds out such pieces",
-        end, spread);
-}
-
 /* Returns the size of a step, until the next call. */
 static const char *step_of(const TrilOptions *o) {
     static char text[64];

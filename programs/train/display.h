@@ -20,10 +20,6 @@ typedef struct {
     double evaluating;  /* with a time limit: the expected share of the time for evaluations */
 } Reasons;
 
-/* Prints that the held-out end of the text is unlike the rest, with the losses of counting there
- * and on pieces all over the text. */
-void show_unlike(double end, double spread);
-
 /* Prints the decisions on unset options, with their reasons. */
 void show_decisions(const Plan *plan, const Reasons *decisions);
 

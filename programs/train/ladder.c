@@ -45,7 +45,11 @@ static bool add_closed_forms(Ladder *l, Error *err) {
     l->results[CLOSED_FORMS - 1].order = c.order;
     if (plan->state || plan->options.val_spread || plan->arguments->quiet) return true;
     const TrilStatus status = tril_text_count_spread(plan->corpus, c.order, &spread, message(err));
-    if (status == TRIL_OK && c.ngram > far * spread) show_unlike(c.ngram, spread);
+    if (status == TRIL_OK && c.ngram > far * spread)
+        show_line(
+            "the held-out end of the text differs from the rest: counting predicts it with a loss of "
+            "%.4f, but pieces from all over the text with %.4f; --val-spread holds out such pieces",
+            c.ngram, spread);
     return status == TRIL_OK || status == TRIL_TEXT; /* a list may be too short to be spread */
 }
 

@@ -58,21 +58,15 @@ void outputs_begin_page(const Ladder *l, FILE *out) {
     fprintf(out, PAGE_BEGINNING("%016" PRIx64), l->plan->training, l->tables[0], l->tables[1]);
 }
 
-/* Returns true if `path` is a page of this training run, with this table if one is given. */
-static bool is_page(const char *path, uint64_t training, uint64_t table) {
-    const DigestText run = digest_text(training), named = digest_text(table);
-    DigestText of, tables[2];
+/* Reads the three numbers of a page. Returns false if `path` is none. */
+static bool read_page(const char *path, uint64_t numbers[3]) {
     char begin[256];
     Error none;
     FILE *file = file_stream(path, STREAM_READ, &none);
     if (!file) return false;
     begin[fread(begin, 1, sizeof begin - 1, file)] = 0;
     fclose(file);
-    const int found =
-        sscanf(begin, PAGE_BEGINNING("%16[0-9a-f]"), of.text, tables[0].text, tables[1].text);
-    return found == 3 && strcmp(of.text, run.text) == 0 &&
-           (!table || strcmp(tables[0].text, named.text) == 0 ||
-            strcmp(tables[1].text, named.text) == 0);
+    return sscanf(begin, PAGE_BEGINNING("%16" SCNx64), &numbers[0], &numbers[1], &numbers[2]) == 3;
 }
 
 /* ---- existing files ---- */
@@ -126,9 +120,10 @@ bool outputs_make_way(Ladder *l, char where[PATH_SIZE], Error *err) {
     const bool resumed = plan->state != NULL;
     const char *paths[3 + 2 * MAX_RUNGS]; /* the state is moved last */
     int count = 0;
-    const bool own_page = resumed && is_page(plan->page, plan->training, TRIL_NO_DIGEST);
-    uint64_t table = own_page && *plan->table ? digest_of(plan->table) : 0;
-    if (table && is_page(plan->page, plan->training, table))
+    uint64_t page[3];
+    const bool own_page = resumed && read_page(plan->page, page) && page[0] == plan->training;
+    const uint64_t table = own_page && *plan->table ? digest_of(plan->table) : TRIL_NO_DIGEST;
+    if (table && (table == page[1] || table == page[2]))
         l->tables[0] = l->tables[1] = table;
     else if (*plan->table)
         paths[count++] = plan->table;

@@ -25,7 +25,7 @@ static Explained subject(const char *name, int layers, int tokens) {
 static bool explain_on(const Output *page, const Explained *models, int count, int layer,
                        int head) {
     Sheet sheet = page->sheet;
-    return explain(&sheet, models, count, layer, head, &err);
+    return explain(&sheet, &(Question){models, count, layer, head}, &err);
 }
 
 /* Explains the last `tokens` characters. */

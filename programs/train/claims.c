@@ -220,15 +220,11 @@ bool claims_settle(Claims *c, Error *err) {
 
 /* ---- moving files aside ---- */
 
-static Claim *claim_of(Claims *c, const char *path) {
-    for (int i = 0; i < c->count; i++)
-        if (c->claims[i].written && strcmp(c->claims[i].path, path) == 0) return &c->claims[i];
+/* Returns the claim of an output at `path` that is there and not empty, or NULL. */
+static Claim *filled(Claims *c, const char *path) {
+    for (Claim *claim = c->claims; claim < c->claims + c->count; claim++)
+        if (claim->written && claim->filled && strcmp(claim->path, path) == 0) return claim;
     return NULL;
-}
-
-bool claims_there(Claims *c, const char *path) {
-    const Claim *claim = claim_of(c, path);
-    return claim && claim->filled;
 }
 
 /* Moves a claim's file to the folder `earlier` beside it, or back. */
@@ -271,7 +267,7 @@ bool claims_set_aside(Claims *c, const char *const *paths, int count, char *wher
     if (!memory_alloc(&moved, (size_t)count, sizeof *moved, "the names of files", err))
         return false;
     for (int i = 0; i < count; i++)
-        if (claims_there(c, paths[i])) moved[number++] = claim_of(c, paths[i]);
+        if ((moved[number] = filled(c, paths[i]))) number++;
     choose_earlier(moved, number, earlier);
     while (done < number && move(moved[done], earlier, false, err)) done++;
     const bool ok = done == number;

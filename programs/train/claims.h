@@ -27,9 +27,6 @@ bool claims_write(Claims *claims, const char *what, const char *path, Error *err
  * locked (the message gives its number). */
 bool claims_settle(Claims *claims, Error *err);
 
-/* Returns true if claims_settle found a file at this path, claimed for writing, and not empty. */
-bool claims_there(Claims *claims, const char *path);
-
 /* Checks, before a file is written, that this program still holds its locks, and that the lock
  * files are still in the claimed folders. Recreates a folder that was moved or removed. Fails if it
  * cannot, or if another program has taken its locks. */

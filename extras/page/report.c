@@ -368,11 +368,10 @@ static void write_writings(const Report *r, FILE *out) {
     bool any = false;
     for (int i = 0; i <= r->plan->rung_count; i++) {
         const Writing *w = &r->writings[i];
+        const Result *of = i > 0 ? result_of(r, &r->plan->rungs[i - 1]) : NULL;
         char note[NAME_SIZE] = "how the line continues";
         if (w->length == 0 || length == 0) continue;
-        if (i > 0)
-            snprintf(note, sizeof note, "loss on the held-out text %.4f",
-                     result_of(r, &r->plan->rungs[i - 1])->validation);
+        if (of) snprintf(note, sizeof note, "loss on the held-out text %.4f", of->validation);
         if (!any)
             markup(
                 out,
@@ -385,8 +384,7 @@ static void write_writings(const Report *r, FILE *out) {
         markup(out,
                "<article class=\"writing\"><h3>%s</h3><p>%s</p><blockquote dir=\"auto\">"
                "<span class=\"prompt\">%.*s</span>%.*s</blockquote></article>\n",
-               i > 0 ? r->plan->rungs[i - 1].name : "the text itself", note, length, r->prompt,
-               (int)w->length, w->text);
+               of ? of->name : "the text itself", note, length, r->prompt, (int)w->length, w->text);
     }
     if (any) fputs("</div>\n</section>\n", out);
 }

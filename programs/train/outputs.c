@@ -5,7 +5,6 @@
 #include "programs/common.h"
 #include "programs/run_files.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -51,14 +50,13 @@ bool outputs_open(Ladder *l, Error *err) {
 
 /* ---- the page's beginning ---- */
 
-/* The numbers are those of the training and of its tables. */
-#define PAGE_BEGINNING(number) RUN_PAGE_BEGINNING number " " number " " number "\">\n"
-
 void outputs_begin_page(const Ladder *l, FILE *out) {
-    fprintf(out, PAGE_BEGINNING("%016" PRIx64), l->plan->training, l->tables[0], l->tables[1]);
+    fprintf(out, RUN_PAGE_BEGINNING "%s %s %s\">\n", digest_text(l->plan->training).text,
+            digest_text(l->tables[0]).text, digest_text(l->tables[1]).text);
 }
 
-/* Reads the three numbers of a page. Returns false if `path` is none. */
+/* Reads the numbers of a page: its training's, and the tables' digests. Returns false if `path` is
+ * no page. */
 static bool read_page(const char *path, uint64_t numbers[3]) {
     char begin[256];
     Error none;
@@ -66,7 +64,11 @@ static bool read_page(const char *path, uint64_t numbers[3]) {
     if (!file) return false;
     begin[fread(begin, 1, sizeof begin - 1, file)] = 0;
     fclose(file);
-    return sscanf(begin, PAGE_BEGINNING("%16" SCNx64), &numbers[0], &numbers[1], &numbers[2]) == 3;
+    const size_t length = strlen(RUN_PAGE_BEGINNING);
+    const char *at = strncmp(begin, RUN_PAGE_BEGINNING, length) == 0 ? begin + length : NULL;
+    at = digest_read(at, ' ', &numbers[0]);
+    at = digest_read(at, ' ', &numbers[1]);
+    return digest_read(at, '"', &numbers[2]) != NULL;
 }
 
 /* ---- existing files ---- */

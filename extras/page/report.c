@@ -8,7 +8,6 @@
 #include "extras/page/figure.h"
 #include "programs/common.h"
 #include "programs/train/interruption.h"
-#include "programs/train/outputs.h"
 #include "programs/train/verdict.h"
 
 #include <math.h>

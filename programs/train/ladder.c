@@ -9,7 +9,6 @@
 #include "programs/train/budget.h"
 #include "programs/train/display.h"
 #include "programs/train/interruption.h"
-#include "programs/train/outputs.h"
 #include "programs/train/report.h"
 #include "programs/train/trainer.h"
 #include "programs/train/verdict.h"

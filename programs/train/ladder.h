@@ -1,24 +1,8 @@
-/* ladder.h - a training run: the rungs of a plan, trained one after another and compared. */
+/* ladder.h - the rungs of a plan, trained one after another and compared. */
 #ifndef TRIL_PROGRAMS_TRAIN_LADDER_H
 #define TRIL_PROGRAMS_TRAIN_LADDER_H
 
-#include "programs/train/claims.h"
-#include "programs/train/plan.h"
-
-enum { CLOSED_FORMS = 4 };
-
-typedef struct {
-    Plan *plan;         /* borrowed */
-    Claims *claims;     /* of every file of the training; owned */
-    uint64_t tables[2]; /* digests of the existing table and of the next one, or TRIL_NO_DIGEST */
-    struct Report *report;                    /* owned */
-    Result results[CLOSED_FORMS + MAX_RUNGS]; /* [count]: the closed forms, then the rungs so far,
-                                                 the one in training included */
-    Course courses[CLOSED_FORMS + MAX_RUNGS]; /* the rungs', at their indices in `results` */
-    int count;
-    Error failed;     /* the first error of writing a file, or empty */
-    char counted[24]; /* the name of the last closed form */
-} Ladder;
+#include "programs/train/outputs.h"
 
 /* Claims the plan's files (outputs_open). Call it before a text is read. The caller releases the
  * ladder with ladder_close, even on failure. */

@@ -1,7 +1,6 @@
 /* no_report.c - report.h in a build without extras/page: the page only has the number of the
  * training, by which a later run recognizes the files beside it (outputs.h). */
 #include "base/file.h"
-#include "programs/train/outputs.h"
 #include "programs/train/report.h"
 
 bool report_open(Ladder *l, Error *err) {

@@ -1,11 +1,28 @@
-/* outputs.h - the files that a training run writes. No other program writes them meanwhile, and the
- * files of an earlier training run are kept. */
+/* outputs.h - the results of a training run, and the files that it writes. No other program writes
+ * them meanwhile, and the files of an earlier training run are kept. */
 #ifndef TRIL_PROGRAMS_TRAIN_OUTPUTS_H
 #define TRIL_PROGRAMS_TRAIN_OUTPUTS_H
 
-#include "programs/train/ladder.h"
+#include "programs/train/claims.h"
+#include "programs/train/plan.h"
 
 #include <stdio.h>
+
+enum { CLOSED_FORMS = 4 };
+
+/* A training run: the rungs of a plan, trained one after another. */
+typedef struct {
+    Plan *plan;         /* borrowed */
+    Claims *claims;     /* of every file of the training; owned */
+    uint64_t tables[2]; /* digests of the existing table and of the next one, or TRIL_NO_DIGEST */
+    struct Report *report;                    /* owned */
+    Result results[CLOSED_FORMS + MAX_RUNGS]; /* [count]: the closed forms, then the rungs so far,
+                                                 the one in training included */
+    Course courses[CLOSED_FORMS + MAX_RUNGS]; /* the rungs', at their indices in `results` */
+    int count;
+    Error failed;     /* the first error of writing a file, or empty */
+    char counted[24]; /* the name of the last closed form */
+} Ladder;
 
 /* Claims every file of the training. Fails where the functions of claims.h fail, for an output that
  * is also an input (the text, --init, --teacher), and for a state that another training run has

@@ -1448,28 +1448,17 @@ TEST(alone) {
 
 /* ---- too little memory ---- */
 
-/* All that a program may do, up to the first failure. Sets *results to a digest of it. */
-static TrilStatus do_all(uint64_t *results) {
-    TrilOptions sizes = small("ngram");
-    TrilOptions options = few(1, 1);
-    TrilSampling sampling = tril_sampling();
-    Written written = {.length = 0};
-    static Several several;
+/* What a program may do, in three sessions, each up to its first failure. They set *results to a
+ * digest of what they found. The second and the third read files of the first. */
+static TrilStatus learn(uint64_t *results) {
+    const TrilOptions sizes = small("ngram"), options = few(1, 1);
     TrilTokenizer *tokenizer = NULL;
-    TrilModel *model = NULL, *loaded = NULL, *extended = NULL;
-    TrilTraining *training = NULL;
-    TrilReading *reading = NULL;
-    TrilWriter *writer = NULL;
+    TrilModel *model = NULL;
     TrilText *text = NULL;
-    TrilState *saved = NULL;
+    TrilTraining *training = NULL;
     TrilCounts counts;
     TrilEstimate estimate;
-    double nats[3];
-    const char *path = scratch("memory.safetensors"), *to = scratch("state.safetensors");
-    const char *folder = scratch("folder");
-    scratch_remove(folder);
-    several = (Several){.ended = 0};
-    sampling.length = 3;
+    double nats[2];
     TrilStatus s = tril_tokenizer_make(&tokenizer, play, 2000, &error);
     if (!s) s = tril_model_make(&model, tokenizer, &sizes, &error);
     if (!s) s = tril_estimate(&sizes, tril_tokenizer_size(tokenizer), &estimate, &error);
@@ -1480,23 +1469,39 @@ static TrilStatus do_all(uint64_t *results) {
     if (!s) s = tril_training_open(&training, model, text, &options, &error);
     if (!s) s = tril_training_step(training, NULL, &error);
     if (!s) s = tril_training_evaluate(training, 0, &nats[1], &error);
-    if (!s) s = tril_training_save(training, to, &error);
+    if (!s) s = tril_training_save(training, scratch("state.safetensors"), &error);
+    if (!s) s = tril_model_save(model, scratch("memory.safetensors"), &error);
+    if (!s)
+        *results = tril_model_digest(model) ^ tril_digest((const char *)nats, sizeof nats) ^
+                   tril_digest((const char *)&counts.ngram, sizeof counts.ngram);
     tril_training_close(training);
-    training = NULL;
-    if (!s) s = tril_model_save(model, path, &error);
-    if (!s) s = tril_model_load(&loaded, path, &error);
-    tril_model_free(loaded);
-    loaded = NULL;
-    sizes.rung = "modern";
-    if (!s) s = tril_model_make(&extended, tokenizer, &sizes, &error);
+    tril_text_free(text);
+    tril_model_free(model);
+    tril_tokenizer_free(tokenizer);
+    return s;
+}
+
+static TrilStatus use(uint64_t *results) {
+    const TrilOptions sizes = small("modern");
+    TrilSampling sampling = tril_sampling();
+    Written written = {.length = 0};
+    static Several several;
+    TrilModel *model = NULL, *made = NULL, *exported = NULL, *extended = NULL;
+    TrilReading *reading = NULL;
+    TrilWriter *writer = NULL;
+    double nats;
+    const char *folder = scratch("folder");
+    scratch_remove(folder);
+    several = (Several){.ended = 0};
+    sampling.length = 3;
+    TrilStatus s = tril_model_load(&model, scratch("memory.safetensors"), &error);
+    if (!s) s = tril_model_make(&made, letters, &sizes, &error);
     if (!s && has_extras()) {
-        s = tril_model_export(extended, folder, "f32", &error);
+        s = tril_model_export(made, folder, "f32", &error);
         assert_int_equal(scratch_has("folder"), s == TRIL_OK); /* a failed export leaves nothing */
-        if (!s) s = tril_model_load(&loaded, folder, &error);
+        if (!s) s = tril_model_load(&exported, folder, &error);
     }
-    tril_model_free(extended);
-    extended = NULL;
-    if (!s) s = loss_on(model, play, 20, &nats[2]);
+    if (!s) s = loss_on(model, play, 20, &nats);
     if (!s) s = tril_reading_open(&reading, model, play, 20, 1, 1, &error);
     if (!s)
         s = tril_generate_texts(model, play, 5, &sampling, 2, NULL, write_several, &several,
@@ -1505,52 +1510,68 @@ static TrilStatus do_all(uint64_t *results) {
     if (!s) s = tril_writer_open(&writer, model, &sampling, &error);
     if (!s) s = tril_writer_read(writer, play, 5, &error);
     if (!s) s = tril_model_extend(&extended, model, "Änderung", 9, 1, &error);
-    tril_writer_close(writer);
-    tril_model_free(extended);
-    tril_reading_close(reading);
-    tril_model_free(model);
-    tril_model_free(loaded);
-    tril_tokenizer_free(tokenizer);
-    loaded = NULL;
-    if (!s) s = tril_state_load(&saved, to, &error);
-    if (!s) s = tril_training_resume(&training, &loaded, saved, text, NULL, &error);
-    if (!s) s = tril_training_profile(training, &error);
-    if (!s) s = tril_training_mark(training, "a", "b", &error);
-    if (!s) s = tril_generate(loaded, "", 0, &sampling, write_down, &written, &error);
     for (size_t i = 0; i < several.ended; i++)
         write_down(several.texts[i].text, several.texts[i].length, &written);
     if (!s)
-        *results = tril_model_digest(loaded) ^ tril_digest(written.text, written.length) ^
-                   tril_digest((const char *)nats, sizeof nats) ^
-                   tril_digest((const char *)&counts.ngram, sizeof counts.ngram);
+        *results = tril_model_digest(extended) ^ tril_digest(written.text, written.length) ^
+                   tril_digest((const char *)&nats, sizeof nats);
+    tril_writer_close(writer);
+    tril_reading_close(reading);
+    tril_model_free(extended);
+    tril_model_free(exported);
+    tril_model_free(made);
+    tril_model_free(model);
+    return s;
+}
+
+static TrilStatus go_on(uint64_t *results) {
+    TrilSampling sampling = tril_sampling();
+    Written written = {.length = 0};
+    TrilState *saved = NULL;
+    TrilText *text = NULL;
+    TrilModel *model = NULL;
+    TrilTraining *training = NULL;
+    sampling.length = 3;
+    TrilStatus s = tril_state_load(&saved, scratch("state.safetensors"), &error);
+    if (!s) s = tril_text_make(&text, tril_state_tokenizer(saved), play, 2000, 0.1, &error);
+    if (!s) s = tril_text_spread(text, &error);
+    if (!s) s = tril_training_resume(&training, &model, saved, text, NULL, &error);
+    if (!s) s = tril_training_profile(training, &error);
+    if (!s) s = tril_training_mark(training, "a", "b", &error);
+    if (!s) s = tril_generate(model, "", 0, &sampling, write_down, &written, &error);
+    if (!s) *results = tril_model_digest(model) ^ tril_digest(written.text, written.length);
     tril_training_close(training);
-    tril_model_free(loaded);
-    tril_state_free(saved);
+    tril_model_free(model);
     tril_text_free(text);
+    tril_state_free(saved);
     return s;
 }
 
 /* Each request for memory fails in turn: an error, and under the sanitizers, which are slower and
  * skip some, no leak. One that is not needed may fail unnoticed, and changes nothing. */
 TEST(memory) {
-    const int apart = SANITIZED ? 12 : 1;
+    static TrilStatus (*const sessions[])(uint64_t *) = {learn, use, go_on};
+    const size_t small = 8 << 20;
+    int tried = 0, unnoticed = 0;
     skip_without(FAULTY_MEMORY);
-    uint64_t expected, results;
-    int n = 1, unnoticed = 0;
-    must(do_all(&expected));
-    const size_t peak = memory_peak(), small = 8 << 20;
-    for (bool failed = true; failed; n += apart) {
-        requests = 0;
-        fails_at = n;
-        TrilStatus status = do_all(&results);
-        fails_at = 0;
-        failed = requests >= n;
-        if (status != TRIL_OK) assert_int_equal(status, TRIL_NO_MEMORY);
-        if (status == TRIL_OK) assert_true(results == expected);
-        unnoticed += status == TRIL_OK && failed;
+    for (int i = 0; i < COUNT(sessions); i++) {
+        uint64_t expected, results;
+        must(sessions[i](&expected));
+        const size_t peak = memory_peak();
+        bool failed = true;
+        for (int n = 1; failed; n += SANITIZED ? 3 : 1, tried++) {
+            requests = 0;
+            fails_at = n;
+            TrilStatus status = sessions[i](&results);
+            fails_at = 0;
+            failed = requests >= n;
+            if (status != TRIL_OK) assert_int_equal(status, TRIL_NO_MEMORY);
+            if (status == TRIL_OK) assert_true(results == expected);
+            unnoticed += status == TRIL_OK && failed;
+        }
+        if (!SANITIZED) assert_in_range(memory_peak(), 0, peak + small); /* all of it is freed */
     }
-    if (!SANITIZED) assert_in_range(memory_peak(), 0, peak + small); /* all of it is freed */
-    if (n < 100 || unnoticed > 5) fail_msg("%d of %d were unnoticed", unnoticed, n);
+    if (tried < 100 || unnoticed > 5) fail_msg("%d of %d were unnoticed", unnoticed, tried);
 }
 
 /* ---- threads ---- */

@@ -174,6 +174,42 @@ TEST(mean_of_characters) {
     }
 }
 
+/* Each prediction of a counted text leaves out the fold of the character that it predicts, in a
+ * list as in another text. With weights of 0 a model's loss is that of its counts. */
+TEST(own_folds) {
+    enum { COUNT = 101, WINDOW = 20, WINDOWS = (COUNT - 1) / WINDOW };
+    const Config config = {.model = "ngram", .V = V, .T = T, .L = 1, .NH = 1, .C = 8};
+    int32_t *text = random_ids(5, COUNT, LETTERS), targets[COUNT], inputs[COUNT];
+    size_t starts[WINDOWS], ends[WINDOWS];
+    for (int i = 0; i < COUNT; i++) text[i] = i % WINDOW == 0 ? 0 : 1 + text[i]; /* 0: a newline */
+    for (size_t b = 0; b < WINDOWS; b++) {
+        starts[b] = b * WINDOW;
+        ends[b] = starts[b] + WINDOW;
+    }
+    for (int lines = 0; lines < 2; lines++) {
+        RunOptions options = {.batch = WINDOWS, .length = T, .training = true, .threads = 1};
+        Model *model = new_model(&config, 1);
+        double p[V], loss = 0, counted;
+        options.lines = lines;
+        Run *run = open_run(model, &options);
+        assert_ok(model_count(model, text, COUNT, true, &err), err);
+        memset(model->weights, 0, model->weights_size * sizeof *model->weights);
+        for (size_t i = 1; i < COUNT; i++) {
+            const size_t known = lines ? 1 + (i - 1) % WINDOW : i;
+            const int fold = ngram_fold(model->ngram, i);
+            ngram_predict(model->ngram, text + i - 1, known, fold, p);
+            loss -= log(p[text[i]]) / (COUNT - 1);
+        }
+        assert_ok(ngram_loss(model->ngram, text, COUNT, 1, true, lines ? 0 : NO_ID, &counted, &err),
+                  err);
+        assert_near(counted, loss, 1e-12);
+        run_lay_out(text, starts, ends, WINDOWS, inputs, targets);
+        const Source source = {text, starts, lines ? ends : NULL, WINDOW, .counted = true};
+        run_forward_training(run, inputs, WINDOWS, WINDOW, &source);
+        assert_near(run_backward(run, targets, NULL), loss, 1e-6);
+    }
+}
+
 /* ---- training runs ---- */
 
 /* Resumed, also with other threads, a training run has the same bits, in every rung. A training run

@@ -152,6 +152,16 @@ static void check_slopes(Bench *bench, const int32_t *ids, const int32_t *target
     }
 }
 
+/* Without dropout the loss of a training pass has the bits of an evaluation's. */
+static void check_evaluation(Bench *bench) {
+    size_t starts[B];
+    int32_t *text = random_ids(3, B * T + 1, V);
+    for (size_t b = 0; b < B; b++) starts[b] = b * T;
+    run_forward_training(bench->run, text, B, T, &(Source){text, starts, .window = T});
+    const double loss = run_backward(bench->run, text + 1, NULL);
+    assert_true(loss == evaluate(bench->run, text, B * T + 1, T, 1));
+}
+
 /* Returns false if the rung has no dropout. */
 static bool check_rung(Config config, double dropout) {
     config.dropout = dropout;
@@ -168,6 +178,7 @@ static bool check_rung(Config config, double dropout) {
         check_slopes(bench, ids, targets, &model->tensors[i], gradients + model->tensors[i].offset);
     assert_true(training_loss(bench, ids, targets) == dropped);
     model->config.dropout = 0;
+    check_evaluation(bench);
     return training_loss(bench, ids, targets) != dropped;
 }
 

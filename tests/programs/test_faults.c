@@ -117,15 +117,17 @@ static void run_faulty(const char *command, const Tree *before, const char *vari
     unsetenv(variable);
 }
 
-/* Runs a command once for each place that requests memory, or calls the system; once in `apart`.
- * There it then fails the first time, and one in 64 later times if all is repeated. */
+/* Runs a command once for each place that requests memory, or calls the system; once in `apart`,
+ * counted through all commands, so that not all leave out the same places. There it then fails the
+ * first time, and one in 64 later times if all is repeated. */
 static void fail_in_turn(const char *command, const Tree *before, const char *variable, int apart) {
     run_faulty(command, before, variable, "0");
     expect_success();
     const Tree *after_it = tree_now();
     const char *out = ran.out;
     char *places = slurp(scratch("failed"), NULL);
-    int number = 1, place = 0;
+    static int place;
+    int number = 1;
     for (char *line = places, *end; (end = strchr(line, '\n')); line = end + 1, number++) {
         *end = 0;
         const bool known = strstr(places, line) != line && number % 64 >= repeats(0, 1);

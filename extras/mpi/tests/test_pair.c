@@ -171,13 +171,13 @@ static void pair_end(pid_t other) {
     assert_int_equal(status, 0);
 }
 
-enum { STEPS = 12, FOUND = 2 * STEPS + 4, CASES = 10 };
+/* Cases: every rung, then a list, windows that are cut into pieces, and a teacher that counts. */
+enum { STEPS = 12, FOUND = 2 * STEPS + 4, LIST = 8, PIECES, TAUGHT, CASES };
 
 /* Trains half of the steps, resumes the rest from a state, and evaluates on both parts. Collects
  * losses and norms. The text of every second case is the play read backward. */
 static void collect(int number, TrilModel *teacher, double found[FOUND]) {
-    const char *rung = teacher ? "modern" : tril_rung(number < CASES - 2 ? number : CASES - 3);
-    const bool lines = number == CASES - 2;
+    const char *rung = number < LIST ? tril_rung(number) : number == LIST ? "ngram" : "modern";
     size_t length;
     char *play = slurp(ACT, &length);
     for (size_t i = 0; number % 2 == 1 && i < length / 2; i++) {
@@ -185,13 +185,13 @@ static void collect(int number, TrilModel *teacher, double found[FOUND]) {
         play[length - 1 - i] = play[i];
         play[i] = last;
     }
-    TrilOptions options = sized(rung, 2, 2, 16, 16);
+    TrilOptions options = sized(rung, 2, 2, 16, number == PIECES ? 128 : 16);
     TrilTokenizer *tokenizer = tokenizer_of(play);
     TrilTraining *training;
     TrilState *state;
     TrilModel *model;
     TrilStep step;
-    if (lines) must(tril_tokenizer_set_lines(tokenizer, &error));
+    if (number == LIST) must(tril_tokenizer_set_lines(tokenizer, &error));
     options.kv_heads = options.hidden = NAN;
     options.steps = STEPS;
     options.batch = 5;
@@ -221,16 +221,14 @@ static void collect(int number, TrilModel *teacher, double found[FOUND]) {
         must(tril_text_evaluate(text, model, trained, 0, 5, 1, NULL, NULL, found++, &error));
 }
 
-/* Every rung, then a list, and a teacher that counts: the same two processes train one after
- * another. */
+/* The same two processes train all cases, one after another. */
 TEST(pair) {
     double found[2][CASES][FOUND];
     must_run("train -q -m ngram -l 1 -H 2 -w 16 -c 16 -s 5 -o @t.safetensors " ACT);
     TrilModel *teacher = load_model(scratch("t.safetensors"));
     for (int shared = 0; shared < 2; shared++) {
         const pid_t other = shared ? pair_begin() : 0;
-        for (int i = 0; i < CASES; i++)
-            collect(i, i == CASES - 1 ? teacher : NULL, found[shared][i]);
+        for (int i = 0; i < CASES; i++) collect(i, i == TAUGHT ? teacher : NULL, found[shared][i]);
         if (shared) pair_end(other);
     }
     for (int i = 0; i < CASES; i++)

@@ -104,6 +104,13 @@ char *formatted(const char *format, ...) {
     return copy_text(text);
 }
 
+char *quoted(const char *text) {
+    char *copy = copy_text(text);
+    for (char *c = copy; *c; c++)
+        if (*c == '\'') *c = '"';
+    return copy;
+}
+
 /* ---- messages and lines of output ---- */
 
 /* Appends to the file that TRIL_MESSAGES names: test, subject without controls, and message. */

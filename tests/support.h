@@ -112,6 +112,9 @@ char *copy_text(const char *text);
 /* The text that printf would print. */
 __attribute__((format(printf, 1, 2))) char *formatted(const char *format, ...);
 
+/* The text with " in place of each ', for readable JSON. */
+char *quoted(const char *text);
+
 /* Calls release(object) at that time, the last object first. */
 void at_end(void (*release)(void *object), void *object);
 

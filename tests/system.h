@@ -131,6 +131,12 @@ int run_shell(const char *command);
 void make_pipe(int ends[2]);
 void make_sockets(int ends[2]); /* the same, sockets where the system has them */
 
+/* Opens a terminal, on POSIX. Returns the test's end, which no started program inherits. */
+int open_terminal(const char **name);
+
+/* Starts a program in a session that this terminal controls, on POSIX. */
+Process start_on_terminal(const char *terminal, char *const words[]);
+
 /* The peak memory in bytes of the largest program that has ended so far: CHILD_MEMORY. */
 double largest_memory(void);
 

@@ -1,9 +1,11 @@
+#define _XOPEN_SOURCE 700 /* pseudo-terminals */
 #include "tests/system.h"
 #include "tests/support.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -154,6 +156,28 @@ void make_pipe(int ends[2]) {
 void make_sockets(int ends[2]) {
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
     for (int i = 0; i < 2; i++) assert_int_equal(fcntl(ends[i], F_SETFD, FD_CLOEXEC), 0);
+}
+
+int open_terminal(const char **name) {
+    int terminal = posix_openpt(O_RDWR | O_NOCTTY);
+    assert_true(terminal >= 0 && grantpt(terminal) == 0 && unlockpt(terminal) == 0);
+    assert_int_equal(fcntl(terminal, F_SETFD, FD_CLOEXEC), 0);
+    *name = ptsname(terminal);
+    return terminal;
+}
+
+Process start_on_terminal(const char *terminal, char *const words[]) {
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child > 0) return child;
+    setsid();
+    int in = open(terminal, O_RDWR);
+    ioctl(in, TIOCSCTTY, 0);
+    if (dup2(in, 0) < 0 || dup2(in, 1) < 0 || dup2(in, 2) < 0) _exit(127);
+    if (in > 2) close(in);
+    alarm(LIMIT);
+    execvp(*words, words);
+    _exit(127);
 }
 
 double largest_memory(void) {

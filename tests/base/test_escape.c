@@ -156,17 +156,10 @@ static void check_word(const char *word) {
 
 /* Every byte at the beginning, in the middle and at the end of a word; and several together. */
 TEST(words) {
-    static const char *const words[] = {"",
-                                        "my text.txt",
-                                        "''a'",
-                                        "$HOME `id` $(id) \"\\",
-                                        "{i,j}",
-                                        "好 ô",
-                                        "it's \033 100% \\033 %s",
-                                        "\xC2\x9B\x9B\xFF",
-                                        "\u202Etxt.exe",
-                                        "a \n\n",
-                                        "a\033\n\n"};
+    static const char *const words[] = {
+        "",       "my text.txt",    "''a'",     "$HOME `id` $(id) \"\\", "{i,j}",
+        "好 ô",   "it's \033 100%", "\\033 %s", "\xC2\x9B\x9B\xFF",      "\u202Etxt.exe",
+        "a \n\n", "a\033\n\n"};
     skip_without(SHELL_TOOLS);
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) check_word(words[i]);
     for (int byte = 1; byte < 256; byte++)

@@ -29,27 +29,17 @@ static void assert_refused(const char *text) {
 
 /* Every kind of value is read exactly to its last byte. */
 TEST(values) {
-    static const char *const values[] = {"0",
-                                         "-0",
-                                         "12",
-                                         "-1.5",
-                                         "1e9",
-                                         "0.25E-3",
-                                         "1E+05",
-                                         "true",
-                                         "false",
-                                         "null",
-                                         "\"\"",
-                                         "\"a\\n\\u00e9\"",
-                                         "[]",
-                                         "{}",
-                                         "[1, [2], {}]",
-                                         "{\"a\": 1}",
-                                         "{ \"a\" : [ ] , \"\" : { \"b\" : null } }"};
-    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
-        assert_read(formatted(" %s \n", values[i]));
+    static const char *const values[] = {"0",        "-0",           "12",
+                                         "-1.5",     "1e9",          "0.25E-3",
+                                         "1E+05",    "true",         "false",
+                                         "null",     "''",           "'a\\n\\u00e9'",
+                                         "[]",       "{}",           "[1 , [2], {}]",
+                                         "{'a': 1}", "{'b' : [ ] }", "{'' : {}}"};
+    for (int i = 0; i < COUNT(values); i++) {
+        const char *value = quoted(values[i]);
+        assert_read(formatted(" %s \n", value));
         release();
-        assert_read(formatted("[%s,7]", values[i]));
+        assert_read(formatted("[%s,7]", value));
         size_t seven = 0;
         const JsonValue *second = json_next(root, json_first(root));
         assert_true(second && json_size(second, &seven) && !json_next(root, second));
@@ -59,35 +49,16 @@ TEST(values) {
 }
 
 TEST(refusals) {
-    static const char *const bad[] = {"",
-                                      "nul",
-                                      "True",
-                                      "+1",
-                                      ".5",
-                                      "-",
-                                      "1.",
-                                      "1e",
-                                      "1e+",
-                                      "01",
-                                      "1 2",
-                                      "[1",
-                                      "[1,",
-                                      "[,1]",
-                                      "[1}",
-                                      "{1:2}",
-                                      "{\"a\" 1}",
-                                      "{\"a\":1,}",
-                                      "{\"a\":1",
-                                      "{\"b\":1,\"a\":{},\"\\u0062\":[]}",
-                                      "[{\"\\u0000\":1,\"\\u0000\":2}]",
-                                      "\"a",
-                                      "\"\n\"",
-                                      "\"\xC3\"",
-                                      "\"\\x\"",
-                                      "\"\\ud800\"",
-                                      "\"\\ud800\\ue000\"",
-                                      "'a'"};
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) assert_refused(bad[i]);
+    static const char *const bad[] = {
+        "",      "nul",     "True",     "+1",        ".5",
+        "-",     "1.",      "1e",       "1e+",       "01",
+        "1 2",   "[1",      "[1,",      "[,1]",      "[1}",
+        "{1:2}", "{'a' 1}", "{'a':1,}", "{'a':1",    "'a",
+        "'\n'",  "'\xC3'",  "'\\x'",    "'\\ud800'", "'\\ud800\\ue000'"};
+    for (int i = 0; i < COUNT(bad); i++) assert_refused(quoted(bad[i]));
+    assert_refused("'a'");
+    assert_refused(quoted("{'b':1,'a':{},'\\u0062':[]}")); /* twice the same key */
+    assert_refused(quoted("[{'\\u0000':1,'\\u0000':2}]"));
 }
 
 /* The maximum depth, and one more. */

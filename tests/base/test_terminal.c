@@ -1,12 +1,9 @@
 /* test_terminal.c - output to a terminal, a pipe and a shell: text from files and users is
  * displayed, and never interpreted. */
-#define _XOPEN_SOURCE 700 /* terminals to test with */
 #include "library/checkpoint.h"
 #include "tests/command.h"
 #include "base/escape.h"
 #include "base/memory.h"
-
-#include <sys/resource.h>
 
 #define TINY "-m gpt -l 1 -w 16 -H 2 -c 16 -b 4 -s 20 "
 
@@ -80,10 +77,9 @@ TEST(names) {
     assert_int_equal(strncmp(after("my text\\x1b[31m\\x9b\\x0a.txt"), ": ", 2), 0);
     expect_words_of(strchr(expect_line("sample -n 500 "), ':') + 1, read, 4);
     expect_words_of(strchr(expect_line("/report.html"), ':') + 1, see, 1);
-    run_clocked(0.01, " 2@3",
-                "train -j 1 -m bigram -s 1000000000 --eval-every 1000000 -o @two~words/it's "
-                "@my~text\033[31m\xC2\x9B\n.txt");
-    expect_success();
+    must_run_clocked(0.01, " 2@3",
+                     "train -j 1 -m bigram -s 1000000000 --eval-every 1000000 -o @two~words/it's "
+                     "@my~text\033[31m\xC2\x9B\n.txt");
     expect_shown(ran.out);
     expect_words_of(strchr(has_line("train --resume --out "), ':') + 1, on, 5);
     must_run("train -r -j 1 " TINY "-o @two~words/never\033 " ACT);
@@ -93,24 +89,17 @@ TEST(names) {
 
 /* ---- threads ---- */
 
-/* The peak memory of this test's programs so far. */
-static long memory_of_children(void) {
-    struct rusage usage;
-    assert_int_equal(getrusage(RUSAGE_CHILDREN, &usage), 0);
-    return usage.ru_maxrss;
-}
-
 /* More threads than processors: uses one per processor, and writes the same text. */
 TEST(many_threads) {
     must_run("sample -j %d -n 200 @bytes", run_max_threads());
     keep();
-    long before = memory_of_children(); /* each thread has its own memory */
+    double before = largest_memory(); /* each thread has its own memory */
     run("sample -j 1024 -n 200 @bytes");
-    assert_in_range(memory_of_children(), before, before + before / 2);
+    assert_true(largest_memory() <= 1.5 * before);
     assert_int_equal(ran.status, 0);
     assert_string_equal(ran.out, kept);
     must_run("train -j 1024 -q " TINY "-o @many " ACT);
-    assert_in_range(memory_of_children(), before, 2 * before);
+    assert_true(largest_memory() <= 2 * before);
     must_run("sample -j 1 -n 200 @many");
     keep();
     must_run("train -j 1 " TINY "-o @few " ACT);
@@ -122,11 +111,10 @@ TEST(many_threads) {
 
 /* Runs a command on a terminal, and takes the text on the terminal as its output. */
 static void run_on_terminal(const char *command) {
-    int terminal = posix_openpt(O_RDWR | O_NOCTTY);
-    assert_true(terminal >= 0 && grantpt(terminal) == 0 && unlockpt(terminal) == 0);
-    int out = open(ptsname(terminal), O_WRONLY | O_NOCTTY | O_CLOEXEC);
+    const char *name;
+    int terminal = open_terminal(&name), out = open(name, O_WRONLY | O_NOCTTY | O_CLOEXEC);
     int file = create_file(scratch("stdout"));
-    assert_true(out >= 0 && fcntl(terminal, F_SETFD, FD_CLOEXEC) == 0);
+    assert_true(out >= 0);
     Process child = start(command, out);
     close(out);
     char text[512];

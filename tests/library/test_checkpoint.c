@@ -101,13 +101,6 @@ static void save(const Model *model, int note_count, char **bytes, size_t *lengt
     at_end(memory_free, *bytes);
 }
 
-/* Replaces ' by ", for readable JSON in C. */
-static size_t quote(char *to, const char *text) {
-    size_t length = strlen(text);
-    for (size_t i = 0; i <= length; i++) to[i] = (char)(text[i] == '\'' ? '"' : text[i]);
-    return length;
-}
-
 /* ---- round trip ---- */
 
 /* A run's checkpoint has moments, a model's has none. The loaded model runs. */
@@ -307,8 +300,8 @@ static void check_edits(const char *kind, const Edit *list, int count) {
     memcpy(&header, bytes, PREFIX);
     little_endian(&header, PREFIX, PREFIX);
     for (int i = 0; i < count; i++) {
-        char old[200], new[200];
-        size_t from = quote(old, list[i].from), to = quote(new, list[i].to);
+        const char *old = quoted(list[i].from), *new = quoted(list[i].to);
+        const size_t from = strlen(old), to = strlen(new);
         const char *place = strstr(bytes + PREFIX, old);
         if (!place) fail_msg("there is no %s in the header", old);
         uint64_t edited_header = header + to - from;
@@ -430,9 +423,8 @@ TEST(large_liars) {
     if (memory > SIZE_MAX / 4) skip();
     size_t data = (memory / GiB + 2) * GiB;
     for (int i = 0; i < COUNT(liars); i++) {
-        char template[512], header[512];
-        quote(template, liars[i].header);
-        snprintf(header, sizeof header, template, data / sizeof(float), data);
+        char header[512];
+        snprintf(header, sizeof header, quoted(liars[i].header), data / sizeof(float), data);
         uint64_t prefix = liars[i].prefix ? liars[i].prefix : strlen(header);
         FILE *file = fopen(path, "wb");
         little_endian(&prefix, PREFIX, PREFIX);

@@ -17,8 +17,7 @@ static size_t compose(char *bytes, const char *header, size_t data) {
     const size_t length = strlen(header);
     memcpy(bytes, &(uint64_t){length}, PREFIX);
     little_endian(bytes, PREFIX, PREFIX);
-    for (size_t i = 0; i < length; i++)
-        bytes[PREFIX + i] = (char)(header[i] == '\'' ? '"' : header[i]);
+    memcpy(bytes + PREFIX, quoted(header), length);
     for (size_t i = 0; i < data; i++) bytes[PREFIX + length + i] = (char)i;
     return PREFIX + length + data;
 }

@@ -1,13 +1,10 @@
 /* test_interruption.c - Ctrl-C, SIGTERM and closed terminals: whichever comes, and however often,
  * the training is saved. Signals come at times of a simulated clock (tests/clocked.c), so every run
  * is the same. */
-#define _XOPEN_SOURCE 700 /* pseudo-terminals */
 #include "tests/state.h"
 #include "tests/table.h"
 
 #include <ctype.h>
-#include <sys/ioctl.h>
-#include <sys/wait.h>
 #include <time.h>
 
 #define SIZES "-m gpt -l 1 -w 16 -H 2 -c 16 -b 4 -j 1 --patience 1 -e 0 "
@@ -43,7 +40,7 @@ static void expect_all(const char *folder) {
 
 /* On this clock the baseline takes fifty seconds, and the model is in training at sixty. */
 static void interrupt_model(const char *folder, const char *signals) {
-    run_clocked(tick, signals, "train " SIZES "-t 1000 -o @%s/model.safetensors " ACT, folder);
+    must_run_clocked(tick, signals, "train " SIZES "-t 1000 -o @%s/model.safetensors " ACT, folder);
 }
 
 /* Each signal is announced at once. The first evaluates the model; the second skips the evaluation:
@@ -66,7 +63,6 @@ TEST(signals) {
                  {" 13@60 1@60 1@60", 0}};
     for (int i = 0; i < COUNT(cases); i++) {
         interrupt_model("signal", cases[i].signals);
-        expect_success();
         int notices = count_notices();
         if (notices != cases[i].notices) fail_msg("%s: %d notices", cases[i].signals, notices);
         if (notices == 1)
@@ -76,15 +72,13 @@ TEST(signals) {
         expect_all("signal");
         scratch_remove(scratch("signal"));
     }
-    run_clocked(tick, " 2@3", "train " LONG "-q -m bigram -o @quiet/m " ACT);
-    expect_success();
+    must_run_clocked(tick, " 2@3", "train " LONG "-q -m bigram -o @quiet/m " ACT);
     assert_int_equal(count_notices(), 0);
 }
 
 /* A baseline interrupted before its first evaluation leaves a model. The next one is not begun. */
 TEST(baseline) {
-    run_clocked(tick, " 2@3", "train " LONG "-o @base/model.safetensors " ACT);
-    expect_success();
+    must_run_clocked(tick, " 2@3", "train " LONG "-o @base/model.safetensors " ACT);
     const double loss = state_number("base/bigram.safetensors", "validation_loss");
     assert_near(row_of("bigram").validation, loss, 5e-5);
     assert_null(strstr(ran.out, "\ngpt "));
@@ -98,8 +92,7 @@ TEST(within_evaluation) {
     enum { LOOKS = 30 }; /* five steps and an evaluation take at least 25 readings */
     for (int i = 0; i < LOOKS; i += repeats(2, 1)) {
         const char *signals = formatted(" 2@%.3f 2@%.3f", 1.0 + 0.01 * i, 1.0 + 0.01 * i);
-        run_clocked(tick, signals, "train " LONG "-m bigram --eval-every 5 -o @within/m " ACT);
-        expect_success();
+        must_run_clocked(tick, signals, "train " LONG "-m bigram --eval-every 5 -o @within/m " ACT);
         expect_line("train --resume --out ");
         assert_in_range(state_number("within/m.last.safetensors", "step"), 15, 30);
         must_run("sample -n 5 @within/m");
@@ -112,8 +105,8 @@ TEST(last_evaluation) {
     must_run("train " LONG "-m bigram -s 20 --eval-every 10 -q -o @whole2/m " ACT);
     for (int i = 0; i < 24; i += repeats(3, 1)) {
         const char *signals = formatted(" 2@%.3f 2@%.3f", 0.9 + 0.01 * i, 0.9 + 0.01 * i);
-        run_clocked(tick, signals, "train " LONG "-m bigram -s 20 --eval-every 10 -o @end/m " ACT);
-        expect_success();
+        must_run_clocked(tick, signals,
+                         "train " LONG "-m bigram -s 20 --eval-every 10 -o @end/m " ACT);
         must_run("train -r -q -o @end/m " ACT);
         expect_same_model("end/m", "whole2/m");
         scratch_remove(scratch("end"));
@@ -138,8 +131,7 @@ TEST(third) {
  * make it fatal. */
 TEST(ignored) {
     signal(SIGHUP, SIG_IGN);
-    run_clocked(tick, " 1@3 1@3", "train " LONG "-m bigram -s 300 -q -o @ignored/m " ACT);
-    expect_success();
+    must_run_clocked(tick, " 1@3 1@3", "train " LONG "-m bigram -s 300 -q -o @ignored/m " ACT);
     assert_null(has_line("train --resume --out "));
     assert_int_equal(state_number("ignored/m.last.safetensors", "step"), 300);
     run_clocked(tick, " 15@3 1@3 1@3", "train " LONG "-m bigram -q -o @ignored/n " ACT);
@@ -195,27 +187,13 @@ TEST(waiting_object) {
 /* ---- terminals ---- */
 
 /* Starts `train` under a shell on its own terminal. *alive closes when both have ended. */
-static pid_t start_on_terminal(const char *command, int *terminal, int *alive) {
+static Process start_in_shell(char *command, int *terminal, int *alive) {
+    const char *name;
+    char shell[] = "sh", option[] = "-c", *words[] = {shell, option, command, NULL};
     int ends[2];
-    *terminal = posix_openpt(O_RDWR | O_NOCTTY);
-    assert_true(*terminal >= 0 && grantpt(*terminal) == 0 && unlockpt(*terminal) == 0);
-    assert_int_equal(pipe(ends), 0);
-    const char *name = ptsname(*terminal);
-    pid_t child = fork();
-    assert_true(child >= 0);
-    if (child == 0) {
-        setsid();
-        int slave = open(name, O_RDWR);
-        ioctl(slave, TIOCSCTTY, 0);
-        for (int i = 0; i < 3; i++) dup2(slave, i);
-        if (slave > 2) close(slave);
-        close(*terminal);
-        close(ends[0]);
-        signal(SIGHUP, SIG_DFL);
-        alarm(LIMIT);
-        execl("/bin/sh", "sh", "-c", command, (char *)NULL);
-        _exit(127);
-    }
+    *terminal = open_terminal(&name);
+    assert_int_equal(pipe(ends), 0); /* the started programs inherit it */
+    Process child = start_on_terminal(name, words);
     close(ends[1]);
     *alive = ends[0];
     return child;
@@ -225,12 +203,12 @@ static pid_t start_on_terminal(const char *command, int *terminal, int *alive) {
 TEST(closed_terminals) {
     const char *often = getenv("TRIL_CLOSINGS");
     int closings = often ? atoi(often) : repeats(10, 100);
-    const char *command = formatted("%s/train " LONG "-m bigram -s 100000000 -o %s %s; true",
-                                    programs_folder(), scratch("closed/m.safetensors"), ACT);
+    char *command = formatted("%s/train " LONG "-m bigram -s 100000000 -o %s %s; true",
+                              programs_folder(), scratch("closed/m.safetensors"), ACT);
     for (int i = 0; i < closings; i++) {
-        int terminal, alive, status, looks = 0;
+        int terminal, alive, looks = 0;
         char text[256];
-        pid_t child = start_on_terminal(command, &terminal, &alive);
+        Process child = start_in_shell(command, &terminal, &alive);
         /* once it trains, reads more of its output each time */
         for (bool trains = false; !trains || looks <= i % 7; looks += trains) {
             ssize_t more = read(terminal, text, sizeof text - 1);
@@ -239,7 +217,7 @@ TEST(closed_terminals) {
             trains = trains || strstr(text, "\r  step");
         }
         close(terminal);
-        while (waitpid(child, &status, 0) < 0) assert_int_equal(errno, EINTR);
+        end_of_process(child);
         while (read(alive, text, sizeof text) != 0) {
         } /* waits for the training, too */
         close(alive);

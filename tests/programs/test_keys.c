@@ -1,5 +1,4 @@
 /* test_keys.c - ./sample -i on a terminal: keys, lines that are edited, and Ctrl-C. */
-#define _XOPEN_SOURCE 700 /* terminals to test with */
 #include "tests/command.h"
 
 #include <poll.h>
@@ -36,10 +35,8 @@ static void type(const char *text) {
 }
 
 /* Opens a terminal as standard input and output of the next command. Returns its end. */
-static int open_terminal(void) {
-    terminal = posix_openpt(O_RDWR | O_NOCTTY);
-    assert_true(terminal >= 0 && grantpt(terminal) == 0 && unlockpt(terminal) == 0);
-    command_input = ptsname(terminal);
+static int begin_dialogue(void) {
+    terminal = open_terminal(&command_input);
     int out = open(command_input, O_WRONLY | O_NOCTTY);
     assert_true(out >= 0);
     return out;
@@ -56,7 +53,7 @@ static void end_dialogue(Process child, int out) {
 /* An arrow key types an escape sequence, which never becomes text, not even of a model of bytes. */
 TEST(arrow_keys) {
     must_run("train -q --bytes -m gpt -l 1 -w 16 -H 2 -c 16 -b 4 -s 2 -o @any " ACT);
-    int out = open_terminal();
+    int out = begin_dialogue();
     Process child = start("sample -i -n 5 @any", out);
     wait_for_text("\r\n> ");
     type("\033[ATHE\033[D\n");
@@ -69,23 +66,17 @@ TEST(arrow_keys) {
 /* rlwrap, if it is there, edits lines with arrow keys and repeats them from its history. */
 TEST(rlwrap) {
     if (run_shell("command -v rlwrap >/dev/null 2>&1") != 0) skip();
-    const char *program = formatted("%s/sample", programs_folder());
-    int out = open_terminal();
+    char *program = formatted("%s/sample", programs_folder());
+    int out = begin_dialogue();
     struct winsize window = {.ws_row = 24, .ws_col = 200};
     assert_int_equal(ioctl(terminal, TIOCSWINSZ, &window), 0);
-    const char *name = command_input;
-    pid_t child = fork();
-    assert_true(child >= 0);
-    if (child == 0) {
-        setsid();
-        int in = open(name, O_RDWR); /* the terminal that controls the new session */
-        if (dup2(in, 0) < 0 || dup2(in, 1) < 0 || dup2(in, 2) < 0) _exit(127);
-        setenv("TERM", "xterm", 1);
-        setenv("RLWRAP_HOME", scratch_directory, 1);
-        alarm(LIMIT);
-        execlp("rlwrap", "rlwrap", program, "-i", "-n", "5", scratch("model"), (char *)NULL);
-        _exit(127);
-    }
+    const char *term = set_variable("TERM", "xterm");
+    const char *home = set_variable("RLWRAP_HOME", scratch_directory);
+    char *words[] = {copy_text("rlwrap"),         program, copy_text("-i"), copy_text("-n5"),
+                     copy_text(scratch("model")), NULL};
+    Process child = start_on_terminal(command_input, words);
+    set_variable("TERM", term);
+    set_variable("RLWRAP_HOME", home);
     wait_for_text("> ");
     type("THE CLICK\033[D\033[D\177O\r"); /* left, left, backspace */
     wait_for_text("\nTHE CLOCK");
@@ -96,7 +87,7 @@ TEST(rlwrap) {
 
 /* An interruption ends the current continuation. Only the end of the input ends the program. */
 TEST(interruption) {
-    int out = open_terminal();
+    int out = begin_dialogue();
     Process child = start("sample -i -n 1000000000 @model", out);
     wait_for_text("\r\n> ");
     type("THE\n");

@@ -60,17 +60,10 @@ static void write_letters(void) {
 /* The text of several files begins with the first nine tenths of each. Their order on the command
  * line does not count, and a state knows them again. */
 TEST(several_files) {
-    char joined[2000], *to = joined;
     write_letters();
     char *b = slurp(scratch("letters/b"), NULL), *a = slurp(scratch("letters/more/a"), NULL);
-    to = (char *)memcpy(to, b, 1620) + 1620;
-    *to++ = '\n';
-    to = (char *)memcpy(to, a, 90) + 90;
-    *to++ = '\n';
-    to = (char *)memcpy(to, b + 1620, 180) + 180;
-    *to++ = '\n';
-    to = (char *)memcpy(to, a + 90, 10) + 10;
-    scratch_put("joined", joined, (size_t)(to - joined));
+    const char *joined = formatted("%.1620s\n%.90s\n%s\n%s", b, a, b + 1620, a + 90);
+    scratch_put("joined", joined, strlen(joined));
     const char *one = trained("train " TINY "-s 20 -o @one/m.safetensors @joined");
     assert_string_equal(trained("train " TINY "-s 20 -o @many/m.safetensors @letters"), one);
     assert_string_equal(

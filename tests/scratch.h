@@ -1,5 +1,4 @@
-/* scratch.h - helpers for tests of files and texts: a directory that is removed after the program's
- * tests, and memory that ends at an unreadable page. */
+/* scratch.h - helpers for tests of files: a directory that is removed after the program's tests. */
 #ifndef TRIL_SCRATCH_H
 #define TRIL_SCRATCH_H
 
@@ -12,10 +11,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-enum {
-    SCRATCH_PATH = 1024,
-    GUARDED = 1 << 16 /* capacity of guarded() in bytes: whole pages on any machine */
-};
+enum { SCRATCH_PATH = 1024 };
 
 static char scratch_directory[SCRATCH_PATH / 2];
 
@@ -125,14 +121,6 @@ static inline int pour(void *context) {
 /* Forks a process that writes these bytes into a named pipe. */
 static inline Process write_pipe(const char *path, const char *bytes, size_t length) {
     return fork_process(pour, &(Poured){path, bytes, length});
-}
-
-/* Copies the bytes to the end of a page before an unreadable page. Valid until the next call. */
-static inline char *guarded(const void *bytes, size_t length) {
-    static char *guard;
-    assert_true(length <= GUARDED);
-    if (!guard) guard = guard_memory(GUARDED);
-    return memcpy(guard - length, bytes, length);
 }
 
 #endif

@@ -2,6 +2,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/random.h"
+#include "model/plain/plain_layers.h"
 
 #include <ctype.h>
 #include <pthread.h>
@@ -109,6 +110,13 @@ char *quoted(const char *text) {
     for (char *c = copy; *c; c++)
         if (*c == '\'') *c = '"';
     return copy;
+}
+
+char *guarded(const void *bytes, size_t length) {
+    static char *end;
+    if (!end) end = guard_memory(GUARDED);
+    if (length > GUARDED) return NULL;
+    return length > 0 ? memcpy(end - length, bytes, length) : end;
 }
 
 /* ---- messages and lines of output ---- */
@@ -250,6 +258,28 @@ int32_t *random_ids(uint64_t seed, size_t count, int V) {
     int32_t *ids = scrap(count, sizeof *ids);
     for (size_t i = 0; i < count; i++) ids[i] = (int32_t)(random_uniform(seed, i) * V);
     return ids;
+}
+
+PlainHead plain_head_of(int T, int dk, int dv, float *const in[4]) {
+    const int columns[] = {dk, dk, dv};
+    Plain p = {.model = NULL};
+    Array inputs[3];
+    PlainHead found;
+    for (int i = 0; i < 3; i++) {
+        inputs[i] = plain_array(&p, T, columns[i], (Call){.backward = NULL});
+        for (int j = 0; j < T * columns[i]; j++) inputs[i].x[j] = (double)in[i][j];
+    }
+    Array out = plain_weighted_mean(&p, plain_attention(&p, inputs[0], inputs[1], 1), inputs[2]);
+    for (int j = 0; j < T * dv; j++) out.dx[j] = (double)in[3][j];
+    found.out = out.x;
+    for (int i = 0; i < 3; i++) found.gradients[i] = inputs[i].dx;
+    for (Call *call = p.last, *before; call; call = before) {
+        if (call->backward) call->backward(call);
+        before = call->before;
+        at_end(free, call->y.x);
+        free(call);
+    }
+    return found;
 }
 
 static const char shared_heads[] = "shared heads";

@@ -124,6 +124,11 @@ void at_end(void (*release)(void *object), void *object);
         release(object);                              \
     }
 
+/* Copies the bytes to the end of a page before an unreadable page, so that any compiler finds a
+ * read beyond the end. Valid until the next call. NULL for more than GUARDED bytes. */
+enum { GUARDED = 1 << 20 /* whole pages on any machine */ };
+char *guarded(const void *bytes, size_t length);
+
 /* Closes a stream. Returns all that is in its file, with a zero byte. */
 char *stream_text(FILE *file, size_t *length);
 
@@ -136,6 +141,13 @@ float *random_floats(uint64_t seed, size_t count);
 
 /* `count` reproducible ids from 0 to V - 1. */
 int32_t *random_ids(uint64_t seed, size_t count, int V);
+
+/* One causal head of attention by the plain ladder: sets out[T,dv] of q[T,dk], k[T,dk] and v[T,dv],
+ * in `in`, and their gradients for the gradient of out, which is in[3]. */
+typedef struct {
+    double *out, *gradients[3];
+} PlainHead;
+PlainHead plain_head_of(int T, int dk, int dv, float *const in[4]);
 
 /* The kinds of models that a test of every rung goes through: the ladder, and then a `modern` whose
  * heads share keys and values and whose MLP has a width of its own. NULL beyond the last. */

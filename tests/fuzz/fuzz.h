@@ -14,11 +14,6 @@ void fuzz_command(const uint8_t *bytes, size_t length);
 /* Calls a harness with every prefix of every file of a folder. Fails the test if there is none. */
 void fuzz_replay(const char *folder, void (*harness)(const uint8_t *bytes, size_t length));
 
-/* Copies the bytes to the end of a page before an inaccessible page, so that any compiler finds a
- * read beyond the end. The next call overwrites the copy. NULL for more than FUZZ_MAX bytes. */
-enum { FUZZ_MAX = 1 << 20 };
-char *fuzz_guarded(const uint8_t *bytes, size_t length);
-
 /* Returns the folder for files: TMPDIR or /tmp. */
 const char *fuzz_files(void);
 

@@ -1,5 +1,6 @@
 /* fuzz_safetensors.c - whatever the safetensors reader accepts lies within its file. */
 #include "tests/fuzz/fuzz.h"
+#include "tests/support.h"
 #include "base/order.h"
 #include "library/safetensors.h"
 
@@ -35,8 +36,8 @@ static void check_file(const SafeTensors *file, const char *bytes, size_t length
 
 void fuzz_safetensors(const uint8_t *bytes, size_t length) {
     SafeTensors file;
-    Error err = {0};
-    File from = {.path = "file", .descriptor = -1, .bytes = fuzz_guarded(bytes, length)};
+    err = (Error){0};
+    File from = {.path = "file", .descriptor = -1, .bytes = guarded(bytes, length)};
     if (!from.bytes) return;
     from.length = length;
     if (safetensors_open(&file, &from, &err) && safetensors_fetch(&file, &from, &err))

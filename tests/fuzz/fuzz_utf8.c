@@ -1,5 +1,6 @@
 /* fuzz_utf8.c - decodes characters one by one, and the same bytes as a stream. */
 #include "tests/fuzz/fuzz.h"
+#include "tests/support.h"
 #include "base/utf8.h"
 
 #include <string.h>
@@ -29,7 +30,7 @@ static void check_stream(const char *text, size_t length) {
 }
 
 void fuzz_utf8(const uint8_t *bytes, size_t length) {
-    char *text = fuzz_guarded(bytes, length);
+    char *text = guarded(bytes, length);
     if (!text) return;
     for (size_t at = 0; at < length;) {
         uint32_t code;

@@ -16,14 +16,6 @@ void fuzz_fail(const char *promise) {
     abort();
 }
 
-char *fuzz_guarded(const uint8_t *bytes, size_t length) {
-    static char *end;
-    if (!end) end = guard_memory(FUZZ_MAX);
-    if (length > FUZZ_MAX) return NULL;
-    if (length > 0) memcpy(end - length, bytes, length);
-    return end - length;
-}
-
 void fuzz_replay(const char *folder, void (*harness)(const uint8_t *bytes, size_t length)) {
     DIR *entries = opendir(folder);
     int files = 0;

@@ -32,9 +32,9 @@ static int read_too_far(void *text) {
 /* The guard works: reading one byte too far ends the process. */
 TEST(guard) {
     static const uint8_t bytes[] = "abc";
-    char *text = fuzz_guarded(bytes, 3);
+    char *text = guarded(bytes, 3);
     assert_memory_equal(text, bytes, 3);
-    assert_null(fuzz_guarded(bytes, FUZZ_MAX + 1));
+    assert_null(guarded(bytes, GUARDED + 1));
     skip_without(FORKING);
     assert_int_not_equal(end_of_process(fork_process(read_too_far, text)), 0);
 }

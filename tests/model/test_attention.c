@@ -262,62 +262,7 @@ TEST(6_mean_three_ways) {
     assert_equals_golden(attended, "mean.out");
 }
 
-/* ---- attention compared with its formulas, at sizes beyond every tile and block ---- */
-
-typedef struct {
-    int T, dk, dv;
-    const float *q, *k, *v, *dout; /* of one head */
-    double *att;                   /* [T,T] */
-} Naive;
-
-static void naive_attention(const Naive *n, double scale) {
-    for (int t = 0; t < n->T; t++) {
-        double total = 0, *row = n->att + t * n->T;
-        for (int s = 0; s < n->T; s++) {
-            double score = 0;
-            for (int c = 0; c < n->dk; c++)
-                score += (double)n->q[t * n->dk + c] * (double)n->k[s * n->dk + c];
-            row[s] = s > t ? 0 : exp(scale * score);
-            total += row[s];
-        }
-        for (int s = 0; s < n->T; s++) row[s] /= total;
-    }
-}
-
-/* The gradients of the formulas in layers.h, in double precision. */
-static void check_backward(const Naive *n, double scale, double error, const float *dq,
-                           const float *dk, const float *dv) {
-    int T = n->T;
-    double *dscores = scrap((size_t)(T * T), sizeof *dscores);
-    for (int t = 0; t < T; t++) {
-        double mean = 0;
-        for (int s = 0; s < T; s++) {
-            double datt = 0;
-            for (int c = 0; c < n->dv; c++)
-                datt += (double)n->dout[t * n->dv + c] * (double)n->v[s * n->dv + c];
-            dscores[t * T + s] = datt;
-            mean += n->att[t * T + s] * datt;
-        }
-        for (int s = 0; s < T; s++)
-            dscores[t * T + s] = n->att[t * T + s] * (dscores[t * T + s] - mean) * scale;
-    }
-    for (int t = 0; t < T; t++) {
-        for (int c = 0; c < n->dk; c++) {
-            double of_q = 0, of_k = 0;
-            for (int s = 0; s < T; s++) {
-                of_q += dscores[t * T + s] * (double)n->k[s * n->dk + c];
-                of_k += dscores[s * T + t] * (double)n->q[s * n->dk + c];
-            }
-            assert_near(dq[t * n->dk + c], of_q, error);
-            assert_near(dk[t * n->dk + c], of_k, error);
-        }
-        for (int c = 0; c < n->dv; c++) {
-            double of_v = 0;
-            for (int s = 0; s < T; s++) of_v += n->att[s * T + t] * (double)n->dout[s * n->dv + c];
-            assert_near(dv[t * n->dv + c], of_v, error);
-        }
-    }
-}
+/* ---- attention compared with plain loops, at sizes beyond every tile and block ---- */
 
 /* Rounds numbers to bfloat16. */
 static void shorten(float *numbers, size_t count) {
@@ -329,29 +274,28 @@ static void shorten(float *numbers, size_t count) {
     }
 }
 
+static void assert_all_near(const float *ours, const double *truth, size_t count, double error) {
+    for (size_t i = 0; i < count; i++) assert_near(ours[i], truth[i], error);
+}
+
 /* Tolerates `error` forward, and ten times that backward, where more terms are added. */
 static void check_formulas(int T, int dk, int dv, double error) {
     size_t keys = (size_t)(T * dk), values = (size_t)(T * dv);
-    float *q = random_floats(1, keys), *k = random_floats(2, keys), *v = random_floats(3, values);
-    float *dout = random_floats(4, values), *dq = zeros(keys), *dk_ = zeros(keys);
-    float *dv_ = zeros(values), *out = zeros(values), *lse = zeros((size_t)T);
-    float *inputs[] = {q, k, v, dout};
+    float *inputs[] = {random_floats(1, keys), random_floats(2, keys), random_floats(3, values),
+                       random_floats(4, values)};
     for (int i = 0; i < 4 && kernels.products != &float32_products; i++)
         shorten(inputs[i], i < 2 ? keys : values);
     Attention a = one_head(1, T, dk, dv, 1 / sqrt(dk));
-    Naive naive = {T, dk, dv, q, k, v, dout, scrap((size_t)(T * T), sizeof(double))};
-    naive_attention(&naive, (double)a.scale);
-    a.q = q, a.key = k, a.v = v, a.out = out, a.lse = lse;
-    a.dout = dout, a.dq = dq, a.dkey = dk_, a.dvalue = dv_;
+    const PlainHead plain = plain_head_of(T, dk, dv, inputs);
+    a.q = inputs[0], a.key = inputs[1], a.v = inputs[2], a.dout = inputs[3];
+    a.out = zeros(values), a.lse = zeros((size_t)T);
+    a.dq = zeros(keys), a.dkey = zeros(keys), a.dvalue = zeros(values);
     attention_forward(&kernels, &a);
-    for (int t = 0; t < T; t++)
-        for (int c = 0; c < dv; c++) {
-            double truth = 0;
-            for (int s = 0; s < T; s++) truth += naive.att[t * T + s] * (double)v[s * dv + c];
-            assert_near(out[t * dv + c], truth, error);
-        }
+    assert_all_near(a.out, plain.out, values, error);
     attention_backward_pass(&kernels, &a);
-    check_backward(&naive, (double)a.scale, 10 * error, dq, dk_, dv_);
+    assert_all_near(a.dq, plain.gradients[0], keys, 10 * error);
+    assert_all_near(a.dkey, plain.gradients[1], keys, 10 * error);
+    assert_all_near(a.dvalue, plain.gradients[2], values, 10 * error);
 }
 
 TEST(formulas) {

@@ -1,7 +1,5 @@
 /* test_data.c - characters to ids to batches: vocabularies, the split of a text file, and batch
- * offsets. Texts end at an unreadable page: reading one byte too far crashes.
- *
- * If the environment variable TRIL_SHAKESPEARE names that file, its known counts are checked. */
+ * offsets. Texts end at an unreadable page: reading one byte too far crashes. */
 #include "tests/scratch.h"
 #include "base/memory.h"
 #include "base/file.h"
@@ -239,15 +237,6 @@ TEST(corpus_characters) {
         if (cases[i].bytes) continue;
         expect_codes(&corpus->vocab, (const uint32_t[]){0x4E2D, 0x5730}, 2);
     }
-}
-
-TEST(corpus_shakespeare) {
-    const char *path = getenv("TRIL_SHAKESPEARE");
-    if (!path || !*path) skip();
-    const Corpus *corpus = load(path, false, 0.1, NULL);
-    assert_int_equal(corpus->length, 1115394);
-    assert_int_equal(corpus->vocab.size, 65);
-    assert_int_equal(corpus->train, 1003854);
 }
 
 /* Many tests read tests/act.txt for the play: it is the play's beginning, of whole lines. */

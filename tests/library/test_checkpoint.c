@@ -1,5 +1,5 @@
 /* test_checkpoint.c - writes and reads checkpoints, and compares the file's bytes with those of a
- * stored one. A file that is cut, damaged or edited must be an error with
+ * stored one. A file that is damaged or edited must be an error with
  * a message, or be a whole model. */
 #include "tests/state.h"
 #include "base/memory.h"
@@ -192,17 +192,6 @@ TEST(versions) {
 }
 
 /* ---- a good file, changed ---- */
-
-TEST(cuts) {
-    char *bytes;
-    size_t length;
-    Model *model = build("average", 1);
-    save(model, COUNT(notes), &bytes, &length);
-    for (size_t cut = 0; cut < length; cut++) {
-        put_file(bytes, cut);
-        assert_not_loaded(NULL, "");
-    }
-}
 
 /* Changes each byte in three ways. No such file loads, be it changed in metadata or in a weight. */
 TEST(flips) {

@@ -735,6 +735,7 @@ TEST(decided_by_length) {
     } cases[] = {{"bigram", 3000, false, 0, 0, 0, {256, 8, 52, 5, 0.01}, false},
                  {"modern", 3000, true, 0, 0, 0, {256, 8, 13, 1, 0.2, 1}, true},
                  {"modern", LONGEST, false, 0, 0, 0, {256, 8, 2500, 250, 0, 0.79}, false},
+                 {"modern", LONGEST, false, 0, 0, 100, {256, 8, 100, 250, 0, 0.043}, false},
                  {"modern", LONGEST, false, 0, 0, 900, {256, 8, 900, 250, 0, 0.102}, false},
                  {"modern", LONGEST, false, 0, 0, 5000, {256, 8, 5000, 250, 0.02, 1}, false},
                  {"modern", LONGEST, false, 0, 0, 6000, {256, 8, 6000, 250, 0.04, 1}, true},

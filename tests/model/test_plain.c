@@ -82,13 +82,7 @@ TEST(gradients) {
 
 /* Heads that share keys and values, and an MLP of a width of its own. */
 TEST(shared_heads) {
-    for (int NKV = 1; NKV <= 2; NKV++)
-        check_rung((Config){.model = "modern",
-                            .V = V,
-                            .T = CONTEXT,
-                            .L = 1,
-                            .NH = 2 * HEADS,
-                            .C = 12,
-                            .NKV = NKV,
-                            .H = 11});
+    Config config = {.model = "modern", .V = V, .T = CONTEXT, .L = 1, .NH = 2 * HEADS, .C = 12};
+    config.H = 11;
+    for (config.NKV = 1; config.NKV <= 2; config.NKV++) check_rung(config);
 }

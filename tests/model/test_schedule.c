@@ -210,13 +210,20 @@ static Array alternate(Program *p, const void *weights, void *activations) {
     return add(p, z, add(p, one, other));
 }
 
-TEST(alternating_rung) {
+/* Lays out a bigram whose rung is `own`, with another forward pass. */
+static Model bigram_with(Rung *own, Array (*forward)(Program *, const void *, void *)) {
     Config config = {.model = "bigram", .V = 11, .T = 7};
     Model model;
     assert_ok(model_lay_out(&model, &config, &err), err);
-    Rung alternating = *model.rung;
-    alternating.forward = alternate;
-    model.rung = &alternating;
+    *own = *model.rung;
+    own->forward = forward;
+    model.rung = own;
+    return model;
+}
+
+TEST(alternating_rung) {
+    Rung alternating;
+    Model model = bigram_with(&alternating, alternate);
     watch_model(&model, false, false);
     model_free(&model);
 }
@@ -312,13 +319,9 @@ static Array misuse(Program *p, const void *weights, void *a) {
 }
 
 static void check_refused(Array (*forward)(Program *, const void *, void *), const char *place) {
-    Config config = {.model = "bigram", .V = 11, .T = 7};
-    Model model;
+    Rung wrong;
     Program program;
-    assert_ok(model_lay_out(&model, &config, &err), err);
-    Rung wrong = *model.rung;
-    wrong.forward = forward;
-    model.rung = &wrong;
+    Model model = bigram_with(&wrong, forward);
     assert_false(record(&program, &model, false, &err));
     expect_error(err, "bigram", place);
     model_free(&model);

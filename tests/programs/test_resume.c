@@ -151,7 +151,6 @@ TEST(interrupted) {
 
 /* The windows grow after 89 of 100 steps, and the training is interrupted before. */
 #define GROWING "train -l 1 -w 16 -H 2 -c 128 -b 2 -m modern -s 100 --eval-every 100 "
-#define SEEN    "train " SIZES "-c 128 -b 60 -l 1 -w 8 -H 1 -m modern "
 TEST(growing_windows) {
     skip_without(SIGNALS);
     must_run(GROWING "-o @one/m.safetensors " PLAY);
@@ -159,14 +158,11 @@ TEST(growing_windows) {
     must_run("train -r -o @two/m.safetensors " PLAY);
     assert_same_file("one", "two", "m");
     assert_same_file("one", "two", "m.last");
-    /* nor do they where the text is seen more than eight times: its 35,148 characters for training;
-     * nor from a trained model, unless that is asked for. --resume remembers it */
+    /* nor from a trained model, unless that is asked for. --resume remembers it */
     static const struct {
         const char *command;
         bool grow;
     } cases[] = {
-        {SEEN "-s 38 --eval-every 38 -o @often/m " PLAY, false},
-        {SEEN "-s 35 --eval-every 35 -o @seldom/m " PLAY, true},
         {GROWING "--windows whole -o @whole/m.safetensors " PLAY, false},
         {"train -r -s 101 -o @whole/m.safetensors " PLAY, false},
         {"train --init @one/m.safetensors -b 2 -s 2 -o @three/m.safetensors " PLAY, false},
@@ -191,37 +187,14 @@ static void bend(const char *folder, const char *key, const char *value, float f
 enum { TRAIN = 12800, LENGTH = 14400 };
 #define DECAYING "-l 1 -w 8 -H 1 -c 16 -b 16 -d 0 -m ngram "
 
-/* The decay of the embedding in the state of `folder`. */
-static double kept_decay(const char *folder) {
-    return state_number(formatted("%s/ngram.last.safetensors", folder), "option.embedding-decay");
-}
-
 static void train_decaying(const char *folder, const char *options) {
     must_run("train " DECAYING "--val %.17g %s -o @%s/ngram.safetensors @ab",
              1 - (double)TRAIN / LENGTH, options, folder);
 }
 
-/* The embedding decays by the epochs, and by the text's length for each character it can have. */
-TEST(embedding_decay) {
-    static const struct {
-        const char *options;
-        double decay;
-    } runs[] = {
-        {"-s 10", 2 * 1000.0 / TRAIN},
-        {"-s 160", 0.64},
-        {"-s 201", 1},
-        {"-s 100 --embedding-decay 0.5", 0.5},
-        {"-s 100 --decay 0.5", 0.25},
-    };
-    scratch_random("ab", LENGTH, 5, 1);
-    for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
-        train_decaying("decay", runs[i].options);
-        assert_near(kept_decay("decay"), runs[i].decay, 6e-4);
-    }
-}
-
 /* A resumed training run keeps the decided options. */
 TEST(decided_decay) {
+    scratch_random("ab", LENGTH, 5, 1);
     train_decaying("decay", "-s 100");
     train_decaying("asked", "-s 100 --embedding-decay 0.25");
     assert_same_file("decay", "asked", "ngram.last");
@@ -229,7 +202,7 @@ TEST(decided_decay) {
     assert_true(model_digest(&load_in("decay", "ngram.last")->model) !=
                 model_digest(&load_in("full", "ngram.last")->model));
     must_run("train -r -s 201 -o @decay/ngram.safetensors @ab");
-    assert_near(kept_decay("decay"), 0.25, 0);
+    assert_near(state_number("decay/ngram.last.safetensors", "option.embedding-decay"), 0.25, 0);
 }
 
 TEST(more_steps) {

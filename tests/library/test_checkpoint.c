@@ -104,39 +104,35 @@ static void save(const Model *model, int note_count, char **bytes, size_t *lengt
 /* ---- round trip ---- */
 
 /* A run's checkpoint has moments, a model's has none. The loaded model runs. */
-TEST(round_trip) {
-    for (int i = 0; kind_name(i); i++) {
-        Model *model = build(kind_name(i), 3);
-        RunOptions options = {.batch = 1, .length = 1, .training = true, .threads = 1};
-        Run *run = open_run(model, &options);
-        float *first = random_floats(3, model->weights_size),
-              *second = random_floats(4, model->weights_size);
-        run_restore(run, 7, first, second);
-        assert_ok(checkpoint_save(path, run_model(run), NULL, run, notes, COUNT(notes), &err), err);
-        Checkpoint *checkpoint = assert_loads(model);
-        for (int j = 0; j < model->tensor_count; j++) {
-            const Tensor *tensor = &model->tensors[j];
-            size_t at = tensor->offset, bytes = tensor->size * sizeof(float);
-            assert_memory_equal(checkpoint->first_moments + at, first + at, bytes);
-            assert_memory_equal(checkpoint->second_moments + at, second + at, bytes);
-        }
-        assert_ok(checkpoint_save(path, model, NULL, NULL, notes, COUNT(notes), &err), err);
-        checkpoint = assert_loads(model);
-        assert_true(!checkpoint->first_moments && !checkpoint->second_moments);
-        for (int j = 0; j < COUNT(notes); j++) {
-            const Note *note = safetensors_note(&checkpoint->file, notes[j].key);
-            assert_non_null(note);
-            assert_int_equal(note->length, notes[j].length);
-            assert_memory_equal(note->value, notes[j].value, note->length + 1);
-        }
-        assert_string_equal(safetensors_note(&checkpoint->file, "model")->value,
-                            model->config.model);
-        assert_null(safetensors_note(&checkpoint->file, "nothing"));
-        options.training = false;
-        assert_non_null(
-            run_forward(open_run(&checkpoint->model, &options), &(int32_t){4}, 1, 1, 0));
-        assert_int_equal(sweep(), 1);
+TEST_OF_EACH(kind_name, round_trip) {
+    Model *model = build(name, 3);
+    RunOptions options = {.batch = 1, .length = 1, .training = true, .threads = 1};
+    Run *run = open_run(model, &options);
+    float *first = random_floats(3, model->weights_size),
+          *second = random_floats(4, model->weights_size);
+    run_restore(run, 7, first, second);
+    assert_ok(checkpoint_save(path, run_model(run), NULL, run, notes, COUNT(notes), &err), err);
+    Checkpoint *checkpoint = assert_loads(model);
+    for (int j = 0; j < model->tensor_count; j++) {
+        const Tensor *tensor = &model->tensors[j];
+        size_t at = tensor->offset, bytes = tensor->size * sizeof(float);
+        assert_memory_equal(checkpoint->first_moments + at, first + at, bytes);
+        assert_memory_equal(checkpoint->second_moments + at, second + at, bytes);
     }
+    assert_ok(checkpoint_save(path, model, NULL, NULL, notes, COUNT(notes), &err), err);
+    checkpoint = assert_loads(model);
+    assert_true(!checkpoint->first_moments && !checkpoint->second_moments);
+    for (int j = 0; j < COUNT(notes); j++) {
+        const Note *note = safetensors_note(&checkpoint->file, notes[j].key);
+        assert_non_null(note);
+        assert_int_equal(note->length, notes[j].length);
+        assert_memory_equal(note->value, notes[j].value, note->length + 1);
+    }
+    assert_string_equal(safetensors_note(&checkpoint->file, "model")->value, model->config.model);
+    assert_null(safetensors_note(&checkpoint->file, "nothing"));
+    options.training = false;
+    assert_non_null(run_forward(open_run(&checkpoint->model, &options), &(int32_t){4}, 1, 1, 0));
+    assert_int_equal(sweep(), 1);
 }
 
 TEST(any_order) {

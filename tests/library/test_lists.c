@@ -134,19 +134,17 @@ static Pass pass_over(const char *kind, int C, int threads, const int32_t *text,
 }
 
 /* The text around a line changes no bit of loss and gradients, with any number of threads. */
-TEST(nothing_before) {
+TEST_OF_EACH(kind_name, nothing_before) {
     static const size_t starts[ROWS] = {5, 14, 25}, ends[ROWS] = {9, 22, 28};
-    for (int i = 0; kind_name(i); i++) {
-        int32_t *text = random_ids(1, 40, LETTERS), *other = random_ids(2, 40, LETTERS);
-        for (int b = 0; b < ROWS; b++)
-            memcpy(other + starts[b], text + starts[b], (ends[b] - starts[b] + 1) * sizeof *text);
-        Pass a = pass_over(kind_name(i), 16, 1, text, starts, ends, ROWS);
-        Pass b = pass_over(kind_name(i), 16, 3, other, starts, ends, ROWS);
-        assert_true(a.loss == b.loss);
-        for (int j = 0; j < a.bench->model->tensor_count; j++)
-            assert_memory_equal(run_gradient(a.bench->run, j), run_gradient(b.bench->run, j),
-                                a.bench->model->tensors[j].size * sizeof(float));
-    }
+    int32_t *text = random_ids(1, 40, LETTERS), *other = random_ids(2, 40, LETTERS);
+    for (int b = 0; b < ROWS; b++)
+        memcpy(other + starts[b], text + starts[b], (ends[b] - starts[b] + 1) * sizeof *text);
+    Pass a = pass_over(name, 16, 1, text, starts, ends, ROWS);
+    Pass b = pass_over(name, 16, 3, other, starts, ends, ROWS);
+    assert_true(a.loss == b.loss);
+    for (int j = 0; j < a.bench->model->tensor_count; j++)
+        assert_memory_equal(run_gradient(a.bench->run, j), run_gradient(b.bench->run, j),
+                            a.bench->model->tensors[j].size * sizeof(float));
 }
 
 /* The loss is the mean over all characters of the lines: as if each line had a pass of its own,

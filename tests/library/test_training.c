@@ -433,30 +433,28 @@ TEST(bf16) {
 
 /* Windows end to end, each token but the first predicted once, compared with the plain loss.
  * Lengths with whole batches, whole windows and a short last window. */
-TEST(evaluation) {
-    for (int rung = 0; model_name(rung); rung++) {
-        Config config = config_of(model_name(rung));
-        Bench *bench = bench_open(&config, B, 2, 3);
-        Plain plain;
-        int32_t *ids = random_ids(1, 60, V);
-        if (!plain_knows(config.model) || model_has_ngram(&config)) continue;
-        bench_train(bench, ids, ids + 1, B, T, 3, 0.01);
-        plain_open(&plain, bench->model);
-        for (int count = 2; count <= 60; count++) {
-            double total = 0;
-            for (int at = 0; at < count - 1; at += T) {
-                int length = count - 1 - at < T ? count - 1 - at : T;
-                total += length * plain_loss(&plain, ids + at, ids + at + 1, 1, length);
-            }
-            assert_near(evaluate(bench->run, ids, (size_t)count, T, 1), total / (count - 1), 1e-5);
-        }
-        /* one batch in three: the first, the fourth */
+TEST_OF_EACH(model_name, evaluation) {
+    Config config = config_of(name);
+    Bench *bench = bench_open(&config, B, 2, 3);
+    Plain plain;
+    int32_t *ids = random_ids(1, 60, V);
+    if (!plain_knows(config.model) || model_has_ngram(&config)) return;
+    bench_train(bench, ids, ids + 1, B, T, 3, 0.01);
+    plain_open(&plain, bench->model);
+    for (int count = 2; count <= 60; count++) {
         double total = 0;
-        for (int at = 0; at < 50; at += 3 * B * T)
-            total += plain_loss(&plain, ids + at, ids + at + 1, B, T);
-        assert_near(evaluate(bench->run, ids, 51, T, 3), total / 2, 1e-5);
-        plain_close(&plain);
+        for (int at = 0; at < count - 1; at += T) {
+            int length = count - 1 - at < T ? count - 1 - at : T;
+            total += length * plain_loss(&plain, ids + at, ids + at + 1, 1, length);
+        }
+        assert_near(evaluate(bench->run, ids, (size_t)count, T, 1), total / (count - 1), 1e-5);
     }
+    /* one batch in three: the first, the fourth */
+    double total = 0;
+    for (int at = 0; at < 50; at += 3 * B * T)
+        total += plain_loss(&plain, ids + at, ids + at + 1, B, T);
+    assert_near(evaluate(bench->run, ids, 51, T, 3), total / 2, 1e-5);
+    plain_close(&plain);
 }
 
 TEST(refused_sizes) {

@@ -40,7 +40,7 @@ static void read_logits(Model *model, const int32_t *ids, float logits[T][AFTER]
 }
 
 /* With known tokens only, an extended model predicts what it predicted before. */
-static void check_known(const char *name) {
+TEST_OF_EACH(model_name, known) {
     Model *model = build(name, 16);
     float before[T][AFTER], after[T][AFTER];
     int32_t *ids = random_ids(5, T, BEFORE), renumbered[T], places[BEFORE] = {0};
@@ -54,10 +54,6 @@ static void check_known(const char *name) {
     const double near = model_has_ngram(&model->config) ? 0.5 : 1e-5;
     for (int t = 0; t < T; t++)
         for (int v = 0; v < BEFORE; v++) assert_near(after[t][places[v]], before[t][v], near);
-}
-
-TEST(known) {
-    for (int i = 0; model_name(i); i++) check_known(model_name(i));
 }
 
 /* Compares new rows with the mean of the known rows: equal for biases and logits; else half the
@@ -104,7 +100,7 @@ static void check_columns(const Model *before, const Model *after, int tensor) {
     }
 }
 
-static void check_new(const char *name) {
+TEST_OF_EACH(model_name, new) {
     const Model *before = build(name, 64), *after = extend(build(name, 64), 1);
     const Model *again = extend(build(name, 64), 1), *other = extend(build(name, 64), 2);
     int rows = 0;
@@ -117,10 +113,6 @@ static void check_new(const char *name) {
     assert_memory_equal(after->weights, again->weights, bytes);
     bool noisy = memcmp(after->weights, other->weights, bytes) != 0;
     assert_int_equal(noisy, strcmp(name, "bigram") != 0);
-}
-
-TEST(new) {
-    for (int i = 0; model_name(i); i++) check_new(model_name(i));
 }
 
 /* ---- ./train --init ---- */

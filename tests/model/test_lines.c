@@ -95,27 +95,24 @@ static void check_reading(TrilModel *model, const TrilReading *reading) {
 /* The lines of every rung lead from the ids to the logits, also with several threads, and of a
  * single character. Of a long text the end is read; the logits are those of a reading that keeps
  * nothing, to the bit. */
-TEST(lines) {
-    for (int r = 0; tril_rung(r); r++) {
-        TrilModel *model = make(tril_rung(r));
-        size_t V = (size_t)tril_tokenizer_size(tril_model_tokenizer(model)), count;
-        for (int i = 0; i < 4; i++) {
-            const size_t length = i % 2 ? LENGTH : 1;
-            const TrilReading *traced = read_with(model, text, length, 1, i < 2 ? 1 : 4);
-            const TrilReading *plain = read_with(model, text, length, 0, 1);
-            const int tokens = tril_reading_tokens(traced), skipped = i % 2 ? BEFORE : 0;
-            int32_t ids[LENGTH];
-            TrilLine line;
-            check_reading(model, traced);
-            assert_int_equal(tril_reading_line(plain, 0, &line), 0);
-            assert_int_equal(tokens, i % 2 ? T : 1);
-            assert_int_equal(tril_reading_skipped(traced), skipped);
-            tril_encode(tril_model_tokenizer(model), text, LENGTH, ids, LENGTH, &count, &error);
-            assert_memory_equal(tril_reading_ids(traced), ids + skipped,
-                                (size_t)tokens * sizeof *ids);
-            assert_memory_equal(tril_reading_logits(traced), tril_reading_logits(plain),
-                                (size_t)tokens * V * sizeof(float));
-        }
+TEST_OF_EACH(tril_rung, lines) {
+    TrilModel *model = make(name);
+    size_t V = (size_t)tril_tokenizer_size(tril_model_tokenizer(model)), count;
+    for (int i = 0; i < 4; i++) {
+        const size_t length = i % 2 ? LENGTH : 1;
+        const TrilReading *traced = read_with(model, text, length, 1, i < 2 ? 1 : 4);
+        const TrilReading *plain = read_with(model, text, length, 0, 1);
+        const int tokens = tril_reading_tokens(traced), skipped = i % 2 ? BEFORE : 0;
+        int32_t ids[LENGTH];
+        TrilLine line;
+        check_reading(model, traced);
+        assert_int_equal(tril_reading_line(plain, 0, &line), 0);
+        assert_int_equal(tokens, i % 2 ? T : 1);
+        assert_int_equal(tril_reading_skipped(traced), skipped);
+        tril_encode(tril_model_tokenizer(model), text, LENGTH, ids, LENGTH, &count, &error);
+        assert_memory_equal(tril_reading_ids(traced), ids + skipped, (size_t)tokens * sizeof *ids);
+        assert_memory_equal(tril_reading_logits(traced), tril_reading_logits(plain),
+                            (size_t)tokens * V * sizeof(float));
     }
 }
 

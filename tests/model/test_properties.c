@@ -9,15 +9,7 @@ static Config config_of(const char *model, int V, int T, int C) {
     return config;
 }
 
-/* Defines a test that runs its body with the name of each kind of models (support.h). */
-#define TEST_OF_EACH_RUNG(test)                                        \
-    static void check_##test(const char *name);                        \
-    TEST(test) {                                                       \
-        for (int i = 0; kind_name(i); i++) check_##test(kind_name(i)); \
-    }                                                                  \
-    static void check_##test(const char *name)
-
-TEST_OF_EACH_RUNG(causality) {
+TEST_OF_EACH(kind_name, causality) {
     enum { T = 12, V = 13 };
     Config config = config_of(name, V, T, 16);
     Bench *bench = bench_open(&config, 2, 2, 3);
@@ -46,7 +38,7 @@ static double counted_loss(const Ngram *ngram, const int32_t *ids) {
     return sum / (12 * 64);
 }
 
-TEST_OF_EACH_RUNG(first_loss) {
+TEST_OF_EACH(kind_name, first_loss) {
     Config config = config_of(name, 65, 64, 128);
     config.L = 4;
     Bench *bench = bench_open(&config, 12, 2, 1337);
@@ -67,7 +59,7 @@ static bool looks_back(Run *run, int V) {
     return differs;
 }
 
-TEST_OF_EACH_RUNG(overfit) {
+TEST_OF_EACH(kind_name, overfit) {
     enum { B = 2, T = 16, V = 12 };
     if (SANITIZED) skip(); /* 600 steps access the memory of one */
     Config config = config_of(name, V, T, 32);
@@ -115,7 +107,7 @@ static void check_bits_in(const char *name, Precision precision) {
     assert_memory_not_equal(one, other, capacity * sizeof *one);
 }
 
-TEST_OF_EACH_RUNG(bits) {
+TEST_OF_EACH(kind_name, bits) {
     check_bits_in(name, FLOAT32);
     if (run_default_precision() == BFLOAT16) check_bits_in(name, BFLOAT16);
 }

@@ -81,7 +81,7 @@ LONG    = $(patsubst %,tests/programs/test_%,faults clock resume verdict) tests/
 TESTS   = $(LONG) $(filter-out $(LONG),$(ALL))
 SUPPORT = $(patsubst %,tests/%.o,main support blocks system_posix) model/kernels/isa_portable.o model/kernels/isa_scalar.o \
           $(patsubst %.c,%.o,$(filter-out %entry.c,$(wildcard tests/fuzz/*.c)))
-SCRIPTS = documents explain messages screens
+SCRIPTS = documents explain house messages screens
 
 # The programs for the tests: unchanged, with a failing memory request, with a clock that the test drives.
 PROGRAMS = train sample faulty/train faulty/sample clocked/train
@@ -191,7 +191,7 @@ $(SCRIPTS:%=$(BUILD)/test/tests/%.log): $(BUILD)/test/tests/%.log: $(PROGRAMS:%=
 $(BUILD)/test/tests/messages.log: $(patsubst %,$(BUILD)/test/%.log,$(TESTS) tests/explain)
 PLAIN = $(TESTS:%=$(BUILD)/test/%.log) $(SCRIPTS:%=$(BUILD)/test/tests/%.log)
 # Not under the sanitizers: what these programs do in memory, others do.
-UNSANITIZED = tests/test_house tests/model/test_plain $(patsubst %,tests/programs/test_%,clock resume verdict)
+UNSANITIZED = tests/model/test_plain $(patsubst %,tests/programs/test_%,clock resume verdict)
 SAN   = $(patsubst %,$(BUILD)/san/%.log,$(filter-out $(UNSANITIZED),$(TESTS)))
 test: $(PLAIN)
 MORE  = $(patsubst %,$(BUILD)/test/%.log,$(basename $(shell grep -lwE 'repeats|TRIL_ALL' $(TESTS:%=%.c) $(SCRIPTS:%=tests/%)))) $(SAN)

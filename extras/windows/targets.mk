@@ -4,7 +4,7 @@
 # ends may fail, or find an empty registry; and services keep the pipes of the program that starts them open.
 # Programs find the server in TMPDIR.
 WINDOWS_NOT   = $(patsubst %,tests/programs/test_%,clock interruption keys resume verdict) \
-                $(patsubst %,tests/library/test_%,recipe training) tests/base/test_terminal tests/test_house \
+                $(patsubst %,tests/library/test_%,recipe training) tests/base/test_terminal \
                 extras/page/tests/test_pages extras/formats/tests/test_exchange extras/mpi/tests/test_pair \
                 $(filter-out tests/model/test_kernels,$(filter tests/model/%,$(TESTS)))
 WINDOWS_TESTS = $(filter-out $(WINDOWS_NOT),$(TESTS))

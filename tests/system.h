@@ -73,8 +73,10 @@ int create_file(const char *path);
 bool resize_file(const char *path, uint64_t size);
 
 void make_hard_link(const char *existing, const char *path);
-void make_symbolic_link(const char *to, const char *path); /* SYMBOLIC_LINKS */
-void make_named_pipe(const char *path);                    /* NAMED_PIPES */
+
+/* Return false if the system lacks SYMBOLIC_LINKS, or NAMED_PIPES. */
+bool make_symbolic_link(const char *to, const char *path);
+bool make_named_pipe(const char *path);
 
 /* SIZE_LIMITS: from now on this process and those it starts write no more bytes of any file. */
 void limit_file_sizes(uint64_t bytes);

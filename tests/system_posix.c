@@ -53,12 +53,14 @@ void make_hard_link(const char *existing, const char *path) {
     expect_done(link(existing, path), path);
 }
 
-void make_symbolic_link(const char *to, const char *path) {
+bool make_symbolic_link(const char *to, const char *path) {
     expect_done(symlink(to, path), path);
+    return true;
 }
 
-void make_named_pipe(const char *path) {
+bool make_named_pipe(const char *path) {
     expect_done(mkfifo(path, 0600), path);
+    return true;
 }
 
 static struct rlimit before;

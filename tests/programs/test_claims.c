@@ -82,18 +82,13 @@ TEST(equal_by_links) {
 
 TEST(other_kinds) {
     Claims *claims;
-    const bool pipes = !system_lacks(NAMED_PIPES), links = !system_lacks(SYMBOLIC_LINKS);
     make_folder(scratch("k"));
     make_folder(scratch("k/folder"));
     scratch_put("k/file", "", 0);
-    if (pipes) {
-        make_named_pipe(scratch("k/pipe"));
-        expect_refused(CLAIM("k/pipe"), "k/pipe", "the first");
-    }
-    if (links) {
-        make_symbolic_link("nowhere", scratch("k/link"));
-        expect_refused(CLAIM("k/link"), "k/link", "the first");
-    }
+    const bool pipes = make_named_pipe(scratch("k/pipe"));
+    const bool links = make_symbolic_link("nowhere", scratch("k/link"));
+    if (pipes) expect_refused(CLAIM("k/pipe"), "k/pipe", "the first");
+    if (links) expect_refused(CLAIM("k/link"), "k/link", "the first");
     expect_refused(CLAIM("k/folder"), "k/folder", "the first");
     expect_refused(CLAIM("k/folder/"), "k/folder", "the first");
     expect_refused(CLAIM("k/file/x"), "k/file: ", "");
@@ -221,8 +216,8 @@ TEST(abandoned) {
     scratch_put("t/.tril.locks/mine", "a user's", 8);
     scratch_put("t/.tril.locks/b", "", 0); /* of a killed program */
     make_hard_link(scratch(others[0]), scratch("t/.tril-aaaaaaaaaaaaaaaa.tmp"));
-    bool pipes = !system_lacks(NAMED_PIPES); /* nobody reads it, and opening it does not wait */
-    if (pipes) make_named_pipe(scratch("t/.tril-bbbbbbbbbbbbbbbb.tmp"));
+    /* nobody reads it, and opening it does not wait */
+    const bool pipes = make_named_pipe(scratch("t/.tril-bbbbbbbbbbbbbbbb.tmp"));
     claims_close(settled(CLAIM("t/a")));
     assert_ok(file_write(scratch("t/c"), &(FilePart){"new", 3}, 1, &err), err);
     assert_false(scratch_has(ABANDONED));
@@ -284,10 +279,9 @@ TEST(set_aside) {
     make_folder(scratch("s"));
     make_folder(scratch("s/earlier-1"));
     make_folder(scratch("s2"));
-    if (system_lacks(SYMBOLIC_LINKS)) /* whatever has the name takes it, */
+    if (!make_symbolic_link("nowhere",
+                            scratch("s2/earlier-2"))) /* whatever has the name takes it */
         scratch_put("s2/earlier-2", "a file of this name", 19);
-    else /* also a link to nothing */
-        make_symbolic_link("nowhere", scratch("s2/earlier-2"));
     scratch_put("s/a", "a", 1);
     scratch_put("s2/b", "b", 1);
     scratch_put("s/c", "", 0); /* the file is empty, so there is nothing to lose */

@@ -108,14 +108,12 @@ void make_hard_link(const char *existing, const char *path) {
     expect_done(CreateHardLinkW(to, from, NULL), path);
 }
 
-void make_symbolic_link(const char *to, const char *path) {
-    (void)to, (void)path;
-    lacks(SYMBOLIC_LINKS);
+bool make_symbolic_link(const char *to, const char *path) {
+    return (void)to, (void)path, false;
 }
 
-void make_named_pipe(const char *path) {
-    (void)path;
-    lacks(NAMED_PIPES);
+bool make_named_pipe(const char *path) {
+    return (void)path, false;
 }
 
 void limit_file_sizes(uint64_t bytes) {

@@ -75,7 +75,7 @@ SOURCES = $(filter-out $(BY_ISA),$(wildcard $(FOLDERS:%=%/*.c)))
 OBJECTS = $(SOURCES:.c=.o) $(ISAS:%=model/kernels/isa_%.o) $(BF16)
 
 # The longest tests first, so that none runs alone at the end.
-ALL     = $(patsubst %.c,%,$(wildcard tests/test_*.c tests/*/test_*.c))
+ALL     = $(patsubst %.c,%,$(wildcard tests/*/test_*.c))
 LONG    = $(patsubst %,tests/programs/test_%,faults clock resume verdict) tests/model/test_sampler \
           tests/model/test_kernels $(patsubst %,tests/programs/test_%,interruption programs outputs)
 TESTS   = $(LONG) $(filter-out $(LONG),$(ALL))

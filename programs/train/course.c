@@ -62,6 +62,12 @@ void log_row(Log *log, const LogRow *row) {
     put(log, line, (size_t)length);
 }
 
+bool log_has_row(int step) {
+    int every = 1;
+    while (step / every >= 10000) every *= 2;
+    return step % every == 0;
+}
+
 bool log_flush(Log *log) {
     return fflush(log->file) == 0 && !ferror(log->file);
 }
@@ -238,37 +244,41 @@ double course_validation(const Course *c, double step) {
 /* Counts a spike: a loss that exceeds the mean of the interval before by more than batches vary. */
 static void add_spike(Course *c, const LogRow *row) {
     const double far = 1, deviations = 8;
-    double deviation = c->interval.noise * sqrt(COURSE_INTERVAL);
-    if (c->interval.step == 0 || row->loss < c->interval.mean + fmax(far, deviations * deviation))
+    const Interval *before = &c->interval;
+    if (before->step == 0 || row->loss < before->mean + fmax(far, deviations * before->deviation))
         return;
     c->spikes++;
     c->spike = (Rise){row->step, c->interval.mean, row->loss, fmax(c->spike.rate, row->rate)};
 }
 
 static void end_interval(Course *c, const LogRow *row) {
-    double mean = c->interval_sum / COURSE_INTERVAL;
-    double variance = fmax(0, c->interval_squares / COURSE_INTERVAL - mean * mean);
-    Interval interval = {mean, sqrt(variance / COURSE_INTERVAL), row->step};
+    double mean = c->interval_sum / c->in_interval;
+    double deviation = sqrt(fmax(0, c->interval_squares / c->in_interval - mean * mean));
+    Interval interval = {mean, deviation, deviation / sqrt(c->in_interval), row->step};
     if (c->interval.step == 0) c->floor = interval; /* the first one */
     if (mean - c->floor.mean > c->rise.to - c->rise.from)
         c->rise = (Rise){row->step, c->floor.mean, mean, row->rate};
     if (mean < c->floor.mean) c->floor = interval;
     c->interval = interval;
     c->interval_sum = c->interval_squares = c->in_interval = 0;
+    c->interval_begin = row->characters;
 }
 
 void course_add(Course *c, const LogRow *row) {
-    if (c->steps == 0) c->start = row->step - 1;
+    const double enough = fmax(2000, row->characters / 200); /* for a mean with little chance */
+    if (c->steps == 0) c->start = c->steps = row->step - 1;
+    const int steps = row->step - c->steps; /* since the row before */
     c->steps = row->step;
     c->characters = row->characters;
     c->compute = row->compute;
-    c->sum += row->loss;
-    c->loss_sum += row->loss;
-    c->loss_count++;
+    c->sum += row->loss * steps;
+    c->loss_sum += row->loss * steps;
+    c->loss_count += steps;
     c->interval_sum += row->loss;
     c->interval_squares += row->loss * row->loss;
     add_spike(c, row);
-    if (++c->in_interval == COURSE_INTERVAL) end_interval(c, row);
+    if (++c->in_interval >= COURSE_INTERVAL && c->characters - c->interval_begin >= enough)
+        end_interval(c, row);
     if (kind_of(row)) add_evaluation(c, row);
     keep_row(c, row);
 }
@@ -280,7 +290,7 @@ void course_read(Course *course, const char *path) {
     FILE *file = file_stream(path, STREAM_READ, &none);
     if (!file) return;
     while (fgets(line, sizeof line, file))
-        if (read_row(line, &row)) course_add(course, &row);
+        if (read_row(line, &row) && row.step > course->steps) course_add(course, &row);
     fclose(file);
 }
 

@@ -1,4 +1,4 @@
-/* course.h - the course of a rung's training: a row for each step, in memory and as a CSV file. */
+/* course.h - the course of a rung's training: rows of its steps, in memory and as a CSV file. */
 #ifndef TRIL_PROGRAMS_TRAIN_COURSE_H
 #define TRIL_PROGRAMS_TRAIN_COURSE_H
 
@@ -13,7 +13,8 @@ enum { SAMPLE_COLUMNS = 64, SAMPLE_SIZE = 4 * SAMPLE_COLUMNS + sizeof(Glyph) };
 typedef struct {
     int step;
     double characters, seconds; /* characters seen and seconds passed so far */
-    double rate, loss;          /* learning rate and training loss in this step */
+    double rate;                /* learning rate in this step */
+    double loss;                /* mean training loss of the steps since the row before */
     double validation;          /* loss on the held-out text, if it was evaluated */
     double norm;                /* the gradient's, before clipping */
     double speed;               /* characters a second */
@@ -45,6 +46,10 @@ bool log_reopen(Log *log, const char *path, size_t length, uint64_t digest);
 
 void log_row(Log *log, const LogRow *row);
 
+/* True for the steps that always have a row: each up to step 10,000, every second from there on,
+ * every fourth from 20,000 on, and so on. A day of tiny steps then takes a few megabytes. */
+bool log_has_row(int step);
+
 /* Flushes the rows so far. Returns false if some of them could not be written. */
 bool log_flush(Log *log);
 
@@ -56,7 +61,7 @@ void log_close(Log *log);
 enum {
     COURSE_KEPT = 300,             /* most rows with an evaluation, and most without */
     COURSE_ROWS = 2 * COURSE_KEPT, /* at most */
-    COURSE_INTERVAL = 20           /* steps */
+    COURSE_INTERVAL = 20           /* steps with a row, at least */
 };
 
 typedef struct {
@@ -66,10 +71,12 @@ typedef struct {
 } Evaluation;
 
 /* An interval of steps. Its mean is the training loss without most of the randomness of single
- * batches. `noise` is the standard deviation of such a mean. */
+ * batches. Small batches need a longer one. */
 typedef struct {
-    double mean, noise;
-    int step; /* its last one */
+    double mean;
+    double deviation; /* standard deviation of a row's loss */
+    double noise;     /* standard deviation of such a mean */
+    int step;         /* its last one */
 } Interval;
 
 /* A training loss that became higher. */
@@ -98,11 +105,12 @@ typedef struct {
     /* the training loss */
     int start; /* the step before its first row */
     double sum;
-    double interval_sum, interval_squares; /* sums over the steps in the present interval */
+    double interval_sum, interval_squares; /* sums over the rows in the present interval */
+    double interval_begin;                 /* characters before it */
     int in_interval;
     Interval interval, floor; /* the last full interval, and the one with the lowest mean */
     Rise rise;                /* the highest of an interval's mean above the floor of its time */
-    Rise spike; /* the last step with a loss far above the mean of the interval before; its rate is
+    Rise spike; /* the last row with a loss far above the mean of the interval before; its rate is
                    the highest at a spike */
     int spikes; /* their number */
     bool ended; /* the training has ended as planned; the owner sets it */

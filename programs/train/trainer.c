@@ -31,6 +31,8 @@ typedef struct {
     int steps;           /* steps of this run of the program */
     RungTimes times;     /* times of this run of the program */
     Log log;
+    double loss_sum;  /* sum of the training losses of the steps since the log's last row */
+    int loss_count;   /* the number of these steps */
     Result *result;   /* so far: the ladder's last one */
     Course *course;   /* the result's; read from the log */
     char kernels[16]; /* those of the state, or empty */
@@ -291,6 +293,14 @@ static bool decide_end(Trainer *t, bool used, bool judged) {
     return used || stops || budget_complete(&t->budget, p) || interrupted();
 }
 
+/* Logs the steps since the last row. A save ends a row, so no state needs a part of one. */
+static void log_steps(Trainer *t, LogRow *row) {
+    row->loss = t->loss_sum / t->loss_count;
+    log_row(&t->log, row);
+    course_add(t->course, row);
+    t->loss_sum = t->loss_count = 0;
+}
+
 /* Takes one step; evaluates, saves and shows progress if due. Sets *last if it was the last one. */
 static bool advance(Trainer *t, bool *last, Error *err) {
     Progress *p = &t->progress;
@@ -306,16 +316,18 @@ static bool advance(Trainer *t, bool *last, Error *err) {
     bool judged =
         evaluated && !used && tril_training_window(t->training) == t->plan->options.context;
     if (judged && ok) decay_early(t);
-    log_row(&t->log, &row);
-    course_add(t->course, &row);
+    double now = clock_seconds();
+    *last = decide_end(t, used, judged);
+    bool saves = evaluated || *last || now - t->saved >= t->plan->options.save_every;
+    t->loss_sum += row.loss;
+    t->loss_count++;
+    if (saves || log_has_row(p->now.step)) log_steps(t, &row);
     if (!ok) return false;
     t->result->validation = p->now.lowest;
     t->result->seconds = p->seconds;
     t->result->compute = p->now.operations;
     if (t->shows && (evaluated || p->now.step % COURSE_INTERVAL == 0)) show_news(t);
-    double now = clock_seconds();
-    *last = decide_end(t, used, judged);
-    if (evaluated || *last || now - t->saved >= t->plan->options.save_every) keep_state(t);
+    if (saves) keep_state(t);
     if (!*last) report_renew(t->ladder, t->model, now, evaluated);
     if (!evaluated && take_turn_to_show(t)) show_progress(p, t->plan, t->budget.steps);
     return true;

@@ -77,9 +77,9 @@ static bool judge_rate(const Case *k, Verdict *v) {
     return k->result->validation >= k->pairs->validation &&
            say(v, RATE_TOO_HIGH, 0,
                "the learning rate is probably too high: it is %.3g times the default, and the "
-               "result is worse than counting pairs (%.4f against %.4f). Try --lr %.2g first; only "
+               "result is worse than counting pairs (%s against %s). Try --lr %.2g first; only "
                "then more steps.",
-               times, k->result->validation, k->pairs->validation, lower);
+               times, figure(k->result->validation, 4), figure(k->pairs->validation, 4), lower);
 }
 
 /* ---- overfitting ---- */

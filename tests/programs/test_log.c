@@ -119,7 +119,8 @@ TEST(formulas) {
     size_t length;
     LogRow rows[TEXTS];
     memset(longest + 1, '"', sizeof longest - 2);
-    for (int i = 0; i < TEXTS; i++) rows[i] = row_at(100), strcpy(rows[i].sample, texts[i][0]);
+    for (int i = 0; i < TEXTS; i++)
+        rows[i] = row_at(300 * i + 100), strcpy(rows[i].sample, texts[i][0]);
     write_log(path, rows, TEXTS);
     Course *log = read_back(path);
     assert_int_equal(log->count, TEXTS);
@@ -131,6 +132,19 @@ TEST(formulas) {
         assert_memory_equal(cell, texts[i][1], strlen(texts[i][1]));
         if (texts[i][0] != longest) assert_int_equal(cell[strlen(texts[i][1])], ',');
     }
+}
+
+/* From step 10,000 on only some steps have a row, and the losses of the others are in its mean:
+ * that of 200 steps is the one printed for their evaluation. */
+TEST(rare_rows) {
+    int rows = 0;
+    for (int step = 1; step <= 1000000; step++) rows += log_has_row(step);
+    assert_int_equal(rows, 9999 + 6 * 5000 + 2813);
+    must_run("train -m bigram -c 8 -b 1 -s 10200 --eval-every 200 -o @rare/m " PLAY);
+    const Course *log = read_back(scratch("rare/m.csv"));
+    const double loss = strtod(strstr(after("step 10200/10200"), "loss ") + 5, NULL);
+    assert_int_equal(log->kinds[0].seen + log->kinds[1].seen, 9999 + 101);
+    assert_near(log->last.loss, loss, 1e-4);
 }
 
 /* ---- continuing ---- */

@@ -418,6 +418,21 @@ TEST(rates) {
     }
 }
 
+/* The mean loss of a few short lines is mostly chance, which is neither a rise nor a jump. */
+TEST(one_line) {
+    const Plan plan = plan_of("gpt", 1e-3, false);
+    Course c = {0};
+    const Result r = {.name = "gpt", .course = &c, .validation = NAN};
+    course_begin(&c, 3);
+    for (int step = 1; step <= 400000; step++)
+        course_add(&c, &(LogRow){.step = step,
+                                 .characters = 7.0 * step,
+                                 .rate = 1e-3,
+                                 .loss = 2.3 + 0.4 * random_normal(1, (uint64_t)step),
+                                 .validation = NAN});
+    assert_int_equal(verdict_of(&plan, r).kind, NO_VERDICT);
+}
+
 static double peak[3]; /* losses: at first, later at the peak of the rate, at the end */
 
 static double stepwise(double x) {

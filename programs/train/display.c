@@ -342,20 +342,11 @@ static void show_sampler(const Plan *plan, const RungFiles *rung) {
     putchar('\n');
 }
 
-/* Prints the command that resumes the training with the options `longer`. */
-static void put_resuming(const Plan *plan, const char *longer) {
+void show_next_steps(const Plan *plan, const Result *model, bool page) {
     const Arguments *a = plan->arguments;
-    shell_program(stdout, *a->command, shell_put);
-    printf(" --resume%s%s", *longer ? " " : "", longer);
-    if (a->teacher) put_path(" --teacher ", a->teacher);
-    if (!has_usual_out(plan)) put_path(" --out ", a->out);
-    if (a->log) put_path(" --log ", a->log);
-    for (int i = 0; i < a->text_count; i++) put_path(" ", a->texts[i]);
-    putchar('\n');
-}
-
-void show_next_steps(const Plan *plan, const Result *model, bool page, const char *longer) {
-    const bool further = model && !interrupted() && !plan->ladder && longer;
+    char longer[LONGER_SIZE] = "";
+    const bool further =
+        model && !interrupted() && !plan->ladder && verdict_further(plan, model, longer);
     const RungFiles *rung = model ? plan_rung(plan, model->name) : NULL;
     if (model) show_sampler(plan, rung);
     if (model && page) {
@@ -370,7 +361,13 @@ void show_next_steps(const Plan *plan, const Result *model, bool page, const cha
                model->course->steps);
     }
     fputs(further ? "To train it further:     " : "\nInterrupted.  To resume: ", stdout);
-    put_resuming(plan, further ? longer : "");
+    shell_program(stdout, *a->command, shell_put);
+    printf(" --resume%s%s", further ? " " : "", longer);
+    if (a->teacher) put_path(" --teacher ", a->teacher);
+    if (!has_usual_out(plan)) put_path(" --out ", a->out);
+    if (a->log) put_path(" --log ", a->log);
+    for (int i = 0; i < a->text_count; i++) put_path(" ", a->texts[i]);
+    putchar('\n');
 }
 
 /* ---- the profile ---- */

@@ -66,9 +66,9 @@ void show_digests(const Result *results, int count);
 /* Prints table and digests as a JSON object (docs/training.md) to standard output. */
 bool show_object(const Plan *plan, const Result *results, int count, Error *err);
 
-/* Prints the next commands: sample from `model`, open the report (if `page`), train further with
- * `longer` (if given), or resume after an interruption. `model`: the result of --model, else of the
- * last rung trained, if any. */
-void show_next_steps(const Plan *plan, const Result *model, bool page, const char *longer);
+/* Prints the next commands: sample from `model`, open the report (if `page`), train further if that
+ * would help, or resume after an interruption. `model`: the result of --model, else of the last
+ * rung trained, if any. */
+void show_next_steps(const Plan *plan, const Result *model, bool page);
 
 #endif

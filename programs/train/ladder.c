@@ -223,7 +223,6 @@ static bool write_results(Ladder *l, Error *err) {
 static bool compare(Ladder *l, Error *err) {
     const Plan *plan = l->plan;
     const Result *model = NULL; /* that of --model; before its training run, the last rung's */
-    char longer[LONGER_SIZE];
     bool any = false;
     verdicts_judge(plan, l->results, l->count);
     if (!plan->arguments->json) show_results(l->results, l->count);
@@ -237,12 +236,11 @@ static bool compare(Ladder *l, Error *err) {
         any = true;
     }
     if (!plan->arguments->json) show_digests(l->results, l->count);
-    bool further = model && verdict_further(plan, model, longer);
     bool written = write_results(l, err);
     if (plan->arguments->json)
         written = show_object(plan, l->results, l->count, err) && written;
     else
-        show_next_steps(plan, model, written, further ? longer : NULL);
+        show_next_steps(plan, model, written);
     return *l->failed.text ? fail(err, "%s", l->failed.text) : written; /* the first error */
 }
 

@@ -80,12 +80,7 @@ static void write_maps(Sheet *sheet, const HeadMap *maps, int count) {
     fputs("</div>\n", sheet->out);
 }
 
-static int fit(const Sheet *sheet) {
-    (void)sheet;
-    return BAND;
-}
-
 Sheet sheet_html(FILE *out) {
-    static const SheetKind kind = {write_text, write_table, write_bars, write_maps, fit};
-    return (Sheet){.kind = &kind, .out = out, .most = INT_MAX};
+    static const SheetKind kind = {write_text, write_table, write_bars, write_maps, 0, 1};
+    return (Sheet){.kind = &kind, .out = out, .columns = BAND, .most = INT_MAX};
 }

@@ -243,13 +243,10 @@ static void write_maps(Sheet *sheet, const HeadMap *maps, int count) {
 
 /* ---- the terminal ---- */
 
-static int fit(const Sheet *sheet) {
-    return (sheet->columns - INDENT - LABEL) / CELL;
-}
-
 Sheet screen_of(FILE *out) {
     enum { USUAL = 80, MIN_COLUMNS = 20, MAX_COLUMNS = 1000 };
-    static const SheetKind kind = {write_text, write_table, write_bars, write_maps, fit};
+    static const SheetKind kind = {write_text, write_table,    write_bars,
+                                   write_maps, INDENT + LABEL, CELL};
     const char *columns = getenv("COLUMNS"), *none = getenv("NO_COLOR");
     const long told = columns ? strtol(columns, NULL, 10) : 0; /* some programs set it to 0 */
     int width = terminal_columns(out, told < 1             ? USUAL

@@ -67,14 +67,13 @@ typedef struct {
     /* Lists side by side where they fit. The longest bar of all is the largest value. */
     void (*bars)(Sheet *sheet, const Bars *lists, int count);
     void (*maps)(Sheet *sheet, const HeadMap *maps, int count);
-    /* Returns how many numbers fit beside each other in a table with labels. */
-    int (*fit)(const Sheet *sheet);
+    int label, number; /* columns of a label and of a number in a table */
 } SheetKind;
 
 struct Sheet {
     const SheetKind *kind;
     FILE *out;
-    int columns;         /* the terminal's width */
+    int columns;         /* the terminal's width; in HTML, numbers of a dot product in a line */
     bool color;          /* the terminal has color */
     int T;               /* number of tokens of the explained text */
     const Glyph *glyphs; /* [T], padded; borrowed */

@@ -51,7 +51,9 @@ static void show_array(Explanation *e, const char *title, const TrilArray *array
  * `bands` lines of numbers, and the sum of the other products. `result` names the sum. */
 static void show_dot(Explanation *e, Row x, Row w, size_t w_step, int n, const float *bias,
                      const char *result, int bands) {
-    int room = bands * e->sheet->kind->fit(e->sheet), shown = min_int(room, n);
+    const SheetKind *kind = e->sheet->kind;
+    const int fit = (e->sheet->columns - kind->label) / kind->number,
+              shown = min_int(bands * fit, n);
     double sum = bias ? (double)*bias : 0, rest = 0;
     for (int i = 0; i < n; i++) {
         float factor = w.vector[(size_t)i * w_step];

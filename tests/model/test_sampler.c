@@ -195,8 +195,8 @@ static void check_logits(Run *run, const float *logits, const int32_t *window, i
  * they fit; then the last quarter of the context, or the last 16th if it is read again, or what
  * fits beside the new ids. Rows that have slid differ from rows that are read again; test_slide
  * checks their logits. */
-static void check_growth(Model *model, Generator *generator, Run *run, const int32_t *ids,
-                         size_t count, size_t step) {
+static void check_feeding(Model *model, Generator *generator, Run *run, const int32_t *ids,
+                          size_t count, size_t step) {
     int T = model->config.T;
     bool slides = run_slides(generator->run), slid = false;
     size_t first = 0; /* of the cached ids */
@@ -216,19 +216,18 @@ static void check_growth(Model *model, Generator *generator, Run *run, const int
     }
 }
 
-TEST(growth) {
+TEST_OF_EACH(kind_name, growth) {
     static const int contexts[] = {1, 2, 5, 8, 31};
     int32_t *ids = random_ids(1, 128, 13);
-    for (int i = 0; kind_name(i); i++)
-        for (int c = 0; c < COUNT(contexts); c++) {
-            size_t T = (size_t)contexts[c];
-            Model *model = build_small(kind_name(i), contexts[c]);
-            Run *run = plain_run(model, 1);
-            Generator *generator = generate(model, 1, FLOAT32);
-            check_growth(model, generator, run, ids, 3 * T + 2, 1); /* one by one */
-            check_growth(model, generator, run, ids, T, T);
-            check_growth(model, generator, run, ids, 64, T + 3); /* some longer than fits */
-        }
+    for (int c = 0; c < COUNT(contexts); c++) {
+        size_t T = (size_t)contexts[c];
+        Model *model = build_small(name, contexts[c]);
+        Run *run = plain_run(model, 1);
+        Generator *generator = generate(model, 1, FLOAT32);
+        check_feeding(model, generator, run, ids, 3 * T + 2, 1); /* one by one */
+        check_feeding(model, generator, run, ids, T, T);
+        check_feeding(model, generator, run, ids, 64, T + 3); /* some longer than fits */
+    }
 }
 
 /* Texts that grow together, one or two more in each turn, each with a prompt of its own length,
@@ -275,14 +274,13 @@ static void check_group(const char *kind, Precision precision, int T) {
     generator_close(&group);
 }
 
-TEST(groups) {
+TEST_OF_EACH(kind_name, groups) {
     static const int contexts[] = {1, 2, 5, 17};
-    for (int i = 0; kind_name(i); i++)
-        for (int c = 0; c < COUNT(contexts); c++) {
-            check_group(kind_name(i), FLOAT32, contexts[c]);
-            check_group(kind_name(i), BF16_WEIGHTS, contexts[c]);
-            check_group(kind_name(i), INT8_WEIGHTS, contexts[c]);
-        }
+    for (int c = 0; c < COUNT(contexts); c++) {
+        check_group(name, FLOAT32, contexts[c]);
+        check_group(name, BF16_WEIGHTS, contexts[c]);
+        check_group(name, INT8_WEIGHTS, contexts[c]);
+    }
 }
 
 /* In one layer, keys and values follow from their tokens alone. So rows that have slid several

@@ -5,21 +5,14 @@
 
 #include <signal.h>
 
-TEST(safetensors) {
-    fuzz_replay("tests/fuzz/corpus/safetensors", fuzz_safetensors);
-}
-
-TEST(utf8) {
-    fuzz_replay("tests/fuzz/corpus/utf8", fuzz_utf8);
-}
-
-TEST(state) {
-    fuzz_replay("tests/fuzz/corpus/state", fuzz_state);
-}
-
-TEST(command) {
-    fuzz_replay("tests/fuzz/corpus/command", fuzz_command);
-}
+#define REPLAY(name)                                          \
+    TEST(name) {                                              \
+        fuzz_replay("tests/fuzz/corpus/" #name, fuzz_##name); \
+    }
+REPLAY(safetensors)
+REPLAY(utf8)
+REPLAY(state)
+REPLAY(command)
 
 static int read_too_far(void *text) {
     signal(SIGSEGV, SIG_DFL); /* the test library would report a failure */

@@ -218,21 +218,15 @@ static void check_rank_one(const Products *products, float (*number)(int row, in
     team_close(team);
 }
 
-static float zero(int row, int column) {
-    return (void)row, (void)column, 0.0f;
-}
-static float same(int row, int column) {
-    return (void)row, (void)column, 0.3f;
-}
-static float one_row(int row, int column) {
-    return row == 7 ? (float)column - 20 : 0;
-}
-static float signs(int row, int column) {
-    return (row * 5 % 7 < 3) == (column * 3 % 11 < 5) ? 1.0f : -1.0f;
-}
-static float tiny(int row, int column) {
-    return 1e-12f * signs(row, column);
-}
+#define NUMBERS(name, value)                   \
+    static float name(int row, int column) {   \
+        return (void)row, (void)column, value; \
+    }
+NUMBERS(zero, 0.0f)
+NUMBERS(same, 0.3f)
+NUMBERS(one_row, row == 7 ? (float)column - 20 : 0)
+NUMBERS(signs, (row * 5 % 7 < 3) == (column * 3 % 11 < 5) ? 1.0f : -1.0f)
+NUMBERS(tiny, 1e-12f * signs(row, column))
 
 TEST(muon_rank) {
     static float (*const numbers[])(int, int) = {zero, same, one_row, signs, tiny};

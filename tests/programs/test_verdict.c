@@ -267,42 +267,21 @@ static Verdict verdict_of(const Plan *plan, Result result) {
     return judged(plan, results, 2);
 }
 
-static double falling(double x) {
-    return 1.5 + 0.3 / sqrt(x);
-}
-static double settled(double x) {
-    return 1.8 + 0.3 * exp(-12 * x);
-}
-static double by_heart(double x) {
-    return settled(x) - 0.9 * x;
-}
-static double turning(double x) {
-    return settled(x) + 0.5 * fmax(0, x - 0.6);
-}
-/* A text of a few repeated words. */
-static double learnt(double x) {
-    return fmax(0.04 - 0.01 * x, 1.5 - 2.5 * x);
-}
-static double nearly_learnt(double x) {
-    return 0.3 + 2 * fmax(0, 0.6 - x) + 0.01 * (1 - x);
-}
-/* One worse evaluation, the last, is chance. */
-static double slip(double x) {
-    return settled(x) + (x > 0.95 ? 0.04 : 0);
-}
-static double rising(double x) {
-    return settled(x) + (x > 0.3 && x < 0.5 ? 0.4 : 0); /* hardly above the first interval */
-}
-static double jumping(double x) {
-    double steps = 1000 * x;
-    return settled(x) + (fabs(fmod(steps, 250) - 110) < 0.5 ? 1.5 : 0);
-}
-static double flat(double x) {
-    return 3.1 - 0.3 * fmax(0, x - 0.6);
-}
-static double slow(double x) {
-    return 2.2 + 0.3 / sqrt(x);
-}
+#define SHAPE(name, value)         \
+    static double name(double x) { \
+        return value;              \
+    }
+SHAPE(falling, 1.5 + 0.3 / sqrt(x))
+SHAPE(slow, 2.2 + 0.3 / sqrt(x))
+SHAPE(flat, 3.1 - 0.3 * fmax(0, x - 0.6))
+SHAPE(settled, 1.8 + 0.3 * exp(-12 * x))
+SHAPE(by_heart, settled(x) - 0.9 * x)
+SHAPE(turning, settled(x) + 0.5 * fmax(0, x - 0.6))
+SHAPE(slip, settled(x) + (x > 0.95 ? 0.04 : 0))            /* a last worse evaluation is chance */
+SHAPE(rising, settled(x) + (x > 0.3 && x < 0.5 ? 0.4 : 0)) /* hardly above the first interval */
+SHAPE(jumping, settled(x) + (fabs(fmod(1000 * x, 250) - 110) < 0.5 ? 1.5 : 0))
+SHAPE(learnt, fmax(0.04 - 0.01 * x, 1.5 - 2.5 * x)) /* a text of a few repeated words */
+SHAPE(nearly_learnt, 0.3 + 2 * fmax(0, 0.6 - x) + 0.01 * (1 - x))
 
 /* Verdicts on one rung, beside counted pairs, and beside a counted n-gram if there is one: a model
  * that does not count is compared with it, where nothing matters more. */
@@ -435,9 +414,7 @@ TEST(one_line) {
 
 static double peak[3]; /* losses: at first, later at the peak of the rate, at the end */
 
-static double stepwise(double x) {
-    return peak[x < 0.4 ? 0 : x < 0.8 ? 1 : 2];
-}
+SHAPE(stepwise, peak[x < 0.4 ? 0 : x < 0.8 ? 1 : 2])
 
 /* The same for a rate that is far above the default. */
 TEST(high_rates) {

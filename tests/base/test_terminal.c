@@ -219,11 +219,6 @@ static void author_write(Author *a, int count) {
     for (int i = 0; i < count; i++) author_put(a, text, (size_t)tril_writer_write(a->writer, text));
 }
 
-/* Begins a new line if the current one is not empty. */
-static void author_new_line(Author *a) {
-    if (a->length > 0 && a->text[a->length - 1] != '\n') author_say(a, "\n", 1);
-}
-
 static void leave_alone(Process child, int i) {
     (void)child, (void)i;
 }
@@ -275,7 +270,7 @@ TEST(bytes_in_turns) {
     author_say(a, "a\xFF\0z", 4);
     author_write(a, 7);
     author_write(a, 7);
-    author_new_line(a);
+    if (a->text[a->length - 1] != '\n') author_say(a, "\n", 1); /* a turn begins a line */
     author_say(a, "\x80\xC2", 2);
     author_write(a, 7);
     command_input = scratch_put("typed", typed, sizeof typed - 1);

@@ -104,11 +104,6 @@ static void watch_instruction(Watch *w, int i) {
     }
 }
 
-/* In each thread's own memory nothing outlives a phase. */
-static void forget_own(Watch *w) {
-    for (size_t j = 0; j < w->memories[OWN].size; j++) w->memories[OWN].cells[j].array = NOBODY;
-}
-
 /* Where any thread may take any slice, no other phase between the same barriers has slices: there a
  * thread would meet the slices that another one wrote. */
 static void check_any(const Schedule *s) {
@@ -135,7 +130,8 @@ static void watch_many(Watch *w, const Schedule *s) {
         const Phase *phase = &s->phases[i];
         w->epoch += phase->barrier || i == s->backward_phase;
         for (int j = phase->begin; j < phase->end; j++) watch_instruction(w, j);
-        forget_own(w);
+        for (size_t j = 0; j < w->memories[OWN].size; j++) /* nothing there outlives a phase */
+            w->memories[OWN].cells[j].array = NOBODY;
     }
     /* after a forward pass the logits and the inputs of attention are still there */
     for (int id = 1; id < w->p->array_count && !w->p->training; id++)

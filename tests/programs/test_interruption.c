@@ -38,11 +38,6 @@ static void expect_all(const char *folder) {
     must_run("sample -n 5 @%s/model.safetensors", folder);
 }
 
-/* On this clock the baseline takes fifty seconds, and the model is in training at sixty. */
-static void interrupt_model(const char *folder, const char *signals) {
-    must_run_clocked(tick, signals, "train " SIZES "-t 1000 -o @%s/model.safetensors " ACT, folder);
-}
-
 /* Each signal is announced at once. The first evaluates the model; the second skips the evaluation:
  * the table has no figures that were not measured, but model, state, page and hint are there. A
  * closing terminal sends some programs two hang-ups, and a shell one more. */
@@ -62,7 +57,9 @@ TEST(signals) {
                  {" 1@60 15@60 1@60 1@60", 2},
                  {" 13@60 1@60 1@60", 0}};
     for (int i = 0; i < COUNT(cases); i++) {
-        interrupt_model("signal", cases[i].signals);
+        /* the baseline takes fifty seconds, and the model is in training at sixty */
+        must_run_clocked(tick, cases[i].signals,
+                         "train " SIZES "-t 1000 -o @signal/model.safetensors " ACT);
         int notices = count_notices();
         if (notices != cases[i].notices) fail_msg("%s: %d notices", cases[i].signals, notices);
         if (notices == 1)

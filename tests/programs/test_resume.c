@@ -60,17 +60,12 @@ static void check_log(const char *folder, const char *name, int steps) {
 
 /* ---- stopping ---- */
 
-static void wait_for(double time) {
-    struct timespec pause = {(time_t)time, (long)((time - floor(time)) * 1e9)};
-    nanosleep(&pause, NULL);
-}
-
 /* Runs a command, and kills it after `time` seconds unless it has ended. */
 static bool killed(const char *command, double time) {
     int out = create_file(scratch("stdout"));
     Process child = start(command, out);
     close(out);
-    wait_for(time);
+    nanosleep(&(struct timespec){(time_t)time, (long)((time - floor(time)) * 1e9)}, NULL);
     kill_process(child);
     finish(child);
     if (ran.status != KILLED) expect_success();

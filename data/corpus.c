@@ -154,38 +154,31 @@ bool corpus_spread(Corpus *corpus, Error *err) {
     return corpus->spread;
 }
 
-/* Counts the characters of a text. */
-static bool count_characters(const char *text, size_t length, bool bytes, size_t *characters,
-                             Error *err) {
+/* Returns the number of characters in a text up to `most`, and sets *at to their bytes. Stops where
+ * the text is not UTF-8. */
+static size_t count_characters(const char *text, size_t length, bool bytes, size_t most,
+                               size_t *at) {
+    size_t count = 0;
     uint32_t code;
-    *characters = bytes ? length : 0;
-    for (size_t i = 0; i < length && !bytes; ++*characters) {
-        int taken = utf8_decode(text + i, length - i, &code);
-        if (taken <= 0) return vocab_build(&(Vocab){0}, text, length, false, err); /* says where */
-        i += (size_t)taken;
+    for (*at = 0; *at < length && count < most; count++) {
+        int taken = bytes ? 1 : utf8_decode(text + *at, length - *at, &code);
+        if (taken <= 0) break;
+        *at += (size_t)taken;
     }
-    return true;
-}
-
-/* Returns the bytes of the first characters of a text. */
-static size_t bytes_of(const char *text, size_t characters, bool bytes) {
-    uint32_t code;
-    size_t at = bytes ? characters : 0;
-    for (; characters > 0 && !bytes; characters--)
-        at += (size_t)utf8_decode(text + at, UTF8_MAX, &code);
-    return at;
+    return count;
 }
 
 bool corpus_join(const char *const *texts, const size_t *lengths, int count, bool bytes, bool lines,
                  double held_out, char *joined, size_t *length, int *which, Error *err) {
     const bool newline = !bytes && count > 1;
     const size_t newlines = newline ? (size_t)count : 0;
-    size_t all = 0, characters;
+    size_t all = 0, cut;
     *length = 0;
     for (*which = 0; *which < count; ++*which) {
-        if (!count_characters(texts[*which], lengths[*which], bytes, &characters, err))
-            return false;
-        all += characters;
+        const char *text = texts[*which];
+        all += count_characters(text, lengths[*which], bytes, SIZE_MAX, &cut);
+        if (cut < lengths[*which]) /* fails, and says where */
+            return vocab_build(&(Vocab){0}, text, lengths[*which], false, err);
     }
     if (all == 0) return true;
     /* The beginnings together have `train` characters, as many as corpus_make will train on. Each
@@ -195,11 +188,9 @@ bool corpus_join(const char *const *texts, const size_t *lengths, int count, boo
     for (int end = 0; end < 2; end++) {
         size_t seen = 0, before = 0;
         for (int i = 0; i < count; i++) {
-            count_characters(texts[i], lengths[i], bytes, &characters, err);
-            seen += characters;
+            seen += count_characters(texts[i], lengths[i], bytes, SIZE_MAX, &cut);
             size_t now = (size_t)fmin(own * ((double)seen / (double)all), (double)seen);
-            size_t part = now - before < characters ? now - before : characters;
-            size_t cut = bytes_of(texts[i], part, bytes);
+            count_characters(texts[i], lengths[i], bytes, now - before, &cut);
             while (lines && cut > 0 && texts[i][cut - 1] != '\n') cut--;
             size_t from = end ? cut : 0;
             size_t more = end ? lengths[i] - cut : cut;

@@ -115,11 +115,8 @@ static inline size_t corpus_held_out(const Corpus *corpus, bool list) {
 
 void corpus_free(Corpus *corpus);
 
-/* Joins texts[count] into one, such that corpus_make holds out the end of each: first come the
- * beginnings of all texts, then their ends, both in order. A newline follows each part but the
- * last; with `bytes`, none is added. With `lines` no line is divided, and a part that ends with a
- * newline gets no other. A single text is copied as it is. Writes *length bytes to `joined`, which
- * has the capacity of the texts and 2 * count bytes. Fails for invalid UTF-8, in text *which. */
+/* Joins texts[count] into one as tril_text_join (library/tril.h) does: corpus_make then holds out
+ * the end of each. A single text is copied as it is. Fails for invalid UTF-8, in text *which. */
 bool corpus_join(const char *const *texts, const size_t *lengths, int count, bool bytes, bool lines,
                  double held_out, char *joined, size_t *length, int *which, Error *err);
 

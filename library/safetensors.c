@@ -126,38 +126,27 @@ static const char *read_entries(SafeTensors *file, const JsonValue *root, size_t
 }
 
 static int compare_places(const void *a, const void *b) {
-    const SafeTensor *x = *(const SafeTensor *const *)a, *y = *(const SafeTensor *const *)b;
+    const SafeTensor *x = a, *y = b;
     if (x->offset != y->offset) return x->offset < y->offset ? -1 : 1;
     return (x->bytes > y->bytes) - (x->bytes < y->bytes); /* empty tensors first */
 }
 
-/* Sets *sorted to the tensors in the order of their data. The caller releases it. */
-static bool sort_places(const SafeTensors *file, const char *name, SafeTensor ***sorted,
-                        Error *err) {
-    size_t count = (size_t)file->tensor_count;
-    if (!memory_alloc(sorted, count, sizeof **sorted, name, err)) return false;
-    for (size_t i = 0; i < count; i++) (*sorted)[i] = &file->tensors[i];
-    qsort(*sorted, count, sizeof **sorted, compare_places);
-    return true;
-}
-
-/* Checks that the tensors fill the data end to end. */
-static bool check_places(const SafeTensors *file, const char *name, size_t data_bytes, Error *err) {
-    SafeTensor **sorted;
+/* Sorts the tensors by their places, and checks that they fill the data end to end. */
+static bool sort_places(SafeTensors *file, const char *name, size_t data_bytes, Error *err) {
     size_t next = 0;
-    bool ok = sort_places(file, name, &sorted, err);
-    for (int i = 0; i < file->tensor_count && ok; i++) {
-        if (sorted[i]->offset != next)
-            ok = fail(
+    qsort(file->tensors, (size_t)file->tensor_count, sizeof *file->tensors, compare_places);
+    for (int i = 0; i < file->tensor_count; i++) {
+        const SafeTensor *tensor = &file->tensors[i];
+        if (tensor->offset != next)
+            return fail(
                 err,
                 "%s: not a valid checkpoint: tensor %s does not begin where the one before it ends",
-                name, sorted[i]->name);
-        next += sorted[i]->bytes;
+                name, tensor->name);
+        next += tensor->bytes;
     }
-    memory_free(sorted);
-    return ok && (next == data_bytes ||
-                  fail(err, "%s: not a valid checkpoint: its last %zu bytes belong to no tensor",
-                       name, data_bytes - next));
+    return next == data_bytes ||
+           fail(err, "%s: not a valid checkpoint: its last %zu bytes belong to no tensor", name,
+                data_bytes - next);
 }
 
 /* Reads the header's length from the first bytes of a file of `length` bytes. */
@@ -198,7 +187,7 @@ static bool read_header(SafeTensors *file, const char *name, char *start, size_t
     memory_free(root);
     if (ok && wrong)
         return fail(err, "%s: not a valid checkpoint: in its header: '%.64s' %s", name, at, wrong);
-    return ok && check_places(file, name, data_bytes, err);
+    return ok && sort_places(file, name, data_bytes, err);
 }
 
 bool safetensors_open(SafeTensors *file, File *from, Error *err) {
@@ -216,26 +205,21 @@ bool safetensors_open(SafeTensors *file, File *from, Error *err) {
 }
 
 bool safetensors_fetch(SafeTensors *file, File *from, Error *err) {
-    SafeTensor **sorted;
     size_t own = 0;
     for (int i = 0; i < file->tensor_count; i++)
         if (!file->tensors[i].data) own += file->tensors[i].bytes;
-    if (!memory_alloc(&file->data, own, 1, from->path, err) ||
-        !sort_places(file, from->path, &sorted, err))
-        return false;
-    bool ok = true;
+    if (!memory_alloc(&file->data, own, 1, from->path, err)) return false;
     char *next = file->data;
-    for (int i = 0; i < file->tensor_count && ok; i++) {
-        SafeTensor *tensor = sorted[i];
+    for (int i = 0; i < file->tensor_count; i++) {
+        SafeTensor *tensor = &file->tensors[i];
         if (!tensor->data) {
             tensor->data = next;
             next += tensor->bytes;
         }
-        ok = file_take(from, (void *)tensor->data, tensor->bytes, err);
+        if (!file_take(from, (void *)tensor->data, tensor->bytes, err)) return false;
         little_endian((void *)tensor->data, tensor->bytes, safetensors_width(tensor->type));
     }
-    memory_free(sorted);
-    return ok;
+    return true;
 }
 
 /* A number is not finite if all bits of its exponent are set. The loop has no branch, so that

@@ -43,7 +43,7 @@ typedef struct {
 } SafeTensor;
 
 typedef struct {
-    SafeTensor *tensors; /* owned, as are the notes; in the header's order */
+    SafeTensor *tensors; /* owned, as are the notes; in the order of their data, once read */
     int tensor_count;
     Note *notes;
     int note_count;

@@ -23,7 +23,7 @@ typedef struct {
     size_t at;   /* bytes read so far */
 } File;
 
-/* Opens a file or a pipe. Closed by file_close; on failure there is nothing to close. */
+/* Opens a file or a pipe. Closed by file_close, which does nothing after a failure. */
 bool file_open(File *file, const char *path, Error *err);
 
 /* Reads the next `count` bytes into `to`. Fails if fewer are left. */

@@ -43,12 +43,7 @@ bool vocab_same(const Vocab *a, const Vocab *b) {
 }
 
 bool vocab_copy(Vocab *copy, const Vocab *vocab, Error *err) {
-    *copy = *vocab;
-    size_t count = (size_t)vocab->size;
-    if (!memory_alloc(&copy->codes, count, sizeof *copy->codes, "the vocabulary", err))
-        return false;
-    memcpy(copy->codes, vocab->codes, count * sizeof *copy->codes);
-    return true;
+    return vocab_extend(copy, vocab, "", 0, err);
 }
 
 int vocab_id(const Vocab *vocab, uint32_t code) {

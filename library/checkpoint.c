@@ -1,5 +1,6 @@
 /* checkpoint.c - a model <-> named tensors and notes. */
 #include "library/checkpoint.h"
+#include "library/message.h"
 #include "library/safetensors.h"
 #include "base/array.h"
 #include "base/digest.h"
@@ -313,13 +314,8 @@ static bool check_tensors(const Model *model, const SafeTensors *file, int count
 static bool lay_out(Model *model, const SafeTensors *file, int *sets_there, const char *path,
                     Error *err) {
     Config config;
-    Error why;
     if (!read_config(file, path, &config, err)) return false;
-    if (!model_lay_out(model, &config, &why)) {
-        fail(err, "%s: %.400s", path, why.text);
-        err->no_memory = why.no_memory;
-        return false;
-    }
+    if (!model_lay_out(model, &config, err)) return message_of(err, path);
     *sets_there = file->tensor_count >= SETS * model->tensor_count ? SETS : 1;
     return check_tensors(model, file, *sets_there, path, err);
 }
@@ -360,8 +356,7 @@ bool checkpoint_load(Checkpoint *c, const char *path, Error *err) {
     File from;
     int count;
     *c = (Checkpoint){.first_moments = NULL};
-    if (!file_open(&from, path, err)) return false;
-    bool ok = safetensors_open(&c->file, &from, err) &&
+    bool ok = file_open(&from, path, err) && safetensors_open(&c->file, &from, err) &&
               lay_out(&c->model, &c->file, &count, path, err) &&
               place_tensors(c, count, path, err) && safetensors_fetch(&c->file, &from, err) &&
               check_data(&c->file, path, err);

@@ -18,7 +18,9 @@ static inline TrilError *message(Error *err) {
 /* Puts `name` and a colon before the message. Returns false. */
 static inline bool message_of(Error *err, const char *name) {
     const Error own = *err;
-    return fail(err, "%s: %s", name, own.text);
+    fail(err, "%s: %s", name, own.text);
+    err->no_memory = own.no_memory;
+    return false;
 }
 
 #endif

@@ -171,16 +171,14 @@ TrilStatus tril_model_load(TrilModel **model, const char *path, TrilError *error
 TrilStatus tril_file_digest(const char *path, const char *key, uint64_t *digest, TrilError *error) {
     Error err = {0};
     File from;
-    SafeTensors file;
+    SafeTensors file = {0};
     if (!path || !key || !digest) return null_argument(error);
     *digest = 0;
-    if (!file_open(&from, path, &err)) return failed(TRIL_FILE, &err, error);
-    bool ok = safetensors_open(&file, &from, &err);
+    bool ok = file_open(&from, path, &err) && safetensors_open(&file, &from, &err);
+    if (ok) digest_read(safetensors_value(&file, key), 0, digest);
     file_close(&from);
-    if (!ok) return failed(TRIL_FILE, &err, error);
-    digest_read(safetensors_value(&file, key), 0, digest);
     safetensors_free(&file);
-    return TRIL_OK;
+    return outcome(ok, TRIL_FILE, &err, error);
 }
 
 /* ---- other programs' files ---- */

@@ -79,19 +79,15 @@ const TrilOption *tril_option(int i) {
 
 /* ---- values ---- */
 
-static double *number_at(const TrilOptions *o, const TrilOption *row) {
-    return (double *)(void *)((char *)o + row->member);
-}
-
-static const char **name_at(const TrilOptions *o, const TrilOption *row) {
-    return (const char **)(void *)((char *)o + row->member);
+static void *value_at(const TrilOptions *o, const TrilOption *row) {
+    return (char *)o + row->member;
 }
 
 static void copy(TrilOptions *to, const TrilOptions *from, const TrilOption *row) {
     if (row->kind == TRIL_NAME)
-        *name_at(to, row) = *name_at(from, row);
+        *(const char **)value_at(to, row) = *(const char **)value_at(from, row);
     else
-        *number_at(to, row) = *number_at(from, row);
+        *(double *)value_at(to, row) = *(double *)value_at(from, row);
 }
 
 _Static_assert((int)TRIL_WHOLE == OPTION_WHOLE && (int)TRIL_REAL == OPTION_REAL &&
@@ -102,7 +98,7 @@ _Static_assert((int)TRIL_WHOLE == OPTION_WHOLE && (int)TRIL_REAL == OPTION_REAL 
 static Option option_at(const TrilOptions *o, const TrilOption *row) {
     return (Option){.name = row->name,
                     .kind = (OptionKind)row->kind,
-                    .value = (char *)o + row->member,
+                    .value = value_at(o, row),
                     .min = row->min,
                     .max = row->max};
 }
@@ -112,15 +108,15 @@ static bool set(TrilOptions *o, const TrilOption *row, const char *text, Error *
     int i;
     if (*text && row->kind == TRIL_NAME) {
         if (!name_find(row->names, text, &i, row->name, err)) return false;
-        *name_at(o, row) = row->names[i];
+        *(const char **)value_at(o, row) = row->names[i];
         return true;
     }
     if (*text || row->kind == TRIL_FLAG || row->kind == TRIL_SEED)
         return option_read(&option, text, err);
     if (row->kind == TRIL_NAME)
-        *name_at(o, row) = NULL;
+        *(const char **)value_at(o, row) = NULL;
     else
-        *number_at(o, row) = NAN;
+        *(double *)value_at(o, row) = NAN;
     return true;
 }
 
@@ -136,8 +132,8 @@ TrilStatus tril_options_set(TrilOptions *options, const char *name, const char *
 }
 
 static bool is_set(const TrilOptions *o, const TrilOption *row) {
-    if (row->kind == TRIL_NAME) return *name_at(o, row) != NULL;
-    return row->kind == TRIL_FLAG || row->kind == TRIL_SEED || !isnan(*number_at(o, row));
+    if (row->kind == TRIL_NAME) return *(const char **)value_at(o, row) != NULL;
+    return row->kind == TRIL_FLAG || row->kind == TRIL_SEED || !isnan(*(double *)value_at(o, row));
 }
 
 bool tril_options_get(const TrilOptions *o, int i, char text[TRIL_OPTION_SIZE]) {
@@ -162,7 +158,7 @@ void options_fill(TrilOptions *o) {
     Error none;
     for (const TrilOption *row = table; row < table + ROWS; row++) {
         const char *text = !is_set(o, row)          ? row->standard
-                           : row->kind == TRIL_NAME ? *name_at(o, row)
+                           : row->kind == TRIL_NAME ? *(const char **)value_at(o, row)
                                                     : NULL;
         if (text) set(o, row, text, &none);
     }
@@ -192,10 +188,11 @@ bool options_in_range(const TrilOptions *o, Error *err) {
         if (!is_set(o, row) || row->kind == TRIL_FLAG || row->kind == TRIL_SEED) continue;
         if (row->kind == TRIL_NAME) {
             int at;
-            if (!name_find(row->names, *name_at(o, row), &at, row->name, err)) return false;
+            if (!name_find(row->names, *(const char **)value_at(o, row), &at, row->name, err))
+                return false;
             continue;
         }
-        double x = *number_at(o, row);
+        double x = *(double *)value_at(o, row);
         if (!in_range(x, row->min, row->max, row->name, err)) return false;
         if (row->kind == TRIL_WHOLE && x != floor(x))
             return fail(err, "%s: %g is not a whole number", row->name, x);

@@ -20,6 +20,10 @@ void error_write(Error *err, const char *format, ...) __attribute__((format(prin
 /* Writes the message and returns false. A macro, so that compilers see that it is always false. */
 #define fail(...) (error_write(__VA_ARGS__), error_false())
 
+/* The same for a lack of memory. */
+#define fail_memory(err, ...) \
+    (error_write(err, __VA_ARGS__), (err)->no_memory = true, error_false())
+
 static inline bool error_false(void) {
     return false;
 }

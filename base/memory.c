@@ -22,10 +22,8 @@ bool memory_alloc_unset(void *block, size_t count, size_t size, const char *what
                                   padded_size(count, size) - count * size);
         return true;
     }
-    fail(err, "not enough memory for %s (%.1f MiB)", what,
-         (double)count * (double)size / 1048576.0);
-    err->no_memory = true;
-    return false;
+    return fail_memory(err, "not enough memory for %s (%.1f MiB)", what,
+                       (double)count * (double)size / 1048576.0);
 }
 
 bool memory_alloc(void *block, size_t count, size_t size, const char *what, Error *err) {

@@ -342,13 +342,12 @@ bool options_fit(const TrilOptions *o, const Corpus *corpus, bool resumed, Confi
     if (resumed) all += 2 * own.optimizer; /* the state's file and its decoded copy */
     double installed = (double)memory_installed() / world_beside();
     if (all <= installed) return true;
-    fail(err,
-         "%s: needs %.1f GiB of memory, but this machine has %.1f%s; choose %s or a smaller batch",
-         config->model, all / GiB, installed / GiB,
-         world_beside() > 1 ? " for each of its processes" : "",
-         model_has_width(config) ? "smaller sizes" : "another rung, a text with fewer characters");
-    err->no_memory = true;
-    return false;
+    return fail_memory(
+        err,
+        "%s: needs %.1f GiB of memory, but this machine has %.1f%s; choose %s or a smaller batch",
+        config->model, all / GiB, installed / GiB,
+        world_beside() > 1 ? " for each of its processes" : "",
+        model_has_width(config) ? "smaller sizes" : "another rung, a text with fewer characters");
 }
 
 TrilStatus tril_estimate(const TrilOptions *options, int vocabulary, TrilEstimate *found,

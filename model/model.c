@@ -130,10 +130,9 @@ double model_parameters(const Config *c) {
 static bool check_count(const Config *c, double count, Error *err) {
     const double spare = 16;
     if (count * sizeof(float) <= (double)SIZE_MAX / spare) return true;
-    fail(err, "%s with these sizes has %.0f million weights, too many for this machine", c->model,
-         count / 1e6);
-    err->no_memory = true;
-    return false;
+    return fail_memory(err,
+                       "%s with these sizes has %.0f million weights, too many for this machine",
+                       c->model, count / 1e6);
 }
 
 /* Sets every tensor's offset: those of no block first, then block by block, Muon's after the

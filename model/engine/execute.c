@@ -47,9 +47,7 @@ static bool check_count(const Program *p, double tokens, Error *err) {
         numbers +=
             p->arrays[id].width * (p->arrays[id].rows == PER_PASS ? p->arrays[id].count : tokens);
     if (numbers * sizeof(float) <= (double)SIZE_MAX / spare) return true;
-    fail(err, "a pass over %.0f tokens is too large for this machine", tokens);
-    err->no_memory = true;
-    return false;
+    return fail_memory(err, "a pass over %.0f tokens is too large for this machine", tokens);
 }
 
 /* Returns the size of a packed weight: forward of w^T [in,out], backward of w [out,in]. */

@@ -94,7 +94,6 @@ static bool load_state(Plan *plan, Error *err) {
     const Arguments *asked = plan->arguments;
     const char *path = plan->state_file;
     bool wanted;
-    Error why;
     if (!file_exists(path)) {
         if (errno != ENOENT && errno != ENOTDIR)
             return fail(err, "%s: cannot be opened: %s", path, strerror(errno));
@@ -124,8 +123,8 @@ static bool load_state(Plan *plan, Error *err) {
         return name_state(plan, err);
     }
     const TrilOptions before = plan->options;
-    return command_line_resume(asked, &before, plan->ladder, &plan->options, &why) ||
-           fail(err, "%s: %.400s", path, why.text);
+    return command_line_resume(asked, &before, plan->ladder, &plan->options, err) ||
+           message_of(err, path);
 }
 
 /* ---- trained models ---- */

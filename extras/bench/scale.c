@@ -38,9 +38,9 @@ static void train(Bench *b) {
 }
 
 static void compute(Bench *b) {
-    b->run->sharing = false;
+    b->run->options.shared = false;
     train(b);
-    b->run->sharing = b->run->buckets;
+    b->run->options.shared = b->run->buckets;
 }
 
 static void send_gradients(Bench *b) {

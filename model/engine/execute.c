@@ -330,7 +330,7 @@ void execute_pass(const Thread *thread, void *argument) {
     const Schedule *s = &run->schedule;
     const Phase *begin = s->phases + (run->in_backward ? s->backward_phase : 0);
     const Phase *end = s->phases + (run->in_backward ? s->phase_count : s->backward_phase);
-    bool sends = run->sharing && run->buckets && thread->index == 0;
+    bool sends = run->options.shared && run->buckets && thread->index == 0;
     Call *calls = run->calls + (size_t)thread->index * prepared_count(run);
     if (!run->options.frozen && !run->pass.unpacked) execute_packing(thread, argument);
     if (run->pass.single || (run->options.growing && slice_count(run) == 1)) {

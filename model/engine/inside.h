@@ -31,7 +31,7 @@ enum { PACE_TOKEN, PACE_TOKENS, PACE_STEP, PACES };
 
 /* Threads of the team share a run and do not change it. */
 struct Run {
-    RunOptions options; /* batch: the part of this process */
+    RunOptions options; /* batch: the part of this process; shared: with other processes */
     Model *model;
     const Isa *isa;
     const Products *products;
@@ -72,7 +72,6 @@ struct Run {
     /* sequences of a shared batch: `whole` in all, `before` of them before this process's part. If
        it is not shared, the batch and 0 */
     int whole, before;
-    bool sharing;        /* sends to other processes; benchmarks stop it for a while */
     Buckets *buckets;    /* with several processes */
     float counts_weight; /* factor of the counted logits; 1 in training */
     bool paced;          /* run_pace */

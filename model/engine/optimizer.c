@@ -177,13 +177,13 @@ double run_update(Run *run, const Optimizer *optimizer) {
        if the weights are too many for the caches, or for Muon */
     bool many = run->model->parameters > CACHED || update_muon_work(run) > 0;
     int threads = many && !run->alone ? run->options.threads : run_threads(run);
-    if (run->sharing) {
+    if (run->options.shared) {
         world_wait(); /* until all gradients are summed */
         profile_add(run, NULL, PROFILE_SHARING, start);
     }
     run->step++;
     profile_team(run, threads, update_work, &update);
-    if (run->sharing) {
+    if (run->options.shared) {
         start = profile_now(run);
         buckets_share(run->buckets, run->model->weights);
         profile_add(run, NULL, PROFILE_SHARING, start);

@@ -58,7 +58,7 @@ Precision run_default_precision(void) {
  * there are processes. */
 static bool take_part(Run *run, Error *err) {
     RunOptions *o = &run->options;
-    run->sharing = o->shared = o->shared && world_size() > 1;
+    o->shared = o->shared && world_size() > 1;
     int rank = o->shared ? world_rank() : 0, size = o->shared ? world_size() : 1;
     run->whole = o->batch;
     run->before = (int)((int64_t)o->batch * rank / size);
@@ -285,7 +285,6 @@ static int begin(Run *run, const int32_t *ids, int B, int T, int past, const Sou
                        .tokens = (size_t)B * (size_t)T,
                        .past = past,
                        .single = B * T == 1 && !run->options.training,
-                       .before = source ? source->before : 0,
                        .source = source,
                        .lines = run->options.lines,
                        .ngram = run->model->ngram,
@@ -358,7 +357,7 @@ static void loss_work(const Thread *thread, void *argument) {
  * equally many pieces. */
 static double tokens_in_loss(const Run *run) {
     double tokens = (double)run->pass.tokens;
-    if (!run->sharing) return tokens;
+    if (!run->options.shared) return tokens;
     if (!run->options.lines) return tokens / run->options.batch * run->whole;
     world_allreduce(&tokens, 1);
     return tokens;
@@ -386,7 +385,7 @@ double run_backward(Run *run, const int32_t *targets, const Teacher *teacher) {
     execute_turn(run);
     profile_team(run, run_threads(run), execute_pass, run);
     for (size_t n = 0; n < run->pass.tokens; n++) total += (double)run->losses[n];
-    if (run->sharing) {
+    if (run->options.shared) {
         double start = profile_now(run);
         world_allreduce(&total, 1);
         profile_add(run, NULL, PROFILE_SHARING, start);
@@ -435,8 +434,8 @@ double run_evaluate(Run *run, Windows w, int (*stopped)(void *user), void *user)
     const size_t last = w.count % span; /* one batch of it is read */
     const size_t all = w.count / span * batch + min_size(last, batch);
     const size_t max = BATCHES * batch < ROUND ? BATCHES * batch : ROUND;
-    const size_t rank = run->sharing ? (size_t)world_rank() : 0,
-                 size = run->sharing ? (size_t)world_size() : 1;
+    const bool shared = run->options.shared;
+    const size_t rank = shared ? (size_t)world_rank() : 0, size = shared ? (size_t)world_size() : 1;
     size_t predicted = 0;
     double *sums = run->sums, total = 0;
     for (size_t round = 0; round < all; round += max) {
@@ -445,7 +444,7 @@ double run_evaluate(Run *run, Windows w, int (*stopped)(void *user), void *user)
         memset(sums, 0, windows * sizeof *sums);
         read_windows(run, &w, round + first, round + end, sums + first);
         sums[windows] = stopped && stopped(user);
-        if (run->sharing) world_allreduce(sums, windows + 1);
+        if (shared) world_allreduce(sums, windows + 1);
         if (sums[windows] > 0) return NAN;
         for (size_t i = 0; i < windows; i++) total += sums[i];
     }

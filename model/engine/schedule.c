@@ -17,6 +17,7 @@ typedef struct {
     bool dirty_by_team;
     bool across;       /* used by the team, or in more than one phase */
     bool kept, cached; /* marks of any array that shares its memory */
+    bool shared;       /* in passes of one token: see find_shared */
     int root; /* the array whose memory it uses: itself, or one that ends where it begins */
 } LiveRange;
 
@@ -37,8 +38,7 @@ typedef struct {
     int *tensor_epochs; /* [1 + tensors]: the epoch in which the team last added to the gradient */
     Demand *demands;
     int demand_count;
-    int *active;  /* [arrays]: scratch of place_demands */
-    bool *shared; /* [arrays]: marks of find_shared */
+    int *active; /* [arrays]: scratch of place_demands */
     int epoch;
 } Planner;
 
@@ -325,15 +325,15 @@ static void place_many(Planner *planner) {
  * team makes, or that are divided; and all outputs of an instruction with such an output. */
 static void find_shared(const Planner *planner) {
     const Program *p = planner->p;
-    bool *shared = planner->shared;
+    LiveRange *ranges = planner->ranges;
     for (int id = 1; id < p->array_count; id++)
-        shared[id] = p->arrays[id].kept || p->arrays[id].rows == PER_POSITION;
+        ranges[id].shared = p->arrays[id].kept || p->arrays[id].rows == PER_POSITION;
     for (int i = 0; i < p->backward_begin; i++) {
         const Instruction *at = &p->list[i];
         bool any = at->operation->reach == ALL_TOKENS || division_of(at) != UNDIVIDED;
         for (int j = 0; j < MAX_OUTPUTS; j++)
-            any = any || (at->outputs[j].id && shared[at->outputs[j].id]);
-        for (int j = 0; j < MAX_OUTPUTS && any; j++) shared[at->outputs[j].id] = true;
+            any = any || (at->outputs[j].id && ranges[at->outputs[j].id].shared);
+        for (int j = 0; j < MAX_OUTPUTS && any; j++) ranges[at->outputs[j].id].shared = true;
     }
 }
 
@@ -344,14 +344,14 @@ static void divide_single(Planner *planner) {
     Schedule *s = planner->s;
     memset(planner->ranges, 0, (size_t)p->array_count * sizeof *planner->ranges);
     for (int id = 0; id < p->array_count; id++) planner->ranges[id].made = NEVER;
+    find_shared(planner);
     planner->epoch = 1;
     for (int i = 0; i < p->backward_begin; i++) {
         const Instruction *at = &p->list[i];
         Division division = division_of(at);
         for (int j = 0; j < MAX_INPUTS; j++) {
             const LiveRange *range = &planner->ranges[at->inputs[j].id];
-            bool dirty = at->inputs[j].id && planner->shared[at->inputs[j].id] &&
-                         range->dirty_epoch == planner->epoch;
+            bool dirty = at->inputs[j].id && range->shared && range->dirty_epoch == planner->epoch;
             bool by_heads = dirty && division == BY_HEADS &&
                             division_of(&p->list[range->made]) == BY_HEADS &&
                             p->list[range->made].NH == at->NH;
@@ -361,7 +361,7 @@ static void divide_single(Planner *planner) {
         s->single_barriers += s->waits[i];
         note_instruction(planner, i, 0);
         s->by_first[i] = at->operation->reach == EACH_TOKEN && division == UNDIVIDED &&
-                         planner->shared[at->outputs[0].id];
+                         planner->ranges[at->outputs[0].id].shared;
     }
 }
 
@@ -372,7 +372,7 @@ static size_t place_single(Planner *planner, bool shared) {
     for (int id = 1; id < p->array_count; id++) {
         const LiveRange *range = &planner->ranges[id];
         bool stays = p->arrays[id].kept || p->arrays[id].rows == PER_POSITION;
-        if (range->made == NEVER || stays || planner->shared[id] != shared) continue;
+        if (range->made == NEVER || stays || range->shared != shared) continue;
         demand(planner, id, (size_t)p->arrays[id].width,
                shared ? planner->epochs[range->made] : range->made,
                shared ? planner->epochs[range->last] : range->last);
@@ -391,7 +391,6 @@ static void plan(Planner *planner) {
     make_phases(planner);
     merge_ranges(planner);
     place_many(planner);
-    find_shared(planner);
     divide_single(planner);
     memcpy(s->single, s->many, (size_t)p->array_count * sizeof *s->single);
     s->single_own = place_single(planner, false);
@@ -415,7 +414,6 @@ bool schedule_open(Schedule *s, Program *p, Capacity capacity, Error *err) {
         memory_alloc(&planner.active, arrays, sizeof *planner.active, "the schedule", err) &&
         memory_alloc(&planner.phases, instructions, sizeof(int), "the schedule", err) &&
         memory_alloc(&planner.epochs, instructions, sizeof(int), "the schedule", err) &&
-        memory_alloc(&planner.shared, arrays, sizeof *planner.shared, "the schedule", err) &&
         memory_alloc(&planner.tensor_epochs, tensors, sizeof(int), "the schedule", err);
     if (ok) plan(&planner);
     memory_free(planner.ranges);
@@ -423,7 +421,6 @@ bool schedule_open(Schedule *s, Program *p, Capacity capacity, Error *err) {
     memory_free(planner.active);
     memory_free(planner.phases);
     memory_free(planner.epochs);
-    memory_free(planner.shared);
     memory_free(planner.tensor_epochs);
     if (!ok) schedule_close(s);
     return ok;

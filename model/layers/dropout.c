@@ -14,7 +14,7 @@ Dropout dropout_of(const Call *c) {
     uint64_t place = (uint64_t)at->place << 32 | (uint64_t)at->block;
     return (Dropout){.rate = c->pass->dropout,
                      .key = random_bits(c->pass->masks, place),
-                     .first = c->pass->before};
+                     .first = c->pass->source ? c->pass->source->before : 0};
 }
 
 DropoutRow dropout_row(Dropout dropout, size_t row) {

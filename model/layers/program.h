@@ -34,7 +34,6 @@ typedef struct {
     int past;                      /* earlier tokens of the same sequence; > 0 needs B = 1 */
     bool single;                   /* all threads work on one token */
     bool unpacked;                 /* few tokens: products read the weights as they are */
-    size_t before;                 /* tokens of a shared batch before this process's part */
     float dropout;                 /* the share of activations set to 0 in this pass */
     uint64_t masks;                /* names this step's masks of dropout (base/random.h) */
     const int32_t *targets;        /* [tokens] */

@@ -115,7 +115,7 @@ static inline size_t corpus_held_out(const Corpus *corpus, bool list) {
 
 void corpus_free(Corpus *corpus);
 
-/* Joins texts[count] into one as tril_text_join (library/tril.h) does: corpus_make then holds out
+/* Joins texts[count] into one as the library does (library/tril.h): corpus_make then holds out
  * the end of each. A single text is copied as it is. Fails for invalid UTF-8, in text *which. */
 bool corpus_join(const char *const *texts, const size_t *lengths, int count, bool bytes, bool lines,
                  double held_out, char *joined, size_t *length, int *which, Error *err);

@@ -1,103 +1,70 @@
-"""A headless Chromium for tests, driven through chromedriver's WebDriver protocol."""
-import base64, json, os, re, subprocess, tempfile, time, urllib.error, urllib.request
+"""A headless Chromium for tests, driven through selenium."""
+import base64, os
 
-KEYS = {"Tab": "\ue004", "Escape": "\ue00c", "PageUp": "\ue00e", "PageDown": "\ue00f", "End": "\ue010",
-        "Home": "\ue011", "ArrowLeft": "\ue012", "ArrowUp": "\ue013", "ArrowRight": "\ue014",
-        "ArrowDown": "\ue015"}
+from selenium import webdriver
+from selenium.common.exceptions import JavascriptException, TimeoutException
+from selenium.webdriver.support.ui import WebDriverWait
+
+HANGING = float(os.environ.get("TRIL_HANGING", "300"))  # seconds, after which a test has failed
 
 
 class Browser:
-    """`with Browser() as browser:` starts one and ends it."""
+    """`with Browser() as browser:` starts one and ends it; then no page may have written to its console. Downloads
+    go to the folder."""
+
+    def __init__(self, folder="."):
+        options = webdriver.ChromeOptions()
+        for word in ("--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"):
+            options.add_argument(word)
+        options.binary_location = "/usr/bin/chromium"
+        options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+        options.add_experimental_option("prefs", {"download.default_directory": folder})
+        self.driver = webdriver.Chrome(options=options, service=webdriver.ChromeService("/usr/bin/chromedriver"))
+        self.driver.set_script_timeout(HANGING)
 
     def __enter__(self):
-        self.folder = tempfile.TemporaryDirectory()
-        self.driver = subprocess.Popen(["chromedriver", "--port=0"], stdout=subprocess.PIPE,
-                                       stderr=subprocess.DEVNULL, text=True)
-        port = None
-        while not port:
-            line = self.driver.stdout.readline()
-            assert line, "chromedriver does not start"
-            port = re.search(r"started successfully on port (\d+)", line)
-        self.address = f"http://127.0.0.1:{port[1]}/session"
-        options = {"args": ["--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
-                            f"--user-data-dir={self.folder.name}"]}
-        wanted = {"browserName": "chrome", "goog:chromeOptions": options,
-                  "goog:loggingPrefs": {"browser": "ALL"}}
-        session = self.ask("", {"capabilities": {"alwaysMatch": wanted}})
-        self.address += "/" + session["sessionId"]
         return self
 
-    def __exit__(self, *_):
-        try:
-            self.ask("", method="DELETE")
-        finally:
-            self.driver.terminate()
-            self.driver.wait()
-            for _ in range(50):  # the browser's last writes
-                try:
-                    self.folder.cleanup()
-                    break
-                except OSError:
-                    time.sleep(0.1)
+    def __exit__(self, kind, *_):
+        said = [] if kind else [entry["message"] for entry in self.driver.get_log("browser")]
+        self.driver.quit()
+        assert not said, said
 
-    def ask(self, path, body=None, method=None):
-        data = None if body is None else json.dumps(body).encode()
-        request = urllib.request.Request(self.address + path, data, {"Content-Type": "application/json"},
-                                         method=method or ("GET" if body is None else "POST"))
-        try:
-            with urllib.request.urlopen(request, timeout=300) as answer:
-                return json.load(answer)["value"]
-        except urllib.error.HTTPError as error:
-            raise AssertionError(json.load(error)["value"]["message"]) from None
-
-    def devtools(self, command, **parameters):
-        return self.ask("/goog/cdp/execute", {"cmd": command, "params": parameters})
+    def cdp(self, command, **values):
+        return self.driver.execute_cdp_cmd(command, values)
 
     def show(self, path, width=800, height=900, theme="light"):
         """Opens a file in a window of this size, in the light or dark theme."""
-        self.devtools("Emulation.setDeviceMetricsOverride", width=width, height=height,
-                      deviceScaleFactor=1, mobile=False)
-        self.devtools("Emulation.setEmulatedMedia",
-                      features=[{"name": "prefers-color-scheme", "value": theme}])
-        self.ask("/url", {"url": "file://" + os.path.abspath(path)})
+        self.cdp("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+        self.choose(theme)
+        self.driver.get("file://" + os.path.abspath(path))
 
-    def run(self, script, *arguments):
+    def choose(self, theme):
+        self.cdp("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": theme}])
+
+    def js(self, code, *values):
         """Runs the body of a function in the page, and returns what it returns."""
-        return self.ask("/execute/sync", {"script": script, "args": list(arguments)})
+        return self.driver.execute_script(code, *values)
 
-    def wait(self, script, *arguments, seconds=300):
-        """Waits until the function returns something true, and returns that. A page that is just
-        being loaded may lack what the function looks for."""
-        end, trouble = time.monotonic() + seconds, ""
-        while time.monotonic() < end:
-            try:
-                found = self.run(script, *arguments)
-                if found:
-                    return found
-            except AssertionError as error:
-                trouble = error
-            time.sleep(0.05)
-        raise AssertionError(f"this does not come true: {script} {trouble}")
+    def wait(self, ready, what):
+        """Waits until ready() is true. A page that is just being loaded may lack what it looks for."""
+        try:
+            WebDriverWait(self.driver, HANGING, 0.1, [JavascriptException]).until(lambda _: ready())
+        except TimeoutException:
+            raise AssertionError(what) from None
 
     def press(self, *keys):
         """Presses keys, one after another, where the focus is."""
-        actions = [{"type": kind, "value": KEYS.get(key, key)}
-                   for key in keys for kind in ("keyDown", "keyUp")]
-        self.ask("/actions", {"actions": [{"type": "key", "id": "keys", "actions": actions}]})
+        webdriver.ActionChains(self.driver).send_keys(*keys).perform()
 
     def point(self, x, y):
         """Moves the pointer to a place in the window."""
-        move = {"type": "pointerMove", "duration": 0, "x": round(x), "y": round(y)}
-        self.ask("/actions", {"actions": [{"type": "pointer", "id": "mouse", "actions": [move]}]})
-
-    def messages(self):
-        """What the page has written to the console since the last call."""
-        return [entry["message"] for entry in self.ask("/se/log", {"type": "browser"})]
+        self.cdp("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
 
     def photograph(self, path):
         """Writes a picture of the whole page."""
-        width, height = self.run("return [innerWidth, document.documentElement.scrollHeight]")
+        width, height = self.js("return [innerWidth, document.documentElement.scrollHeight]")
         clip = {"x": 0, "y": 0, "width": width, "height": height, "scale": 1}
-        shot = self.devtools("Page.captureScreenshot", captureBeyondViewport=True, clip=clip)
+        shot = self.cdp("Page.captureScreenshot", captureBeyondViewport=True, clip=clip)
         with open(path, "wb") as file:
             file.write(base64.b64decode(shot["data"]))

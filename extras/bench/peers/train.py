@@ -1,12 +1,12 @@
 """tril and PyTorch train the same GPTs, in turn, on the same processor.
 
-    make
+    make && make wheel && pip install build/*.whl
     python3 extras/bench/peers/train.py FILE [--rounds N] [--seconds S] [--precisions f32,bf16] [--compiled]
 
-Both start from the same weights (tril's, drawn again here from its seed) and see the same batches,
+Both start from the same weights, tril's, and see the same batches, drawn again here from its seed,
 so that their losses agree step by step; what is compared is tokens per second, round by round
 (A B A B). PyTorch runs eager or, with --compiled, compiled; its bfloat16 is that of autocast. Needs
-the packages torch and numpy, and --compiled a C++ compiler; is no part of `make test`.
+the packages torch, numpy and tril, and --compiled a C++ compiler; is no part of `make test`.
 """
 
 import argparse
@@ -22,7 +22,9 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-SEED, WEIGHTS, BATCHES = 1337, 1, 2  # purposes of random streams, as in base/random.h
+import tril
+
+SEED, BATCHES = 1337, 2  # the purpose of a random stream, as in base/random.h
 RATE, WARMUP = 1e-3, 100
 SMALL = {"layers": 4, "heads": 4, "width": 128, "context": 64, "batch": 12}
 LARGE = {"layers": 6, "heads": 6, "width": 384, "context": 256, "batch": 16}
@@ -44,18 +46,8 @@ def bits(key, index):
         return mix(key + (index + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15))
 
 
-def key_of(purpose, number):
-    return bits(bits(mix(np.uint64(SEED)), purpose), number)
-
-
 def uniform(key, index):
     return (bits(key, index) >> np.uint64(11)).astype(np.float64) * 2.0**-53
-
-
-def normal(key, count):
-    index = np.arange(count, dtype=np.uint64) * np.uint64(2)
-    radius = np.sqrt(-2 * np.log(1 - uniform(key, index)))
-    return radius * np.cos(2 * math.pi * uniform(key, index + np.uint64(1)))
 
 
 def permuted(key, index, count):
@@ -75,7 +67,7 @@ def permuted(key, index, count):
 def start_of(number, length, T):
     """Where window `number` of the training text begins (data/batch.c)."""
     windows = max(1, (length - T) // T)
-    key = key_of(BATCHES, number // windows)
+    key = bits(bits(mix(np.uint64(SEED)), BATCHES), number // windows)
     offset = int(uniform(key, 0) * (length - T - (windows - 1) * T))
     return permuted(key, number % windows, windows) * T + offset
 
@@ -88,48 +80,32 @@ class Block(nn.Module):
         super().__init__()
         self.heads = heads
         self.ln_1, self.ln_2 = nn.LayerNorm(C), nn.LayerNorm(C)
-        self.c_attn, self.c_proj = nn.Linear(C, 3 * C), nn.Linear(C, C)
-        self.c_fc, self.c_out = nn.Linear(C, 4 * C), nn.Linear(4 * C, C)
+        self.attn = nn.ModuleDict({"c_attn": nn.Linear(C, 3 * C), "c_proj": nn.Linear(C, C)})
+        self.mlp = nn.ModuleDict({"c_fc": nn.Linear(C, 4 * C), "c_proj": nn.Linear(4 * C, C)})
 
     def forward(self, x):
-        qkv = self.c_attn(self.ln_1(x)).chunk(3, dim=-1)
+        qkv = self.attn["c_attn"](self.ln_1(x)).chunk(3, dim=-1)
         q, k, v = (part.unflatten(-1, (self.heads, -1)).transpose(1, 2) for part in qkv)
         att = F.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).flatten(-2)
-        x = x + self.c_proj(att)
-        return x + self.c_out(F.gelu(self.c_fc(self.ln_2(x)), approximate="tanh"))
+        x = x + self.attn["c_proj"](att)
+        return x + self.mlp["c_proj"](F.gelu(self.mlp["c_fc"](self.ln_2(x)), approximate="tanh"))
 
 
 class GPT(nn.Module):
-    def __init__(self, V, s):
+    """Begins with the weights of tril, whose names the modules have."""
+
+    def __init__(self, tokenizer, s):
         super().__init__()
         C = s["width"]
-        self.wte, self.wpe = nn.Embedding(V, C), nn.Embedding(s["context"], C)
-        self.blocks = nn.ModuleList(Block(C, s["heads"]) for _ in range(s["layers"]))
+        self.wte, self.wpe = nn.Embedding(len(tokenizer), C), nn.Embedding(s["context"], C)
+        self.h = nn.ModuleList(Block(C, s["heads"]) for _ in range(s["layers"]))
         self.ln_f = nn.LayerNorm(C)
-        self.start(s["layers"])
-
-    def start(self, layers):
-        """tril's initial weights: its tensors are numbered in the order of its table."""
-        each = ["ln_1.weight", "ln_1.bias", "c_attn.weight", "c_attn.bias", "c_proj.weight"]
-        each += ["c_proj.bias", "ln_2.weight", "ln_2.bias", "c_fc.weight", "c_fc.bias"]
-        each += ["c_out.weight", "c_out.bias"]
-        names = ["wte.weight", "wpe.weight"]
-        names += [f"blocks.{layer}.{name}" for name in each for layer in range(layers)]
-        weights = dict(self.named_parameters())
-        for number, name in enumerate(names):
-            w = weights[name]
-            if w.dim() == 2:
-                deviation = 0.02
-                if name.endswith(("c_proj.weight", "c_out.weight")):
-                    deviation /= math.sqrt(2 * layers)
-                drawn = deviation * normal(key_of(WEIGHTS, number), w.numel())
-                w.data.copy_(torch.from_numpy(drawn.reshape(w.shape)))
-            elif name.endswith("bias"):
-                w.data.zero_()
+        with tril.Model(tokenizer, "gpt", seed=SEED, **{name: s[name] for name in s if name != "batch"}) as start:
+            self.load_state_dict({name.removeprefix("transformer."): torch.from_numpy(w) for name, w in start.weights.items()})
 
     def forward(self, ids, targets):
         x = self.wte(ids) + self.wpe.weight[: ids.shape[1]]
-        for block in self.blocks:
+        for block in self.h:
             x = block(x)
         logits = F.linear(self.ln_f(x), self.wte.weight)
         return F.cross_entropy(logits.flatten(0, 1), targets.flatten())
@@ -147,9 +123,9 @@ def rate_of(step, steps):
 class Torch:
     """One way of running PyTorch: trains `steps` steps, returns tokens per second and losses."""
 
-    def __init__(self, ids, V, sizes, bf16, compiled):
+    def __init__(self, ids, tokenizer, sizes, bf16, compiled):
         self.ids, self.sizes, self.bf16 = ids, sizes, bf16
-        model = GPT(V, sizes)
+        model = GPT(tokenizer, sizes)
         self.model = torch.compile(model) if compiled else model
         decay = [p for p in model.parameters() if p.dim() == 2]
         rest = [p for p in model.parameters() if p.dim() != 2]
@@ -181,7 +157,7 @@ class Torch:
         return tokens / (time.perf_counter() - started), losses
 
 
-def tril(text, sizes, steps, precision, threads):
+def ours(text, sizes, steps, precision, threads):
     """Tokens per second and losses of as many steps of ./train."""
     with tempfile.TemporaryDirectory() as out:
         flags = [f"--{name}={value}" for name, value in sizes.items()]
@@ -198,28 +174,28 @@ def tril(text, sizes, steps, precision, threads):
 # ---- in turn ----
 
 
-def compare(text, ids, V, sizes, options):
+def compare(text, ids, tokenizer, sizes, options):
     print("\n" + ", ".join(f"{name} {value}" for name, value in sizes.items()), flush=True)
     precisions = options.precisions.split(",")
-    rate, _ = tril(text, sizes, 10, precisions[0], options.threads)
+    rate, _ = ours(text, sizes, 10, precisions[0], options.threads)
     steps = max(10, int(options.seconds * rate / (sizes["batch"] * sizes["context"])))
     share = max(3, steps // 4)
     peers, speeds, losses = {}, {}, {}
     for precision in precisions:
-        how = ids, V, sizes, precision == "bf16", options.compiled
+        how = ids, tokenizer, sizes, precision == "bf16", options.compiled
         Torch(*how).run(0, 3, steps)  # compiles, and warms up
         peers[precision] = Torch(*how)
     for turn in range(options.rounds):
         for precision in precisions:
-            speed, losses["tril", precision] = tril(text, sizes, steps, precision, options.threads)
+            speed, losses["tril", precision] = ours(text, sizes, steps, precision, options.threads)
             speeds.setdefault(("tril", precision), []).append(speed)
             speed, loss = peers[precision].run(turn * share, share, steps)
             speeds.setdefault(("PyTorch", precision), []).append(speed)
             losses.setdefault(("PyTorch", precision), []).extend(loss)
     for precision in precisions:
-        ours, theirs = (statistics.median(speeds[name, precision]) for name in ("tril", "PyTorch"))
+        own, theirs = (statistics.median(speeds[name, precision]) for name in ("tril", "PyTorch"))
         apart = max(abs(a - b) for a, b in zip(losses["tril", precision], losses["PyTorch", precision]))
-        print(f"  {precision}: tril {ours:9,.0f} tokens/s, PyTorch {theirs:9,.0f}, ratio {ours / theirs:.2f}, "
+        print(f"  {precision}: tril {own:9,.0f} tokens/s, PyTorch {theirs:9,.0f}, ratio {own / theirs:.2f}, "
               f"losses apart by {apart:.4f}", flush=True)
 
 
@@ -235,12 +211,11 @@ def main():
     torch.set_num_threads(options.threads)
     with open(options.file, encoding="utf-8", newline="") as file:
         characters = file.read()
-    alphabet = {character: i for i, character in enumerate(sorted(set(characters)))}
-    train = int(len(characters) * (1 - 0.1))
-    ids = np.array([alphabet[character] for character in characters[:train]], np.int64)
+    tokenizer = tril.Tokenizer(characters)
+    ids = tokenizer.encode(characters[:int(len(characters) * (1 - 0.1))]).astype(np.int64)
     print(f"PyTorch {torch.__version__}, {options.threads} threads")
     for sizes in (SMALL, LARGE):
-        compare(options.file, ids, len(alphabet), sizes, options)
+        compare(options.file, ids, tokenizer, sizes, options)
 
 
 if __name__ == "__main__":

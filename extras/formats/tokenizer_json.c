@@ -76,7 +76,7 @@ typedef struct {
 typedef struct {
     const char *path;
     const JsonValue *root;
-    Token *tokens; /* [count], owned */
+    Token *tokens; /* [count], owned; by their ids, then by their codes */
     size_t count;
     bool bytes; /* text as bytes, which are written as characters */
 } Reading;
@@ -166,12 +166,13 @@ static bool read_vocabulary(Reading *r, Error *err) {
     json_each(entry, vocab) r->count++;
     if (r->count == 0) return fail(err, "%s: has no vocabulary", r->path);
     if (!memory_alloc(&r->tokens, r->count, sizeof *r->tokens, r->path, err)) return false;
-    Token *token = r->tokens;
     json_each(entry, vocab) {
-        *token = (Token){.text = entry->key, .length = entry->key_length};
-        if (!json_size(entry, &token->id))
-            return fail_for(r, "an id that is not a whole number", err);
-        token++;
+        size_t id;
+        if (!json_size(entry, &id)) return fail_for(r, "an id that is not a whole number", err);
+        if (id >= r->count || r->tokens[id].text)
+            return fail(err, "%s: the ids of its %zu tokens are not 0 to %zu, each once", r->path,
+                        r->count, r->count - 1);
+        r->tokens[id] = (Token){.text = entry->key, .length = entry->key_length, .id = id};
     }
     return true;
 }
@@ -224,26 +225,19 @@ static bool number_tokens(Reading *r, Vocab *vocab, int32_t **rows, Error *err) 
     qsort(r->tokens, count, sizeof *r->tokens, compare_codes);
     json_each(entry, added)
         if (!check_added(r, entry, err)) return false;
-    unsigned char *taken;
-    if (!memory_alloc(&taken, count, 1, r->path, err)) return false;
-    bool ok = memory_alloc(&vocab->codes, count, sizeof *vocab->codes, r->path, err) &&
-              memory_alloc(rows, count, sizeof **rows, r->path, err);
-    for (size_t i = 0; i < count && ok; i++) {
+    if (!memory_alloc(&vocab->codes, count, sizeof *vocab->codes, r->path, err) ||
+        !memory_alloc(rows, count, sizeof **rows, r->path, err))
+        return false;
+    for (size_t i = 0; i < count; i++) {
         const Token *token = &r->tokens[i];
         if (i > 0 && token->code == token[-1].code)
-            ok = fail(err, "%s: two of its tokens are U+%04X", r->path, (unsigned)token->code);
-        else if (token->id >= count || taken[token->id])
-            ok = fail(err, "%s: the ids of its %zu tokens are not 0 to %zu, each once", r->path,
-                      count, count - 1);
-        if (!ok) break;
-        taken[token->id] = 1;
+            return fail(err, "%s: two of its tokens are U+%04X", r->path, (unsigned)token->code);
         vocab->codes[i] = token->code;
         (*rows)[i] = (int32_t)token->id;
     }
     vocab->size = (int)count;
     vocab->bytes = r->bytes;
-    memory_free(taken);
-    return ok;
+    return true;
 }
 
 bool tokenizer_read(Vocab *vocab, const char *name, const JsonValue *root, int32_t **rows,

@@ -1,6 +1,7 @@
 "use strict";
 // True for a failure of the C code itself, which should not happen: the module is then useless.
 const isBroken = error => error instanceof WebAssembly.RuntimeError || error instanceof RangeError;
+const encode = text => new TextEncoder().encode(text);
 
 // The compiled C: openModule(compiled, complain) returns functions that call its exports, and read and write its
 // structs.
@@ -93,7 +94,7 @@ function openModule(compiled, complain) {
   const setters = {
     i: (at, value) => view().setInt32(at, value, true),
     z(at, value) {
-      const number = typeof value === "string" ? bytes(new TextEncoder().encode(value)) : value; // may move the memory
+      const number = typeof value === "string" ? bytes(encode(value)) : value; // may move the memory
       view().setUint32(at, number, true);
     },
     d: (at, value) => view().setFloat64(at, value, true),
@@ -120,7 +121,7 @@ function openModule(compiled, complain) {
 
   // Calls an export. A string is passed as a pointer to its text, bytes as a pointer and their length.
   const call = (name, ...values) => c[name](...values.flatMap(value =>
-    typeof value === "string" ? bytes(new TextEncoder().encode(value)) :
+    typeof value === "string" ? bytes(encode(value)) :
       value instanceof Uint8Array ? [bytes(value), value.length] : [value]));
 
   // Calls an export that takes a TrilError or Error last; if isFailure(its result), throws the sentence, with the result as `status`.

@@ -47,7 +47,7 @@ function openReader(library) {
   const evaluate = (bytes, line) => withModel(bytes, own => {
     const loss = room(8);
     must("tril_text_evaluate", textOf(own).made, own, 0, HELD_OUT_CHARACTERS, BATCH, 1, 0, 0, loss);
-    return { loss: number(loss), line: lineOf(own), focus: focusOf(own, line) };
+    return { loss: number(loss), line: lineOf(own), focus: focusOf(own, encode(line)) };
   });
   // Returns the glyph to which the first head attends most from the end of the line, its weight and an even one. Returns null
   // for a rung without heads, and for a line that the model cannot read.
@@ -63,6 +63,11 @@ function openReader(library) {
 
   // ---- a line ----
 
+  // Returns the result of work with a model's reading of a line; if it is traced, with the numbers of its computation.
+  function withReading(own, line, traced, work) {
+    const reading = make("tril_reading_open", own, line, traced, 1);
+    try { return work(reading); } finally { call("tril_reading_close", reading); }
+  }
   function lineRead() {
     if (!seen) throw new Error("no line has been read");
     return seen;
@@ -71,14 +76,14 @@ function openReader(library) {
   function readLine(line) {
     if (!model) throw new Error("there is no such model yet");
     forget();
-    seen = make("tril_reading_open", model, line, 1, 1);
+    seen = make("tril_reading_open", model, encode(line), 1, 1);
     return next();
   }
 
-  // Returns the probabilities of the characters after a row of logits [V], and the `most` likeliest ids.
-  function probabilities(record, logits, V) {
+  // Returns the probabilities of the characters after a row of logits [V]: in the model or, with its values, in the sampler.
+  function probabilities(logits, V, values = { temperature: 1, top_p: 1 }) {
     const to = room(8 * V);
-    must("tril_probabilities", record, logits, V, to);
+    must("tril_probabilities", samplingRecord(values), logits, V, to);
     return new Float64Array(bytesAt(to, 8 * V).slice().buffer);
   }
   // Returns the logits after a reading.
@@ -89,8 +94,7 @@ function openReader(library) {
   // their probabilities, in the model and in the sampler.
   function next() {
     const tokenizer = tokenizerOf(model), V = call("tril_tokenizer_size", tokenizer), T = call("tril_reading_tokens", lineRead());
-    const ids = call("tril_reading_ids", seen), logits = logitsOf(seen, V);
-    const p = probabilities(samplingRecord({ temperature: 1, top_p: 1 }), logits, V), picked = probabilities(samplingRecord(sampling), logits, V);
+    const ids = call("tril_reading_ids", seen), logits = logitsOf(seen, V), p = probabilities(logits, V), picked = probabilities(logits, V, sampling);
     return {
       glyphs: Array.from({ length: T }, (_, t) => glyphOf(tokenizer, whole(ids + 4 * t))),
       nats: finite(call("tril_reading_loss", seen)),
@@ -99,18 +103,17 @@ function openReader(library) {
   }
   // Returns the probability of a character after a line, in another model.
   const chance = (bytes, line, glyph) => withModel(bytes, own => {
-    const tokenizer = tokenizerOf(own), V = call("tril_tokenizer_size", tokenizer), reading = make("tril_reading_open", own, line, 0, 1);
-    const p = probabilities(samplingRecord({ temperature: 1, top_p: 1 }), logitsOf(reading, V), V);
-    call("tril_reading_close", reading);
+    const tokenizer = tokenizerOf(own), V = call("tril_tokenizer_size", tokenizer);
+    const p = withReading(own, encode(line), 0, reading => probabilities(logitsOf(reading, V), V));
     return p.find((_, id) => glyphOf(tokenizer, id) === glyph) ?? 0;
   });
   // Returns the characters that the model knows, or the first of them.
   const known = (most = 100) => Array.from({ length: Math.min(most, call("tril_tokenizer_size", tokenizerOf(model))) }, (_, id) => glyphOf(tokenizerOf(model), id)).join("");
-  // Returns the result of work with the reading of the line until `place`; without it, of the whole line.
-  function upTo(place = Infinity, work) {
-    if (place >= call("tril_reading_tokens", lineRead()) - 1) return work(seen);
-    const reading = make("tril_reading_open", model, decode(tokenizerOf(model), call("tril_reading_ids", seen), place + 1), 1, 1);
-    try { return work(reading); } finally { call("tril_reading_close", reading); }
+  // Returns line i of the computation in numbers, or with -1 all of it, for the character at `place`; without it, for the last.
+  function explain(i, layer, head, place = Infinity) {
+    const explained = reading => html("web_explain", model, reading, i, layer, head);
+    if (place >= call("tril_reading_tokens", lineRead()) - 1) return explained(seen);
+    return withReading(model, decode(tokenizerOf(model), call("tril_reading_ids", seen), place + 1), 1, explained);
   }
   // Returns the maps of all heads, in order.
   function maps() {
@@ -139,14 +142,7 @@ function openReader(library) {
   // Returns the lines of a rung in these sizes.
   function linesOfRung(rung, options) {
     const own = make("tril_model_make", textOf().tokenizer, library.optionsRecord(rung, options));
-    let reading = 0;
-    try {
-      reading = make("tril_reading_open", own, new Uint8Array(), 1, 1);
-      return linesOf(reading);
-    } finally {
-      call("tril_reading_close", reading);
-      call("tril_model_free", own);
-    }
+    try { return withReading(own, new Uint8Array(), 1, linesOf); } finally { call("tril_model_free", own); }
   }
 
   // ---- a step of training ----
@@ -156,18 +152,15 @@ function openReader(library) {
   // loss before and after, the size of each line's gradient, and the predictions before and after.
   function takeStep(place, longest = 0.03) {
     const HALVINGS = 20, lossOf = p => -Math.log(p[target]);
-    const tokenizer = tokenizerOf(model), V = call("tril_tokenizer_size", tokenizer), record = samplingRecord({ temperature: 1, top_p: 1 });
+    const tokenizer = tokenizerOf(model), V = call("tril_tokenizer_size", tokenizer);
     if (!(place > 0 && place < call("tril_reading_tokens", lineRead()))) throw new Error("nothing stands before the first character, so the model cannot predict it");
     const at = call("tril_reading_ids", seen), ids = Int32Array.from({ length: place }, (_, t) => whole(at + 4 * t)), target = whole(at + 4 * place);
-    const before = probabilities(record, call("tril_reading_logits", seen) + 4 * V * (place - 1), V);
+    const before = probabilities(call("tril_reading_logits", seen) + 4 * V * (place - 1), V);
     const { sizes, tensors, size } = sendBack(linesOf(seen), ids, before.map((p, id) => p - Number(id === target)), floatsAt);
     const kept = tensors.map(({ data }) => [data.byteOffset, data.slice()]);
     const step = rate => {
       kept.forEach(([address, weights], n) => floatsAt(address, weights.length).set(weights.map((w, i) => w - rate * tensors[n].d[i])));
-      const reading = make("tril_reading_open", model, decode(tokenizer, at, place), 0, 1);
-      try {
-        return probabilities(record, logitsOf(reading, V), V);
-      } finally { call("tril_reading_close", reading); }
+      return withReading(model, decode(tokenizer, at, place), 0, reading => probabilities(logitsOf(reading, V), V));
     };
     try {
       let rate = longest / Math.max(1, size), after = step(rate);
@@ -190,7 +183,7 @@ function openReader(library) {
     author = load(bytes);
     decoder = new TextDecoder();
     writer = make("tril_writer_open", author, samplingRecord(sampling));
-    try { must("tril_writer_read", writer, line); } catch (error) { closeWriter(); throw error; }
+    try { must("tril_writer_read", writer, encode(line)); } catch (error) { closeWriter(); throw error; }
   }
   function writeOn(most, milliseconds) {
     const end = performance.now() + milliseconds, to = room(4 * most);
@@ -220,9 +213,7 @@ function openReader(library) {
 
   return {
     take, evaluate, takeStep, writeLine, readLine, next, maps, lines, linesOfRung, prompt, writeOn, chart,
-    chance, known,
-    // Returns line i of the computation in numbers, or with -1 all of it, for the character at `place`.
-    explain: (i, layer, head, place) => upTo(place, reading => html("web_explain", model, reading, i, layer, head)),
+    chance, known, explain,
     setSampler(values, glyph = "") { sampling = values; asked = glyph; },
     // Measures how well the model predicts a text, like ./sample --score.
     score(bytes) {

@@ -46,7 +46,7 @@ function seldom(milliseconds, act) {
 
 // Adds numbers to a parent, { name, help, defaultValue, min, max, step }. numbersOf returns them by name; NaN for an empty field.
 function addNumbers(parent, rows) {
-  $(parent).append(...rows.map(({ name, label, help, ...more }) => element("label", { className: "number", title: help },
+  $(parent).append(...rows.map(({ name, label, help, ...more }) => element("label", { title: help },
     element("span", { textContent: label ?? name }),
     element("input", { type: "number", id: `${parent}-${name}`, name, ...more }))));
 }

@@ -3,16 +3,14 @@
 // reads.
 let tasks, within = work => work();
 
-const encode = text => new TextEncoder().encode(text);
-
 // Opens the compiled module. The other tasks are functions of the library, the trainer and the reader.
 function open(compiled) {
   const library = openLibrary(compiled, text => console.error(text));
   const { ladder, options, takeText, countText, estimate } = library;
-  const trainer = openTrainer(library), reader = openReader(library);
+  const trainer = openTrainer(library);
   within = library.within;
   tasks = {
-    takeText, countText, ...trainer, ...reader,
+    takeText, countText, ...trainer, ...openReader(library),
     // Returns an estimate of each rung, or { error }.
     estimate: chosen => ladder.map(({ rung }) => {
       try { return estimate(rung, chosen); } catch (error) {
@@ -28,11 +26,7 @@ function open(compiled) {
       for (const end = performance.now() + 150; performance.now() < end;) progress = trainer.train(50, false, 1);
       trainer.close();
       return estimate(GPT, sizes).work * progress.step / progress.seconds;
-    },
-    evaluate: (bytes, line) => reader.evaluate(bytes, encode(line)),
-    chance: (bytes, line, glyph) => reader.chance(bytes, encode(line), glyph),
-    readLine: line => reader.readLine(encode(line)),
-    prompt: (bytes, line) => reader.prompt(bytes, encode(line))
+    }
   };
   return { ladder, options, limit: library.call("memory_installed"), fuses: library.call("web_fuses") === 1 };
 }

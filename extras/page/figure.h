@@ -55,9 +55,9 @@ typedef struct {
 void figure_chart(FILE *out, const Chart *chart);
 
 /* Draws the lower triangle of a map of T tokens: bluer is more. The glyphs [T] label both axes.
- * The SVG, whose id is KIND-LAYER-HEAD, keeps the weights in thousandths; figure.js shows the one
+ * The SVG, whose id is map-LAYER-HEAD, keeps the weights in thousandths; figure.js shows the one
  * at the cursor in an output element. */
-void figure_map(FILE *out, const char *kind, const HeadMap *map, int T, const Glyph *glyphs);
+void figure_map(FILE *out, const HeadMap *map, int T, const Glyph *glyphs);
 
 /* Draws the scale of all maps, the weight of each shade, after a hint on how to read it. */
 void figure_scale(FILE *out);

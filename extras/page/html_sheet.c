@@ -75,8 +75,7 @@ static void write_bars(Sheet *sheet, const Bars *lists, int count) {
 static void write_maps(Sheet *sheet, const HeadMap *maps, int count) {
     figure_scale(sheet->out);
     fputs("<div class=\"maps\">\n", sheet->out);
-    for (int i = 0; i < count; i++)
-        figure_map(sheet->out, "written", &maps[i], sheet->T, sheet->glyphs);
+    for (int i = 0; i < count; i++) figure_map(sheet->out, &maps[i], sheet->T, sheet->glyphs);
     fputs("</div>\n", sheet->out);
 }
 

@@ -10,8 +10,7 @@ static float clamped(float weight) {
     return weight > 0 ? fminf(weight, 1) : 0; /* NaN becomes 0 */
 }
 
-/* Returns the shade of a weight. The eye sees its root: a weight of 0.05 is visible, too.
- */
+/* Returns the shade of a weight. The eye sees its root: a weight of 0.05 is visible, too. */
 static int shade_of(float weight) {
     return (int)(sqrtf(clamped(weight)) * SHADES + 0.5f);
 }
@@ -52,11 +51,11 @@ static void draw_glyphs(FILE *out, const char *name, const char *axis, int x, in
     fputs("</g>\n", out);
 }
 
-void figure_map(FILE *out, const char *kind, const HeadMap *map, int T, const Glyph *glyphs) {
+void figure_map(FILE *out, const HeadMap *map, int T, const Glyph *glyphs) {
     const int side = AXIS + CELL * T;
     char title[HEAD_TITLE], id[48];
     head_title(map, title);
-    snprintf(id, sizeof id, "%s-%d-%d", kind, map->layer, map->head < 0 ? 0 : map->head);
+    snprintf(id, sizeof id, "map-%d-%d", map->layer, map->head < 0 ? 0 : map->head);
     markup(out,
            "<figure class=\"mapped\" id=\"figure-%s\">\n<figcaption>%s</figcaption>\n"
            "<svg xmlns=\"http://www.w3.org/2000/svg\" id=\"%s\" class=\"map\" role=\"img\" "

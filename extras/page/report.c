@@ -472,7 +472,7 @@ static bool write_heads(const Report *r, FILE *out, const TrilReading *reading, 
             fprintf(out, "<h3>Layer %d</h3>\n<div class=\"maps\" id=\"layer-%d\">\n", layer, layer);
         ok = tril_reading_attention(reading, layer, i % heads, weights, COUNT(weights), error) ==
              TRIL_OK;
-        if (ok) figure_map(out, "map", &(HeadMap){layer, i % heads, weights}, tokens, glyphs);
+        if (ok) figure_map(out, &(HeadMap){layer, i % heads, weights}, tokens, glyphs);
         if (!ok || i + 1 == shown || (i + 1) % heads == 0) fputs("</div>\n", out);
     }
     if (all > shown)

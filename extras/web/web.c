@@ -96,7 +96,7 @@ char *web_map(const TrilModel *model, const TrilReading *reading, int layer, int
              html_open(&html, error);
     for (int t = 0; t < T && ok; t++)
         glyphs[t] = glyph_of(tril_model_tokenizer(model), tril_reading_ids(reading)[t]);
-    if (ok) figure_map(html.out, "map", &(HeadMap){layer, head, weights}, T, glyphs);
+    if (ok) figure_map(html.out, &(HeadMap){layer, head, weights}, T, glyphs);
     free(weights);
     free(glyphs);
     return ok ? html_close(&html, true) : NULL;

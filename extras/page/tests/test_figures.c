@@ -94,7 +94,7 @@ TEST(map) {
     static const float weights[T * T] = {1, 0, 0, 0.5f, 0.5f, 0, 0.01f, NAN, 2};
     static const Glyph glyphs[T] = {{"<", 1}, {"好", 2}, {"c", 1}};
     Output page = output_open(80, false);
-    figure_map(page.sheet.out, "map", &(HeadMap){2, 1, weights}, T, glyphs);
+    figure_map(page.sheet.out, &(HeadMap){2, 1, weights}, T, glyphs);
     output_end(&page);
     /* neighbors with weight one half share a line; below a 32nd, or NaN, nothing is drawn */
     assert_non_null(strstr(page.text, "<path stroke-opacity=\"0.688\" d=\"M0 1h2\"/>"));

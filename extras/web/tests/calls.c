@@ -69,6 +69,8 @@ TEST(figures) {
         assert_non_null(strstr(error.text, (char[]){(char)('0' + layers), 0}));
         assert_null(web_explain(c.model, reading, ANY, 9, 9, &error));
         assert_non_null(strstr(error.text, layers > 0 ? "--layer 9" : tril_rung(i)));
+        assert_null(web_explain(c.model, reading, 0, 0, 99, &error));
+        assert_non_null(strstr(error.text, " 99"));
         tril_reading_close(reading);
         case_close(&c);
     }

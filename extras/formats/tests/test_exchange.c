@@ -18,19 +18,15 @@ enum { CHARACTERS = 9, TEXT = 11 };
 static const char *const kinds[] = {"gpt2", "qwen3", "qwen3-shared"};
 static const uint32_t codes[CHARACTERS] = {'\n', ' ', '!', '"', 'a', 'b', 0xE9, 0x4E2D, 0x1D11E};
 
-static const char *golden(const char *kind) {
-    static char path[256];
-    snprintf(path, sizeof path, GOLDEN "%s", kind);
-    return path;
+static Trained *golden(const char *kind) {
+    return trained_of(formatted(GOLDEN "%s", kind));
 }
 
 /* ---- results of the library ---- */
 
 /* Reads the recorded text, as code points, and the logits after each character. */
 static void read_golden(const char *kind, unsigned text[TEXT], float logits[TEXT][CHARACTERS]) {
-    char path[256];
-    snprintf(path, sizeof path, GOLDEN "%s/logits.txt", kind);
-    FILE *file = fopen(path, "r");
+    FILE *file = fopen(formatted(GOLDEN "%s/logits.txt", kind), "r");
     assert_non_null(file);
     for (int t = 0; t < TEXT; t++) {
         assert_int_equal(fscanf(file, "%u", &text[t]), 1);
@@ -44,31 +40,27 @@ static void assert_golden(Trained *trained, const char *kind) {
     unsigned text[TEXT];
     float logits[TEXT][CHARACTERS];
     int32_t ids[TEXT];
-    Run *run;
     Model *model = &trained->model;
     RunOptions options = {.batch = 1, .length = model->config.T, .threads = 2};
     read_golden(kind, text, logits);
     assert_int_equal(trained->vocab.size, CHARACTERS);
     assert_memory_equal(trained->vocab.codes, codes, sizeof codes);
     for (int t = 0; t < TEXT; t++) ids[t] = vocab_id(&trained->vocab, text[t]);
-    assert_ok(run_open(&run, model, &options, &err), err);
+    Run *run = open_run(model, &options);
     for (int from = 0; from < TEXT; from += model->config.T) {
         int window = TEXT - from < model->config.T ? TEXT - from : model->config.T;
         const float *ours = run_forward(run, ids + from, 1, window, 0);
         for (int i = 0; i < window * CHARACTERS; i++)
             assert_near(ours[i], logits[from + i / CHARACTERS][i % CHARACTERS], 1e-5);
     }
-    run_close(run);
 }
 
 TEST(golden) {
     static const char *const rungs[] = {"gpt", "modern", "modern"};
     for (int i = 0; i < COUNT(kinds); i++) {
-        Trained trained;
-        assert_ok(trained_load(&trained, golden(kinds[i]), &err), err);
-        assert_string_equal(trained.model.config.model, rungs[i]);
-        assert_golden(&trained, kinds[i]);
-        trained_free(&trained);
+        Trained *trained = golden(kinds[i]);
+        assert_string_equal(trained->model.config.model, rungs[i]);
+        assert_golden(trained, kinds[i]);
     }
 }
 
@@ -85,46 +77,34 @@ static void assert_same(const Trained *a, const Trained *b) {
     assert_memory_equal(x->weights, y->weights, x->weights_size * sizeof(float));
 }
 
-static bool export_to(const Trained *trained, const char *path) {
-    const Format *format = format_to_write(path, "f32", &err);
-    return format->write(&trained->model, &trained->vocab, "f32", path, &err);
-}
-
 /* Checks that reading an export gives the same model to the bit. */
 static void assert_returns(const Trained *trained, const char *name) {
-    Trained back;
-    assert_ok(export_to(trained, scratch(name)), err);
-    assert_ok(trained_load(&back, scratch(name), &err), err);
-    assert_same(trained, &back);
-    trained_free(&back);
+    assert_ok(export_to(trained, scratch(name), "f32"), err);
+    assert_same(trained, trained_of(scratch(name)));
 }
 
 TEST(return ) {
     for (int i = 0; i < COUNT(kinds); i++) {
-        Trained trained;
-        assert_ok(trained_load(&trained, golden(kinds[i]), &err), err);
-        assert_returns(&trained, kinds[i]);
+        const Trained *trained = golden(kinds[i]);
+        assert_returns(trained, kinds[i]);
         /* a second export would overwrite files */
-        assert_false(export_to(&trained, scratch(kinds[i])));
+        assert_false(export_to(trained, scratch(kinds[i]), "f32"));
         expect_error(err, "");
-        trained_free(&trained);
     }
 }
 
 /* A program may have set a locale in which numbers have a decimal comma: the files are the same. */
 TEST(decimal_comma) {
-    Trained trained;
     size_t length;
-    assert_ok(trained_load(&trained, golden("gpt2"), &err), err);
-    trained.model.config.dropout = 0.25;
-    assert_ok(export_to(&trained, scratch("dot")), err);
+    Trained *trained = golden("gpt2");
+    trained->model.config.dropout = 0.25;
+    assert_ok(export_to(trained, scratch("dot"), "f32"), err);
     char *config = slurp(scratch("dot/config.json"), &length);
     assert_non_null(strstr(config, ": 0.25"));
     if (!decimal_point(",", "")) skip();
-    assert_returns(&trained, "comma");
+    assert_returns(trained, "comma");
     setlocale(LC_ALL, "C");
     scratch_expect("comma/config.json", config, length);
-    trained_free(&trained);
 }
 
 /* Vocabularies with characters that JSON escapes, and with bytes. */
@@ -132,21 +112,16 @@ TEST(vocabularies) {
     static const char odd[] = "\0\x01\t\n\x1F \"'/\\\x7F\xC2\x80\xC2\xAD\xEF\xBF\xBD";
     for (int rung = 0; kind_name(rung); rung++)
         for (int bytes = 0; bytes < 2; bytes++) {
-            Trained trained = {0};
-            char name[32];
-            assert_ok(vocab_build(&trained.vocab, odd, sizeof odd - 1, bytes, &err), err);
-            Config config = {.V = trained.vocab.size, .T = 8, .L = 2, .NH = 2, .C = 12};
-            kind_set(&config, kind_name(rung));
-            snprintf(name, sizeof name, "%s%d", kind_name(rung), bytes);
-            assert_ok(model_build(&trained.model, &config, 3, &err), err);
-            if (strcmp(config.model, "gpt") == 0 || strcmp(config.model, "modern") == 0) {
-                assert_returns(&trained, name);
+            const Trained *trained = trained_new(kind_name(rung), 12, odd, sizeof odd - 1, bytes);
+            const char *model = trained->model.config.model;
+            const char *name = formatted("%s%d", kind_name(rung), bytes);
+            if (strcmp(model, "gpt") == 0 || strcmp(model, "modern") == 0) {
+                assert_returns(trained, name);
             } else {
-                assert_false(export_to(&trained, scratch(name)));
+                assert_false(export_to(trained, scratch(name), "f32"));
                 expect_case(NULL, err, "");
                 assert_false(scratch_has(name));
             }
-            trained_free(&trained);
         }
 }
 
@@ -156,23 +131,20 @@ static const char *const files[] = {"config.json", "tokenizer.json", "model.safe
 
 static void fresh_copy(const char *kind) {
     for (int i = 0; i < COUNT(files); i++) {
-        char path[256], to[64];
         size_t length;
-        snprintf(path, sizeof path, GOLDEN "%s/%s", kind, files[i]);
-        snprintf(to, sizeof to, "edited/%s", files[i]);
-        char *bytes = slurp(path, &length);
-        scratch_put(to, bytes, length);
+        char *bytes = slurp(formatted(GOLDEN "%s/%s", kind, files[i]), &length);
+        scratch_put(formatted("edited/%s", files[i]), bytes, length);
     }
 }
 
 /* Replaces the only `from` in a file of the copy by `to`. ' means ". */
 static void edit(const char *file, const char *from, const char *to) {
-    char old[512], new[512], name[64];
+    char old[512], new[512];
     size_t length, olds = strlen(from), news = strlen(to);
     assert_true(olds < sizeof old && news < sizeof new);
     for (size_t i = 0; i <= olds; i++) old[i] = (char)(from[i] == '\'' ? '"' : from[i]);
     for (size_t i = 0; i <= news; i++) new[i] = (char)(to[i] == '\'' ? '"' : to[i]);
-    snprintf(name, sizeof name, "edited/%s", file);
+    const char *name = formatted("edited/%s", file);
     char *bytes = slurp(scratch(name), &length), *place = NULL;
     for (size_t i = 0; i + olds <= length && !place; i++)
         if (memcmp(bytes + i, old, olds) == 0) place = bytes + i;
@@ -190,8 +162,7 @@ static void edit(const char *file, const char *from, const char *to) {
 static void assert_refused(const char *subject, const char *name) {
     Trained trained;
     err = (Error){0};
-    if (trained_load(&trained, scratch("edited"), &err))
-        fail_msg("loaded: %s", subject ? subject : name);
+    if (trained_load(&trained, scratch("edited"))) fail_msg("loaded: %s", subject ? subject : name);
     assert_null(trained.model.weights);
     assert_null(trained.vocab.codes);
     expect_case(subject, err, "edited/", name);
@@ -322,21 +293,16 @@ static const Edit good[] = {
 /* clang-format on */
 
 TEST(edits) {
-    char subject[256];
     make_folder(scratch("edited"));
     for (int i = 0; i < COUNT(bad); i++) {
         fresh_copy(bad[i].kind);
         edit(bad[i].file, bad[i].from, bad[i].to);
-        snprintf(subject, sizeof subject, "%s: %s", bad[i].from, bad[i].to);
-        assert_refused(subject, bad[i].name);
+        assert_refused(formatted("%s: %s", bad[i].from, bad[i].to), bad[i].name);
     }
     for (int i = 0; i < COUNT(good); i++) {
-        Trained trained;
         fresh_copy(good[i].kind);
         edit(good[i].file, good[i].from, good[i].to);
-        assert_ok(trained_load(&trained, scratch("edited"), &err), err);
-        assert_golden(&trained, good[i].kind);
-        trained_free(&trained);
+        assert_golden(trained_of(scratch("edited")), good[i].kind);
     }
 }
 
@@ -345,11 +311,11 @@ TEST(listed) {
     int listed = 0;
     char *page = slurp("docs/checkpoints.md", NULL);
     for (int i = 0; i < COUNT(bad); i++) {
-        char key[64], code[80];
+        char key[64];
         if (strcmp(bad[i].file, "config.json") != 0 || sscanf(bad[i].name, "'%63[a-z_.]", key) != 1)
             continue;
-        snprintf(code, sizeof code, "`%s`", key);
-        if (!strstr(page, code)) fail_msg("docs/checkpoints.md does not name %s", code);
+        if (!strstr(page, formatted("`%s`", key)))
+            fail_msg("docs/checkpoints.md does not name `%s`", key);
         listed++;
     }
     assert_true(listed > 15);
@@ -376,10 +342,9 @@ TEST(not_finite) {
  * but never crashes. */
 TEST(damage) {
     for (int i = 0; i < COUNT(files); i++) {
-        char name[64];
         size_t length;
+        const char *name = formatted("edited/%s", files[i]);
         fresh_copy("qwen3");
-        snprintf(name, sizeof name, "edited/%s", files[i]);
         char *bytes = slurp(scratch(name), &length);
         assert_int_equal(remove(scratch(name)), 0);
         assert_refused("", files[i]);
@@ -395,7 +360,7 @@ TEST(damage) {
             bytes[at] = (char)(kept_byte ^ (1 << at % 8));
             scratch_put(name, bytes, length);
             bytes[at] = kept_byte;
-            if (trained_load(&trained, scratch("edited"), &err)) trained_free(&trained);
+            if (trained_load(&trained, scratch("edited"))) trained_free(&trained);
         }
     }
 }
@@ -424,12 +389,11 @@ static void rewrite(const char *type, int count) {
     assert_int_equal(remove(scratch("edited/model.safetensors")), 0);
     char index[8192] = "{\"metadata\": {\"total_size\": 5}, \"weight_map\": {";
     for (int part = 0; part < count; part++) {
-        char name[64];
-        SafeTensors some = {.tensors = file->tensors + part * file->tensor_count / count};
-        some.tensor_count =
-            (part + 1) * file->tensor_count / count - part * file->tensor_count / count;
-        snprintf(name, sizeof name,
-                 count > 1 ? "edited/part-%d.safetensors" : "edited/model.safetensors", part);
+        const int begin = part * file->tensor_count / count;
+        const int end = (part + 1) * file->tensor_count / count;
+        const SafeTensors some = {.tensors = file->tensors + begin, .tensor_count = end - begin};
+        const char *name =
+            count > 1 ? formatted("edited/part-%d.safetensors", part) : "edited/model.safetensors";
         assert_ok(safetensors_write(&some, scratch(name), &err), err);
         for (int i = 0; i < some.tensor_count; i++)
             snprintf(index + strlen(index), sizeof index - strlen(index), "%s\"%s\": \"%s\"",
@@ -451,15 +415,11 @@ static double distance(const Model *a, const Model *b) {
 TEST(precisions) {
     for (int kind = 0; kind < COUNT(kinds); kind++)
         for (int i = 0; i < 4; i++) {
-            Trained trained, whole;
             fresh_copy(kinds[kind]);
             rewrite(i % 2 ? "BF16" : "F16", i < 2 ? 1 : 3);
-            assert_ok(trained_load(&trained, scratch("edited"), &err), err);
-            assert_ok(trained_load(&whole, golden(kinds[kind]), &err), err);
-            double far = distance(&trained.model, &whole.model);
+            double far =
+                distance(&trained_of(scratch("edited"))->model, &golden(kinds[kind])->model);
             assert_true(far > 1e-5 && far < (i % 2 ? 1.0 / 128 : 1.0 / 2048));
-            trained_free(&trained);
-            trained_free(&whole);
         }
 }
 
@@ -486,13 +446,17 @@ TEST(index) {
 
 #define TINY "-l 1 -w 16 -H 2 -c 16 -b 4 -j 1 -q --eval-every 20 "
 
+static void expect_same_score(const char *text, const char *model, const char *other) {
+    must_run("sample --score %s %s", text, model);
+    keep();
+    must_run("sample --score %s %s", text, other);
+    assert_string_equal(ran.out, kept);
+}
+
 TEST(export) {
     must_run("train " TINY "-s 20 -o @there/m.safetensors " ACT);
     must_run("sample --export @folder/within @there/m.safetensors");
-    must_run("sample --score " ACT " @there/m.safetensors");
-    keep();
-    must_run("sample --score " ACT " @folder/within");
-    assert_string_equal(ran.out, kept);
+    expect_same_score(ACT, "@there/m.safetensors", "@folder/within");
     must_run("sample --info @folder/within");
     expect_line("modern");
     expect_line("1");
@@ -520,9 +484,8 @@ TEST(library) {
     must_run("train " TINY "-s 20 -o @library/m.safetensors " ACT);
     assert_int_equal(tril_model_load(&model, scratch("library/m.safetensors"), &error), TRIL_OK);
     for (int i = 0; i < COUNT(types); i++) {
-        char name[32], program[48];
-        snprintf(name, sizeof name, "%s.gguf", types[i]);
-        snprintf(program, sizeof program, "program-%s", name);
+        const char *name = formatted("%s.gguf", types[i]);
+        const char *program = formatted("program-%s", name);
         must_run("sample --export @%s --precision %s @library/m.safetensors", program, types[i]);
         assert_int_equal(tril_model_export(model, scratch(name), types[i], &error), TRIL_OK);
         scratch_expect_same(program, name);
@@ -575,10 +538,7 @@ TEST(shared_heads) {
     must_run("train -q -r -s 120 -o @shared/m.safetensors @many.txt");
     assert_true(loss_of("modern") < then);
     must_run("sample --export @shared/folder @shared/m.safetensors");
-    must_run("sample --score @many.txt @shared/m.safetensors");
-    keep();
-    must_run("sample --score @many.txt @shared/folder");
-    assert_string_equal(ran.out, kept);
+    expect_same_score("@many.txt", "@shared/m.safetensors", "@shared/folder");
     must_run("sample --info @shared/folder");
     assert_true(atoi(after("\nkv_heads ")) == 2 && atoi(after("\nhidden ")) == 19);
     /* with other arguments for the same sizes, or without any */

@@ -14,12 +14,6 @@
 /* The types of matrices, with the numbers of the format. */
 typedef enum { GGUF_F32 = 0, GGUF_F16 = 1, GGUF_Q8_0 = 8 } GgufType;
 
-static bool export_to(const Trained *trained, const char *path, GgufType type) {
-    const char *name = type == GGUF_Q8_0 ? "q8_0" : type == GGUF_F16 ? "f16" : "f32";
-    const Format *format = format_to_write(path, name, &err);
-    return format && format->write(&trained->model, &trained->vocab, name, path, &err);
-}
-
 /* ---- halves ---- */
 
 /* Returns a half's value by the standard's formula. */
@@ -242,15 +236,12 @@ static const char *const tokens[] = {
     "\\x09",        "\\x0a",           " ", "\"", "\\\\", "a", "x", "y", "z", "\\x7f", "\xC3\xA9",
     "\xE2\x96\x81", "\xF0\x9D\x84\x9E"};
 
-static void build(Trained *trained, const char *rung, int width, bool bytes) {
-    *trained = (Trained){.vocab = {0}};
-    assert_ok(vocab_build(&trained->vocab, text, sizeof text - 1, bytes, &err), err);
-    Config config = {.V = trained->vocab.size, .T = 8, .L = 2, .NH = 2, .C = width};
-    kind_set(&config, rung);
-    assert_ok(model_build(&trained->model, &config, 3, &err), err);
+static Trained *build(const char *rung, int width, bool bytes) {
+    Trained *trained = trained_new(rung, width, text, sizeof text - 1, bytes);
     Model *model = &trained->model;
     float *noise = random_floats(4, model->weights_size);
     for (size_t i = 0; i < model->weights_size; i++) model->weights[i] += 0.1f * noise[i];
+    return trained;
 }
 
 /* The names of tensors here and in llama.cpp; # is the number of the block. */
@@ -320,18 +311,19 @@ static void assert_file(const Trained *trained, const char *path, GgufType type)
 
 TEST(models) {
     static const char *const rungs[] = {"gpt", "modern", "shared heads"};
-    static const GgufType types[] = {GGUF_F32, GGUF_F16, GGUF_Q8_0};
+    static const struct {
+        const char *name;
+        GgufType number;
+    } types[] = {{"f32", GGUF_F32}, {"f16", GGUF_F16}, {"q8_0", GGUF_Q8_0}};
     for (int i = 0; i < 3 * 2 * COUNT(types); i++) {
-        Trained trained;
-        GgufType type = types[i / 6];
-        build(&trained, rungs[i % 3], i / 3 % 2 ? 32 : 12, false);
-        assert_ok(export_to(&trained, scratch("m.gguf"), type), err);
-        assert_file(&trained, scratch("m.gguf"), type);
+        const char *type = types[i / 6].name;
+        const Trained *trained = build(rungs[i % 3], i / 3 % 2 ? 32 : 12, false);
+        assert_ok(export_to(trained, scratch("m.gguf"), type), err);
+        assert_file(trained, scratch("m.gguf"), types[i / 6].number);
         /* an existing file is not overwritten */
-        assert_false(export_to(&trained, scratch("m.gguf"), type));
+        assert_false(export_to(trained, scratch("m.gguf"), type));
         expect_error(err, "");
         unlink(scratch("m.gguf"));
-        trained_free(&trained);
     }
 }
 
@@ -339,9 +331,7 @@ TEST(models) {
 
 TEST(tokens) {
     for (int bytes = 0; bytes < 2; bytes++) {
-        Trained trained;
-        build(&trained, "modern", 12, bytes);
-        assert_ok(export_to(&trained, scratch("t.gguf"), GGUF_F32), err);
+        assert_ok(export_to(build("modern", 12, bytes), scratch("t.gguf"), "f32"), err);
         Gguf g = gguf_open(scratch("t.gguf"));
         const Entry *list = entry_of(&g, "tokenizer.ggml.tokens");
         assert_string_equal(entry_of(&g, "tokenizer.ggml.model")->text, "rwkv");
@@ -357,27 +347,22 @@ TEST(tokens) {
         }
         gguf_close(&g);
         unlink(scratch("t.gguf"));
-        trained_free(&trained);
     }
 }
 
 /* ---- refusals ---- */
 
 TEST(refusals) {
-    Trained trained;
-    build(&trained, "head", 12, false);
-    assert_false(export_to(&trained, scratch("r.gguf"), GGUF_F32));
+    assert_false(export_to(build("head", 12, false), scratch("r.gguf"), "f32"));
     expect_error(err, "");
-    trained_free(&trained);
 
-    build(&trained, "gpt", 12, false);
-    trained.model.weights[5] = 70000;
-    assert_false(export_to(&trained, scratch("r.gguf"), GGUF_F16));
+    const Trained *trained = build("gpt", 12, false);
+    trained->model.weights[5] = 70000;
+    assert_false(export_to(trained, scratch("r.gguf"), "f16"));
     expect_error(err, "transformer.wte.weight: ", "70000");
-    assert_false(export_to(&trained, scratch("folder"), GGUF_F16));
+    assert_false(export_to(trained, scratch("folder"), "f16"));
     expect_error(err, "f32", "'f16'");
     assert_false(scratch_has("r.gguf") || scratch_has("folder"));
-    trained_free(&trained);
 }
 
 TEST(program) {

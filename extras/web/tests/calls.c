@@ -1,6 +1,6 @@
 /* calls.c - calls the page's functions beside tril.h (web.h, memfile.h) natively, under the
  * sanitizers. */
-#include "tests/support.h"
+#include "tests/objects.h"
 #include "extras/web/memfile.h"
 #include "extras/web/web.h"
 #include "programs/report/explain.h"
@@ -10,25 +10,9 @@
 
 static const char text[] = "the cat sat on the mat, and the hat.\n";
 
-typedef struct {
-    TrilTokenizer *tokenizer;
-    TrilModel *model;
-} Case;
-
-static Case case_open(const char *rung) {
-    Case c;
-    TrilOptions options = tril_options();
-    options.rung = rung;
-    options.layers = options.heads = 2;
-    options.width = options.context = 16;
-    assert_int_equal(tril_tokenizer_make(&c.tokenizer, text, strlen(text), NULL), TRIL_OK);
-    assert_int_equal(tril_model_make(&c.model, c.tokenizer, &options, NULL), TRIL_OK);
-    return c;
-}
-
-static void case_close(Case *c) {
-    tril_model_free(c->model);
-    tril_tokenizer_free(c->tokenizer);
+static TrilModel *small(const char *rung) {
+    TrilOptions options = sized(rung, 2, 2, 16, 16);
+    return model_of(tokenizer_of(text), &options);
 }
 
 /* Fails the test unless `html` exists and has these words. */
@@ -49,30 +33,25 @@ TEST(members) {
 }
 
 TEST(figures) {
-    TrilError error = {0};
     for (int i = 0; tril_rung(i); i++) {
-        Case c = case_open(tril_rung(i));
-        TrilReading *reading;
-        int layers, chosen;
-        assert_int_equal(tril_reading_open(&reading, c.model, "the cat sat", 11, 1, 1, NULL),
-                         TRIL_OK);
+        const TrilModel *model = small(tril_rung(i));
+        const TrilReading *reading = read_with(model, "the cat sat", 11, true, 1);
+        int layers;
         tril_reading_heads(reading, &layers, NULL);
-        chosen = layers > 0 ? 0 : -1;
-        if (layers > 0) expect_html(web_map(c.model, reading, 0, 0, &error), "data-weights=");
-        expect_html(web_explain(c.model, reading, ANY, chosen, chosen, &error), "<h2>");
+        const int chosen = layers > 0 ? 0 : -1;
+        if (layers > 0) expect_html(web_map(model, reading, 0, 0, &error), "data-weights=");
+        expect_html(web_explain(model, reading, ANY, chosen, chosen, &error), "<h2>");
         TrilLine line;
         int lines = 0;
         while (tril_reading_line(reading, lines, &line)) lines++;
         for (int l = 0; l < lines; l++)
-            expect_html(web_explain(c.model, reading, l, 0, 0, &error), "<h2>");
-        assert_null(web_map(c.model, reading, layers, 0, &error));
+            expect_html(web_explain(model, reading, l, 0, 0, &error), "<h2>");
+        assert_null(web_map(model, reading, layers, 0, &error));
         assert_non_null(strstr(error.text, (char[]){(char)('0' + layers), 0}));
-        assert_null(web_explain(c.model, reading, ANY, 9, 9, &error));
+        assert_null(web_explain(model, reading, ANY, 9, 9, &error));
         assert_non_null(strstr(error.text, layers > 0 ? "--layer 9" : tril_rung(i)));
-        assert_null(web_explain(c.model, reading, 0, 0, 99, &error));
+        assert_null(web_explain(model, reading, 0, 0, 99, &error));
         assert_non_null(strstr(error.text, " 99"));
-        tril_reading_close(reading);
-        case_close(&c);
     }
     const Point points[] = {{0, 2}, {1, 1}};
     const Curve curve = {.name = "gpt", .points = points, .count = 2};
@@ -87,18 +66,15 @@ TEST(figures) {
 }
 
 TEST(characters) {
-    Case c = case_open("gpt");
     char glyph[12];
     const int32_t newline = 0;
-    web_glyph(c.tokenizer, newline, glyph);
+    web_glyph(tokenizer_of(text), newline, glyph);
     assert_string_equal(glyph, "↵");
-    case_close(&c);
 }
 
 /* Reads the first `length` bytes of a checkpoint from a file in memory. */
 static TrilStatus load(const char *saved, size_t length) {
     TrilModel *model;
-    TrilError error;
     char *room;
     assert_ok(memfile_make("the checkpoint", length, &room, &err), err);
     memcpy(room, saved, length);
@@ -108,9 +84,8 @@ static TrilStatus load(const char *saved, size_t length) {
 }
 
 TEST(files) {
-    Case c = case_open("modern");
     size_t length, none;
-    assert_int_equal(tril_model_save(c.model, "the state", NULL), TRIL_OK);
+    must(tril_model_save(small("modern"), "the state", &error));
     const char *saved = memfile_bytes("the state", &length);
     assert_true(saved && length > 1000);
     for (size_t cut = 0; cut < length; cut += 997) assert_int_equal(load(saved, cut), TRIL_FILE);
@@ -119,7 +94,6 @@ TEST(files) {
     memfile_remove("the checkpoint");
     assert_null(memfile_bytes("the checkpoint", &none));
     memfile_remove("the state");
-    case_close(&c);
 }
 
 int main(void) {

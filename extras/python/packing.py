@@ -100,7 +100,8 @@ def sources(folder):
     for path in ["tril.c", "LICENSE", "extras/python/packing.py", *module()]:
         files[path] = (ROOT / path).read_bytes()
     path = pathlib.Path(folder) / f"{name}.tar.gz"
-    with replacing(path) as file, gzip.GzipFile(path.name, "wb", fileobj=file, mtime=0) as packed, tarfile.open(fileobj=packed, mode="w") as archive:
+    with replacing(path) as file, gzip.GzipFile(path.name, "wb", fileobj=file, mtime=0) as packed, \
+            tarfile.open(fileobj=packed, mode="w") as archive:
         for inside, data in files.items():
             entry = tarfile.TarInfo(f"{name}/{inside}")  # of 1970, always
             entry.size = len(data)

@@ -261,18 +261,15 @@ def _numbers(address: int, shape: List[int], owner: Any, step: int = 0) -> Any:
     count = (shape[0] - 1) * step + shape[1] if step else math.prod(shape)
     numbers = (ctypes.c_float * count).from_address(address)
     numbers.owner = owner  # type: ignore[attr-defined]
-    if step and numpy is not None:
-        rows_of = numpy.ndarray(shape, numpy.float32, memoryview(numbers), strides=(4 * step, 4))
-        rows_of.flags.writeable = False
-        return rows_of
+    if numpy is not None:
+        array = numpy.ndarray(shape, numpy.float32, memoryview(numbers), strides=(4 * step, 4) if step else None)
+        array.flags.writeable = step == 0
+        return array
     if step:
-        rows, width = shape
-        copy = (ctypes.c_float * (rows * width))()
-        for row in range(rows):
-            copy[row * width:(row + 1) * width] = numbers[row * step:row * step + width]
-        return memoryview(copy).cast("B").cast("f", shape).toreadonly()
+        parts = (numbers[at:at + shape[1]] for at in range(0, count, step))
+        numbers = (ctypes.c_float * math.prod(shape))(*itertools.chain.from_iterable(parts))
     view = memoryview(numbers).cast("B").cast("f", shape)
-    return view if numpy is None else numpy.asarray(view)
+    return view.toreadonly() if step else view
 
 
 _borrowed: Dict[int, List[Any]] = {}  # by the id of an owner, the owners that it needs until it is released
@@ -307,10 +304,10 @@ class _Object:
         return ctypes.byref(self._handle)
 
     @classmethod
-    def _made(cls, function: str, *arguments: Any) -> Any:
+    def _made(cls, function: str, *arguments: Any, borrowed: Sequence[Any] = ()) -> Any:
         """The object that a function of the library makes of these arguments."""
         made = cls.__new__(cls)
-        _call(function, made._own(), *arguments)
+        _call(function, made._own(*borrowed), *arguments)
         return made
 
     def close(self) -> None:
@@ -524,7 +521,8 @@ class Model(_Object):
         counts, seed, precision ("int8", "bf16" or "f32"), threads."""
         given, how = _bytes_of(prompt), _lib.tril_sampling()
         _fill(how, sampling)
-        writer, decoder = _Writing(self, how), codecs.getincrementaldecoder("utf-8")("replace")
+        writer = _Writing._made("writer_open", self, ctypes.byref(how), borrowed=[self])
+        decoder = codecs.getincrementaldecoder("utf-8")("replace")
         _call("writer_read", writer, given, len(given))
         character, written = ctypes.create_string_buffer(4), []
         for _ in range(how.length):
@@ -595,9 +593,6 @@ class _Writing(_Object):
     """A text that a model writes."""
 
     _free = "writer_close"
-
-    def __init__(self, model: Model, sampling: Any) -> None:
-        _call("writer_open", self._own(model), model, ctypes.byref(sampling))
 
 
 class Reading(_Object):
@@ -700,9 +695,6 @@ class _State(_Object):
 
     _free = "state_free"
 
-    def __init__(self, path: Path) -> None:
-        _call("state_load", self._own(), _path(path))
-
 
 class Training(_Object):
     """A training run of a model on a text, or on several, step by step."""
@@ -724,7 +716,7 @@ class Training(_Object):
     @classmethod
     def resume(cls, path: Path, text: Texts, *, threads: int = 0) -> "Training":
         """Resumes a training run from its state (`save`) on the same text. It has a model of its own."""
-        state = _State(path)
+        state = _State._made("state_load", _path(path))
         options = _call("state_options", state)
         own = _Text(_call("state_tokenizer", state), text, options)
         options.threads = _checked(_Int, threads, "threads") or math.nan

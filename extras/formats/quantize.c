@@ -6,11 +6,7 @@
 #include <string.h>
 
 uint16_t half_of(float x) {
-    enum {
-        INFINITE = 0x7C00,
-        QUIET = 0x200,
-        BIAS_STEP = 112
-    }; /* 127 - 15, the difference of the two biases */
+    enum { INFINITE = 0x7C00, QUIET = 0x200, BIAS_STEP = 127 - 15 };
     uint32_t bits;
     memcpy(&bits, &x, sizeof bits);
     uint32_t sign = bits >> 16 & 0x8000, rest = bits & 0x7FFFFFFF;

@@ -25,8 +25,7 @@ static struct {
     int rank, size, beside;
     bool apart; /* started with others, but cannot reach them */
     MPI_Request requests[MAX];
-    MPI_Status
-        statuses[MAX]; /* never read, but MPICH's way to ignore statuses causes compiler warnings */
+    MPI_Status statuses[MAX]; /* never read: MPICH's way to ignore them causes warnings */
     int count;
     Sum sums[MAX];
     int sum_count; /* the same on all processes */

@@ -104,7 +104,6 @@ class SameAsThePrograms(Folder):
             self.assertIn(f"nats_per_char {model.score(PATH).nats:.6f}\n", score)
             self.assertEqual(tril.Model.load(path).digest, model.digest)
 
-
     def test_unknown_characters(self):
         path, text = self.folder / "model.safetensors", self.folder / "text"
         text.write_text("THE § CLOCK §", encoding="utf-8")

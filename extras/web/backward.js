@@ -3,10 +3,10 @@
 const BACKWARD = {
   counted() {},
   embedding({ ids }, y, _, [tokens, positions]) {
-    ids.forEach((id, t) => y.d(t).forEach((g, i) => {
-      tokens.d[id * tokens.columns + i] += g;
+    y.each((g, t, i) => {
+      tokens.d[ids[t] * tokens.columns + i] += g;
       if (positions) positions.d[t * positions.columns + i] += g;
-    }));
+    });
   },
   linear({ ids }, y, [x], [w, b]) {
     for (const t of ids.keys()) {
@@ -24,24 +24,22 @@ const BACKWARD = {
   },
   layernorm: normBackward,
   rmsnorm: normBackward,
-  rotary({ ids, heads }, y, [x, angles]) {
+  rotary({ heads }, y, [x, angles]) {
     const half = x.width / heads / 2;
-    for (const t of ids.keys())
-      y.d(t).forEach((g, i) => {
-        const n = i % (2 * half), first = n < half, cosine = angles.row(t)[n % half], sine = angles.row(t)[half + n % half];
-        x.d(t)[i] += g * cosine;
-        x.d(t)[first ? i + half : i - half] += first ? -g * sine : g * sine;
-      });
+    y.each((g, t, i) => {
+      const n = i % (2 * half), first = n < half, cosine = angles.row(t)[n % half], sine = angles.row(t)[half + n % half];
+      x.d(t)[i] += g * cosine;
+      x.d(t)[first ? i + half : i - half] += first ? -g * sine : g * sine;
+    });
   },
-  convolution({ ids }, y, [x], [taps]) {
-    for (const t of ids.keys())
-      y.d(t).forEach((g, i) => {
-        x.d(t)[i] += g;
-        for (let k = 0; k < taps.rows && k <= t; k++) {
-          x.d(t - k)[i] += g * taps.data[k * taps.columns + i];
-          taps.d[k * taps.columns + i] += g * x.row(t - k)[i];
-        }
-      });
+  convolution(_, y, [x], [taps]) {
+    y.each((g, t, i) => {
+      x.d(t)[i] += g;
+      for (let k = 0; k < taps.rows && k <= t; k++) {
+        x.d(t - k)[i] += g * taps.data[k * taps.columns + i];
+        taps.d[k * taps.columns + i] += g * x.row(t - k)[i];
+      }
+    });
   },
   attention({ ids, heads }, y, [q, k, v]) {
     const size = q.width / heads, shared = q.width / k.width, dot = (one, other) => one.reduce((sum, x, i) => sum + x * other[i], 0);
@@ -63,34 +61,31 @@ const BACKWARD = {
         }
       }
   },
-  mean({ ids }, y, [x]) {
-    for (const t of ids.keys()) for (let s = 0; s <= t; s++) y.d(t).forEach((g, i) => { x.d(s)[i] += g / (t + 1); });
+  mean(_, y, [x]) {
+    y.each((g, t, i) => { for (let s = 0; s <= t; s++) x.d(s)[i] += g / (t + 1); });
   },
-  gelu({ ids }, y, [x]) {
+  gelu(_, y, [x]) {
     const C = Math.sqrt(2 / Math.PI);
-    for (const t of ids.keys())
-      y.d(t).forEach((g, i) => {
-        const z = x.row(t)[i], bent = Math.tanh(C * (z + 0.044715 * z ** 3));
-        x.d(t)[i] += g * ((1 + bent) / 2 + z * (1 - bent ** 2) / 2 * C * (1 + 3 * 0.044715 * z ** 2));
-      });
+    y.each((g, t, i) => {
+      const z = x.row(t)[i], bent = Math.tanh(C * (z + 0.044715 * z ** 3));
+      x.d(t)[i] += g * ((1 + bent) / 2 + z * (1 - bent ** 2) / 2 * C * (1 + 3 * 0.044715 * z ** 2));
+    });
   },
-  swiglu({ ids }, y, [gate, up]) {
-    for (const t of ids.keys())
-      y.d(t).forEach((g, i) => {
-        const z = gate.row(t)[i], open = 1 / (1 + Math.exp(-z));
-        gate.d(t)[i] += g * up.row(t)[i] * open * (1 + z * (1 - open));
-        up.d(t)[i] += g * z * open;
-      });
+  swiglu(_, y, [gate, up]) {
+    y.each((g, t, i) => {
+      const z = gate.row(t)[i], open = 1 / (1 + Math.exp(-z));
+      gate.d(t)[i] += g * up.row(t)[i] * open * (1 + z * (1 - open));
+      up.d(t)[i] += g * z * open;
+    });
   },
-  add({ ids }, y, terms) {
-    for (const t of ids.keys()) for (const term of terms) y.d(t).forEach((g, i) => { term.d(t)[i] += g; });
+  add(_, y, terms) {
+    for (const term of terms) y.each((g, t, i) => { term.d(t)[i] += g; });
   },
-  trusted({ ids }, y, [x, trust, counts]) {
-    for (const t of ids.keys())
-      y.d(t).forEach((g, i) => {
-        x.d(t)[i] += g;
-        trust.d(t)[0] += g * counts.row(t)[i];
-      });
+  trusted(_, y, [x, trust, counts]) {
+    y.each((g, t, i) => {
+      x.d(t)[i] += g;
+      trust.d(t)[0] += g * counts.row(t)[i];
+    });
   }
 };
 // Each group of channels has a norm of its own: all channels, or those of a head. A norm with a bias subtracts the mean.
@@ -116,8 +111,9 @@ function sendBack(lines, ids, dlogits, floatsAt) {
   const arrays = new Map(), tensors = new Map(), length = numbers => Math.sqrt(numbers.reduce((sum, x) => sum + x * x, 0));
   const array = ({ number, offset, width, row, data }) => {
     if (!arrays.has(number)) arrays.set(number, new Float64Array(ids.length * row));
-    const d = arrays.get(number);
-    return { width, row: t => floatsAt(data + 4 * t * row, width), d: t => d.subarray(t * row + offset, t * row + offset + width) };
+    const all = arrays.get(number), d = t => all.subarray(t * row + offset, t * row + offset + width);
+    // each(act) calls act(the derivative by a number, its row, its column)
+    return { width, row: t => floatsAt(data + 4 * t * row, width), d, each: act => ids.forEach((_, t) => d(t).forEach((g, i) => act(g, t, i))) };
   };
   const tensor = ({ rows, columns, data }) => {
     if (!tensors.has(data)) tensors.set(data, { rows, columns, data: floatsAt(data, rows * columns), d: new Float64Array(rows * columns) });

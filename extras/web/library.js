@@ -30,16 +30,8 @@ function openLibrary(compiled, complain) {
     }
     return record;
   }
-  // Returns the numbers of the options that a function returns.
-  function optionsOf(name, object, ...wanted) {
-    const record = room(c.size("TrilOptions"));
-    call(name, record, object);
-    return Object.fromEntries(wanted.map(name => [name, c.number(record + options[name].member)]));
-  }
   function rungOf(model) {
-    const record = room(c.size("TrilOptions"));
-    call("tril_model_sizes", record, model);
-    const name = textAt(c.pointerAt(record + options.model.member));
+    const name = textAt(returned("tril_model_sizes", "TrilOptions", model).rung);
     return ladder.findIndex(rung => rung.name === name);
   }
   const tokenizerOf = model => call("tril_model_tokenizer", model);
@@ -78,7 +70,7 @@ function openLibrary(compiled, complain) {
   function makeText(tokenizer, bytes) {
     let made = 0;
     try {
-      made = make("tril_text_make", tokenizer, bytes, optionsOf("tril_options", 0, "val").val);
+      made = make("tril_text_make", tokenizer, bytes, returned("tril_options", "TrilOptions").held_out);
     } catch (error) {
       call("tril_tokenizer_free", tokenizer);
       throw error;
@@ -117,6 +109,6 @@ function openLibrary(compiled, complain) {
     const { parameters } = at("TrilEstimate", to), { all: bytes } = at("TrilMemory", to); // its first member
     return { parameters, bytes, work: 3 * batch * context * (parameters + layers * context * width) };
   }
-  return { ...c, ladder, options, samplingRecord, optionsRecord, optionsOf, rungOf, tokenizerOf, glyphOf, decode, written, reading,
+  return { ...c, ladder, options, samplingRecord, optionsRecord, rungOf, tokenizerOf, glyphOf, decode, written, reading,
     takeText, countText, textOf, leaving, estimate };
 }

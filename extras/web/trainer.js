@@ -3,7 +3,7 @@
 // soon, an evaluation reads only evenly spaced windows of a long held-out text; and no training ends early.
 function openTrainer(library) {
   const DIGEST = 100; // the step after which the digest is told
-  const { room, call, must, make, returned, at, size, pointerAt, optionsRecord, optionsOf, rungOf, textOf, leaving, written, reading } = library;
+  const { room, call, must, make, returned, at, size, pointerAt, optionsRecord, rungOf, textOf, leaving, written, reading } = library;
   let model = 0, training = 0, failed = "";
 
   // Without its text, only the model is left.
@@ -21,9 +21,10 @@ function openTrainer(library) {
   // Returns the rung and its progress. A model without a training run can only be read; `failed` says why.
   function describe() {
     const { step, steps, seconds } = training ? returned("tril_training_progress", "TrilProgress", training) : { step: 0, steps: 0, seconds: 0 };
-    const { batch } = training ? optionsOf("tril_training_options", training, "batch") : { batch: 0 };
+    const { batch } = training ? returned("tril_training_options", "TrilOptions", training) : { batch: 0 };
+    const { layers, heads, width, context } = returned("tril_model_sizes", "TrilOptions", model);
     return {
-      rung: rungOf(model), ...optionsOf("tril_model_sizes", model, "layers", "heads", "width", "context"), batch, step, steps, seconds,
+      rung: rungOf(model), layers, heads, width, context, batch, step, steps, seconds,
       done: step >= steps, failed, parameters: call("tril_model_parameters", model), memory: library.memory()
     };
   }

@@ -16,14 +16,18 @@
 // readChart(figure) and readMap(figure) make a figure answer. moveCursor(figure, x) and
 // moveCell(figure, row, column) put the cursor at a place; without one they take it away.
 
+// Returns a new element of an SVG.
+function drawn(name, attributes, ...children) {
+  const made = document.createElementNS("http://www.w3.org/2000/svg", name);
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  made.append(...children);
+  return made;
+}
+
 // Draws a part of the cursor, whose lines are as thick at every scale.
 function drawPart(parent, d, color) {
-  const path = document.createElementNS("http://www.w3.org/2000/svg", "path");
-  path.setAttribute("class", color ? "cursor dot" : "cursor");
-  path.setAttribute("d", d);
-  path.setAttribute("vector-effect", "non-scaling-stroke");
-  if (color) path.setAttribute("stroke", color);
-  parent.append(path);
+  const style = color ? { class: "cursor dot", stroke: color } : { class: "cursor" };
+  parent.append(drawn("path", { ...style, d, "vector-effect": "non-scaling-stroke" }));
 }
 
 // move(figure, ...place) follows the pointer, at pointed(event), and the keys, to keys()[name].

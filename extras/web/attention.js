@@ -25,7 +25,8 @@ function showHeads() {
     svg.classList.toggle("lettered", lettered);
     if (!lettered) svg.setAttribute("viewBox", `${AXIS} ${AXIS} ${width - AXIS} ${width - AXIS}`);
     svg.setAttribute("aria-hidden", true);
-    for (const id of [svg, ...svg.querySelectorAll("[id], title")]) if (id.localName === "title") id.remove(); else id.removeAttribute("id");
+    svg.removeAttribute("id");
+    svg.querySelector("title").remove();
     $("maps").children[i].firstChild.replaceChildren(svg);
   });
 }

@@ -61,7 +61,7 @@ const look = seldom(() => 30, async () => {
     glyphs = line.glyphs;
     seen = { r, snapshot };
     showSnapshots();
-    say("about-line", line.nats === null ? "" : `Loss on this line: ${nats(line.nats)} nats per character` +
+    say("about-line", !Number.isFinite(line.nats) ? "" : `Loss on this line: ${nats(line.nats)} nats per character` +
       (read < [...$("line").value].length ? `; the model reads its last ${read} characters.` : "."));
     showBars(line.next);
     showHeads();

@@ -2,13 +2,12 @@
 // file that a training run has sent.
 function openReader(library) {
   const HELD_OUT_CHARACTERS = 8192, BATCH = 16, BARS = 12;
-  const TEMPERATURE = 0.8; // of the lines that rungs write as they learn
+  const LEARNING = { temperature: 0.8, top_p: 1, seed: 1337 }; // the sampler of the lines that rungs write as they learn
   const { room, bytesAt, floatsAt, pointerAt, textAt, call, must, make, html, write, number, whole, size, at, samplingRecord, tokenizerOf, textOf, glyphOf, decode,
     reading } = library;
-  const finite = number => Number.isFinite(number) ? number : null;
   let model = 0, seen = 0;             // seen: the reading of a line
   let author = 0, writer = 0, decoder; // the model that continues the line while another is read; decodes its text
-  let sampling = { temperature: TEMPERATURE, top_p: 1, seed: 1337 }, asked = ""; // the glyph that a question asks about
+  let sampling = LEARNING, asked = ""; // the glyph that a question asks about
 
   // ---- models ----
 
@@ -36,7 +35,7 @@ function openReader(library) {
   }
   // Returns the beginning of a text that a model writes, on one line.
   function lineOf(own) {
-    const LENGTH = 64, to = room(4 * LENGTH), writer = make("tril_writer_open", own, samplingRecord({ temperature: TEMPERATURE, top_p: 1, seed: 1337 }));
+    const LENGTH = 64, to = room(4 * LENGTH), writer = make("tril_writer_open", own, samplingRecord(LEARNING));
     let length = 0;
     for (let i = 0; i < LENGTH; i++) length += call("tril_writer_write", writer, to + length);
     call("tril_writer_close", writer);
@@ -90,14 +89,14 @@ function openReader(library) {
   const logitsOf = (reading, V) => call("tril_reading_logits", reading) + 4 * V * (call("tril_reading_tokens", reading) - 1);
   const likeliest = (p, most) => [...p.keys()].sort((one, other) => p[other] - p[one]).slice(0, most);
 
-  // Returns the line's glyphs and its loss, and the likeliest next characters, after the one that is asked about, with
-  // their probabilities, in the model and in the sampler.
+  // Returns the line's glyphs and its loss (not finite for a single one), and the likeliest next characters, after the one that
+  // is asked about, with their probabilities, in the model and in the sampler.
   function next() {
     const tokenizer = tokenizerOf(model), V = call("tril_tokenizer_size", tokenizer), T = call("tril_reading_tokens", lineRead());
     const ids = call("tril_reading_ids", seen), logits = logitsOf(seen, V), p = probabilities(logits, V), picked = probabilities(logits, V, sampling);
     return {
       glyphs: Array.from({ length: T }, (_, t) => glyphOf(tokenizer, whole(ids + 4 * t))),
-      nats: finite(call("tril_reading_loss", seen)),
+      nats: call("tril_reading_loss", seen),
       next: likeliest(p.map((p, id) => p + Number(asked && glyphOf(tokenizer, id) === asked)), BARS).map(id => ({ p: p[id], picked: picked[id], glyph: glyphOf(tokenizer, id) }))
     };
   }

@@ -7,12 +7,6 @@ const element = (name, properties = {}, ...children) => {
   made.append(...children);
   return made;
 };
-const drawn = (name, attributes, ...children) => {
-  const made = document.createElementNS("http://www.w3.org/2000/svg", name);
-  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-  made.append(...children);
-  return made;
-};
 const say = (where, text, wrong = false) => {
   if ($(where).textContent !== text) $(where).textContent = text;
   $(where).classList.toggle("wrong", wrong);

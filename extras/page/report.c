@@ -78,12 +78,10 @@ static const Result *result_of(const Report *r, const RungFiles *rung) {
 
 /* ---- a line of the held-out text ---- */
 
-/* Writes the text of ids [count], which has room for four bytes each. Returns the length of the
- * line. */
+/* Writes the text of ids [count], which has room for UTF8_MAX bytes each. Returns its length. */
 static size_t decode(const Plan *plan, const int32_t *ids, int count, char *text) {
-    const size_t most = 4;
     size_t length = 0;
-    tril_decode(plan->tokenizer, ids, (size_t)count, text, most * (size_t)count, &length, NULL);
+    tril_decode(plan->tokenizer, ids, (size_t)count, text, UTF8_MAX * (size_t)count, &length, NULL);
     return length;
 }
 

@@ -136,8 +136,6 @@ function openReader(library) {
     }
     return all;
   }
-  // Returns the lines of the model that is read.
-  const lines = () => linesOf(lineRead());
   // Returns the lines of a rung in these sizes.
   function linesOfRung(rung, options) {
     const own = make("tril_model_make", textOf().tokenizer, library.optionsRecord(rung, options));
@@ -211,14 +209,8 @@ function openReader(library) {
   }
 
   return {
-    take, evaluate, takeStep, writeLine, readLine, next, maps, lines, linesOfRung, prompt, writeOn, chart,
+    take, evaluate, takeStep, writeLine, readLine, next, maps, linesOfRung, prompt, writeOn, chart,
     chance, known, explain,
-    setSampler(values, glyph = "") { sampling = values; asked = glyph; },
-    // Measures how well the model predicts a text, like ./sample --score.
-    score(bytes) {
-      const found = room(size("TrilScore"));
-      must("tril_score", model, bytes, write("TrilScoring", [{ precision: "f32", threads: 1 }]), found);
-      return at("TrilScore", found);
-    }
+    setSampler(values, glyph = "") { sampling = values; asked = glyph; }
   };
 }

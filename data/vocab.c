@@ -16,6 +16,7 @@ bool vocab_build(Vocab *vocab, const char *text, size_t length, bool bytes, Erro
 bool vocab_extend(Vocab *vocab, const Vocab *known, const char *text, size_t length, Error *err) {
     enum { BYTE_VALUES = 256, CODE_POINTS = 0x110000 };
     const size_t end = known->bytes ? BYTE_VALUES : length;
+    uint32_t largest = known->size > 0 ? known->codes[known->size - 1] : 0; /* usually small */
     bool *seen;
     *vocab = (Vocab){.bytes = known->bytes, .lines = known->lines};
     if (!memory_alloc(&seen, CODE_POINTS, sizeof *seen, "the vocabulary", err)) return false;
@@ -26,12 +27,13 @@ bool vocab_extend(Vocab *vocab, const Vocab *known, const char *text, size_t len
         int taken = known->bytes ? 1 : utf8_decode(text + i, length - i, &code);
         ok = taken > 0 || fail_utf8(text, i, "; --bytes reads any file", err);
         seen[code] = ok;
+        if (code > largest) largest = code;
         i += (size_t)taken;
     }
     size_t count = 0;
-    for (uint32_t code = 0; code < CODE_POINTS; code++) count += seen[code];
+    for (uint32_t code = 0; code <= largest; code++) count += seen[code];
     ok = ok && memory_alloc(&vocab->codes, count, sizeof *vocab->codes, "the vocabulary", err);
-    for (uint32_t code = 0; ok && code < CODE_POINTS; code++)
+    for (uint32_t code = 0; ok && code <= largest; code++)
         if (seen[code]) vocab->codes[vocab->size++] = code;
     memory_free(seen);
     return ok;

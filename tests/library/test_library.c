@@ -1532,8 +1532,8 @@ static TrilStatus go_on(uint64_t *results) {
     return s;
 }
 
-/* Each request for memory fails in turn: an error, and under the sanitizers, which are slower and
- * skip some, no leak. One that is not needed may fail unnoticed, and changes nothing. */
+/* Each request for memory fails in turn: an error, and under the sanitizers no leak. One that is
+ * not needed may fail unnoticed, and changes nothing. */
 TEST(memory) {
     static TrilStatus (*const sessions[])(uint64_t *) = {learn, use, go_on};
     const size_t small = 8 << 20;
@@ -1544,7 +1544,7 @@ TEST(memory) {
         must(sessions[i](&expected));
         const size_t peak = memory_peak();
         bool failed = true;
-        for (int n = 1; failed; n += SANITIZED ? 3 : 1, tried++) {
+        for (int n = 1; failed; n++, tried++) {
             requests = 0;
             fails_at = n;
             TrilStatus status = sessions[i](&results);

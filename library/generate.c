@@ -165,9 +165,8 @@ TrilStatus tril_writer_read(TrilWriter *writer, const char *text, size_t length,
 }
 
 int tril_writer_write(TrilWriter *w, char text[UTF8_MAX]) {
-    Error none;
     catch_up(w, true);
-    if (!are_finite(w->logits, (size_t)w->vocab->size, &none)) return 0;
+    if (!are_finite(w->logits, (size_t)w->vocab->size)) return 0;
     w->unread =
         sampler_pick(&w->sampler, w->logits, w->vocab->size, w->number, w->place++, w->scratch);
     return vocab_text(w->vocab, w->unread, text);
@@ -187,8 +186,8 @@ TrilStatus tril_generate(const TrilModel *model, const char *prompt, size_t leng
     for (size_t i = 0; status == TRIL_OK && i < sampling->length; i++) {
         char one[UTF8_MAX];
         const int bytes = tril_writer_write(writer, one);
-        if (bytes == 0 && !are_finite(writer->logits, (size_t)writer->vocab->size, &err)) {
-            status = failed(TRIL_DIVERGED, &err, error);
+        if (bytes == 0) {
+            status = failed(diverged_model(&err), &err, error);
         } else if (on_text(one, (size_t)bytes, user) != 0) {
             fail(&err, "stopped after %zu characters of %zu", i + 1, sampling->length);
             status = failed(TRIL_STOPPED, &err, error);

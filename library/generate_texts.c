@@ -12,7 +12,6 @@
 #include "library/generate.h"
 #include "model/generation.h"
 
-#include <math.h>
 #include <string.h>
 
 /* SLOTS: the most texts in a group. AHEAD: texts in memory for each slot, so that a long one does
@@ -105,8 +104,7 @@ static bool at_stop(const Texts *t, const Buffer *written) {
 static void choose(const Texts *t, Worker *w, int slot, const float *logits, Text *text) {
     const int V = t->vocab->size;
     char one[UTF8_MAX];
-    Error none;
-    if (!are_finite(logits, (size_t)V, &none)) {
+    if (!are_finite(logits, (size_t)V)) {
         text->ended = text->diverged = true;
         return;
     }
@@ -161,10 +159,7 @@ static TrilStatus pass_on(Texts *t, TrilOnTexts on_text, void *user, Error *err)
         size_t kept = min_size(written->length, t->stop_length);
         if (kept > 0) memmove(written->bytes, written->bytes + written->length - kept, kept);
         written->length = text->passed = kept;
-        if (text->diverged) {
-            are_finite(&(float){NAN}, 1, err);
-            return TRIL_DIVERGED;
-        }
+        if (text->diverged) return diverged_model(err);
         if (!text->ended) break;
     }
     return TRIL_OK;

@@ -13,9 +13,13 @@ bool precision_read(Precision *precision, const char *name, Error *err) {
     return found;
 }
 
-bool are_finite(const float *x, size_t count, Error *err) {
-    return safetensors_finite(x, count * sizeof *x) ||
-           fail(err, "the model's predictions are not finite numbers: its weights are too large");
+TrilStatus diverged_model(Error *err) {
+    fail(err, "the model's predictions are not finite numbers: its weights are too large");
+    return TRIL_DIVERGED;
+}
+
+bool are_finite(const float *x, size_t count) {
+    return safetensors_finite(x, count * sizeof *x);
 }
 
 bool in_range(double x, double least, double most, const char *name, Error *err) {

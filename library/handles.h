@@ -39,8 +39,11 @@ static inline Model *to_read(const TrilModel *model) {
 /* Sets *precision to that of weights by its name: f32, bf16 or int8. Fails for any other. */
 bool precision_read(Precision *precision, const char *name, Error *err);
 
-/* Checks that all of x[count], the predictions of a model, are finite numbers. */
-bool are_finite(const float *x, size_t count, Error *err);
+/* Returns true if all of x[count], the predictions of a model, are finite numbers. */
+bool are_finite(const float *x, size_t count);
+
+/* Writes that they are not. Returns TRIL_DIVERGED. */
+TrilStatus diverged_model(Error *err);
 
 /* Checks that `x` is in the range. `name` names it in the message. */
 bool in_range(double x, double least, double most, const char *name, Error *err);

@@ -43,7 +43,7 @@ static TrilStatus read_text(TrilReading *r, const TrilModel *model, const char *
          !memory_alloc(&r->expected, (size_t)r->V, sizeof *r->expected, "the reading", err)))
         return TRIL_ARGUMENT;
     r->logits = run_forward(r->run, r->read, 1, r->tokens, 0);
-    return are_finite(r->logits, (size_t)r->tokens * (size_t)r->V, err) ? TRIL_OK : TRIL_DIVERGED;
+    return are_finite(r->logits, (size_t)r->tokens * (size_t)r->V) ? TRIL_OK : diverged_model(err);
 }
 
 TrilStatus tril_reading_open(TrilReading **reading, const TrilModel *model, const char *text,

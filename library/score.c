@@ -39,8 +39,7 @@ static TrilStatus score_ids(TrilScore *score, const TrilModel *model, const int3
     cut_free(&cut);
     run_close(run);
     if (!ok) return TRIL_NO_MEMORY;
-    const float nats = (float)score->nats;
-    if (!are_finite(&nats, 1, err)) return TRIL_DIVERGED;
+    if (!isfinite(score->nats)) return diverged_model(err);
     if (unknown != TRIL_UNIFORM) return TRIL_OK;
     double predicted = (double)(known - 1), others = (double)score->unknown;
     double cost = log((double)model->model.config.V + 1);

@@ -11,6 +11,8 @@
 #include "model/ngram.h"
 
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* Counts of one text. Pairs are sorted lists, not a V x V table: with 6,000 characters, a text has
  * only a small part of the 36 million pairs. */
@@ -23,38 +25,46 @@ typedef struct {
     int32_t *seconds; /* [count - 1]: these characters, sorted, repeated as in the text */
 } Tally;
 
+static int compare(const void *a, const void *b) {
+    int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Sorts numbers below V; counts them if that takes less time. counts: [V], scratch, all zero. */
+static void sort(int32_t *numbers, size_t count, int V, size_t *counts) {
+    if (count < (size_t)V) {
+        qsort(numbers, count, sizeof *numbers, compare);
+        return;
+    }
+    for (size_t i = 0; i < count; i++) counts[numbers[i]]++;
+    for (int v = 0; v < V; counts[v++] = 0)
+        for (size_t i = 0; i < counts[v]; i++) *numbers++ = v;
+}
+
 static size_t followers(const Tally *tally, int32_t a) {
     return tally->starts[a + 1] - tally->starts[a];
 }
 
-/* Sorts the pairs by their second character and then, without changing that order, by the first. */
 static bool tally_text(Tally *tally, const int32_t *ids, size_t count, int V, Error *err) {
     const size_t pairs = count - 1;
-    int32_t *firsts; /* of the pairs in the order of their second character */
     *tally = (Tally){.V = V, .count = count};
-    if (!memory_alloc(&tally->singles, 4 * (size_t)V + 2, sizeof(size_t), "the counts", err) ||
-        !memory_alloc(&tally->seconds, pairs, sizeof(int32_t), "the counts", err) ||
-        !memory_alloc(&firsts, pairs, sizeof(int32_t), "the counts", err))
+    if (!memory_alloc(&tally->singles, 4 * (size_t)V + 1, sizeof(size_t), "the counts", err) ||
+        !memory_alloc(&tally->seconds, pairs, sizeof(int32_t), "the counts", err))
         return false;
     tally->kinds = tally->singles + V;
     tally->starts = tally->kinds + V;
-    size_t *places = tally->starts + V + 1; /* as starts, for the second character */
+    size_t *scratch = tally->starts + V + 1;
     for (size_t i = 0; i < count; i++) tally->singles[ids[i]]++;
-    for (int v = 0; v < V; v++) tally->starts[v] = places[v] = tally->singles[v];
-    tally->starts[ids[pairs]]--; /* the last character begins no pair */
-    places[ids[0]]--;
-    for (int v = 1; v <= V; v++) {
-        tally->starts[v] += tally->starts[v - 1];
-        places[v] += places[v - 1];
+    for (size_t i = 0; i < pairs; i++) tally->starts[ids[i] + 1]++;
+    for (int v = 0; v < V; v++) scratch[v] = tally->starts[v + 1] += tally->starts[v];
+    for (size_t i = pairs; i-- > 0;) tally->seconds[--scratch[ids[i]]] = ids[i + 1];
+    memset(scratch, 0, (size_t)V * sizeof *scratch);
+    for (int v = 0; v < V; v++) {
+        int32_t *row = tally->seconds + tally->starts[v];
+        sort(row, followers(tally, v), V, scratch);
+        for (size_t i = 0; i < followers(tally, v); i++)
+            tally->kinds[v] += i == 0 || row[i] != row[i - 1];
     }
-    for (size_t i = pairs; i-- > 0;) firsts[--places[ids[i + 1]]] = ids[i];
-    for (int v = V; v-- > 0;)
-        for (size_t i = places[v + 1]; i-- > places[v];)
-            tally->seconds[--tally->starts[firsts[i]]] = v;
-    for (int v = 0; v < V; v++)
-        for (size_t i = tally->starts[v]; i < tally->starts[v + 1]; i++)
-            tally->kinds[v] += i == tally->starts[v] || tally->seconds[i] != tally->seconds[i - 1];
-    memory_free(firsts);
     return true;
 }
 

@@ -13,28 +13,38 @@ bool vocab_build(Vocab *vocab, const char *text, size_t length, bool bytes, Erro
     return vocab_extend(vocab, &(Vocab){.bytes = bytes}, text, length, err);
 }
 
+/* A set of code points has a bit for each, because clearing and searching bytes would take longer
+ * than the rest of a short program. */
+static bool has(const uint64_t *set, uint32_t code) {
+    return set[code / 64] >> code % 64 & 1;
+}
+
+static void add(uint64_t *set, uint32_t code) {
+    set[code / 64] |= (uint64_t)1 << code % 64;
+}
+
 bool vocab_extend(Vocab *vocab, const Vocab *known, const char *text, size_t length, Error *err) {
     enum { BYTE_VALUES = 256, CODE_POINTS = 0x110000 };
     const size_t end = known->bytes ? BYTE_VALUES : length;
     uint32_t largest = known->size > 0 ? known->codes[known->size - 1] : 0; /* usually small */
-    bool *seen;
+    uint64_t *seen;
     *vocab = (Vocab){.bytes = known->bytes, .lines = known->lines};
-    if (!memory_alloc(&seen, CODE_POINTS, sizeof *seen, "the vocabulary", err)) return false;
-    for (int id = 0; id < known->size; id++) seen[known->codes[id]] = true;
+    if (!memory_alloc(&seen, CODE_POINTS / 64, sizeof *seen, "the vocabulary", err)) return false;
+    for (int id = 0; id < known->size; id++) add(seen, known->codes[id]);
     bool ok = true;
     for (size_t i = 0; i < end && ok;) {
         uint32_t code = (uint32_t)i;
         int taken = known->bytes ? 1 : utf8_decode(text + i, length - i, &code);
         ok = taken > 0 || fail_utf8(text, i, "; --bytes reads any file", err);
-        seen[code] = ok;
+        if (ok) add(seen, code);
         if (code > largest) largest = code;
         i += (size_t)taken;
     }
     size_t count = 0;
-    for (uint32_t code = 0; code <= largest; code++) count += seen[code];
+    for (uint32_t code = 0; code <= largest; code++) count += has(seen, code);
     ok = ok && memory_alloc(&vocab->codes, count, sizeof *vocab->codes, "the vocabulary", err);
     for (uint32_t code = 0; ok && code <= largest; code++)
-        if (seen[code]) vocab->codes[vocab->size++] = code;
+        if (has(seen, code)) vocab->codes[vocab->size++] = code;
     memory_free(seen);
     return ok;
 }
@@ -45,7 +55,12 @@ bool vocab_same(const Vocab *a, const Vocab *b) {
 }
 
 bool vocab_copy(Vocab *copy, const Vocab *vocab, Error *err) {
-    return vocab_extend(copy, vocab, "", 0, err);
+    *copy = *vocab;
+    if (!memory_alloc(&copy->codes, (size_t)vocab->size, sizeof *copy->codes, "the vocabulary",
+                      err))
+        return false;
+    memcpy(copy->codes, vocab->codes, (size_t)vocab->size * sizeof *copy->codes);
+    return true;
 }
 
 int vocab_id(const Vocab *vocab, uint32_t code) {

@@ -142,8 +142,8 @@ float *random_floats(uint64_t seed, size_t count);
 /* `count` reproducible ids from 0 to V - 1. */
 int32_t *random_ids(uint64_t seed, size_t count, int V);
 
-/* One causal head of attention by the plain ladder: sets out[T,dv] of q[T,dk], k[T,dk] and v[T,dv],
- * in `in`, and their gradients for the gradient of out, which is in[3]. */
+/* One causal head of attention by the plain ladder: out[T,dv] for q[T,dk], k[T,dk] and v[T,dv],
+ * which are in[0] to in[2], and their gradients, given that of out, in[3]. */
 typedef struct {
     double *out, *gradients[3];
 } PlainHead;

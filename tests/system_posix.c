@@ -173,6 +173,7 @@ Process start_on_terminal(const char *terminal, char *const words[]) {
     assert_true(child >= 0);
     if (child > 0) return child;
     setsid();
+    signal(SIGHUP, SIG_DFL);
     int in = open(terminal, O_RDWR);
     ioctl(in, TIOCSCTTY, 0);
     if (dup2(in, 0) < 0 || dup2(in, 1) < 0 || dup2(in, 2) < 0) _exit(127);

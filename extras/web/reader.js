@@ -79,7 +79,7 @@ function openReader(library) {
     return next();
   }
 
-  // Returns the probabilities of the characters after a row of logits [V]: in the model or, with its values, in the sampler.
+  // Returns the probabilities of the characters after a row of logits [V]: by the model or, given the values of a sampler, after that.
   function probabilities(logits, V, values = { temperature: 1, top_p: 1 }) {
     const to = room(8 * V);
     must("tril_probabilities", samplingRecord(values), logits, V, to);

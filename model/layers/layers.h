@@ -69,8 +69,8 @@ void embedding_gradients(Program *p, Table tokens, Table positions, Array dx);
 
 /* ---- linear ----
  * y[N,out] = x[N,in] weight^T + bias;  dx = dy weight;  dweight += dy^T x, dbias += sum_n dy
- * The backward in two parts, for an x that is recomputed from dx: first linear_dx, which returns
- * dx, then linear_gradients. */
+ * The backward in two parts, for an x that the backward of the layer before recomputes: first
+ * linear_dx, which returns dx, then linear_gradients. */
 Array linear(Program *p, Array x, Linear w);
 Array linear_backward(Program *p, Array dy, Array x, Linear w);
 Array linear_dx(Program *p, Array dy, Linear w);

@@ -1,6 +1,6 @@
 /* test_checkpoint.c - writes and reads checkpoints, and compares the file's bytes with those of a
- * stored one. A file that is damaged or edited must be an error with
- * a message, or be a whole model. */
+ * stored one. A file that is cut, damaged or edited must be an error with a message, or be a
+ * whole model. */
 #include "tests/state.h"
 #include "base/memory.h"
 #include "base/order.h"
@@ -185,12 +185,17 @@ TEST(versions) {
 
 /* ---- a good file, changed ---- */
 
-/* Changes each byte in three ways. No such file loads, be it changed in metadata or in a weight. */
+/* Cuts the file at many lengths, and changes each byte in three ways. No such file loads, be it
+ * changed in metadata or in a weight. */
 TEST(flips) {
     char *bytes;
     size_t length;
     Model *model = build("average", 1);
     save(model, 1, &bytes, &length);
+    for (size_t cut = 0; cut < length; cut += 61) {
+        put_file(bytes, cut);
+        assert_not_loaded(NULL, "");
+    }
     for (size_t i = 0; i < length; i++)
         for (int kind = 0; kind < 3; kind++) {
             char kept = bytes[i];

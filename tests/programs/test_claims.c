@@ -279,8 +279,8 @@ TEST(set_aside) {
     make_folder(scratch("s"));
     make_folder(scratch("s/earlier-1"));
     make_folder(scratch("s2"));
-    if (!make_symbolic_link("nowhere",
-                            scratch("s2/earlier-2"))) /* whatever has the name takes it */
+    /* whatever has the name takes it */
+    if (!make_symbolic_link("nowhere", scratch("s2/earlier-2")))
         scratch_put("s2/earlier-2", "a file of this name", 19);
     scratch_put("s/a", "a", 1);
     scratch_put("s2/b", "b", 1);

@@ -1,6 +1,6 @@
 """tril and PyTorch train the same GPTs, in turn, on the same processor.
 
-    make && make wheel && pip install build/*.whl
+    make && make wheel && pip install build/tril-*.whl
     python3 extras/bench/peers/train.py FILE [--rounds N] [--seconds S] [--precisions f32,bf16] [--compiled]
 
 Both start from the same weights, tril's, and see the same batches, drawn again here from its seed,
@@ -24,7 +24,8 @@ from torch import nn
 
 import tril
 
-SEED, BATCHES = 1337, 2  # the purpose of a random stream, as in base/random.h
+SEED = 1337
+BATCHES = 2  # the purpose of a random stream, as in base/random.h
 RATE, WARMUP = 1e-3, 100
 SMALL = {"layers": 4, "heads": 4, "width": 128, "context": 64, "batch": 12}
 LARGE = {"layers": 6, "heads": 6, "width": 384, "context": 256, "batch": 16}

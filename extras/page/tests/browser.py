@@ -5,6 +5,7 @@ from selenium import webdriver
 from selenium.common.exceptions import JavascriptException, TimeoutException
 from selenium.webdriver.support.ui import WebDriverWait
 
+RELOADING = (JavascriptException,)  # exceptions while a page reloads: it may lack what is asked for
 HANGING = float(os.environ.get("TRIL_HANGING", "300"))  # seconds, after which a test has failed
 
 
@@ -26,8 +27,10 @@ class Browser:
         return self
 
     def __exit__(self, kind, *_):
-        said = [] if kind else [entry["message"] for entry in self.driver.get_log("browser")]
-        self.driver.quit()
+        try:
+            said = [] if kind else [entry["message"] for entry in self.driver.get_log("browser")]
+        finally:
+            self.driver.quit()
         assert not said, said
 
     def cdp(self, command, **values):
@@ -46,12 +49,12 @@ class Browser:
         """Runs the body of a function in the page, and returns what it returns."""
         return self.driver.execute_script(code, *values)
 
-    def wait(self, ready, what):
-        """Waits until ready() is true. A page that is just being loaded may lack what it looks for."""
+    def wait(self, ready, what, loading=()):
+        """Waits until ready() is true. Exceptions of the classes `loading` only mean that it is not true yet."""
         try:
-            WebDriverWait(self.driver, HANGING, 0.1, [JavascriptException]).until(lambda _: ready())
-        except TimeoutException:
-            raise AssertionError(what) from None
+            WebDriverWait(self.driver, HANGING, 0.1, loading).until(lambda _: ready())
+        except TimeoutException as late:
+            raise AssertionError(what) from late
 
     def press(self, *keys):
         """Presses keys, one after another, where the focus is."""

@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "library/generate.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -87,6 +88,7 @@ const float *tril_reading_logits(const TrilReading *reading) {
 double tril_reading_loss(const TrilReading *reading) {
     const int V = reading->V;
     double loss = 0;
+    assert(V > 0);
     for (int t = 0; t + 1 < reading->tokens; t++) {
         const float *row = reading->logits + (size_t)t * (size_t)V;
         float most = row[0];

@@ -150,8 +150,8 @@ static int take_text(const char *text, size_t length, void *writing) {
     return 0;
 }
 
-/* Generates the texts of the finished rungs, with the seed of the training. A rung that fails is
- * left out. */
+/* Generates the texts of the rungs, with the seed of the training. A rung that fails is left out.
+ */
 static void collect_writings(Report *r) {
     TrilSampling sampling = tril_sampling();
     sampling.length = WRITING_TOKENS;

@@ -109,8 +109,8 @@ Array linear(Program *p, Array x, Linear w) {
 }
 
 Array linear_dx(Program *p, Array dy, Linear w) {
-    program_expect_width(p, "linear_backward", w.weight, "dy", dy, w.out);
-    program_expect(p, p->backward_begin > 0, "linear_backward",
+    program_expect_width(p, "linear_dx", w.weight, "dy", dy, w.out);
+    program_expect(p, p->backward_begin > 0, "linear_dx",
                    "weights are packed for one direction of a pass");
     return program_map(p, &backward_operation, dy, w.in, (Instruction){.tensors = {w.weight}});
 }

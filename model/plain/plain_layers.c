@@ -225,10 +225,11 @@ static void convolution_backward(const Call *call) {
         }
 }
 
-/* ---- layer normalization, and root-mean-square normalization: the same without mean and bias ----
+/* ---- layer normalization; root-mean-square normalization is the same without mean and bias ----
  */
 
-/* Returns 1 / the deviation of a row x[C] from its mean, which it sets; from 0 without a bias. */
+/* Sets the mean of a row x[C], which counts as 0 for a norm without a bias, and returns 1 / the
+ * deviation from it. */
 static double statistics(const double *x, Weights norm, double *mean) {
     double variance = 0;
     int C = norm.rows;

@@ -28,7 +28,7 @@ static int list(Option rows[MAX_ROWS], Arguments *a, TrilOptions *o) {
          .help =
              "resume the run of --out if its text and --model are the same, else start a new one"},
         {0, "log", OPTION_PATH, &a->log, .argument = "FILE",
-         "CSV log of each step of --model; default: beside --out"},
+         "CSV log of the steps of --model; default: beside --out"},
         {.kind = OPTION_SECTION, .help = "Other"},
         {0, "profile", OPTION_FLAG, &a->profile,
          .help = "print where the time went while each rung trained"},

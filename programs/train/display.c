@@ -18,13 +18,18 @@
 
 enum { NUMBER_SIZE = 32 };
 
+static void clear_line(void) {
+    if (terminal_is(stdout)) fputs("\r\033[K", stdout);
+    fflush(stdout);
+}
+
 void show_line(const char *format, ...) {
     char line[2 * PATH_SIZE + VERDICT_SIZE], *text = line;
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(line, sizeof line, format, arguments);
     va_end(arguments);
-    clear_activity();
+    clear_line();
     if (*text == '\n') putchar(*text++);
     program_words(stdout, 0, 4, text);
     fflush(stdout);
@@ -189,9 +194,8 @@ void show_activity(const Plan *plan, const char *activity) {
     fflush(stdout);
 }
 
-void clear_activity(void) {
-    if (terminal_is(stdout)) fputs("\r\033[K", stdout);
-    fflush(stdout);
+void clear_activity(const Plan *plan) {
+    if (!plan->arguments->quiet) clear_line();
 }
 
 void show_evaluation(const Progress *p, const Plan *plan, int steps, double recent,
@@ -345,15 +349,15 @@ static void show_sampler(const Plan *plan, const RungFiles *rung) {
 void show_next_steps(const Plan *plan, const Result *model, bool page) {
     const Arguments *a = plan->arguments;
     char longer[LONGER_SIZE] = "";
-    const bool further =
-        model && !interrupted() && !plan->ladder && verdict_further(plan, model, longer);
+    const bool stopped = interrupted();
+    const bool further = model && !stopped && !plan->ladder && verdict_further(plan, model, longer);
     const RungFiles *rung = model ? plan_rung(plan, model->name) : NULL;
     if (model) show_sampler(plan, rung);
     if (model && page) {
         put_path("To see what it learned:  ", plan->page);
         putchar('\n');
     }
-    if (!further && !interrupted()) return;
+    if (!further && !stopped) return;
     const int best = model && !model->course->ended ? model->course->lowest.step : 0;
     if (best > 0 && best < model->course->steps) {
         put_path("\n", rung->checkpoint);
@@ -362,7 +366,7 @@ void show_next_steps(const Plan *plan, const Result *model, bool page) {
     }
     fputs(further ? "To train it further:     " : "\nInterrupted.  To resume: ", stdout);
     shell_program(stdout, *a->command, shell_put);
-    printf(" --resume%s%s", further ? " " : "", longer);
+    printf(" --resume%s%s", further ? " " : "", further ? longer : "");
     if (a->teacher) put_path(" --teacher ", a->teacher);
     if (!has_usual_out(plan)) put_path(" --out ", a->out);
     if (a->log) put_path(" --log ", a->log);

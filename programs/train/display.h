@@ -35,7 +35,7 @@ void show_progress(const Progress *progress, const Plan *plan, int steps);
 /* On a terminal, show an activity such as "evaluating" as the progress line, unless --quiet is
  * given, or clear that. */
 void show_activity(const Plan *plan, const char *activity);
-void clear_activity(void);
+void clear_activity(const Plan *plan);
 
 /* Prints the two lines of an evaluation: its figures, with the mean loss of the batches before it,
  * and the text that the model generated. */

@@ -250,7 +250,7 @@ bool ladder_train(Ladder *l, Error *err) {
     if (!check_budgets(plan, err) || !check_memory(plan, err)) return false;
     show_activity(plan, "counting the text");
     bool ok = add_closed_forms(l, err);
-    clear_activity();
+    clear_activity(plan);
     if (ok) interruption_catch(!plan->arguments->quiet); /* until now there was nothing to save */
     ok = ok && outputs_make_way(l, where, err);
     if (ok && *where) show_line("existing files were moved to %s", where);

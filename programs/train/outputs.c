@@ -114,7 +114,7 @@ static bool set_aside(const Ladder *l, const char *const *paths, int count, char
     snprintf(path, sizeof path, "%.*s%.*s/" RUN_ABOUT, (int)(file_name(out) - out), out,
              (int)strcspn(earlier, " "), earlier);
     const FilePart line[] = {{about, strlen(about)}, {"\n", 1}};
-    return !*about || file_write(path, line, 2, err);
+    return !*where || !*about || file_write(path, line, 2, err);
 }
 
 bool outputs_make_way(Ladder *l, char where[PATH_SIZE], Error *err) {

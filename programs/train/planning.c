@@ -299,7 +299,7 @@ static bool decide_by_time(Plan *plan, Reasons *d, Error *err) {
     show_activity(plan, "measuring the speed of this machine");
     TrilStatus status =
         tril_options_choose(o, plan->corpus, seconds, NULL, NULL, &d->choice, message(err));
-    clear_activity();
+    clear_activity(plan);
     if (status != TRIL_OK) return false;
     measure_lines(plan);
     d->evaluating = share_of_evaluations(plan, d->choice.speed, seconds);

@@ -29,7 +29,7 @@ static const size_t figures[] = {offsetof(Result, train), offsetof(Result, valid
                                  offsetof(Result, time)};
 
 static double *number_at(const void *record, size_t member) {
-    return (double *)((char *)record + member);
+    return (void *)((char *)record + member);
 }
 
 /* Returns true for an option of the whole training that is stored as metadata, because the rung in

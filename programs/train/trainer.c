@@ -31,6 +31,7 @@ typedef struct {
     int steps;           /* steps of this run of the program */
     RungTimes times;     /* times of this run of the program */
     Log log;
+    LogRow row;       /* that of the last step, logged or not */
     double loss_sum;  /* sum of the training losses of the steps since the log's last row */
     int loss_count;   /* the number of these steps */
     Result *result;   /* so far: the ladder's last one */
@@ -116,6 +117,7 @@ static bool open_training(Trainer *t, bool resumes, double seconds, Error *err) 
     }
     t->result->parameters = tril_model_parameters(t->model);
     renew_progress(t);
+    t->result->validation = t->progress.now.lowest;
     tril_training_set_stop(t->training, is_stopped, NULL);
     if (!open_log(t, err)) return false;
     t->budget = budget_open(plan, t->rung, seconds, &t->progress);
@@ -247,7 +249,7 @@ static void keep_state(Trainer *t) {
     if (claims_hold(l->claims, &t->state_failed))
         saved_write(t->plan, t->training, p, l->results + CLOSED_FORMS, l->count - CLOSED_FORMS - 1,
                     &t->state_failed);
-    if (shown) clear_activity();
+    if (shown) clear_activity(t->plan);
     t->saved = clock_seconds();
 }
 
@@ -293,23 +295,26 @@ static bool decide_end(Trainer *t, bool used, bool judged) {
     return used || stops || budget_complete(&t->budget, p) || interrupted();
 }
 
-/* Logs the steps since the last row. A save ends a row, so no state needs a part of one. */
-static void log_steps(Trainer *t, LogRow *row) {
-    row->loss = t->loss_sum / t->loss_count;
-    log_row(&t->log, row);
-    course_add(t->course, row);
+/* Logs the steps since the last row, if any. A save ends a row, so no state needs a part of one. */
+static void log_steps(Trainer *t) {
+    if (t->loss_count == 0) return;
+    t->row.loss = t->loss_sum / t->loss_count;
+    log_row(&t->log, &t->row);
+    course_add(t->course, &t->row);
     t->loss_sum = t->loss_count = 0;
 }
 
 /* Takes one step; evaluates, saves and shows progress if due. Sets *last if it was the last one. */
 static bool advance(Trainer *t, bool *last, Error *err) {
     Progress *p = &t->progress;
-    LogRow row;
-    if (!train_step(t, &row, err)) return false;
+    if (!train_step(t, &t->row, err)) {
+        log_steps(t);
+        return false;
+    }
     const bool guessed = t->budget.by_time && !t->budget.measured;
     bool used = budget_used(&t->budget, p);
-    bool ok = !budget_evaluation_due(&t->budget, p, used) || evaluate(t, &row, err);
-    bool evaluated = !isnan(row.validation); /* the user may not have waited for it */
+    bool ok = !budget_evaluation_due(&t->budget, p, used) || evaluate(t, &t->row, err);
+    bool evaluated = !isnan(t->row.validation); /* the user may not have waited for it */
     /* the cost of an evaluation may have been guessed far too high */
     if (evaluated && (guessed || !used)) used = budget_nearly_used(&t->budget, p, used);
     /* while windows are short, an evaluation's loss may stay level although the model learns */
@@ -318,10 +323,11 @@ static bool advance(Trainer *t, bool *last, Error *err) {
     if (judged && ok) decay_early(t);
     double now = clock_seconds();
     *last = decide_end(t, used, judged);
-    bool saves = evaluated || *last || now - t->saved >= t->plan->options.save_every;
-    t->loss_sum += row.loss;
+    bool saves =
+        evaluated || *last || (t->keeps_state && now - t->saved >= t->plan->options.save_every);
+    t->loss_sum += t->row.loss;
     t->loss_count++;
-    if (saves || log_has_row(p->now.step)) log_steps(t, &row);
+    if (saves || !ok || log_has_row(p->now.step)) log_steps(t);
     if (!ok) return false;
     t->result->validation = p->now.lowest;
     t->result->seconds = p->seconds;
@@ -437,6 +443,7 @@ bool train_rung(Ladder *ladder, const RungFiles *rung, double seconds, bool resu
                  .keeps_state = keeps_state,
                  .result = result,
                  .course = course,
+                 .started = begun,
                  .shows = shows,
                  .live = shows && terminal_is(stdout)};
     *result = (Result){.name = rung->name, .train = NAN, .validation = NAN, .course = course};
@@ -454,7 +461,7 @@ bool train_rung(Ladder *ladder, const RungFiles *rung, double seconds, bool resu
         t.times.count = tril_training_parts(t.training, t.times.parts, MAX_PARTS);
     tril_training_close(t.training); /* frees memory and the workers for the next model */
     ok = ok && measure(&t, err);
-    if (t.live) clear_activity();
+    clear_activity(t.plan);
     note_work(&t);
     tril_model_free(t.own);
     log_close(&t.log);

@@ -3,7 +3,6 @@
 #include "base/memory.h"
 #include "library/generate.h"
 
-#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -88,14 +87,13 @@ const float *tril_reading_logits(const TrilReading *reading) {
 double tril_reading_loss(const TrilReading *reading) {
     const int V = reading->V;
     double loss = 0;
-    assert(V > 0);
     for (int t = 0; t + 1 < reading->tokens; t++) {
         const float *row = reading->logits + (size_t)t * (size_t)V;
         float most = row[0];
         for (int v = 1; v < V; v++)
             if (row[v] > most) most = row[v];
-        double sum = 0;
-        for (int v = 0; v < V; v++) sum += exp((double)row[v] - (double)most);
+        double sum = exp((double)row[0] - (double)most);
+        for (int v = 1; v < V; v++) sum += exp((double)row[v] - (double)most);
         loss += (double)most + log(sum) - (double)row[tril_reading_ids(reading)[t + 1]];
     }
     return reading->tokens > 1 ? loss / (reading->tokens - 1) : NAN;

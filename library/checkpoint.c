@@ -315,7 +315,12 @@ static bool lay_out(Model *model, const SafeTensors *file, int *sets_there, cons
                     Error *err) {
     Config config;
     if (!read_config(file, path, &config, err)) return false;
-    if (!model_lay_out(model, &config, err)) return message_of(err, path);
+    if (!model_lay_out(model, &config, err)) {
+        const bool no_memory = err->no_memory;
+        message_of(err, path);
+        err->no_memory = no_memory;
+        return false;
+    }
     *sets_there = file->tensor_count >= SETS * model->tensor_count ? SETS : 1;
     return check_tensors(model, file, *sets_there, path, err);
 }

@@ -15,12 +15,11 @@ static inline TrilError *message(Error *err) {
     return (TrilError *)(void *)err;
 }
 
-/* Puts `name` and a colon before the message. Returns false. */
+/* Puts `name` and a colon before the message, the only part that the library sets. Returns false.
+ */
 static inline bool message_of(Error *err, const char *name) {
     const Error own = *err;
-    fail(err, "%s: %s", name, own.text);
-    err->no_memory = own.no_memory;
-    return false;
+    return fail(err, "%s: %s", name, own.text);
 }
 
 #endif

@@ -15,8 +15,7 @@ static inline TrilError *message(Error *err) {
     return (TrilError *)(void *)err;
 }
 
-/* Puts `name` and a colon before the message, the only part that the library sets. Returns false.
- */
+/* Puts `name` and a colon before the message, all that the library sets. Returns false. */
 static inline bool message_of(Error *err, const char *name) {
     const Error own = *err;
     return fail(err, "%s: %s", name, own.text);

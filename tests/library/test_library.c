@@ -1434,7 +1434,7 @@ TEST(alone) {
 /* ---- too little memory ---- */
 
 /* The calls of a program, in three sessions, each up to its first failure. They set *results to a
- * digest of what they found. The second and the third read files of the first. */
+ * digest of their results. The second and the third read files of the first. */
 static TrilStatus learn(uint64_t *results) {
     const TrilOptions sizes = small("ngram"), options = few(1, 1);
     TrilTokenizer *tokenizer = NULL;

@@ -141,16 +141,22 @@ static void tile_avx512(float *c, size_t c_row, const uint16_t *a, const uint16_
         const uint16_t *left = a + (size_t)(first / LANES * steps) * SQUARE + first % LANES * TILE;
         __m512 sum[ROWS][2];
         EACH(i, ROWS) sum[i][0] = sum[i][1] = _mm512_setzero_ps();
-        for (int p = 0; p < steps * LANES; p++) {
-            const uint16_t *pairs = b + p / LANES * STEP + p % LANES * 2 * LANES;
-            __m512bh b0 = (__m512bh)_mm512_loadu_si512(pairs);
-            __m512bh b1 = (__m512bh)_mm512_loadu_si512(pairs + SQUARE);
-            EACH(i, ROWS) {
-                int pair;
-                memcpy(&pair, left + p / LANES * SQUARE + i * TILE + p % LANES * 2, sizeof pair);
-                __m512bh value = (__m512bh)_mm512_set1_epi32(pair);
-                sum[i][0] = _mm512_dpbf16_ps(sum[i][0], value, b0);
-                sum[i][1] = _mm512_dpbf16_ps(sum[i][1], value, b1);
+        const uint16_t *right = b;
+        for (int step = 0; step < steps; step++, left += SQUARE - TILE, right += STEP - SQUARE) {
+            for (int i = 2 * step; i < 2 * step + 2 && i < ROWS; i++) { /* the next results */
+                __builtin_prefetch(c + (size_t)(first + ROWS + i) * c_row, 1);
+                __builtin_prefetch(c + (size_t)(first + ROWS + i) * c_row + LANES, 1);
+            }
+            for (int p = 0; p < LANES; p++, left += 2, right += TILE) {
+                __m512bh b0 = (__m512bh)_mm512_loadu_si512(right);
+                __m512bh b1 = (__m512bh)_mm512_loadu_si512(right + SQUARE);
+                EACH(i, ROWS) {
+                    int pair;
+                    memcpy(&pair, left + i * TILE, sizeof pair);
+                    __m512bh value = (__m512bh)_mm512_set1_epi32(pair);
+                    sum[i][0] = _mm512_dpbf16_ps(sum[i][0], value, b0);
+                    sum[i][1] = _mm512_dpbf16_ps(sum[i][1], value, b1);
+                }
             }
         }
         EACH(i, ROWS) EACH(half, 2) {

@@ -144,9 +144,8 @@ static void feed(TrilWriter *w, const int32_t *ids, size_t count) {
 
 /* Reads the last written character and, of a text that has none, the id before it if `begin`. */
 static void catch_up(TrilWriter *w, bool begin) {
-    const int32_t start = vocab_start(w->vocab);
     if (w->unread != NO_ID) feed(w, &w->unread, 1);
-    if (begin && !w->logits) feed(w, &start, 1);
+    if (begin && !w->logits) feed(w, &(int32_t){vocab_start(w->vocab)}, 1);
     w->unread = NO_ID;
 }
 

@@ -73,7 +73,7 @@ static void mirror(const Isa *isa, float *c, int m) {
 
 /* Computes c[m,m] = a[m,K] b[K,m], where the result is known to be symmetric. */
 static void multiply_symmetric(const Thread *thread, float *c, const float *a, Packed b) {
-    thread->products->multiply_upper(thread, c, (size_t)b.N, (Matrix){a, (size_t)b.K, 1}, b);
+    thread->products->multiply_upper(thread, c, (size_t)b.N, a, (size_t)b.K, b);
     mirror(thread->isa, c, b.N);
 }
 
@@ -120,8 +120,8 @@ static void make_stage(const Thread *thread, float *y, float *x, float *work, Sh
         Q = product;
     }
     thread->products->pack(thread, packed, (Matrix){x, row, 1}, s.m, s.n);
-    thread->products->multiply(thread, y, row, (Matrix){Q, side, 1}, (Packed){packed, s.m, s.n},
-                               s.m, s.m, NULL, (Share){0, row});
+    thread->products->multiply(thread, y, row, Q, side, (Packed){packed, s.m, s.n}, s.m, s.m, NULL,
+                               0, s.n);
 }
 
 void muon_step(const Thread *thread, float *w, float *m, float *g, int rows, int columns,

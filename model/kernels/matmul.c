@@ -94,30 +94,30 @@ static void multiply_block(const Isa *isa, Tile product, const float *block, int
     }
 }
 
-static void multiply(const Thread *thread, float *c, size_t c_row, Matrix a, Packed b, int M, int K,
-                     const float *bias, Share columns) {
+static void multiply(const Thread *thread, float *c, size_t c_row, const float *a, size_t a_row,
+                     Packed b, int M, int K, const float *bias, int first, int end) {
     const Isa *isa = thread->isa;
     size_t row = whole_vectors(isa, b.N);
-    assert(K <= b.K && columns.end <= row);
+    assert(K <= b.K && (size_t)end <= row);
     for (int p = 0; p < K; p += isa->block_terms) {
         Tile product = {.c = c,
                         .c_row = c_row,
-                        .a = matrix_at(a, 0, p),
+                        .a = {a + p, a_row, 1},
                         .start = p == 0 ? bias : c,
                         .start_row = p == 0 ? 0 : c_row,
                         .K = min_int(isa->block_terms, K - p)};
         multiply_block(isa, product, b.at + (size_t)p * row, min_int(isa->block_terms, b.K - p),
-                       b.N, M, (int)columns.begin, (int)columns.end);
+                       b.N, M, first, end);
     }
 }
 
 /* Computes c^T = b^T a^T, some rows at a time: so only `a` is packed, and b is the left operand. */
-static void multiply_few(const Thread *thread, float *c, size_t c_row, Matrix a, Matrix b, int M,
-                         int N, int K, const float *bias) {
+static void multiply_few(const Thread *thread, float *c, size_t c_row, const float *a, size_t a_row,
+                         Matrix b, int M, int N, int K, const float *bias) {
     enum { SOME = 128 }; /* rows of c^T that stay in the L1 cache */
     const Isa *isa = thread->isa;
     size_t width = whole_vectors(isa, M);
-    assert(M <= isa->tile_columns && a.column == 1);
+    assert(M <= isa->tile_columns);
     float *block = thread->right, *part = block + (size_t)isa->block_terms * width;
     for (int i = 0, rows; i < N; i += rows) {
         rows = min_int(SOME, N - i);
@@ -128,7 +128,7 @@ static void multiply_few(const Thread *thread, float *c, size_t c_row, Matrix a,
         for (int p = 0; p < K; p += t.K, t.start = part) {
             t.a = matrix_at((Matrix){b.at, b.column, b.row}, i, p);
             t.K = min_int(isa->block_terms, K - p);
-            if (i == 0 || K > t.K) pack_panel(isa, block, (Matrix){a.at + p, 1, a.row}, t.K, M, 0);
+            if (i == 0 || K > t.K) pack_panel(isa, block, (Matrix){a + p, 1, a_row}, t.K, M, 0);
             isa->panel(&t, rows, (int)width, NULL, NULL);
         }
         isa->transpose(c + i, c_row, part, width, rows, M);
@@ -136,7 +136,8 @@ static void multiply_few(const Thread *thread, float *c, size_t c_row, Matrix a,
 }
 
 /* A tile on the diagonal begins with the vector that has its first row's number. */
-static void multiply_upper(const Thread *thread, float *c, size_t c_row, Matrix a, Packed b) {
+static void multiply_upper(const Thread *thread, float *c, size_t c_row, const float *a,
+                           size_t a_row, Packed b) {
     const Isa *isa = thread->isa;
     for (int p = 0; p < b.K; p += isa->block_terms)
         for (int j = 0; j < b.N; j += isa->tile_columns) {
@@ -146,7 +147,7 @@ static void multiply_upper(const Thread *thread, float *c, size_t c_row, Matrix 
                 b.at + (size_t)p * whole_vectors(isa, b.N) + (size_t)j * (size_t)terms;
             Tile t = {.c = c + j,
                       .c_row = c_row,
-                      .a = matrix_at(a, 0, p),
+                      .a = {a + p, a_row, 1},
                       .b = panel,
                       .b_row = whole_vectors(isa, columns),
                       .start = p == 0 ? NULL : c + j,
@@ -159,7 +160,7 @@ static void multiply_upper(const Thread *thread, float *c, size_t c_row, Matrix 
             for (int i = whole * isa->tile_rows; i < j + columns; i += isa->tile_rows) {
                 int first = i > j ? i / isa->lanes * isa->lanes : j;
                 t.c = c + (size_t)i * c_row + first;
-                t.a.at = matrix_at(a, i, p).at;
+                t.a.at = a + (size_t)i * a_row + p;
                 t.b = panel + (first - j);
                 t.start = p == 0 ? NULL : t.c;
                 isa->panel(&t, min_int(isa->tile_rows, b.N - i), j + columns - first, NULL, NULL);

@@ -28,19 +28,20 @@ struct Products {
        stride of b is 1 */
     size_t (*packed_size)(const Isa *isa, int K, int N);
     void (*pack)(const Thread *thread, float *packed, Matrix b, int K, int N);
-    /* c[M,N] = a[M,K] b[K,N] + bias[N], by the calling thread alone. c's rows are c_row floats
-       apart; bias may be NULL. Only the first K <= b.K rows of b count, and only `columns`: they
-       begin at a multiple of PRODUCT_GRAIN and may go beyond N to a whole number of vectors, where
-       b is 0. */
-    void (*multiply)(const Thread *thread, float *c, size_t c_row, Matrix a, Packed b, int M, int K,
-                     const float *bias, Share columns);
+    /* c[M,N] = a[M,K] b[K,N] + bias[N], by the calling thread alone. Rows are c_row and a_row
+       floats apart; bias may be NULL. Only the first K <= b.K rows of b count, and only the columns
+       from `first` to `end`: `first` is a multiple of PRODUCT_GRAIN, and `end` may go beyond N to a
+       whole number of vectors, where b is 0. */
+    void (*multiply)(const Thread *thread, float *c, size_t c_row, const float *a, size_t a_row,
+                     Packed b, int M, int K, const float *bias, int first, int end);
     /* Optional. The same product of M <= tile_columns rows, with all columns of a b[K,N] that is
-       not packed: so b is read once, and no copy is written. a.column is 1, and one stride of b */
-    void (*multiply_few)(const Thread *thread, float *c, size_t c_row, Matrix a, Matrix b, int M,
-                         int N, int K, const float *bias);
+       not packed: so b is read once, and no copy is written. One stride of b is 1 */
+    void (*multiply_few)(const Thread *thread, float *c, size_t c_row, const float *a, size_t a_row,
+                         Matrix b, int M, int N, int K, const float *bias);
     /* multiply without a bias, for a result c[N,N] that is known to be symmetric: computes the
-       numbers on and above the diagonal. Some below it are overwritten. a.column is 1 */
-    void (*multiply_upper)(const Thread *thread, float *c, size_t c_row, Matrix a, Packed b);
+       numbers on and above the diagonal. Some below it are overwritten */
+    void (*multiply_upper)(const Thread *thread, float *c, size_t c_row, const float *a,
+                           size_t a_row, Packed b);
     /* c[M,N] += a[M,K] b[K,N], by the team; b is not packed. One stride of a and one of b is 1. If
        `sums` is not NULL, sums[i] += sum_p a(i,p), and a must be transposed (a.row = 1). With
        `anew`, c and sums begin from 0, whatever they contain. */

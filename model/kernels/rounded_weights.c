@@ -43,15 +43,15 @@ static void bf16_pack(const Thread *thread, float *packed, Matrix b, int K, int 
     }
 }
 
-static void bf16_multiply(const Thread *thread, float *c, size_t c_row, Matrix a, Packed b, int M,
-                          int K, const float *bias, Share columns) {
+static void bf16_multiply(const Thread *thread, float *c, size_t c_row, const float *a,
+                          size_t a_row, Packed b, int M, int K, const float *bias, int first,
+                          int end) {
     const Isa *isa = thread->isa;
-    for (int j = (int)columns.begin; j < (int)columns.end; j += isa->tile_columns) {
+    for (int j = first; j < end; j += isa->tile_columns) {
         const uint32_t *pairs = (const uint32_t *)b.at + (size_t)j * (size_t)((b.K + 1) / 2);
         for (size_t i = 0; i < (size_t)M; i++)
-            isa->bf16_gemv(c + i * c_row + j, a.at + i * a.row, pairs, K,
-                           min_int(isa->tile_columns, (int)columns.end - j),
-                           bias ? bias + j : NULL);
+            isa->bf16_gemv(c + i * c_row + j, a + i * a_row, pairs, K,
+                           min_int(isa->tile_columns, end - j), bias ? bias + j : NULL);
     }
 }
 
@@ -173,26 +173,27 @@ static void int8_pack(const Thread *thread, float *packed, Matrix b, int K, int 
     }
 }
 
-static void int8_multiply(const Thread *thread, float *c, size_t c_row, Matrix a, Packed b, int M,
-                          int K, const float *bias, Share columns) {
+static void int8_multiply(const Thread *thread, float *c, size_t c_row, const float *a,
+                          size_t a_row, Packed b, int M, int K, const float *bias, int first,
+                          int end) {
     enum { ROWS = 6 }; /* at least tile_rows of every table */
     const Isa *isa = thread->isa;
     int16_t left[ROWS * TERMS];
     float scales[ROWS];
-    int j = (int)columns.begin, end = min_int((int)columns.end, b.N);
-    assert(a.column == 1 && K == b.K && isa->tile_rows <= ROWS);
-    for (int i = 0, rows; i < M && j < end; i += rows) {
-        float *y = c + (size_t)i * c_row + j;
+    assert(K == b.K && isa->tile_rows <= ROWS);
+    end = min_int(end, b.N);
+    for (int i = 0, rows; i < M && first < end; i += rows) {
+        float *y = c + (size_t)i * c_row + first;
         rows = min_int(isa->tile_rows, M - i);
         for (int p = 0; p < K; p += TERMS) {
             int terms = min_int(TERMS, K - p);
             for (int r = 0; r < rows; r++)
-                scales[r] = isa->round_to_16(isa->vnni, left + r * TERMS, matrix_at(a, i + r, p).at,
-                                             LARGEST_LEFT, terms);
-            const float *start = p > 0 ? y : bias ? bias + j : NULL;
+                scales[r] = isa->round_to_16(isa->vnni, left + r * TERMS,
+                                             a + (size_t)(i + r) * a_row + p, LARGEST_LEFT, terms);
+            const float *start = p > 0 ? y : bias ? bias + first : NULL;
             isa->int8_rows(isa->vnni, y, c_row, left, TERMS, scales, rows,
-                           panel_at(b.at, K, b.N, p, j), b.at + j, terms, end - j, start,
-                           p > 0 ? c_row : 0);
+                           panel_at(b.at, K, b.N, p, first), b.at + first, terms, end - first,
+                           start, p > 0 ? c_row : 0);
         }
     }
 }

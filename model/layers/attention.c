@@ -181,17 +181,17 @@ static void forward_head(const Thread *thread, const Sequence *at, const Sequenc
     for (int t = 0; t < at->T; t += strip) {
         int rows = min_int(strip, at->T - t), max = seen(a, t + rows - 1);
         int columns = (int)whole_vectors(isa, max);
-        Matrix q = {at->q + (size_t)t * a->q_row, a->q_row, 1}, weights = {att, row, 1};
+        const float *q = at->q + (size_t)t * a->q_row;
         prefetch_rows(next->q + (size_t)t * a->q_row, a->q_row, rows, a->dk);
-        products->multiply(thread, att, row, q, transposed, rows, a->dk, NULL,
-                           (Share){0, (size_t)columns});
+        products->multiply(thread, att, row, q, a->q_row, transposed, rows, a->dk, NULL, 0,
+                           columns);
         prefetch_rows(next->key + (size_t)(a->past + t) * a->k_row, a->k_row, rows, a->dk);
         isa->mask(att, row, rows, seen(a, t), columns);
         isa->softmax(att, row, at->lse + t, att, a->scale, rows, columns);
         drop(isa, att, row, at, t, rows, a);
         prefetch_rows(next->v + (size_t)(a->past + t) * a->v_row, a->v_row, rows, a->dv);
-        products->multiply(thread, at->out + (size_t)t * a->out_row, a->out_row, weights, plain,
-                           rows, max, NULL, (Share){0, (size_t)a->dv});
+        products->multiply(thread, at->out + (size_t)t * a->out_row, a->out_row, att, row, plain,
+                           rows, max, NULL, 0, a->dv);
     }
 }
 
@@ -260,15 +260,13 @@ static void backward_queries(const Thread *thread, const Operands *o, const Sequ
     const Isa *isa = thread->isa;
     float *att = o->att + (size_t)above * o->row, *datt = o->dscores + (size_t)above * o->row;
     int max = seen(a, t + rows - 1), columns = (int)whole_vectors(isa, max);
-    Matrix q = {at->q + (size_t)t * a->q_row, a->q_row, 1}, dscores = {datt, o->row, 1};
-    Matrix dout = {at->dout + (size_t)t * a->out_row, a->out_row, 1};
-    Share all = {0, (size_t)columns};
     size_t first = (size_t)t;
     prefetch_rows(next->q + first * a->q_row, a->q_row, rows, a->dk);
-    thread->products->multiply(thread, att, o->row, q, o->keys_transposed, rows, a->dk, NULL, all);
+    thread->products->multiply(thread, att, o->row, at->q + first * a->q_row, a->q_row,
+                               o->keys_transposed, rows, a->dk, NULL, 0, columns);
     prefetch_rows(next->key + first * a->k_row, a->k_row, rows, a->dk);
-    thread->products->multiply(thread, datt, o->row, dout, o->values_transposed, rows, a->dv, NULL,
-                               all);
+    thread->products->multiply(thread, datt, o->row, at->dout + first * a->out_row, a->out_row,
+                               o->values_transposed, rows, a->dv, NULL, 0, columns);
     prefetch_rows(next->v + first * a->v_row, a->v_row, rows, a->dv);
     isa->mask(att, o->row, rows, seen(a, t), columns);
     drop(isa, datt, o->row, at, t, rows, a);
@@ -282,8 +280,8 @@ static void backward_queries(const Thread *thread, const Operands *o, const Sequ
     drop(isa, att, o->row, at, t, rows, a);
     prefetch_rows(next->out + first * a->out_row, a->out_row, rows, a->dv);
     float *dq = at->dq + first * a->q_row;
-    thread->products->multiply(thread, dq, a->q_row, dscores, o->keys, rows, max, NULL,
-                               (Share){0, (size_t)a->dk});
+    thread->products->multiply(thread, dq, a->q_row, datt, o->row, o->keys, rows, max, NULL, 0,
+                               a->dk);
 }
 
 /* Adds the parts of queries `from` to `end` - 1 to the gradients of keys first <= s < first + keys

@@ -9,26 +9,30 @@
 #include "base/array.h"
 
 /* out = in b + bias; b is the weights or their transpose, as the engine packs them. */
-static void multiply(const Call *c, Matrix b, const float *bias, Share columns) {
+static void multiply(const Call *c, Matrix b, const float *bias, int first, int end) {
     const Products *products = c->thread->products;
-    size_t K = c->in_row[0], N = c->out_row[0];
-    Matrix x = {c->in[0], K, 1};
-    Packed packed = {c->tensors[0].packed, (int)K, (int)N};
+    size_t C = c->in_row[0], OC = c->out_row[0];
+    int K = (int)C, N = (int)OC;
     if (c->pass->unpacked)
-        products->multiply_few(c->thread, c->out[0], N, x, b, c->N, (int)N, (int)K, bias);
+        products->multiply_few(c->thread, c->out[0], OC, c->in[0], C, b, c->N, N, K, bias);
     else
-        products->multiply(c->thread, c->out[0], N, x, packed, c->N, (int)K, bias, columns);
+        products->multiply(c->thread, c->out[0], OC, c->in[0], C,
+                           (Packed){c->tensors[0].packed, K, N}, c->N, K, bias, first, end);
 }
 
 static void forward(const Call *c) {
-    Share columns = {0, c->out_row[0]};
-    if (c->pass->single) columns = team_share(c->thread, columns.end, PRODUCT_GRAIN);
-    multiply(c, (Matrix){c->tensors[0].w, 1, c->in_row[0]}, c->tensors[1].w, columns);
+    int first = 0, end = (int)c->out_row[0];
+    if (c->pass->single) {
+        Share own = team_share(c->thread, (size_t)end, PRODUCT_GRAIN);
+        first = (int)own.begin;
+        end = (int)own.end;
+    }
+    multiply(c, (Matrix){c->tensors[0].w, 1, c->in_row[0]}, c->tensors[1].w, first, end);
 }
 
 static void backward(const Call *c) {
     size_t C = c->out_row[0];
-    multiply(c, (Matrix){c->tensors[0].w, C, 1}, NULL, (Share){0, C});
+    multiply(c, (Matrix){c->tensors[0].w, C, 1}, NULL, 0, (int)C);
 }
 
 /* Returns the tokens of the first half: half of the stretches, where two threads divide them. */

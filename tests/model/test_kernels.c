@@ -85,11 +85,12 @@ static void product_work(const Thread *thread, void *argument) {
     }
     by->pack(thread, p->packed, p->b, p->K, p->N);
     team_barrier(thread);
-    by->multiply(thread, p->c, p->c_row, p->a, (Packed){p->packed, p->K, p->N}, p->M,
-                 p->terms ? p->terms : p->K, p->bias, team_share(thread, columns, PRODUCT_GRAIN));
+    Share own = team_share(thread, columns, PRODUCT_GRAIN);
+    by->multiply(thread, p->c, p->c_row, p->a.at, p->a.row, (Packed){p->packed, p->K, p->N}, p->M,
+                 p->terms ? p->terms : p->K, p->bias, (int)own.begin, (int)own.end);
     if (!by->multiply_few || thread->count > 1 || p->M > thread->isa->tile_columns) return;
-    if (p->a.column > 1 || p->terms) return;
-    by->multiply_few(thread, y, (size_t)p->N, p->a, p->b, p->M, p->N, p->K, p->bias);
+    if (p->terms) return;
+    by->multiply_few(thread, y, (size_t)p->N, p->a.at, p->a.row, p->b, p->M, p->N, p->K, p->bias);
     for (int i = 0; i < p->M; i++) /* the same bits */
         assert_memory_equal(y + i * p->N, p->c + (size_t)i * p->c_row, (size_t)p->N * sizeof *y);
 }
@@ -214,7 +215,7 @@ static void check_sizes(const Isa *isa, const Products *products, int rows, int 
         }
         for (unsigned transposed = 0; transposed < 4; transposed++)
             for (int K = 1; K <= 67; K++) {
-                unsigned more = K % 2 ? ACCUMULATE : BIASED;
+                unsigned more = K % 2 || transposed & A_TRANSPOSED ? ACCUMULATE : BIASED;
                 check_product(team, products, threads, rows - 1, columns - 1, K, transposed | more);
                 if (!(transposed & A_TRANSPOSED))
                     check_product(team, products, threads, rows, columns, K, transposed | BIASED);
@@ -243,9 +244,8 @@ static void symmetric_work(const Thread *thread, void *argument) {
     size_t N = (size_t)s->N, K = (size_t)s->K;
     Packed b = {s->packed, s->K, s->N};
     thread->products->pack(thread, s->packed, (Matrix){s->a, 1, K}, s->K, s->N);
-    thread->products->multiply(thread, s->whole, N + 1, (Matrix){s->a, K, 1}, b, s->N, s->K, NULL,
-                               (Share){0, N});
-    thread->products->multiply_upper(thread, s->upper, N + 1, (Matrix){s->a, K, 1}, b);
+    thread->products->multiply(thread, s->whole, N + 1, s->a, K, b, s->N, s->K, NULL, 0, s->N);
+    thread->products->multiply_upper(thread, s->upper, N + 1, s->a, K, b);
 }
 
 static void check_upper_of(Team *team, const Isa *isa, const Products *products, int N, int K) {

@@ -86,7 +86,7 @@ TrilStatus tril_text_evaluate(const TrilText *text, const TrilModel *model, bool
                               size_t characters, int batch, int threads, TrilStop stop, void *user,
                               double *nats, TrilError *error) {
     Error err = {0};
-    RunOptions options = {.batch = batch};
+    RunOptions options = {.batch = batch, .frozen = true};
     Workers workers = {0};
     Asking asking = {stop, user, false};
     if (!text || !model || !nats) return null_argument(error);

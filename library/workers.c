@@ -81,7 +81,10 @@ static bool open_run(Workers *workers, bool ok, Error *err) {
     const bool list = workers->options.lines;
     const size_t held_out = corpus_held_out(corpus, list);
     int first, T = workers->options.length;
-    ok = ok && run_open(&workers->run, workers->model, &workers->options, err);
+    if (!world_agree(ok, err)) return false;
+    world_broadcast(workers->model->weights, workers->model->weights_size * sizeof(float));
+    if (!share_counts(workers->model, err)) return false;
+    ok = run_open(&workers->run, workers->model, &workers->options, err); /* may pack the weights */
     if (ok) run_pace(workers->run, false);
     size_t windows = ok ? (size_t)run_part(workers->run, &first) : 0, tokens = windows * (size_t)T;
     ok = ok && memory_alloc(&workers->inputs, tokens, sizeof(int32_t), "a batch", err) &&
@@ -91,9 +94,7 @@ static bool open_run(Workers *workers, bool ok, Error *err) {
          cut_text(&workers->train, corpus->ids, corpus->train, T, list, err) &&
          cut_text(&workers->held_out, corpus->ids + held_out, corpus->length - held_out, T, list,
                   err);
-    if (!world_agree(ok, err) || !same_kernels(workers, err)) return false;
-    world_broadcast(workers->model->weights, workers->model->weights_size * sizeof(float));
-    return share_counts(workers->model, err);
+    return world_agree(ok, err) && same_kernels(workers, err);
 }
 
 /* Each process computes the teacher's predictions for its own part of a batch. */

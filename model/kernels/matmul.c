@@ -112,8 +112,8 @@ static void multiply(const Thread *thread, float *c, size_t c_row, const float *
 }
 
 /* Computes c^T = b^T a^T, some rows at a time: so only `a` is packed, and b is the left operand. */
-static void multiply_few(const Thread *thread, float *c, size_t c_row, const float *a, size_t a_row,
-                         Matrix b, int M, int N, int K, const float *bias) {
+void multiply_few(const Thread *thread, float *c, size_t c_row, const float *a, size_t a_row,
+                  Matrix b, int M, int N, int K, const float *bias) {
     enum { SOME = 128 }; /* rows of c^T that stay in the L1 cache */
     const Isa *isa = thread->isa;
     size_t width = whole_vectors(isa, M);
@@ -267,6 +267,5 @@ const Products float32_products = {.name = "float32",
                                    .packed_size = packed_size,
                                    .pack = pack,
                                    .multiply = multiply,
-                                   .multiply_few = multiply_few,
                                    .multiply_upper = multiply_upper,
                                    .accumulate = accumulate};

@@ -34,10 +34,6 @@ struct Products {
        whole number of vectors, where b is 0. */
     void (*multiply)(const Thread *thread, float *c, size_t c_row, const float *a, size_t a_row,
                      Packed b, int M, int K, const float *bias, int first, int end);
-    /* Optional. The same product of M <= tile_columns rows, with all columns of a b[K,N] that is
-       not packed: so b is read once, and no copy is written. One stride of b is 1 */
-    void (*multiply_few)(const Thread *thread, float *c, size_t c_row, const float *a, size_t a_row,
-                         Matrix b, int M, int N, int K, const float *bias);
     /* multiply without a bias, for a result c[N,N] that is known to be symmetric: computes the
        numbers on and above the diagonal. Some below it are overwritten */
     void (*multiply_upper)(const Thread *thread, float *c, size_t c_row, const float *a,
@@ -60,6 +56,11 @@ enum {
 };
 
 extern const Products float32_products;
+
+/* float32_products.multiply of M <= tile_columns rows, with all columns of a b[K,N] that is not
+ * packed: so b is read once, and no copy is written. One stride of b is 1. */
+void multiply_few(const Thread *thread, float *c, size_t c_row, const float *a, size_t a_row,
+                  Matrix b, int M, int N, int K, const float *bias);
 
 /* Weights rounded to bfloat16, all else float32: half the memory traffic, on any processor. For few
  * rows. Not for training: has no `multiply_upper` and no `accumulate`. */

@@ -14,7 +14,7 @@ static void multiply(const Call *c, Matrix b, const float *bias, int first, int 
     size_t C = c->in_row[0], OC = c->out_row[0];
     int K = (int)C, N = (int)OC;
     if (c->pass->unpacked)
-        products->multiply_few(c->thread, c->out[0], OC, c->in[0], C, b, c->N, N, K, bias);
+        multiply_few(c->thread, c->out[0], OC, c->in[0], C, b, c->N, N, K, bias);
     else
         products->multiply(c->thread, c->out[0], OC, c->in[0], C,
                            (Packed){c->tensors[0].packed, K, N}, c->N, K, bias, first, end);
@@ -41,6 +41,7 @@ static int first_half(int N) {
 }
 
 static void gradients(const Call *c) {
+    const Products *products = c->pass->unpacked ? &float32_products : c->thread->products;
     size_t OC = c->in_row[0], C = c->in_row[1];
     int first = first_half(c->N);
     bool one = first == c->N;
@@ -52,8 +53,7 @@ static void gradients(const Call *c) {
         float *db = one ? c->tensors[1].dw : c->tensors[1].w ? c->out[1] + (size_t)i * OC : NULL;
         Thread member;
         if (tokens > 0 && team_half(c->thread, i, &member))
-            c->thread->products->accumulate(&member, dw, C, dy, x, (int)OC, (int)C, tokens, db,
-                                            !one);
+            products->accumulate(&member, dw, C, dy, x, (int)OC, (int)C, tokens, db, !one);
     }
 }
 

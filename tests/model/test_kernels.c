@@ -88,9 +88,9 @@ static void product_work(const Thread *thread, void *argument) {
     Share own = team_share(thread, columns, PRODUCT_GRAIN);
     by->multiply(thread, p->c, p->c_row, p->a.at, p->a.row, (Packed){p->packed, p->K, p->N}, p->M,
                  p->terms ? p->terms : p->K, p->bias, (int)own.begin, (int)own.end);
-    if (!by->multiply_few || thread->count > 1 || p->M > thread->isa->tile_columns) return;
+    if (by != &float32_products || thread->count > 1 || p->M > thread->isa->tile_columns) return;
     if (p->terms) return;
-    by->multiply_few(thread, y, (size_t)p->N, p->a.at, p->a.row, p->b, p->M, p->N, p->K, p->bias);
+    multiply_few(thread, y, (size_t)p->N, p->a.at, p->a.row, p->b, p->M, p->N, p->K, p->bias);
     for (int i = 0; i < p->M; i++) /* the same bits */
         assert_memory_equal(y + i * p->N, p->c + (size_t)i * p->c_row, (size_t)p->N * sizeof *y);
 }

@@ -145,7 +145,10 @@ static void feed(TrilWriter *w, const int32_t *ids, size_t count) {
 /* Reads the last written character and, of a text that has none, the id before it if `begin`. */
 static void catch_up(TrilWriter *w, bool begin) {
     if (w->unread != NO_ID) feed(w, &w->unread, 1);
-    if (begin && !w->logits) feed(w, &(int32_t){vocab_start(w->vocab)}, 1);
+    if (begin && !w->logits) {
+        const int32_t start = vocab_start(w->vocab);
+        feed(w, &start, 1);
+    }
     w->unread = NO_ID;
 }
 

@@ -84,7 +84,8 @@ static bool open_run(Workers *workers, bool ok, Error *err) {
     if (!world_agree(ok, err)) return false;
     world_broadcast(workers->model->weights, workers->model->weights_size * sizeof(float));
     if (!share_counts(workers->model, err)) return false;
-    ok = run_open(&workers->run, workers->model, &workers->options, err); /* may pack the weights */
+    /* a frozen run packs the weights now */
+    ok = run_open(&workers->run, workers->model, &workers->options, err);
     if (ok) run_pace(workers->run, false);
     size_t windows = ok ? (size_t)run_part(workers->run, &first) : 0, tokens = windows * (size_t)T;
     ok = ok && memory_alloc(&workers->inputs, tokens, sizeof(int32_t), "a batch", err) &&

@@ -143,7 +143,8 @@ static void tile_avx512(float *c, size_t c_row, const uint16_t *a, const uint16_
         EACH(i, ROWS) sum[i][0] = sum[i][1] = _mm512_setzero_ps();
         const uint16_t *right = b;
         for (int step = 0; step < steps; step++, left += SQUARE - TILE, right += STEP - SQUARE) {
-            for (int i = 2 * step; i < 2 * step + 2 && i < ROWS; i++) { /* the next results */
+            /* prefetches two rows of the next results */
+            for (int i = 2 * step; i < 2 * step + 2 && i < ROWS; i++) {
                 __builtin_prefetch(c + (size_t)(first + ROWS + i) * c_row, 1);
                 __builtin_prefetch(c + (size_t)(first + ROWS + i) * c_row + LANES, 1);
             }

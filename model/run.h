@@ -13,10 +13,10 @@
 typedef struct Run Run;
 
 /* The precision in which products multiply. All else, their sums included, is float32. BFLOAT16
- * rounds both factors, in linear layers, except in a training run's passes over few tokens, and,
- * where it is faster, in attention; it needs a processor with instructions for it. BF16_WEIGHTS
- * rounds the weights only, on any processor. INT8_WEIGHTS rounds them to 8 bits and the other
- * factor to 16: the same bits on every machine. Both generate text and cannot train. */
+ * rounds both factors, in linear layers and, where it is faster, in attention; it needs a processor
+ * with instructions for it. BF16_WEIGHTS rounds the weights only, on any processor. INT8_WEIGHTS
+ * rounds them to 8 bits and the other factor to 16: the same bits on every machine. Both generate
+ * text and cannot train. */
 typedef enum { FLOAT32, BFLOAT16, BF16_WEIGHTS, INT8_WEIGHTS } Precision;
 
 /* Returns BFLOAT16 if it is faster on this processor (bf16_pays) and the environment variable
@@ -179,7 +179,7 @@ typedef struct {
 } Windows;
 
 /* Returns the mean loss over the windows, in nats, without dropout. Collective: each process reads
- * its part of the windows; in float32, their number does not change a bit of the result. Calls
+ * its part of the windows; the number of processes does not change a bit of the result. Calls
  * stopped(user) often, unless it is NULL. If it is true in any process, ends without a loss. */
 double run_evaluate(Run *run, Windows windows, int (*stopped)(void *user), void *user);
 

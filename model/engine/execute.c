@@ -275,9 +275,9 @@ void execute_begin(Run *run, int threads) {
     run->slice = 1;
     if (run->pass.single) return;
     run->slice = slice_length(run->products, run->pass.tokens, threads, run->longest_slice);
-    /* Packing all weights, or rounding them to bfloat16, would cost as much as multiplying so few
-       tokens. In a narrow model, packing the activations would cost as much. */
-    run->pass.unpacked = run->options.training &&
+    /* Packing all weights would cost as much as multiplying so few tokens. In a narrow model,
+       packing the activations would cost as much. */
+    run->pass.unpacked = run->options.training && run->products == &float32_products &&
                          run->pass.tokens <= (size_t)min_int(STRETCH, run->isa->tile_columns) &&
                          run->model->config.C > STRETCH;
     return_slices(run);

@@ -41,7 +41,6 @@ static int first_half(int N) {
 }
 
 static void gradients(const Call *c) {
-    const Products *products = c->pass->unpacked ? &float32_products : c->thread->products;
     size_t OC = c->in_row[0], C = c->in_row[1];
     int first = first_half(c->N);
     bool one = first == c->N;
@@ -53,7 +52,8 @@ static void gradients(const Call *c) {
         float *db = one ? c->tensors[1].dw : c->tensors[1].w ? c->out[1] + (size_t)i * OC : NULL;
         Thread member;
         if (tokens > 0 && team_half(c->thread, i, &member))
-            products->accumulate(&member, dw, C, dy, x, (int)OC, (int)C, tokens, db, !one);
+            c->thread->products->accumulate(&member, dw, C, dy, x, (int)OC, (int)C, tokens, db,
+                                            !one);
     }
 }
 

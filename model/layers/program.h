@@ -33,7 +33,7 @@ typedef struct {
     size_t tokens;
     int past;                      /* earlier tokens of the same sequence; > 0 needs B = 1 */
     bool single;                   /* all threads work on one token */
-    bool unpacked;                 /* few tokens: float32 products read the weights as they are */
+    bool unpacked;                 /* few tokens: products read the weights as they are */
     float dropout;                 /* the share of activations set to 0 in this pass */
     uint64_t masks;                /* names this step's masks of dropout (base/random.h) */
     const int32_t *targets;        /* [tokens] */

@@ -393,24 +393,21 @@ TEST(schedules) {
     }
 }
 
-/* Products in bfloat16 learn as those in float32 do. In passes over few tokens, linear layers
- * multiply in float32. */
-static void check_bf16(const char *name, int batch, int length) {
-    enum { SIZE = 30, STEPS = 60 };
-    Config config = {.V = SIZE, .T = length, .L = 2, .NH = 3, .C = 54};
-    RunOptions options = {.batch = batch, .length = length, .training = true, .threads = 2};
-    int32_t *ids = random_ids(1, (size_t)(batch * length) + 1, SIZE);
-    const bool few = batch * length <= 8;
+/* Products in bfloat16 learn as those in float32 do. */
+static void check_bf16(const char *name) {
+    enum { BATCH = 6, LENGTH = 40, SIZE = 30, STEPS = 60 };
+    Config config = {.V = SIZE, .T = LENGTH, .L = 2, .NH = 3, .C = 54};
+    RunOptions options = {.batch = BATCH, .length = LENGTH, .training = true, .threads = 2};
+    int32_t *ids = random_ids(1, BATCH * LENGTH + 1, SIZE);
     double losses[2];
     strcpy(config.model, name);
     for (int i = 0; i < 2; i++) {
         options.precision = i ? BFLOAT16 : FLOAT32;
         Bench *bench = bench_of(&config, &options);
-        losses[i] = bench_train(bench, ids, ids + 1, batch, length, STEPS, 3e-3);
+        losses[i] = bench_train(bench, ids, ids + 1, BATCH, LENGTH, STEPS, 3e-3);
     }
     assert_near(losses[1], losses[0], 0.02);
-    if (!few || bf16_choose(&err)->attention == &float32_products)
-        assert_true((losses[1] == losses[0]) == few);
+    assert_true(losses[1] != losses[0]);
     assert_true(losses[0] < 3.2); /* it has learned: ln 30 is 3.4 */
 }
 
@@ -424,9 +421,8 @@ TEST(bf16) {
         expect_error(err, "bf16");
         skip();
     }
-    check_bf16("gpt", 6, 40);
-    check_bf16("modern", 6, 40);
-    check_bf16("gpt", 1, 8);
+    check_bf16("gpt");
+    check_bf16("modern");
 }
 
 /* Windows end to end, each token but the first predicted once, compared with the plain loss.

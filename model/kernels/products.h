@@ -31,7 +31,8 @@ struct Products {
     /* c[M,N] = a[M,K] b[K,N] + bias[N], by the calling thread alone. The rows of c and of
        a are c_row and a_row floats apart; bias may be NULL. Only the first K <= b.K rows of b
        count, and only the columns from `first` to `end`: `first` is a multiple of PRODUCT_GRAIN,
-       and `end` may go beyond N to a whole number of vectors, where b is 0. */
+       and `end` may go beyond N to a whole number of vectors, where b is 0. No Matrix and no Share:
+       gcc stores such a struct in halves and loads it whole, for which a processor waits */
     void (*multiply)(const Thread *thread, float *c, size_t c_row, const float *a, size_t a_row,
                      Packed b, int M, int K, const float *bias, int first, int end);
     /* multiply without a bias, for a result c[N,N] that is known to be symmetric: computes the
@@ -57,9 +58,8 @@ enum {
 
 extern const Products float32_products;
 
-/* Computes what float32_products.multiply does, bit for bit, for M <= tile_columns rows and all
- * columns, but reads b[K,N] in place: once, and without a copy. One stride of b is 1. Uses
- * thread->right. */
+/* Computes the same bits as float32_products.multiply, for M <= tile_columns rows and all columns,
+ * but reads b[K,N] in place: once, and without a copy. One stride of b is 1. Uses thread->right. */
 void multiply_few(const Thread *thread, float *c, size_t c_row, const float *a, size_t a_row,
                   Matrix b, int M, int N, int K, const float *bias);
 

@@ -193,12 +193,15 @@ static int32_t newline_of(const Corpus *corpus) {
     return corpus->vocab.lines ? corpus->ids[0] : NO_ID;
 }
 
-TrilStatus tril_text_count(const TrilText *text, TrilCounts *counts, TrilError *error) {
+TrilStatus tril_text_count(const TrilText *text, int context, TrilCounts *counts,
+                           TrilError *error) {
     Error err = {0};
     if (!text || !counts) return null_argument(error);
+    if (!in_range(context, 1, MAX_TOKENS, "context", &err))
+        return failed(TRIL_ARGUMENT, &err, error);
     const size_t held_out = corpus_held_out(text, text->vocab.lines);
     bool ok = count_losses(text->ids, text->train, text->ids + held_out, text->length - held_out,
-                           text->vocab.size, newline_of(text), counts, &err);
+                           text->vocab.size, newline_of(text), context, counts, &err);
     return outcome(ok, TRIL_NO_MEMORY, &err, error);
 }
 
@@ -213,8 +216,8 @@ TrilStatus tril_text_count_spread(const TrilText *text, int order, double *nats,
     ok = ok && corpus_spread(&c, &err);
     const size_t held_out = corpus_held_out(&c, c.vocab.lines);
     ok = ok && count_ngram(c.ids, c.train, c.ids + held_out, c.length - held_out, c.vocab.size,
-                           newline_of(&c), order, &found, &err);
+                           newline_of(&c), MAX_TOKENS, order, &found, &err);
     memory_free(c.ids);
-    if (ok) *nats = found.ngram;
+    if (ok) *nats = found.running;
     return outcome(ok, TRIL_TEXT, &err, error);
 }

@@ -169,16 +169,21 @@ typedef struct {
     double uniform;                 /* each character of the vocabulary is equally likely */
     double unigram, bigram;         /* how often each occurs; how often each follows each */
     double own_unigram, own_bigram; /* the same on the part in which they were counted */
-    /* how often each follows the order - 1 before it, with modified Kneser-Ney smoothing. For
-       own_ngram the counted part is cut into tenths, and each prediction leaves out the counts of
-       its own tenth. The order is 7, or 8 or 9 if each lowers own_ngram (less for a text that
-       repeats itself much). Of a long text only the last 16,777,216 characters are counted */
-    double ngram, own_ngram;
+    /* how often each follows the order - 1 before it, with modified Kneser-Ney smoothing. As for
+       a model, a prediction sees nothing before its window; for the running text, all before it.
+       In the counted part, cut into tenths, each prediction leaves out the counts of its own
+       tenth. The order is 7, or 8 or 9 if each lowers own_ngram (less for a text that repeats
+       itself much). Of a long text only the last 16,777,216 characters are counted */
+    double ngram, own_ngram;     /* in windows */
+    double running, own_running; /* of the running text */
     int order;
 } TrilCounts;
-TRIL_API TrilStatus tril_text_count(const TrilText *text, TrilCounts *counts, TrilError *error);
 
-/* Sets *nats to the `ngram` of this order, 1 to 9, if the text were spread (tril_text_spread). If
+/* Sets *counts, in windows of `context` characters. TRIL_ARGUMENT: less than one. */
+TRIL_API TrilStatus tril_text_count(const TrilText *text, int context, TrilCounts *counts,
+                                    TrilError *error);
+
+/* Sets *nats to `running` of this order, 1 to 9, if the text were spread (tril_text_spread). If
  * that is much lower than now, the end of the text is unlike the rest. Fails with TRIL_ARGUMENT for
  * another order, with TRIL_TEXT if the list is too short to be spread. */
 TRIL_API TrilStatus tril_text_count_spread(const TrilText *text, int order, double *nats,

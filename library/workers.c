@@ -130,10 +130,7 @@ static Step take_step(Workers *workers, uint64_t step, int window, const Optimiz
     assert(corpus); /* the first process has opened one */
     int first, count = run_part(workers->run, &first);
     Step taken = {.norm = NAN};
-    Source source = {.text = corpus->ids,
-                     .starts = workers->starts,
-                     .window = (size_t)o->length,
-                     .counted = true};
+    Source source = {.starts = workers->starts, .window = (size_t)o->length, .counted = true};
     source.before =
         batch_windows(o->lines ? &workers->train : NULL, corpus->train, o->batch, o->length,
                       o->seed, step, first, count, workers->starts, workers->ends);

@@ -118,8 +118,8 @@ enum { LONG_TEXT = 1 << 21 }; /* tokens from which not every place is predicted 
 
 /* As count_ngram, with the orders from `order` to `last`. */
 static bool count_orders(const int32_t *train, size_t train_count, const int32_t *held_out,
-                         size_t held_out_count, int V, int32_t newline, int order, int last,
-                         TrilCounts *counts, Error *err) {
+                         size_t held_out_count, int V, int32_t newline, int window, int order,
+                         int last, TrilCounts *counts, Error *err) {
     enum { EVERY = 9, SCORED = 1 << 19 };
     const size_t every = EVERY * (1 + train_count / LONG_TEXT),
                  scored = 1 + held_out_count / SCORED;
@@ -128,7 +128,7 @@ static bool count_orders(const int32_t *train, size_t train_count, const int32_t
     counts->own_ngram = INFINITY;
     for (; ok && better && order <= last; order++) {
         Ngram *ngram;
-        double own = INFINITY;
+        NgramLoss own = {INFINITY, INFINITY}, ahead;
         if (!ngram_count(&ngram, train, train_count, 0, order, V, err)) {
             if (counts->order == 0) return false;
             *err = (Error){0}; /* the order before, which takes less memory, stands */
@@ -136,13 +136,15 @@ static bool count_orders(const int32_t *train, size_t train_count, const int32_t
         }
         const int found = ngram_facts(ngram).order;
         if (found < order) last = found; /* a text that repeats itself has no room for more */
-        ok = ngram_loss(ngram, train, train_count, every, true, newline, &own, err);
-        better = own < counts->own_ngram;
-        if (ok && better) {
+        ok = ngram_loss(ngram, train, train_count, window, every, true, newline, &own, err);
+        better = own.windows < counts->own_ngram;
+        if (better && (ok = ngram_loss(ngram, held_out, held_out_count, window, scored, false,
+                                       newline, &ahead, err))) {
             counts->order = found;
-            counts->own_ngram = own;
-            ok = ngram_loss(ngram, held_out, held_out_count, scored, false, newline, &counts->ngram,
-                            err);
+            counts->own_ngram = own.windows;
+            counts->own_running = own.running;
+            counts->ngram = ahead.windows;
+            counts->running = ahead.running;
         }
         ngram_free(ngram);
     }
@@ -150,25 +152,26 @@ static bool count_orders(const int32_t *train, size_t train_count, const int32_t
 }
 
 bool count_ngram(const int32_t *train, size_t train_count, const int32_t *held_out,
-                 size_t held_out_count, int V, int32_t newline, int order, TrilCounts *counts,
-                 Error *err) {
+                 size_t held_out_count, int V, int32_t newline, int window, int order,
+                 TrilCounts *counts, Error *err) {
     enum { ORDER = 7 };
     const size_t counted = min_size(train_count, MOST_COUNTED), some = min_size(counted, LONG_TEXT);
     int last = order;
     if (order == BEST_ORDER) {
         /* The end of a long text shows which order is best, in less time. */
         if (!count_orders(train + (train_count - some), some, held_out, held_out_count, V, newline,
-                          ORDER, MAX_ORDER, counts, err))
+                          window, ORDER, MAX_ORDER, counts, err))
             return false;
         if (some == counted) return true;
         order = last = counts->order;
     }
     return count_orders(train + (train_count - counted), counted, held_out, held_out_count, V,
-                        newline, order, last, counts, err);
+                        newline, window, order, last, counts, err);
 }
 
 bool count_losses(const int32_t *train, size_t train_count, const int32_t *held_out,
-                  size_t held_out_count, int V, int32_t newline, TrilCounts *counts, Error *err) {
+                  size_t held_out_count, int V, int32_t newline, int window, TrilCounts *counts,
+                  Error *err) {
     Tally tally;
     const bool ok = tally_text(&tally, train, train_count, V, err);
     *counts = (TrilCounts){.uniform = log(V)};
@@ -182,6 +185,6 @@ bool count_losses(const int32_t *train, size_t train_count, const int32_t *held_
     counts->bigram /= (double)(held_out_count - 1);
     memory_free(tally.singles);
     memory_free(tally.seconds);
-    return ok && count_ngram(train, train_count, held_out, held_out_count, V, newline, BEST_ORDER,
-                             counts, err);
+    return ok && count_ngram(train, train_count, held_out, held_out_count, V, newline, window,
+                             BEST_ORDER, counts, err);
 }

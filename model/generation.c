@@ -179,18 +179,15 @@ static int32_t *window_of(const Generator *g, int slot) {
     return g->windows + (size_t)slot * (size_t)run_model(g->run)->config.T;
 }
 
-/* Makes room for `more` tokens in a window. Keeping few makes contexts shorter, and so tokens
- * cheaper, on average. Even fewer are kept if their keys and values depend on positions and must be
- * computed again. */
+/* Makes room for `more` tokens in a window. The kept ones are read again, because their keys and
+ * values depend on those before them. Fewer would cost less time, more would be better predicted:
+ * an eighth costs as much as the shorter contexts save. */
 static void make_room(Generator *g, int slot, int more) {
-    const bool slides = run_slides(g->run);
-    const int T = run_model(g->run)->config.T, keep = min_int(slides ? T / 4 : T / 16, T - more);
-    const int drop = g->lengths[slot] - keep;
+    const int T = run_model(g->run)->config.T, keep = min_int(T / 8, T - more);
     int32_t *window = window_of(g, slot);
-    if (slides) run_slide(g->run, slot, drop, keep);
-    memmove(window, window + drop, (size_t)keep * sizeof *window);
+    memmove(window, window + g->lengths[slot] - keep, (size_t)keep * sizeof *window);
     g->lengths[slot] = keep;
-    g->read[slot] = slides ? keep : 0;
+    g->read[slot] = 0;
 }
 
 void generator_begin(Generator *g, int slot) {

@@ -29,8 +29,9 @@ int sampler_pick(const Sampler *sampler, const float *logits, int V, uint64_t st
 void sampler_probabilities(const Sampler *sampler, const float *logits, int V, double *p,
                            double *scratch);
 
-/* Texts that grow: a run, and a slot for each text with the tokens in its context. When they fill
- * the context, its last quarter is kept; if the run does not slide, its last 16th is read again. */
+/* Texts that grow: a run, and a slot for each text with its window, the tokens that a prediction
+ * sees. When they fill the context, only the last eighth of it is kept, and read again. So all
+ * logits are those of the window in one pass, to the last bit. */
 typedef struct {
     Run *run;
     int32_t *windows;    /* [slots][T], T the model's context; owned, as the following */

@@ -130,11 +130,9 @@ typedef struct {
 } Continuation;
 
 /* The place of a pass in a text. Unless `ends` is NULL, each sequence has its own length: sequence
- * b is text[starts[b]] to text[ends[b] - 1]. Otherwise all have the same, and token n of the pass
- * is text[starts[n / window] + n % window]. A counted model (ngram.h) also sees the tokens before a
- * sequence. */
+ * b is the text's tokens starts[b] to ends[b] - 1. Otherwise all have the same, and token n of the
+ * pass is the text's token starts[n / window] + n % window. */
 typedef struct {
-    const int32_t *text;
     const size_t *starts, *ends;
     size_t window;
     size_t before; /* tokens of a shared batch before this process's part */

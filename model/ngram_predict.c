@@ -139,21 +139,32 @@ int ngram_predict(const Ngram *g, const int32_t *last, size_t known, int fold, d
     return length;
 }
 
-bool ngram_loss(const Ngram *g, const int32_t *ids, size_t count, size_t every, bool counted,
-                int32_t newline, double *loss, Error *err) {
-    double *p, total = 0, weight; /* p is complete only for the next token: V may be a million */
+/* Returns the loss of last[1]. Only its own p is complete, because V may be a million. */
+static double loss_after(const Ngram *g, const int32_t *last, size_t known, int fold, double *p) {
+    const int32_t next = last[1];
+    double weight;
+    p[next] = 0;
+    add_followers(g, last, known, fold, p, &weight);
+    return -log(p[next] + weight * base_of(g, fold)[next]);
+}
+
+bool ngram_loss(const Ngram *g, const int32_t *ids, size_t count, int window, size_t every,
+                bool counted, int32_t newline, NgramLoss *loss, Error *err) {
+    double *p, windows = 0, running = 0;
     size_t predicted = 0, known = 0;
     if (!memory_alloc(&p, (size_t)g->V, sizeof *p, "the counts", err)) return false;
     for (size_t i = 1; i < count; i++) {
         known = ids[i - 1] == newline ? 1 : known + 1;
         if ((i - 1) % every > 0) continue;
+        const size_t in_window = (known - 1) % (size_t)window + 1;
         const int fold = counted ? ngram_fold(g, i) : ALL_FOLDS;
-        p[ids[i]] = 0;
-        add_followers(g, ids + i - 1, known, fold, p, &weight);
-        total -= log(p[ids[i]] + weight * base_of(g, fold)[ids[i]]);
+        const double nats = loss_after(g, ids + i - 1, known, fold, p);
+        const bool cut = in_window < known && in_window < (size_t)g->order - 1;
+        running += nats;
+        windows += cut ? loss_after(g, ids + i - 1, in_window, fold, p) : nats;
         predicted++;
     }
-    *loss = total / (double)predicted;
+    *loss = (NgramLoss){windows / (double)predicted, running / (double)predicted};
     memory_free(p);
     return true;
 }

@@ -38,8 +38,8 @@ typedef struct {
     bool kept;    /* every array of a forward pass stays complete until the next pass, for run_line;
                      needs more memory */
     bool growing; /* for run_grow: the sequences grow token by token. One thread; no training */
-    bool lines;   /* each sequence is a line of a list: a model that counts sees nothing before it,
-                     and the parts of a shared batch may have different numbers of tokens */
+    bool lines;   /* each sequence is a line of a list: the parts of a shared batch may have
+                     different numbers of tokens */
     const Run *packed_by; /* optional: a frozen run of the same model and precision, which outlives
                              this one; its packed weights are used */
 } RunOptions;
@@ -87,15 +87,6 @@ const float *run_forward(Run *run, const int32_t *ids, int B, int T, int past);
 /* Reads the next token of each of B sequences in different slots, and returns logits[B,V], as
  * run_forward does for each alone, to the last bit. The run must be growing. */
 const float *run_grow(Run *run, const Continuation *sequences, int B);
-
-/* Returns true if the run can forget the oldest tokens of a text and keep the others: outside of
- * training, if positions are only rotations of queries and keys, so that only distances count. */
-bool run_slides(const Run *run);
-
-/* Forgets the first `dropped` tokens of `dropped` + `kept`: the kept ones are now the first. Their
- * keys and values in later layers still depend on the dropped ones. In a growing run, `slot` has
- * the sequence. run_slides must be true. */
-void run_slide(Run *run, int slot, int dropped, int kept);
 
 /* Does the same as run_forward, and replaces each row of logits by its softmax:
  * probabilities[B,T,V]. `source`, the place of the pass in a text, may be NULL. With source->ends,

@@ -294,7 +294,9 @@ static void write_losses(Report *r, FILE *out) {
         "learned by heart: where the thin curve still falls and the thick one no longer does, the "
         "model memorizes its text, which is called overfitting.</p>\n<p>Dashed lines are "
         "baselines without training: all characters equally likely (uniform), counted one by one "
-        "(unigram), in pairs (bigram), and in longer runs (n-gram).</p>\n</section>\n",
+        "(unigram), in pairs (bigram), and in longer runs (n-gram). All are measured as the models "
+        "are, in windows of the context; only the running n-gram also sees what is before its "
+        "window.</p>\n</section>\n",
         out);
 }
 

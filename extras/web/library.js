@@ -93,12 +93,12 @@ function openLibrary(compiled, complain) {
       makeText(make("tril_tokenizer_copy", tokenizerOf(model)), text.bytes);
     return text;
   }
-  // Returns the size of the text, and the losses of counting alone.
-  function countText() {
+  // Returns the size of the text, and the losses of counting alone, in windows of the context.
+  function countText(context) {
     const counts = room(c.size("TrilCounts"));
-    must("tril_text_count", text.made, counts);
+    must("tril_text_count", text.made, context, counts);
     const { characters } = returned("tril_text_extent", "TrilExtent", text.made);
-    return { ...at("TrilCounts", counts), characters, vocabulary: call("tril_tokenizer_size", text.tokenizer) };
+    return { ...at("TrilCounts", counts), context, characters, vocabulary: call("tril_tokenizer_size", text.tokenizer) };
   }
 
   // Estimates the memory of a rung's training, and the multiply-adds of a step: forward and twice as much backward, of

@@ -27,9 +27,10 @@ async function takeText(again = true) {
     }
     look();
     showLadder();
-    about = await reader.ask("countText");
+    about = await reader.ask("countText", options().context || USUAL.context);
     say("about-text", `${count(about.characters)} characters, ${count(about.vocabulary)} distinct. Losses of counting: single characters ` +
-      `${nats(about.unigram)}, pairs ${nats(about.bigram)}, after the last ${about.order - 1} characters ${nats(about.ngram)}.`);
+      `${nats(about.unigram)}, pairs ${nats(about.bigram)}, after the last ${about.order - 1} characters ${nats(about.ngram)} ` +
+      `in windows of ${about.context}, ${nats(about.running)} with all the text before.`);
     planLesson();
     renew();
     await estimate();

@@ -123,8 +123,9 @@ float *execute_array(const Run *run, Array array) {
     return locate(run, run->schedule.many, array, 0, 0);
 }
 
-Call execute_call(const Run *run, const Thread *thread, const Instruction *at,
-                  const Location *locations, Share tokens) {
+/* Returns the operands of an instruction for the thread and these tokens, at these locations. */
+static Call call_of(const Run *run, const Thread *thread, const Instruction *at,
+                    const Location *locations, Share tokens) {
     const ArrayInfo *arrays = run->program.arrays;
     Call call = {.instruction = at,
                  .thread = thread,
@@ -165,7 +166,7 @@ static bool prepare_calls(Run *run, Error *err) {
     for (size_t i = 0; i < threads * count; i++) {
         const Instruction *at = &run->program.list[i % count];
         Call *call = &run->calls[i];
-        *call = execute_call(run, &(Thread){.index = (int)(i / count)}, at, locations, (Share){0});
+        *call = call_of(run, &(Thread){.index = (int)(i / count)}, at, locations, (Share){0});
         for (int j = 0; j < OPERANDS; j++) {
             int id = operand_of(at, j).id;
             if (!id || !locations[id].cached || run->program.arrays[id].rows != PER_TOKEN) continue;
@@ -352,7 +353,7 @@ void execute_pass(const Thread *thread, void *argument) {
             for (int i = phase->begin; i < phase->end; i++) {
                 Call other, *call = &calls[i];
                 if (!run->options.training || tokens.begin > 0 || run->pass.past > 0) {
-                    other = execute_call(run, thread, &run->program.list[i], s->many, tokens);
+                    other = call_of(run, thread, &run->program.list[i], s->many, tokens);
                     call = &other;
                 }
                 call->thread = thread;

@@ -137,10 +137,6 @@ void execute_packing(const Thread *thread, void *run);
 /* Returns the columns of an array at token 0 of the last pass. Only a kept array is complete. */
 float *execute_array(const Run *run, Array array);
 
-/* Returns the operands of an instruction for the thread and these tokens, at these locations. */
-Call execute_call(const Run *run, const Thread *thread, const Instruction *at,
-                  const Location *locations, Share tokens);
-
 /* ---- optimizer.c ---- */
 
 /* Allocates gradients and moments, all 0, and, if the run is shared, the buckets. update_close

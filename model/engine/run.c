@@ -286,7 +286,6 @@ static int begin(Run *run, const int32_t *ids, int B, int T, int past, const Sou
                        .past = past,
                        .single = B * T == 1 && !run->options.training,
                        .source = source,
-                       .lines = run->options.lines,
                        .ngram = run->model->ngram,
                        .counts_weight = run->counts_weight,
                        .losses = run->losses};
@@ -411,8 +410,7 @@ static void read_windows(Run *run, const Windows *w, size_t first, size_t end, d
     const size_t batch = (size_t)run->whole, most = (size_t)run->options.batch;
     for (size_t i = first, B; i < end; i += B) {
         const size_t *begins = w->begins + number_of(run, w, i);
-        const Source source = {
-            .text = w->ids, .starts = begins, .ends = begins + 1, .counted = w->counted};
+        const Source source = {.starts = begins, .ends = begins + 1, .counted = w->counted};
         B = min_size(min_size(most, end - i), batch - i % batch);
         run_lay_out(w->ids, begins, begins + 1, (int)B, run->inputs, run->targets);
         forward(run, run->inputs, (int)B, run->options.length, 0, &source);

@@ -455,14 +455,6 @@ static size_t scratch(const Instruction *at, const Isa *isa, const Products *pro
     return attention_scratch(isa, products, T, dk_of(at), dv_of(at));
 }
 
-/* Copies the keys, which have moved, to columns again. */
-static void slide(const Call *c, int dropped) {
-    Attention a = attention_of(c);
-    (void)dropped;
-    a.columns = c->out[COLUMNS];
-    for (int head = 0; head < a.NKV; head++) copy_to_columns(head, &a);
-}
-
 static const Operation operation = {
     .name = "attention",
     .title = "Attention: each character takes a weighted mean of the characters before it",
@@ -473,7 +465,6 @@ static const Operation operation = {
     .history = 1 << K | 1 << V,
     .work = work,
     .scratch = scratch,
-    .slide = slide,
     .attends = true};
 static const Operation backward_operation = {.name = "attention_backward",
                                              .compute = backward,

@@ -12,23 +12,21 @@
 
 #include <math.h>
 
-/* Sets p to the counted probabilities after token n of the pass. */
+/* Returns the fold that the prediction after token n of the pass leaves out. */
+static int fold_of(const Pass *pass, size_t n) {
+    const Source *source = pass->source;
+    if (!source || !source->counted) return ALL_FOLDS;
+    size_t place = source->ends ? source->starts[sequence_of(pass, n)] + position_of(pass, n)
+                                : source->starts[n / source->window] + n % source->window;
+    return ngram_fold(pass->ngram, place + 1);
+}
+
+/* Sets p to the counted probabilities after token n of the pass. Counting sees what attention sees:
+ * the token and those before it in its sequence. */
 static void expect(const Pass *pass, size_t n, double *p, size_t V) {
     const int32_t *last = pass->sequences ? pass->sequences[n].last : pass->ids + n;
-    size_t known = position_of(pass, n) + 1;
-    int fold = ALL_FOLDS;
-    const Source *source = pass->source;
-    if (source) {
-        size_t place = source->ends ? source->starts[sequence_of(pass, n)] + known - 1
-                                    : source->starts[n / source->window] + n % source->window;
-        if (!pass->lines) {
-            last = source->text + place;
-            known = place + 1;
-        }
-        if (source->counted && pass->ngram) fold = ngram_fold(pass->ngram, place + 1);
-    }
     if (pass->ngram)
-        ngram_predict(pass->ngram, last, known, fold, p);
+        ngram_predict(pass->ngram, last, position_of(pass, n) + 1, fold_of(pass, n), p);
     else
         for (size_t v = 0; v < V; v++) p[v] = 1.0 / (double)V;
 }

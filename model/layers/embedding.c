@@ -48,8 +48,7 @@ Array embedding(Program *p, Table tokens, Table positions) {
     Array x = program_array(p, tokens.width, PER_TOKEN);
     program_add(p, (Instruction){.operation = &operation,
                                  .outputs = {x},
-                                 .tensors = {tokens.weight, positions.weight},
-                                 .fixed = positions.weight});
+                                 .tensors = {tokens.weight, positions.weight}});
     return x;
 }
 

@@ -43,7 +43,6 @@ typedef struct {
     const Source *source;          /* its place in a text, if known */
     const Ngram *ngram;            /* the counted model */
     float counts_weight;           /* factor of its logits; 1 in training */
-    bool lines;                    /* RunOptions.lines */
     const Continuation *sequences; /* [B]: the tokens of a growing run */
     float *rows;                   /* the rows of their earlier tokens, `capacity` in a slot */
     size_t capacity;
@@ -115,9 +114,6 @@ typedef struct {
     double (*work)(const Instruction *at, double tokens, double pairs);
     /* Optional. Returns the scratch of each thread, in floats, for sequences of T tokens. */
     size_t (*scratch)(const Instruction *at, const Isa *isa, const Products *products, int T);
-    /* Optional. Corrects the instruction's cache where it depends on positions: its first `dropped`
-       tokens were forgotten, and the next N moved to their place. */
-    void (*slide)(const Call *c, int dropped);
 } Operation;
 
 struct Instruction {
@@ -127,7 +123,6 @@ struct Instruction {
     int NH;                   /* heads, of attention, rotary positions and norms: rows in a token */
     int taps;                 /* the tokens that a convolution adds */
     int place;                /* the number of the dropout mask, or NO_DROPOUT */
-    bool fixed;               /* reads positions counted from the first token: a run cannot slide */
     size_t rows[MAX_INPUTS + MAX_OUTPUTS]; /* in a growing run: offsets in Pass.rows of the
                                               operands with earlier tokens (program_has_rows) */
     int block; /* the transformer block in which the rung called it (begin_block) */

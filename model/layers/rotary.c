@@ -38,23 +38,13 @@ static void backward(const Call *c) {
     rotate(c, -1);
 }
 
-/* Rotates the kept rows back by `dropped` positions. */
-static void slide(const Call *c, int dropped) {
-    size_t NH = (size_t)c->instruction->NH, hs = c->out_row[0] / NH;
-    const float *cosine = c->in[1] + (size_t)dropped * hs;
-    for (size_t r = 0; r < (size_t)c->N * NH; r++)
-        c->thread->isa->rotate(c->out[0] + r * hs, c->out[0] + r * hs, cosine, cosine + hs / 2, -1,
-                               (int)hs / 2);
-}
-
 static const Operation operation = {
     .name = "rotary",
     .title = "Position: each vector is rotated",
     .equation = "each pair (x[i], x[i + n/2]) is rotated by the angle position / 10000^(2 i / n)",
     .compute = forward,
     .division = BY_HEADS,
-    .reused = 1,
-    .slide = slide};
+    .reused = 1};
 static const Operation backward_operation = {
     .name = "rotary_backward", .compute = backward, .reused = 1};
 

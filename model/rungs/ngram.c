@@ -1,6 +1,6 @@
 /* ngram.c - conv, and a counted model beside it, which the network corrects.
  *
- *     p = the counted model's probabilities of the next character
+ *     p = the counted model's probabilities of the next character, after those of the window
  *     x = embed_tokens[id] + ngram_proj(sqrt(p))
  *     for each of L blocks:
  *         h = convolution(input_layernorm(x))

@@ -20,35 +20,38 @@
 enum { MAX_BASELINE_VOCABULARY = 8192 };
 
 /* Adds the results that need no training. Says so if the held-out end of the text is unlike the
- * rest, by the loss of the counted n-gram. */
+ * rest, by the loss of counting in the running text. */
 static bool add_closed_forms(Ladder *l, Error *err) {
     const double far = 1.15; /* found by trial: sorted lists and blocks are farther
                                 (docs/training.md) */
     const Plan *plan = l->plan;
     TrilCounts c;
     double spread;
-    if (tril_text_count(plan->corpus, &c, message(err)) != TRIL_OK) return false;
-    snprintf(l->counted, sizeof l->counted, "counted %d-gram", c.order);
+    const int context = (int)plan->options.context;
+    if (tril_text_count(plan->corpus, context, &c, message(err)) != TRIL_OK) return false;
+    snprintf(l->counted[0], sizeof *l->counted, "counted %d-gram", c.order);
+    snprintf(l->counted[1], sizeof *l->counted, "running %d-gram", c.order);
     const struct {
         const char *name;
         double train, held_out;
     } forms[CLOSED_FORMS] = {{"uniform", c.uniform, c.uniform},
                              {"counted unigram", c.own_unigram, c.unigram},
                              {"counted bigram", c.own_bigram, c.bigram},
-                             {l->counted, c.own_ngram, c.ngram}};
+                             {l->counted[0], c.own_ngram, c.ngram},
+                             {l->counted[1], c.own_running, c.running}};
     for (; l->count < CLOSED_FORMS; l->count++)
         l->results[l->count] = (Result){.name = forms[l->count].name,
                                         .train = forms[l->count].train,
                                         .validation = forms[l->count].held_out,
                                         .compute = NAN};
-    l->results[CLOSED_FORMS - 1].order = c.order;
+    for (int i = CLOSED_FORMS - COUNTED_FORMS; i < CLOSED_FORMS; i++) l->results[i].order = c.order;
     if (plan->state || plan->options.val_spread || plan->arguments->quiet) return true;
     const TrilStatus status = tril_text_count_spread(plan->corpus, c.order, &spread, message(err));
-    if (status == TRIL_OK && c.ngram > far * spread)
+    if (status == TRIL_OK && c.running > far * spread)
         show_line(
             "the held-out end of the text differs from the rest: counting predicts it with a loss of "
             "%.4f, but pieces from all over the text with %.4f; --val-spread holds out such pieces",
-            c.ngram, spread);
+            c.running, spread);
     return status == TRIL_OK || status == TRIL_TEXT; /* a list may be too short to be spread */
 }
 

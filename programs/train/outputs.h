@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-enum { CLOSED_FORMS = 4 };
+enum { CLOSED_FORMS = 5, COUNTED_FORMS = 2 }; /* COUNTED_FORMS: the last of them, n-grams */
 
 /* A training run: the rungs of a plan, trained one after another. */
 typedef struct {
@@ -20,8 +20,8 @@ typedef struct {
                                                  the one in training included */
     Course courses[CLOSED_FORMS + MAX_RUNGS]; /* the rungs', at their indices in `results` */
     int count;
-    Error failed;     /* the first error of writing a file, or empty */
-    char counted[24]; /* the name of the last closed form */
+    Error failed;                    /* the first error of writing a file, or empty */
+    char counted[COUNTED_FORMS][24]; /* their names */
 } Ladder;
 
 /* Claims every file of the training. Fails where the functions of claims.h fail, for an output that

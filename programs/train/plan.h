@@ -54,7 +54,7 @@ typedef struct {
     const char *name;
     size_t parameters;
     double train, validation; /* nats per character */
-    int order;                /* n of the counted n-gram */
+    int order;                /* n of a counted n-gram; else 0 */
     double seconds;           /* spent in training */
     double characters;        /* seen in training; planned, if the training ended early */
     double time;              /* plan_time */

@@ -25,7 +25,7 @@ typedef struct {
     const Course *course;
     double rate, usual;  /* peak learning rates: of this training run, and the rung's default */
     double counted;      /* the lowest loss of the baselines that count at most pairs */
-    const Result *ngram; /* the counted n-gram, if any */
+    const Result *ngram; /* the counted n-gram, in windows, if any */
 } Case;
 
 /* Writes the verdict, and returns true. */
@@ -274,7 +274,7 @@ void verdicts_judge(const Plan *plan, Result *results, int count) {
     for (Result *r = results; r < results + count; r++) {
         r->verdict.kind = NO_VERDICT;
         if (r->order > 0)
-            k.ngram = r;
+            k.ngram = k.ngram ? k.ngram : r;
         else if (!r->course)
             k.counted = fmin(k.counted, r->validation);
         if (strcmp(r->name, "counted bigram") == 0) k.pairs = r;

@@ -162,7 +162,7 @@ static void check_bytes(const char *name) {
 
 /* A stored file of every version loads and writes the same text. */
 TEST(versions) {
-    static const char written[] = ":\n     hathe  it cut, the bet mit oan a gat youeaks a . Hadn";
+    static const char written[] = ":\n     hathe  it cut, the ant louse in he wfwour fon a thadl";
     for (int version = 2; version <= 3; version++) {
         char one[4], text[sizeof written] = "";
         TrilSampling sampling = tril_sampling();

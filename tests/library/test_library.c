@@ -549,9 +549,9 @@ TEST(spread_text) {
     double nats;
     TrilCounts counts;
     must(tril_text_spread(spread, &error));
-    must(tril_text_count(spread, &counts, &error));
+    must(tril_text_count(spread, 8, &counts, &error));
     must(tril_text_count_spread(spread, counts.order, &nats, &error));
-    assert_near(counts.ngram, nats, 0);
+    assert_near(counts.running, nats, 0);
     assert_int_equal(tril_text_extent(spread).digest, tril_digest(play, play_length));
     TrilTraining *training = begin_on(model, spread, &options);
     assert_true(tril_training_options(training).val_spread);
@@ -1158,7 +1158,7 @@ TEST(null_arguments) {
                               NEEDED(any), NEEDED(any), e));
     WITHOUT(3, tril_text_make(NEEDED(any), NEEDED(letters), NEEDED("a"), 1, 0.1, e));
     WITHOUT(1, tril_text_spread(NEEDED(whole_play), e));
-    WITHOUT(2, tril_text_count(NEEDED(whole_play), NEEDED(any), e));
+    WITHOUT(2, tril_text_count(NEEDED(whole_play), 8, NEEDED(any), e));
     WITHOUT(2, tril_text_count_spread(NEEDED(whole_play), 7, NEEDED(any), e));
     WITHOUT(3, tril_options_set(NEEDED(&options), NEEDED("lr"), NEEDED("1"), e));
     WITHOUT(2, tril_options_preset(NEEDED(&options), NEEDED("quick"), e));
@@ -1450,7 +1450,7 @@ static TrilStatus learn(uint64_t *results) {
     if (!s) s = tril_text_make(&text, tokenizer, play, 2000, 0.1, &error);
     if (!s) s = tril_text_count_spread(text, 7, &nats[0], &error);
     if (!s) s = tril_text_spread(text, &error);
-    if (!s) s = tril_text_count(text, &counts, &error);
+    if (!s) s = tril_text_count(text, 8, &counts, &error);
     if (!s) s = tril_training_open(&training, model, text, &options, &error);
     if (!s) s = tril_training_step(training, NULL, &error);
     if (!s) s = tril_training_evaluate(training, 0, &nats[1], &error);

@@ -128,7 +128,7 @@ static Pass pass_over(const char *kind, int C, int threads, const int32_t *text,
     assert_ok(model_count(pass.bench->model, random_ids(3, 200, LETTERS), 200, true, &err), err);
     run_lay_out(text, starts, ends, rows, inputs, targets);
     run_forward_training(pass.bench->run, inputs, rows, T,
-                         &(Source){.text = text, .starts = starts, .ends = ends, .counted = true});
+                         &(Source){.starts = starts, .ends = ends, .counted = true});
     pass.loss = run_backward(pass.bench->run, targets, NULL);
     return pass;
 }
@@ -187,22 +187,24 @@ TEST(own_folds) {
     for (int lines = 0; lines < 2; lines++) {
         RunOptions options = {.batch = WINDOWS, .length = T, .training = true, .threads = 1};
         Model *model = new_model(&config, 1);
-        double p[V], loss = 0, counted;
+        double p[V], loss = 0;
+        NgramLoss counted;
         options.lines = lines;
         Run *run = open_run(model, &options);
         assert_ok(model_count(model, text, COUNT, true, &err), err);
         memset(model->weights, 0, model->weights_size * sizeof *model->weights);
         for (size_t i = 1; i < COUNT; i++) {
-            const size_t known = lines ? 1 + (i - 1) % WINDOW : i;
             const int fold = ngram_fold(model->ngram, i);
-            ngram_predict(model->ngram, text + i - 1, known, fold, p);
+            ngram_predict(model->ngram, text + i - 1, 1 + (i - 1) % WINDOW, fold, p);
             loss -= log(p[text[i]]) / (COUNT - 1);
         }
-        assert_ok(ngram_loss(model->ngram, text, COUNT, 1, true, lines ? 0 : NO_ID, &counted, &err),
+        assert_ok(ngram_loss(model->ngram, text, COUNT, WINDOW, 1, true, lines ? 0 : NO_ID,
+                             &counted, &err),
                   err);
-        assert_near(counted, loss, 1e-12);
+        assert_near(counted.windows, loss, 1e-12);
+        assert_int_equal(counted.running == counted.windows, lines);
         run_lay_out(text, starts, ends, WINDOWS, inputs, targets);
-        const Source source = {text, starts, lines ? ends : NULL, WINDOW, .counted = true};
+        const Source source = {starts, lines ? ends : NULL, WINDOW, .counted = true};
         run_forward_training(run, inputs, WINDOWS, WINDOW, &source);
         assert_near(run_backward(run, targets, NULL), loss, 1e-6);
     }

@@ -146,7 +146,7 @@ static void check_evaluation(Bench *bench) {
     size_t starts[B];
     int32_t *text = random_ids(3, B * T + 1, V);
     for (size_t b = 0; b < B; b++) starts[b] = b * T;
-    run_forward_training(bench->run, text, B, T, &(Source){text, starts, .window = T});
+    run_forward_training(bench->run, text, B, T, &(Source){starts, .window = T});
     const double loss = run_backward(bench->run, text + 1, NULL);
     assert_true(loss == evaluate(bench->run, text, B * T + 1, T, 1));
 }

@@ -1,6 +1,7 @@
 /* test_sampler.c - from logits to text: which ids are drawn and how often, a text that grows beyond
  * the context compared with passes without a cache, and closed-form counts. */
 #include "tests/support.h"
+#include "base/array.h"
 #include "base/random.h"
 #include "model/counts.h"
 #include "model/engine/inside.h"
@@ -191,15 +192,12 @@ static void check_logits(Run *run, const float *logits, const int32_t *window, i
     assert_memory_equal(logits, row, (size_t)V * sizeof *row);
 }
 
-/* Feeds `count` ids in steps of 1 to `step`, and tracks what the cache must hold: all ids while
- * they fit; then the last quarter of the context, or the last 16th if it is read again, or what
- * fits beside the new ids. Rows that have slid differ from rows that are read again; test_slide
- * checks their logits. */
+/* Feeds `count` ids in steps of 1 to `step`, and tracks the window: all ids while they fit; then
+ * the last eighth of the context, or what fits beside the new ids. */
 static void check_feeding(Model *model, Generator *generator, Run *run, const int32_t *ids,
                           size_t count, size_t step) {
     int T = model->config.T;
-    bool slides = run_slides(generator->run), slid = false;
-    size_t first = 0; /* of the cached ids */
+    size_t first = 0; /* of the window */
     generator_begin(generator, 0);
     for (size_t at = 0, more = 1; at < count; at += more, more = more % step + 1) {
         if (more > count - at) more = count - at;
@@ -207,12 +205,11 @@ static void check_feeding(Model *model, Generator *generator, Run *run, const in
         size_t end = at + more, capacity = (size_t)T;
         if (end - first > capacity) {
             if (more > capacity) more = capacity, at = end - more;
-            size_t kept = capacity / (slides ? 4 : 16);
+            size_t kept = capacity / 8;
             first = at - (kept < capacity - more ? kept : capacity - more);
-            slid = slides && first < at;
         }
         assert_int_equal(generator->lengths[0], end - first);
-        if (!slid) check_logits(run, logits, ids + first, (int)(end - first), model->config.V);
+        check_logits(run, logits, ids + first, (int)(end - first), model->config.V);
     }
 }
 
@@ -227,6 +224,28 @@ TEST_OF_EACH(kind_name, growth) {
         check_feeding(model, generator, run, ids, 3 * T + 2, 1); /* one by one */
         check_feeding(model, generator, run, ids, T, T);
         check_feeding(model, generator, run, ids, 64, T + 3); /* some longer than fits */
+    }
+}
+
+/* The loss of a window in a text follows from the probabilities with which the model writes it. */
+TEST_OF_EACH(kind_name, scored_as_written) {
+    enum { T = 7, V = 13, N = 3 * T + 5 };
+    const Sampler plain = {.temperature = 1, .top_p = 1, .isa = &isa_base};
+    Model *model = build_small(name, T);
+    Run *run = plain_run(model, 1);
+    Generator *generator = generate(model, 1, FLOAT32);
+    int32_t *ids = random_ids(11, N, V);
+    double p[V], scratch[SAMPLER_SCRATCH * V];
+    for (size_t begin = 0, end; begin + 1 < N; begin = end) {
+        end = min_size(begin + T, N - 1);
+        const Windows one = {ids, (size_t[]){begin, end}, 1, 1, false};
+        double nats = 0;
+        generator_begin(generator, 0);
+        for (size_t i = begin; i < end; i++) {
+            sampler_probabilities(&plain, feed(generator, ids + i, 1), V, p, scratch);
+            nats -= log(p[ids[i + 1]]) / (double)(end - begin);
+        }
+        assert_near(run_evaluate(run, one, NULL, NULL), nats, 1e-5);
     }
 }
 
@@ -283,52 +302,6 @@ TEST_OF_EACH(kind_name, groups) {
     }
 }
 
-/* In one layer, keys and values follow from their tokens alone. So rows that have slid several
- * times equal rows that are read again, but for the rounding of rotations. The taps of a
- * convolution and counted probabilities would also see dropped tokens: here their weights are 0. */
-static void check_slide(const char *kind) {
-    enum { T = 40, V = 13, LENGTH = 5 * T };
-    Model *model = build(kind, (Config){.V = V, .T = T, .L = 1, .NH = 4, .C = 24}, 0.3f);
-    for (const Tensor *t = model->tensors; t < model->tensors + model->tensor_count; t++)
-        if (strstr(t->name, "conv") || strstr(t->name, "ngram_proj"))
-            memset(model->weights + t->offset, 0, t->size * sizeof *model->weights);
-    int32_t *ids = random_ids(4, LENGTH, V);
-    Run *run = plain_run(model, 1);
-    Generator *generator = generate(model, 1, FLOAT32);
-    for (int at = 0, more = 1; at < LENGTH; at += more, more = 1 + at % 3) {
-        if (more > LENGTH - at) more = LENGTH - at;
-        const float *logits = feed(generator, ids + at, (size_t)more);
-        int length = generator->lengths[0];
-        const float *row =
-            run_forward(run, ids + at + more - length, 1, length, 0) + (length - 1) * V;
-        for (int v = 0; v < V; v++)
-            assert_near(logits[v], row[v], 1e-5 * (1 + fabs((double)row[v])));
-    }
-}
-
-/* Returns true if a tensor has a row for each of the T positions from the first token on. */
-static bool has_position_table(const Model *model) {
-    bool found = false;
-    for (int i = 0; i < model->tensor_count; i++)
-        found = found || model->tensors[i].shape[0] == model->config.T;
-    return found;
-}
-
-TEST(slide) {
-    enum { T = 11 }; /* no other size is 11 */
-    int kinds = 0, sliding = 0;
-    for (; kind_name(kinds); kinds++) {
-        Model *model = build_small(kind_name(kinds), T);
-        RunOptions training = {.batch = 1, .length = T, .training = true, .threads = 1};
-        Run *run = plain_run(model, 1);
-        assert_false(run_slides(open_run(model, &training)));
-        assert_int_equal(run_slides(run), !has_position_table(model));
-        if (run_slides(run)) check_slide(kind_name(kinds));
-        sliding += run_slides(run);
-    }
-    assert_in_range(sliding, 1, kinds - 1); /* both are tested */
-}
-
 /* The same text at any number of threads, until the context is full. `decoding` of three threads
  * have work for a single token. */
 static void check_threads(Model *model, Precision precision, int decoding) {
@@ -368,7 +341,7 @@ TEST(threads) {
         for (int p = 0; p < COUNT(precisions); p++) check_threads(model, precisions[p], 3);
         config.C = 128, config.T = 56;
         model = build(kind_name(i), config, 0.4f);
-        check_threads(model, BF16_WEIGHTS, 1); /* but several read the last 16th again */
+        check_threads(model, BF16_WEIGHTS, 1); /* but several read the last eighth again */
     }
 }
 
@@ -428,7 +401,7 @@ TEST(narrow) {
 static TrilCounts count(const int32_t *train, size_t length, const int32_t *held_out, size_t more,
                         int V) {
     TrilCounts counts;
-    assert_ok(count_losses(train, length, held_out, more, V, -1, &counts, &err), err);
+    assert_ok(count_losses(train, length, held_out, more, V, NO_ID, 8, &counts, &err), err);
     return counts;
 }
 

@@ -167,7 +167,7 @@ TEST(more_steps) {
 
 TEST(ladder) {
     static const char *const counted[] = {"uniform", "counted unigram", "counted bigram",
-                                          "counted 8-gram"};
+                                          "counted 7-gram", "running 7-gram"};
     int rungs = 0;
     while (model_name(rungs)) rungs++;
     train("--ladder -o @ladder/model.safetensors " PLAY);

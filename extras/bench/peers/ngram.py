@@ -2,11 +2,12 @@
 (Chen and Goodman, 1999) on the end of a text, of which the rest is counted. Written from the
 equations in model/ngram_predict.c and ngram_count.c, with dictionaries.
 
-    python3 extras/bench/peers/ngram.py FILE [--held-out SHARE] [N...]
+    python3 extras/bench/peers/ngram.py FILE [--held-out SHARE] [--context T] [N...]
 
-prints nats per character for each order N (default: 2 to 8). The held-out share is 0.1. The whole
-text before a character is known to it, so that no window is cut. `--train PROGRAM` trains with
-PROGRAM, ./train, and fails unless its loss is the same. Needs nothing but Python.
+prints nats per character for each order N (default: 2 to 8): in windows of T characters (default:
+256), laid end to end, where a prediction sees nothing before its window, and of the running text,
+where it sees all before it. The held-out share is 0.1. `--train PROGRAM` trains with PROGRAM,
+./train, and fails unless both losses are the same. Needs nothing but Python.
 """
 
 import argparse
@@ -55,27 +56,30 @@ class KneserNey:
         return p
 
 
-def loss(text, held_out, order):
-    """Of all held-out characters but the first, as ./train has it."""
+def losses(text, held_out, context, order):
+    """Of all held-out characters but the first, as ./train has them: in windows; of the running text."""
     train = int(len(text) * (1 - held_out))
-    model, nats = KneserNey(text[:train], order, len(set(text))), 0.0
+    model, windows, running = KneserNey(text[:train], order, len(set(text))), 0.0, 0.0
     for i in range(train + 1, len(text)):
-        nats -= math.log(model.probability(text[max(train, i - order + 1) : i], text[i]))
-    return nats / (len(text) - train - 1)
+        window = i - 1 - (i - 1 - train) % context
+        windows -= math.log(model.probability(text[max(window, i - order + 1) : i], text[i]))
+        running -= math.log(model.probability(text[max(train, i - order + 1) : i], text[i]))
+    return windows / (len(text) - train - 1), running / (len(text) - train - 1)
 
 
-def compare(program, path, text, held_out):
+def compare(program, path, text, held_out, context):
     with tempfile.TemporaryDirectory() as folder:
-        subprocess.run([program, "-q", "--ladder", "-l", "1", "-w", "2", "-H", "1", "-c", "2", "-b", "1",
+        subprocess.run([program, "-q", "--ladder", "-l", "1", "-w", "2", "-H", "1", "-c", str(context), "-b", "1",
                         "-s", "1", "--val", str(held_out), "-o", folder + "/m", path],
                        check=True, stdout=subprocess.DEVNULL)
         with open(folder + "/ladder.csv", encoding="utf-8") as file:
             rows = [line.split(",") for line in file]
-    order, theirs = next((int(row[0].split()[1].split("-")[0]), float(row[3])) for row in rows
-                         if row[0].endswith("-gram"))
-    ours = loss(text, held_out, order)
-    print(f"{order}-gram: {ours:.7f}, {program}: {theirs:.6f}")
-    return abs(ours - theirs) <= 1e-6
+    theirs = {row[0]: float(row[3]) for row in rows if row[0].endswith("-gram")}
+    order = int(next(iter(theirs)).split()[1].split("-")[0])
+    ours = losses(text, held_out, context, order)
+    for (name, loss), own in zip(theirs.items(), ours):
+        print(f"{name}: {own:.7f}, {program}: {loss:.6f}")
+    return len(theirs) == 2 and all(abs(a - b) <= 1e-6 for a, b in zip(theirs.values(), ours))
 
 
 def main():
@@ -83,14 +87,16 @@ def main():
     parser.add_argument("file")
     parser.add_argument("orders", type=int, nargs="*", default=range(2, 9))
     parser.add_argument("--held-out", type=float, default=0.1)
+    parser.add_argument("--context", type=int, default=256)
     parser.add_argument("--train")
     options = parser.parse_args()
     with open(options.file, encoding="utf-8", newline="") as file:
         text = file.read()
     if options.train:
-        sys.exit(not compare(options.train, options.file, text, options.held_out))
+        sys.exit(not compare(options.train, options.file, text, options.held_out, options.context))
     for order in options.orders:
-        print(f"{order}-gram {loss(text, options.held_out, order):.7f}", flush=True)
+        windows, running = losses(text, options.held_out, options.context, order)
+        print(f"{order}-gram {windows:.7f}, running text {running:.7f}", flush=True)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
-"""The loss of a gpt, modern or conv checkpoint on a text, computed apart from tril, in float64: a conv with
-PyTorch, the others by Hugging Face transformers, to which ./sample exports them.
+"""The loss of a gpt, modern, conv or ngram checkpoint on a text, computed apart from tril, in float64: a conv
+and an ngram with numpy, the others by Hugging Face transformers, to which ./sample exports them.
 
     make
     python3 extras/bench/peers/score.py out/model.safetensors FILE [--slide N]
@@ -7,54 +7,87 @@ PyTorch, the others by Hugging Face transformers, to which ./sample exports them
 prints what `./sample --score FILE out/model.safetensors` should print: the loss of windows of the
 model's context that are laid end to end. With --slide N windows overlap, and only the last N
 characters of each count (of the first window, all): most characters are then predicted from nearly a
-whole context, and the loss is lower. Never compare one kind with the other. Needs the packages torch,
-safetensors and, except for conv, transformers; is no part of `make test`.
+whole context, and the loss is lower. Never compare one kind with the other. Needs the packages numpy,
+safetensors and, for gpt and modern, torch and transformers; is no part of `make test`. The counts of
+an ngram take minutes.
 """
 
 import argparse
 import math
+import re
 import subprocess
 import sys
 import tempfile
 
-import torch
-import torch.nn.functional as F
+import numpy as np
+from ngram import KneserNey
 from safetensors import safe_open
 
 
 def load(path):
-    with safe_open(path, "pt") as file:
-        weights = {name: file.get_tensor(name).double() for name in file.keys()}
-        return file.metadata(), weights
+    with safe_open(path, "np") as file:
+        return file.metadata(), {name: file.get_tensor(name) for name in file.keys()}
 
 
 def exported(checkpoint):
     """A function from ids[B,T] to logits[B,T,V]."""
+    import torch
     import transformers
 
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run(["./sample", "--export", folder, checkpoint], check=True)
         model = transformers.AutoModelForCausalLM.from_pretrained(folder).double().eval()
-    return lambda ids: model(ids).logits
+
+    def logits(ids):
+        with torch.no_grad():
+            return model(torch.tensor(ids)).logits.numpy()
+
+    return logits
 
 
-def conv(meta, weights):
+def counting(checkpoint, text, vocabulary):
+    """A function from ids[B,T] to the probabilities [B,T,V] of counting, after the tokens of a row."""
+    info = subprocess.run(["./sample", "--info", checkpoint], check=True, capture_output=True, text=True)
+    order = int(re.search(r"up to (\d+) at a time", info.stdout)[1])
+    model = KneserNey(text, order, vocabulary)
+
+    def after(known):
+        return [model.probability(known, v) for v in range(vocabulary)]
+
+    return lambda ids: np.array([[after(row[max(0, t + 2 - order) : t + 1]) for t in range(len(row))]
+                                 for row in ids.tolist()])
+
+
+def own(checkpoint, meta, tensors):
+    """The same for conv and ngram as exported has for the others."""
     layers, heads = int(meta["layers"]), int(meta["heads"])
     kv_heads = int(meta.get("kv_heads", heads))
-    return lambda ids: conv_logits(ids, weights, layers, heads, kv_heads)
+    w = {name: array.astype(float) for name, array in tensors.items() if name.startswith("model.")}
+    embed = w["model.embed_tokens.weight"]
+    if meta["model"] == "conv":
+        return lambda ids: hidden(embed[ids], w, layers, heads, kv_heads) @ embed.T
+    counted = counting(checkpoint, tensors["ngram.text"].tolist(), len(embed))
+
+    def logits(ids):
+        p = counted(ids)
+        x = embed[ids] + np.sqrt(p) @ w["model.ngram_proj.weight"].T
+        h = hidden(x, w, layers, heads, kv_heads)
+        trust = 1 + h @ w["model.ngram_gate.weight"].T + w["model.ngram_gate.bias"]
+        return h @ embed.T + trust * np.log(p)
+
+    return logits
 
 
-def conv_logits(ids, w, layers, heads, kv_heads):
-    """ids[B,T] -> logits[B,T,V]"""
-    T = ids.shape[1]
-    x = w["model.embed_tokens.weight"][ids]
+def hidden(x, w, layers, heads, kv_heads):
+    """x[B,T,C], the embedding -> [B,T,C], what the output layer reads."""
+    T = x.shape[1]
 
     def norm(x, name):
-        return F.rms_norm(x, x.shape[-1:], w[name + ".weight"], eps=1e-6)
+        return x / np.sqrt((x * x).mean(-1, keepdims=True) + 1e-6) * w[name + ".weight"]
 
     def convolution(x, name):
         taps = w[name + ".weight"]
-        y = x.clone()
+        y = x.copy()
         for back in range(min(len(taps), T)):
             y[:, back:] += taps[back] * x[:, : T - back]
         return y
@@ -63,16 +96,20 @@ def conv_logits(ids, w, layers, heads, kv_heads):
         return x @ w[name + ".weight"].T
 
     def split(x, heads):
-        return x.unflatten(-1, (heads, -1)).transpose(1, 2)
+        return x.reshape(*x.shape[:2], heads, -1).swapaxes(1, 2)
 
     def rotary(x):
         half = x.shape[-1] // 2
-        rates = 10000.0 ** (-torch.arange(half, dtype=x.dtype) / half)
-        angles = torch.outer(torch.arange(T, dtype=x.dtype), rates)
+        angles = np.outer(np.arange(T), 10000.0 ** (-np.arange(half) / half))
         a, b = x[..., :half], x[..., half:]
-        return torch.cat(
-            (a * angles.cos() - b * angles.sin(), b * angles.cos() + a * angles.sin()), -1
-        )
+        return np.concatenate((a * np.cos(angles) - b * np.sin(angles),
+                               b * np.cos(angles) + a * np.sin(angles)), -1)
+
+    def attention(q, k, v):
+        scores = q @ k.swapaxes(-1, -2) / math.sqrt(q.shape[-1])
+        scores[..., np.triu(np.ones((T, T), bool), 1)] = -np.inf
+        weights = np.exp(scores - scores.max(-1, keepdims=True))
+        return weights / weights.sum(-1, keepdims=True) @ v
 
     for layer in range(layers):
         h = f"model.layers.{layer}."
@@ -80,14 +117,13 @@ def conv_logits(ids, w, layers, heads, kv_heads):
         q = rotary(norm(split(linear(y, h + "self_attn.q_proj"), heads), h + "self_attn.q_norm"))
         k = rotary(norm(split(linear(y, h + "self_attn.k_proj"), kv_heads), h + "self_attn.k_norm"))
         v = split(linear(y, h + "self_attn.v_proj"), kv_heads)
-        shared = heads // kv_heads
-        k, v = k.repeat_interleave(shared, 1), v.repeat_interleave(shared, 1)
-        att = F.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).flatten(-2)
-        x = x + linear(att, h + "self_attn.o_proj")
+        k, v = (each.repeat(heads // kv_heads, 1) for each in (k, v))
+        out = attention(q, k, v).swapaxes(1, 2).reshape(*x.shape[:2], -1)
+        x = x + linear(out, h + "self_attn.o_proj")
         y = convolution(norm(x, h + "post_attention_layernorm"), h + "post_attention_conv")
-        y = F.silu(linear(y, h + "mlp.gate_proj")) * linear(y, h + "mlp.up_proj")
-        x = x + linear(y, h + "mlp.down_proj")
-    return norm(x, "model.norm") @ w["model.embed_tokens.weight"].T
+        gate = linear(y, h + "mlp.gate_proj")
+        x = x + linear(gate / (1 + np.exp(-gate)) * linear(y, h + "mlp.up_proj"), h + "mlp.down_proj")
+    return norm(x, "model.norm")
 
 
 def windows(count, T, stride):
@@ -101,13 +137,14 @@ def windows(count, T, stride):
 
 def score(logits_of, ids, T, stride):
     """Nats per character."""
-    at_once, total, batches = 64, 0.0, {}
+    at_once, total, batches = 16, 0.0, {}
 
     def add(batch):
         nonlocal total
-        inputs = torch.stack([ids[begin:end] for begin, end, _ in batch])
-        targets = torch.stack([ids[begin + 1 : end + 1] for begin, end, _ in batch])
-        losses = F.cross_entropy(logits_of(inputs).transpose(1, 2), targets, reduction="none")
+        logits = logits_of(np.stack([ids[begin:end] for begin, end, _ in batch]))
+        targets = np.stack([ids[begin + 1 : end + 1] for begin, end, _ in batch])[..., None]
+        logits = logits - logits.max(-1, keepdims=True)
+        losses = np.log(np.exp(logits).sum(-1)) - np.take_along_axis(logits, targets, -1)[..., 0]
         for row, (begin, _, counts) in zip(losses, batch):
             total += row[counts - begin :].sum().item()
         batch.clear()
@@ -129,22 +166,22 @@ def main():
     parser.add_argument("text")
     parser.add_argument("--slide", type=int, metavar="N")
     options = parser.parse_args()
-    meta, weights = load(options.checkpoint)
-    if meta["model"] not in ("gpt", "modern", "conv"):
-        sys.exit(f"{options.checkpoint} is a {meta['model']}, not a gpt, modern or conv")
+    meta, tensors = load(options.checkpoint)
+    if meta["model"] not in ("gpt", "modern", "conv", "ngram"):
+        sys.exit(f"{options.checkpoint} is a {meta['model']}, not a gpt, modern, conv or ngram")
     T = int(meta["context"])
     if options.slide is not None and not 0 < options.slide < T:
         sys.exit(f"--slide takes 1 to {T - 1}, less than the model's context")
-    logits_of = conv(meta, weights) if meta["model"] == "conv" else exported(options.checkpoint)
+    by_numpy = meta["model"] in ("conv", "ngram")
+    logits_of = own(options.checkpoint, meta, tensors) if by_numpy else exported(options.checkpoint)
     if meta["characters"] == "utf-8":
         place = {character: i for i, character in enumerate(meta["vocabulary"])}
         with open(options.text, encoding="utf-8", newline="") as file:
-            ids = torch.tensor([place[character] for character in file.read()])
+            ids = np.array([place[character] for character in file.read()])
     else:
         with open(options.text, "rb") as file:
-            ids = torch.tensor(list(file.read()))
-    with torch.no_grad():
-        nats = score(logits_of, ids, T, options.slide or T)
+            ids = np.array(list(file.read()))
+    nats = score(logits_of, ids, T, options.slide or T)
     print(f"characters {len(ids)}\nnats_per_char {nats:.6f}\nbits_per_char {nats / math.log(2):.6f}")
     print(f"perplexity {math.exp(nats):.4f}")
 

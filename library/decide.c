@@ -310,11 +310,12 @@ TrilStatus tril_options_choose(TrilOptions *o, const TrilText *text, double seco
 /* ---- memory ---- */
 
 bool writer_memory(const Config *config, int threads, double *bytes, Error *err) {
-    const RunOptions writing = {.batch = 1,
+    const RunOptions writing = {.batch = PROMPT_TOKENS,
                                 .length = config->T,
                                 .frozen = true,
                                 .threads = threads,
-                                .precision = INT8_WEIGHTS};
+                                .precision = INT8_WEIGHTS,
+                                .slots = 1};
     TrilMemory memory;
     if (!run_estimate(config, &writing, &memory, err)) return false;
     *bytes = memory.all - model_parameters(config) * sizeof(float) +

@@ -99,11 +99,10 @@ TrilStatus tril_writer_open(TrilWriter **writer, const TrilModel *model,
         memory_alloc(&w->scratch, SAMPLER_SCRATCH * V, sizeof *w->scratch, "sampling", &err) &&
         precision_read(&precision, sampling->precision, &err) &&
         threads_wanted(sampling->threads, &threads, &err) &&
-        generator_open(&w->generator, to_read(model), threads, precision, &err) &&
+        generator_open(&w->generator, to_read(model), 1, threads, precision, NULL, &err) &&
         weigh_counts(w->generator.run, sampling, &err);
     if (ok) {
         w->vocab = &model->vocab;
-        run_pace(w->generator.run, true);
         tril_writer_begin(w, 0);
         *writer = w;
     } else {
@@ -139,7 +138,8 @@ static void feed(TrilWriter *w, const int32_t *ids, size_t count) {
         count -= line;
     }
     generator_append(&w->generator, 0, ids, count);
-    w->logits = generator_read(&w->generator);
+    while (!generator_has_read(&w->generator, 0))
+        w->logits = generator_read(&w->generator, &(int){0}, 1);
 }
 
 /* Reads the last written character and, of a text that has none, the id before it if `begin`. */

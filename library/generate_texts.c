@@ -65,7 +65,7 @@ static bool worker_open(Worker *w, const Texts *t, const TrilModel *model, int s
     if (!memory_alloc(&w->slots, count, sizeof *w->slots, "the texts", err) ||
         !memory_alloc(&w->numbers, count, sizeof *w->numbers, "the texts", err) ||
         !memory_alloc(&w->scratch, SAMPLER_SCRATCH * V, sizeof *w->scratch, "the texts", err) ||
-        !group_open(&w->group, to_read(model), size, precision, first, err))
+        !generator_open(&w->group, to_read(model), size, 1, precision, first, err))
         return false;
     for (int i = 0; i < size; i++) w->slots[i] = i;
     return weigh_counts(w->group.run, sampling, err);
@@ -124,7 +124,7 @@ static void write_round(void *argument, int index, int count) {
     (void)count;
     const ptrdiff_t V = t->vocab->size;
     for (fill_slots(t, w); w->busy > 0; fill_slots(t, w)) {
-        const float *logits = group_read(&w->group, w->slots, w->busy);
+        const float *logits = generator_read(&w->group, w->slots, w->busy);
         int busy = 0;
         for (int i = 0; i < w->busy; i++) {
             const int slot = w->slots[i];
@@ -191,7 +191,7 @@ static bool size_groups(const TrilModel *model, Precision precision, size_t coun
                           .frozen = true,
                           .threads = 1,
                           .precision = precision,
-                          .growing = true};
+                          .slots = 1};
     TrilMemory memory;
     size_t each = ceil_div(count, (size_t)threads);
     if (!run_estimate(&model->model.config, &options, &memory, err)) return false;

@@ -5,8 +5,8 @@
 #include <stdio.h>
 
 bool precision_read(Precision *precision, const char *name, Error *err) {
-    static const char *const names[] = {"f32", "bf16", "int8", NULL};
-    static const Precision precisions[] = {FLOAT32, BF16_WEIGHTS, INT8_WEIGHTS};
+    static const char *const names[] = {"f32", "int8", NULL};
+    static const Precision precisions[] = {FLOAT32, INT8_WEIGHTS};
     int i = 0;
     const bool found = name_find(names, name ? name : "", &i, "precision", err);
     *precision = found ? precisions[i] : FLOAT32;

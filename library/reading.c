@@ -42,7 +42,7 @@ static TrilStatus read_text(TrilReading *r, const TrilModel *model, const char *
         (model->model.ngram &&
          !memory_alloc(&r->expected, (size_t)r->V, sizeof *r->expected, "the reading", err)))
         return TRIL_ARGUMENT;
-    r->logits = run_forward(r->run, r->read, 1, r->tokens, 0);
+    r->logits = run_forward(r->run, r->read, 1, r->tokens);
     return are_finite(r->logits, (size_t)r->tokens * (size_t)r->V) ? TRIL_OK : diverged_model(err);
 }
 

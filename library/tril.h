@@ -603,7 +603,7 @@ typedef enum {
 
 typedef struct {
     TrilUnknown unknown;
-    const char *precision; /* that of the weights: "f32", "bf16" or "int8" */
+    const char *precision; /* that of the weights: "f32" or "int8" */
     int threads;
 } TrilScoring;
 
@@ -715,7 +715,7 @@ typedef struct {
     double counts; /* weight, from 0 to 1, of the logits that a model adds by counting; must be 1
                       for a model that has counted nothing */
     uint64_t seed;
-    const char *precision; /* that of the weights: "int8", the fastest, "bf16" or "f32" */
+    const char *precision; /* that of the weights: "int8", the fastest, or "f32" */
     int threads;           /* any number writes the same text */
 } TrilSampling;
 

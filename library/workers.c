@@ -86,7 +86,7 @@ static bool open_run(Workers *workers, bool ok, Error *err) {
     if (!share_counts(workers->model, err)) return false;
     /* a frozen run packs the weights now */
     ok = run_open(&workers->run, workers->model, &workers->options, err);
-    if (ok) run_pace(workers->run, false);
+    if (ok) run_pace(workers->run);
     size_t windows = ok ? (size_t)run_part(workers->run, &first) : 0, tokens = windows * (size_t)T;
     ok = ok && memory_alloc(&workers->inputs, tokens, sizeof(int32_t), "a batch", err) &&
          memory_alloc(&workers->targets, tokens, sizeof(int32_t), "a batch", err) &&

@@ -135,35 +135,25 @@ void sampler_probabilities(const Sampler *sampler, const float *logits, int V, d
 
 /* ---- texts that grow ---- */
 
-static bool open_texts(Generator *g, Model *model, RunOptions options, Error *err) {
-    const size_t slots = (size_t)options.batch, T = (size_t)model->config.T;
-    *g = (Generator){0};
-    options.length = model->config.T;
-    options.frozen = true;
-    if (memory_alloc(&g->windows, slots * T, sizeof(int32_t), "the texts", err) &&
-        memory_alloc(&g->lengths, slots, sizeof(int), "the texts", err) &&
-        memory_alloc(&g->read, slots, sizeof(int), "the texts", err) &&
-        memory_alloc(&g->next, slots, sizeof *g->next, "the texts", err) &&
+bool generator_open(Generator *g, Model *model, int slots, int threads, Precision precision,
+                    const Run *packed_by, Error *err) {
+    const size_t count = (size_t)slots, T = (size_t)model->config.T;
+    *g = (Generator){.most = slots > PROMPT_TOKENS ? slots : PROMPT_TOKENS};
+    const RunOptions options = {.batch = g->most,
+                                .length = model->config.T,
+                                .frozen = true,
+                                .threads = threads,
+                                .precision = precision,
+                                .slots = slots,
+                                .packed_by = packed_by};
+    if (memory_alloc(&g->windows, count * T, sizeof(int32_t), "the texts", err) &&
+        memory_alloc(&g->lengths, count, sizeof(int), "the texts", err) &&
+        memory_alloc(&g->read, count, sizeof(int), "the texts", err) &&
+        memory_alloc(&g->next, (size_t)g->most, sizeof *g->next, "the texts", err) &&
         run_open(&g->run, model, &options, err))
         return true;
     generator_close(g);
     return false;
-}
-
-bool generator_open(Generator *g, Model *model, int threads, Precision precision, Error *err) {
-    return open_texts(g, model,
-                      (RunOptions){.batch = 1, .threads = threads, .precision = precision}, err);
-}
-
-bool group_open(Generator *g, Model *model, int slots, Precision precision, const Run *packed_by,
-                Error *err) {
-    return open_texts(g, model,
-                      (RunOptions){.batch = slots,
-                                   .threads = 1,
-                                   .precision = precision,
-                                   .growing = true,
-                                   .packed_by = packed_by},
-                      err);
 }
 
 void generator_close(Generator *g) {
@@ -206,17 +196,23 @@ bool generator_has_read(const Generator *g, int slot) {
     return g->read[slot] == g->lengths[slot];
 }
 
-const float *generator_read(Generator *g) {
-    const int past = g->read[0], more = g->lengths[0] - past;
-    g->read[0] += more;
-    const float *logits = run_forward(g->run, g->windows + past, 1, more, past);
-    return logits + (size_t)(more - 1) * (size_t)run_model(g->run)->config.V;
+/* Lists the next `count` tokens of a text, as read, from g->next[*listed] on. */
+static void list_tokens(Generator *g, int slot, int count, int *listed) {
+    for (int i = 0; i < count; i++) {
+        const int past = g->read[slot]++;
+        g->next[(*listed)++] = (Continuation){window_of(g, slot) + past, past, slot};
+    }
 }
 
-const float *group_read(Generator *g, const int *slots, int count) {
+/* The last token of each text comes last, so that their logits are one block. */
+const float *generator_read(Generator *g, const int *slots, int count) {
+    int listed = 0;
     for (int i = 0; i < count; i++) {
-        int past = g->read[slots[i]]++;
-        g->next[i] = (Continuation){window_of(g, slots[i]) + past, past, slots[i]};
+        const int unread = g->lengths[slots[i]] - g->read[slots[i]];
+        list_tokens(g, slots[i], min_int(unread - 1, g->most - count - listed), &listed);
     }
-    return run_grow(g->run, g->next, count);
+    const int before = listed;
+    for (int i = 0; i < count; i++) list_tokens(g, slots[i], 1, &listed);
+    const float *logits = run_grow(g->run, g->next, listed);
+    return logits + (size_t)before * (size_t)run_model(g->run)->config.V;
 }

@@ -29,6 +29,8 @@ int sampler_pick(const Sampler *sampler, const float *logits, int V, uint64_t st
 void sampler_probabilities(const Sampler *sampler, const float *logits, int V, double *p,
                            double *scratch);
 
+enum { PROMPT_TOKENS = 32 }; /* in a pass over a prompt: they share each read of the weights */
+
 /* Texts that grow: a run, and a slot for each text with its window, the tokens that a prediction
  * sees. When they fill the context, only the last eighth of it is kept, and read again. So all
  * logits are those of the window in one pass, to the last bit. */
@@ -36,16 +38,15 @@ typedef struct {
     Run *run;
     int32_t *windows;    /* [slots][T], T the model's context; owned, as the following */
     int *lengths, *read; /* [slots]: tokens in a window; how many of them the run has read */
-    Continuation *next;  /* [slots]: scratch */
+    int most;            /* tokens in a pass */
+    Continuation *next;  /* [most]: scratch */
 } Generator;
 
-/* Open a run of `model`, which is borrowed: generator_open for one text, in slot 0, whose tokens
- * are read in one pass; group_open for several, which are read token by token by one thread, with
- * the same logits, and packed_by as in RunOptions. generator_close closes it and releases the
- * texts. Fail as run_open does, and without memory. */
-bool generator_open(Generator *g, Model *model, int threads, Precision precision, Error *err);
-bool group_open(Generator *g, Model *model, int slots, Precision precision, const Run *packed_by,
-                Error *err);
+/* Opens a growing run of `model`, which is borrowed, for texts in `slots` slots. Up to `threads`
+ * threads pack its weights, unless packed_by (RunOptions) has them; one reads the texts.
+ * generator_close closes it and releases the texts. Fails as run_open does, and without memory. */
+bool generator_open(Generator *g, Model *model, int slots, int threads, Precision precision,
+                    const Run *packed_by, Error *err);
 void generator_close(Generator *g);
 
 /* Drops the text in a slot, to begin another. */
@@ -58,9 +59,9 @@ void generator_append(Generator *g, int slot, const int32_t *ids, size_t count);
 /* Returns true if the text in a slot has been read to its end. */
 bool generator_has_read(const Generator *g, int slot);
 
-/* Return logits, which the next call overwrites: generator_read reads the only text to its end, and
- * returns logits[V]; group_read reads a token of each text in slots[count]: logits[count,V]. */
-const float *generator_read(Generator *g);
-const float *group_read(Generator *g, const int *slots, int count);
+/* Reads at least one token of each text in slots[count], all of which have an unread one: as many
+ * as fit a pass. Returns logits[count,V] after the last token read of each, which the next call
+ * overwrites. */
+const float *generator_read(Generator *g, const int *slots, int count);
 
 #endif

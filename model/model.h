@@ -126,7 +126,7 @@ uint64_t model_digest(const Model *model);
 typedef struct {
     const int32_t *last;
     int past; /* earlier tokens, whose keys and values the run holds; past < length */
-    int slot; /* where it holds them, from 0; less than RunOptions.batch */
+    int slot; /* where it holds them, from 0; less than RunOptions.slots */
 } Continuation;
 
 /* The place of a pass in a text. Unless `ends` is NULL, each sequence has its own length: sequence

@@ -14,10 +14,9 @@ typedef struct Run Run;
 
 /* The precision in which products multiply. All else, their sums included, is float32. BFLOAT16
  * rounds both factors, in linear layers and, where it is faster, in attention; it needs a processor
- * with instructions for it. BF16_WEIGHTS rounds the weights only, on any processor. INT8_WEIGHTS
- * rounds them to 8 bits and the other factor to 16: the same bits on every machine. Both generate
- * text and cannot train. */
-typedef enum { FLOAT32, BFLOAT16, BF16_WEIGHTS, INT8_WEIGHTS } Precision;
+ * with instructions for it. INT8_WEIGHTS rounds the weights to 8 bits and the other factor to 16,
+ * on any processor, with the same bits on every machine; it generates text and cannot train. */
+typedef enum { FLOAT32, BFLOAT16, INT8_WEIGHTS } Precision;
 
 /* Returns BFLOAT16 if it is faster on this processor (bf16_pays) and the environment variable
  * KERNELS names no instruction set, else FLOAT32. */
@@ -25,7 +24,7 @@ Precision run_default_precision(void);
 
 typedef struct {
     int batch;     /* the most sequences of `length` tokens in a pass, >= 1; of all processes
-                      together, if shared */
+                      together, if shared. In a growing run, the most tokens in a pass */
     int length;    /* the most tokens in a sequence, 1 to the model's context */
     bool training; /* has gradients and an optimizer */
     bool frozen;   /* the weights do not change while the run is open, so they are packed once */
@@ -35,11 +34,12 @@ typedef struct {
     bool shared;   /* all processes (base/world.h) share the run: each opens it with the same
                       options and computes its part of a batch. Functions marked "collective" must
                       then be called by all processes */
-    bool kept;    /* every array of a forward pass stays complete until the next pass, for run_line;
-                     needs more memory */
-    bool growing; /* for run_grow: the sequences grow token by token. One thread; no training */
-    bool lines;   /* each sequence is a line of a list: the parts of a shared batch may have
-                     different numbers of tokens */
+    bool kept;  /* every array of a forward pass stays complete until the next pass, for run_line;
+                   needs more memory */
+    int slots;  /* > 0: a growing run, for run_grow: it keeps so many sequences, each in a slot,
+                   which grow token by token. Its passes use one thread; no training */
+    bool lines; /* each sequence is a line of a list: the parts of a shared batch may have
+                   different numbers of tokens */
     const Run *packed_by; /* optional: a frozen run of the same model and precision, which outlives
                              this one; its packed weights are used */
 } RunOptions;
@@ -65,9 +65,8 @@ void run_close(Run *run);
 int run_part(const Run *run, int *first);
 
 /* Times passes and steps from now on, and runs short ones on a single thread if several turn out to
- * be slower, as on a busy machine. The first passes run on one thread if `alone`, which is best for
- * a short text, else on several. The results are the same. */
-void run_pace(Run *run, bool alone);
+ * be slower, as on a busy machine. The results are the same. */
+void run_pace(Run *run);
 
 /* Returns the instruction set that the run computes with, e.g. "avx2": a constant. */
 const char *run_kernels(const Run *run);
@@ -79,14 +78,13 @@ TrilMemory run_memory(const Run *run);
 bool run_estimate(const Config *config, const RunOptions *options, TrilMemory *memory, Error *err);
 
 /* Computes logits[B,T,V], the prediction after each token of ids[B,T], B T <= batch length. The run
- * owns the logits; its next call overwrites them. `past` is the number of earlier tokens of the
- * same sequence whose keys and values the run still holds; they precede `ids` in memory, for a
- * model that counts. past + T <= length; past > 0 needs B = 1. */
-const float *run_forward(Run *run, const int32_t *ids, int B, int T, int past);
+ * owns the logits; its next call overwrites them. */
+const float *run_forward(Run *run, const int32_t *ids, int B, int T);
 
-/* Reads the next token of each of B sequences in different slots, and returns logits[B,V], as
- * run_forward does for each alone, to the last bit. The run must be growing. */
-const float *run_grow(Run *run, const Continuation *sequences, int B);
+/* Reads N tokens, N <= batch, each the next one of the sequence in its slot; several of a slot come
+ * one after another. Returns logits[N,V], as run_forward does for each sequence, to the last bit.
+ */
+const float *run_grow(Run *run, const Continuation *tokens, int N);
 
 /* Does the same as run_forward, and replaces each row of logits by its softmax:
  * probabilities[B,T,V]. `source`, the place of the pass in a text, may be NULL. With source->ends,

@@ -12,7 +12,7 @@ WEB_WORKER  = $(patsubst %,extras/web/%.js,module library trainer backward reade
 WEB_CALLS   = malloc free $(shell grep -oh '"\(tril\|web\|memfile\|memory\)_[a-z_]*"\|c\.web_[a-z_]*' $(WEB_WORKER) | sed 's/c\.//; s/"//g' | sort -u)
 WEB_LINK    = -mexec-model=reactor -s -Wl,--max-memory=$(WEB_MEMORY) -Wl,-z,stack-size=1048576 $(WEB_CALLS:%=-Wl,--export=%)
 WEB_RELAXED = -mrelaxed-simd
-WEB_SMALL   = $(patsubst %,model/kernels/%.c,choose rounded_weights team) $(patsubst %,model/layers/%.c,dropout counted program)
+WEB_SMALL   = $(patsubst %,model/kernels/%.c,choose int8 team) $(patsubst %,model/layers/%.c,dropout counted program)
 # Without the programs, and without the system's part of base/, which extras/web/ replaces.
 WEB_NOT     = model/plain/% programs/train/% programs/sample/% extras/formats/% \
               extras/page/page.c extras/page/report.c programs/common.c programs/texts.c programs/report/screen.c \

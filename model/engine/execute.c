@@ -72,14 +72,14 @@ static void place_packed(Run *run) {
 /* Places the rows of earlier tokens of a growing run. */
 static void place_rows(Run *run) {
     Program *p = &run->program;
-    run->capacity = program_cache_rows((size_t)run->options.length);
+    run->capacity = ceil_div((size_t)run->options.length, KEY_GROUP) * KEY_GROUP;
     for (int i = 0; i < p->backward_begin; i++) {
         Instruction *at = &p->list[i];
         for (int j = 0; j < MAX_INPUTS + MAX_OUTPUTS; j++) {
-            if (!program_has_rows(p, at, j)) continue;
+            if (!has_history(at, j)) continue;
             at->rows[j] = run->rows_size;
             run->rows_size +=
-                (size_t)run->options.batch * run->capacity * (size_t)operand_of(at, j).width;
+                (size_t)run->options.slots * run->capacity * (size_t)operand_of(at, j).width;
         }
     }
 }
@@ -98,34 +98,29 @@ bool execute_plan(Run *run, Error *err) {
         return false;
     if (o->kept) program_keep_all(&run->program);
     if (!schedule_open(&run->schedule, &run->program, capacity, err)) return false;
-    run->own_size = memory_lines(s->many_own > s->single_own ? s->many_own : s->single_own);
-    run->activations_size = s->many_shared + (size_t)o->threads * run->own_size + s->single_shared;
+    run->own_size = memory_lines(s->own);
+    run->activations_size = s->shared + (size_t)o->threads * run->own_size;
     place_packed(run);
-    if (o->growing) place_rows(run);
+    if (o->slots > 0) place_rows(run);
     return true;
 }
 
 /* Returns the columns of an array at the row of token `first`, or of its stretch. */
-static float *locate(const Run *run, const Location *locations, Array array, int thread,
-                     size_t first) {
+static float *locate(const Run *run, Array array, int thread, size_t first) {
     const ArrayInfo *info = &run->program.arrays[array.id];
-    const Location *at = &locations[array.id];
+    const Location *at = &run->schedule.locations[array.id];
     size_t place = at->offset + (size_t)array.offset;
     if (at->where == OWN) return run->own + (size_t)thread * run->own_size + place;
-    if (at->where == SINGLE) return run->single + place;
-    size_t row = info->rows == PER_TOKEN     ? first + (at->cached ? (size_t)run->pass.past : 0)
-                 : info->rows == PER_STRETCH ? first / STRETCH
-                                             : 0;
+    size_t row = info->rows == PER_TOKEN ? first : info->rows == PER_STRETCH ? first / STRETCH : 0;
     return run->activations + place + row * (size_t)info->width;
 }
 
 float *execute_array(const Run *run, Array array) {
-    return locate(run, run->schedule.many, array, 0, 0);
+    return locate(run, array, 0, 0);
 }
 
-/* Returns the operands of an instruction for the thread and these tokens, at these locations. */
-static Call call_of(const Run *run, const Thread *thread, const Instruction *at,
-                    const Location *locations, Share tokens) {
+/* Returns the operands of an instruction for the thread and these tokens. */
+static Call call_of(const Run *run, const Thread *thread, const Instruction *at, Share tokens) {
     const ArrayInfo *arrays = run->program.arrays;
     Call call = {.instruction = at,
                  .thread = thread,
@@ -134,12 +129,12 @@ static Call call_of(const Run *run, const Thread *thread, const Instruction *at,
                  .N = (int)(tokens.end - tokens.begin)};
     for (int i = 0; i < MAX_INPUTS; i++) {
         if (!at->inputs[i].id) continue;
-        call.in[i] = locate(run, locations, at->inputs[i], thread->index, tokens.begin);
+        call.in[i] = locate(run, at->inputs[i], thread->index, tokens.begin);
         call.in_row[i] = (size_t)arrays[at->inputs[i].id].width;
     }
     for (int i = 0; i < MAX_OUTPUTS; i++) {
         if (!at->outputs[i].id) continue;
-        call.out[i] = locate(run, locations, at->outputs[i], thread->index, tokens.begin);
+        call.out[i] = locate(run, at->outputs[i], thread->index, tokens.begin);
         call.out_row[i] = (size_t)arrays[at->outputs[i].id].width;
     }
     for (int i = 0; i < MAX_TENSORS; i++)
@@ -147,34 +142,15 @@ static Call call_of(const Run *run, const Thread *thread, const Instruction *at,
     return call;
 }
 
-/* Returns the number of calls that are prepared for each thread. */
-static size_t prepared_count(const Run *run) {
-    return (size_t)(run->options.training ? run->program.count : run->program.backward_begin);
-}
-
-/* Prepares the calls of passes of one token, which differ only in the rows of cached arrays. For a
- * growing run, prepares the calls of passes that are one slice; for training, the first slice's. */
+/* Prepares the calls of the first slice, which is often the only one of a short pass. */
 static bool prepare_calls(Run *run, Error *err) {
-    enum { OPERANDS = MAX_INPUTS + MAX_OUTPUTS };
-    const size_t threads = (size_t)run->options.threads, count = prepared_count(run);
-    const bool many = run->options.growing || run->options.training;
-    const Location *locations = many ? run->schedule.many : run->schedule.single;
-    if (!memory_alloc(&run->calls, threads * count, sizeof *run->calls, "the run", err) ||
-        !memory_alloc(&run->moving, threads * count * OPERANDS, sizeof(Moving), "the run", err))
+    const size_t threads = (size_t)run->options.threads, count = (size_t)run->program.count;
+    if (!run->options.training && run->options.slots == 0) return true;
+    if (!memory_alloc(&run->calls, threads * count, sizeof *run->calls, "the run", err))
         return false;
-    Moving *next = run->moving;
-    for (size_t i = 0; i < threads * count; i++) {
-        const Instruction *at = &run->program.list[i % count];
-        Call *call = &run->calls[i];
-        *call = call_of(run, &(Thread){.index = (int)(i / count)}, at, locations, (Share){0});
-        for (int j = 0; j < OPERANDS; j++) {
-            int id = operand_of(at, j).id;
-            if (!id || !locations[id].cached || run->program.arrays[id].rows != PER_TOKEN) continue;
-            float **pointer = j < MAX_INPUTS ? &call->in[j] : &call->out[j - MAX_INPUTS];
-            *next++ = (Moving){pointer, *pointer, (size_t)run->program.arrays[id].width};
-        }
-    }
-    run->moving_count = (int)(next - run->moving) / run->options.threads;
+    for (size_t i = 0; i < threads * count; i++)
+        run->calls[i] = call_of(run, &(Thread){.index = (int)(i / count)},
+                                &run->program.list[i % count], (Share){0});
     return true;
 }
 
@@ -195,8 +171,7 @@ bool execute_allocate(Run *run, Error *err) {
         !alloc(&run->activations, run->activations_size, sizeof(float), "the activations", err) ||
         !memory_alloc(&run->taken, taken, sizeof *run->taken, "the threads", err))
         return false;
-    run->own = run->activations + run->schedule.many_shared;
-    run->single = run->own + threads * run->own_size;
+    run->own = run->activations + run->schedule.shared;
     for (int i = 0; i < run->model->tensor_count; i++) {
         size_t offset = run->model->tensors[i].offset, packed = run->packed_offsets[i];
         run->params[i] = (Param){.w = run->model->weights + offset,
@@ -273,8 +248,6 @@ static void return_slices(Run *run) {
 
 void execute_begin(Run *run, int threads) {
     run->in_backward = false;
-    run->slice = 1;
-    if (run->pass.single) return;
     run->slice = slice_length(run->products, run->pass.tokens, threads, run->longest_slice);
     /* Packing all weights would cost as much as multiplying so few tokens. In a narrow model,
        packing the activations would cost as much. */
@@ -308,19 +281,12 @@ void execute_packing(const Thread *thread, void *argument) {
     profile_add(run, thread, PROFILE_WAITING, start);
 }
 
-/* Executes every instruction with all threads together. */
-static void execute_whole(const Run *run, const Thread *thread) {
-    const Schedule *s = &run->schedule;
-    Call *calls = run->calls + thread->index * run->program.backward_begin;
-    const Moving *moving = run->moving + thread->index * run->moving_count;
-    for (int i = 0; i < run->moving_count; i++)
-        *moving[i].pointer = moving[i].first + (size_t)run->pass.past * moving[i].row;
-    for (int i = 0; i < run->program.backward_begin; i++) {
-        if (s->waits[i]) team_barrier(thread);
-        if (s->by_first[i] && thread->index > 0) continue;
-        calls[i].thread = thread;
-        calls[i].N = (int)run->pass.tokens;
-        calls[i].instruction->operation->compute(&calls[i]);
+/* Executes a pass that is one slice of one thread, without phases. */
+static void execute_slice(const Run *run, const Thread *thread) {
+    for (Call *call = run->calls; call < run->calls + run->program.backward_begin; call++) {
+        call->thread = thread;
+        call->N = (int)run->pass.tokens;
+        call->instruction->operation->compute(call);
     }
 }
 
@@ -332,10 +298,10 @@ void execute_pass(const Thread *thread, void *argument) {
     const Phase *begin = s->phases + (run->in_backward ? s->backward_phase : 0);
     const Phase *end = s->phases + (run->in_backward ? s->phase_count : s->backward_phase);
     bool sends = run->options.shared && run->buckets && thread->index == 0;
-    Call *calls = run->calls + (size_t)thread->index * prepared_count(run);
+    Call *calls = run->calls ? run->calls + thread->index * run->program.count : NULL;
     if (!run->options.frozen && !run->pass.unpacked) execute_packing(thread, argument);
-    if (run->pass.single || (run->options.growing && slice_count(run) == 1)) {
-        execute_whole(run, thread);
+    if (run->pass.sequences && slice_count(run) == 1) {
+        execute_slice(run, thread);
         return;
     }
     for (const Phase *phase = begin; phase < end; phase++) {
@@ -351,11 +317,11 @@ void execute_pass(const Thread *thread, void *argument) {
         Items slices = team_items(thread, (size_t)slice_count(run), phase->any ? taken : NULL);
         for (Share tokens; next_slice(run, phase, &slices, &tokens);) {
             for (int i = phase->begin; i < phase->end; i++) {
-                Call other, *call = &calls[i];
-                if (!run->options.training || tokens.begin > 0 || run->pass.past > 0) {
-                    other = call_of(run, thread, &run->program.list[i], s->many, tokens);
-                    call = &other;
-                }
+                Call other, *call = &other;
+                if (calls && tokens.begin == 0)
+                    call = &calls[i];
+                else
+                    other = call_of(run, thread, &run->program.list[i], tokens);
                 call->thread = thread;
                 call->N = (int)(tokens.end - tokens.begin);
                 call->taken = phase->team ? taken : NULL;

@@ -18,14 +18,8 @@ typedef struct {
     double updates;
 } Profile;
 
-/* A pointer of a Call that moves with the token's position: to a row of a cached array. */
-typedef struct {
-    float **pointer, *first; /* first: the row of position 0 */
-    size_t row;              /* floats from one position to the next */
-} Moving;
-
-/* Kinds of work that are timed apart: passes of one token, and of several; steps of training. */
-enum { PACE_TOKEN, PACE_TOKENS, PACE_STEP, PACES };
+/* Kinds of work that are timed apart: passes alone, and steps of training. */
+enum { PACE_PASS, PACE_STEP, PACES };
 
 #define NOT_PACKED SIZE_MAX
 
@@ -45,10 +39,10 @@ struct Run {
     int slice;         /* tokens in a slice */
     int longest_slice; /* the most in any pass, for which each thread has memory */
     atomic_int *taken; /* [phases][threads]: slices and heads taken from each thread's share */
-    /* activations: the three memories of schedule.h; `own` has own_size floats for each thread, one
+    /* activations: the two memories of schedule.h; `own` has own_size floats for each thread, one
        thread after another */
-    float *activations, *own, *single;
-    size_t own_size, activations_size; /* floats of `own` in each thread; of all three */
+    float *activations, *own;
+    size_t own_size, activations_size; /* floats of `own` in each thread; of both */
     Param *params;                     /* [tensors] */
     float *packed;                     /* copies of weights that are right operands */
     size_t *packed_offsets;            /* [tensors]: in `packed`, in floats, or NOT_PACKED */
@@ -56,11 +50,8 @@ struct Run {
     float *rows; /* the earlier tokens of a growing run: `capacity` rows in each slot for each
                     operand that has them */
     size_t rows_size, capacity;
-    /* the prepared calls of passes of one token, of a growing run, or of a step's first slice,
-       [threads][instructions], and the pointers in them that move, [threads][moving_count] */
-    Call *calls;
-    Moving *moving;
-    int moving_count;
+    Call *calls; /* [threads][instructions]: the prepared calls of the first slice, in a growing run
+                    or in training */
     float *losses;             /* [tokens] */
     double *sums;              /* the summed losses of windows, in an evaluation */
     int32_t *inputs, *targets; /* [tokens] of an evaluation */

@@ -188,9 +188,9 @@ double run_update(Run *run, const Optimizer *optimizer) {
         buckets_share(run->buckets, run->model->weights);
         profile_add(run, NULL, PROFILE_SHARING, start);
     }
-    run_note_pace(run);
     run->profile.updates += run->profile.in_step;
     run->profile.in_step = false;
+    run_note_pace(run);
     return update.norm;
 }
 

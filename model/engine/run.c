@@ -30,10 +30,10 @@ static double work_of(const Run *run, int tokens, int reach) {
     return (double)tokens * ((double)model->parameters + sight);
 }
 
-static int threads_for(const Run *run, double work, bool single) {
-    const Schedule *s = &run->schedule;
-    return useful_threads(work, 1 + (single ? s->single_barriers : s->many_barriers),
-                          run->options.threads);
+/* A growing run uses one: its caller shares texts, not tokens, between threads. */
+static int threads_for(const Run *run, double work) {
+    const int most = run->options.slots > 0 ? 1 : run->options.threads;
+    return useful_threads(work, 1 + run->schedule.barriers, most);
 }
 
 /* ---- opening ---- */
@@ -73,7 +73,8 @@ static bool take_part(Run *run, Error *err) {
 }
 
 size_t run_tokens(const Run *run) {
-    return (size_t)run->options.batch * (size_t)(run->options.growing ? 1 : run->options.length);
+    const RunOptions *o = &run->options;
+    return (size_t)o->batch * (size_t)(o->slots > 0 ? 1 : o->length);
 }
 
 static size_t scratch_of(const Run *run) {
@@ -95,7 +96,6 @@ static bool plan(Run **planned, Model *model, const RunOptions *options, Error *
     run->counts_weight = 1;
     run->isa = isa_choose(err);
     run->products = options->precision == BFLOAT16       ? bf16_choose(err)
-                    : options->precision == BF16_WEIGHTS ? &bf16_weight_products
                     : options->precision == INT8_WEIGHTS ? &int8_weight_products
                                                          : &float32_products;
     if (!run->isa || !run->products || !take_part(run, err) || !execute_plan(run, err)) {
@@ -119,8 +119,7 @@ static bool plan(Run **planned, Model *model, const RunOptions *options, Error *
 }
 
 bool run_open(Run **opened, Model *model, const RunOptions *options, Error *err) {
-    assert(!options->training || options->precision < BF16_WEIGHTS);
-    assert(!options->growing || (options->threads == 1 && !options->training));
+    assert(!options->training || (options->precision != INT8_WEIGHTS && options->slots == 0));
     assert(options->threads >= 1 && options->threads <= TRIL_MAX_THREADS);
     assert(options->batch >= 1 && options->length >= 1 && options->length <= model->config.T);
     Run *run;
@@ -137,9 +136,9 @@ bool run_open(Run **opened, Model *model, const RunOptions *options, Error *err)
         run_close(run);
         return false;
     }
-    /* only the threads that a pass of one token needs; others are started when they are useful */
     if (options->frozen && !options->packed_by)
-        team_run(run->team, threads_for(run, work_of(run, 1, 1), true), execute_packing, run);
+        team_run(run->team, useful_threads((double)run->packed_size, 1, options->threads),
+                 execute_packing, run);
     *opened = run;
     return true;
 }
@@ -167,7 +166,6 @@ void run_close(Run *run) {
     memory_free(run->activations);
     memory_free((void *)run->taken);
     memory_free(run->calls);
-    memory_free(run->moving);
     memory_free(run->losses);
     memory_free(run->sums);
     memory_free(run->begins);
@@ -177,10 +175,9 @@ void run_close(Run *run) {
     memory_free(run);
 }
 
-void run_pace(Run *run, bool alone) {
+void run_pace(Run *run) {
     run->paced = true;
-    for (int i = 0; i < COUNT(run->paces); i++)
-        run->paces[i] = (Pace){.shared = alone ? 0 : PACE_SHARED_FIRST};
+    for (int i = 0; i < COUNT(run->paces); i++) run->paces[i].shared = PACE_SHARED_FIRST;
 }
 
 /* ---- parts of a run ---- */
@@ -215,14 +212,13 @@ const float *run_gradient(const Run *run, int tensor) {
 
 static double work_of_pass(const Run *run) {
     const Pass *pass = &run->pass;
-    return work_of(run, (int)pass->tokens, pass->past + pass->T);
+    return work_of(run, (int)pass->tokens, pass->T);
 }
 
 int run_threads(const Run *run) {
     if (run->alone) return 1;
-    int threads = threads_for(run, work_of_pass(run), run->pass.single);
     /* a thread without a slice would only wait */
-    return run->pass.single ? threads : min_int(threads, slice_count(run));
+    return min_int(threads_for(run, work_of_pass(run)), slice_count(run));
 }
 
 /* Chooses one thread, or as many as are useful: whichever was faster lately in passes, or steps, of
@@ -230,7 +226,7 @@ int run_threads(const Run *run) {
  * on a busy machine they lose little by waiting. */
 static int choose_threads(Run *run, Pace *pace) {
     const double longest = 1e10, work = work_of_pass(run);
-    int threads = threads_for(run, work, run->pass.single);
+    int threads = threads_for(run, work);
     run->pace = run->paced && threads > 1 && work < longest ? pace : NULL;
     run->alone = run->pace && !pace_shares(pace, work);
     if (run->pace) run->begun = clock_seconds();
@@ -274,17 +270,14 @@ static void note_tokens(Profile *profile, const Pass *pass) {
 }
 
 /* Begins a pass. Returns how many threads are useful. */
-static int begin(Run *run, const int32_t *ids, int B, int T, int past, const Source *source,
-                 bool training) {
+static int begin(Run *run, const int32_t *ids, int B, int T, const Source *source, bool training) {
     Profile *profile = &run->profile;
-    assert(B >= 1 && T >= 1 && past >= 0 && past + T <= run->options.length);
-    assert((size_t)B * (size_t)T <= run_tokens(run) && (past == 0 || B == 1));
+    assert(B >= 1 && T >= 1 && T <= run->options.length);
+    assert((size_t)B * (size_t)T <= run_tokens(run));
     run->pass = (Pass){.ids = ids,
                        .B = B,
                        .T = T,
                        .tokens = (size_t)B * (size_t)T,
-                       .past = past,
-                       .single = B * T == 1 && !run->options.training,
                        .source = source,
                        .ngram = run->model->ngram,
                        .counts_weight = run->counts_weight,
@@ -296,31 +289,28 @@ static int begin(Run *run, const int32_t *ids, int B, int T, int past, const Sou
     }
     profile->in_step = training && profile->seconds;
     if (profile->in_step) note_tokens(profile, &run->pass);
-    int kind = training ? PACE_STEP : B * T > 1 ? PACE_TOKENS : PACE_TOKEN;
-    execute_begin(run, choose_threads(run, &run->paces[kind]));
+    execute_begin(run, choose_threads(run, &run->paces[training ? PACE_STEP : PACE_PASS]));
     return run_threads(run);
 }
 
 const float *run_grow(Run *run, const Continuation *sequences, int B) {
-    assert(run->options.growing);
-    begin(run, NULL, B, 1, 0, NULL, false);
+    assert(run->options.slots > 0);
+    begin(run, NULL, B, 1, NULL, false);
     run->pass.sequences = sequences;
     run->pass.rows = run->rows;
     run->pass.capacity = run->capacity;
-    run->pass.single = false;
     team_run(run->team, 1, execute_pass, run);
     return execute_array(run, run->program.logits);
 }
 
-static const float *forward(Run *run, const int32_t *ids, int B, int T, int past,
-                            const Source *source) {
-    team_run(run->team, begin(run, ids, B, T, past, source, false), execute_pass, run);
+static const float *forward(Run *run, const int32_t *ids, int B, int T, const Source *source) {
+    team_run(run->team, begin(run, ids, B, T, source, false), execute_pass, run);
     run_note_pace(run);
     return execute_array(run, run->program.logits);
 }
 
-const float *run_forward(Run *run, const int32_t *ids, int B, int T, int past) {
-    return forward(run, ids, B, T, past, NULL);
+const float *run_forward(Run *run, const int32_t *ids, int B, int T) {
+    return forward(run, ids, B, T, NULL);
 }
 
 static void softmax_work(const Thread *thread, void *argument) {
@@ -332,14 +322,14 @@ static void softmax_work(const Thread *thread, void *argument) {
 }
 
 const float *run_probabilities(Run *run, const int32_t *ids, int B, int T, const Source *source) {
-    const float *logits = forward(run, ids, B, T, 0, source);
+    const float *logits = forward(run, ids, B, T, source);
     team_run(run->team, run_threads(run), softmax_work, run);
     return logits;
 }
 
 void run_forward_training(Run *run, const int32_t *ids, int B, int T, const Source *source) {
     assert(run->options.training);
-    begin(run, ids, B, T, 0, source, true);
+    begin(run, ids, B, T, source, true);
     profile_team(run, run_threads(run), execute_pass, run);
 }
 
@@ -413,7 +403,7 @@ static void read_windows(Run *run, const Windows *w, size_t first, size_t end, d
         const Source source = {.starts = begins, .ends = begins + 1, .counted = w->counted};
         B = min_size(min_size(most, end - i), batch - i % batch);
         run_lay_out(w->ids, begins, begins + 1, (int)B, run->inputs, run->targets);
-        forward(run, run->inputs, (int)B, run->options.length, 0, &source);
+        forward(run, run->inputs, (int)B, run->options.length, &source);
         run->pass.targets = run->targets;
         team_run(run->team, run_threads(run), loss_work, run);
         for (size_t b = 0; b < B; b++)

@@ -15,10 +15,9 @@ typedef struct {
     int team_epoch;  /* the last epoch in which the whole team used it, or NEVER */
     int dirty_epoch; /* the epoch of the last write; other threads see it after a barrier */
     bool dirty_by_team;
-    bool across;       /* used by the team, or in more than one phase */
-    bool kept, cached; /* marks of any array that shares its memory */
-    bool shared;       /* in passes of one token: see find_shared */
-    int root; /* the array whose memory it uses: itself, or one that ends where it begins */
+    bool across; /* used by the team, or in more than one phase */
+    bool kept;   /* so is any array that shares its memory */
+    int root;    /* the array whose memory it uses: itself, or one that ends where it begins */
 } LiveRange;
 
 /* A demand for memory, for one array or several that share it: `size` floats from time `begin` to
@@ -167,7 +166,7 @@ static void make_phases(Planner *planner) {
         }
         bool barrier = !first && reads_others(planner, at);
         if (barrier) planner->epoch++;
-        if (barrier && i < p->backward_begin) s->many_barriers++;
+        if (barrier && i < p->backward_begin) s->barriers++;
         const Phase *open = s->phase_count && !first ? &s->phases[s->phase_count - 1] : NULL;
         if (!open || team || open->team || barrier) {
             if (first || barrier) slices = NULL;
@@ -233,7 +232,6 @@ static void merge_ranges(Planner *planner) {
     for (int id = 1; id < p->array_count; id++) {
         planner->ranges[id].root = id;
         planner->ranges[id].kept = p->arrays[id].kept;
-        planner->ranges[id].cached = p->arrays[id].cached;
     }
     for (int i = 0; i < p->count; i++) {
         if (!can_reuse(planner, i)) continue;
@@ -244,7 +242,6 @@ static void merge_ranges(Planner *planner) {
         root->across = root->across || range->across ||
                        planner->phases[range->last] != planner->phases[root->made];
         root->kept = root->kept || range->kept;
-        root->cached = root->cached || range->cached;
         root->last = range->last;
     }
 }
@@ -255,27 +252,26 @@ static void demand(Planner *planner, int array, size_t size, int begin, int end)
 }
 
 /* Places the demands, from the offset `from` on, and empties the list. Returns their floats. */
-static size_t settle(Planner *planner, Location *locations, Where where, size_t from) {
+static size_t settle(Planner *planner, Where where, size_t from) {
     size_t needed = place_demands(planner->demands, planner->demand_count, planner->active);
     for (int i = 0; i < planner->demand_count; i++)
-        locations[planner->demands[i].array] =
+        planner->s->locations[planner->demands[i].array] =
             (Location){.where = where, .offset = from + planner->demands[i].offset};
     planner->demand_count = 0;
     return needed;
 }
 
-/* Demands memory for all rows of an array. A cache lasts from pass to pass, a constant always, a
- * kept array at least to the end of the forward pass. */
+/* Demands memory for all rows of an array. A constant lasts always, a kept array at least to the
+ * end of the forward pass. */
 static void demand_whole(Planner *planner, int id, const LiveRange *range) {
     const ArrayInfo *info = &planner->p->arrays[id];
     const bool constant = info->rows == PER_POSITION;
     const int *epochs = planner->epochs, forward_end = epochs[planner->p->backward_begin - 1];
-    int begin = range->cached || constant ? 0 : epochs[range->made], end = epochs[range->last];
+    int begin = constant ? 0 : epochs[range->made], end = epochs[range->last];
     size_t rows = planner->capacity.tokens;
     if (info->rows == PER_STRETCH) rows = ceil_div(rows, STRETCH);
     if (constant) rows = planner->capacity.positions;
     if (info->rows == PER_PASS) rows = (size_t)info->count;
-    if (info->cached) rows = program_cache_rows(rows);
     if (range->kept && end < forward_end) end = forward_end;
     demand(planner, id, rows * (size_t)info->width, begin, constant ? planner->epoch : end);
 }
@@ -294,7 +290,7 @@ static bool is_own(const Planner *planner, int id) {
     return !range->across && !lasts(planner, id) && planner->p->arrays[id].rows == PER_TOKEN;
 }
 
-static void place_many(Planner *planner) {
+static void place(Planner *planner) {
     const Program *p = planner->p;
     Schedule *s = planner->s;
     for (int group = 0; group < 2; group++) {
@@ -304,7 +300,7 @@ static void place_many(Planner *planner) {
                 lasts(planner, id) == (group == 0))
                 demand_whole(planner, id, range);
         }
-        s->many_shared += settle(planner, s->many, WHOLE, s->many_shared);
+        s->shared += settle(planner, WHOLE, s->shared);
     }
     for (int id = 1; id < p->array_count; id++) {
         const LiveRange *range = &planner->ranges[id];
@@ -312,89 +308,21 @@ static void place_many(Planner *planner) {
             demand(planner, id, planner->capacity.slice * (size_t)p->arrays[id].width, range->made,
                    range->last);
     }
-    s->many_own = settle(planner, s->many, OWN, 0);
-    for (int id = 1; id < p->array_count; id++) {
-        s->many[id] = s->many[planner->ranges[id].root];
-        s->many[id].cached = planner->ranges[planner->ranges[id].root].cached;
-    }
-}
-
-/* ---- a single token ---- */
-
-/* Marks the arrays that all threads share when they work on one token: those that last, that the
- * team makes, or that are divided; and all outputs of an instruction with such an output. */
-static void find_shared(const Planner *planner) {
-    const Program *p = planner->p;
-    LiveRange *ranges = planner->ranges;
+    s->own = settle(planner, OWN, 0);
     for (int id = 1; id < p->array_count; id++)
-        ranges[id].shared = p->arrays[id].kept || p->arrays[id].rows == PER_POSITION;
-    for (int i = 0; i < p->backward_begin; i++) {
-        const Instruction *at = &p->list[i];
-        bool any = at->operation->reach == ALL_TOKENS || division_of(at) != UNDIVIDED;
-        for (int j = 0; j < MAX_OUTPUTS; j++)
-            any = any || (at->outputs[j].id && ranges[at->outputs[j].id].shared);
-        for (int j = 0; j < MAX_OUTPUTS && any; j++) ranges[at->outputs[j].id].shared = true;
-    }
-}
-
-/* Sets which instructions wait, and which only the first thread computes. From here on, the live
- * ranges are those of a single-token pass. */
-static void divide_single(Planner *planner) {
-    const Program *p = planner->p;
-    Schedule *s = planner->s;
-    memset(planner->ranges, 0, (size_t)p->array_count * sizeof *planner->ranges);
-    for (int id = 0; id < p->array_count; id++) planner->ranges[id].made = NEVER;
-    find_shared(planner);
-    planner->epoch = 1;
-    for (int i = 0; i < p->backward_begin; i++) {
-        const Instruction *at = &p->list[i];
-        Division division = division_of(at);
-        for (int j = 0; j < MAX_INPUTS; j++) {
-            const LiveRange *range = &planner->ranges[at->inputs[j].id];
-            bool dirty = at->inputs[j].id && range->shared && range->dirty_epoch == planner->epoch;
-            bool by_heads = dirty && division == BY_HEADS &&
-                            division_of(&p->list[range->made]) == BY_HEADS &&
-                            p->list[range->made].NH == at->NH;
-            s->waits[i] = s->waits[i] || (dirty && !by_heads);
-        }
-        planner->epoch += s->waits[i];
-        s->single_barriers += s->waits[i];
-        note_instruction(planner, i, 0);
-        s->by_first[i] = at->operation->reach == EACH_TOKEN && division == UNDIVIDED &&
-                         planner->ranges[at->outputs[0].id].shared;
-    }
-}
-
-/* Places the shared arrays, or the threads' own arrays. Arrays that outlast the pass stay at their
- * places in passes of many tokens. */
-static size_t place_single(Planner *planner, bool shared) {
-    const Program *p = planner->p;
-    for (int id = 1; id < p->array_count; id++) {
-        const LiveRange *range = &planner->ranges[id];
-        bool stays = p->arrays[id].kept || p->arrays[id].rows == PER_POSITION;
-        if (range->made == NEVER || stays || range->shared != shared) continue;
-        demand(planner, id, (size_t)p->arrays[id].width,
-               shared ? planner->epochs[range->made] : range->made,
-               shared ? planner->epochs[range->last] : range->last);
-    }
-    return settle(planner, planner->s->single, shared ? SINGLE : OWN, 0);
+        s->locations[id] = s->locations[planner->ranges[id].root];
 }
 
 /* ---- the schedule ---- */
 
 static void plan(Planner *planner) {
     const Program *p = planner->p;
-    Schedule *s = planner->s;
     for (int id = 0; id < p->array_count; id++)
         planner->ranges[id] = (LiveRange){.made = NEVER, .team_epoch = NEVER, .dirty_epoch = NEVER};
     for (int i = 0; i <= p->model->tensor_count; i++) planner->tensor_epochs[i] = NEVER;
     make_phases(planner);
     merge_ranges(planner);
-    place_many(planner);
-    divide_single(planner);
-    memcpy(s->single, s->many, (size_t)p->array_count * sizeof *s->single);
-    s->single_own = place_single(planner, false);
-    s->single_shared = place_single(planner, true);
+    place(planner);
 }
 
 bool schedule_open(Schedule *s, Program *p, Capacity capacity, Error *err) {
@@ -405,10 +333,7 @@ bool schedule_open(Schedule *s, Program *p, Capacity capacity, Error *err) {
     Planner planner = {.p = p, .s = s, .capacity = capacity};
     bool ok =
         memory_alloc(&s->phases, instructions, sizeof *s->phases, "the schedule", err) &&
-        memory_alloc(&s->many, arrays, sizeof *s->many, "the schedule", err) &&
-        memory_alloc(&s->single, arrays, sizeof *s->single, "the schedule", err) &&
-        memory_alloc(&s->waits, instructions, sizeof *s->waits, "the schedule", err) &&
-        memory_alloc(&s->by_first, instructions, sizeof *s->by_first, "the schedule", err) &&
+        memory_alloc(&s->locations, arrays, sizeof *s->locations, "the schedule", err) &&
         memory_alloc(&planner.ranges, arrays, sizeof *planner.ranges, "the schedule", err) &&
         memory_alloc(&planner.demands, arrays, sizeof *planner.demands, "the schedule", err) &&
         memory_alloc(&planner.active, arrays, sizeof *planner.active, "the schedule", err) &&
@@ -428,9 +353,6 @@ bool schedule_open(Schedule *s, Program *p, Capacity capacity, Error *err) {
 
 void schedule_close(Schedule *s) {
     memory_free(s->phases);
-    memory_free(s->many);
-    memory_free(s->single);
-    memory_free(s->waits);
-    memory_free(s->by_first);
+    memory_free(s->locations);
     *s = (Schedule){0};
 }

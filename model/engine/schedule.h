@@ -1,6 +1,6 @@
 /* schedule.h - how threads run a program, and where its arrays are. Private to model/.
  *
- * A pass over many tokens is a list of phases. Consecutive instructions that compute each token by
+ * A pass is a list of phases. Consecutive instructions that compute each token by
  * itself are one phase: the tokens are cut into slices, and each thread takes its slices, one after
  * another, through all instructions of the phase. So the output of one instruction is still in the
  * cache when the next one reads it. A thread that is done with its own slices takes those that
@@ -9,10 +9,6 @@
  * other threads.
  *
  * Gradients of weights wait until the team meets anyway, at most until the end of their block.
- *
- * A pass over a single token has too few rows for that. There all threads execute every instruction
- * together. A linear layer is divided by columns, a norm of heads by heads. Each thread computes
- * the other instructions for itself, or the first thread for all.
  *
  * The time between two barriers is an epoch. Arrays that are needed in different epochs share
  * memory. An array that is needed only within a phase has rows for one slice in each thread. */
@@ -30,25 +26,20 @@ typedef struct {
 
 typedef enum {
     WHOLE, /* all rows, in shared memory */
-    OWN,   /* the rows of one slice, in each thread's own memory */
-    SINGLE /* the row of a single token, in shared memory */
+    OWN    /* the rows of one slice, in each thread's own memory */
 } Where;
 
 typedef struct {
     Where where;
-    bool cached;   /* the rows of a pass follow the rows of earlier passes */
     size_t offset; /* floats from the start of that memory */
 } Location;
 
 typedef struct {
     Phase *phases;
     int phase_count, backward_phase; /* the first phase of the backward pass */
-    Location *many, *single;         /* [arrays], in passes of many tokens; of one token */
-    bool *waits;    /* [instructions], in passes of one token: a barrier comes before it */
-    bool *by_first; /* [instructions], in passes of one token: only the first thread computes it */
-    /* floats of the shared memories, and of each thread's own */
-    size_t many_shared, many_own, single_shared, single_own;
-    int many_barriers, single_barriers; /* barriers of a forward pass */
+    Location *locations;             /* [arrays] */
+    size_t shared, own;              /* floats of the shared memory, and of each thread's own */
+    int barriers;                    /* of a forward pass */
 } Schedule;
 
 /* The size of the largest pass. */

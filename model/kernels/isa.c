@@ -6,7 +6,7 @@
  * loops are plain C that the compiler vectorizes. */
 #include "model/kernels/isa/copies.h"
 #include "model/kernels/isa/exponentials.h"
-#include "model/kernels/isa/rounded.h"
+#include "model/kernels/isa/int8.h"
 #include "model/kernels/isa/rows.h"
 #include "model/kernels/isa/sequence.h"
 #include "model/kernels/isa/sums.h"
@@ -29,7 +29,7 @@ const Isa TABLE_NAME(ISA) = {
     LOOP(panel)
     LOOP(transpose) LOOP(copy) LOOP(add_rows) LOOP(copy_panels)
     LOOP(scores) LOOP(means)
-    LOOP(bf16_gemv) LOOP(int8_rows) LOOP(round_to_16)
+    LOOP(int8_rows) LOOP(round_to_16)
     LOOP(softmax) LOOP(log_sum_exp) LOOP(shares) LOOP(near_shares) LOOP(softmax_backward) LOOP(mask)
 #if defined GNU_C
     LOOP(attend) LOOP(attend_backward)

@@ -120,11 +120,6 @@ typedef struct Isa {
     void (*means)(float *y, const float *p, size_t p_row, const float *v, size_t v_row, int n,
                   int K, int heads, int group);
 
-    /* y[columns] = x[K] w[K,columns] + bias for a panel of bfloat16 weights. columns <=
-       tile_columns; bias may be NULL. The lower half of pairs[p/2,j] is w[p,j]; all of it, read as
-       a float, is w[p+1,j]. Rows of pairs are whole vectors, padded with 0 */
-    void (*bf16_gemv)(float *y, const float *x, const uint32_t *pairs, int K, int columns,
-                      const float *bias);
     /* y[columns] = start + scale scales[j] (x[K] . column j) for each of `rows` rows of x, at most
        tile_rows, each of which has its own `scale`. start may be NULL, or y. The weights w and
        their scales lie in panels, with zeros beyond the last column; x is as round_to_16 writes it.

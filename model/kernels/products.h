@@ -1,7 +1,7 @@
 /* products.h - matrix products. Private to model/.
  *
  * matmul.c multiplies float32; bf16.c rounds both factors to bfloat16, on processors that multiply
- * it; rounded_weights.c rounds only the weights, on any processor.
+ * it; int8.c rounds the weights to 8 bits, on any processor.
  *
  * Products have no barriers inside. A barrier must come before them if other threads wrote their
  * inputs, and after them before other threads read their results. The terms of every sum are added
@@ -63,12 +63,9 @@ extern const Products float32_products;
 void multiply_few(const Thread *thread, float *c, size_t c_row, const float *a, size_t a_row,
                   Matrix b, int M, int N, int K, const float *bias);
 
-/* Weights rounded to bfloat16, all else float32: half the memory traffic, on any processor. For few
- * rows. Not for training: has no `multiply_upper` and no `accumulate`. */
-extern const Products bf16_weight_products;
-
 /* Weights rounded to 8 bits, with a scale for each row of the weights; the left operand is rounded
- * to 16 bits. Gives the same bits on every machine. For few rows and not for training, either. */
+ * to 16 bits. Gives the same bits on every machine. For few rows. Not for training: has no
+ * `multiply_upper` and no `accumulate`. */
 extern const Products int8_weight_products;
 
 /* Sets `tables` to the bfloat16 products that this processor runs, slowest first. Returns their

@@ -58,11 +58,6 @@ static const Sequence *head_after(const Attention *a, size_t number, const Seque
     return next->T < own->T ? own : next;
 }
 
-/* Returns the number of keys that query t sees. */
-static int seen(const Attention *a, int t) {
-    return a->past + t + 1;
-}
-
 /* Returns the rows of a product's tile. */
 static int rows_of(const Isa *isa, const Products *products) {
     return products->rows ? products->rows : isa->tile_rows;
@@ -94,7 +89,7 @@ static Thread alone(const Thread *thread) {
  * vector, gradients of keys would be loaded and stored so often that products are faster. */
 static bool is_short(const Thread *own, const Attention *a, int T) {
     int most = own->isa->lanes < 8 ? 16 : SEQUENCE_TOKENS;
-    return own->isa->attend && T <= most && a->past == 0 && a->dropout.rate <= 0 &&
+    return own->isa->attend && T <= most && a->dropout.rate <= 0 &&
            own->products == &float32_products && a->dk % 4 == 0 && a->dv % 4 == 0 &&
            a->dk <= SEQUENCE_CHANNELS && a->dv <= SEQUENCE_CHANNELS;
 }
@@ -113,51 +108,51 @@ static void drop(const Isa *isa, float *weights, size_t row, const Sequence *at,
     for (int i = 0; i < rows; i++) {
         float *of = weights + (size_t)i * row;
         size_t query = at->mask + (size_t)(t + i);
-        isa->dropout(of, of, dropout_row(a->dropout, query), seen(a, t + i));
+        isa->dropout(of, of, dropout_row(a->dropout, query), t + i + 1);
     }
 }
 
 /* ---- forward ---- */
 
-/* Returns the place of key s of head `head` in a->columns: in groups of KEY_GROUP keys, within a
+/* Returns the place of key s of head `head` in the columns: in groups of KEY_GROUP keys, within a
  * group by heads, within a head by channels. */
 static size_t column_of(const Attention *a, size_t s, size_t head) {
     size_t group = s / KEY_GROUP * (size_t)a->NKV + head;
     return group * KEY_GROUP * (size_t)a->dk + s % KEY_GROUP;
 }
 
-/* Copies the keys of T tokens of one head, from `past` on, to a->columns; B = 1. */
-static void copy_to_columns(int head, const Attention *a) {
-    for (size_t s = (size_t)a->past; s < (size_t)a->past + (size_t)a->T; s++) {
-        float *to = a->columns + column_of(a, s, (size_t)head);
+void attention_column(const Attention *a, float *columns, size_t s) {
+    for (size_t head = 0; head < (size_t)a->NKV; head++) {
+        float *to = columns + column_of(a, s, head);
         for (size_t c = 0; c < (size_t)a->dk; c++)
-            to[c * KEY_GROUP] = a->key[s * a->k_row + (size_t)head * (size_t)a->dk + c];
+            to[c * KEY_GROUP] = a->key[head * (size_t)a->dk + c];
     }
 }
 
-/* Computes one query alone in all heads that read heads `first` to `end` - 1 of keys and values.
- * All heads of a group read some keys and values, then the next ones: so these stay near. */
-static void forward_token(const Thread *thread, size_t first, size_t end, const Attention *a) {
+/* All heads of a group read some keys and values, then the next ones: so these stay near. */
+void attention_token(const Thread *thread, const Attention *a, const float *columns, int seen) {
     enum { TOGETHER = 8 };         /* heads whose weights are in scratch together */
     enum { NEAR = 8 * KEY_GROUP }; /* keys, or values, that fit the L1 cache */
     const Isa *isa = thread->isa;
-    int n = a->past + 1, columns = (int)whole_vectors(isa, n);
+    const int n = seen;
     size_t row = (size_t)ceil_div_int(n, KEY_GROUP) * KEY_GROUP, dk = (size_t)a->dk,
-           dv = (size_t)a->dv, group = group_of(a), step = group < TOGETHER ? TOGETHER / group : 1;
+           dv = (size_t)a->dv, NKV = (size_t)a->NKV, group = group_of(a),
+           step = group < TOGETHER ? TOGETHER / group : 1;
     float *att = thread->scratch;
-    for (size_t head = first; head < end; head += step) {
-        size_t shared = end - head < step ? end - head : step;
+    for (size_t head = 0; head < NKV; head += step) {
+        size_t shared = min_size(NKV - head, step);
         for (size_t i = 0; i < shared * group; i += TOGETHER) {
             size_t query = head * group + i, heads = min_size(shared * group - i, TOGETHER),
                    same = min_size(heads, group); /* read the same keys */
             for (int s = 0; s < n; s += NEAR)
                 for (size_t h = 0; h < heads; h += same)
                     isa->scores(att + h * row + s, row, a->q + (query + h) * dk,
-                                a->columns + column_of(a, (size_t)s, (query + h) / group),
-                                (size_t)a->NKV * dk * KEY_GROUP,
-                                ceil_div_int(min_int(NEAR, n - s), KEY_GROUP), a->dk, (int)same);
-            for (size_t h = 0; h < heads; h++) isa->mask(att + h * row, row, 1, n, columns);
-            isa->softmax(att, row, NULL, att, a->scale, (int)heads, columns);
+                                columns + column_of(a, (size_t)s, (query + h) / group),
+                                NKV * dk * KEY_GROUP, ceil_div_int(min_int(NEAR, n - s), KEY_GROUP),
+                                a->dk, (int)same);
+            for (size_t h = 0; h < heads; h++)
+                isa->mask(att + h * row, row, 1, n, (int)whole_vectors(isa, n));
+            isa->softmax(att, row, NULL, att, a->scale, (int)heads, (int)whole_vectors(isa, n));
             memset(a->out + query * dv, 0, heads * dv * sizeof(float));
             for (int s = 0; s < n; s += NEAR)
                 isa->means(a->out + query * dv, att + s, row,
@@ -171,45 +166,36 @@ static void forward_head(const Thread *thread, const Sequence *at, const Sequenc
                          const Attention *a) {
     const Isa *isa = thread->isa;
     const Products *products = thread->products;
-    int S = a->past + at->T, strip = products->rows ? products->rows : block_of(isa, products);
-    size_t row = whole_vectors(isa, S);
-    float *keys = thread->scratch, *values = keys + products->packed_size(isa, a->dk, S);
-    float *att = values + products->packed_size(isa, S, a->dv);
-    products->pack(thread, keys, (Matrix){at->key, 1, a->k_row}, a->dk, S);
-    products->pack(thread, values, (Matrix){at->v, a->v_row, 1}, S, a->dv);
-    Packed transposed = {keys, a->dk, S}, plain = {values, S, a->dv};
-    for (int t = 0; t < at->T; t += strip) {
-        int rows = min_int(strip, at->T - t), max = seen(a, t + rows - 1);
+    int T = at->T, strip = products->rows ? products->rows : block_of(isa, products);
+    size_t row = whole_vectors(isa, T);
+    float *keys = thread->scratch, *values = keys + products->packed_size(isa, a->dk, T);
+    float *att = values + products->packed_size(isa, T, a->dv);
+    products->pack(thread, keys, (Matrix){at->key, 1, a->k_row}, a->dk, T);
+    products->pack(thread, values, (Matrix){at->v, a->v_row, 1}, T, a->dv);
+    Packed transposed = {keys, a->dk, T}, plain = {values, T, a->dv};
+    for (int t = 0; t < T; t += strip) {
+        int rows = min_int(strip, T - t), max = t + rows;
         int columns = (int)whole_vectors(isa, max);
         const float *q = at->q + (size_t)t * a->q_row;
         prefetch_rows(next->q + (size_t)t * a->q_row, a->q_row, rows, a->dk);
         products->multiply(thread, att, row, q, a->q_row, transposed, rows, a->dk, NULL, 0,
                            columns);
-        prefetch_rows(next->key + (size_t)(a->past + t) * a->k_row, a->k_row, rows, a->dk);
-        isa->mask(att, row, rows, seen(a, t), columns);
+        prefetch_rows(next->key + (size_t)t * a->k_row, a->k_row, rows, a->dk);
+        isa->mask(att, row, rows, t + 1, columns);
         isa->softmax(att, row, at->lse + t, att, a->scale, rows, columns);
         drop(isa, att, row, at, t, rows, a);
-        prefetch_rows(next->v + (size_t)(a->past + t) * a->v_row, a->v_row, rows, a->dv);
+        prefetch_rows(next->v + (size_t)t * a->v_row, a->v_row, rows, a->dv);
         products->multiply(thread, at->out + (size_t)t * a->out_row, a->out_row, att, row, plain,
                            rows, max, NULL, 0, a->dv);
     }
 }
 
 void attention_forward(const Thread *thread, const Attention *a) {
-    assert(a->past == 0 || a->B == 1);
-    assert(!a->columns || (a->B == 1 && a->dropout.rate == 0));
-    if (a->columns && a->T == 1) {
-        Share own = team_share(thread, (size_t)a->NKV, 1);
-        for (size_t head = own.begin; head < own.end; head++) copy_to_columns((int)head, a);
-        forward_token(thread, own.begin, own.end, a);
-        return;
-    }
     Items tasks = team_items(thread, (size_t)a->B * (size_t)a->NH, a->taken);
     Thread own = alone(thread);
     for (size_t task; team_next(&tasks, &task);) {
         Sequence at = head_of(a, task), other;
         const Sequence *next = head_after(a, task, &at, &other);
-        if (a->columns && task % group_of(a) == 0) copy_to_columns((int)(task / group_of(a)), a);
         if (is_short(&own, a, at.T))
             own.isa->attend(&at, next);
         else
@@ -259,7 +245,7 @@ static void backward_queries(const Thread *thread, const Operands *o, const Sequ
                              const Sequence *next, int t, int rows, int above, const Attention *a) {
     const Isa *isa = thread->isa;
     float *att = o->att + (size_t)above * o->row, *datt = o->dscores + (size_t)above * o->row;
-    int max = seen(a, t + rows - 1), columns = (int)whole_vectors(isa, max);
+    int max = t + rows, columns = (int)whole_vectors(isa, max);
     size_t first = (size_t)t;
     prefetch_rows(next->q + first * a->q_row, a->q_row, rows, a->dk);
     thread->products->multiply(thread, att, o->row, at->q + first * a->q_row, a->q_row,
@@ -268,7 +254,7 @@ static void backward_queries(const Thread *thread, const Operands *o, const Sequ
     thread->products->multiply(thread, datt, o->row, at->dout + first * a->out_row, a->out_row,
                                o->values_transposed, rows, a->dv, NULL, 0, columns);
     prefetch_rows(next->v + first * a->v_row, a->v_row, rows, a->dv);
-    isa->mask(att, o->row, rows, seen(a, t), columns);
+    isa->mask(att, o->row, rows, t + 1, columns);
     drop(isa, datt, o->row, at, t, rows, a);
     for (int i = 0; i < rows; i++) {
         /* sum_s att datt = dout . out, with or without dropout: a shorter sum */
@@ -310,7 +296,7 @@ static void backward_head(const Thread *thread, const Operands *o, const Sequenc
         for (int i = t; i < end; i += strip)
             backward_queries(thread, o, at, next, i, min_int(strip, end - i), i - t, a);
         for (int i = t, first = 0; i < end; i += strip) {
-            int last = seen(a, min_int(i + strip, end) - 1);
+            int last = min_int(i + strip, end);
             add_to_keys(thread, o, at, t, i, end, first, last - first, a);
             first = last;
         }
@@ -346,7 +332,6 @@ static void backward_group(const Thread *thread, size_t first, size_t end, const
 }
 
 void attention_backward_pass(const Thread *thread, const Attention *a) {
-    assert(a->past == 0);
     Items tasks = team_items(thread, (size_t)a->B * (size_t)a->NKV, a->taken);
     Thread own = alone(thread);
     for (size_t task, group = group_of(a); team_next(&tasks, &task);)
@@ -355,7 +340,8 @@ void attention_backward_pass(const Thread *thread, const Attention *a) {
 
 /* ---- as instructions ----
  * Inputs: q, k, v; backward also lse, out and dout. Outputs: out and lse; backward dq, dkey and
- * dvalue. Without a backward pass, the last output is the copy of the keys in columns. */
+ * dvalue. Without a backward pass, the last output is the copy of the keys in columns, which only a
+ * growing run writes: to its rows. */
 
 enum { Q, K, V, LSE, OUT, DOUT };
 enum { COLUMNS = 3 };
@@ -369,17 +355,15 @@ static int dv_of(const Instruction *at) {
     return at->inputs[V].width / (at->inputs[K].width / dk_of(at));
 }
 
-/* Cached keys and values precede the pass's own in memory. */
 static Attention attention_of(const Call *c) {
     const Instruction *at = c->instruction;
-    int dk = dk_of(at), dv = dv_of(at), past = c->pass->past;
+    int dk = dk_of(at), dv = dv_of(at);
     return (Attention){.q = c->in[Q],
-                       .key = c->in[K] - (size_t)past * c->in_row[K],
-                       .v = c->in[V] - (size_t)past * c->in_row[V],
+                       .key = c->in[K],
+                       .v = c->in[V],
                        .B = c->pass->B,
                        .T = c->pass->T,
                        .begins = c->pass->begins,
-                       .past = past,
                        .NH = at->NH,
                        .NKV = at->inputs[K].width / dk,
                        .dk = dk,
@@ -393,44 +377,39 @@ static Attention attention_of(const Call *c) {
                        .taken = c->taken};
 }
 
-/* Points `a` to sequence b of a growing run. */
-static void point_to(Attention *a, const Attention *all, const Call *c, size_t b) {
-    const Continuation *of = &c->pass->sequences[b];
-    a->past = of->past;
-    a->q = all->q + b * all->q_row;
-    a->columns = rows_in_slot(c->pass, c->instruction, MAX_INPUTS + COLUMNS, of->slot);
-    a->out = all->out + b * all->out_row;
+static float *columns_in_slot(const Call *c, int slot) {
+    return rows_in_slot(c->pass, c->instruction, MAX_INPUTS + COLUMNS, slot);
 }
 
-/* Computes one token of each sequence. Stores all keys and values before it reads the first,
- * because a read waits for a recent store to the same cache line. */
-static void forward_growing(const Call *c, const Attention *all) {
-    Attention a = *all;
-    a.B = 1;
-    for (size_t b = 0; b < (size_t)all->B; b++) {
-        point_to(&a, all, c, b);
-        a.key = rows_before(c, K, b, &a.k_row);
-        for (int head = 0; head < a.NKV; head++) copy_to_columns(head, &a);
+/* Computes each token of a growing run. Stores all keys and values before it reads the first: the
+ * pass may have several tokens of a text, and a read waits for a recent store to the same cache
+ * line. */
+static void forward_growing(const Call *c) {
+    const Continuation *of = c->pass->sequences;
+    Attention a = attention_of(c);
+    const float *q = a.q;
+    for (size_t b = 0; b < (size_t)c->N; b++) {
+        const size_t past = (size_t)of[b].past;
+        a.key = rows_before(c, K, b, &a.k_row) + past * a.k_row;
+        attention_column(&a, columns_in_slot(c, of[b].slot), past);
         rows_before(c, V, b, &a.v_row);
     }
-    for (size_t b = 0; b < (size_t)all->B; b++) {
-        point_to(&a, all, c, b);
-        a.v = rows_in_slot(c->pass, c->instruction, V, c->pass->sequences[b].slot);
-        forward_token(c->thread, 0, (size_t)a.NKV, &a);
+    for (size_t b = 0; b < (size_t)c->N; b++) {
+        a.q = q + b * a.q_row;
+        a.v = rows_in_slot(c->pass, c->instruction, V, of[b].slot);
+        a.out = c->out[0] + b * a.out_row;
+        attention_token(c->thread, &a, columns_in_slot(c, of[b].slot), of[b].past + 1);
     }
 }
 
-/* A pass over several sequences of many tokens keeps no columns: these are not continued. */
 static void forward(const Call *c) {
+    if (c->pass->sequences) {
+        forward_growing(c);
+        return;
+    }
     Attention a = attention_of(c);
     a.out = c->out[0];
     a.lse = c->out[1];
-    if (c->pass->sequences) {
-        forward_growing(c, &a);
-        return;
-    }
-    if (c->out[COLUMNS] && a.B == 1)
-        a.columns = c->out[COLUMNS] - (size_t)a.past * c->out_row[COLUMNS];
     attention_forward(c->thread, &a);
 }
 
@@ -462,7 +441,7 @@ static const Operation operation = {
         "out[t] = sum over s <= t of weight[t,s] v[s], weight = softmax(q[t] . k[s] / sqrt(n))",
     .compute = forward,
     .reach = ALL_TOKENS,
-    .history = 1 << K | 1 << V,
+    .history = 1 << K | 1 << V | 1 << (MAX_INPUTS + COLUMNS),
     .work = work,
     .scratch = scratch,
     .attends = true};
@@ -480,14 +459,10 @@ Array attention(Program *p, int NH, Array q, Array k, Array v, int place) {
                    "the heads of keys do not divide those of queries");
     int dv = NKV > 0 ? v.width / NKV : 0;
     Array out = program_array(p, NH * dv, PER_TOKEN), lse = program_array(p, NH, PER_TOKEN);
-    Array columns = NO_ARRAY;
-    if (!p->training) {
-        columns = program_array(p, k.width, PER_TOKEN);
-        program_cache(p, columns);
-    }
+    Array columns = p->training ? NO_ARRAY : program_array(p, k.width, PER_TOKEN);
     program_keep(p, q);
-    program_cache(p, k);
-    program_cache(p, v);
+    program_keep(p, k);
+    program_keep(p, v);
     program_keep(p, out);
     program_add(p, (Instruction){.operation = &operation,
                                  .inputs = {q, k, v},

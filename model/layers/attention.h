@@ -3,16 +3,14 @@
  *
  * For each sequence of the batch and each head alone (Vaswani et al., 2017, eq. 1):
  *     scores[t,s] = scale q[t] . k[s]
- *     att[t,s]    = softmax over s of scores[t,s]    (s <= past + t: the mask)
+ *     att[t,s]    = softmax over s of scores[t,s]    (s <= t: the mask)
  *     out[t]      = sum_s att[t,s] v[s]
- * There are T queries, and past + T keys and values: `past` tokens come from earlier passes (then B
- * = 1). Heads share the channels: head h of q is channels h*dk to (h+1)*dk, of out h*dv to
- * (h+1)*dv. Head h reads head g = h / (NH / NKV) of key and v: channels g*dk to (g+1)*dk, and g*dv
- * to (g+1)*dv.
+ * Heads share the channels: head h of q is channels h*dk to (h+1)*dk, of out h*dv to (h+1)*dv. Head
+ * h reads head g = h / (NH / NKV) of key and v: channels g*dk to (g+1)*dk, and g*dv to (g+1)*dv.
  *
  * att is never stored: lse, the logarithm of each softmax's denominator, [NH,T] for each sequence,
  * is enough to recompute it (Dao et al., "FlashAttention", 2022). With dropout, att is multiplied
- * by its mask after the softmax. Backward, with past = 0 and datt = dout v^T:
+ * by its mask after the softmax. Backward, with datt = dout v^T:
  *     dscores[t,s] = att (datt - dout[t] . out[t]);  dq = scale dscores k;
  *     dkey = scale dscores^T q;  dvalue = att^T dout
  * dkey and dvalue are summed over the heads that read them, in their order. dq, dkey and dvalue
@@ -24,11 +22,11 @@
 #include "model/layers/program.h"
 
 typedef struct {
-    const float *q, *key, *v; /* key and v from the first of `past` tokens on */
-    float *out, *lse;         /* forward writes them; backward reads them, and dout */
+    const float *q, *key, *v;
+    float *out, *lse; /* forward writes them; backward reads them, and dout */
     const float *dout;
     float *dq, *dkey, *dvalue;
-    int B, T, past;       /* T: of each sequence, or of the longest */
+    int B, T;             /* T: of each sequence, or of the longest */
     const size_t *begins; /* optional, [B + 1]: the first token of each sequence, then the end */
     int NH, NKV;          /* heads of queries; of keys and values: NKV divides NH */
     int dk, dv; /* the paper's d_k and d_v: channels of a head in queries and keys, in values */
@@ -36,14 +34,18 @@ typedef struct {
     float scale;
     Dropout dropout;
     atomic_int *taken; /* [threads]: heads taken from each share (team_items) */
-    float *columns;    /* optional: a second copy of all keys in groups of KEY_GROUP, from which a
-                          single query computes its scores faster: [past + T, NKV dk] numbers, the
-                          tokens rounded up to a multiple of KEY_GROUP. A pass adds the keys of its
-                          T tokens; earlier passes added those of `past`. Needs B = 1, no dropout */
 } Attention;
 
 size_t attention_scratch(const Isa *isa, const Products *products, int T, int dk, int dv);
 void attention_forward(const Thread *thread, const Attention *a);
 void attention_backward_pass(const Thread *thread, const Attention *a);
+
+/* attention_column copies key s, at a->key, to columns[n, NKV dk]: a second copy of the n keys in
+ * groups of KEY_GROUP, from which a single query computes its scores faster; n is a multiple of
+ * KEY_GROUP. attention_token computes the output of one query, which sees the first `seen` keys and
+ * values: a->q, a->v and a->out begin with its row, with the first value, and with its output. The
+ * bits are those of attention_forward. One thread computes all heads, without dropout. */
+void attention_column(const Attention *a, float *columns, size_t s);
+void attention_token(const Thread *thread, const Attention *a, const float *columns, int seen);
 
 #endif

@@ -71,7 +71,6 @@ static Array record(Program *p, const Operation *of, Array x, Table taps) {
 }
 
 Array convolution(Program *p, Array x, Table taps) {
-    program_cache(p, x);
     return record(p, &operation, x, taps);
 }
 

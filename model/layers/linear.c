@@ -9,7 +9,7 @@
 #include "base/array.h"
 
 /* out = in b + bias; b is the weights or their transpose, as the engine packs them. */
-static void multiply(const Call *c, Matrix b, const float *bias, int first, int end) {
+static void multiply(const Call *c, Matrix b, const float *bias) {
     const Products *products = c->thread->products;
     size_t C = c->in_row[0], OC = c->out_row[0];
     int K = (int)C, N = (int)OC;
@@ -17,22 +17,15 @@ static void multiply(const Call *c, Matrix b, const float *bias, int first, int 
         multiply_few(c->thread, c->out[0], OC, c->in[0], C, b, c->N, N, K, bias);
     else
         products->multiply(c->thread, c->out[0], OC, c->in[0], C,
-                           (Packed){c->tensors[0].packed, K, N}, c->N, K, bias, first, end);
+                           (Packed){c->tensors[0].packed, K, N}, c->N, K, bias, 0, N);
 }
 
 static void forward(const Call *c) {
-    int first = 0, end = (int)c->out_row[0];
-    if (c->pass->single) {
-        Share own = team_share(c->thread, (size_t)end, PRODUCT_GRAIN);
-        first = (int)own.begin;
-        end = (int)own.end;
-    }
-    multiply(c, (Matrix){c->tensors[0].w, 1, c->in_row[0]}, c->tensors[1].w, first, end);
+    multiply(c, (Matrix){c->tensors[0].w, 1, c->in_row[0]}, c->tensors[1].w);
 }
 
 static void backward(const Call *c) {
-    size_t C = c->out_row[0];
-    multiply(c, (Matrix){c->tensors[0].w, C, 1}, NULL, 0, (int)C);
+    multiply(c, (Matrix){c->tensors[0].w, c->out_row[0], 1}, NULL);
 }
 
 /* Returns the tokens of the first half: half of the stretches, where two threads divide them. */
@@ -85,7 +78,6 @@ static const Operation operation = {.name = "linear",
                                     .title = "Linear layer: x times a matrix",
                                     .equation = "y = weight x + bias",
                                     .compute = forward,
-                                    .division = BY_COLUMNS,
                                     .packed = true,
                                     .work = work};
 static const Operation backward_operation = {

@@ -1,6 +1,6 @@
 /* mean.c - the simplest way to use the past: the mean of all tokens so far.
  *
- *     y[b,t]  = (x[b,0] + ... + x[b,past+t]) / (past + t + 1)
+ *     y[b,t]  = (x[b,0] + ... + x[b,t]) / (t + 1)
  *     dx[b,s] = sum_(t >= s) dy[b,t] / (t + 1)
  *
  * A product with the lower-triangular matrix of ones (tril), each row divided by its sum. */
@@ -70,7 +70,7 @@ static const Operation backward_operation = {
 
 Array mean(Program *p, Array x) {
     Array y = program_map(p, &operation, x, x.width, (Instruction){0});
-    program_cache(p, x);
+    program_keep(p, x);
     program_keep(p, y);
     return y;
 }

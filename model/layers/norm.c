@@ -19,12 +19,8 @@ static size_t row_of(const Call *c) {
 }
 
 static void forward(const Call *c) {
-    size_t row = row_of(c);
-    Share own = rows_of_thread(c);
-    float *mean = c->out[MEAN] ? c->out[MEAN] + own.begin : NULL;
-    c->thread->isa->normalize(c->out[0] + own.begin * row, mean, c->out[RSTD] + own.begin,
-                              c->in[0] + own.begin * row, c->tensors[0].w, c->tensors[1].w,
-                              (int)(own.end - own.begin), (int)row);
+    c->thread->isa->normalize(c->out[0], c->out[MEAN], c->out[RSTD], c->in[0], c->tensors[0].w,
+                              c->tensors[1].w, c->N * c->instruction->NH, (int)row_of(c));
 }
 
 /* Computes the same y from the saved statistics. */
@@ -80,8 +76,7 @@ enum { FORWARD, RECOMPUTE, BACKWARD, GRADIENTS, KINDS };
         [FORWARD] = {.name = norm,                                                          \
                      .title = "Norm: each x is brought to the same scale",                  \
                      .equation = formula,                                                   \
-                     .compute = forward,                                                    \
-                     .division = BY_HEADS},                                                 \
+                     .compute = forward},                                                   \
         [RECOMPUTE] = {.name = norm "_recompute", .compute = recompute},                    \
         [BACKWARD] = {.name = norm "_backward", .compute = backward, .reused = 1 + STREAM}, \
         [GRADIENTS] = {                                                                     \

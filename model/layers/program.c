@@ -65,11 +65,6 @@ void program_expect(Program *p, bool holds, const char *layer, const char *deman
 
 /* ---- at work ---- */
 
-bool program_has_rows(const Program *p, const Instruction *at, int number) {
-    if (number < MAX_INPUTS) return at->operation->history >> number & 1;
-    return at->operation->history && p->arrays[operand_of(at, number).id].cached;
-}
-
 size_t sequence_of(const Pass *pass, size_t n) {
     size_t low = 0, high = (size_t)pass->B;
     if (!pass->begins) return n / (size_t)pass->T;
@@ -83,13 +78,11 @@ size_t sequence_of(const Pass *pass, size_t n) {
     return low;
 }
 
-/* In a growing run, first stores the pass's own row. In other runs, the rows of earlier tokens
- * precede the pass's own in memory. */
+/* In a growing run, first stores the pass's own row. */
 const float *rows_before(const Call *c, int number, size_t b, size_t *row) {
     const Pass *pass = c->pass;
     *row = c->in_row[number];
-    if (!pass->sequences)
-        return c->in[number] + begin_of(pass, b) * *row - (size_t)pass->past * *row;
+    if (!pass->sequences) return c->in[number] + begin_of(pass, b) * *row;
     const Continuation *of = &pass->sequences[b];
     size_t width = (size_t)c->instruction->inputs[number].width;
     float *rows = rows_in_slot(pass, c->instruction, number, of->slot);
@@ -148,14 +141,6 @@ Array program_constants(Program *p, int width, void (*fill)(float *, int, int)) 
 
 Array program_columns(Array array, int offset, int width) {
     return (Array){array.id, array.offset + offset, width};
-}
-
-void program_cache(Program *p, Array array) {
-    p->arrays[array.id].cached = p->arrays[array.id].kept = true;
-}
-
-size_t program_cache_rows(size_t rows) {
-    return ceil_div(rows, KEY_GROUP) * KEY_GROUP;
 }
 
 void program_keep(Program *p, Array array) {

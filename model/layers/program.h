@@ -31,8 +31,6 @@ typedef struct {
     int B, T;             /* sequences; the tokens in each, or in the longest */
     const size_t *begins; /* [B + 1]: the first token of each sequence, then `tokens`; or NULL */
     size_t tokens;
-    int past;                      /* earlier tokens of the same sequence; > 0 needs B = 1 */
-    bool single;                   /* all threads work on one token */
     bool unpacked;                 /* few tokens: products read the weights as they are */
     float dropout;                 /* the share of activations set to 0 in this pass */
     uint64_t masks;                /* names this step's masks of dropout (base/random.h) */
@@ -63,8 +61,7 @@ size_t sequence_of(const Pass *pass, size_t n);
 
 static inline size_t position_of(const Pass *pass, size_t n) {
     if (pass->sequences) return (size_t)pass->sequences[n].past;
-    size_t t = pass->begins ? n - begin_of(pass, sequence_of(pass, n)) : n % (size_t)pass->T;
-    return (size_t)pass->past + t;
+    return pass->begins ? n - begin_of(pass, sequence_of(pass, n)) : n % (size_t)pass->T;
 }
 
 typedef struct Instruction Instruction;
@@ -88,9 +85,6 @@ typedef struct {
  * ALL_TOKENS: looks across tokens; the whole team executes it, for all tokens. */
 typedef enum { EACH_TOKEN, ALL_TOKENS } Reach;
 
-/* How threads that work on one token divide an EACH_TOKEN operation. One head is not divided. */
-typedef enum { UNDIVIDED, BY_COLUMNS, BY_HEADS } Division;
-
 /* All that the engine knows of a layer. */
 typedef struct {
     const char *name; /* the layer's name in layers.h, in profiles and --explain */
@@ -98,12 +92,12 @@ typedef struct {
     const char *title, *equation;
     void (*compute)(const Call *c);
     Reach reach;
-    Division division;
     int reused; /* the input, counted from 1, whose memory the first output may reuse. The operation
                    also works if they have separate memory */
     bool packed; /* tensor 0, [out,in], is the right operand of a product, y = x w^T forward and dx
                     = dy w backward: the engine packs it before each pass, unless Pass.unpacked */
-    unsigned history; /* bit i: it also reads the earlier tokens of input i (rows_before) */
+    unsigned history; /* bit i: it also reads the rows of earlier tokens of operand i (operand_of),
+                         which a growing run keeps */
     bool gradient;    /* adds to gradients of weights, which nothing in the program reads */
     bool reduces; /* a gradient that only adds sums of earlier instructions: scheduled last, so that
                      one barrier serves all */
@@ -124,24 +118,18 @@ struct Instruction {
     int taps;                 /* the tokens that a convolution adds */
     int place;                /* the number of the dropout mask, or NO_DROPOUT */
     size_t rows[MAX_INPUTS + MAX_OUTPUTS]; /* in a growing run: offsets in Pass.rows of the
-                                              operands with earlier tokens (program_has_rows) */
+                                              operands with earlier tokens (has_history) */
     int block; /* the transformer block in which the rung called it (begin_block) */
 };
-
-static inline Division division_of(const Instruction *at) {
-    Division division = at->operation->division;
-    return division == BY_HEADS && at->NH == 1 ? UNDIVIDED : division;
-}
-
-/* Returns the rows, NH in a token, that the thread computes for an operation divided BY_HEADS. */
-static inline Share rows_of_thread(const Call *c) {
-    size_t NH = (size_t)c->instruction->NH, rows = (size_t)c->N * NH;
-    return c->pass->single && NH > 1 ? team_share(c->thread, rows, 1) : (Share){0, rows};
-}
 
 /* Returns operand `number`: an input, or from MAX_INPUTS on an output. */
 static inline Array operand_of(const Instruction *at, int number) {
     return number < MAX_INPUTS ? at->inputs[number] : at->outputs[number - MAX_INPUTS];
+}
+
+/* Returns true if a growing run keeps the rows of earlier tokens of operand `number`. */
+static inline bool has_history(const Instruction *at, int number) {
+    return operand_of(at, number).id && at->operation->history >> number & 1;
 }
 
 /* Returns the rows of earlier tokens of such an operand in a slot of a growing run. */
@@ -171,9 +159,8 @@ typedef enum {
 typedef struct {
     int width;
     Rows rows;
-    int count;   /* the rows of an array PER_PASS */
-    bool cached; /* later passes read it: in generation it grows token by token */
-    bool kept;   /* stays complete after the pass */
+    int count;                                         /* the rows of an array PER_PASS */
+    bool kept;                                         /* stays complete after the pass */
     void (*fill)(float *row, int position, int width); /* fills a row of constants */
 } ArrayInfo;
 
@@ -225,18 +212,10 @@ Array program_constants(Program *p, int width, void (*fill)(float *row, int posi
 /* Returns columns `offset` to `offset` + `width` - 1 of an array, without a copy. */
 Array program_columns(Array array, int offset, int width);
 
-/* program_cache marks an array that later passes read; program_keep, one that stays complete after
- * a pass; program_keep_all, all arrays so far, except constants, which always stay. */
-void program_cache(Program *p, Array array);
+/* program_keep marks an array that stays complete after a pass; program_keep_all, all arrays so
+ * far, except constants, which always stay. */
 void program_keep(Program *p, Array array);
 void program_keep_all(Program *p);
-
-/* Returns the rows of a cached array that has room for `rows`: whole groups of keys (KEY_GROUP). */
-size_t program_cache_rows(size_t rows);
-
-/* Returns true if a growing run keeps rows of earlier tokens for operand `number` (operand_of): an
- * input of Operation.history, or a cached output beside such inputs. */
-bool program_has_rows(const Program *p, const Instruction *at, int number);
 
 /* Return the last instruction of that operation: program_maker, the one whose first output is
  * `made`; program_user, the one whose first input is x and whose first tensor is `tensor`. If there

@@ -20,11 +20,9 @@ static void fill(float *row, int position, int hs) {
 
 static void rotate(const Call *c, float direction) {
     size_t NH = (size_t)c->instruction->NH, hs = c->out_row[0] / NH;
-    Share own = rows_of_thread(c);
     const float *cosine = NULL;
-    for (size_t r = own.begin; r < own.end; r++) {
-        if (!cosine || r % NH == 0)
-            cosine = c->in[1] + position_of(c->pass, c->first + r / NH) * hs;
+    for (size_t r = 0; r < (size_t)c->N * NH; r++) {
+        if (r % NH == 0) cosine = c->in[1] + position_of(c->pass, c->first + r / NH) * hs;
         c->thread->isa->rotate(c->out[0] + r * hs, c->in[0] + r * hs, cosine, cosine + hs / 2,
                                direction, (int)hs / 2);
     }
@@ -43,7 +41,6 @@ static const Operation operation = {
     .title = "Position: each vector is rotated",
     .equation = "each pair (x[i], x[i + n/2]) is rotated by the angle position / 10000^(2 i / n)",
     .compute = forward,
-    .division = BY_HEADS,
     .reused = 1};
 static const Operation backward_operation = {
     .name = "rotary_backward", .compute = backward, .reused = 1};

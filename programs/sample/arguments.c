@@ -81,7 +81,7 @@ static int list_options(Option options[MAX_OPTIONS], Arguments *a) {
         {'j', "threads", OPTION_INT, &s->threads, 1, TRIL_MAX_THREADS, "N",
          "threads; any number writes the same text; default: one per processor"},
         {0, "precision", OPTION_TEXT, &a->precision, .argument = "NAME",
-         "precision of the weights: f32, bf16 or int8 (default: int8, or f32 for --score); in a .gguf "
+         "precision of the weights: f32 or int8 (default: int8, or f32 for --score); in a .gguf "
          "file: f32 (the default), f16 or q8_0"},
         {'h', "help", OPTION_FLAG, &a->help, .help = "print this help"},
         {0, "version", OPTION_FLAG, &a->version, .help = "print the version"},
@@ -93,7 +93,7 @@ static int list_options(Option options[MAX_OPTIONS], Arguments *a) {
 
 /* Reads the names of --unknown and --precision. An export's format checks its own precision. */
 static bool read_names(Arguments *a, Error *err) {
-    static const char *const precisions[] = {"f32", "bf16", "int8", NULL};
+    static const char *const precisions[] = {"f32", "int8", NULL};
     static const char *const unknown[] = {"refuse", "skip", "uniform", NULL}; /* as TrilUnknown */
     int i = TRIL_REFUSE;
     if (a->unknown && !name_find(unknown, a->unknown, &i, "--unknown", err)) return false;

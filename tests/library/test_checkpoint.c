@@ -127,7 +127,7 @@ TEST_OF_EACH(kind_name, round_trip) {
     assert_string_equal(safetensors_note(&checkpoint->file, "model")->value, model->config.model);
     assert_null(safetensors_note(&checkpoint->file, "nothing"));
     options.training = false;
-    assert_non_null(run_forward(open_run(&checkpoint->model, &options), &(int32_t){4}, 1, 1, 0));
+    assert_non_null(run_forward(open_run(&checkpoint->model, &options), &(int32_t){4}, 1, 1));
     assert_int_equal(sweep(), 1);
 }
 

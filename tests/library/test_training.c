@@ -284,7 +284,7 @@ TEST(profile) {
         check_profile(bench, 1, clock_seconds() - begun);
         assert_int_equal(run_profile_parts(bench->run, lines, 2), 2);
         int count = run_profile_parts(bench->run, lines, KINDS);
-        run_forward(bench->run, ids, 1, 1, 0);
+        run_forward(bench->run, ids, 1, 1);
         evaluate(bench->run, ids, B * T + 1, T, 1);
         assert_int_equal(run_profile_parts(bench->run, again, KINDS), count);
         for (int i = 0; i < count; i++) {
@@ -361,7 +361,7 @@ TEST(probabilities) {
     Bench *bench = bench_open(&config, B, 1, 3);
     int32_t *ids = random_ids(1, N, V);
     double expected[N * V];
-    const float *logits = run_forward(bench->run, ids, B, T, 0);
+    const float *logits = run_forward(bench->run, ids, B, T);
     for (int n = 0; n < N; n++) {
         double sum = 0;
         for (int v = 0; v < V; v++) sum += exp((double)logits[n * V + v]);

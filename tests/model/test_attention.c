@@ -131,18 +131,29 @@ static Attention one_head(int B, int T, int dk, int dv, double scale) {
     return some_heads(B, T, 1, 1, dk, dv, scale);
 }
 
-/* Without the mask, each query has a pass of its own, as if all keys were earlier ones. */
+/* A copy of the keys k[T,NKV*dk] in columns. */
+static float *columns_of(const Attention *shape, const float *k) {
+    Attention a = *shape;
+    float *columns = zeros((size_t)(a.T + KEY_GROUP) / KEY_GROUP * KEY_GROUP * a.k_row);
+    for (size_t s = 0; s < (size_t)a.T; s++) {
+        a.key = k + s * a.k_row;
+        attention_column(&a, columns, s);
+    }
+    return columns;
+}
+
+/* Without the mask, each query is computed alone, as if all keys were earlier ones. */
 static float *attend(const Attention *shape, bool mask, const float *q, const float *k,
                      const float *v) {
     Attention a = *shape;
     size_t T = (size_t)a.T, tokens = (size_t)a.B * T;
     float *out = zeros(tokens * a.out_row);
     a.lse = zeros(tokens * (size_t)a.NH);
-    if (!mask) a.B = a.T = 1, a.past = shape->T - 1;
-    for (size_t n = 0; n < tokens; n += mask ? tokens : 1) {
-        a.q = q + n * a.q_row, a.out = out + n * a.out_row;
-        a.key = k + n / T * T * a.k_row, a.v = v + n / T * T * a.v_row;
-        attention_forward(&kernels, &a);
+    a.q = q, a.key = k, a.v = v, a.out = out;
+    if (mask) attention_forward(&kernels, &a);
+    for (size_t n = 0; n < tokens && !mask; n++) {
+        a.q = q + n * a.q_row, a.out = out + n * a.out_row, a.v = v + n / T * T * a.v_row;
+        attention_token(&kernels, &a, columns_of(&a, k + n / T * T * a.k_row), a.T);
     }
     return out;
 }
@@ -320,36 +331,31 @@ TEST(formulas_in_bf16) {
     kernels.products = float32;
 }
 
-/* Passes of some tokens and of one, which keep the keys in columns, have the bits of one pass over
- * all tokens. Some heads share keys and values. */
-static void check_passes(int NH, int NKV, int dk, int dv) {
+/* Queries computed alone, from keys in columns, have the bits of one pass over all tokens. Some
+ * heads share keys and values. */
+static void check_tokens(int NH, int NKV, int dk, int dv) {
     enum { T = 150 };
-    static const int passes[] = {1, 1, 17, 1, 3, 1};
-    Attention all = some_heads(1, T, NH, NKV, dk, dv, 0.7);
-    size_t row = all.out_row;
+    Attention all = some_heads(1, T, NH, NKV, dk, dv, 0.7), one = all;
     float *q = random_floats(1, T * all.q_row), *k = random_floats(2, T * all.k_row);
-    float *v = random_floats(3, T * all.v_row), *lse = zeros((size_t)(T * NH));
-    float *whole = attend(&all, true, q, k, v), *parts = random_floats(4, T * row);
-    Attention part = all;
-    part.key = k, part.v = v, part.lse = lse;
-    part.columns = zeros((T + KEY_GROUP) / KEY_GROUP * KEY_GROUP * all.k_row);
-    for (int i = 0; part.past < T; part.past += part.T, i++) {
-        part.T = i < COUNT(passes) ? passes[i] : 1;
-        part.q = q + (size_t)part.past * part.q_row;
-        part.out = parts + (size_t)part.past * row;
-        attention_forward(&kernels, &part);
+    float *v = random_floats(3, T * all.v_row), *parts = random_floats(4, T * all.out_row);
+    const float *whole = attend(&all, true, q, k, v), *columns = columns_of(&all, k);
+    one.v = v;
+    for (int t = 0; t < T; t++) {
+        one.q = q + (size_t)t * all.q_row;
+        one.out = parts + (size_t)t * all.out_row;
+        attention_token(&kernels, &one, columns, t + 1);
     }
-    assert_memory_equal(parts, whole, T * row * sizeof *parts);
+    assert_memory_equal(parts, whole, T * all.out_row * sizeof *parts);
 }
 
-TEST(passes) {
-    check_passes(1, 1, 5, 3);
-    check_passes(6, 2, 32, 32);
-    check_passes(4, 4, 32, 32);
-    check_passes(4, 1, 16, 40);
-    check_passes(5, 5, 33, 16);
-    check_passes(24, 2, 8, 64); /* more heads than are computed together */
-    check_passes(11, 11, 4, 8);
+TEST(tokens) {
+    check_tokens(1, 1, 5, 3);
+    check_tokens(6, 2, 32, 32);
+    check_tokens(4, 4, 32, 32);
+    check_tokens(4, 1, 16, 40);
+    check_tokens(5, 5, 33, 16);
+    check_tokens(24, 2, 8, 64); /* more heads than are computed together */
+    check_tokens(11, 11, 4, 8);
 }
 
 /* ---- short sequences, which have kernels of their own ---- */

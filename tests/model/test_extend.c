@@ -35,7 +35,7 @@ static void read_logits(Model *model, const int32_t *ids, float logits[T][AFTER]
     RunOptions options = {.batch = 1, .length = T, .threads = 1};
     Run *run = open_run(model, &options);
     int V = model->config.V;
-    const float *all = run_forward(run, ids, 1, T, 0);
+    const float *all = run_forward(run, ids, 1, T);
     for (int t = 0; t < T; t++) memcpy(logits[t], all + t * V, (size_t)V * sizeof **logits);
 }
 

@@ -44,7 +44,7 @@ static void check_logits(const Bench *bench, Plain *plain, const int32_t *ids, i
     const int numbers = batch * length * bench->model->config.V;
     double *logits = scrap((size_t)numbers, sizeof *logits);
     plain_logits(plain, ids, batch, length, logits);
-    const float *ours = run_forward(bench->run, ids, batch, length, 0);
+    const float *ours = run_forward(bench->run, ids, batch, length);
     for (int i = 0; i < numbers; i++)
         assert_near(ours[i], logits[i], 2e-5 * (1 + fabs((double)ours[i])));
 }

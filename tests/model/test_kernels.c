@@ -288,34 +288,7 @@ TEST(bf16_products) {
     if (count == 0) assert_non_null(strstr(err.text, "bf16"));
 }
 
-/* bfloat16 weights, for one row and a few. */
-TEST_OF_EACH_TABLE(narrow) {
-    enum { MAX = 130 };
-    Team *team = team_of(isa, &bf16_weight_products, 3);
-    for (int threads = 1; threads <= 3; threads += 2) {
-        for (int N = 1; N <= MAX; N++)
-            check_product(team, &bf16_weight_products, threads, 1, N, 5, 0);
-        for (int K = 1; K <= MAX; K++)
-            check_product(team, &bf16_weight_products, threads, 2, isa->tile_columns + 1, K,
-                          K % 2 ? BIASED : B_TURNED);
-    }
-    team_close(team);
-}
-
-/* Numbers that are not finite stay so, and tiny numbers stay tiny. */
-TEST_OF_EACH_TABLE(narrow_odd_numbers) {
-    float b[] = {-1, INFINITY, -INFINITY, 2, NAN, 3, -1, -0.0F, -1, 1e-45f, -1, FLT_MAX};
-    float a[] = {1, 1}, c[6], packed[64 * 2];
-    Team *team = team_of(isa, &bf16_weight_products, 1);
-    Product product = product_of(c, a, b, 1, 6, 2, B_TURNED);
-    product.packed = packed;
-    team_run(team, 1, product_work, &product);
-    assert_true(!isfinite(c[0]) && c[1] == -INFINITY && isnan(c[2]) && c[3] == -1 && c[4] == -1);
-    assert_true(c[5] > 3e38f);
-    team_close(team);
-}
-
-/* The numbers that rounded_weights.c rounds x[n] to, and their scale. */
+/* The numbers that int8.c rounds x[n] to, and their scale. */
 static double round_all(double *to, const float *x, size_t stride, int n, int limit) {
     float largest = 0;
     for (int i = 0; i < n; i++) largest = fmaxf(largest, fabsf(x[(size_t)i * stride]));
@@ -986,9 +959,9 @@ static void check_same_bits(const Isa *isa) {
             if (memcmp(ours, theirs, sizeof ours) != 0)
                 fail_msg("%s: kernel %d with %d numbers gives other bits", isa->name, which, n);
         }
-    for (int how = 0; how < 4; how++) {
+    for (int how = 0; how < 3; how++) {
         const Products *const tables[] = {&float32_products, &float32_products,
-                                          &bf16_weight_products, &int8_weight_products};
+                                          &int8_weight_products};
         const Products *products = tables[how];
         multiply_with(isa, products, how == 1, c);
         multiply_with(&isa_portable, products, how == 1, other);

@@ -64,8 +64,8 @@ static bool looks_back(Run *run, int V) {
     const int32_t one[2] = {0, 1}, other[2] = {2, 1};
     size_t bytes = (size_t)V * sizeof(float);
     float *logits = scrap(bytes, 1);
-    memcpy(logits, run_forward(run, one, 1, 2, 0) + V, bytes);
-    bool differs = memcmp(logits, run_forward(run, other, 1, 2, 0) + V, bytes) != 0;
+    memcpy(logits, run_forward(run, one, 1, 2) + V, bytes);
+    bool differs = memcmp(logits, run_forward(run, other, 1, 2) + V, bytes) != 0;
     return differs;
 }
 

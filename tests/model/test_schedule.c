@@ -23,9 +23,8 @@ typedef struct {
     const Program *p;
     Capacity capacity;
     const Location *locations;
-    Cells memories[3]; /* by Where */
+    Cells memories[2]; /* by Where */
     int epoch;
-    bool single;      /* a pass of one token */
     int tensors[100]; /* the epoch in which a gradient of a tensor was last added */
 } Watch;
 
@@ -40,10 +39,9 @@ static Cells cells_of(size_t size) {
 static size_t size_of_array(const Watch *w, int id) {
     const ArrayInfo *info = &w->p->arrays[id];
     Where where = w->locations[id].where;
-    size_t rows = where == SINGLE || (where == OWN && w->single) ? 1
-                  : where == OWN                                 ? w->capacity.slice
-                  : info->rows == PER_TOKEN                      ? w->capacity.tokens
-                  : info->rows == PER_PASS                       ? (size_t)info->count
+    size_t rows = where == OWN                ? w->capacity.slice
+                  : info->rows == PER_TOKEN   ? w->capacity.tokens
+                  : info->rows == PER_PASS    ? (size_t)info->count
                   : info->rows == PER_STRETCH ? (w->capacity.tokens + STRETCH - 1) / STRETCH
                                               : w->capacity.positions;
     return rows * (size_t)info->width;
@@ -52,8 +50,7 @@ static size_t size_of_array(const Watch *w, int id) {
 /* Returns true if threads divide both instructions alike: then each reads only its own values. */
 static bool divided_alike(const Watch *w, int one, int other) {
     const Instruction *a = &w->p->list[one], *b = &w->p->list[other];
-    if (!w->single) return a->operation->reach == EACH_TOKEN && b->operation->reach == EACH_TOKEN;
-    return division_of(a) == BY_HEADS && division_of(b) == BY_HEADS;
+    return a->operation->reach == EACH_TOKEN && b->operation->reach == EACH_TOKEN;
 }
 
 /* Its cells, of which there are *size. */
@@ -121,11 +118,11 @@ static void check_any(const Schedule *s) {
     assert_true(some > 0);
 }
 
-static void watch_many(Watch *w, const Schedule *s) {
+static void watch_pass(Watch *w, const Schedule *s) {
     check_any(s);
-    w->locations = s->many;
-    w->memories[WHOLE] = cells_of(s->many_shared);
-    w->memories[OWN] = cells_of(s->many_own);
+    w->locations = s->locations;
+    w->memories[WHOLE] = cells_of(s->shared);
+    w->memories[OWN] = cells_of(s->own);
     for (int i = 0; i < s->phase_count; i++) {
         const Phase *phase = &s->phases[i];
         w->epoch += phase->barrier || i == s->backward_phase;
@@ -136,19 +133,7 @@ static void watch_many(Watch *w, const Schedule *s) {
     /* after a forward pass the logits and the inputs of attention are still there */
     for (int id = 1; id < w->p->array_count && !w->p->training; id++)
         if (w->p->arrays[id].kept)
-            assert_int_equal(w->memories[WHOLE].cells[s->many[id].offset].array, id);
-}
-
-static void watch_single(Watch *w, const Schedule *s) {
-    w->locations = s->single;
-    w->single = true;
-    w->memories[WHOLE] = cells_of(s->many_shared);
-    w->memories[OWN] = cells_of(s->single_own);
-    w->memories[SINGLE] = cells_of(s->single_shared);
-    for (int i = 0; i < w->p->backward_begin; i++) {
-        w->epoch += s->waits[i];
-        watch_instruction(w, i);
-    }
+            assert_int_equal(w->memories[WHOLE].cells[s->locations[id].offset].array, id);
 }
 
 /* The gradients of each block, and those of none, are ready once: after the last of them. */
@@ -168,7 +153,7 @@ static void check_ready(const Program *p) {
 
 static const Capacity capacity = {.tokens = 50, .positions = 7, .slice = 24};
 
-/* Schedules the program that a model's rung records; watches passes of many tokens and of one. */
+/* Schedules the program that a model's rung records, and watches its passes. */
 static void watch_model(Model *model, bool training, bool kept) {
     Program program;
     Schedule schedule;
@@ -177,15 +162,14 @@ static void watch_model(Model *model, bool training, bool kept) {
     assert_ok(schedule_open(&schedule, &program, capacity, &err), err);
     if (training) check_ready(&program);
     Watch watch = {.p = &program, .capacity = capacity};
-    watch_many(&watch, &schedule);
-    if (!training) watch_single(&watch, &schedule);
+    watch_pass(&watch, &schedule);
     schedule_close(&schedule);
     program_close(&program);
 }
 
 TEST(every_rung) {
     for (int rung = 0; kind_name(rung); rung++)
-        for (int kind = 0; kind < 3; kind++) /* generation, training, looking at every array */
+        for (int kind = 0; kind < 3; kind++) /* evaluation, training, looking at every array */
             for (int dropping = 0; dropping <= 1; dropping++) {
                 Config config = {
                     .V = 11, .T = 7, .L = LAYERS, .NH = 2, .C = 12, .dropout = dropping ? 0.5 : 0};

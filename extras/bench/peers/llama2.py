@@ -103,7 +103,6 @@ def main():
         writers = {
             "llama2.c": lambda n: [program, model, "-z", tokenizer, "-n", str(n), "-s", "1337"],
             "tril f32": lambda n: [*ours, "--precision=f32", f"-n{n}"],
-            "tril bf16 weights": lambda n: [*ours, "--precision=bf16", f"-n{n}"],
             "tril 8-bit weights": lambda n: [*ours, "--precision=int8", f"-n{n}"],
         }
         took = {name: [] for name in writers}

@@ -49,7 +49,7 @@ static void assert_golden(Trained *trained, const char *kind) {
     Run *run = open_run(model, &options);
     for (int from = 0; from < TEXT; from += model->config.T) {
         int window = TEXT - from < model->config.T ? TEXT - from : model->config.T;
-        const float *ours = run_forward(run, ids + from, 1, window, 0);
+        const float *ours = run_forward(run, ids + from, 1, window);
         for (int i = 0; i < window * CHARACTERS; i++)
             assert_near(ours[i], logits[from + i / CHARACTERS][i % CHARACTERS], 1e-5);
     }

@@ -518,7 +518,7 @@ class Model(_Object):
     def generate(self, prompt: Text = "", *, on_text: Optional[Callable[[str], Any]] = None, **sampling: Any) -> str:
         """Continues a prompt, and returns the continuation. `on_text` gets each new character; if it
         returns False, the text ends. Options as those of `./sample`: length, temperature, top_k, top_p,
-        counts, seed, precision ("int8", "bf16" or "f32"), threads."""
+        counts, seed, precision ("int8" or "f32"), threads."""
         given, how = _bytes_of(prompt), _lib.tril_sampling()
         _fill(how, sampling)
         writer = _Writing._made("writer_open", self, ctypes.byref(how), borrowed=[self])
@@ -572,7 +572,7 @@ class Model(_Object):
               threads: Optional[int] = None) -> Score:
         """The Score of a text, as `./sample --score` measures it. If the model does not know a character, the
         call fails ("refuse"), leaves it out ("skip"), or counts it with ln(V + 1) nats ("uniform").
-        `precision` is that of the weights: "f32", "bf16" or "int8"."""
+        `precision` is that of the weights: "f32" or "int8"."""
         given, score, choices = _bytes_of(text), _lib.TrilScore(), _lib.enums["TrilUnknown"]
         if unknown not in choices:
             raise Error(f"unknown: {unknown!r} is not one of {', '.join(choices)}", "argument")

@@ -1,38 +1,11 @@
-/* rounded.h - one row times weights of 16 or 8 bits. */
-#ifndef TRIL_MODEL_KERNELS_ISA_ROUNDED_H
-#define TRIL_MODEL_KERNELS_ISA_ROUNDED_H
+/* int8.h - some rows times weights of 8 bits. */
+#ifndef TRIL_MODEL_KERNELS_ISA_INT8_H
+#define TRIL_MODEL_KERNELS_ISA_INT8_H
 
 #include "model/kernels/isa/vectors.h"
 
-/* The distance of prefetches: a page of 4 KiB, beyond which the hardware does not prefetch. */
-enum { PAIRS_AHEAD = 1024, BYTES_AHEAD = 2048 };
-
-/* A bfloat16 is the upper half of a float. rounded_weights.c rounds the upper number of a pair with
- * the lower one's bits below it. */
-INLINE void bf16_gemv_of(const int vectors, float *y, const float *x, const uint32_t *pairs, int K,
-                         int columns, const float *bias) {
-    Vector even[TILE_VECTORS] = {0}, odd[TILE_VECTORS] = {0};
-    float sums[TILE_COLUMNS] = {0};
-    for (int p = 0; p < K; p += 2, pairs += vectors * LANES) {
-        float first = x[p], second = p + 1 < K ? x[p + 1] : 0;
-        EACH(j, vectors) {
-            __builtin_prefetch(pairs + j * LANES + PAIRS_AHEAD);
-            Bits both = *(const UnalignedBits *)(pairs + j * LANES);
-            even[j] = multiply_add(all(first), vector_of(both << 16), even[j]);
-            odd[j] = multiply_add(all(second), vector_of(both), odd[j]);
-        }
-    }
-    EACH(j, vectors) store(sums + j * LANES, even[j] + odd[j]);
-    for (int j = 0; j < columns; j++) y[j] = bias ? bias[j] + sums[j] : sums[j];
-}
-
-static void bf16_gemv(float *y, const float *x, const uint32_t *pairs, int K, int columns,
-                      const float *bias) {
-    /* clang-format off */
-#define GEMV(n) case n: if (n <= TILE_VECTORS) bf16_gemv_of(n, y, x, pairs, K, columns, bias); break;
-    switch ((columns + LANES - 1) / LANES) { GEMV(1) GEMV(2) GEMV(3) GEMV(4) }
-    /* clang-format on */
-}
+/* The distance of prefetches: half a page of 4 KiB, beyond which the hardware does not prefetch. */
+enum { BYTES_AHEAD = 2048 };
 
 typedef int32_t Together __attribute__((aligned(2), may_alias)); /* two int16_t, or four bytes */
 

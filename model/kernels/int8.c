@@ -1,73 +1,18 @@
-/* rounded_weights.c - products with weights of 16 or 8 bits. Generation multiplies one row at a
- * time, so its time goes into reading the weights, not into multiplying: these are a half or a
- * quarter of the float32 ones. */
-#include "model/kernels/products.h"
-#include "base/array.h"
-
-#include <assert.h>
-#include <math.h>
-#include <string.h>
-
-/* ---- bfloat16 ----
- * Weights are packed in panels of tile_columns columns. Each row of a panel has two terms, as pairs
- * of bfloat16. A read shifts the lower number up, but takes the upper one as it is, with the lower
- * one as its missing bits: that saves an operation. The upper number is rounded with these bits
- * below it, so the whole is as accurate as a bfloat16. */
-
-/* Returns the upper half of a float, rounded to nearest, when its lower half will be read as
- * `below`, 0 in a plain bfloat16. Infinities and NaNs stay. */
-static uint32_t rounded(float x, uint32_t below) {
-    uint32_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    if ((bits >> 23 & 0xFF) == 0xFF) return bits >> 16 | (x != x ? 0x40 : 0);
-    if (bits << 1 < below) return bits >> 16; /* nearly 0 */
-    return (bits - below + 0x8000) >> 16;
-}
-
-static size_t bf16_size(const Isa *isa, int K, int N) {
-    return (size_t)((K + 1) / 2) * whole_vectors(isa, N);
-}
-
-static void bf16_pack(const Thread *thread, float *packed, Matrix b, int K, int N) {
-    int width = thread->isa->tile_columns;
-    Share panels = team_share(thread, (size_t)ceil_div_int(N, width), 1);
-    for (int i = (int)panels.begin; i < (int)panels.end; i++) {
-        int first = i * width, columns = min_int(width, N - first);
-        uint32_t *pairs = (uint32_t *)packed + (size_t)first * (size_t)((K + 1) / 2);
-        for (int p = 0; p < K; p += 2, pairs += whole_vectors(thread->isa, columns))
-            for (int j = 0; j < columns; j++) {
-                const float *even = matrix_at(b, p, first + j).at;
-                pairs[j] = rounded(*even, 0);
-                if (p + 1 < K) pairs[j] |= rounded(even[b.row], pairs[j]) << 16;
-            }
-    }
-}
-
-static void bf16_multiply(const Thread *thread, float *c, size_t c_row, const float *a,
-                          size_t a_row, Packed b, int M, int K, const float *bias, int first,
-                          int end) {
-    const Isa *isa = thread->isa;
-    for (int j = first; j < end; j += isa->tile_columns) {
-        const uint32_t *pairs = (const uint32_t *)b.at + (size_t)j * (size_t)((b.K + 1) / 2);
-        for (size_t i = 0; i < (size_t)M; i++)
-            isa->bf16_gemv(c + i * c_row + j, a + i * a_row, pairs, K,
-                           min_int(isa->tile_columns, end - j), bias ? bias + j : NULL);
-    }
-}
-
-const Products bf16_weight_products = {.name = "bf16 weights",
-                                       .attention = &float32_products,
-                                       .packed_size = bf16_size,
-                                       .pack = bf16_pack,
-                                       .multiply = bf16_multiply};
-
-/* ---- 8 bits ----
+/* int8.c - products with weights of 8 bits. Generation multiplies few rows at a time, so its time
+ * goes into reading the weights, not into multiplying: these are a quarter of the float32 ones.
+ *
  * Each column of the right operand is rounded to whole numbers from -127 to 127 times a scale of
  * its own. The left row is rounded to 16 bits, times a scale for each block of TERMS terms. So a
  * sum of a block is a whole number below 2^31: exact, with the same bits on every machine, in any
  * order.
  *
  * The packed operand has the scales of all columns, then blocks of TERMS terms, in panels. */
+#include "model/kernels/products.h"
+#include "base/array.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
 
 enum { TERMS = 512, LARGEST = 127, LARGEST_LEFT = INT16_MAX };
 _Static_assert((int64_t)TERMS *LARGEST *LARGEST_LEFT <= INT32_MAX, "a sum is exact");
@@ -83,7 +28,7 @@ static size_t place_of(int K, int N, int p, size_t j) {
     return above + j / INT8_PANEL * int8_panel_size(min_int(TERMS, K - p));
 }
 
-static size_t int8_size(const Isa *isa, int K, int N) {
+static size_t packed_size(const Isa *isa, int K, int N) {
     (void)isa;
     return padded(N) + place_of(K, N, (K - 1) / TERMS * TERMS, padded(N)) / sizeof(float);
 }
@@ -158,7 +103,7 @@ static void pack_panel(bool vnni, int8_t *panel, const float *scales, Matrix b, 
         }
 }
 
-static void int8_pack(const Thread *thread, float *packed, Matrix b, int K, int N) {
+static void pack(const Thread *thread, float *packed, Matrix b, int K, int N) {
     Share own = team_share(thread, padded(N), INT8_PANEL);
     for (int first = (int)own.begin; first < (int)own.end; first += INT8_PANEL) {
         const int last = min_int(first + INT8_PANEL, N);
@@ -173,9 +118,8 @@ static void int8_pack(const Thread *thread, float *packed, Matrix b, int K, int 
     }
 }
 
-static void int8_multiply(const Thread *thread, float *c, size_t c_row, const float *a,
-                          size_t a_row, Packed b, int M, int K, const float *bias, int first,
-                          int end) {
+static void multiply(const Thread *thread, float *c, size_t c_row, const float *a, size_t a_row,
+                     Packed b, int M, int K, const float *bias, int first, int end) {
     enum { ROWS = 6 }; /* at least tile_rows of every table */
     const Isa *isa = thread->isa;
     int16_t left[ROWS * TERMS];
@@ -200,6 +144,6 @@ static void int8_multiply(const Thread *thread, float *c, size_t c_row, const fl
 
 const Products int8_weight_products = {.name = "int8 weights",
                                        .attention = &float32_products,
-                                       .packed_size = int8_size,
-                                       .pack = int8_pack,
-                                       .multiply = int8_multiply};
+                                       .packed_size = packed_size,
+                                       .pack = pack,
+                                       .multiply = multiply};

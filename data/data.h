@@ -88,6 +88,7 @@ typedef struct TrilText {
     size_t length;         /* characters */
     int distinct;          /* characters of the vocabulary that occur in the text */
     size_t train;          /* characters for training, from the start; the rest is held out */
+    size_t counted;        /* the first of them, which counting reads; 0: all */
     size_t lines, longest; /* the newlines; the characters of the longest line, with its newline */
     uint64_t digest;       /* the digest of the file's bytes */
     LineDigests known;     /* a list's lines, in both parts; owned */
@@ -111,6 +112,11 @@ bool corpus_spread(Corpus *corpus, Error *err);
 /* Returns where the held-out part begins to be read: in a list with the newline before it. */
 static inline size_t corpus_held_out(const Corpus *corpus, bool list) {
     return corpus->train - list;
+}
+
+/* Returns how many characters counting reads, from the start. */
+static inline size_t corpus_counted(const Corpus *corpus) {
+    return corpus->counted > 0 ? min_size(corpus->counted, corpus->train) : corpus->train;
 }
 
 void corpus_free(Corpus *corpus);

@@ -100,13 +100,18 @@ static bool fail_unknown(uint32_t code, size_t place, Error *err) {
 
 bool vocab_encode(const Vocab *vocab, const char *text, size_t length, int32_t **ids, size_t *count,
                   size_t *unknown, Error *err) {
+    enum {
+        FREQUENT = 128
+    }; /* codes whose ids are found at once: a search takes most of the time */
+    int frequent[FREQUENT];
     *count = 0;
     if (unknown) *unknown = 0;
     if (!memory_alloc_unset(ids, length + 2, sizeof **ids, "the text", err)) return false;
+    for (uint32_t code = 0; code < FREQUENT; code++) frequent[code] = vocab_id(vocab, code);
     for (size_t i = 0; i < length;) {
         uint32_t code = (unsigned char)text[i];
         int taken = vocab->bytes ? 1 : utf8_decode(text + i, length - i, &code);
-        int id = taken > 0 ? vocab_id(vocab, code) : NO_ID;
+        int id = taken <= 0 ? NO_ID : code < FREQUENT ? frequent[code] : vocab_id(vocab, code);
         if (taken <= 0 || (id == NO_ID && !unknown)) {
             memory_free(*ids);
             *ids = NULL;

@@ -203,37 +203,74 @@ typedef struct {
     Asking asking;
 } Search;
 
+/* Takes steps for about a share of the time, but at least two and at most `most`. Returns the mean
+ * time of all but the first, which is slow. */
+static double time_steps(Workers *workers, const Recipe *recipe, int window, int most,
+                         Search *search) {
+    const double share = 0.005, begun = clock_seconds();
+    double first = 0, all = 0;
+    int i = 0;
+    while (i < 2 || (i < most && all < share * search->seconds)) {
+        if (ask(&search->asking)) return INFINITY;
+        Optimizer optimizer = recipe_step(recipe, i, most);
+        workers_step(workers, (uint64_t)i, window, &optimizer);
+        all = clock_seconds() - begun;
+        if (i++ == 0) first = all;
+    }
+    return (all - first) / (i - 1);
+}
+
+/* Measures an opened run: its steps and, if a whole batch fits, short windows and an evaluation. */
+static bool time_run(Workers *workers, const Recipe *recipe, bool whole, Search *search,
+                     double *step, TrilChoice *pace, Error *err) {
+    enum { MOST = 1000, FEW = 2 };
+    const double share = 0.002; /* of the time, for an evaluation of as many characters */
+    const int T = workers->options.length, shortest = recipe_window(recipe, T, 0, MOST);
+    double read = workers->options.batch * tril_text_window(search->text, T), loss;
+    *step = time_steps(workers, recipe, T, whole ? MOST : FEW, search);
+    pace->speed = read / *step;
+    if (!whole || !(*step <= search->seconds / TRIL_LEAST_STEPS)) return true;
+    if (shortest < T)
+        pace->slower = fmax(1, *step / time_steps(workers, recipe, shortest, MOST, search));
+    read = fmin(fmax(read, share * search->seconds * pace->speed), (double)search->text->train);
+    const double begun = clock_seconds();
+    if (!workers_evaluate(workers, true, (size_t)read, &search->asking, &loss, err)) return false;
+    pace->evaluating = read / (clock_seconds() - begun);
+    return true;
+}
+
 /* Measures the speed in the first steps of a training run, which is then discarded. They take only
- * a small share of the time. The fastest step counts: the first step and other programs only make
- * steps slower. Fails for sizes that do not fit. */
-static bool measure_speed(const TrilOptions *o, Search *search, double *speed, Error *err) {
-    enum { STEPS = 5, COUNTED = 1 << 16 }; /* of the text, for a rung that counts */
-    const double share = 0.02;
+ * a small share of the time: the batch grows to its size only as long as a step takes no more than
+ * the time allows. Fails for sizes that do not fit. */
+static bool measure_speed(const TrilOptions *o, Search *search, TrilChoice *pace, Error *err) {
+    enum { COUNTED = 1 << 16 }; /* of the text, for a rung that counts, unless that is set */
+    const double longest = search->seconds / TRIL_LEAST_STEPS;
     const Corpus *corpus = search->text;
-    const Recipe recipe = recipe_of(o->rung);
+    const Recipe recipe = recipe_with(o->rung, o);
     Config config;
     RunOptions run;
     Model model = {0};
     Workers workers = {0};
+    *pace = (TrilChoice){.slower = 1, .evaluating = INFINITY};
     bool ok = options_fit(o, corpus, false, &config, &run, err);
     config.dropout = 0;
-    const size_t counted = min_size(corpus->train, COUNTED);
-    ok = ok && model_build(&model, &config, 0, err) &&
-         model_count(&model, corpus->ids, counted, true, err) &&
-         workers_open(&workers, &model, &run, corpus, err) &&
-         (!o->teacher || workers_teach(&workers, &o->teacher->model, err));
-    double fastest = INFINITY, all = 0;
-    for (int i = 0; ok && i < STEPS && all < share * search->seconds && !ask(&search->asking);
-         i++) {
-        Optimizer optimizer = recipe_step(&recipe, i, STEPS);
-        double begun = clock_seconds();
-        workers_step(&workers, (uint64_t)i, config.T, &optimizer);
-        double took = clock_seconds() - begun;
-        all += took;
-        fastest = fmin(fastest, took);
+    const size_t counted = min_size(corpus_counted(corpus), corpus->counted ? SIZE_MAX : COUNTED);
+    ok = ok && model_lay_out(&model, &config, err) && model_allocate(&model, err) &&
+         model_count(&model, corpus->ids, counted, true, err);
+    /* not random: with many characters that would take longer than a step */
+    for (size_t i = 0; ok && i < model.weights_size; i++)
+        model.weights[i] = 0.01f * (float)((int)(i % 13) - 6);
+    const int batch = run.batch;
+    run.batch = min_int(batch, world_size());
+    for (bool more = ok; more;) {
+        double step = 0;
+        ok = workers_open(&workers, &model, &run, corpus, err) &&
+             (!o->teacher || workers_teach(&workers, &o->teacher->model, err)) &&
+             time_run(&workers, &recipe, run.batch == batch, search, &step, pace, err);
+        workers_close(&workers);
+        more = ok && run.batch < batch && step <= longest && !ask(&search->asking);
+        if (more) run.batch = (int)fmin(batch, run.batch * fmax(2, longest / step));
     }
-    *speed = o->batch * tril_text_window(search->text, o->context) / fastest;
-    workers_close(&workers);
     model_free(&model);
     return ok;
 }
@@ -245,11 +282,11 @@ static double work(const TrilOptions *o, const Search *search) {
 }
 
 /* Returns true if the larger size, which has `slower` times the work of the smaller one, is worth
- * its time, with the reasons in `choice`. *speed is that of the smaller size, and becomes that of
+ * its time, with the reasons in `choice`. *pace is that of the smaller size, and becomes that of
  * the larger one. With many passes over a text, a small model learns less from each, so a larger
  * size pays sooner; but the text must be as long. Found by trial, as above. */
 static bool is_worth(const TrilOptions *larger, const Candidate *candidate, Search *search,
-                     double slower, double *speed, TrilChoice *choice) {
+                     double slower, TrilChoice *pace, TrilChoice *choice) {
     const double max_gain = 2; /* wider products are faster, but not by more */
     const double often = 16, sooner = 0.7;
     Error none;
@@ -261,13 +298,13 @@ static bool is_worth(const TrilOptions *larger, const Candidate *candidate, Sear
     choice->limit = TRIL_LIMIT_TEXT;
     if (search->most < choice->worth) return false;
     choice->limit = TRIL_LIMIT_TIME;
-    double seen = fmin(*speed * search->seconds, search->most);
+    double seen = fmin(pace->speed * search->seconds, search->most);
     if (seen > often * (double)search->text->train) choice->worth *= sooner;
-    if (*speed * max_gain / slower * search->seconds < choice->worth) return false;
+    if (pace->speed * max_gain / slower * search->seconds < choice->worth) return false;
     choice->limit = TRIL_LIMIT_MEMORY;
-    if (!measure_speed(larger, search, speed, &none)) return false;
+    if (!measure_speed(larger, search, pace, &none)) return false;
     choice->limit = TRIL_LIMIT_TIME;
-    if (*speed * search->seconds < choice->worth) return false;
+    if (pace->speed * search->seconds < choice->worth) return false;
     choice->limit = TRIL_LIMIT_NONE;
     return true;
 }
@@ -278,16 +315,21 @@ static bool choose(TrilOptions *o, Search *search, TrilChoice *choice, Error *er
     double longest = text->vocab.lines ? INFINITY : (double)text->train - 1;
     if (o->teacher) longest = fmin(longest, o->teacher->model.config.T);
     TrilOptions best = filled(o, &candidates[0], longest, text);
+    TrilChoice pace;
     *choice = (TrilChoice){.limit = TRIL_LIMIT_NONE};
-    if (!measure_speed(&best, search, &choice->speed, err)) return false;
+    if (!measure_speed(&best, search, &pace, err)) return false;
     for (int i = 1; i < COUNT(candidates); i++) {
         TrilOptions larger = filled(o, &candidates[i], longest, text);
         if (same_sizes(&larger, &best)) continue;
-        double slower = work(&larger, search) / work(&best, search), speed = choice->speed;
-        if (!is_worth(&larger, &candidates[i], search, slower, &speed, choice)) break;
+        double slower = work(&larger, search) / work(&best, search);
+        TrilChoice of_larger = pace;
+        if (!is_worth(&larger, &candidates[i], search, slower, &of_larger, choice)) break;
         best = larger;
-        choice->speed = speed;
+        pace = of_larger;
     }
+    choice->speed = pace.speed;
+    choice->slower = pace.slower;
+    choice->evaluating = pace.evaluating;
     *o = best;
     return true;
 }
@@ -305,6 +347,20 @@ TrilStatus tril_options_choose(TrilOptions *o, const TrilText *text, double seco
     if (!text_suits(text, &text->vocab, o->context, &err)) return failed(TRIL_TEXT, &err, error);
     if (o->epochs > 0) search.most = o->epochs * (double)text->train;
     return outcome(choose(o, &search, choice, &err), TRIL_ARGUMENT, &err, error);
+}
+
+double tril_steps_taken(const TrilOptions *options, double slower, double time) {
+    enum { PARTS = 200 };
+    const Recipe recipe = recipe_with(options->rung, options);
+    const int T = (int)options->context, shortest = recipe_window(&recipe, T, 0, PARTS);
+    double sum[PARTS + 1] = {0};
+    int i = 0;
+    for (int j = 0; j < PARTS; j++) {
+        const double longer = recipe_window(&recipe, T, j, PARTS) - shortest;
+        sum[j + 1] = sum[j] + 1 + (longer > 0 ? (slower - 1) * longer / (T - shortest) : 0);
+    }
+    while (i < PARTS - 1 && sum[i + 1] < time * sum[PARTS]) i++;
+    return (i + (time * sum[PARTS] - sum[i]) / (sum[i + 1] - sum[i])) / PARTS;
 }
 
 /* ---- memory ---- */

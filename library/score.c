@@ -98,7 +98,7 @@ TrilStatus tril_text_evaluate(const TrilText *text, const TrilModel *model, bool
     if (!text_suits(text, &model->vocab, 0, &err)) return failed(TRIL_TEXT, &err, error);
     /* reads with counts of its own, in which each prediction leaves out its fold */
     Model read = model->model;
-    bool ok = !trained_on || model_fold(&model->model, text->ids, text->train, &read.ngram, &err);
+    bool ok = !trained_on || model_fold(&model->model, text->ids, corpus_counted(text), &read.ngram, &err);
     ok = ok && workers_open(&workers, &read, &options, text, &err) &&
          workers_evaluate(&workers, trained_on, characters, &asking, nats, &err);
     workers_close(&workers);

@@ -193,6 +193,10 @@ static int32_t newline_of(const Corpus *corpus) {
     return corpus->vocab.lines ? corpus->ids[0] : NO_ID;
 }
 
+void tril_text_set_counted(TrilText *text, size_t characters) {
+    text->counted = characters;
+}
+
 TrilStatus tril_text_count(const TrilText *text, int context, TrilCounts *counts,
                            TrilError *error) {
     Error err = {0};
@@ -200,8 +204,9 @@ TrilStatus tril_text_count(const TrilText *text, int context, TrilCounts *counts
     if (!in_range(context, 1, MAX_TOKENS, "context", &err))
         return failed(TRIL_ARGUMENT, &err, error);
     const size_t held_out = corpus_held_out(text, text->vocab.lines);
-    bool ok = count_losses(text->ids, text->train, text->ids + held_out, text->length - held_out,
-                           text->vocab.size, newline_of(text), context, counts, &err);
+    bool ok =
+        count_losses(text->ids, corpus_counted(text), text->ids + held_out, text->length - held_out,
+                     text->vocab.size, newline_of(text), context, counts, &err);
     return outcome(ok, TRIL_NO_MEMORY, &err, error);
 }
 

@@ -26,7 +26,7 @@ static bool open_run(TrilTraining *t, const TrilModel *teacher, const RunOptions
     const double forward = 1.0 / 3; /* its share of the work of training */
     Model *model = &t->model->model;
     count_operations(t, model, 1);
-    if (!model_count(model, t->text->ids, t->text->train, true, err)) return false;
+    if (!model_count(model, t->text->ids, corpus_counted(t->text), true, err)) return false;
     if (!workers_open(&t->workers, model, run, t->text, err)) return false;
     if (!teacher) return true;
     count_operations(t, &teacher->model, forward);

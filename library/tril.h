@@ -164,7 +164,13 @@ TRIL_API const int32_t *tril_text_ids(const TrilText *text);
 /* Returns the digest of a text, by which files identify the text that they were trained on. */
 TRIL_API uint64_t tril_digest(const char *text, size_t length);
 
-/* The losses of counting alone: on the held-out part, with frequencies from the part before it. */
+/* Makes tril_text_count, and models that count, read only the first `characters` of the part to
+ * train on, at least 2, to save time; 0: all of it, as before any call. A training run that is
+ * resumed reads the same again only after the same call. */
+TRIL_API void tril_text_set_counted(TrilText *text, size_t characters);
+
+/* The losses of counting alone: on the held-out part, with frequencies from the part before it. If
+ * fewer characters are counted than are held out, that many evenly spaced ones are predicted. */
 typedef struct {
     double uniform;                 /* each character of the vocabulary is equally likely */
     double unigram, bigram;         /* how often each occurs; how often each follows each */
@@ -394,8 +400,15 @@ typedef enum {
     TRIL_LIMIT_MEMORY
 } TrilLimit;
 
+/* The fewest steps of a training run that is worth its time. */
+enum { TRIL_LEAST_STEPS = 20 };
+
 typedef struct {
-    double speed; /* characters a second, as measured */
+    /* as measured. If `seconds` have no room for TRIL_LEAST_STEPS, `speed` is that of a smaller
+       batch, and the others are unknown: 1 and INFINITY */
+    double speed;      /* characters a second in steps with whole windows */
+    double slower;     /* the time of such a step by that of a step with the shortest windows */
+    double evaluating; /* characters a second in evaluations */
     TrilLimit limit;
     int layers, width, context, batch; /* the next larger sizes: at least one of them is larger */
     double worth;                      /* characters of training after which they are better */
@@ -410,6 +423,10 @@ typedef struct {
 TRIL_API TrilStatus tril_options_choose(TrilOptions *options, const TrilText *text, double seconds,
                                         TrilStop stop, void *user, TrilChoice *choice,
                                         TrilError *error);
+
+/* Returns the share of the steps, 0 to 1, that a training run has taken after the share `time` of
+ * the time that all of them take: more than `time` if the windows grow. `slower` is the choice's. */
+TRIL_API double tril_steps_taken(const TrilOptions *options, double slower, double time);
 
 /* Fills unset options with the values that a training run on the text would use. `trained` is true
  * if its model is already trained. A learning rate or weight decay that stays unset, and "auto"

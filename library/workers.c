@@ -222,7 +222,7 @@ void workers_close(Workers *workers) {
 bool workers_teach(Workers *workers, const Model *teacher, Error *err) {
     workers->teaching = *teacher;
     broadcast((Command){.kind = TEACH, .config = teacher->config});
-    bool ok = model_fold(teacher, workers->corpus->ids, workers->corpus->train,
+    bool ok = model_fold(teacher, workers->corpus->ids, corpus_counted(workers->corpus),
                          &workers->teaching.ngram, err);
     return open_teacher(workers, &workers->teaching, ok, err);
 }

@@ -114,6 +114,11 @@ static double pair_entropy(const Tally *tally) {
     return total / (double)(tally->count - 1);
 }
 
+/* Returns how many characters of the held-out text there are for each of `most` to predict. */
+static size_t held_out_every(size_t most, size_t held_out_count) {
+    return 1 + (held_out_count - 1) / most;
+}
+
 enum { LONG_TEXT = 1 << 21 }; /* tokens from which not every place is predicted */
 
 /* As count_ngram, with the orders from `order` to `last`. */
@@ -122,7 +127,7 @@ static bool count_orders(const int32_t *train, size_t train_count, const int32_t
                          int last, TrilCounts *counts, Error *err) {
     enum { EVERY = 9, SCORED = 1 << 19 };
     const size_t every = EVERY * (1 + train_count / LONG_TEXT),
-                 scored = 1 + held_out_count / SCORED;
+                 scored = held_out_every(min_size(train_count, SCORED), held_out_count);
     bool ok = true, better = true;
     counts->order = 0;
     counts->own_ngram = INFINITY;
@@ -177,12 +182,14 @@ bool count_losses(const int32_t *train, size_t train_count, const int32_t *held_
     *counts = (TrilCounts){.uniform = log(V)};
     if (ok) counts->own_unigram = single_entropy(&tally);
     if (ok) counts->own_bigram = pair_entropy(&tally);
-    for (size_t i = 1; ok && i < held_out_count; i++) {
+    const size_t every = held_out_every(train_count, held_out_count);
+    size_t predicted = 0;
+    for (size_t i = 1; ok && i < held_out_count; i += every, predicted++) {
         counts->unigram -= log(single_probability(&tally, held_out[i]));
         counts->bigram -= log(pair_probability(&tally, held_out[i - 1], held_out[i]));
     }
-    counts->unigram /= (double)(held_out_count - 1);
-    counts->bigram /= (double)(held_out_count - 1);
+    counts->unigram /= (double)predicted;
+    counts->bigram /= (double)predicted;
     memory_free(tally.singles);
     memory_free(tally.seconds);
     return ok && count_ngram(train, train_count, held_out, held_out_count, V, newline, window,

@@ -3,16 +3,56 @@
 
 #include <math.h>
 
-enum { EVALUATIONS = 10, FIRST_GUESS = 1000 };
+enum { EVALUATIONS = 10 };
 
-/* Estimates the number of all steps from the speed so far, with `left` seconds left. */
-static int expected_steps(const Budget *b, const Progress *p, double left) {
-    if (p->now.step == 0) return min_int(FIRST_GUESS, b->max_steps);
-    double step = p->seconds / p->now.step, steps = p->now.step + (left > step ? left / step : 1);
+static const double RARE = 20; /* training between two evaluations takes as many times as long */
+
+double budget_share(const Plan *plan, int i, double left) {
+    const double most = 0.1; /* the largest share of a baseline, which needs few steps */
+    return plan->rungs[i].baseline ? most * left : left / (plan->rung_count - i);
+}
+
+/* Returns the part of `left` seconds that remains for steps: without the work after the last one,
+ * and without the evaluations before it. */
+static double for_steps(const Budget *b, double left) {
+    const double between = fmax(b->seconds / EVALUATIONS, RARE * b->evaluation);
+    left -= b->closing * b->evaluation + 2 * b->opening;
+    return left -
+           fmin(EVALUATIONS - 1, floor(fmax(0, left) / (between + b->evaluation))) * b->evaluation;
+}
+
+/* Returns the seconds that the steps so far took. */
+static double stepping(const Budget *b, const Progress *p) {
+    return p->seconds - b->other;
+}
+
+/* Estimates the number of all steps from the speed so far. */
+static int expected_steps(const Budget *b, const Progress *p) {
+    const double left = for_steps(b, b->seconds - p->seconds), past = stepping(b, p);
+    double steps = left / b->step;
+    if (p->now.step > 0)
+        steps = left <= 0
+                    ? p->now.step
+                    : p->now.step / tril_steps_taken(&b->options, b->slower, past / (past + left));
+    steps = fmax(steps, p->now.step + 1);
     return steps < b->max_steps ? (int)steps : b->max_steps;
 }
 
-Budget budget_open(const Plan *plan, const RungFiles *rung, double seconds, const Progress *p) {
+/* Sets what the measured speed of the rung says: the time of a step, which is shorter while windows
+ * are, and of an evaluation, which reads a sample if the last ones would take too long. */
+static void expect(Budget *b, const Plan *plan, const TrilChoice *pace) {
+    enum { PARTS = 100 };
+    const double most = 0.25, read = plan_step_characters(plan) / pace->speed;
+    const double whole = plan_held_out(plan) / pace->evaluating;
+    const double quick = tril_steps_taken(&b->options, pace->slower, 1.0 / PARTS) * PARTS;
+    b->slower = pace->slower;
+    b->step = read / pace->slower * quick;
+    b->part = fmin(1, most * b->seconds / (b->closing * whole));
+    b->evaluation = b->part * whole;
+}
+
+Budget budget_open(const Plan *plan, const RungFiles *rung, double seconds, double opening,
+                   const Progress *p) {
     /* a resumed training run may have measured its best weights before, but not kept the loss */
     bool known = !plan_is_bf16(plan) && p->now.step == 0;
     const double any = 1e9, epochs = plan->options.epochs;
@@ -25,13 +65,26 @@ Budget budget_open(const Plan *plan, const RungFiles *rung, double seconds, cons
                 .steps = (int)plan->options.steps,
                 .max_steps = (int)fmax(1, fmin(most, any)),
                 .eval_every = (int)plan->options.eval_every,
-                .expected = plan_evaluation(plan),
+                .options = plan_options(plan, rung),
+                .part = 1,
                 .last_evaluation = p->seconds,
                 .closing = plan_closing(plan, known),
+                .opening = opening,
+                .other = opening,
                 .patience = plan->options.patience};
-    if (b.by_time) b.steps = expected_steps(&b, p, seconds - p->seconds);
+    if (b.by_time) expect(&b, plan, &rung->pace);
+    if (b.by_time) b.steps = expected_steps(&b, p);
     if (p->now.cooling > 0) budget_limit_steps(&b, p->now.cooled);
+    b.expected = b.steps;
     return b;
+}
+
+double budget_expected(const Budget *b) {
+    return fmin(b->seconds, b->steps * b->step + b->seconds - for_steps(b, b->seconds));
+}
+
+size_t budget_sample(const Budget *b, double characters) {
+    return b->part < 1 ? (size_t)fmax(1, b->part * characters) : 0;
 }
 
 /* Returns true if `steps` times `patience` steps have brought no lower loss. */
@@ -62,13 +115,10 @@ void budget_limit_steps(Budget *b, int steps) {
 }
 
 bool budget_used(Budget *b, const Progress *p) {
-    const double soon = 0.1; /* the first steps are slow and say nothing about the rest */
-    if (!b->measured) b->evaluation = b->expected * p->now.seconds / p->now.step;
     if (!b->by_time) return p->now.step >= b->steps;
-    double left = b->seconds - p->seconds;
-    if (p->seconds > soon * b->seconds) left -= b->closing * b->evaluation;
-    b->steps = expected_steps(b, p, left);
-    return left < p->seconds / p->now.step || p->now.step >= b->max_steps;
+    b->steps = expected_steps(b, p);
+    return for_steps(b, b->seconds - p->seconds) < stepping(b, p) / p->now.step ||
+           p->now.step >= b->max_steps;
 }
 
 bool budget_nearly_used(Budget *b, const Progress *p, bool used) {
@@ -77,22 +127,28 @@ bool budget_nearly_used(Budget *b, const Progress *p, bool used) {
 }
 
 bool budget_evaluation_due(const Budget *b, const Progress *p, bool used) {
-    const double rare = 20, soon = 0.25; /* of the steps between evaluations */
+    const double soon = 0.25; /* of the steps between evaluations */
     const int few = b->eval_every > 1 ? 2 : 1;
     /* under a time limit the steps left may have been overestimated at the last evaluation */
     if (used) return !b->by_time || isnan(p->now.lowest) || p->now.recent_steps >= few;
     if (!b->by_time)
         return p->now.step % b->eval_every == 0 &&
                b->steps - p->now.step >= fmax(few, soon * b->eval_every);
-    double left = p->seconds / p->now.step * (b->steps - p->now.step);
+    double left = stepping(b, p) / p->now.step * (b->steps - p->now.step);
     double part = (p->seconds + left) / EVALUATIONS, since = p->seconds - b->last_evaluation;
     /* on a busy machine, one step may take longer than a part */
-    return p->now.recent_steps >= few && since >= part && since >= rare * b->evaluation &&
+    return p->now.recent_steps >= few && since >= part && since >= RARE * b->evaluation &&
            left >= part / 2;
 }
 
 void budget_evaluated(Budget *b, const Progress *p, double seconds) {
     b->measured = true;
     b->evaluation = seconds;
+    b->other += seconds;
     b->last_evaluation = p->seconds;
+}
+
+void budget_saved(Budget *b, double seconds) {
+    b->evaluation += seconds;
+    b->other += seconds;
 }

@@ -86,11 +86,8 @@ void show_decisions(const Plan *plan, const Reasons *d) {
     show_line(
         "  this machine trains %s on %s characters a second: about %.0f steps, %.1f passes over the "
         "text%s",
-        d->rung, grouped(c->speed), o->steps, d->epochs_seen,
+        d->rung, grouped(d->speed), o->steps, d->epochs_seen,
         enough ? ", the limit (--epochs)" : "");
-    if (!enough && d->evaluating > 0.33)
-        show_line("  evaluations take about %.0f%% of the time; a smaller --val shortens them",
-                  10 * round(10 * d->evaluating));
     if (c->limit == TRIL_LIMIT_NONE) return;
     char why[120] = "does not fit into memory";
     if (c->limit != TRIL_LIMIT_MEMORY)
@@ -241,19 +238,23 @@ static void show_row(const char *const cells[COUNT(table)], const char *mark) {
 }
 
 void show_results(const Result *results, int count) {
-    bool falling = false;
+    bool falling = false, sampled = false;
     putchar('\n');
     show_row(NULL, "");
     for (const Result *r = results; r < results + count; r++) {
         const bool trained = r->course != NULL, more = verdict_asks_for_more(r);
-        show_row((const char *[]){r->name, trained ? grouped((double)r->parameters) : "-",
-                                  figure(r->train, 4), figure(r->validation, 4),
-                                  figure(r->validation / log(2.0), 3),
-                                  figure_tera(r->compute / TERA),
-                                  figure(trained ? r->seconds : NAN, 1)},
-                 more ? " \u2193" : "");
+        char held_out[NUMBER_SIZE];
+        snprintf(held_out, sizeof held_out, "%s%s", r->sampled ? "~" : "",
+                 figure(r->validation, 4));
+        show_row(
+            (const char *[]){r->name, trained ? grouped((double)r->parameters) : "-",
+                             figure(r->train, 4), held_out, figure(r->validation / log(2.0), 3),
+                             figure_tera(r->compute / TERA), figure(trained ? r->seconds : NAN, 1)},
+            more ? " \u2193" : "");
         falling = falling || more;
+        sampled = sampled || r->sampled;
     }
+    if (sampled) show_line("~ measured on evenly spaced parts of the held-out text, to save time");
     if (falling)
         show_line("\u2193 the loss was still falling at the end: more steps would lower it");
 }

@@ -17,7 +17,7 @@ typedef struct {
     const char *rung;   /* for which they were made */
     TrilChoice choice;  /* with a time limit */
     double epochs_seen; /* the expected number of epochs */
-    double evaluating;  /* with a time limit: the expected share of the time for evaluations */
+    double speed;       /* with a time limit: the expected mean of characters a second in steps */
 } Reasons;
 
 /* Prints the decisions on unset options, with their reasons. */

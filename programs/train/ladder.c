@@ -9,6 +9,7 @@
 #include "programs/train/budget.h"
 #include "programs/train/display.h"
 #include "programs/train/interruption.h"
+#include "programs/train/planning.h"
 #include "programs/train/report.h"
 #include "programs/train/trainer.h"
 #include "programs/train/verdict.h"
@@ -17,18 +18,14 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MAX_BASELINE_VOCABULARY = 8192 };
-
 /* Adds the results that need no training. Says so if the held-out end of the text is unlike the
  * rest, by the loss of counting in the running text. */
 static bool add_closed_forms(Ladder *l, Error *err) {
     const double far = 1.15; /* found by trial: sorted lists and blocks are farther
                                 (docs/training.md) */
     const Plan *plan = l->plan;
-    TrilCounts c;
-    double spread;
-    const int context = (int)plan->options.context;
-    if (tril_text_count(plan->corpus, context, &c, message(err)) != TRIL_OK) return false;
+    if (plan->counts.order == 0 && !plan_count(l->plan, err)) return false;
+    const TrilCounts c = plan->counts;
     snprintf(l->counted[0], sizeof *l->counted, "counted %d-gram", c.order);
     snprintf(l->counted[1], sizeof *l->counted, "running %d-gram", c.order);
     const struct {
@@ -43,26 +40,19 @@ static bool add_closed_forms(Ladder *l, Error *err) {
         l->results[l->count] = (Result){.name = forms[l->count].name,
                                         .train = forms[l->count].train,
                                         .validation = forms[l->count].held_out,
+                                        .sampled = plan_counts_part(plan) && l->count > 0 &&
+                                                   plan->counted < plan_held_out(plan),
                                         .compute = NAN};
     for (int i = CLOSED_FORMS - COUNTED_FORMS; i < CLOSED_FORMS; i++) l->results[i].order = c.order;
-    if (plan->state || plan->options.val_spread || plan->arguments->quiet) return true;
-    const TrilStatus status = tril_text_count_spread(plan->corpus, c.order, &spread, message(err));
-    if (status == TRIL_OK && c.running > far * spread)
+    if (!plan->arguments->quiet && c.running > far * plan->spread)
         show_line(
             "the held-out end of the text differs from the rest: counting predicts it with a loss of "
             "%.4f, but pieces from all over the text with %.4f; --val-spread holds out such pieces",
-            c.running, spread);
-    return status == TRIL_OK || status == TRIL_TEXT; /* a list may be too short to be spread */
+            c.running, plan->spread);
+    return true;
 }
 
 /* ---- selection ---- */
-
-/* Returns the index of the state's rung in the plan, or plan->rung_count without a state. */
-static int place_of_state(const Plan *plan) {
-    const char *rung = plan->state ? tril_state_options(plan->state).rung : "";
-    const RungFiles *found = plan_rung(plan, rung);
-    return found ? (int)(found - plan->rungs) : plan->rung_count;
-}
 
 /* Returns the earlier result of a rung that needs no more training, else NULL. If steps are
  * planned, a requested rung needs exactly these, a baseline at least these. If a time limit is
@@ -78,19 +68,6 @@ static const Result *complete(const Plan *plan, const RungFiles *rung) {
                      : (plan_has_time(plan) ? r->time >= plan_time(plan)
                                             : r->time <= 0 && fabs(more) < same);
     return ended ? r : NULL;
-}
-
-/* Returns true if the baseline would need gigabytes. The counted bigram is equivalent. */
-static bool is_too_large(const Plan *plan) {
-    return tril_tokenizer_size(plan->tokenizer) > MAX_BASELINE_VOCABULARY;
-}
-
-/* Returns true for a baseline that is not trained. A model of --init is compared with its own first
- * loss, and a run that began without its baseline continues without it. `place`: the state's. */
-static bool leaves_out(const Plan *plan, const RungFiles *rung, int place) {
-    bool resumed = place < plan->rung_count;
-    return rung->baseline && (is_too_large(plan) || plan->arguments->init ||
-                              (resumed && rung != &plan->rungs[place] && !plan_known(plan, rung)));
 }
 
 /* Fails if a rung has had more training than the plan gives: otherwise it would be trained again,
@@ -124,10 +101,10 @@ static bool check_budgets(const Plan *plan, Error *err) {
 
 /* Checks that there is enough memory for each rung, before hours of training. */
 static bool check_memory(const Plan *plan, Error *err) {
-    int place = place_of_state(plan);
+    int place = plan_place(plan);
     for (int i = 0; i < plan->rung_count; i++) {
         const TrilOptions options = plan_options(plan, &plan->rungs[i]);
-        if (!leaves_out(plan, &plan->rungs[i], place) &&
+        if (!plan->rungs[i].left_out &&
             tril_training_fits(&options, plan->corpus, i == place, message(err)) != TRIL_OK)
             return false;
     }
@@ -155,26 +132,23 @@ static void add_known(Ladder *l, const RungFiles *rung, const Result *known) {
 /* Trains the rungs that are not complete. Under a time limit each gets an equal share of the
  * seconds left for it and the later ones. A baseline needs few, and ends after its steps. */
 static bool train_rungs(Ladder *l, Error *err) {
-    const double min = 0.1, most = 0.1; /* seconds; the largest share of a baseline */
+    const double min = 0.1; /* seconds */
     const Plan *plan = l->plan;
-    const int rungs = plan->rung_count, place = place_of_state(plan);
+    const int rungs = plan->rung_count, place = plan_place(plan);
     double earlier = 0; /* seconds of complete rungs */
     for (int i = 0; i < rungs && (l->count == CLOSED_FORMS || !interrupted()); i++) {
         const RungFiles *rung = &plan->rungs[i];
         const Result *known = complete(plan, rung);
-        if (leaves_out(plan, rung, place)) {
-            if (!plan->arguments->quiet && is_too_large(plan))
-                show_line("\n%s: skipped: %d characters make its table too large", rung->name,
-                          tril_tokenizer_size(plan->tokenizer));
+        if (rung->left_out) {
+            if (!plan->arguments->quiet && *rung->why)
+                show_line("\n%s: skipped: %s", rung->name, rung->why);
         } else if (known) {
             add_known(l, rung, known);
             earlier += known->seconds;
         } else {
             report_next(l, rung);
-            const double passed = clock_seconds() - plan->arguments->begun;
-            double seconds =
-                plan_has_time(plan) ? fmax(min, plan_time(plan) - earlier - passed) : 0;
-            seconds = rung->baseline ? most * seconds : seconds / (rungs - i);
+            double seconds = plan_has_time(plan) ? fmax(min, plan_left(plan) - earlier) : 0;
+            seconds = budget_share(plan, i, seconds);
             /* the state of a later rung is worth more than the state of this one */
             bool keeps_state = i >= place || place == rungs;
             if (!train_rung(l, rung, seconds, i == place, keeps_state, err)) return false;
@@ -251,9 +225,7 @@ bool ladder_train(Ladder *l, Error *err) {
     const Plan *plan = l->plan;
     char where[PATH_SIZE];
     if (!check_budgets(plan, err) || !check_memory(plan, err)) return false;
-    show_activity(plan, "counting the text");
     bool ok = add_closed_forms(l, err);
-    clear_activity(plan);
     if (ok) interruption_catch(!plan->arguments->quiet); /* until now there was nothing to save */
     ok = ok && outputs_make_way(l, where, err);
     if (ok && *where) show_line("existing files were moved to %s", where);

@@ -1,4 +1,5 @@
 #include "programs/train/plan.h"
+#include "base/clock.h"
 
 #include <math.h>
 #include <string.h>
@@ -58,9 +59,22 @@ static double batches(const Plan *plan, size_t length) {
     return ceil((double)length / plan_step_characters(plan));
 }
 
-/* Evaluating a batch takes about a quarter of a step. */
-double plan_evaluation(const Plan *plan) {
-    return batches(plan, plan->input.characters - plan->input.trained_on) / 4;
+bool plan_counts_part(const Plan *plan) {
+    return plan->counted > 0 && plan->counted < (double)plan->input.trained_on;
+}
+
+double plan_held_out(const Plan *plan) {
+    return (double)(plan->input.characters - plan->input.trained_on);
+}
+
+int plan_place(const Plan *plan) {
+    const char *rung = plan->state ? tril_state_options(plan->state).rung : "";
+    const RungFiles *found = plan_rung(plan, rung);
+    return found ? (int)(found - plan->rungs) : plan->rung_count;
+}
+
+double plan_left(const Plan *plan) {
+    return plan_time(plan) - (clock_seconds() - plan->arguments->begun);
 }
 
 /* All evaluations but the first are in float32, which takes nearly twice as long as bfloat16. */

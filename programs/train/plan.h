@@ -18,6 +18,9 @@ typedef struct {
     const char *name, *idea;    /* constants */
     bool chosen;                /* the rung of --model */
     bool baseline;              /* not requested, but trained for comparison */
+    bool left_out;              /* a baseline that is not trained */
+    char why[80];               /* the reason to show, or empty */
+    TrilChoice pace;            /* with a time limit: as measured before the training */
     char checkpoint[PATH_SIZE]; /* --out for --model; else a file beside it */
     char log[PATH_SIZE];        /* beside NAME.safetensors as NAME.csv, unless --log says */
 } RungFiles;
@@ -62,6 +65,7 @@ typedef struct {
     double compute;           /* floating-point operations of the training, if known */
     const Course *course;     /* borrowed; NULL for a baseline that is counted, not trained */
     uint64_t log_digest;      /* the whole log's */
+    bool sampled;             /* `validation` is of a sample of the held-out text */
     Verdict verdict;          /* set by verdicts_judge */
 } Result;
 
@@ -106,6 +110,9 @@ typedef struct {
     TrilTokenizer *tokenizer; /* may know characters that the text lacks */
     TrilExtent input;
     double window; /* in a list, the mean characters of a window of this context */
+    TrilCounts counts;
+    double spread;  /* the loss of tril_text_count_spread, if known */
+    double counted; /* the characters to train on that counting reads, from their start; 0: all */
 } Plan;
 
 /* Returns the options of a rung. Learning rate, weight decay and teacher are for --model alone. */
@@ -130,11 +137,20 @@ double result_steps(const Result *result);
 /* Returns the number of characters in a step. */
 double plan_step_characters(const Plan *plan);
 
-/* Estimates the time of an evaluation of the held-out text, in steps. */
-double plan_evaluation(const Plan *plan);
+/* Returns the index of the state's rung, or plan->rung_count without a state. */
+int plan_place(const Plan *plan);
+
+/* Returns the seconds of the time limit that are left now; negative if it has passed. */
+double plan_left(const Plan *plan);
 
 /* Returns the work after the last step, in evaluations: one of the last weights, then the best
  * weights on the training text and, unless that loss is `known`, on the held-out text. */
 double plan_closing(const Plan *plan, bool known);
+
+/* Returns true if only a part of the text is counted. */
+bool plan_counts_part(const Plan *plan);
+
+/* Returns the number of characters held out. */
+double plan_held_out(const Plan *plan);
 
 #endif

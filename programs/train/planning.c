@@ -6,7 +6,10 @@
 #include "base/shell.h"
 #include "base/utf8.h"
 #include "library/message.h"
+#include "base/clock.h"
+#include "programs/common.h"
 #include "programs/run_files.h"
+#include "programs/train/budget.h"
 #include "programs/train/display.h"
 #include "programs/train/saved.h"
 
@@ -247,6 +250,7 @@ static bool make_input(Plan *plan, const char *text, size_t length, Error *err) 
     if (status == TRIL_OK && o->val_spread) status = tril_text_spread(plan->corpus, message(err));
     if (status != TRIL_OK) return status == TRIL_TEXT && message_of(err, path);
     plan->input = tril_text_extent(plan->corpus);
+    tril_text_set_counted(plan->corpus, (size_t)plan->counted);
     return true;
 }
 
@@ -277,24 +281,132 @@ static void measure_lines(Plan *plan) {
     if (plan->options.lines) plan->window = tril_text_window(plan->corpus, plan->options.context);
 }
 
-/* Returns the share of a rung's seconds that its evaluations take under the budget's rules: at most
- * nine, which take at most about a twentieth, and the last one with the final losses. */
-static double share_of_evaluations(const Plan *plan, double speed, double seconds) {
-    const double earlier = 9, rare = 20, least = 0.1; /* the least share for steps */
-    double one = plan_evaluation(plan) * plan_step_characters(plan) / speed;
-    double closing = plan_closing(plan, !plan_is_bf16(plan)) * one;
-    double left = fmax(least * seconds, seconds - closing);
-    double between = fmax(seconds / (earlier + 1), rare * one);
-    left -= fmin(earlier, floor(left / (between + one))) * one;
-    return 1 - left / seconds;
+/* Leaves out a baseline whose table would need gigabytes, because the counted bigram is equivalent.
+ * A model of --init is compared with its own first loss, and a run that began without its baseline
+ * continues without it. */
+static void leave_out(Plan *plan) {
+    enum { MAX_VOCABULARY = 8192 };
+    const int place = plan_place(plan), size = tril_tokenizer_size(plan->tokenizer);
+    for (int i = 0; i < plan->rung_count; i++) {
+        RungFiles *rung = &plan->rungs[i];
+        const bool resumed = place < plan->rung_count && i != place && !plan_known(plan, rung);
+        rung->left_out =
+            rung->baseline && (size > MAX_VOCABULARY || plan->arguments->init || resumed);
+        if (rung->baseline && size > MAX_VOCABULARY)
+            snprintf(rung->why, sizeof rung->why, "%d characters make its table too large", size);
+    }
 }
 
-/* Chooses sizes for the time limit and estimates the number of steps. The speed is measured even if
- * all sizes are given, because windows depend on the epochs. */
-static bool decide_by_time(Plan *plan, Reasons *d, Error *err) {
+/* Returns the seconds for a rung, of those that are left now. */
+static double seconds_of(const Plan *plan, const RungFiles *rung) {
+    const int i = rung->baseline ? (int)(rung - plan->rungs)
+                  : plan->ladder ? 0
+                                 : plan->rung_count - 1;
+    return budget_share(plan, i, plan_left(plan));
+}
+
+bool plan_count(Plan *plan, Error *err) {
+    enum { FIRST = 1 << 15, GROWTH = 8 };
+    const double share = 0.1, slower = 2; /* larger tables are; and the spread text is counted */
+    const double all = (double)plan->input.trained_on, begun = clock_seconds();
+    const bool by_time = plan_has_time(plan) && !plan->state;
+    const double most = by_time ? share * seconds_of(plan, &plan->rungs[plan->rung_count - 1]) : 0;
+    TrilStatus status;
+    show_activity(plan, "counting the text");
+    for (double next = by_time ? FIRST : 0, took;;) {
+        const double before = clock_seconds();
+        if (by_time) plan->counted = fmin(next, all);
+        tril_text_set_counted(plan->corpus, (size_t)plan->counted);
+        status = tril_text_count(plan->corpus, (int)plan->options.context, &plan->counts,
+                                 message(err));
+        took = clock_seconds() - before;
+        next = plan->counted * fmin(GROWTH, (most - (clock_seconds() - begun)) / (slower * took));
+        if (status != TRIL_OK || !plan_counts_part(plan) || next < 2 * plan->counted) break;
+    }
+    plan->spread = NAN;
+    if (status == TRIL_OK && !plan->state && !plan->options.val_spread && !plan_counts_part(plan))
+        status =
+            tril_text_count_spread(plan->corpus, plan->counts.order, &plan->spread, message(err));
+    clear_activity(plan);
+    if (!plan->arguments->quiet && plan_counts_part(plan))
+        show_line(
+            "counting reads only the first %s of the %s characters to train on: more would take "
+            "too much of the time",
+            grouped(plan->counted), grouped(all));
+    return status == TRIL_OK || status == TRIL_TEXT; /* a list may be too short to be spread */
+}
+
+/* Fails with the time that would be enough, `needed` seconds. */
+static bool fail_short(const Plan *plan, const char *of, double needed, const char *why,
+                       Error *err) {
+    const double spare = 1.2;
+    return fail(err, "%s: %s, too much of --time %g; give at least --time %.0f", of, why,
+                plan_time(plan), ceil(spare * needed));
+}
+
+/* Checks that the measured speed allows TRIL_LEAST_STEPS in `seconds`. Leaves out a baseline that
+ * is too slow. */
+static bool check_speed(const Plan *plan, RungFiles *rung, double speed, double seconds,
+                        Error *err) {
+    const double step = plan_step_characters(plan) / speed, all = TRIL_LEAST_STEPS * step;
+    char why[48];
+    if (all <= seconds) return true;
+    snprintf(why, sizeof why, "a step takes about %.2g s", step);
+    rung->left_out = rung->baseline;
+    if (rung->baseline) snprintf(rung->why, sizeof rung->why, "%s, too much of its time", why);
+    const double needed = plan_time(plan) - plan_left(plan) + all * plan_time(plan) / seconds;
+    return rung->baseline || fail_short(plan, rung->name, needed, why, err);
+}
+
+/* Measures the speed of every rung with the decided sizes. */
+static bool measure_rungs(Plan *plan, Error *err) {
+    for (int i = 0; i < plan->rung_count; i++) {
+        RungFiles *rung = &plan->rungs[i];
+        TrilOptions o = plan_options(plan, rung);
+        const double seconds = fmax(TRIL_LEAST_STEPS * 1e-9, seconds_of(plan, rung));
+        if (rung->left_out) continue;
+        show_activity(plan, "measuring the speed of this machine");
+        TrilStatus status =
+            tril_options_choose(&o, plan->corpus, seconds, NULL, NULL, &rung->pace, message(err));
+        clear_activity(plan);
+        if (status != TRIL_OK ||
+            (!plan->state && !check_speed(plan, rung, rung->pace.speed, seconds, err)))
+            return false;
+    }
+    return true;
+}
+
+/* Estimates the steps of the rung for which the sizes were chosen. */
+static void expect_steps(Plan *plan, Reasons *d) {
     TrilOptions *o = &plan->options;
-    double characters = (double)plan->input.trained_on, most_steps = 1e9;
-    double seconds = o->time / (plan->ladder ? plan->rung_count : 1);
+    const Progress none = {.best = INFINITY};
+    double left = plan_left(plan);
+    for (int i = 0; i < plan->rung_count; i++) {
+        const RungFiles *rung = &plan->rungs[i];
+        if (rung->left_out) continue;
+        const Budget b = budget_open(plan, rung, budget_share(plan, i, left), 0, &none);
+        left -= budget_expected(&b);
+        if (strcmp(rung->name, d->rung) != 0) continue;
+        const double read = plan_step_characters(plan);
+        o->steps = b.steps;
+        d->speed = read / b.step;
+        d->epochs_seen = b.steps < b.max_steps || o->epochs <= 0
+                             ? o->steps * read / (double)plan->input.trained_on
+                             : o->epochs;
+        return;
+    }
+}
+
+/* Chooses sizes for the time limit. The steps are estimated only roughly. */
+static bool decide_by_time(Plan *plan, RungFiles *rung, Reasons *d, Error *err) {
+    TrilOptions *o = &plan->options;
+    const double characters = (double)plan->input.trained_on, most_steps = 1e9;
+    const double seconds = seconds_of(plan, rung), passed = plan_time(plan) - plan_left(plan);
+    if (passed > plan_left(plan)) {
+        char why[80];
+        snprintf(why, sizeof why, "reading the text took %.1f s", passed);
+        return fail_short(plan, plan->texts.name, 2 * passed, why, err);
+    }
     if (isnan(o->epochs)) o->epochs = tril_epochs_that_help(characters, plan->init != NULL);
     show_activity(plan, "measuring the speed of this machine");
     TrilStatus status =
@@ -302,10 +414,9 @@ static bool decide_by_time(Plan *plan, Reasons *d, Error *err) {
     clear_activity(plan);
     if (status != TRIL_OK) return false;
     measure_lines(plan);
-    d->evaluating = share_of_evaluations(plan, d->choice.speed, seconds);
-    double read = d->choice.speed * seconds * (1 - d->evaluating);
+    if (!check_speed(plan, rung, d->choice.speed, seconds, err)) return false;
+    double read = d->choice.speed * seconds;
     if (o->epochs > 0) read = fmin(read, o->epochs * characters);
-    d->epochs_seen = read / characters;
     o->steps = floor(fmin(most_steps, fmax(1, read / plan_step_characters(plan))));
     return true;
 }
@@ -361,13 +472,14 @@ bool plan_decide(Plan *plan, Error *err) {
     TrilOptions *o = &plan->options;
     Reasons d = {.choice.speed = 0};
     o->precision = tril_precision(o->precision);
+    leave_out(plan);
     if (!plan->state) { /* for the chosen rung, or for one whose sizes suit a whole ladder */
         const char *chosen = o->rung;
         double epochs;
         int i = plan->rung_count - 1;
         while (plan->ladder && i > 0 && tril_rung_recipe(plan->rungs[i].name).longer > 1) i--;
         d.rung = o->rung = plan->rungs[i].name;
-        if ((plan_has_time(plan) && !decide_by_time(plan, &d, err)) ||
+        if ((plan_has_time(plan) && !decide_by_time(plan, &plan->rungs[i], &d, err)) ||
             tril_options_decide(o, plan->corpus, plan->init != NULL, &epochs, message(err)) !=
                 TRIL_OK)
             return false;
@@ -376,6 +488,10 @@ bool plan_decide(Plan *plan, Error *err) {
     }
     measure_lines(plan);
     o->threads = tril_threads(o->threads);
+    if (plan_has_time(plan) &&
+        !((plan->state || plan_count(plan, err)) && measure_rungs(plan, err)))
+        return false;
+    if (plan_has_time(plan) && !plan->state) expect_steps(plan, &d);
     if (plan->training == 0) number_training(plan);
     if (!set_origins(plan, err)) return false;
     if (!plan->arguments->quiet && !plan->state) show_decisions(plan, &d);

@@ -19,10 +19,15 @@ void plan_close(Plan *plan);
  * held-out part of fewer than two. */
 bool plan_read_text(Plan *plan, Error *err);
 
+/* Counts the text, which takes at most a tenth of a time limit: then only its beginning is counted,
+ * which it says. Counts also the text with pieces of all of it held out, unless that takes long. */
+bool plan_count(Plan *plan, Error *err);
+
 /* Decides the unset options (tril_options_decide) and prints the decisions. With a time limit,
- * chooses the sizes for the time and the measured speed of this machine. A resumed training run has
- * nothing to decide. Fails for too little memory, a teacher that does not fit, and an interruption
- * while the speed is measured. */
+ * chooses the sizes for the time and the measured speed of this machine, counts the text, and
+ * measures the speed of every rung. A resumed training run has nothing to decide. Fails for too
+ * little memory, a teacher that does not fit, and a time limit in which reading the text takes more
+ * than half of the time, or a step of a rung more than a twentieth of its share. */
 bool plan_decide(Plan *plan, Error *err);
 
 #endif

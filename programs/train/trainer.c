@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/terminal.h"
 #include "library/message.h"
+#include "programs/common.h"
 #include "programs/train/budget.h"
 #include "programs/train/display.h"
 #include "programs/train/interruption.h"
@@ -120,10 +121,11 @@ static bool open_training(Trainer *t, bool resumes, double seconds, Error *err) 
     t->result->validation = t->progress.now.lowest;
     tril_training_set_stop(t->training, is_stopped, NULL);
     if (!open_log(t, err)) return false;
-    t->budget = budget_open(plan, t->rung, seconds, &t->progress);
+    t->started = begun - t->progress.seconds;
+    t->progress.seconds = clock_seconds() - t->started;
+    t->budget = budget_open(plan, t->rung, seconds, clock_seconds() - begun, &t->progress);
     if (tril_training_set_steps(t->training, t->budget.steps, message(err)) != TRIL_OK)
         return false;
-    t->started = begun - t->progress.seconds;
     t->saved = begun;
     return true;
 }
@@ -179,27 +181,43 @@ static bool save_model(Trainer *t) {
            tril_model_save(t->model, t->rung->checkpoint, message(failed)) == TRIL_OK;
 }
 
+/* A line that is written until a time: clock_seconds() at its end, or 0 for no limit. */
+typedef struct {
+    GlyphLine line;
+    double end;
+} TimedLine;
+
+static int take_in_time(const char *text, size_t length, void *user) {
+    TimedLine *timed = user;
+    return glyph_take(text, length, &timed->line) ||
+           (timed->end > 0 && clock_seconds() > timed->end);
+}
+
 /* Generates a line, as ./sample does. It shows how the model learns to spell, because the seed
- * is always the same. Without memory the line ends early. */
+ * is always the same. Without memory, or time for it, the line ends early. */
 static void write_sample(Trainer *t, char sample[SAMPLE_SIZE]) {
+    const double share = 0.01; /* of a time limit */
     TrilSampling sampling = tril_sampling();
-    GlyphLine line = {sample, SAMPLE_SIZE, SAMPLE_COLUMNS,
-                      tril_tokenizer_has_bytes(t->plan->tokenizer)};
+    TimedLine line = {
+        {sample, SAMPLE_SIZE, SAMPLE_COLUMNS, tril_tokenizer_has_bytes(t->plan->tokenizer)}, 0};
+    if (t->budget.by_time) line.end = clock_seconds() + share * t->budget.seconds;
     sampling.length = SAMPLE_COLUMNS;
     sampling.seed = t->plan->options.seed;
     sampling.threads = (int)t->plan->options.threads;
     *sample = 0;
-    tril_generate(t->model, "", 0, &sampling, glyph_take, &line, NULL);
+    tril_generate(t->model, "", 0, &sampling, take_in_time, &line, NULL);
 }
 
-/* Measures the loss on the whole held-out text, and keeps the weights if it is the lowest so far.
- * Sets the row's sample and its validation loss, which is unknown if the user did not wait. */
+/* Measures the loss on the held-out text, or on the budget's sample of it, and keeps the weights if
+ * it is the lowest so far. Sets the row's sample and its validation loss, which is unknown if the
+ * user did not wait. */
 static bool evaluate(Trainer *t, LogRow *row, Error *err) {
     Progress *p = &t->progress;
     double begun = clock_seconds(), recent = p->now.recent, validation;
     row->validation = NAN;
     show_activity(t->plan, "evaluating");
-    TrilStatus status = tril_training_evaluate(t->training, 0, &validation, message(err));
+    TrilStatus status = tril_training_evaluate(
+        t->training, budget_sample(&t->budget, plan_held_out(t->plan)), &validation, message(err));
     double took = clock_seconds() - begun;
     t->times.evaluations += took;
     if (status == TRIL_STOPPED) return true;
@@ -209,8 +227,6 @@ static bool evaluate(Trainer *t, LogRow *row, Error *err) {
     renew_progress(t);
     if (p->now.step == 0) course_begin(t->course, validation);
     write_sample(t, row->sample);
-    p->seconds = clock_seconds() - t->started;
-    budget_evaluated(&t->budget, p, took);
     const char *mark = "  ";
     notice_removal(t);
     if (validation < p->best) {
@@ -220,6 +236,8 @@ static bool evaluate(Trainer *t, LogRow *row, Error *err) {
         t->measured = saved && !plan_is_bf16(t->plan);
         mark = saved ? " *" : " not saved";
     }
+    p->seconds = clock_seconds() - t->started;
+    budget_evaluated(&t->budget, p, clock_seconds() - begun);
     if (t->shows)
         show_evaluation(p, t->plan, t->budget.steps, recent, validation, mark, row->sample);
     return true;
@@ -334,6 +352,7 @@ static bool advance(Trainer *t, bool *last, Error *err) {
     t->result->compute = p->now.operations;
     if (t->shows && (evaluated || p->now.step % COURSE_INTERVAL == 0)) show_news(t);
     if (saves) keep_state(t);
+    if (evaluated) budget_saved(&t->budget, clock_seconds() - now);
     if (!*last) report_renew(t->ladder, t->model, now, evaluated);
     if (!evaluated && take_turn_to_show(t)) show_progress(p, t->plan, t->budget.steps);
     return true;
@@ -341,12 +360,17 @@ static bool advance(Trainer *t, bool *last, Error *err) {
 
 /* Takes the remaining steps. If none remain, an interrupted last evaluation may be missing. */
 static bool take_steps(Trainer *t, Error *err) {
+    const double few = 0.7; /* of the expected steps */
     bool last = budget_complete(&t->budget, &t->progress);
     bool owes = last && t->progress.now.recent_steps > 0 &&
                 budget_evaluation_due(&t->budget, &t->progress, true);
     bool ok = !owes || evaluate_and_keep(t, err);
     while (ok && !last) ok = advance(t, &last, err);
     if (t->live && !ok) putchar('\n'); /* the message begins a new line, after the progress */
+    if (ok && t->shows && t->budget.by_time && !interrupted() && t->progress.early_stop <= 0 &&
+        t->progress.now.step < few * t->budget.expected)
+        show_line("  took only %d of about %d steps: they were slower than measured before",
+                  t->progress.now.step, t->budget.expected);
     if (ok && t->shows && t->progress.early_stop > 0)
         show_line("  no lower loss since step %d: the training ends early",
                   t->progress.now.lowest_step);
@@ -371,7 +395,10 @@ static bool keep_something(Trainer *t, Error *err) {
 static bool measure_part(const Trainer *t, const TrilModel *kept, bool trained_on, double *loss,
                          Error *err) {
     double found;
-    size_t characters = trained_on ? (size_t)(TRAIN_BATCHES * plan_step_characters(t->plan)) : 0;
+    const Budget *b = &t->budget;
+    const double some = TRAIN_BATCHES * plan_step_characters(t->plan);
+    size_t characters =
+        trained_on ? (size_t)fmax(1, b->part * some) : budget_sample(b, plan_held_out(t->plan));
     if (interrupted_twice()) return true;
     TrilStatus status =
         tril_text_evaluate(t->plan->corpus, kept, trained_on, characters, (int)t->options.batch,
@@ -391,9 +418,10 @@ static bool measure(Trainer *t, Error *err) {
     show_activity(t->plan, "measuring the best model");
     if (tril_model_load(&kept, path, message(err)) != TRIL_OK) return false;
     const TrilOptions has = tril_model_sizes(kept);
-    double in_file = tril_model_loss(kept);
-    bool known = t->measured && fabs(in_file - t->progress.best) < 1e-6;
-    result->validation = known ? t->progress.best : in_file;
+    double in_file = tril_model_loss(kept); /* unknown if it was measured on a sample */
+    bool known = t->measured && !(fabs(in_file - t->progress.best) >= 1e-6);
+    result->validation = known || isnan(in_file) ? t->progress.best : in_file;
+    result->sampled = t->budget.part < 1;
     bool ok = (plan_same_sizes(&has, &t->options) &&
                tril_tokenizer_same(tril_model_tokenizer(kept), t->plan->tokenizer)) ||
               fail(err, "%s: was replaced by another program", path);
@@ -449,6 +477,11 @@ bool train_rung(Ladder *ladder, const RungFiles *rung, double seconds, bool resu
     *result = (Result){.name = rung->name, .train = NAN, .validation = NAN, .course = course};
     bool ok = open_training(&t, resumes, seconds, err);
     if (ok && shows) show_training(rung, t.model, t.training, t.plan, t.kernels);
+    if (ok && shows && t.budget.part < 1)
+        show_line("  evaluations read about %s of the %s held-out characters, evenly spaced: all "
+                  "of them would take too much of the time",
+                  grouped((double)budget_sample(&t.budget, plan_held_out(t.plan))),
+                  grouped(plan_held_out(t.plan)));
     /* the loss of a model of --init is the first lowest one */
     if (ok && !resumes && t.model == t.plan->init) ok = evaluate_and_keep(&t, err);
     ok = ok && take_steps(&t, err);

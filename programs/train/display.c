@@ -86,7 +86,7 @@ void show_decisions(const Plan *plan, const Reasons *d) {
     show_line(
         "  this machine trains %s on %s characters a second: about %.0f steps, %.1f passes over the "
         "text%s",
-        d->rung, grouped(d->speed), o->steps, d->epochs_seen,
+        d->rung, grouped(round(d->speed)), o->steps, d->epochs_seen,
         enough ? ", the limit (--epochs)" : "");
     if (c->limit == TRIL_LIMIT_NONE) return;
     char why[120] = "does not fit into memory";

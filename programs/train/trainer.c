@@ -189,8 +189,8 @@ typedef struct {
 
 static int take_in_time(const char *text, size_t length, void *user) {
     TimedLine *timed = user;
-    return glyph_take(text, length, &timed->line) ||
-           (timed->end > 0 && clock_seconds() > timed->end);
+    const bool looks = timed->end > 0 && timed->line.columns % 16 == 0;
+    return glyph_take(text, length, &timed->line) || (looks && clock_seconds() > timed->end);
 }
 
 /* Generates a line, as ./sample does. It shows how the model learns to spell, because the seed

@@ -84,7 +84,12 @@ TEST(late_evaluation) {
         bool ends, seemed; /* seemed: if the budget seemed used up before it */
     } cases[] = {{60, false, false}, {93, false, true}, {99, true, true}, {130, true, true}};
     for (int i = 0; i < COUNT(cases); i++) {
-        Budget b = {true, .seconds = 100, .steps = 1000, .max_steps = 1 << 30, .eval_every = 250};
+        Budget b = {
+            true,       .seconds = 100, .steps = 1000, .max_steps = 1 << 30, .eval_every = 250,
+            .slower = 1};
+        b.options = tril_options();
+        b.options.rung = "gpt";
+        b.options.context = 16;
         Progress p = {.now = {900, .seconds = 81, .recent_steps = i}, .seconds = cases[i].seconds};
         budget_evaluated(&b, &p, 0);
         assert_int_equal(budget_nearly_used(&b, &p, false), cases[i].ends);
@@ -147,28 +152,67 @@ TEST(plan) {
     must_run_clocked(0.01, "",
                      "train --precision f32 -t 2 -w 24 -l 1 -b 3 -d 0.05 -o @plan/m " PLAY);
     expect_line("2", "1", "24", "3 x 64", "0.05");
-    double said[3]; /* speed, which is 3 x 64 / 0.03: a step takes three readings; steps; epochs */
-    assert_int_equal(numbers_of(expect_line("6,400"), said, 3), 3);
-    /* without the evaluation at the end: 21 batches, and 32 for the training loss */
-    const double left = 2 / 0.03 - (21 + 32) / 4.0;
-    assert_near(said[1], left, 1);
-    assert_near(said[2], left * 3 * 64 / 35148, 0.051); /* of the training part */
-    assert_null(has_line("--val"));
+    expect_line("6,400"); /* characters a second: 3 x 64 / 0.03, as a step takes three readings */
     /* the next larger size: layers and width were asked for */
     expect_line("(", "1", "24", "128", "800,000");
     assert_near(state_number("plan/m", "width"), 24, 0);
     assert_near(state_number("plan/m", "context"), 64, 0);
-    /* in more time also five evaluations, which together take a twentieth */
-    must_run_clocked(0.01, "",
-                     "train --precision f32 -t 20 -w 24 -l 1 -b 3 -d 0.05 -o @more/m " PLAY);
-    assert_int_equal(numbers_of(expect_line("6,400"), said, 3), 3);
-    assert_near(said[1], 20 / 0.03 - (21 + 32 + 5 * 21) / 4.0, 1);
     must_run_clocked(0.01, "", "train -r -o @plan/m " PLAY); /* keeps the plan */
     assert_null(has_line("3 x 64", "0.05"));
     must_fail(2, "train -t 2 -w 24 -H 5 -o @plan/m " PLAY, "24", "5");
-    must_run_clocked(
-        0.01, "", "train --precision f32 -t 2 -w 24 -l 1 -b 3 -d 0.05 --val 0.5 -o @half/m " PLAY);
-    expect_line("50%", "--val");
+}
+
+/* Returns the steps that a run announced, and sets *taken to those of its log. */
+static double announced(const char *log, double *taken) {
+    double said[2]; /* speed, steps */
+    assert_int_equal(numbers_of(expect_line(" characters a second: "), said, 2), 2);
+    *taken = schedule_of(scratch(log)).steps;
+    return said[1];
+}
+
+/* The steps that are announced are those that are taken: without the time of the baseline, of
+ * counting and of evaluations. A run whose steps become slower says so: with --profile they read
+ * the clock more often. */
+TEST(announced) {
+    static const char command[] = "train " TINY_SIZES "-e 0 --patience 1 -t 20 -o @said/m " PLAY;
+    double taken;
+    must_run_clocked(2e-3, "", "%s", command);
+    const double said = announced("said/m.csv", &taken);
+    assert_near(said, taken, 0.3 * said);
+    assert_null(has_line("only", measured(taken)));
+    must_run_clocked(2e-3, "", "%s --profile", command);
+    assert_true(announced("said/m.csv", &taken) > 2 * taken);
+    after("\ngpt: ");
+    expect_line("only", measured(taken));
+}
+
+/* Where counting or an evaluation of the whole text would take too much of the time, a part must
+ * do, and that is said. Without a time limit all is read. */
+TEST(samples) {
+    scratch_random("long", 400000, 5, 3);
+    const double passed = must_run_clocked(0.1, "", "train " TINY_SIZES "-t 12 -o @part/m @long");
+    assert_true(passed < 1.1 * 12 + 2);
+    const double all = 40000;
+    double read[2];
+    assert_int_equal(numbers_of(expect_line("360,000 characters to train on: "), read, 2), 2);
+    assert_true(read[0] >= 32768 && read[0] < 360000);
+    assert_int_equal(numbers_of(expect_line("40,000 held-out"), read, 2), 2);
+    assert_true(read[0] >= 64 && read[0] < all / 4 && read[1] == all);
+    assert_non_null(strchr(after("\ngpt  "), '~'));
+    expect_line("~ ");
+    must_run("train -q " TINY_SIZES "-s 2 -o @all/m @long");
+    assert_null(has_line("~"));
+}
+
+/* A time in which a step takes more than a twentieth is refused, with one that is enough. */
+TEST(too_short) {
+    double enough[3]; /* after those of the step and the limit */
+    run_clocked(0.2, "", "train -q " TINY_SIZES "-t 10 -o @hasty/m " PLAY);
+    expect_failure(1, "gpt: ", "--time 10");
+    assert_int_equal(numbers_of(ran.err, enough, 3), 3);
+    assert_in_range(enough[2], 11, 100);
+    must_run_clocked(0.2, "", "train " TINY_SIZES "-t %g -o @hasty/m " PLAY, enough[2]);
+    assert_true(schedule_of(scratch("hasty/m.csv")).steps >= 10);
 }
 
 /* An unset context is not longer than that of a teacher. */
@@ -176,7 +220,7 @@ TEST(taught) {
     skip_without(SIGNALS);
     must_run("train -q -m bigram -c 16 -b 4 -s 4 -o @teacher/b.safetensors " PLAY);
     must_run_clocked(
-        0.01, " 2@0.6 2@0.7",
+        0.01, " 2@1.2 2@1.3",
         "train -m head --precision f32 -t 2 --teacher @teacher/b.safetensors -o @taught/m " PLAY);
     expect_line("8 x 16");
 }
@@ -203,7 +247,7 @@ TEST(enough) {
     assert_true(has_line("600/~600") > has_line("gpt: "));
     must_run_clocked(1e-4, "", "train -r -t 5 -o @brief/m @short");
     assert_int_equal(count_progress(), 0);
-    must_run_clocked(1e-4, " 2@0.05 2@0.06", "train -t 5 -c 15 -o @larger/m @short");
+    must_run_clocked(1e-4, " 2@0.5 2@0.6", "train -t 5 -c 15 -o @larger/m @short");
     expect_line("2", "64", "15", "250,000");
     scratch_random("noise", 400, 5, 3);
     must_run_clocked(1e-3, "", "train " TINY_SIZES "-w 64 -d 0 -t 4 -e 1000 -o @heart/t @noise");

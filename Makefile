@@ -38,12 +38,13 @@ WARNINGS = -Wall -Wextra -Wshadow -Wconversion -Wpointer-arith -Wstrict-prototyp
 LDLIBS   = -lm -lpthread
 CMOCKA   = -lcmocka
 SYSTEM   = -D_POSIX_C_SOURCE=200809L -D_FILE_OFFSET_BITS=64
-TARGET  := $(shell $(CC) -dumpmachine)
+TARGET  := $(shell $(CC) -dumpmachine 2>/dev/null)
 MAC      = $(findstring darwin,$(TARGET))$(findstring macos,$(TARGET))
 SYSTEM  += $(if $(MAC),-D_DARWIN_C_SOURCE)
 # Set if the compiler has vectors. Otherwise there is one set of kernels, in plain C.
-GNU_C   := $(shell $(CC) -E -dM base/compiler.h | grep -w GNU_C)
-NEEDED   = $(if $(TARGET),,$(error $(CC) does not take the flags of gcc: make tril.c, and compile that))
+GNU_C   := $(shell $(CC) -E -dM base/compiler.h 2>/dev/null | grep -w GNU_C)
+NEEDED   = $(if $(TARGET),,$(error $(if $(shell command -v $(CC)),$(CC) does not take the flags of gcc: make tril.c$(comma) \
+           and compile that,there is no compiler $(CC): install it$(comma) or name another as CC=gcc)))
 
 # -ffp-contract=off: the compiler does not choose which operations to fuse, so all give the same bits.
 FLAGS    = -std=c11 -ffp-contract=off $(SYSTEM) -I. -I$(BUILD)/text $(WARNINGS) -MMD -MP -fopenmp-simd
@@ -92,6 +93,12 @@ VERSION := $(shell sed -n 's/.*TRIL_VERSION "\([0-9.]*\)".*/\1/p' library/tril.h
 NUMBERS = $(patsubst %,tests/model/test_%,attention extend gradients ngram properties sampler) tests/library/test_training
 FUZZ    = safetensors utf8 state command
 
+# A rule that uses a tool waits for deps-TOOL, which installs the tool if it is missing: tests/deps.
+# The objects of tests, wherever they are, wait for cmocka, unless they have one of their own.
+deps-%:
+	@tests/deps $*
+test_tools = $(if $(findstring tests/,$(1)),$(CMOCKA:-l%=deps-%))
+
 # Sources and settings that the extras add or replace.
 include $(wildcard extras/*/build.mk)
 
@@ -138,7 +145,7 @@ $(1)/model/kernels/isa_%.o: model/kernels/isa.c
 	$$(call compile,$(2) $$(ISA_FLAGS) $$(ANYWHERE) $$(ISA_FLAGS_$$*) -DISA=$$*)
 $(1)/model/kernels/bf16.o: model/kernels/bf16.c
 	$$(call compile,$(2) $$(ISA_FLAGS) $$(ANYWHERE) $$(ISA_FLAGS_bf16))
-$(1)/%.o: %.c
+$(1)/%.o: %.c | $$$$(call test_tools,$$$$*)
 	$$(call compile,$(2))
 # Quickly compiled, for they need not be fast.
 $(patsubst %,$(1)/%,$(TESTS:%=%.o) $(SUPPORT) tests/faulty.o tests/clocked.o): override CFLAGS += -O0
@@ -154,6 +161,7 @@ gcc      = $(if $(findstring Free Software,$(shell $(CC) --version)),$(1))
 sets     = $(if $(filter-out $(1:%=isa_%.o),$(filter isa_%,$(@F))),$(CFLAGS) -Werror,$(2))
 HERE    := $(sort $(patsubst avx512f,avx512,$(shell grep -owsE 'avx2|avx512f' /proc/cpuinfo)))
 BEST     = isa_$(or $(KERNELS),$(lastword base $(HERE)))
+.SECONDEXPANSION:
 $(eval $(call rules,$(BUILD),$$(CFLAGS)))
 $(eval $(call rules,$(BUILD)/test,$$(CFLAGS) -Werror))
 $(eval $(call rules,$(BUILD)/san,$$(STRICT)))
@@ -211,8 +219,7 @@ test test-all test-more test-numbers san:
 	@tests/total $^
 
 # Static and dynamic checkers. .clang-tidy and tests/cppcheck say what they must not report, and why.
-check: $(patsubst %,$(BUILD)/%,test/train test/sample tsan/train tsan/sample tsan/tests/library/test_library)
-	@tests/deps check
+check: $(patsubst %,$(BUILD)/%,test/train test/sample tsan/train tsan/sample tsan/tests/library/test_library) | deps-check
 	tests/check $(BUILD)
 
 # Kills training runs twenty times as often as `make test-all`, and closes terminals twice as often.
@@ -221,22 +228,18 @@ soak: $(BUILD)/test/tests/programs/test_resume $(BUILD)/test/tests/programs/test
 	TRIL_CLOSINGS=200 TRIL_PROGRAMS=$(BUILD)/test $(BUILD)/test/tests/programs/test_interruption
 
 # Tests the tests: make mutate ARGUMENTS="--count 300 --seed 7".
-mutate:
+mutate: | deps-python
 	tests/mutate $(ARGUMENTS)
 
-deps:
-	@tests/deps
+deps: deps-cmocka
+	@echo "deps: cmocka is there"
 
 # Prints the targets with their lines in the documents.
 help:
 	@awk -F ' +# ' '/^make.* # / { printf "%-18s %s\n", $$1, $$2 } END { print "Tests: docs/testing.md" }' README.md docs/building.md
 
-# In `make deps test` the tests wait for deps.
-ifneq ($(filter deps,$(MAKECMDGOALS)),)
-$(foreach build,test san,$(patsubst %.c,$(BUILD)/$(build)/%.o,$(wildcard tests/*.c tests/*/*.c))): | deps
-endif
-
 FORMATTED = $(shell find train.c sample.c base data extras library model programs tests -name '*.[ch]')
+format format-check: | deps-format
 format:
 	$(CLANG_FORMAT) -i $(FORMATTED)
 format-check:

@@ -36,7 +36,7 @@ INCLUDE  = $(DESTDIR)$(PREFIX)/include
 HELP2MAN = $(shell command -v help2man)
 PAGES    = $(if $(HELP2MAN)$(wildcard extras/install/man/*.1),tril-train.1 tril-sample.1)
 
-$(BUILD)/man/tril-%.1: $(BUILD)/% extras/install/man/tril-%.h2m extras/install/man/environment.h2m
+$(BUILD)/man/tril-%.1: $(BUILD)/% extras/install/man/tril-%.h2m extras/install/man/environment.h2m | deps-man
 	@mkdir -p $(@D)
 	@cp $< $(BUILD)/man/tril-$*
 	$(call quiet,MAN)help2man --no-info --version-string=$(VERSION) $(patsubst %,--include=%,$(filter %.h2m,$^)) --output=$@ $(BUILD)/man/tril-$*

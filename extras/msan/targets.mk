@@ -5,7 +5,7 @@ MSAN_LOGS = $(patsubst %,build/msan/%.log,$(filter-out $(UNSANITIZED) extras/mpi
 build/msan/tests.a: build/msan/extras/windows/tests/cmocka.o
 build/msan/model/kernels/isa_portable.o: override CFLAGS = -O0 -fsanitize=memory
 build/msan/model/kernels/bf16.o: override CFLAGS += -include extras/msan/tiles.h
-msan:
+msan: | deps-clang
 	@$(MAKE) --no-print-directory BUILD=build/msan CC=clang CMOCKA= CFLAGS='$(MSAN)' \
 		SYSTEM='-D_POSIX_C_SOURCE=200809L -DMSAN -Iextras/windows/tests' $(MSAN_LOGS)
 	@tests/total $(MSAN_LOGS)

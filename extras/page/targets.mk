@@ -1,8 +1,7 @@
 $(patsubst %,%/extras/page/page.o,$(BUILD) $(BUILD)/test $(BUILD)/san $(BUILD)/tsan $(BUILD)/pic): $(PAGE_TEXTS)
 
 # Tests the page of a training run in a browser (headless Chromium).
-test-page: $(BUILD)/test/train $(BUILD)/test/clocked/train
-	@tests/deps page
+test-page: $(BUILD)/test/train $(BUILD)/test/clocked/train | deps-page
 	extras/page/tests/page $(BUILD)/test
 
 # The pictures of the documents: the losses of the README, and a head of docs/tour.md. They are the same

@@ -1,5 +1,5 @@
 # The library and its module for Python as a wheel, for this machine.
-wheel: $(BUILD)/$(SHARED)
+wheel: $(BUILD)/$(SHARED) | deps-venv
 	@python3 extras/python/packing.py wheel $< $(BUILD)
 
 # Wheels for PyPI, with the programs and the page, compiled by zig: the same bytes each time. Where musl is the
@@ -16,7 +16,7 @@ wheel_system = $(firstword $(subst _, ,$(1)))
 wheel_cc = $(ZIG) cc $(call WHEEL_TARGET_$(call wheel_system,$*),$(call wheel_machine,$*))
 wheel_machine = $(or $(findstring x86_64,$(1)),$(findstring aarch64,$(1)),$(findstring arm64,$(1)))
 wheels: $(WHEELS:%=wheel-%)
-$(WHEELS:%=$(BUILD)/wheels/%.built): $(BUILD)/wheels/%.built: tril.c | extras/web/tril.html
+$(WHEELS:%=$(BUILD)/wheels/%.built): $(BUILD)/wheels/%.built: tril.c | extras/web/tril.html deps-zig
 	@mkdir -p $(@D)/$*
 	$(call quiet,ZIG)$(wheel_cc) $(CFLAGS) -DTRIL_NO_MAIN -DTRIL_PROGRAMS -fPIC -c tril.c -o $(@D)/$*/tril.o
 	@$(if $(findstring musl,$*),$(wheel_cc) -shared -nostdlib -Wl$(comma)-soname$(comma)libc.musl-$(call wheel_machine,$*).so.1 -xc /dev/null -o $(@D)/$*/libc.so)
@@ -33,12 +33,11 @@ sdist: tril.c extras/web/tril.html
 	@python3 extras/python/packing.py sources $(BUILD)/wheels
 
 # Tests the wheel in fresh virtual environments, with and without NumPy, and runs the notebooks of docs/.
-test-python: $(BUILD)/$(SHARED) $(BUILD)/test/train $(BUILD)/test/sample
-	@tests/deps python
+test-python: $(BUILD)/$(SHARED) $(BUILD)/test/train $(BUILD)/test/sample | deps-venv
 	+extras/python/tests/test $(BUILD)
 
 # Installs and uses the wheel for this machine, and the sources (with -O0, which compiles faster).
-test-wheels: wheel-$(firstword $(WHEELS)) sdist
+test-wheels: wheel-$(firstword $(WHEELS)) sdist | deps-venv
 	extras/python/tests/artefact $(BUILD)/wheels/tril-$(VERSION)-py3-none-$(firstword $(WHEELS)).whl
 	CFLAGS=-O0 extras/python/tests/artefact $(BUILD)/wheels/tril-$(VERSION).tar.gz
 .PHONY: wheel wheels sdist test-wheels $(WHEELS:%=wheel-%) test-python

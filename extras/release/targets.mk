@@ -2,34 +2,33 @@
 # and compilers give the same bytes. On a Mac the system's library comes with the system; elsewhere all is
 # linked in.
 ZIG        = python3 -m ziglang
-ZIG_LIB   := $(if $(findstring release,$(MAKECMDGOALS)),$(shell $(ZIG) env 2>/dev/null | sed -n 's/^ *\.lib_dir = "\(.*\)",/\1/p'))
+zig_env    = $(shell $(ZIG) env | sed -n 's/^ *\.$(1) = "\(.*\)",/\1/p')
 ZIG_LEVEL ?= -O3
 WINDOWS_LEVEL ?= -O3
 ZIG_FLAGS  = $(ZIG_LEVEL) -Wno-unknown-pragmas -Wno-enum-float-conversion -Werror
 RELEASES  ?= linux-x86_64 linux-aarch64 macos-x86_64 macos-aarch64 windows-x86_64
 RELEASE_LINUX = CFLAGS='$(ZIG_FLAGS)' LDFLAGS='-static -s'
-# zig's own executable: starting Python takes longer than compiling most files.
-ZIG_EXE   := $(if $(findstring release,$(MAKECMDGOALS)),$(shell $(ZIG) env 2>/dev/null | sed -n 's/^ *\.zig_exe = "\(.*\)",/\1/p'))
-ZIG_ITSELF = $(or $(ZIG_EXE),$(ZIG))
+# zig's own executable: starting Python takes longer than compiling most files. CC cannot have a path with a space.
+ZIG_ITSELF = $(eval ZIG_ITSELF := $(if $(word 2,$(call zig_env,zig_exe)),$(ZIG),$(call zig_env,zig_exe)))$(ZIG_ITSELF)
 RELEASE_MACOS = CFLAGS='$(ZIG_FLAGS)' LDFLAGS=-s AR='$(ZIG_ITSELF) ar --format=darwin'
 RELEASE_linux-x86_64  = CC='$(ZIG_ITSELF) cc -target x86_64-linux-musl' $(RELEASE_LINUX)
 RELEASE_linux-aarch64 = CC='$(ZIG_ITSELF) cc -target aarch64-linux-musl' $(RELEASE_LINUX)
 RELEASE_macos-x86_64  = CC='$(ZIG_ITSELF) cc -target x86_64-macos' $(RELEASE_MACOS)
 RELEASE_macos-aarch64 = CC='$(ZIG_ITSELF) cc -target aarch64-macos' $(RELEASE_MACOS)
 RELEASE_windows-x86_64 = CC=x86_64-w64-mingw32-gcc-posix CFLAGS='$(WINDOWS_LEVEL) -Werror' LDFLAGS='-static -s -Wl,--no-insert-timestamp'
-NOTICES_all   = Zig=$(ZIG_LIB)/../LICENSE musl=$(ZIG_LIB)/libc/musl/COPYRIGHT \
-                $(addprefix wasi-libc=$(ZIG_LIB)/libc/wasi/,LICENSE-MIT libc-bottom-half/cloudlibc/LICENSE)
+NOTICES_all   = Zig="$$zig"/../LICENSE musl="$$zig"/libc/musl/COPYRIGHT \
+                $(addprefix wasi-libc="$$zig"/libc/wasi/,LICENSE-MIT libc-bottom-half/cloudlibc/LICENSE)
 NOTICES_windows = mingw-w64=/usr/share/doc/mingw-w64-common/copyright
 RELEASE_DATE  = $(or $(SOURCE_DATE_EPOCH),$(shell git log -1 --format=%ct))
 
 release: $(RELEASES:%=release-%)
-release-%: extras/web/tril.html tril.c
+release-windows-x86_64: | deps-mingw
+release-%: extras/web/tril.html tril.c | deps-zig
 	+@$(MAKE) --no-print-directory BUILD=$(BUILD)/release/$* $(RELEASE_$*) $(BUILD)/release/$*/train $(BUILD)/release/$*/sample
-	@SOURCE_DATE_EPOCH=$(RELEASE_DATE) extras/release/pack $(BUILD) $* $(VERSION) $(NOTICES_all) $(NOTICES_$(firstword $(subst -, ,$*)))
+	@zig=$(call quoted,$(call zig_env,lib_dir)); SOURCE_DATE_EPOCH=$(RELEASE_DATE) extras/release/pack $(BUILD) $* $(VERSION) $(NOTICES_all) $(NOTICES_$(firstword $(subst -, ,$*)))
 
 # Unpacks the archives of `make release`, and runs those that can run here.
-test-release:
-	@tests/deps release
+test-release: | deps-release
 	+extras/release/tests/test $(BUILD) $(VERSION)
 
 # Tests on other processors, under emulators. On 64-bit ARM only the kernels differ, and extras/release/tests/test trains
@@ -51,9 +50,8 @@ MACHINE_PROGRAMS = train sample clocked/train
 # What is no loop of the kernels compiles faster, and need not be fast.
 MACHINE_LEVEL = $(if $(filter isa_% bf16.o,$(@F)),-O3,-O1)
 test-machines: test-i386 test-riscv64 test-s390x
-test-arm test-i386 test-riscv64 test-s390x: test-%:
-	@tests/deps $*
-	@$(MAKE) --no-print-directory BUILD=build/$* CC='$(CC_$*)' CFLAGS='$(value MACHINE_LEVEL)' $(patsubst %,build/$*/test/%,$(TESTS_$*) $(MACHINE_PROGRAMS))
+test-arm test-i386 test-riscv64 test-s390x: test-%: | deps-%
+	@$(MAKE) --no-print-directory BUILD=build/$* CC='$(CC_$*)' CFLAGS='$(value MACHINE_LEVEL)' $(if $(TESTS_$*),,CMOCKA=) $(patsubst %,build/$*/test/%,$(TESTS_$*) $(MACHINE_PROGRAMS))
 	@mkdir -p build/$*/run/clocked
 	@for program in $(MACHINE_PROGRAMS); do \
 		printf '#!/bin/sh\nexec $(RUN_$*) build/$*/test/%s "$$@"\n' $$program >build/$*/run/$$program; \

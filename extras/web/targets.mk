@@ -20,26 +20,24 @@ WEB_NOT     = model/plain/% programs/train/% programs/sample/% extras/formats/% 
 WEB_SOURCES = $(wildcard extras/web/*.c) $(filter-out $(WEB_NOT),$(SOURCES)) library/no_formats.c model/kernels/isa.c
 WEB_PARTS   = $(wildcard extras/web/*.css extras/web/*.js extras/page/*.css extras/page/*.js) data/sample.txt
 
-# Without the compiler, `make web`, `make wheels` and `make sdist` install it first.
-WEB_DEPS = $(filter deps-web,$(MAKECMDGOALS)) $(if $(filter web wheels wheel-% sdist test-wheels,$(MAKECMDGOALS)),$(shell python3 -c 'import ziglang' 2>/dev/null || echo deps-zig))
 define web_rules # name, flags
-$(BUILD)/web/$(1)/%.o: %.c | $(WEB_DEPS)
+$(BUILD)/web/$(1)/%.o: %.c | deps-zig
 	@mkdir -p $$(@D)
 	$$(call quiet,ZIG)$(WEB_CC) $$(if $$(filter-out $(WEB_SMALL),$$(filter model/kernels/% model/layers/%,$$<)),-O3,-Os) $(WEB_FLAGS) $$(if $$(filter %/isa.o,$$@),$(ISA_FLAGS) -DISA=base) $(2) -c -o $$@ $$<
-$(BUILD)/web/$(1).wasm: $(WEB_WORKER) $(WEB_SOURCES:%.c=$(BUILD)/web/$(1)/%.o)
+$(BUILD)/web/$(1).wasm: $(WEB_WORKER) $(WEB_SOURCES:%.c=$(BUILD)/web/$(1)/%.o) | deps-zig
 	$$(call quiet,ZIG)$(WEB_CC) $(WEB_LINK) $$(filter %.o,$$^) -o $$@
 endef
 $(eval $(call web_rules,simd))
 $(eval $(call web_rules,relaxed,$(WEB_RELAXED)))
 
 WEB_HEADERS = library/tril.h extras/page/figure.h
-$(BUILD)/text/extras/web/members.inc: extras/web/members $(WEB_HEADERS)
+$(BUILD)/text/extras/web/members.inc: extras/web/members $(WEB_HEADERS) | deps-python
 	@mkdir -p $(@D)
 	$(call quiet,TEXT)extras/web/members $(WEB_HEADERS) >$@
 $(patsubst %,$(BUILD)/%/extras/web/web.o,web/simd web/relaxed san): $(BUILD)/text/extras/web/members.inc
 
 # The models that are built in: trained here, with fixed seeds, through the module for Python.
-$(BUILD)/web/trained: extras/web/train extras/python/tril/__init__.py library/tril.h $(BUILD)/$(SHARED) data/sample.txt
+$(BUILD)/web/trained: extras/web/train extras/python/tril/__init__.py library/tril.h $(BUILD)/$(SHARED) data/sample.txt | deps-python
 	@mkdir -p $(@D)/tril
 	@cp extras/python/tril/__init__.py library/tril.h $(@D)/tril && cp $(BUILD)/$(SHARED) $(@D)/tril/$(SONAME)
 	$(call quiet,TRAIN)PYTHONPATH=$(@D) $< data/sample.txt >$@.new && mv $@.new $@
@@ -49,18 +47,14 @@ web: extras/web/tril.html
 extras/web/tril.html: extras/web/tab.html extras/web/bundle $(WEB_PARTS) $(BUILD)/web/trained $(BUILD)/web/simd.wasm $(BUILD)/web/relaxed.wasm
 	$(call quiet,JOIN)extras/web/bundle extras/web/tab.html extras/web extras/page data $(BUILD)/web >$@.new && mv $@.new $@
 
-deps-web deps-zig: deps-%:
-	@tests/deps $*
-
 # The same, natively and under the sanitizers. Of two objects with one function, such as extras/web/memfile.o
 # and base/file.o, the first one counts.
 $(BUILD)/san/extras/web/tests/calls: $(patsubst %.c,$(BUILD)/san/%.o,extras/web/tests/calls.c $(wildcard extras/web/*.c)) $(BUILD)/san/tests.a $(BUILD)/san/tril.a
-	$(call link,$(SANITIZE) -Wl$(comma)--allow-multiple-definition,-lcmocka)
+	$(call link,$(SANITIZE) -Wl$(comma)--allow-multiple-definition,$(CMOCKA))
 
 # Tests the module under Node, and the page in a browser (headless Chromium).
-test-web: $(BUILD)/web/simd.wasm $(BUILD)/web/relaxed.wasm extras/web/tril.html $(BUILD)/test/train $(BUILD)/test/sample $(BUILD)/san/extras/web/tests/calls | $(WEB_DEPS)
+test-web: $(BUILD)/web/simd.wasm $(BUILD)/web/relaxed.wasm extras/web/tril.html $(BUILD)/test/train $(BUILD)/test/sample $(BUILD)/san/extras/web/tests/calls | deps-web
 	extras/web/tests/types
-	extras/web/tests/fresh
 	$(BUILD)/san/extras/web/tests/calls
 	extras/web/tests/module $(BUILD)
 	extras/web/tests/messages $(BUILD) 5 1
@@ -72,4 +66,4 @@ fuzz-messages: $(BUILD)/web/simd.wasm
 ifneq ($(filter fuzz test-all,$(MAKECMDGOALS)),)
 fuzz: $(shell command -v node >/dev/null && python3 -c 'import ziglang' 2>/dev/null && echo fuzz-messages)
 endif
-.PHONY: web deps-web deps-zig test-web fuzz-messages
+.PHONY: web test-web fuzz-messages

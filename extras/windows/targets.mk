@@ -16,10 +16,9 @@ test-windows: export RUNNER = $(WINE)
 test-windows: export WINEDEBUG = -all
 test-windows: export TMPDIR := $(or $(TMPDIR),/tmp)
 test-windows: export WINEPREFIX = $(abspath $(BUILD)/wine)
-test-windows: $(BUILD)/test/train
-	@tests/deps windows
+test-windows: $(BUILD)/test/train | deps-windows
 	+@$(windows) $(WINDOWS)/train $(WINDOWS)/sample
-	@mkdir -p $(WINEPREFIX)
+	@mkdir -p "$$WINEPREFIX"
 	@$(WINESERVER) --wait; $(WINESERVER) --persistent=60 # seconds after the last program
 	@$(WINE) $(WINDOWS)/sample.exe --version >/dev/null 2>&1 # wine makes its folder
 	+@$(windows) $(WINDOWS_TESTS:%=$(WINDOWS)/%.log)

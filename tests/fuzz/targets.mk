@@ -6,7 +6,7 @@ FUZZ_OBJECTS = $(patsubst %.c,build/fuzz/%.o,$(wildcard tests/fuzz/[fg]*.c extra
 # The kernels read no foreign bytes, and clang needs minutes for them with the sanitizers.
 build/fuzz/model/kernels/%.o: override CFLAGS = -O1
 fuzz: $(FUZZ:%=fuzz-%)
-fuzz-built:
+fuzz-built: | deps-clang
 	@$(MAKE) --no-print-directory BUILD=build/fuzz CC=clang CFLAGS='$(SANITIZE) -fsanitize=fuzzer-no-link' $(FUZZ_OBJECTS)
 fuzz-%: fuzz-built
 	@mkdir -p build/fuzz/corpus/$*

@@ -10,11 +10,14 @@ BUILD   = build
 CLANG_FORMAT = clang-format
 .DEFAULT_GOAL := all
 
-# The text's path quoted for the shell.
+# Paths quoted for the shell. BUILD is part of targets, which cannot have spaces or quotes.
 apostrophe = '
 comma = ,
 quoted = '$(subst $(apostrophe),'\'',$(1))'
 TEXT = $(call quoted,$(patsubst -%,./-%,$(value INPUT)))
+ifneq ($(shell printf %s =$(call quoted,$(BUILD)) | LC_ALL=C grep -x '=[a-zA-Z0-9_./+-][a-zA-Z0-9_./+-]*'),=$(BUILD))
+$(error BUILD='$(BUILD)' cannot be a part of make's targets; use only ASCII letters, digits, and . _ + - /)
+endif
 
 # Reports a missing text before building anything.
 ifneq ($(and $(filter run pictures,$(MAKECMDGOALS)),$(filter-out =data/input.txt,=$(INPUT))),)

@@ -22,17 +22,18 @@ $(BUILD)/$(SHARED): $(LIBRARY)
 
 $(BUILD)/tril.pc: extras/install/tril.pc.in library/tril.h $(MAKEFILE_LIST) always
 	@mkdir -p $(@D)
-	@sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' $< >$@
+	@{ printf 'prefix=%s\n' $(call quoted,$(PREFIX)); sed 's/@VERSION@/$(VERSION)/' $<; } >$@
 
 # Installs the programs as tril-train and tril-sample, the library, shell completion, and manual pages.
 # The pages are made from --help by help2man; the archive of `make dist` already has them.
 MANUAL   = $(if $(wildcard extras/install/man/*.1),extras/install/man,$(BUILD)/man)
-BIN      = $(DESTDIR)$(PREFIX)/bin
-MAN      = $(DESTDIR)$(PREFIX)/share/man/man1
-BASH     = $(DESTDIR)$(PREFIX)/share/bash-completion/completions
-ZSH      = $(DESTDIR)$(PREFIX)/share/zsh/site-functions
-LIB      = $(DESTDIR)$(PREFIX)/lib
-INCLUDE  = $(DESTDIR)$(PREFIX)/include
+WHERE    = $(if $(filter ~%,$(PREFIX) $(DESTDIR)),$(error PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' has a ~ that no shell expands: write the folder in full))$(call quoted,$(DESTDIR)$(PREFIX))
+BIN      = $(WHERE)/bin
+MAN      = $(WHERE)/share/man/man1
+BASH     = $(WHERE)/share/bash-completion/completions
+ZSH      = $(WHERE)/share/zsh/site-functions
+LIB      = $(WHERE)/lib
+INCLUDE  = $(WHERE)/include
 HELP2MAN = $(shell command -v help2man)
 PAGES    = $(if $(HELP2MAN)$(wildcard extras/install/man/*.1),tril-train.1 tril-sample.1)
 

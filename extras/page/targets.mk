@@ -8,9 +8,9 @@ test-page: $(BUILD)/test/train $(BUILD)/test/clocked/train | deps-page
 # on every processor with a fused multiply-add.
 MAP      = map-0-0
 PICTURES = --preset quick --steps 2500 --precision f32
-pictures: train $(INPUT)
-	./train $(PICTURES) --ladder --out $(BUILD)/pictures/ladder/model.safetensors $(INPUT)
-	./train $(PICTURES) --out $(BUILD)/pictures/model.safetensors $(INPUT)
+pictures: train $(filter data/input.txt,$(INPUT))
+	./train $(PICTURES) --ladder --out $(BUILD)/pictures/ladder/model.safetensors $(TEXT)
+	./train $(PICTURES) --out $(BUILD)/pictures/model.safetensors $(TEXT)
 	docs/draw losses $(BUILD)/pictures/ladder/report.html docs/losses.svg
 	docs/draw $(MAP) $(BUILD)/pictures/report.html docs/attention.svg
 .PHONY: test-page pictures

@@ -186,11 +186,22 @@ static bool claim(char *temporary) {
     return own || !ending;
 }
 
+bool file_can_be_replaced(const char *path, const char *what, Error *err) {
+    static const char *const kinds[] = {
+        [FILE_REGULAR] = "a file", [FILE_FOLDER] = "a folder", [FILE_LINK] = "a symbolic link",
+        [FILE_PIPE] = "a pipe",    [FILE_DEVICE] = "a device", [FILE_OTHER] = "not a regular file"};
+    FileStatus status;
+    return !filesystem_look(path, false, &status) || status.kind == FILE_REGULAR ||
+           fail(err, "%s: is %s, so %s cannot be written there", path, kinds[status.kind], what);
+}
+
 bool file_print(const char *path, bool (*print)(FILE *out, void *what, Error *err), void *what,
                 Error *err) {
     size_t capacity = strlen(path) + TEMPORARY;
     char *temporary;
-    if (!memory_alloc(&temporary, capacity, 1, path, err)) return false;
+    if (!file_can_be_replaced(path, "a file", err) ||
+        !memory_alloc(&temporary, capacity, 1, path, err))
+        return false;
     signals_hold(); /* until file_abandon knows the file */
     int file = create_temporary(path, temporary, capacity);
     FILE *out = file >= 0 ? fdopen(file, "wb") : NULL;

@@ -31,10 +31,15 @@ bool file_take(File *file, void *to, size_t count, Error *err);
 
 void file_close(File *file);
 
+/* Fails if anything but a regular file is at `path`, even a link to one: writing would replace it.
+ * `what`, such as "the log", is named in the message. */
+bool file_can_be_replaced(const char *path, const char *what, Error *err);
+
 /* Calls print(out, what, err) and writes its output to the file `path` atomically: into a new
  * temporary file beside it, which is then flushed to the disk and renamed. At every moment `path`
  * is the whole old file or the whole new one. On failure the old file is unchanged and the
- * temporary file is removed. First removes temporary files that killed programs left there. */
+ * temporary file is removed. First removes temporary files that killed programs left there. Fails
+ * where file_can_be_replaced fails. */
 bool file_print(const char *path, bool (*print)(FILE *out, void *what, Error *err), void *what,
                 Error *err);
 

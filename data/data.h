@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/utf8.h"
 
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -92,6 +93,7 @@ typedef struct TrilText {
     size_t lines, longest; /* the newlines; the characters of the longest line, with its newline */
     uint64_t digest;       /* the digest of the file's bytes */
     LineDigests known;     /* a list's lines, in both parts; owned */
+    atomic_int uses;       /* for the library: by training runs */
 } Corpus;
 
 /* Encodes a text of `length` bytes with a vocabulary, which is copied. `held_out`, between 0 and 1,

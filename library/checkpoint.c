@@ -200,6 +200,25 @@ static void add_tensors(SafeTensors *file, const Model *model, int set, const fl
     }
 }
 
+/* Fails if a file that tril did not write is at `path`: a checkpoint would replace it. */
+static bool replaces_own(const char *path, Error *err) {
+    File from;
+    SafeTensors old = {0};
+    Error why = {0};
+    if (!file_is_taken(path)) return true;
+    if (!file_can_be_replaced(path, "a model", err)) return false;
+    const bool own = file_open(&from, path, &why) &&
+                     (from.length == 0 ||
+                      (safetensors_open(&old, &from, &why) && safetensors_value(&old, "tril")));
+    file_close(&from);
+    safetensors_free(&old);
+    if (why.no_memory) *err = why;
+    return own || (!why.no_memory && fail(err,
+                                          "%s: tril did not write this file, so a model cannot be "
+                                          "written there; move it, or choose another path",
+                                          path));
+}
+
 bool checkpoint_save(const char *path, const Model *model, const LineDigests *known, const Run *run,
                      const Note *notes, int count, Error *err) {
     Notes all = {.count = 0};
@@ -210,7 +229,8 @@ bool checkpoint_save(const char *path, const Model *model, const LineDigests *kn
     uint64_t digest = 0;
     SafeTensor text = {.data = NULL};
     if (run) run_moments(run, &numbers[1], &numbers[2]);
-    bool ok = memory_alloc(&file.tensors, SETS * tensors + 2, sizeof *file.tensors, path, err) &&
+    bool ok = replaces_own(path, err) &&
+              memory_alloc(&file.tensors, SETS * tensors + 2, sizeof *file.tensors, path, err) &&
               memory_alloc(&names, SETS * tensors, sizeof *names, path, err) &&
               describe(&all, &model->config, err) &&
               (!model->ngram || pack_text(model, &text, path, err));

@@ -9,7 +9,9 @@
 /* Writes the weights, the configuration, `notes` [count], the digests of the lines of the model's
  * text, if it has any, and a digest of all of it, atomically. Also writes the moments of `run`, the
  * training of the model, from which run_restore continues; `run` may be NULL. The notes must not
- * use the checkpoint's own keys. */
+ * use the checkpoint's own keys. Fails if anything but a checkpoint, or an empty file, is at
+ * `path`.
+ */
 bool checkpoint_save(const char *path, const Model *model, const LineDigests *known, const Run *run,
                      const Note *notes, int count, Error *err);
 

@@ -68,7 +68,9 @@ bool encode_prompt(const Vocab *vocab, const char *text, size_t length, int32_t 
 }
 
 struct TrilWriter {
-    const Vocab *vocab;
+    const TrilModel *model; /* borrowed */
+    const Vocab *vocab;     /* the model's */
+    Uses uses;
     Sampler sampler;
     Generator generator;
     double *scratch;        /* the sampler's; owned */
@@ -76,6 +78,18 @@ struct TrilWriter {
     int32_t unread;         /* an id that was written but not yet read, or NO_ID */
     uint64_t number, place; /* the number of the text; that of the next choice in it */
 };
+
+/* Begins to use the writer and to read its model, until `leave`. */
+static TrilStatus enter(TrilWriter *w, TrilError *error) {
+    TrilStatus status = use_begin(&w->uses, true, "writer", error);
+    if (status == TRIL_OK && (status = model_read(w->model, error)) != TRIL_OK) use_end(&w->uses);
+    return status;
+}
+
+static void leave(TrilWriter *w) {
+    model_leave(w->model);
+    use_end(&w->uses);
+}
 
 void tril_writer_close(TrilWriter *w) {
     if (!w) return;
@@ -92,6 +106,8 @@ TrilStatus tril_writer_open(TrilWriter **writer, const TrilModel *model,
     int threads;
     if (writer) *writer = NULL;
     if (!writer || !model || !sampling) return null_argument(error);
+    TrilStatus status = model_read(model, error);
+    if (status != TRIL_OK) return status;
     const size_t V = (size_t)model->vocab.size;
     bool ok =
         memory_alloc(&w, 1, sizeof *w, "the writer", &err) &&
@@ -101,7 +117,9 @@ TrilStatus tril_writer_open(TrilWriter **writer, const TrilModel *model,
         threads_wanted(sampling->threads, &threads, &err) &&
         generator_open(&w->generator, to_read(model), 1, threads, precision, NULL, &err) &&
         weigh_counts(w->generator.run, sampling, &err);
+    model_leave(model);
     if (ok) {
+        w->model = model;
         w->vocab = &model->vocab;
         tril_writer_begin(w, 0);
         *writer = w;
@@ -115,18 +133,23 @@ TrilStatus tril_writer_set(TrilWriter *writer, const TrilSampling *sampling, Tri
     Error err = {0};
     Sampler sampler;
     if (!writer || !sampling) return null_argument(error);
+    TrilStatus status = enter(writer, error);
+    if (status != TRIL_OK) return status;
     bool ok = read_sampler(&sampler, sampling, &err) &&
               weigh_counts(writer->generator.run, sampling, &err);
     if (ok) writer->sampler = sampler;
+    leave(writer);
     return outcome(ok, TRIL_ARGUMENT, &err, error);
 }
 
 void tril_writer_begin(TrilWriter *w, uint64_t number) {
+    if (enter(w, NULL) != TRIL_OK) return;
     generator_begin(&w->generator, 0);
     w->logits = NULL;
     w->unread = NO_ID;
     w->number = number;
     w->place = 0;
+    leave(w);
 }
 
 /* Reads characters. In a list, a newline begins a new text. */
@@ -160,18 +183,27 @@ TrilStatus tril_writer_read(TrilWriter *writer, const char *text, size_t length,
     if (length == 0) return TRIL_OK;
     if (!vocab_encode(writer->vocab, text, length, &ids, &count, NULL, &err))
         return failed(TRIL_TEXT, &err, error);
-    catch_up(writer, writer->vocab->lines);
-    feed(writer, ids, count);
+    const TrilStatus status = enter(writer, error);
+    if (status == TRIL_OK) {
+        catch_up(writer, writer->vocab->lines);
+        feed(writer, ids, count);
+        leave(writer);
+    }
     memory_free(ids);
-    return TRIL_OK;
+    return status;
 }
 
 int tril_writer_write(TrilWriter *w, char text[UTF8_MAX]) {
+    const int V = w->vocab->size;
+    int length = 0;
+    if (enter(w, NULL) != TRIL_OK) return 0;
     catch_up(w, true);
-    if (!are_finite(w->logits, (size_t)w->vocab->size)) return 0;
-    w->unread =
-        sampler_pick(&w->sampler, w->logits, w->vocab->size, w->number, w->place++, w->scratch);
-    return vocab_text(w->vocab, w->unread, text);
+    if (are_finite(w->logits, (size_t)V)) {
+        w->unread = sampler_pick(&w->sampler, w->logits, V, w->number, w->place++, w->scratch);
+        length = vocab_text(w->vocab, w->unread, text);
+    }
+    leave(w);
+    return length;
 }
 
 /* ---- whole texts ---- */

@@ -251,8 +251,9 @@ TrilStatus tril_generate_texts(const TrilModel *model, const char *prompt, size_
     t.stop = stop ? stop : "";
     t.stop_length = strlen(t.stop);
     if (t.length == 0) t.count = 0;
-    TrilStatus status = TRIL_OK;
+    TrilStatus status = model_read(model, error);
     size_t characters;
+    if (status != TRIL_OK) return status;
     if (!encode_prompt(t.vocab, prompt, length, &t.prompt, &t.prompt_count, &characters, &err))
         status = TRIL_TEXT;
     else if (t.count > 0 && !open_texts(&t, model, sampling, &err))
@@ -260,5 +261,6 @@ TrilStatus tril_generate_texts(const TrilModel *model, const char *prompt, size_
     else if (t.count > 0)
         status = write_texts(&t, on_text, user, &err);
     close_texts(&t);
+    model_leave(model);
     return outcome(status == TRIL_OK, status, &err, error);
 }

@@ -13,6 +13,26 @@ bool precision_read(Precision *precision, const char *name, Error *err) {
     return found;
 }
 
+TrilStatus use_begin(Uses *uses, bool changes, const char *what, TrilError *error) {
+    Error err = {0};
+    int now = 0;
+    if (!changes) now = atomic_load(uses);
+    while (now >= 0 && !(changes && now > 0))
+        if (atomic_compare_exchange_weak(uses, &now, changes ? -1 : now + 1)) return TRIL_OK;
+    fail(&err,
+         "the %s is in use: another thread, or the function that called this one, has not finished "
+         "with it",
+         what);
+    return failed(TRIL_BUSY, &err, error);
+}
+
+void use_end(Uses *uses) {
+    if (atomic_load(uses) < 0)
+        atomic_store(uses, 0);
+    else
+        atomic_fetch_sub(uses, 1);
+}
+
 TrilStatus diverged_model(Error *err) {
     fail(err, "the model's predictions are not finite numbers: its weights are too large");
     return TRIL_DIVERGED;

@@ -7,6 +7,17 @@
 #include "library/tril.h"
 #include "model/run.h"
 
+#include <stdatomic.h>
+
+/* The calls that use an object at this moment: -1 for one that changes it, else the number of those
+ * that only read it. */
+typedef atomic_int Uses;
+
+/* Begins to use an object, whose kind is `what`. Fails with TRIL_BUSY while another call changes it
+ * or, if this one `changes` it, reads it. After TRIL_OK the caller calls use_end. */
+TrilStatus use_begin(Uses *uses, bool changes, const char *what, TrilError *error);
+void use_end(Uses *uses);
+
 struct TrilModel {
     Vocab vocab;
     Model model;
@@ -17,6 +28,7 @@ struct TrilModel {
     LineDigests known;   /* the lines of its text, if that is a list; owned */
     bool trained;        /* the weights are no longer random */
     bool in_training;
+    Uses uses;        /* those of its training run, too, which change it */
     Notes notes;      /* the program's metadata: tril_model_mark */
     SafeTensors file; /* the metadata of the file that it was read from */
 };
@@ -34,6 +46,17 @@ bool model_know(TrilModel *model, const LineDigests *known, Error *err);
 /* Returns the model for a run that only reads it, although a run could change it. */
 static inline Model *to_read(const TrilModel *model) {
     return (Model *)&model->model;
+}
+
+/* Call use_begin, to change a model or to read it, and use_end. */
+static inline TrilStatus model_change(TrilModel *model, TrilError *error) {
+    return use_begin(&model->uses, true, "model", error);
+}
+static inline TrilStatus model_read(const TrilModel *model, TrilError *error) {
+    return use_begin((Uses *)&model->uses, false, "model", error);
+}
+static inline void model_leave(const TrilModel *model) {
+    use_end((Uses *)&model->uses);
 }
 
 /* Sets *precision to that of weights by its name: f32, bf16 or int8. Fails for any other. */

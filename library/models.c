@@ -101,10 +101,13 @@ TrilStatus tril_model_extend(TrilModel **extended, const TrilModel *model, const
     TrilModel *made = NULL;
     if (extended) *extended = NULL;
     if (!extended || !model || !text) return null_argument(error);
+    TrilStatus status = model_read(model, error);
+    if (status != TRIL_OK) return status;
     const bool read =
         model_new(&made, &err) && vocab_extend(&made->vocab, &model->vocab, text, length, &err);
-    return give(extended, made, read && extend(made, model, seed, &err),
-                read ? TRIL_ARGUMENT : TRIL_TEXT, &err, error);
+    const bool ok = read && extend(made, model, seed, &err);
+    model_leave(model);
+    return give(extended, made, ok, read ? TRIL_ARGUMENT : TRIL_TEXT, &err, error);
 }
 
 /* ---- files ---- */
@@ -207,7 +210,10 @@ TrilStatus tril_model_export(const TrilModel *model, const char *path, const cha
     if (!model || !path || !type) return null_argument(error);
     const Format *format = format_to_write(path, type, &err);
     if (!format) return failed(TRIL_ARGUMENT, &err, error);
+    TrilStatus status = model_read(model, error);
+    if (status != TRIL_OK) return status;
     bool ok = format->write(&model->model, &model->vocab, type, path, &err);
+    model_leave(model);
     return outcome(ok, TRIL_FILE, &err, error);
 }
 

@@ -160,7 +160,7 @@ void options_fill(TrilOptions *o) {
         const char *text = !is_set(o, row)          ? row->standard
                            : row->kind == TRIL_NAME ? *(const char **)value_at(o, row)
                                                     : NULL;
-        if (text) set(o, row, text, &none);
+        if (text && *text) set(o, row, text, &none); /* an empty name stays an error */
     }
 }
 

@@ -2,6 +2,7 @@
 #include "base/array.h"
 #include "base/memory.h"
 #include "library/generate.h"
+#include "library/message.h"
 
 #include <math.h>
 #include <string.h>
@@ -56,7 +57,11 @@ TrilStatus tril_reading_open(TrilReading **reading, const TrilModel *model, cons
         !memory_alloc(&r, 1, sizeof *r, "the reading", &err))
         return failed(TRIL_ARGUMENT, &err, error);
     r->traced = traced;
-    TrilStatus status = read_text(r, model, text, length, threads, &err);
+    TrilStatus status = model_read(model, message(&err));
+    if (status == TRIL_OK) {
+        status = read_text(r, model, text, length, threads, &err);
+        model_leave(model);
+    }
     if (status == TRIL_OK)
         *reading = r;
     else

@@ -1,5 +1,6 @@
 /* score.c - the loss of a model on a text. */
 #include "base/memory.h"
+#include "library/message.h"
 #include "library/training.h"
 
 #include <math.h>
@@ -69,13 +70,16 @@ TrilStatus tril_score(const TrilModel *model, const char *text, size_t length,
     size_t known = 0;
     for (size_t i = 0; i < score->characters; i++)
         if (ids[i] >= 0) ids[known++] = ids[i];
-    TrilStatus status = TRIL_TEXT;
     options.lines = vocab->lines;
     if (vocab->lines && known > 0) vocab_close_lines(vocab, ids, &known);
-    if (score->unknown > 0 && scoring->unknown == TRIL_REFUSE)
+    const bool refused = score->unknown > 0 && scoring->unknown == TRIL_REFUSE;
+    TrilStatus status = TRIL_TEXT;
+    if (refused)
         fail_unknown(vocab, text, length, score->unknown, &err);
-    else
+    else if ((status = model_read(model, message(&err))) == TRIL_OK) {
         status = score_ids(score, model, ids, known, scoring->unknown, &options, &err);
+        model_leave(model);
+    }
     memory_free(ids);
     return outcome(status == TRIL_OK, status, &err, error);
 }
@@ -96,6 +100,8 @@ TrilStatus tril_text_evaluate(const TrilText *text, const TrilModel *model, bool
     options.length = model->model.config.T;
     options.lines = text->vocab.lines;
     if (!text_suits(text, &model->vocab, 0, &err)) return failed(TRIL_TEXT, &err, error);
+    TrilStatus status = model_read(model, error);
+    if (status != TRIL_OK) return status;
     /* reads with counts of its own, in which each prediction leaves out its fold */
     Model read = model->model;
     bool ok = !trained_on || model_fold(&model->model, text->ids, corpus_counted(text), &read.ngram, &err);
@@ -103,6 +109,7 @@ TrilStatus tril_text_evaluate(const TrilText *text, const TrilModel *model, bool
          workers_evaluate(&workers, trained_on, characters, &asking, nats, &err);
     workers_close(&workers);
     if (trained_on) ngram_free(read.ngram);
+    model_leave(model);
     if (!ok) return failed(TRIL_ARGUMENT, &err, error);
     ok = !asking.stopped || fail(&err, "the evaluation was stopped");
     return outcome(ok, TRIL_STOPPED, &err, error);

@@ -84,6 +84,8 @@ TrilStatus tril_model_save(const TrilModel *model, const char *path, TrilError *
     Notes notes = {.count = 0};
     char loss[NUMBER_SIZE];
     if (!model || !path) return null_argument(error);
+    TrilStatus status = model_read(model, error);
+    if (status != TRIL_OK) return status;
     number_write(loss, sizeof loss, 'f', 6, model->validation);
     bool ok =
         begin(&notes, &model->vocab, model->seed, model->text, &err) &&
@@ -91,6 +93,7 @@ TrilStatus tril_model_save(const TrilModel *model, const char *path, TrilError *
         (isnan(model->validation) || notes_print(&notes, "validation_loss", &err, "%s", loss)) &&
         put_notes(&notes, &model->notes, &err) &&
         checkpoint_save(path, &model->model, &model->known, NULL, notes.list, notes.count, &err);
+    model_leave(model);
     notes_free(&notes);
     return outcome(ok, TRIL_FILE, &err, error);
 }
@@ -100,6 +103,8 @@ TrilStatus tril_training_save(TrilTraining *t, const char *path, TrilError *erro
     Notes notes = {.count = 0};
     char key[KEY_SIZE], text[TRIL_OPTION_SIZE];
     if (!t || !path) return null_argument(error);
+    TrilStatus status = model_change(t->model, error);
+    if (status != TRIL_OK) return status;
     workers_collect(&t->workers);
     bool ok = begin(&notes, &t->model->vocab, t->options.seed, t->text->digest, &err) &&
               notes_print(&notes, "state", &err, "%s", version);
@@ -121,6 +126,7 @@ TrilStatus tril_training_save(TrilTraining *t, const char *path, TrilError *erro
         put_notes(&notes, &t->notes, &err) &&
         checkpoint_save(path, &t->model->model, &t->model->known, t->workers.run, notes.list,
                         notes.count, &err);
+    model_leave(t->model);
     notes_free(&notes);
     return outcome(ok, TRIL_FILE, &err, error);
 }
@@ -134,28 +140,33 @@ static bool has_key(const char *key) {
     return has;
 }
 
-/* Adds an entry. Fails if the caller's object, and so `notes`, is NULL. */
-static TrilStatus add_note(Notes *notes, const char *key, const char *text, TrilError *error) {
+/* Adds an entry to the notes of a model, or of its training. */
+static TrilStatus add_note(Notes *notes, TrilModel *model, const char *key, const char *text,
+                           TrilError *error) {
     enum { MOST = 32 };
     Error err = {0};
     int i = 0;
-    if (!notes || !key || !text) return null_argument(error);
+    if (!key || !text) return null_argument(error);
+    TrilStatus status = model_change(model, error);
+    if (status != TRIL_OK) return status;
     while (i < notes->count && strcmp(notes->list[i].key, key) != 0) i++;
     bool ok = ((utf8_valid(key) && utf8_valid(text)) || fail(&err, "the metadata is not UTF-8")) &&
               (!has_key(key) ||
                fail(&err, "'%.64s' is a reserved key of the metadata; choose another", key)) &&
               (i < MOST || fail(&err, "more than %d entries of metadata", (int)MOST)) &&
               notes_put(notes, key, text, strlen(text), &err);
+    model_leave(model);
     return outcome(ok, TRIL_ARGUMENT, &err, error);
 }
 
 TrilStatus tril_training_mark(TrilTraining *training, const char *key, const char *text,
                               TrilError *error) {
-    return add_note(training ? &training->notes : NULL, key, text, error);
+    return training ? add_note(&training->notes, training->model, key, text, error)
+                    : null_argument(error);
 }
 
 TrilStatus tril_model_mark(TrilModel *model, const char *key, const char *text, TrilError *error) {
-    return add_note(model ? &model->notes : NULL, key, text, error);
+    return model ? add_note(&model->notes, model, key, text, error) : null_argument(error);
 }
 
 /* ---- reading ---- */
@@ -166,6 +177,7 @@ struct TrilState {
     TrilProgress progress;
     TrilOptions options;
     uint64_t text, teacher;
+    Uses uses;
 };
 
 /* Reads a number in decimal digits, without a sign. */
@@ -332,13 +344,9 @@ static bool take_model(TrilModel **model, TrilState *state, Error *err) {
     return true;
 }
 
-TrilStatus tril_training_resume(TrilTraining **training, TrilModel **model, TrilState *state,
-                                const TrilText *text, const TrilOptions *options,
-                                TrilError *error) {
+static TrilStatus resume(TrilTraining **training, TrilModel **model, TrilState *state,
+                         const TrilText *text, const TrilOptions *options, TrilError *error) {
     Error err = {0};
-    if (training) *training = NULL;
-    if (model) *model = NULL;
-    if (!training || !model || !state || !text) return null_argument(error);
     const Checkpoint *c = &state->checkpoint;
     if (!options) options = &state->options;
     TrilStatus status = check_same(state, text, options, &err);
@@ -355,4 +363,17 @@ TrilStatus tril_training_resume(TrilTraining **training, TrilModel **model, Tril
     }
     training_restore(*training, &state->progress, c->first_moments, c->second_moments);
     return TRIL_OK;
+}
+
+TrilStatus tril_training_resume(TrilTraining **training, TrilModel **model, TrilState *state,
+                                const TrilText *text, const TrilOptions *options,
+                                TrilError *error) {
+    if (training) *training = NULL;
+    if (model) *model = NULL;
+    if (!training || !model || !state || !text) return null_argument(error);
+    TrilStatus status = use_begin(&state->uses, true, "state", error);
+    if (status != TRIL_OK) return status;
+    status = resume(training, model, state, text, options, error);
+    use_end(&state->uses);
+    return status;
 }

@@ -161,7 +161,12 @@ TrilStatus tril_text_make(TrilText **text, const TrilTokenizer *tokenizer, const
 TrilStatus tril_text_spread(TrilText *text, TrilError *error) {
     Error err = {0};
     if (!text) return null_argument(error);
-    return outcome(corpus_spread(text, &err), TRIL_TEXT, &err, error);
+    if (text->spread) return TRIL_OK;
+    TrilStatus status = use_begin(&text->uses, true, "text", error);
+    if (status != TRIL_OK) return status;
+    const bool ok = corpus_spread(text, &err);
+    use_end(&text->uses);
+    return outcome(ok, TRIL_TEXT, &err, error);
 }
 
 void tril_text_free(TrilText *text) {

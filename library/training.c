@@ -1,6 +1,7 @@
 /* training.c - the training runs of tril.h, which the caller opens and advances step by step. */
 #include "library/training.h"
 #include "base/memory.h"
+#include "library/message.h"
 
 #include <math.h>
 #include <string.h>
@@ -55,7 +56,8 @@ bool training_make(TrilTraining **training, TrilModel *model, const TrilText *te
     t->progress =
         (TrilProgress){.step = 0, .steps = (int)options->steps, .recent = NAN, .lowest = NAN};
     if (options_fit(options, text, resumed, &config, &run, err) &&
-        model_know(model, &text->known, err) && open_run(t, options->teacher, &run, err)) {
+        model_know(model, &text->known, err) && open_run(t, options->teacher, &run, err) &&
+        use_begin((Uses *)&text->uses, false, "text", message(err)) == TRIL_OK) {
         model->in_training = model->trained = true;
         model->seed = options->seed;
         model->text = text->digest;
@@ -74,6 +76,7 @@ void tril_training_close(TrilTraining *t) {
     if (!t) return;
     workers_close(&t->workers);
     notes_free(&t->notes);
+    use_end((Uses *)&t->text->uses);
     t->model->in_training = false;
     memory_free(t);
 }
@@ -86,11 +89,9 @@ bool text_suits(const TrilText *text, const Vocab *vocab, double context, Error 
                 context, text->train);
 }
 
-TrilStatus tril_training_open(TrilTraining **training, TrilModel *model, const TrilText *text,
-                              const TrilOptions *options, TrilError *error) {
+static TrilStatus open_training(TrilTraining **training, TrilModel *model, const TrilText *text,
+                                const TrilOptions *options, TrilError *error) {
     Error err = {0};
-    if (training) *training = NULL;
-    if (!training || !model || !text || !options) return null_argument(error);
     if (model->in_training || options->teacher == model) {
         fail(&err, model->in_training ? "the model is already being trained"
                                       : "the model cannot be its own teacher");
@@ -105,6 +106,17 @@ TrilStatus tril_training_open(TrilTraining **training, TrilModel *model, const T
     if (status != TRIL_OK) return status;
     bool ok = training_make(training, model, text, &decided, false, &err);
     return outcome(ok, TRIL_ARGUMENT, &err, error);
+}
+
+TrilStatus tril_training_open(TrilTraining **training, TrilModel *model, const TrilText *text,
+                              const TrilOptions *options, TrilError *error) {
+    if (training) *training = NULL;
+    if (!training || !model || !text || !options) return null_argument(error);
+    TrilStatus status = model_change(model, error);
+    if (status != TRIL_OK) return status;
+    status = open_training(training, model, text, options, error);
+    model_leave(model);
+    return status;
 }
 
 /* ---- settings and progress ---- */
@@ -139,9 +151,12 @@ TrilStatus tril_training_set_steps(TrilTraining *t, int steps, TrilError *error)
     Error err = {0};
     if (!t) return null_argument(error);
     if (!in_range(steps, 1, 1e9, "steps", &err)) return failed(TRIL_ARGUMENT, &err, error);
+    TrilStatus status = model_change(t->model, error);
+    if (status != TRIL_OK) return status;
     TrilProgress *p = &t->progress;
     if (p->cooling > 0 && steps > p->cooled) steps = p->cooled;
     t->options.steps = p->steps = steps;
+    model_leave(t->model);
     return TRIL_OK;
 }
 
@@ -154,7 +169,7 @@ static void follow_cooling(TrilTraining *t) {
 
 /* Assumes, as follow_cooling does, that the rates fall linearly to zero: at a rate r, r / peak of
  * the fall is ahead. Another shape in recipe_step needs other lines here. */
-bool tril_training_cool_down(TrilTraining *t) {
+static bool cool_down(TrilTraining *t) {
     TrilProgress *p = &t->progress;
     double share = t->recipe.cooldown;
     if (p->step < 1 || share <= 0 || share >= 1 || p->cooling > 0) return false;
@@ -166,6 +181,13 @@ bool tril_training_cool_down(TrilTraining *t) {
     p->cooling = fmax(1, p->cooled - length); /* in the past if they fall already */
     follow_cooling(t);
     return true;
+}
+
+bool tril_training_cool_down(TrilTraining *t) {
+    if (model_change(t->model, NULL) != TRIL_OK) return false;
+    const bool cools = cool_down(t);
+    model_leave(t->model);
+    return cools;
 }
 
 void training_restore(TrilTraining *t, const TrilProgress *progress, const float *first_moments,
@@ -190,7 +212,7 @@ static TrilStatus diverged(const TrilTraining *t, int step, Error *err) {
 }
 
 /* Forward, backward and an update. */
-static TrilStatus take_step(TrilTraining *t, TrilStep *step, Error *err) {
+static TrilStatus update(TrilTraining *t, TrilStep *step, Error *err) {
     TrilProgress *p = &t->progress;
     if (p->step >= p->steps) {
         fail(err, "the last step, %d, has been taken; resume with more steps to train further",
@@ -227,7 +249,10 @@ TrilStatus tril_training_step(TrilTraining *training, TrilStep *step, TrilError 
     Error err = {0};
     TrilStep own;
     if (!training) return null_argument(error);
-    TrilStatus status = take_step(training, step ? step : &own, &err);
+    TrilStatus status = model_change(training->model, error);
+    if (status != TRIL_OK) return status;
+    status = update(training, step ? step : &own, &err);
+    model_leave(training->model);
     return outcome(status == TRIL_OK, status, &err, error);
 }
 
@@ -238,21 +263,19 @@ TrilStatus tril_training_run(TrilTraining *training, TrilOnStep on_step, void *u
     if (!training) return null_argument(error);
     while (status == TRIL_OK && training->progress.step < training->progress.steps) {
         TrilStep step;
-        status = take_step(training, &step, &err);
+        status = tril_training_step(training, &step, error);
         if (status == TRIL_OK && on_step && on_step(&step, user) != 0) {
             fail(&err, "stopped after step %d of %d", step.step, step.steps);
-            status = TRIL_STOPPED;
+            status = failed(TRIL_STOPPED, &err, error);
         }
     }
-    return outcome(status == TRIL_OK, status, &err, error);
+    return status;
 }
 
 /* ---- evaluations ---- */
 
-TrilStatus tril_training_evaluate(TrilTraining *t, size_t characters, double *nats,
-                                  TrilError *error) {
+static TrilStatus evaluate(TrilTraining *t, size_t characters, double *nats, TrilError *error) {
     Error err = {0};
-    if (!t || !nats) return null_argument(error);
     TrilProgress *p = &t->progress;
     t->stop.stopped = false;
     if (!workers_evaluate(&t->workers, false, characters, &t->stop, nats, &err))
@@ -273,12 +296,26 @@ TrilStatus tril_training_evaluate(TrilTraining *t, size_t characters, double *na
     return TRIL_OK;
 }
 
+TrilStatus tril_training_evaluate(TrilTraining *t, size_t characters, double *nats,
+                                  TrilError *error) {
+    if (!t || !nats) return null_argument(error);
+    TrilStatus status = model_change(t->model, error);
+    if (status != TRIL_OK) return status;
+    status = evaluate(t, characters, nats, error);
+    model_leave(t->model);
+    return status;
+}
+
 /* ---- the profile ---- */
 
 TrilStatus tril_training_profile(TrilTraining *training, TrilError *error) {
     Error err = {0};
     if (!training) return null_argument(error);
-    return outcome(run_profile(training->workers.run, &err), TRIL_NO_MEMORY, &err, error);
+    const TrilStatus status = model_change(training->model, error);
+    if (status != TRIL_OK) return status;
+    const bool ok = run_profile(training->workers.run, &err);
+    model_leave(training->model);
+    return outcome(ok, TRIL_NO_MEMORY, &err, error);
 }
 
 int tril_training_parts(const TrilTraining *training, TrilPart *parts, int capacity) {

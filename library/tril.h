@@ -14,9 +14,11 @@
  *
  * Threads. Different threads may use different objects at the same time; only tril_processes_* is
  * per process. Several threads may generate from, read with, evaluate and save the same model, as
- * long as no thread trains it. Any other use of one object is for one thread at a time. After
- * tril_processes_join only the thread that joined may do the work that processes share. An argument
- * `threads` is the number of threads that a function uses, or TRIL_ALL_THREADS.
+ * long as no thread trains it. Any other use of one object is for one thread at a time: a function
+ * with a status then fails with TRIL_BUSY, tril_training_cool_down returns false, and
+ * tril_writer_begin and tril_writer_write do nothing. After tril_processes_join only the thread
+ * that joined may do the work that processes share. An argument `threads` is the number of threads
+ * that a function uses, or TRIL_ALL_THREADS.
  *
  * Losses are in nats per character. Unknown losses and unset options are NaN; all else that does
  * not apply is 0 or NULL. A model sees ids from 0 to the size of its vocabulary - 1. */
@@ -44,7 +46,8 @@ typedef enum {
     TRIL_FILE,      /* a file that cannot be read or written, or whose contents are invalid */
     TRIL_NO_MEMORY, /* not enough memory */
     TRIL_DIVERGED,  /* the loss of a run, or a model's predictions, are not finite numbers */
-    TRIL_STOPPED    /* a callback asked to stop */
+    TRIL_STOPPED,   /* a callback asked to stop */
+    TRIL_BUSY       /* an object that another thread is using */
 } TrilStatus;
 
 typedef struct {
@@ -142,7 +145,7 @@ TRIL_API TrilStatus tril_text_make(TrilText **text, const TrilTokenizer *tokeniz
 TRIL_API void tril_text_free(TrilText *text);
 
 /* Holds out pieces all over the text instead of its end, as the option val_spread says; its ids
- * change their order. Call it before any training on the text. A second call changes nothing.
+ * change their order. TRIL_BUSY: a training run is open on the text. A second call changes nothing.
  * TRIL_TEXT: too short a list; the text can then only be released. */
 TRIL_API TrilStatus tril_text_spread(TrilText *text, TrilError *error);
 
@@ -314,7 +317,8 @@ TRIL_API TrilStatus tril_model_extend(TrilModel **extended, const TrilModel *mod
                                       const char *text, size_t length, uint64_t seed,
                                       TrilError *error);
 
-/* Writes the model as a file for ./sample. Replaces an existing file once the new one is whole. */
+/* Writes the model as a file for ./sample. Replaces an existing file of tril once the new one is
+ * whole. TRIL_FILE: anything else is at `path`, such as another file, a link or a device. */
 TRIL_API TrilStatus tril_model_save(const TrilModel *model, const char *path, TrilError *error);
 
 /* Adds metadata of the program to all files of the model that are written from now on. Replaces the
@@ -563,7 +567,8 @@ TRIL_API int tril_training_parts(const TrilTraining *training, TrilPart *parts, 
 /* ---- states of a training run ---- */
 
 /* Writes the state of the training as one file, from which ./train --resume and
- * tril_training_resume continue, and which tril_model_load also reads. */
+ * tril_training_resume continue, and which tril_model_load also reads. Replaces and fails as
+ * tril_model_save does. */
 TRIL_API TrilStatus tril_training_save(TrilTraining *training, const char *path, TrilError *error);
 
 /* Adds metadata of the program to all states that are saved from now on. Replaces the text of the

@@ -82,10 +82,6 @@ bool claims_write(Claims *c, const char *what, const char *path, Error *err) {
 
 /* ---- existing files ---- */
 
-static const char *const kinds[] = {
-    [FILE_REGULAR] = "a file", [FILE_FOLDER] = "a folder", [FILE_LINK] = "a symbolic link",
-    [FILE_PIPE] = "a pipe",    [FILE_DEVICE] = "a device", [FILE_OTHER] = "not a regular file"};
-
 /* Checks whether the file exists. An input may be any kind of file, and links are followed. An
  * output must be a regular file or missing: writing would replace a link, not its target. */
 static bool look(Claim *claim, Error *err) {
@@ -94,9 +90,7 @@ static bool look(Claim *claim, Error *err) {
     if (!claim->there) return true;
     claim->file = status.id;
     claim->filled = status.size > 0;
-    if (!claim->written || status.kind == FILE_REGULAR) return true;
-    return fail(err, "%s: is %s, so %s cannot be written there", claim->path, kinds[status.kind],
-                claim->what);
+    return !claim->written || file_can_be_replaced(claim->path, claim->what, err);
 }
 
 static bool fail_pair(const Claim *a, const Claim *b, Error *err) {

@@ -137,6 +137,27 @@ TEST(write_replaces) {
     scratch_expect("replaced", "new", 3);
 }
 
+/* Whatever is no regular file stays, and no temporary file is left beside it. */
+TEST(write_refuses) {
+    make_folder(scratch("kinds"));
+    make_folder(scratch("kinds/folder"));
+    scratch_put("kinds/target", "old", 3);
+    const bool there[] = {true, make_symbolic_link("target", scratch("kinds/link")),
+                          make_symbolic_link("nothing", scratch("kinds/broken")),
+                          make_named_pipe(scratch("kinds/pipe"))};
+    static const char *const names[] = {"folder", "link", "broken", "pipe"};
+    static const char *const kinds[] = {"a folder", "a symbolic link", "a symbolic link", "a pipe"};
+    for (int i = 0; i < 4; i++) {
+        const char *path = scratch(formatted("kinds/%s", names[i]));
+        if (!there[i]) continue;
+        assert_false(file_write(path, &(FilePart){"new", 3}, 1, &err));
+        expect_error(err, path, kinds[i]);
+        assert_true(file_is_taken(path));
+    }
+    scratch_expect("kinds/target", "old", 3);
+    assert_int_equal(scratch_count("kinds"), 2 + there[1] + there[2] + there[3]);
+}
+
 /* ---- directories ---- */
 
 TEST(make_parent) {

@@ -901,6 +901,22 @@ TEST(files) {
     assert_null(tril_model_note(model, "step"));
     assert_true(tril_tokenizer_same(tril_model_tokenizer(model), tril_model_tokenizer(loaded)));
     expect(tril_model_save(model, scratch("none/model"), &error), TRIL_FILE, "none/model");
+    /* replaces a file of tril or an empty one, and nothing else */
+    TrilOptions options = few(1, 1);
+    TrilTraining *training = begin(make(small("gpt"), 1), &options);
+    must(tril_model_save(model, scratch_put("of.safetensors", "", 0), &error));
+    must(tril_training_save(training, scratch("of.safetensors"), &error));
+    must(tril_model_save(model, scratch("of.safetensors"), &error));
+    scratch_put("poem", "There is a tide in the affairs of men", 37);
+    const bool linked = make_symbolic_link("of.safetensors", scratch("link"));
+    for (int i = 0; i < 4; i++) {
+        const char *name = i % 2 ? "link" : "poem";
+        if (i % 2 && !linked) continue;
+        TrilStatus status = i / 2 ? tril_training_save(training, scratch(name), &error)
+                                  : tril_model_save(model, scratch(name), &error);
+        expect(status, TRIL_FILE, name);
+    }
+    scratch_expect("poem", "There is a tide in the affairs of men", 37);
     expect(tril_model_load(&loaded, scratch("missing"), &error), TRIL_FILE, "missing");
     assert_null(loaded);
     expect(tril_state_load(&saved, scratch("of.safetensors"), &error), TRIL_FILE, "");
@@ -1086,6 +1102,136 @@ TEST_OF_EACH(tril_rung, readings) {
 }
 
 /* ---- refusals ---- */
+
+static int stop_at_once(const char *text, size_t length, void *user) {
+    (void)text, (void)length, (void)user;
+    return 1;
+}
+
+/* An empty or unknown name is an error wherever options are read. */
+TEST(wrong_names) {
+    static const char *const wrong[] = {"", "nonsense"};
+    TrilTraining *training;
+    TrilModel *model = make(small("gpt"), 1), *other;
+    TrilOptions options = few(1, 1);
+    TrilEstimate estimate;
+    TrilChoice choice;
+    must(tril_training_save(begin(make(small("gpt"), 1), &options), scratch("named"), &error));
+    TrilState *saved = state_of("named");
+    for (int i = 0; tril_option(i / 2); i++) {
+        const TrilOption *row = tril_option(i / 2);
+        TrilOptions o = options;
+        if (row->kind != TRIL_NAME) continue;
+        memcpy((char *)&o + row->member, &wrong[i % 2], sizeof *wrong);
+        TrilOptions decided = o;
+        expect(tril_options_check(&o, &error), TRIL_ARGUMENT, row->name);
+        expect(tril_options_decide(&decided, whole_play, false, NULL, &error), TRIL_ARGUMENT,
+               row->name);
+        expect(tril_options_choose(&decided, whole_play, 1, NULL, NULL, &choice, &error),
+               TRIL_ARGUMENT, row->name);
+        expect(tril_estimate(&o, 10, &estimate, &error), TRIL_ARGUMENT, row->name);
+        expect(tril_training_fits(&o, whole_play, false, &error), TRIL_ARGUMENT, row->name);
+        expect(tril_model_make(&other, letters, &o, &error), TRIL_ARGUMENT, row->name);
+        expect(tril_training_resume(&training, &other, saved, whole_play, &o, &error),
+               TRIL_ARGUMENT, row->name);
+        if (row->lasting == TRIL_MODEL) continue; /* a training run has that of its model */
+        expect(tril_training_open(&training, model, whole_play, &o, &error), TRIL_ARGUMENT,
+               row->name);
+    }
+    for (int i = 0; i < 2; i++) {
+        TrilSampling sampling = tril_sampling();
+        TrilScoring scoring = tril_scoring();
+        TrilScore score;
+        sampling.precision = scoring.precision = wrong[i];
+        expect(tril_options_preset(&options, wrong[i], &error), TRIL_ARGUMENT, "preset");
+        expect(tril_generate(model, "", 0, &sampling, stop_at_once, NULL, &error), TRIL_ARGUMENT,
+               "precision");
+        expect(tril_score(model, "THE", 3, &scoring, &score, &error), TRIL_ARGUMENT, "precision");
+    }
+}
+
+/* ---- an object in use ---- */
+
+typedef struct {
+    TrilTraining *training;
+    TrilModel *model;
+    TrilText *text;
+    TrilStatus read; /* of a call that only reads the model */
+    int calls;
+} Beside;
+
+/* Called back while the model is in use: no call may change it. */
+static int try_beside(void *user) {
+    Beside *b = user;
+    const TrilScoring scoring = tril_scoring();
+    const TrilSampling sampling = tril_sampling();
+    const TrilOptions options = few(1, 1);
+    TrilTraining *other;
+    TrilModel *extended;
+    TrilReading *reading;
+    TrilWriter *writer;
+    TrilScore score;
+    double nats;
+    const char *path = scratch("beside");
+    assert_int_equal(tril_training_step(b->training, NULL, &error), TRIL_BUSY);
+    expect_error(error, "in use");
+    const TrilStatus changing[] = {
+        tril_training_run(b->training, NULL, NULL, &error),
+        tril_training_evaluate(b->training, 0, &nats, &error),
+        tril_training_save(b->training, path, &error),
+        tril_training_mark(b->training, "key", "text", &error),
+        tril_training_set_steps(b->training, 9, &error),
+        tril_training_profile(b->training, &error),
+        tril_training_open(&other, b->model, b->text, &options, &error),
+        tril_model_mark(b->model, "key", "text", &error),
+        tril_text_spread(b->text, &error),
+    };
+    const TrilStatus reads[] = {
+        tril_model_save(b->model, path, &error),
+        tril_score(b->model, "THE", 3, &scoring, &score, &error),
+        tril_text_evaluate(b->text, b->model, false, 99, 1, 1, NULL, NULL, &nats, &error),
+        tril_reading_open(&reading, b->model, "THE", 3, false, 1, &error),
+        tril_writer_open(&writer, b->model, &sampling, &error),
+        tril_model_extend(&extended, b->model, "Z", 1, 1, &error),
+    };
+    for (size_t i = 0; i < sizeof changing / sizeof *changing; i++)
+        if (changing[i] != TRIL_BUSY) fail_msg("call %zu: status %d", i, (int)changing[i]);
+    for (size_t i = 0; i < sizeof reads / sizeof *reads; i++)
+        if (reads[i] != b->read) fail_msg("reading call %zu: status %d", i, (int)reads[i]);
+    assert_false(tril_training_cool_down(b->training));
+    tril_reading_close(reading);
+    tril_writer_close(writer);
+    tril_model_free(extended);
+    b->calls++;
+    return 1;
+}
+
+static int try_beside_text(size_t number, const char *text, size_t length, bool ended, void *user) {
+    (void)number, (void)text, (void)length, (void)ended;
+    return try_beside(user);
+}
+
+TEST(in_use) {
+    const TrilOptions options = few(3, 1);
+    const TrilSampling sampling = tril_sampling();
+    TrilWriter *writer;
+    char one[4];
+    double nats;
+    TrilModel *model = make(small("gpt"), 1);
+    TrilText *text = text_of(letters, play, play_length, 0.1);
+    Beside b = {begin_on(model, text, &options), model, text, TRIL_BUSY, 0};
+    tril_training_set_stop(b.training, try_beside, &b);
+    expect(tril_training_evaluate(b.training, 0, &nats, &error), TRIL_STOPPED, "");
+    b.read = TRIL_OK;
+    expect(tril_generate_texts(model, "", 0, &sampling, 1, NULL, try_beside_text, &b, &error),
+           TRIL_STOPPED, "");
+    assert_int_equal(b.calls, 2);
+    must(tril_training_run(b.training, NULL, NULL, &error)); /* nothing stays in use */
+    must(tril_writer_open(&writer, model, &sampling, &error));
+    must(tril_writer_read(writer, "THE", 3, &error));
+    assert_true(tril_writer_write(writer, one) > 0);
+    tril_writer_close(writer);
+}
 
 TEST(wrong_options) {
     TrilModel *model = make(small("gpt"), 1);
@@ -1598,6 +1744,36 @@ TEST(threads) {
         assert_int_equal(together[i].digest, alone[i].digest);
         assert_string_equal(together[i].written.text, alone[i].written.text);
     }
+}
+
+/* Evaluates until the training has ended. */
+static void *evaluate_meanwhile(void *training) {
+    TrilError own;
+    double nats;
+    while (tril_training_progress(training).step < 300) {
+        const TrilStatus status = tril_training_evaluate(training, 64, &nats, &own);
+        if (status != TRIL_OK && status != TRIL_BUSY) return training;
+    }
+    return NULL;
+}
+
+/* Two threads use one training run: each call succeeds or fails with TRIL_BUSY, and the weights are
+ * those of one thread. */
+TEST(one_training) {
+    TrilOptions options = few(300, 2);
+    TrilModel *model = make(small("gpt"), 1), *alone = make(small("gpt"), 1);
+    TrilTraining *training = begin(model, &options);
+    pthread_t other;
+    void *wrong;
+    must(tril_training_run(begin(alone, &options), NULL, NULL, &error));
+    assert_int_equal(pthread_create(&other, NULL, evaluate_meanwhile, training), 0);
+    while (tril_training_progress(training).step < 300) {
+        const TrilStatus status = tril_training_step(training, NULL, &error);
+        if (status != TRIL_OK) assert_int_equal(status, TRIL_BUSY);
+    }
+    assert_int_equal(pthread_join(other, &wrong), 0);
+    assert_null(wrong);
+    assert_int_equal(tril_model_digest(model), tril_model_digest(alone));
 }
 
 FIXTURE(open_all, close_all)

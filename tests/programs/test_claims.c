@@ -252,7 +252,8 @@ TEST(in_use) {
     assert_true(made > 0 && lost == 0);
 }
 
-/* No link is followed and no file cut, whatever has the name of a temporary file or a lock. */
+/* No link is followed or replaced and no file cut, whatever has the name of a temporary file or a
+ * lock. */
 TEST(written) {
     FilePart part = {"new", 3};
     skip_without(SYMBOLIC_LINKS);
@@ -261,9 +262,10 @@ TEST(written) {
     make_symbolic_link("../precious", scratch("w/m.tmp"));
     make_symbolic_link("../precious", scratch("w/link"));
     assert_ok(file_write(scratch("w/m"), &part, 1, &err), err);
-    assert_ok(file_write(scratch("w/link"), &part, 1, &err), err); /* replaces the name only */
+    assert_false(file_write(scratch("w/link"), &part, 1, &err));
+    expect_error(err, "w/link", "a symbolic link");
     scratch_expect("w/m", "new", 3);
-    scratch_expect("w/link", "new", 3);
+    scratch_expect("w/link", "precious", 8);
     scratch_expect("precious", "precious", 8);
     assert_int_equal(scratch_count("w"), 3);
     make_folder(scratch("w/.tril.locks"));

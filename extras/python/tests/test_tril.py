@@ -159,6 +159,30 @@ class Models(Folder):
         self.assertEqual(again.sizes, model.sizes)
         self.assertEqual(list(tril.Tokenizer.load(path).encode("THE")), list(model.tokenizer.encode("THE")))
 
+    def test_overwriting(self):
+        model, poem = small(), self.folder / "poem.txt"
+        poem.write_text("There is a tide")
+        (self.folder / "link").symlink_to(poem)
+        (self.folder / "folder").mkdir()
+        os.mkfifo(self.folder / "pipe")
+        with tril.Training(model, TEXT, steps=1, batch=4) as training:
+            for name in "poem.txt", "link", "pipe", "folder":
+                for save in model.save, training.save:
+                    self.fails("file", name, lambda: save(self.folder / name))
+        self.assertEqual((poem.read_text(), (self.folder / "link").is_symlink(), (self.folder / "pipe").is_fifo()),
+                         ("There is a tide", True, True))
+
+    def test_a_path_is_not_a_text(self):
+        model, path = small(), self.folder / "poem.txt"
+        path.write_text(TEXT)
+        for call in (lambda text: tril.train(text, steps=1), lambda text: tril.train([TEXT, text], steps=1), tril.Tokenizer,
+                     model.generate, model.score, model.read, model.extended, lambda text: tril.Training(model, text)):
+            with self.assertRaisesRegex(TypeError, r"pathlib\.Path\("):
+                call(str(path))
+        self.assertEqual(model.score(path), model.score(TEXT))
+        for text in str(path) + "\n", "THE CLOCK.", str(path).encode():  # no file, or meant as it is
+            tril.Tokenizer(text)
+
     def test_about(self):
         model = small("modern", kv_heads=1, hidden=8)
         for shown in *(f"{name} {value}" for name, value in model.sizes._asdict().items() if name != "rung"), \
@@ -213,6 +237,16 @@ class Models(Folder):
                 tril.train(TEXT, **wrong)
         with self.assertRaises(TypeError):
             small().generate(precision=8)
+
+    def test_names(self):
+        for name in "rung", "precision", "windows", "preset":
+            for wrong in "", "nonsense":
+                self.fails("argument", "model" if name == "rung" else name, lambda: tril.train(TEXT, **{"steps": 1, name: wrong}))
+        for name in "rung", "type":
+            with self.assertRaises(tril.Error):
+                small().export(self.id(), "") if name == "type" else tril.Model(tril.Tokenizer(TEXT), "")
+        self.fails("argument", "precision", lambda: small().generate(precision=""))
+        self.assertEqual(small(lr=0.01, decay=0.5, val=0.2).digest, small(learning_rate=0.01, weight_decay=0.5, held_out=0.2).digest)
 
     def test_options(self):
         names, shown = set(inspect.signature(tril.train).parameters), program("train", "--help")
@@ -593,6 +627,25 @@ except TypeError as error:
                     os._exit(refused != 3)
             self.assertEqual(os.waitpid(child, 0)[1], 0)
             self.assertTrue(training.run())
+
+    def test_one_training_in_two_threads(self):
+        def work(call):
+            while training.done < 200:
+                try:
+                    call()
+                except tril.Error as error:
+                    kinds.add(error.kind)
+
+        kinds, model = set(), untrained()
+        with tril.Training(model, TEXT, steps=200, batch=4, precision="f32", threads=2) as training:
+            others = [threading.Thread(target=work, args=(call,)) for call in
+                      (training.step, training.evaluate, lambda: training.save(self.folder / "state"), lambda: model.generate(length=9))]
+            for other in others:
+                other.start()
+            for other in others:
+                other.join()
+        self.assertLessEqual(kinds, {"busy", "diverged", "argument"})  # the last: no step was left
+        self.assertEqual(model.digest, small(steps=200).digest)
 
     def test_threads(self):
         digests = {}

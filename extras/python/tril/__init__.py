@@ -128,6 +128,7 @@ _WHOLE = [name for name, row in _ROWS.items() if _lib.enums["TrilKind"][row.kind
 _SIZES = [name for name, row in _ROWS.items() if _lib.enums["TrilLasting"][row.lasting] == "model"]
 _TRAINING = [name for name in _ROWS if name not in _SIZES and name not in  # of ./train alone
              ("time", "eval_every", "patience", "save_every", "bytes", "lines")]
+_SHORT = {_ROWS[name].name.decode(): name for name in ("learning_rate", "weight_decay", "held_out")}  # those of ./train
 Sizes: Any = collections.namedtuple("Sizes", _SIZES)  # type: ignore[misc]
 Sizes.__doc__ = "The sizes of a model. If None, kv_heads equals heads, and hidden is 8/3 of the width."
 Options: Any = collections.namedtuple("Options", _SIZES + _TRAINING)  # type: ignore[misc]
@@ -151,8 +152,8 @@ def _takes(*names: str) -> Callable[[Any], Any]:
 
 
 class Error(Exception):
-    """An error of the library, with one sentence. `kind` is "argument", "text", "file", "no_memory" or
-    "diverged"."""
+    """An error of the library, with one sentence. `kind` is "argument", "text", "file", "no_memory",
+    "diverged", or "busy" for an object that another thread is using."""
 
     def __init__(self, text: str, kind: str) -> None:
         super().__init__(text)
@@ -201,6 +202,7 @@ def _fill(structure: Any, values: Dict[str, Any], known: Optional[Iterable[str]]
     """Sets the members that are not None. Fails for a name that is not in `known`; None allows all members."""
     types = dict(structure._fields_)
     for name, value in values.items():
+        name = _SHORT.get(name, name)
         if name not in (types if known is None else known):
             raise TypeError(f"there is no option {name!r}")
         if value is not None:
@@ -223,6 +225,8 @@ def _path(path: Path) -> bytes:
 
 
 def _bytes_of(text: Text) -> bytes:
+    if isinstance(text, str) and re.search(r"[./\\]", text) and os.path.isfile(text):
+        raise TypeError(f"{text!r} is the path of a file; give pathlib.Path({text!r}) for its text, or bytes for these characters")
     if isinstance(text, (str, os.PathLike)):
         return text.encode() if isinstance(text, str) else pathlib.Path(text).read_bytes()
     buffer = memoryview(cast(bytes, text))
@@ -527,6 +531,8 @@ class Model(_Object):
         character, written = ctypes.create_string_buffer(4), []
         for _ in range(how.length):
             size = _call("writer_write", writer, character)
+            if size == 0:
+                raise Error("the model's predictions are not finite numbers, or another thread is training it", "diverged")
             written.append(decoder.decode(character.raw[:size]))
             if on_text and written[-1] and on_text(written[-1]) is False:
                 break

@@ -142,6 +142,7 @@ static bool use_model(TrilModel *model, const Arguments *a, Error *err) {
                say_written(a->export, "written");
     if (a->prompt && !writer_knows(model, "--prompt", a->prompt, strlen(a->prompt), err))
         return false;
+    if (a->stop && !writer_knows(model, "--stop", a->stop, strlen(a->stop), err)) return false;
     if (a->interactive) return dialogue(model, a, err);
     if (a->lines > 0) return write_lines(model, a, err);
     return a->samples > 1 ? write_samples(model, a, err) : write_sample(model, a, err);
@@ -192,9 +193,9 @@ int main(int argc, char **argv) {
             "model's context: whenever the context is full, the model forgets all but its last "
             "quarter (rungs below modern: last 16th).");
         arguments_print_options();
-        return EXIT_SUCCESS;
+        return program_printed("sample");
     }
-    if (arguments.version) return program_version();
+    if (arguments.version) return program_version("sample");
     return run_program(&arguments, &err) ? EXIT_SUCCESS
                                          : program_failed("sample", EXIT_FAILURE, &err);
 }

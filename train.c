@@ -12,8 +12,11 @@
 #include "programs/train/ladder.h"
 #include "programs/train/planning.h"
 
+#include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static int show_help(const char *program) {
     program_usage(
@@ -29,7 +32,7 @@ static int show_help(const char *program) {
         putchar('\n');
     }
     command_line_print_options();
-    return EXIT_SUCCESS;
+    return program_printed("train");
 }
 
 /* Checks the sizes for each rung that will be trained. */
@@ -38,6 +41,34 @@ static bool check_options(const Plan *plan, Error *err) {
         TrilOptions of = plan->options;
         of.rung = plan->rungs[i].name;
         if (tril_options_check(&of, message(err)) != TRIL_OK) return false;
+    }
+    return true;
+}
+
+/* Fails for an option of the command line that has no effect on this training. In a ladder, some
+ * rung uses each option, but the weight decay is only that of --model. */
+static bool check_effect(const Plan *plan, Error *err) {
+    const TrilOptions *o = &plan->options;
+    const bool timed = plan_has_time(plan);
+    for (int i = 0; tril_option(i); i++) {
+        const TrilOption *row = tril_option(i);
+        char given[TRIL_OPTION_SIZE];
+        const bool shared = plan->ladder && row->member != offsetof(TrilOptions, weight_decay);
+        if (row->kind == TRIL_FLAG || row->kind == TRIL_SEED ||
+            !tril_options_get(&plan->arguments->options, i, given))
+            continue;
+        if (!shared && !tril_rung_uses(o->rung, i))
+            return fail(err, "--%s has no effect on %s; leave it out", row->name, o->rung);
+        if (timed && row->member == offsetof(TrilOptions, eval_every))
+            return fail(err,
+                        "--%s has no effect on a training run with a time limit, which decides "
+                        "when to evaluate; leave it out",
+                        row->name);
+        if (!timed && !isnan(o->steps) && row->member == offsetof(TrilOptions, epochs) &&
+            strcmp(given, "0") != 0)
+            return fail(
+                err, "--%s has no effect on a training run of %g steps; leave it out, or the steps",
+                row->name, o->steps);
     }
     return true;
 }
@@ -60,12 +91,12 @@ static int first_process(int argc, char **argv) {
     if (!command_line_read(&arguments, argc, argv, &err))
         return program_failed("train", EXIT_USAGE, &err);
     if (arguments.help) return show_help(*argv);
-    if (arguments.version) return program_version();
+    if (arguments.version) return program_version("train");
     if (arguments.json && !program_divert(true, &err))
         return program_failed("train", EXIT_FAILURE, &err);
     terminal_send_lines();
     bool open = plan_open(&plan, &arguments, &err);
-    if (open && !check_options(plan, &err))
+    if (open && !(check_options(plan, &err) && check_effect(plan, &err)))
         status = EXIT_USAGE;
     else if (!open || !train(plan, &err))
         status = EXIT_FAILURE;

@@ -18,6 +18,8 @@ int number_write(char *text, size_t size, char style, int digits, double x) {
         *at = '.';
         memmove(at + 1, at + point, strlen(at + point) + 1);
     }
+    if (style == 'f' && *text == '-' && !text[1 + strspn(text + 1, ".0")])
+        memmove(text, text + 1, strlen(text));
     return (int)strlen(text);
 }
 

@@ -8,7 +8,8 @@
 /* Enough for any float, and for 17 digits of any double with style 'g'. */
 enum { NUMBER_SIZE = 64 };
 
-/* Writes x to text[size] like printf: "%.*f" if style is 'f', "%.*g" if 'g'. Returns its length. */
+/* Writes x to text[size] like printf: "%.*f" if style is 'f', "%.*g" if 'g'. With 'f', what rounds
+ * to zero has no sign. Returns its length. */
 int number_write(char *text, size_t size, char style, int digits, double x);
 
 /* Writes the shortest text from which number_read gets x back. */

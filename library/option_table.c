@@ -313,3 +313,17 @@ RunOptions options_run(const TrilOptions *o) {
                         .seed = o->seed,
                         .shared = true};
 }
+
+bool tril_rung_uses(const char *rung, int i) {
+    const TrilOption *row = tril_option(i);
+    Config config = {.V = 1, .T = 2, .L = 2, .NH = 4, .C = 8, .NKV = 2, .H = 3}; /* none usual */
+    snprintf(config.model, sizeof config.model, "%s", rung);
+    if (!row || !model_check(&config, &(Error){0})) return false;
+    const TrilOptions sizes = options_of(&config); /* an ignored size is now 1 or unset */
+    if (row->lasting == TRIL_MODEL && row->kind == TRIL_WHOLE)
+        return *(double *)value_at(&sizes, row) > 1;
+    return row->member == AT(dropout)           ? model_has_dropout(&config)
+           : row->member == AT(weight_decay)    ? model_has_decay(&config)
+           : row->member == AT(embedding_decay) ? recipe_of(rung).own_decay
+                                                : true;
+}

@@ -268,6 +268,9 @@ TRIL_API TrilStatus tril_options_set(TrilOptions *options, const char *name, con
 enum { TRIL_OPTION_SIZE = 32 };
 TRIL_API bool tril_options_get(const TrilOptions *options, int i, char text[TRIL_OPTION_SIZE]);
 
+/* Returns true if option i has an effect on a model of this rung, or on its training. */
+TRIL_API bool tril_rung_uses(const char *rung, int i);
+
 /* Return the defaults of ./train, and a record in which only the seed is set. */
 TRIL_API TrilOptions tril_options(void);
 TRIL_API TrilOptions tril_options_empty(void);

@@ -1,6 +1,7 @@
 #include "programs/common.h"
 #include "base/escape.h"
 #include "base/file.h"
+#include "base/number.h"
 #include "base/options.h"
 #include "base/terminal.h"
 
@@ -42,7 +43,7 @@ const char *figure(double value, int digits) {
     else if (fabs(value) >= huge)
         snprintf(text, FIGURE_SIZE, "%.3g", value);
     else
-        snprintf(text, FIGURE_SIZE, "%.*f", digits, value);
+        number_write(text, FIGURE_SIZE, 'f', digits, value);
     return text;
 }
 
@@ -67,9 +68,14 @@ void program_words(FILE *out, int column, int hang, const char *text) {
     fputc('\n', out);
 }
 
-int program_version(void) {
+int program_version(const char *name) {
     printf("tril %s\n", tril_version());
-    return EXIT_SUCCESS;
+    return program_printed(name);
+}
+
+int program_printed(const char *name) {
+    Error err = {0};
+    return file_flush_output(&err) ? EXIT_SUCCESS : program_failed(name, EXIT_FAILURE, &err);
 }
 
 int program_failed(const char *name, int status, const Error *err) {

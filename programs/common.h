@@ -35,8 +35,11 @@ const char *figure(double value, int digits);
 /* Returns trillions of operations as text. */
 const char *figure_tera(double tera);
 
-/* Prints the version. Returns EXIT_SUCCESS. */
-int program_version(void);
+/* Prints the version. Returns as program_printed. */
+int program_version(const char *name);
+
+/* Returns EXIT_SUCCESS if all output of the program `name` was written; else as program_failed. */
+int program_printed(const char *name);
 
 /* Prints the message of the program `name`, after all other output. Returns `status`. */
 int program_failed(const char *name, int status, const Error *err);

@@ -63,6 +63,20 @@ static inline bool has_extras(void) {
     return access("extras", F_OK) == 0;
 }
 
+/* Those of some options, each "--NAME=VALUE", that have an effect on the rung. */
+static inline const char *used_by(const char *rung, const char *options) {
+    char *used = copy_text(""), *list = copy_text(options);
+    for (char *word = strtok(list, " "); word; word = strtok(NULL, " ")) {
+        const int length = (int)strcspn(word, "=") - 2;
+        int i = 0;
+        while (strncmp(tril_option(i)->name, word + 2, (size_t)length) != 0 ||
+               tril_option(i)->name[length])
+            i++;
+        if (tril_rung_uses(rung, i)) used = formatted("%s %s", used, word);
+    }
+    return used;
+}
+
 /* The folder of the programs. */
 static inline const char *programs_folder(void) {
     const char *programs = getenv("TRIL_PROGRAMS");

@@ -117,4 +117,4 @@ static void backward(Program *p, const Weights *w, const Activations *a, Array d
 }
 
 RUNG(conv, "a convolution over four characters, ahead of attention and of the MLP",
-     .has_heads = true, .even_heads = true);
+     .has_heads = true, .has_dropout = true, .even_heads = true);

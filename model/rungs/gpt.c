@@ -82,4 +82,4 @@ static void backward(Program *p, const Weights *w, const Activations *a, Array d
 }
 
 RUNG(gpt, "the block of GPT-2, stacked: residuals, norms, MLP, dropout, tied output layer",
-     .has_heads = true);
+     .has_heads = true, .has_dropout = true);

@@ -112,4 +112,4 @@ static void backward(Program *p, const Weights *w, const Activations *a, Array d
 }
 
 RUNG(modern, "the block of Qwen3: rotary positions, RMSNorm, gated MLP, no biases; Muon",
-     .has_heads = true, .even_heads = true);
+     .has_heads = true, .has_dropout = true, .even_heads = true);

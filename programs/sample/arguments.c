@@ -105,6 +105,8 @@ static bool read_names(Arguments *a, Error *err) {
 }
 
 static bool check(const Arguments *a, const Option *options, uint64_t given, Error *err) {
+    const TrilSampling *s = &a->sampling;
+    const bool chooses = s->temperature > 0 || a->interactive; /* among several characters */
     const bool shows = a->score || a->explain || a->export || a->info;
     char writes[32] = ""; /* an option of the first two sections, which are about writing */
     for (int i = 0, sections = 0; sections < 2; sections += options[++i].kind == OPTION_SECTION)
@@ -141,6 +143,9 @@ static bool check(const Arguments *a, const Option *options, uint64_t given, Err
         {a->json, "--json", a->score || a->info, "--score or --info"},
         {a->html, "--html", a->explain, "--explain"},
         {chosen, chosen, a->explain, "--explain"},
+        {s->top_k > 0, "--top-k", chooses, "a --temperature above 0"},
+        {s->top_p < 1, "--top-p", chooses, "a --temperature above 0"},
+        {s->seed != tril_sampling().seed, "--seed", chooses, "a --temperature above 0"},
     };
     const char *first = NULL;
     for (int i = 0; i < COUNT(single); i++) {
@@ -153,6 +158,7 @@ static bool check(const Arguments *a, const Option *options, uint64_t given, Err
     for (int i = 0; i < COUNT(needs); i++)
         if (needs[i].given && !needs[i].has)
             return fail(err, "%s needs %s", needs[i].name, needs[i].needed);
+    if (a->stop && !*a->stop) return fail(err, "--stop: an empty TEXT would never end a text");
     if (a->html && a->steps >= 0)
         return fail(err, "--steps does not shorten a page of --html; leave one out");
     if (a->count > 1 && !a->explain && !a->score)

@@ -86,6 +86,11 @@ static bool check(const Arguments *a, int operands, Error *err) {
         return fail(err, "--init is for one model, but --ladder trains several; give only one");
     if (a->ladder && a->teacher)
         return fail(err, "--teacher is for one model, but --ladder trains several; give only one");
+    if (a->resume && a->continues)
+        return fail(err, "--resume fails without a run to resume, but --continue then begins one; "
+                         "give only one");
+    if (a->resume && a->init)
+        return fail(err, "--init begins a new run, but --resume continues one; give only one");
     if (a->preset && a->init)
         return fail(err, "--init and --preset both set the sizes; give only one");
     return true;

@@ -125,7 +125,7 @@ static void add_known(Ladder *l, const RungFiles *rung, const Result *known) {
     result->course = course;
     result->compute = course->steps > 0 ? course->compute : NAN;
     if (tril_model_load(&kept, rung->checkpoint, NULL) != TRIL_OK) return;
-    result->digest = tril_model_digest(kept);
+    result_take(result, kept);
     tril_model_free(kept);
 }
 

@@ -2,6 +2,7 @@
 #include "base/clock.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 bool plan_same_sizes(const TrilOptions *one, const TrilOptions *other) {
@@ -49,6 +50,13 @@ double plan_time(const Plan *plan) {
 
 double plan_step_characters(const Plan *plan) {
     return plan->options.batch * (plan->options.lines ? plan->window : plan->options.context);
+}
+
+void result_take(Result *r, const TrilModel *checkpoint) {
+    const char *step = tril_model_note(checkpoint, "step");
+    r->digest = tril_model_digest(checkpoint);
+    r->parameters = tril_model_parameters(checkpoint);
+    r->kept = step ? (int)strtol(step, NULL, 10) : 0;
 }
 
 double result_steps(const Result *r) {

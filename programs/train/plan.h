@@ -48,7 +48,7 @@ typedef enum {
 
 typedef struct {
     VerdictKind kind;
-    int step; /* the step at which it begins, if any; for OVERFITTING, that of the kept model */
+    int step;                /* the step at which it begins, if any */
     char text[VERDICT_SIZE]; /* one to three sentences, in UTF-8 */
 } Verdict;
 
@@ -62,6 +62,7 @@ typedef struct {
     double characters;        /* seen in training; planned, if the training ended early */
     double time;              /* plan_time */
     uint64_t digest;          /* the weights' (tril_model_digest), or TRIL_NO_DIGEST */
+    int kept;                 /* the step of the model in the checkpoint, if known */
     double compute;           /* floating-point operations of the training, if known */
     const Course *course;     /* borrowed; NULL for a baseline that is counted, not trained */
     uint64_t log_digest;      /* the whole log's */
@@ -130,6 +131,9 @@ bool plan_same_sizes(const TrilOptions *one, const TrilOptions *other);
 bool plan_has_time(const Plan *plan); /* true with a time limit, false with a number of steps */
 bool plan_is_bf16(const Plan *plan);  /* true if products are in bf16 */
 double plan_time(const Plan *plan);   /* the time limit in seconds, if there is one */
+
+/* Sets the digest, the parameters and the step of a result to those of its checkpoint. */
+void result_take(Result *result, const TrilModel *checkpoint);
 
 /* Returns the steps of a result's training so far, if its log is known. */
 double result_steps(const Result *result);

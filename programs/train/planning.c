@@ -100,9 +100,12 @@ static bool load_state(Plan *plan, Error *err) {
     if (!file_exists(path)) {
         if (errno != ENOENT && errno != ENOTDIR)
             return fail(err, "%s: cannot be opened: %s", path, strerror(errno));
-        if (!asked->quiet && !asked->continues)
-            show_line("%s: no such file: a new run begins", path);
-        return true;
+        return asked->continues ||
+               fail(
+                   err,
+                   "%s: no such file, so there is no run to resume; name the --out of that run, or "
+                   "begin a new one without --resume",
+                   path);
     }
     if (!file_can_be_read(path, err)) return false;
     if (!file_begins(path, ""))

@@ -53,9 +53,12 @@ static int is_stopped(void *user) {
     return interrupted_twice();
 }
 
-/* Forgets the best loss if the checkpoint was removed, so that it is written again. */
+/* Forgets the best model if its file was removed, or is none any more, so that it is written again.
+ */
 static void notice_removal(Trainer *t) {
-    if (!file_exists(t->rung->checkpoint)) t->progress.best = INFINITY;
+    if (file_begins(t->rung->checkpoint, "")) return;
+    t->progress.best = INFINITY;
+    t->result->kept = 0;
 }
 
 static void renew_progress(Trainer *t) {
@@ -99,6 +102,8 @@ static bool open_training(Trainer *t, bool resumes, double seconds, Error *err) 
         tril_state_free(*state);
         *state = NULL;
         t->progress = plan->progress;
+        if (t->progress.best <= t->progress.now.lowest)
+            t->result->kept = t->progress.now.lowest_step;
         notice_removal(t);
     } else if (!t->rung->chosen || !plan->init) {
         status = tril_model_make(&t->own, plan->tokenizer, &t->options, message(err));
@@ -177,8 +182,11 @@ static bool train_step(Trainer *t, LogRow *row, Error *err) {
 static bool save_model(Trainer *t) {
     Error *failed = &t->best_failed;
     *failed = (Error){0};
-    return claims_hold(t->ladder->claims, failed) &&
-           tril_model_save(t->model, t->rung->checkpoint, message(failed)) == TRIL_OK;
+    if (!claims_hold(t->ladder->claims, failed) ||
+        tril_model_save(t->model, t->rung->checkpoint, message(failed)) != TRIL_OK)
+        return false;
+    t->result->kept = t->progress.now.step;
+    return true;
 }
 
 /* A line that is written until a time: clock_seconds() at its end, or 0 for no limit. */
@@ -427,8 +435,7 @@ static bool measure(Trainer *t, Error *err) {
               fail(err, "%s: was replaced by another program", path);
     ok = ok && measure_part(t, kept, true, &result->train, err) &&
          (known || measure_part(t, kept, false, &result->validation, err));
-    result->parameters = tril_model_parameters(kept);
-    result->digest = tril_model_digest(kept);
+    result_take(result, kept);
     tril_model_free(kept);
     return ok;
 }
@@ -488,7 +495,7 @@ bool train_rung(Ladder *ladder, const RungFiles *rung, double seconds, bool resu
     if (ok && shows) show_sharing(&t.traffic, t.steps, t.times.steps);
     ok = ok && keep_something(&t, err);
     if (ok) note_failures(&t);
-    if (ok && *ladder->failed.text && !file_exists(rung->checkpoint))
+    if (ok && *ladder->failed.text && !file_begins(rung->checkpoint, ""))
         ok = fail(err, "%s", ladder->failed.text);
     if (t.training && profiles)
         t.times.count = tril_training_parts(t.training, t.times.parts, MAX_PARTS);

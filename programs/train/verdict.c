@@ -95,13 +95,14 @@ static bool judge_overfitting(const Case *k, Verdict *v) {
     bool known = c->ended && r->validation - r->train > by_heart * r->validation;
     const double most = c->lowest.validation + (known ? 0 : c->ended ? small_rise : rise);
     const double from = isnan(c->lowest.loss) ? c->second_loss : c->lowest.loss;
+    char kept[48] = "";
+    if (r->kept > 0) snprintf(kept, sizeof kept, " The model of step %d is kept.", r->kept);
     return c->since_lowest >= 2 && fmin(c->before.validation, c->last.validation) > most &&
            c->last.validation - c->last.loss > apart && from - c->last.loss > fall &&
            say(v, OVERFITTING, step,
                "overfitting since step %d: the model memorizes the training text (training loss %.4f), "
-               "and the held-out loss no longer falls: it was %.4f then and is %.4f now. The model "
-               "of step %d is kept.%s",
-               step, c->last.loss, c->lowest.validation, c->last.validation, step,
+               "and the held-out loss no longer falls: it was %.4f then and is %.4f now.%s%s",
+               step, c->last.loss, c->lowest.validation, c->last.validation, kept,
                c->ended ? " A longer text helps most; then a smaller model, or more --dropout."
                         : "");
 }

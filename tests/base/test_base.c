@@ -256,6 +256,8 @@ static void check_numbers(void) {
         assert_int_equal(length, strlen(text));
         check_number(text, values[i], strlen(text));
     }
+    number_write(text, sizeof text, 'f', 4, -2e-17);
+    assert_string_equal(text, "0.0000");
     number_write(text, sizeof text, 'f', 3, -1234.5);
     assert_string_equal(text, "-1234.500");
     number_write(text, sizeof text, 'g', 6, 1.5e-7);

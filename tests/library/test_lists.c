@@ -4,7 +4,9 @@
 
 FIXTURE(scratch_open, scratch_close)
 
-#define TINY "-l 1 -H 2 -w 16 -c 8 -b 10 --precision f32 --patience 1 "
+#define ANY   "-c 8 -b 10 --precision f32 --patience 1 "
+#define TINY  "-l 1 -H 2 -w 16 " ANY
+#define PAIRS "-m bigram " ANY
 
 /* Writes the words of the play as a list of this name, the last line without its newline. Returns
  * the list; some words are longer than a context of 8. */
@@ -219,12 +221,14 @@ TEST(resumed) {
     skip_without(SIGNALS);
     put_words("words", &length);
     for (int i = 0; tril_rung(i); i++) {
-        const char *rung = tril_rung(i);
+        const char *rung = tril_rung(i), *sizes = used_by(rung, "--layers=1 --heads=2 --width=16");
         run_clocked(0.01, " 2@0.4", /* interrupts it early */
-                    "train -q " TINY "-m %s --lines -s 60 -j 1 -o @part.safetensors @words", rung);
+                    "train -q " ANY "-m %s %s --lines -s 60 -j 1 -o @part.safetensors @words", rung,
+                    sizes);
         assert_true(state_number("part.last.safetensors", "step") < 60);
         must_run("train -q -r -j %d -o @part.safetensors @words", i < 5 ? 1 : 2);
-        must_run("train -q " TINY "-m %s --lines -s 60 -o @whole.safetensors @words", rung);
+        must_run("train -q " ANY "-m %s %s --lines -s 60 -o @whole.safetensors @words", rung,
+                 sizes);
         expect_same_model("part.last.safetensors", "whole.last.safetensors");
         assert_true(row_of(rung).validation < log(62));
     }
@@ -270,7 +274,7 @@ TEST(sizes) {
 TEST(held_out) {
     size_t length;
     char *words = put_words("words", &length);
-    must_run("train -q " TINY "-m bigram --lines -s 3000 -b 100 -o @b.safetensors @words");
+    must_run("train -q " PAIRS "--lines -s 3000 -b 100 -o @b.safetensors @words");
     const Row counted = row_of("counted bigram"), learned = row_of("bigram");
     assert_near(learned.validation, counted.validation, 0.02);
     char *held_out = words + (size_t)((double)(length + 2) * 0.9) - 1;
@@ -402,13 +406,13 @@ TEST(refused) {
     must_fail(1, "train -q -o @o/m --lines --val 0.999 @two", "two");
     must_fail(2, "train -q -o @o/m --lines --windows grow @words", "windows");
     must_fail(2, "sample --new @no.safetensors", "--lines");
-    must_run("train -q " TINY "-m bigram --lines -s 5 -o @t.safetensors @words");
+    must_run("train -q " PAIRS "--lines -s 5 -o @t.safetensors @words");
     char *file = slurp(scratch("t.safetensors"), &length);
     for (size_t i = length - 8; i < length; i++)
         file[i] = 0; /* the last digest, not the greatest */
     scratch_put("bad.safetensors", file, length);
     must_fail(1, "sample --lines 1 @bad.safetensors", "bad.safetensors");
-    must_run("train -q " TINY "-m bigram -s 5 -o @t.safetensors @words");
+    must_run("train -q " PAIRS "-s 5 -o @t.safetensors @words");
     must_fail(1, "sample --lines 2 --new @t.safetensors", "--new");
     must_fail(1, "train -q -o @o/m " TINY "--lines --teacher @t.safetensors @words", "--lines");
     must_run("sample --lines 2 @t.safetensors");

@@ -327,7 +327,7 @@ TEST(early_decay_of_a_rung) {
 /* Kills a training run after `end` seconds. It must lose at most the last `every` seconds. */
 static void check_saved(double tick, double every, double end) {
     run_clocked(tick, formatted(" 9@%.9g", end),
-                "train " TINY_SIZES "-m bigram -s 1000000 --eval-every 1000000 --patience 1 "
+                "train -m bigram -c 16 -b 4 -j 1 -s 1000000 --eval-every 1000000 --patience 1 "
                 "-e 0 --save-every %g -o @saved/b.safetensors " PLAY,
                 every);
     assert_int_equal(ran.status, KILLED);

@@ -213,8 +213,9 @@ TEST(tried_again) {
     char line[512];
     int from, stage = 0;
     skip_without(OPEN_REMOVAL);
-    Process child =
-        start_piped("train " TINY "-m bigram -s 100000 -e 0 --patience 1 -o @tried/m " ACT, &from);
+    Process child = start_piped(
+        "train -m bigram -c 16 -b 4 -j 1 --eval-every 20 -s 100000 -e 0 --patience 1 -o @tried/m " ACT,
+        &from);
     FILE *out = fdopen(from, "r"), *file = NULL;
     while (fgets(line, sizeof line, out)) {
         if (stage == 3 || !strstr(line, wanted[stage])) continue;

@@ -9,6 +9,7 @@
 
 #define SIZES "-m gpt -l 1 -w 16 -H 2 -c 16 -b 4 -j 1 --patience 1 -e 0 "
 #define LONG  SIZES "-s 100000 --eval-every 100000 "
+#define PAIRS "-m bigram -c 16 -b 4 -j 1 --patience 1 -s 100000 --eval-every 100000 "
 
 static const double tick = 0.01;
 
@@ -69,7 +70,7 @@ TEST(signals) {
         expect_all("signal");
         scratch_remove(scratch("signal"));
     }
-    must_run_clocked(tick, " 2@3", "train " LONG "-q -m bigram -o @quiet/m " ACT);
+    must_run_clocked(tick, " 2@3", "train " PAIRS "-q -o @quiet/m " ACT);
     assert_int_equal(count_notices(), 0);
 }
 
@@ -89,7 +90,7 @@ TEST(within_evaluation) {
     enum { LOOKS = 30 }; /* five steps and an evaluation take at least 25 readings */
     for (int i = 0; i < LOOKS; i += repeats(2, 1)) {
         const char *signals = formatted(" 2@%.3f 2@%.3f", 1.0 + 0.01 * i, 1.0 + 0.01 * i);
-        must_run_clocked(tick, signals, "train " LONG "-m bigram --eval-every 5 -o @within/m " ACT);
+        must_run_clocked(tick, signals, "train " PAIRS "--eval-every 5 -o @within/m " ACT);
         expect_line("train --resume --out ");
         assert_in_range(state_number("within/m.last.safetensors", "step"), 15, 30);
         must_run("sample -n 5 @within/m");
@@ -99,11 +100,10 @@ TEST(within_evaluation) {
 
 /* After a signal in the last evaluation, resuming repeats that evaluation. */
 TEST(last_evaluation) {
-    must_run("train " LONG "-m bigram -s 20 --eval-every 10 -q -o @whole2/m " ACT);
+    must_run("train " PAIRS "-s 20 --eval-every 10 -q -o @whole2/m " ACT);
     for (int i = 0; i < 24; i += repeats(3, 1)) {
         const char *signals = formatted(" 2@%.3f 2@%.3f", 0.9 + 0.01 * i, 0.9 + 0.01 * i);
-        must_run_clocked(tick, signals,
-                         "train " LONG "-m bigram -s 20 --eval-every 10 -o @end/m " ACT);
+        must_run_clocked(tick, signals, "train " PAIRS "-s 20 --eval-every 10 -o @end/m " ACT);
         must_run("train -r -q -o @end/m " ACT);
         expect_same_model("end/m", "whole2/m");
         scratch_remove(scratch("end"));
@@ -116,7 +116,7 @@ TEST(third) {
     run_clocked(tick, " 2@0.05", "train " SIZES "-t 1000 -o @none/model.safetensors " ACT);
     assert_int_equal(ran.status, -SIGINT);
     assert_false(scratch_has("none/bigram.safetensors"));
-    must_run("train " LONG "-m bigram -s 50 -q -o @third/model.safetensors " ACT);
+    must_run("train " PAIRS "-s 50 -q -o @third/model.safetensors " ACT);
     run_clocked(tick, " 2@3 2@3 2@3",
                 "train -r -s 100000 --save-every 1 -o @third/model.safetensors " ACT);
     assert_int_equal(ran.status, -SIGINT);
@@ -128,10 +128,10 @@ TEST(third) {
  * make it fatal. */
 TEST(ignored) {
     signal(SIGHUP, SIG_IGN);
-    must_run_clocked(tick, " 1@3 1@3", "train " LONG "-m bigram -s 300 -q -o @ignored/m " ACT);
+    must_run_clocked(tick, " 1@3 1@3", "train " PAIRS "-s 300 -q -o @ignored/m " ACT);
     assert_null(has_line("train --resume --out "));
     assert_int_equal(state_number("ignored/m.last.safetensors", "step"), 300);
-    run_clocked(tick, " 15@3 1@3 1@3", "train " LONG "-m bigram -q -o @ignored/n " ACT);
+    run_clocked(tick, " 15@3 1@3 1@3", "train " PAIRS "-q -o @ignored/n " ACT);
     signal(SIGHUP, SIG_DFL);
     expect_success();
     expect_line("train --resume --out ");
@@ -142,8 +142,7 @@ TEST(ignored) {
 TEST(reader_gone) {
     int from;
     char text[10];
-    Process child =
-        start_piped("train " LONG "-m bigram --eval-every 100 -o @reader/m " ACT, &from);
+    Process child = start_piped("train " PAIRS "--eval-every 100 -o @reader/m " ACT, &from);
     assert_true(read(from, text, sizeof text) > 0);
     close(from);
     scratch_put("stdout", "", 0);
@@ -200,8 +199,8 @@ static Process start_in_shell(char *command, int *terminal, int *alive) {
 TEST(closed_terminals) {
     const char *often = getenv("TRIL_CLOSINGS");
     int closings = often ? atoi(often) : repeats(10, 100);
-    char *command = formatted("%s/train " LONG "-m bigram -s 100000000 -o %s %s; true",
-                              programs_folder(), scratch("closed/m.safetensors"), ACT);
+    char *command = formatted("%s/train " PAIRS "-s 100000000 -o %s %s; true", programs_folder(),
+                              scratch("closed/m.safetensors"), ACT);
     for (int i = 0; i < closings; i++) {
         int terminal, alive, looks = 0;
         char text[256];

@@ -4,7 +4,8 @@
 
 #include <sched.h>
 
-#define TINY "-m gpt -l 1 -w 16 -H 2 -c 16 -b 4 -s 20 --eval-every 10 -j 1 -q "
+#define TINY  "-m gpt -l 1 -w 16 -H 2 -c 16 -b 4 -s 20 --eval-every 10 -j 1 -q "
+#define PAIRS "-m bigram -c 16 -b 4 -s 20 --eval-every 10 -j 1 -q "
 
 static char *play;
 static size_t play_length;
@@ -86,7 +87,7 @@ TEST(no_place) {
     }
     run("train " TINY "-s 1000000 -o @new/%0240d " ACT, 0);
     expect_failure(1, "last.safetensors");
-    must_run("train " TINY "-q -m bigram -s 2 -o @new/%0238d.safetensors " ACT, 0);
+    must_run("train " PAIRS "-s 2 -o @new/%0238d.safetensors " ACT, 0);
     assert_true(scratch_has(formatted("new/%0238d.last.safetensors", 0))); /* 255 bytes, the most */
 }
 
@@ -94,7 +95,7 @@ TEST(no_place) {
 TEST(two_at_once) {
     int from;
     char number[64];
-    Process child = start_piped("train " TINY "-m bigram -s 1000000000 --eval-every 10 -o @two/m "
+    Process child = start_piped("train " PAIRS "-s 1000000000 --eval-every 10 -o @two/m "
                                 "--save-every 0 " ACT,
                                 &from);
     while (!scratch_has("two/m.last.safetensors")) sched_yield(); /* now the first has its locks */
@@ -306,13 +307,13 @@ TEST(continue) {
     after("\ngpt ");
     scratch_put("bytes", "\xff", 1); /* no UTF-8, as which the state reads its text */
     must_run("train --continue --bytes -m gpt -l 1 -w 8 -c 16 -s 2 -o @c/m @two.txt @bytes");
-    must_fail(1, "train -q -r --init @none -o @c/m @two.txt", scratch("none"));
+    must_fail(1, "train -q --continue --init @none -o @c/m @two.txt", scratch("none"));
 }
 
 /* A log that was changed after the training is set aside, with all its content. */
 TEST(changed_log) {
     size_t length;
-    must_run("train " TINY "-m bigram -o @log/m " ACT);
+    must_run("train " PAIRS "-o @log/m " ACT);
     char *log = slurp(scratch("log/m.csv"), &length);
     scratch_put("log/m.csv", log, length / 2);
     must_run("train -r -s 30 -o @log/m " ACT);

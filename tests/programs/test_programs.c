@@ -202,13 +202,17 @@ TEST(ladder_alone) {
     int last = 0;
     while (model_name(last + 1)) last++;
     scratch_random("short", 300, 5, 3);
-    must_run("train -q " TINY "--ladder -m bigram --lr 0.02 --decay 0.3 -o @rungs/bigram @short");
+    must_run("train -q " TINY "--ladder -m head --lr 0.02 --decay 0.3 -o @rungs/head @short");
     for (int i = 0; i <= last; i++) {
-        const char *alone = formatted("alone/%s", model_name(i));
-        const char *rung = formatted("rungs/%s%s", model_name(i), i > 0 ? ".safetensors" : "");
-        const char *option = i < last ? formatted("-d %.2f", state_number(rung, "dropout")) : "";
-        must_run("train -q --profile " TINY "-m %s %s %s -o @%s @short", model_name(i),
-                 i == 0 ? "--lr 0.02 --decay 0.3" : "", option, alone);
+        const char *name = model_name(i), *alone = formatted("alone/%s", name);
+        const bool head = strcmp(name, "head") == 0;
+        const char *rung = formatted("rungs/%s%s", name, head ? "" : ".safetensors");
+        const char *dropout = formatted("--dropout=%.2f", state_number(rung, "dropout"));
+        must_run("train -q --profile -c 16 -b 4 -j 1 -s 40 --eval-every 20 -m %s %s %s %s -o @%s "
+                 "@short",
+                 name, used_by(name, "--layers=1 --heads=2 --width=16"),
+                 head ? "--lr 0.02 --decay 0.3" : "", i < last ? used_by(name, dropout) : "",
+                 alone);
         expect_same_model(rung, alone);
     }
 }
@@ -391,7 +395,7 @@ TEST(bad_input) {
         {1, "/dev/null: ",             "",                "-o /dev/null " ACT},
         {1, "/bigram.safetensors: ",   "",                "-o @bigram.safetensors " ACT},
         {1, "gpt: ",                   " GiB",            "--width 100000 " ACT},
-        {1, "head: ",                  " GiB",            "-m head -w 1048576 -b 65536 " ACT},
+        {1, "gpt: ",                   " GiB",            "-m gpt -w 1048576 -b 65536 " ACT},
         {1, "65536 x 512",             "",                "-b 65536 -c 512 " ACT},
         {2, "--model",                 "'gtp'",           "-m gtp " ACT},
         {1, " 16 ",                    " 32 ",            "--teacher @play -c 32 " ACT},
@@ -449,10 +453,11 @@ TEST(bad_surroundings) {
     assert_false(scratch_has("refused"));
     must_fail(1, "sample @play", "KERNELS=nonsense", "base");
     set_variable("KERNELS", before);
-    run("train " TINY "-q -o @logs/model -m bigram --log @plain/log " ACT);
+    run("train -m bigram -c 16 -b 4 -j 1 -s 40 --eval-every 20 -q -o @logs/model --log @plain/log " ACT);
     expect_failure(1, scratch("plain"));
     assert_false(scratch_has("logs"));
-    train("-q -o @logs/model -m bigram --log @none/log " ACT);
+    must_run(
+        "train -m bigram -c 16 -b 4 -j 1 -s 40 --eval-every 20 -q -o @logs/model --log @none/log " ACT);
     check_log(scratch("none/log"));
 }
 

@@ -95,13 +95,14 @@ TEST(list) {
     for (uint64_t i = 0; i < 900; i++)
         to += sprintf(to, "%.*s\n", 3 + (int)(i % 7), "aeiounstrld" + random_bits(1, i) % 4);
     scratch_put("words", words, (size_t)(to - words));
-    must_run("train " TINY "-m average -s 300 -o @list/m @words");
+    must_run("train -j 1 -w 16 -c 16 -b 4 --precision f32 -m average -s 300 -o @list/m @words");
     expect_verdict("average", "900", "--lines");
-    must_run("train " TINY "-m average -s 300 --lines -o @list/m @words");
+    must_run(
+        "train -j 1 -w 16 -c 16 -b 4 --precision f32 -m average -s 300 --lines -o @list/m @words");
     assert_null(find_line(ran.out, TEXTS("average: ", "--lines")));
     expect_line("sample", "--lines 20");
     scratch_put("words", words, 600);
-    must_run("train " TINY "-m average -s 300 -o @list/m @words");
+    must_run("train -j 1 -w 16 -c 16 -b 4 --precision f32 -m average -s 300 -o @list/m @words");
     assert_null(find_line(ran.out, TEXTS("average: ", "--lines")));
 }
 
@@ -109,7 +110,7 @@ TEST(list) {
 TEST(rate) {
     static const struct {
         const char *rung, *rate, *sizes;
-    } cases[] = {{"head", "0.3", SMALL}, {"modern", "1", TINY}};
+    } cases[] = {{"head", "0.3", "-j 1 -w 32 -c 32 -b 8 --precision f32 "}, {"modern", "1", TINY}};
     for (int i = 0; i < 2; i++) {
         double lower;
         must_run("train %s-m %s --lr %s -s 300 --eval-every 30 -o @rate/m " PLAY, cases[i].sizes,
@@ -330,6 +331,12 @@ TEST(curves) {
             expect_line_of(v.text, "", TEXTS(" 6 ", cases[i].named ? "1.6000" : "1.9000"));
         if (v.kind == COUNTED) assert_true(verdict_further(&plan, &results[2], options));
     }
+    /* says which model the file has, if it knows */
+    Result memorized = result_of("gpt", 1e-3, by_heart, turning);
+    const Plan gpt = plan_of("gpt", 1e-3, false);
+    assert_null(strstr(verdict_of(&gpt, memorized).text, "kept"));
+    memorized.kept = 4000;
+    assert_non_null(strstr(verdict_of(&gpt, memorized).text, "The model of step 4000 is kept."));
     /* on a short text: better than pairs, though not than the n-gram, is not pairs only */
     Plan plan = plan_of("gpt", 1e-3, false);
     plan.input = (TrilExtent){.characters = 1000, .trained_on = 900};

@@ -8,6 +8,7 @@
 /* Sizes that train at once. The last of repeated options counts. */
 #define SMALL_SIZES "-m gpt -l 1 -w 8 -H 2 -c 16 -b 4 -j 1 "
 #define TINY        "-m gpt -l 1 -w 16 -H 2 -c 16 -b 4 -j 1 -s 40 --eval-every 20 "
+#define PAIRS       "-m bigram -c 16 -b 4 -j 1 -s 40 --eval-every 20 "
 
 #define train(...) must_run("train " TINY __VA_ARGS__)
 
@@ -63,7 +64,7 @@ static bool page_says(const char *path, const char *text) {
  * A kill leaves it unchanged; a later run completes it. */
 TEST(live_page) {
     int out = create_file(scratch("stdout"));
-    Process child = start("train " TINY "-m bigram -s 1000000 -q -o @live/model " ACT, out);
+    Process child = start("train " PAIRS "-s 1000000 -q -o @live/model " ACT, out);
     while (!page_says("live/report.html", "<div id=\"live\" data-every=\"") ||
            page_says("live/report.html", "data-version=\"1\"")) /* before the first step */
         assert_true(is_running(child));
@@ -114,7 +115,7 @@ TEST(hostile_page) {
     const char *name = any ? "<script>alert('y')&.txt" : "alert('y')&.txt";
     const char *shown = any ? "&#60;script&#62;alert(&#39;y&#39;)&#38;.txt" : "alert(&#39;y&#39;)";
     scratch_put(name, text, strlen(text));
-    train("-s 100 -m bigram -o @hostile/model @%s", name);
+    must_run("train " PAIRS "-s 100 -o @hostile/model @%s", name);
     page = slurp(scratch("hostile/report.html"), &length);
     assert_int_equal(occurrences(page, "<script"), 1);
     assert_int_equal(occurrences(page, "</script"), 1);
@@ -216,7 +217,7 @@ TEST(explain_page) {
 /* A page never overwrites a file. */
 TEST(new_page) {
     train("-o @explained " ACT);
-    train("-m bigram -o @counted " ACT);
+    must_run("train " PAIRS "-o @counted " ACT);
     must_run("sample --explain THE --html @explained.html @explained");
     expect_line("explained.html: ");
     assert_true(file_begins(scratch("explained.html"), "<!doctype html>"));

@@ -1,0 +1,203 @@
+/* test_effects.c - every option of both programs has an effect, or is an error. */
+#include "tests/command.h"
+
+#define SIZES "-l 1 -H 2 -w 16 -c 16 "
+#define BASE  "-m modern " SIZES "-b 4 -s 12 "
+#define MODEL "@e/m.safetensors"
+
+/* Each option with a command line without it and one with it. */
+typedef struct {
+    const char *option, *without, *with;
+    const char *said; /* what only the second one prints; NULL: the weights, or the texts, differ */
+} Effect;
+
+static const Effect of_train[] = {
+    {"model", BASE, BASE "-m gpt", NULL},
+    {"preset", "-s 2 -w 16 -c 16", "-s 2 -w 16 -c 16 --preset nanogpt-cpu", NULL},
+    {"ladder", "-s 2 -w 16 -c 16", "-s 2 -w 16 -c 16 --ladder", "\nmultihead "},
+    {"init", "-m ngram " SIZES "-b 4 -s 12", "--init @first.safetensors -b 4 -s 12", NULL},
+    {"out", BASE, BASE "-o @e/other", "e/other"},
+    {"resume", BASE, "-s 13 --resume", "13/13"},
+    {"continue", BASE, "-s 13 --continue", "13/13"},
+    {"steps", BASE, BASE "-s 13", NULL},
+    {"time", BASE, "-m modern " SIZES "-b 4 -t 1", NULL},
+    {"batch", BASE, BASE "-b 2", NULL},
+    {"lr", BASE, BASE "--lr 0.1", NULL},
+    {"decay", BASE, BASE "--decay 3", NULL},
+    {"eval-every", BASE, BASE "--eval-every 5", " 5/12"},
+    {"epochs", "-m modern " SIZES "-e 0.1", "-m modern " SIZES "-e 0.2", NULL},
+    {"patience", BASE "-s 80 --lr 1 --eval-every 1 --patience 1",
+     BASE "-s 80 --lr 1 --eval-every 1 --patience 0.01", NULL},
+    {"precision", BASE "--precision f32", BASE "--precision bf16", NULL},
+    {"seed", BASE, BASE "--seed 3", NULL},
+    {"layers", BASE, BASE "-l 2", NULL},
+    {"heads", BASE, BASE "-H 4", NULL},
+    {"width", BASE, BASE "-w 32", NULL},
+    {"kv-heads", BASE, BASE "--kv-heads 1", NULL},
+    {"context", BASE, BASE "-c 8", NULL},
+    {"dropout", BASE "-d 0", BASE "-d 0.4", NULL},
+    {"val", BASE, BASE "--val 0.3", NULL},
+    {"bytes", BASE, BASE "--bytes", NULL},
+    {"profile", BASE, BASE "--profile", "where the "},
+    {"quiet", BASE "-q", BASE, "step "},
+    {"help", BASE, "--help", "Usage: "},
+    {"version", BASE, "--version", "tril "},
+};
+
+static const Effect of_sample[] = {
+    {"length", MODEL, "-n 9 " MODEL, NULL},
+    {"prompt", MODEL, "-p THE " MODEL, NULL},
+    {"samples", MODEL, "--samples 2 " MODEL, "\n----\n"},
+    {"stop", MODEL, "--stop e " MODEL, NULL},
+    {"interactive", MODEL, "-i " MODEL, NULL},
+    {"temperature", MODEL, "-t 2 " MODEL, NULL},
+    {"top-k", MODEL, "-k 2 " MODEL, NULL},
+    {"top-p", MODEL, "-P 0.3 " MODEL, NULL},
+    {"counts", "@first.safetensors", "--counts 0 @first.safetensors", NULL},
+    {"seed", MODEL, "--seed 3 " MODEL, NULL},
+    {"score", MODEL, "--score " ACT " " MODEL, "nats_per_char"},
+    {"explain", MODEL, "--explain THE " MODEL, "logit"},
+    {"layer", "--explain THE --layer 0 " MODEL, "--explain THE --layer 1 " MODEL, NULL},
+    {"head", "--explain THE --head 0 " MODEL, "--explain THE --head 1 " MODEL, NULL},
+    {"export", MODEL, "--export @exported " MODEL, "exported: written"},
+    {"info", MODEL, "--info " MODEL, "digest"},
+    {"precision", MODEL, "--precision f32 " MODEL, NULL},
+    {"help", MODEL, "--help", "Usage: "},
+    {"version", MODEL, "--version", "tril "},
+};
+
+/* Fails the test unless the option is in the table. */
+static void expect_row(const Effect *effects, size_t count, const char *option) {
+    static const char *const others[] = {/* tested by those of what they belong to */
+                                         "teacher",    "log",     "json",    "embedding-decay",
+                                         "save-every", "windows", "hidden",  "val-spread",
+                                         "lines",      "new",     "unknown", "steps",
+                                         "html",       "threads" /* any number gives the same */};
+    bool known = false;
+    for (size_t i = 0; i < count; i++) known = known || strcmp(effects[i].option, option) == 0;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        known = known || strcmp(others[i], option) == 0;
+    if (!known) fail_msg("--%s has no row", option);
+}
+
+/* Each option of --help has a row. */
+static void expect_rows(const char *program, const Effect *effects, size_t count) {
+    must_run("%s --help", program);
+    int found = 0;
+    for (const char *at = ran.out; (at = strstr(at, "\n  ")); at += 3) {
+        char option[32];
+        if (sscanf(at, "\n  -%*c, --%31[a-z-]", option) == 1 ||
+            sscanf(at, "\n      --%31[a-z-]", option) == 1) {
+            expect_row(effects, count, option);
+            found++;
+        }
+    }
+    assert_true(found >= (int)count);
+}
+
+/* Trains in the folder e, which is new unless the command resumes. */
+static void train_in_e(const char *options) {
+    const bool resumes = strstr(options, "--resume") || strstr(options, "--continue");
+    if (!resumes && scratch_has("e")) scratch_remove(scratch("e"));
+    must_run("train -o " MODEL " %s " ACT, options);
+}
+
+static uint64_t weights_in_e(void) {
+    return tril_model_digest(load_model(scratch("e/m.last.safetensors")));
+}
+
+/* Fails the test unless only the second output says what it should. */
+static void expect_said(const Effect *e, const char *first) {
+    if (strstr(first, e->said) || !strstr(ran.out, e->said))
+        fail_msg("--%s does not show '%s':\n%s", e->option, e->said, ran.out);
+}
+
+TEST(train) {
+    enum { COUNT = sizeof of_train / sizeof *of_train };
+    expect_rows("train", of_train, COUNT);
+    must_run("train -m ngram " SIZES "-b 4 -s 12 -o @first.safetensors " ACT);
+    for (size_t i = 0; i < COUNT; i++) {
+        const Effect *e = &of_train[i];
+        if (strcmp(e->option, "precision") == 0 && strcmp(tril_precision("auto"), "bf16") != 0)
+            continue; /* the other precision is an error */
+        train_in_e(e->without);
+        const char *first = copy_text(ran.out);
+        const uint64_t before = e->said ? 0 : weights_in_e();
+        train_in_e(e->with);
+        if (e->said)
+            expect_said(e, first);
+        else if (weights_in_e() == before)
+            fail_msg("--%s has no effect", e->option);
+    }
+}
+
+TEST(sample) {
+    enum { COUNT = sizeof of_sample / sizeof *of_sample };
+    expect_rows("sample", of_sample, COUNT);
+    must_run("train -m ngram " SIZES "-b 4 -s 12 -o @first.safetensors " ACT);
+    must_run("train -m modern -l 2 -H 2 -w 16 -c 16 -b 4 -s 12 -o " MODEL " " ACT);
+    command_input = scratch_put("lines", "THE\nAND\n", 8);
+    for (size_t i = 0; i < COUNT; i++) {
+        const Effect *e = &of_sample[i];
+        must_run("sample %s", e->without);
+        const char *first = copy_text(ran.out);
+        must_run("sample %s", e->with);
+        if (e->said)
+            expect_said(e, first);
+        else if (strcmp(first, ran.out) == 0)
+            fail_msg("--%s has no effect", e->option);
+    }
+    command_input = NULL;
+}
+
+/* An option changes the weights of a rung, or that rung refuses it. */
+TEST_OF_EACH(tril_rung, rungs) {
+    static const char *const options[] = {"--layers=2",   "--heads=4",   "--width=32",
+                                          "--kv-heads=1", "--context=8", "--dropout=0.4",
+                                          "--decay=9"};
+    const char *base = formatted("-m %s -c 16 -b 4 -s 12 %s", name,
+                                 used_by(name, "--layers=1 --heads=2 --width=16 --dropout=0"));
+    train_in_e(base);
+    const uint64_t before = weights_in_e();
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
+        const char *with = formatted("%s %s", base, options[i]);
+        if (*used_by(name, options[i])) {
+            train_in_e(with);
+            if (weights_in_e() == before) fail_msg("%s: no effect", with);
+        } else {
+            must_fail(2, formatted("train -o " MODEL " %s " ACT, with), "no effect", name);
+        }
+    }
+}
+
+/* Options that another one makes ineffective. */
+TEST(refusals) {
+    static const struct {
+        const char *command, *option;
+    } cases[] = {
+        {"train -t 1 --eval-every 5 " ACT, "--eval-every"},
+        {"train -s 5 --epochs 2 " ACT, "--epochs"},
+        {"train --preset quick -e 2 " ACT, "--epochs"},
+        {"train -s 5 -t 5 " ACT, "--time"},
+        {"train --resume --init @first.safetensors " ACT, "--init"},
+        {"train --resume --continue " ACT, "--continue"},
+        {"train --ladder -m bigram --decay 1 " ACT, "--decay"},
+        {"sample -t 0 -k 5 " MODEL, "--top-k"},
+        {"sample -t 0 -P 0.5 " MODEL, "--top-p"},
+        {"sample -t 0 --seed 3 " MODEL, "--seed"},
+        {"sample --stop= " MODEL, "--stop"},
+        {"sample --layer 0 " MODEL, "--layer"},
+        {"sample --score " ACT " --seed 3 " MODEL, "--seed"},
+        {"sample --explain THE -j 1 " MODEL, "--threads"},
+        {"sample --info --precision f32 " MODEL, "--precision"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        must_fail(2, cases[i].command, cases[i].option);
+    must_run("train -m gpt " SIZES "-b 4 -s 2 -o " MODEL " " ACT);
+    must_fail(1, "sample --stop \u00e9 " MODEL, "--stop", "\u00e9");
+    must_fail(1, "sample --counts 0.5 " MODEL, "counts");
+    must_fail(1, "sample --explain THE --layer 7 " MODEL, "7");
+    must_fail(1, "sample --explain THE --head 7 " MODEL, "7");
+}
+
+FIXTURE(scratch_open, scratch_close)

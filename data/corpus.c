@@ -57,14 +57,21 @@ static int by_value(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-static bool know_lines(LineDigests *known, const char *text, size_t length, size_t lines,
-                       Error *err) {
+/* Digests the lines of a list, which begins and ends with a newline. */
+static bool know_lines(LineDigests *known, const Corpus *corpus, Error *err) {
+    const int32_t *ids = corpus->ids;
+    Digest line = digest_start();
     size_t count = 0;
-    if (!memory_alloc(&known->digests, lines, sizeof *known->digests, "the lines", err))
+    if (!memory_alloc(&known->digests, corpus->lines, sizeof *known->digests, "the lines", err))
         return false;
-    for (size_t begin = 0, end = 0; begin < length; begin = ++end) {
-        while (end < length && text[end] != '\n') end++;
-        known->digests[count++] = digest_bytes(text + begin, end - begin);
+    for (size_t i = 1; i < corpus->length; i++) {
+        char text[UTF8_MAX];
+        if (ids[i] != ids[0]) {
+            digest_add(&line, text, (size_t)vocab_text(&corpus->vocab, ids[i], text));
+            continue;
+        }
+        known->digests[count++] = digest_value(&line);
+        line = digest_start();
     }
     qsort(known->digests, count, sizeof *known->digests, by_value);
     for (size_t i = 0; i < count; i++)
@@ -82,9 +89,10 @@ bool lines_known(const LineDigests *known, const char *line, size_t length) {
 bool corpus_make(Corpus *corpus, const Vocab *vocab, const char *text, size_t length,
                  double held_out, Error *err) {
     *corpus = (Corpus){.held_out = held_out, .digest = digest_bytes(text, length)};
-    bool ok = (length > 0 || fail(err, "the text is empty")) &&
-              vocab_copy(&corpus->vocab, vocab, err) &&
-              vocab_encode(vocab, text, length, &corpus->ids, &corpus->length, NULL, err);
+    bool ok = vocab_copy(&corpus->vocab, vocab, err) &&
+              vocab_encode(vocab, text, length, &corpus->ids, &corpus->length, NULL, err) &&
+              (corpus->length > 0 || fail(err, "the text is empty"));
+    corpus->returns = ok && vocab_id(vocab, '\r') == NO_ID && memchr(text, '\r', length);
     if (ok && vocab->lines) vocab_close_lines(vocab, corpus->ids, &corpus->length);
     ok = ok && count_distinct(corpus, err);
     if (ok) corpus->train = trained_on(corpus->length, held_out);
@@ -92,7 +100,7 @@ bool corpus_make(Corpus *corpus, const Vocab *vocab, const char *text, size_t le
            corpus->ids[corpus->train - 1] != corpus->ids[0])
         corpus->train--;
     ok = ok && check_parts(corpus, err) &&
-         (!vocab->lines || know_lines(&corpus->known, text, length, corpus->lines, err));
+         (!vocab->lines || know_lines(&corpus->known, corpus, err));
     if (!ok) corpus_free(corpus);
     return ok;
 }
@@ -155,16 +163,14 @@ bool corpus_spread(Corpus *corpus, Error *err) {
 }
 
 /* Returns the number of characters in a text up to `most`, and sets *at to their bytes. Stops where
- * the text is not UTF-8. */
+ * the text is none. */
 static size_t count_characters(const char *text, size_t length, bool bytes, size_t most,
                                size_t *at) {
+    const Vocab known = {.bytes = bytes};
+    Characters characters = characters_of(&known, text, length);
     size_t count = 0;
-    uint32_t code;
-    for (*at = 0; *at < length && count < most; count++) {
-        int taken = bytes ? 1 : utf8_decode(text + *at, length - *at, &code);
-        if (taken <= 0) break;
-        *at += (size_t)taken;
-    }
+    for (uint32_t code; count < most && characters_next(&characters, &code);) count++;
+    *at = characters.at;
     return count;
 }
 
@@ -190,12 +196,17 @@ bool corpus_join(const char *const *texts, const size_t *lengths, int count, boo
         for (int i = 0; i < count; i++) {
             seen += count_characters(texts[i], lengths[i], bytes, SIZE_MAX, &cut);
             size_t now = (size_t)fmin(own * ((double)seen / (double)all), (double)seen);
+            size_t begin; /* after the byte order mark */
+            count_characters(texts[i], lengths[i], bytes, 0, &begin);
             count_characters(texts[i], lengths[i], bytes, now - before, &cut);
-            while (lines && cut > 0 && texts[i][cut - 1] != '\n') cut--;
-            size_t from = end ? cut : 0;
-            size_t more = end ? lengths[i] - cut : cut;
+            while (lines && cut > begin && texts[i][cut - 1] != '\n') cut--;
+            size_t from = end ? cut : begin;
+            size_t more = (end ? lengths[i] : cut) - from;
             memcpy(joined + *length, texts[i] + from, more);
             *length += more;
+            /* a newline that follows must not be one with these */
+            for (size_t at = *length; newline && at > 0 && joined[at - 1] == '\r'; at--)
+                joined[at - 1] = '\n';
             bool closed = lines && (*length == 0 || joined[*length - 1] == '\n');
             if (newline && !closed && !(end && i == count - 1)) joined[(*length)++] = '\n';
             before = now;

@@ -1,9 +1,11 @@
 /* data.h - text -> characters -> ids -> batches. Sees bytes, never models.
  *
- * A text is UTF-8. Its characters are Unicode code points. Its vocabulary is the sorted set of the
- * characters that occur, and a character's id is its index there. With `bytes` the text is any
- * file, its characters are bytes, and the vocabulary is all 256 of them. The first part of the ids
- * is for training. The rest is held out for validation, and no program ever trains on it.
+ * A text is UTF-8. Its characters are Unicode code points. A byte order mark at its beginning is
+ * left out; CR LF and CR are read as newlines; a zero byte is an error. Its vocabulary is the
+ * sorted set of the characters that occur, and a character's id is its index there. With `bytes`
+ * the text is any file, its characters are bytes, and the vocabulary is all 256 of them. The first
+ * part of the ids is for training. The rest is held out for validation, and no program ever trains
+ * on it.
  *
  * Messages about a text do not name it: callers know whether it is a file or a prompt. */
 #ifndef TRIL_DATA_DATA_H
@@ -27,8 +29,8 @@ typedef struct TrilTokenizer {
     bool lines; /* its texts are lists: each line is read by itself, after a newline */
 } Vocab;
 
-/* Makes the vocabulary of a UTF-8 text or, with `bytes`, of the 256 byte values; the text is then
- * not read. The caller releases it with vocab_free. Fails for invalid UTF-8, with its offset. */
+/* Makes the vocabulary of a text or, with `bytes`, of the 256 byte values; the text is then not
+ * read. The caller releases it with vocab_free. Fails as characters_fail says. */
 bool vocab_build(Vocab *vocab, const char *text, size_t length, bool bytes, Error *err);
 
 /* Makes a vocabulary of the same kind as `known`, of its characters and those of a text. Otherwise
@@ -52,8 +54,8 @@ int vocab_text(const Vocab *vocab, int id, char text[UTF8_MAX]);
 
 /* Sets *ids to the *count ids of a text. The caller releases them with memory_free. With `unknown`,
  * characters that are not in the vocabulary get NO_ID, and *unknown is their number; if it is NULL,
- * fails for them, and the message gives the first one and its place. Fails for invalid UTF-8. There
- * is room for two more ids. */
+ * fails for them, and the message gives the first one and its place. Fails as characters_fail says.
+ * There is room for two more ids. */
 bool vocab_encode(const Vocab *vocab, const char *text, size_t length, int32_t **ids, size_t *count,
                   size_t *unknown, Error *err);
 
@@ -62,11 +64,46 @@ bool vocab_encode(const Vocab *vocab, const char *text, size_t length, int32_t *
 void vocab_close_lines(const Vocab *vocab, int32_t *ids, size_t *count);
 
 /* Sets *text to all characters of the vocabulary in order, in UTF-8, *length bytes, perhaps with a
- * NUL among them. vocab_build reads it back from a file's header. The caller releases it with
- * memory_free. Not for byte vocabularies. */
+ * NUL among them. The caller releases it with memory_free. Not for byte vocabularies. */
 bool vocab_join(const Vocab *vocab, char **text, size_t *length, Error *err);
 
+/* Makes the vocabulary of what vocab_join wrote. The caller releases it with vocab_free. Fails for
+ * invalid UTF-8, and unless the characters are sorted and distinct: ids would mean others. */
+bool vocab_split(Vocab *vocab, const char *text, size_t length, Error *err);
+
 void vocab_free(Vocab *vocab);
+
+/* ---- characters ---- */
+
+/* The characters of a text that are not read yet. */
+typedef struct {
+    const Vocab *known; /* characters that are read as they are: a model may know CR or NUL */
+    const char *text;
+    size_t length, at; /* bytes; those read */
+} Characters;
+
+/* Returns the characters of a text, after its byte order mark. */
+Characters characters_of(const Vocab *known, const char *text, size_t length);
+
+/* Reads the next character, a newline for CR LF. Returns false at the end, and before bytes that
+ * are not text. */
+bool characters_read(Characters *characters, uint32_t *code);
+
+/* The same, faster for ASCII. */
+static inline bool characters_next(Characters *c, uint32_t *code) {
+    *code = c->at < c->length ? (unsigned char)c->text[c->at] : 0;
+    if (*code < ' ' || *code >= 0x80) return characters_read(c, code);
+    c->at++;
+    return true;
+}
+
+/* Fails for these bytes: the message has their place, the likely encoding with the command that
+ * converts it, and `hint`. */
+bool characters_fail(const Characters *characters, const char *hint, Error *err);
+
+/* Returns iconv's name of the likely encoding of a text that is not UTF-8 at the place `at`.
+ * Returns NULL if there is none: for a binary file, and for UTF-8 with an error. */
+const char *encoding_of(const char *text, size_t length, size_t at);
 
 /* ---- corpus ---- */
 
@@ -92,6 +129,7 @@ typedef struct TrilText {
     size_t counted;        /* the first of them, which counting reads; 0: all */
     size_t lines, longest; /* the newlines; the characters of the longest line, with its newline */
     uint64_t digest;       /* the digest of the file's bytes */
+    bool returns;          /* CR LF or CR were read as newlines */
     LineDigests known;     /* a list's lines, in both parts; owned */
     atomic_int uses;       /* for the library: by training runs */
 } Corpus;
@@ -124,7 +162,7 @@ static inline size_t corpus_counted(const Corpus *corpus) {
 void corpus_free(Corpus *corpus);
 
 /* Joins texts[count] into one as the library does (library/tril.h): corpus_make then holds out
- * the end of each. A single text is copied as it is. Fails for invalid UTF-8, in text *which. */
+ * the end of each. Byte order marks are left out. Fails as characters_fail says, in text *which. */
 bool corpus_join(const char *const *texts, const size_t *lengths, int count, bool bytes, bool lines,
                  double held_out, char *joined, size_t *length, int *which, Error *err);
 

@@ -1,13 +1,9 @@
 /* vocab.c - the sorted, numbered characters of a text. */
 #include "data/data.h"
+#include "base/array.h"
 #include "base/memory.h"
 
 #include <string.h>
-
-static bool fail_utf8(const char *text, size_t offset, const char *hint, Error *err) {
-    return fail(err, "byte 0x%02X at offset %zu is not valid UTF-8%s",
-                (unsigned)(unsigned char)text[offset], offset, hint);
-}
 
 bool vocab_build(Vocab *vocab, const char *text, size_t length, bool bytes, Error *err) {
     return vocab_extend(vocab, &(Vocab){.bytes = bytes}, text, length, err);
@@ -25,21 +21,19 @@ static void add(uint64_t *set, uint32_t code) {
 
 bool vocab_extend(Vocab *vocab, const Vocab *known, const char *text, size_t length, Error *err) {
     enum { BYTE_VALUES = 256, CODE_POINTS = 0x110000 };
-    const size_t end = known->bytes ? BYTE_VALUES : length;
+    Characters characters = characters_of(known, text, length);
     uint32_t largest = known->size > 0 ? known->codes[known->size - 1] : 0; /* usually small */
     uint64_t *seen;
     *vocab = (Vocab){.bytes = known->bytes, .lines = known->lines};
     if (!memory_alloc(&seen, CODE_POINTS / 64, sizeof *seen, "the vocabulary", err)) return false;
     for (int id = 0; id < known->size; id++) add(seen, known->codes[id]);
-    bool ok = true;
-    for (size_t i = 0; i < end && ok;) {
-        uint32_t code = (uint32_t)i;
-        int taken = known->bytes ? 1 : utf8_decode(text + i, length - i, &code);
-        ok = taken > 0 || fail_utf8(text, i, "; --bytes reads any file", err);
-        if (ok) add(seen, code);
+    for (uint32_t code = 0; known->bytes && code < BYTE_VALUES; code++) add(seen, largest = code);
+    for (uint32_t code; !known->bytes && characters_next(&characters, &code);) {
+        add(seen, code);
         if (code > largest) largest = code;
-        i += (size_t)taken;
     }
+    bool ok = known->bytes || characters.at == length ||
+              characters_fail(&characters, "; --bytes reads any file", err);
     size_t count = 0;
     for (uint32_t code = 0; code <= largest; code++) count += has(seen, code);
     ok = ok && memory_alloc(&vocab->codes, count, sizeof *vocab->codes, "the vocabulary", err);
@@ -87,15 +81,47 @@ int vocab_text(const Vocab *vocab, int id, char text[UTF8_MAX]) {
     return 1;
 }
 
-static bool fail_unknown(uint32_t code, size_t place, Error *err) {
-    char text[UTF8_MAX + 1] = {0};
+/* Returns the last id of a row of neighbors that begins with `id`: digits, small or capital
+ * letters, or characters beyond ASCII. */
+static int last_neighbor(const Vocab *vocab, int id) {
+    static const char *const rows[] = {"09", "AZ", "az"};
+    const uint32_t *codes = vocab->codes, first = codes[id];
+    uint32_t end = first < 0x80 ? first : UINT32_MAX;
+    for (int i = 0; i < COUNT(rows); i++)
+        if (first >= (uint32_t)rows[i][0] && first <= (uint32_t)rows[i][1])
+            end = (uint32_t)rows[i][1];
+    while (id + 1 < vocab->size && codes[id] < end && codes[id + 1] == codes[id] + 1) id++;
+    return id;
+}
+
+enum { KNOWN = 60 }; /* characters of a list of those that a model knows */
+
+/* Lists the characters of the vocabulary but the space and control characters: A-Z for a row. */
+static void list_known(const Vocab *vocab, char list[KNOWN * UTF8_MAX]) {
+    int id = 0, shown = 0;
+    while (id < vocab->size && vocab->codes[id] <= ' ') id++;
+    for (int last; id < vocab->size && shown + 6 < KNOWN; id = last + 1, shown++) {
+        last = last_neighbor(vocab, id);
+        list += utf8_encode(vocab->codes[id], list);
+        if (last < id + 3) {
+            last = id;
+        } else {
+            *list++ = '-';
+            list += utf8_encode(vocab->codes[last], list);
+            shown += 2;
+        }
+    }
+    strcpy(list, id < vocab->size ? " ..." : "");
+}
+
+static bool fail_unknown(const Vocab *vocab, uint32_t code, size_t place, Error *err) {
+    char text[UTF8_MAX + 1] = {0}, known[KNOWN * UTF8_MAX];
+    const bool control = code < 0x20 || code == 0x7F;
     utf8_encode(code, text);
-    if (code < 0x20 || code == 0x7F)
-        return fail(err,
-                    "character %zu, control character U+%04X, is not in the model's vocabulary",
-                    place + 1, (unsigned)code);
-    return fail(err, "character %zu, '%s' (U+%04X), is not in the model's vocabulary", place + 1,
-                text, (unsigned)code);
+    list_known(vocab, known);
+    return fail(err, "character %zu, %s%s%sU+%04X%s, is not in the model's vocabulary: %s",
+                place + 1, control ? "control character " : "'", control ? "" : text,
+                control ? "" : "' (", (unsigned)code, control ? "" : ")", known);
 }
 
 bool vocab_encode(const Vocab *vocab, const char *text, size_t length, int32_t **ids, size_t *count,
@@ -103,25 +129,24 @@ bool vocab_encode(const Vocab *vocab, const char *text, size_t length, int32_t *
     enum {
         FREQUENT = 128
     }; /* codes whose ids are found at once: a search takes most of the time */
+    Characters characters = characters_of(vocab, text, length);
     int frequent[FREQUENT];
+    bool ok = true;
     *count = 0;
     if (unknown) *unknown = 0;
     if (!memory_alloc_unset(ids, length + 2, sizeof **ids, "the text", err)) return false;
     for (uint32_t code = 0; code < FREQUENT; code++) frequent[code] = vocab_id(vocab, code);
-    for (size_t i = 0; i < length;) {
-        uint32_t code = (unsigned char)text[i];
-        int taken = vocab->bytes ? 1 : utf8_decode(text + i, length - i, &code);
-        int id = taken <= 0 ? NO_ID : code < FREQUENT ? frequent[code] : vocab_id(vocab, code);
-        if (taken <= 0 || (id == NO_ID && !unknown)) {
-            memory_free(*ids);
-            *ids = NULL;
-            return taken <= 0 ? fail_utf8(text, i, "", err) : fail_unknown(code, *count, err);
-        }
-        if (id == NO_ID) ++*unknown;
+    for (uint32_t code; ok && characters_next(&characters, &code);) {
+        const int id = code < FREQUENT ? frequent[code] : vocab_id(vocab, code);
+        ok = id != NO_ID || unknown || fail_unknown(vocab, code, *count, err);
+        if (id == NO_ID && unknown) ++*unknown;
         (*ids)[(*count)++] = id;
-        i += (size_t)taken;
     }
-    return true;
+    ok = ok && (characters.at == length || characters_fail(&characters, "", err));
+    if (ok) return true;
+    memory_free(*ids);
+    *ids = NULL;
+    return false;
 }
 
 void vocab_close_lines(const Vocab *vocab, int32_t *ids, size_t *count) {
@@ -136,6 +161,23 @@ bool vocab_join(const Vocab *vocab, char **text, size_t *length, Error *err) {
     if (!memory_alloc(text, (size_t)vocab->size * UTF8_MAX, 1, "the vocabulary", err)) return false;
     for (int id = 0; id < vocab->size; id++)
         *length += (size_t)utf8_encode(vocab->codes[id], *text + *length);
+    return true;
+}
+
+bool vocab_split(Vocab *vocab, const char *text, size_t length, Error *err) {
+    *vocab = (Vocab){0};
+    if (!memory_alloc(&vocab->codes, length, sizeof *vocab->codes, "the vocabulary", err))
+        return false;
+    for (size_t i = 0; i < length;) {
+        uint32_t *code = &vocab->codes[vocab->size];
+        const int taken = utf8_decode(text + i, length - i, code);
+        if (taken <= 0 || (vocab->size > 0 && *code <= code[-1])) {
+            vocab_free(vocab);
+            return fail(err, "byte %zu is no character beyond those before it", i + 1);
+        }
+        vocab->size++;
+        i += (size_t)taken;
+    }
     return true;
 }
 

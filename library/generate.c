@@ -59,7 +59,7 @@ bool encode_prompt(const Vocab *vocab, const char *text, size_t length, int32_t 
                    size_t *count, size_t *characters, Error *err) {
     if (!vocab_encode(vocab, text, length, ids, characters, NULL, err)) return false;
     const size_t line = last_line(vocab, *ids, *characters);
-    const bool found = line < *characters, starts = !found && (vocab->lines || length == 0);
+    const bool found = line < *characters, starts = !found && (vocab->lines || *characters == 0);
     *count = *characters - (found ? line : 0);
     memmove(*ids + starts, *ids + (found ? line : 0), *count * sizeof **ids);
     if (starts) **ids = vocab_start(vocab);
@@ -183,8 +183,8 @@ TrilStatus tril_writer_read(TrilWriter *writer, const char *text, size_t length,
     if (length == 0) return TRIL_OK;
     if (!vocab_encode(writer->vocab, text, length, &ids, &count, NULL, &err))
         return failed(TRIL_TEXT, &err, error);
-    const TrilStatus status = enter(writer, error);
-    if (status == TRIL_OK) {
+    TrilStatus status = TRIL_OK;
+    if (count > 0 && (status = enter(writer, error)) == TRIL_OK) {
         catch_up(writer, writer->vocab->lines);
         feed(writer, ids, count);
         leave(writer);

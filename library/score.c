@@ -12,7 +12,7 @@ static bool fail_unknown(const Vocab *vocab, const char *text, size_t length, si
     size_t count;
     Error first;
     if (vocab_encode(vocab, text, length, &ids, &count, NULL, &first)) memory_free(ids);
-    return fail(err, "%s (%zu in all)", first.text, unknown);
+    return fail(err, "%s; %zu of the text's characters are unknown", first.text, unknown);
 }
 
 /* Scores the known ids. */

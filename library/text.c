@@ -26,7 +26,8 @@ TrilStatus tril_tokenizer_make(TrilTokenizer **tokenizer, const char *text, size
     Vocab vocab;
     if (tokenizer) *tokenizer = NULL;
     if (!tokenizer || !text) return null_argument(error);
-    bool ok = (length > 0 || fail(&err, "the text is empty")) &&
+    const Characters characters = characters_of(&(Vocab){0}, text, length);
+    bool ok = (characters.at < length || fail(&err, "the text is empty")) &&
               vocab_build(&vocab, text, length, false, &err);
     return outcome(wrap(tokenizer, &vocab, ok, &err), TRIL_TEXT, &err, error);
 }
@@ -175,8 +176,8 @@ void tril_text_free(TrilText *text) {
 }
 
 TrilExtent tril_text_extent(const TrilText *text) {
-    return (TrilExtent){text->length, text->train, text->distinct,
-                        text->digest, text->lines, text->longest};
+    return (TrilExtent){text->length, text->train,   text->distinct, text->digest,
+                        text->lines,  text->longest, text->returns};
 }
 
 double tril_text_window(const TrilText *text, double context) {

@@ -76,7 +76,12 @@ TRIL_API const char *tril_rung_idea(int i);
 
 /* ---- tokenizers ---- */
 
-/* The characters that a model knows, and their ids. */
+/* The characters that a model knows, and their ids.
+ *
+ * Every text and prompt in UTF-8 is read by the same rules: a byte order mark at its beginning is
+ * left out; CR LF and CR are newlines; a zero byte is an error. A tokenizer that knows one of these
+ * characters, as a model from elsewhere may, reads it as it is; one of bytes reads everything so.
+ */
 typedef struct TrilTokenizer TrilTokenizer;
 
 /* Make a tokenizer of all characters of a UTF-8 text, of the 256 byte values, or of a model's file
@@ -128,9 +133,10 @@ typedef struct TrilText TrilText;
 
 /* Joins texts [count], of `lengths` bytes each, to one for tril_text_make with the same share:
  * first the beginnings of all, then their ends, both in order, so that the end of each is held out.
- * A newline follows each part but the last; with `bytes`, none is added. With `lines` no line is
- * divided, and each part ends with one newline. Writes *length bytes to `joined`, which has the
- * capacity of all texts and 2 * count bytes more. TRIL_TEXT: text *which is not UTF-8. */
+ * A newline follows each part but the last; with `bytes`, none is added. Marks are left out. With
+ * `lines` no line is divided, and each part ends with one newline. Writes *length bytes to
+ * `joined`, which has the capacity of all texts and 2 * count bytes more. TRIL_TEXT: text *which is
+ * not UTF-8. */
 TRIL_API TrilStatus tril_text_join(const char *const *texts, const size_t *lengths, int count,
                                    bool bytes, bool lines, double held_out, char *joined,
                                    size_t *length, int *which, TrilError *error);
@@ -154,6 +160,7 @@ typedef struct {
     int distinct;                  /* characters of the vocabulary that occur */
     uint64_t digest;               /* tril_digest of its bytes */
     size_t lines, longest; /* its newlines; the characters of its longest line, newline included */
+    bool returns;          /* it has CR LF or CR, which are read as newlines */
 } TrilExtent;
 TRIL_API TrilExtent tril_text_extent(const TrilText *text);
 

@@ -234,7 +234,7 @@ bool inspect_folder(const char *folder, const Arguments *a, Error *err) {
 static bool score(const char *path, const char *text, size_t length, const Arguments *a,
                   TrilScore *found, Error *err) {
     TrilModel *model;
-    char first[151];
+    char first[351];
     if (tril_model_load(&model, path, message(err)) != TRIL_OK) return false;
     TrilStatus status = tril_score(model, text, length, &a->scoring, found, message(err));
     tril_model_free(model);

@@ -49,6 +49,7 @@ void show_corpus(const Plan *plan) {
               plan->options.lines ? " with a newline before the first line and after the last" : "",
               input->distinct, grouped((double)input->trained_on),
               grouped((double)(input->characters - input->trained_on)));
+    if (input->returns) show_line("line ends: CR LF and CR are read as LF");
     if (input->characters < ENOUGH_CHARACTERS && !plan->init)
         show_line(
             "the text is short: a model needs about %s characters to learn more than pairs of "

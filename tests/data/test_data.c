@@ -20,6 +20,14 @@ static Vocab *build(const char *text, size_t length) {
     return vocab;
 }
 
+/* A vocabulary of these characters, which are sorted, until the end of the test. */
+static Vocab *split(const char *characters, size_t length) {
+    Vocab *vocab = scrap(1, sizeof *vocab);
+    assert_ok(vocab_split(vocab, guarded(characters, length), length, &err), err);
+    at_end(free_vocab, vocab);
+    return vocab;
+}
+
 static void expect_codes(const Vocab *vocab, const uint32_t *codes, int count) {
     assert_int_equal(vocab->size, count);
     for (int i = 0; i < count; i++) {
@@ -90,9 +98,10 @@ static void check_round_trip(const Vocab *vocab, const char *text, size_t length
 }
 
 TEST(vocab_encode) {
-    static const char text[] = "z\xC3\xA9 \xE4\xB8\xAD\0\xF0\x9F\x98\x80z";
-    const Vocab *vocab = build(text, sizeof text - 1);
-    check_round_trip(vocab, text, sizeof text - 1, 7);
+    static const char text[] = "z\xC3\xA9 \xE4\xB8\xAD\0\r\n\xF0\x9F\x98\x80z";
+    static const char sorted[] = "\0\n\r z\xC3\xA9\xE4\xB8\xAD\xF0\x9F\x98\x80";
+    const Vocab *vocab = split(sorted, sizeof sorted - 1);
+    check_round_trip(vocab, text, sizeof text - 1, 9);
     check_round_trip(vocab, "", 0, 0);
     check_round_trip(vocab, "\xE4\xB8\xAD", 3, 1);
     check_round_trip(build(NULL, 0), "\xFF\x00\xE4\xB8z\x80", 6, 6);
@@ -157,18 +166,163 @@ TEST(vocab_extend) {
     }
 }
 
+/* Characters that are not sorted, or not distinct, are none that vocab_join wrote. */
 TEST(vocab_join) {
-    static const char text[] = "ba\0\xF0\x9F\x98\x80\xE4\xB8\xAD"
-                               "b\xC3\xA9";
-    static const char sorted[] = "\0ab\xC3\xA9\xE4\xB8\xAD\xF0\x9F\x98\x80";
-    const Vocab *vocab = build(text, sizeof text - 1);
+    static const char text[] = "\0\rab\xC3\xA9\xE4\xB8\xAD\xF0\x9F\x98\x80";
+    static const char *const wrong[] = {"ba", "abb", "a\xFF", "ab\xE4\xB8"};
+    const Vocab *vocab = split(text, sizeof text - 1);
     char *joined;
     size_t length;
+    assert_int_equal(vocab->size, 7);
     assert_ok(vocab_join(vocab, &joined, &length, &err), err);
-    assert_int_equal(length, sizeof sorted - 1);
-    assert_memory_equal(joined, sorted, length);
-    expect_codes(build(joined, length), vocab->codes, vocab->size);
+    assert_int_equal(length, sizeof text - 1);
+    assert_memory_equal(joined, text, length);
     memory_free(joined);
+    for (int i = 0; i < COUNT(wrong); i++) {
+        const size_t bytes = strlen(wrong[i]);
+        Vocab none;
+        assert_false(vocab_split(&none, guarded(wrong[i], bytes), bytes, &err));
+        assert_null(none.codes);
+    }
+}
+
+/* A model lists the characters that it knows, as many as fit on a line, but no control characters:
+ * four or more neighbors as a row. */
+TEST(vocab_known) {
+    static const struct {
+        const char *text, *list;
+    } cases[] = {{"\n\t the cat", "vocabulary: aceht"},
+                 {"0123456789 ABCDxyz{|}~", "vocabulary: 0-9A-Dxyz{|}~"},
+                 {"Zabc\xC3\xA4\xC3\xA5\xC3\xA6\xC3\xA7", "vocabulary: Zabc\xC3\xA4-\xC3\xA7"}};
+    char wide[200], *end = wide;
+    for (int i = 0; i < COUNT(cases); i++) {
+        const Vocab *vocab = build(cases[i].text, strlen(cases[i].text));
+        int32_t *ids;
+        size_t count;
+        assert_false(vocab_encode(vocab, "\xC3\x9C", 2, &ids, &count, NULL, &err));
+        expect_error(err, cases[i].list);
+        assert_string_equal(strstr(err.text, "vocabulary"), cases[i].list);
+    }
+    for (uint32_t code = 0x4E00; end < wide + sizeof wide - UTF8_MAX; code += 2)
+        end += utf8_encode(code, end);
+    int32_t *ids;
+    size_t count;
+    const Vocab *vocab = build(wide, (size_t)(end - wide));
+    assert_false(vocab_encode(vocab, "a", 1, &ids, &count, NULL, &err));
+    assert_string_equal(strstr(err.text, " ..."), " ...");
+    assert_in_range(strlen(strstr(err.text, "vocabulary")), 60, 200);
+}
+
+/* ---- the bytes of a text ---- */
+
+#define MARK "\xEF\xBB\xBF"
+
+/* A byte order mark at the beginning is dropped, CR LF and CR are newlines, unless the vocabulary
+ * has these characters. */
+TEST(characters) {
+    static const struct {
+        const char *known, *text, *read;
+    } cases[] = {{"", "a\r\nb\n", "a\nb\n"},
+                 {"", "\r\r\n\n\ra\r", "\n\n\n\na\n"},
+                 {"", MARK "a", "a"},
+                 {"", MARK MARK "a" MARK, MARK "a" MARK},
+                 {"", MARK, ""},
+                 {"", MARK "\r\n", "\n"},
+                 {"", "\xEF\xBB", NULL},
+                 {"\r", MARK "a\r\nb", "a\r\nb"},
+                 {MARK, MARK "a\r\nb", MARK "a\nb"}};
+    for (int i = 0; i < COUNT(cases); i++) {
+        const Vocab *known = split(cases[i].known, strlen(cases[i].known));
+        const size_t length = strlen(cases[i].text);
+        Characters characters = characters_of(known, guarded(cases[i].text, length), length);
+        char read[64];
+        size_t count = 0;
+        for (uint32_t code; characters_next(&characters, &code);)
+            count += (size_t)utf8_encode(code, read + count);
+        assert_int_equal(characters.at < length, !cases[i].read);
+        if (!cases[i].read) continue;
+        assert_int_equal(count, strlen(cases[i].read));
+        assert_memory_equal(read, cases[i].read, count);
+    }
+    Characters zero = characters_of(&(Vocab){0}, "a\0b", 3), raw;
+    uint32_t code;
+    assert_true(characters_next(&zero, &code) && !characters_next(&zero, &code));
+    assert_int_equal(zero.at, 1);
+    raw = characters_of(build(NULL, 0), MARK "\r\n\0\xFF", 7);
+    for (int i = 0; i < 7; i++) {
+        assert_true(characters_next(&raw, &code));
+        assert_int_equal(code, (unsigned char)(MARK "\r\n\0\xFF")[i]);
+    }
+    assert_false(characters_next(&raw, &code));
+}
+
+/* Texts in other encodings, and other bytes that are no text: iconv's name or NULL, and the first
+ * place that is not UTF-8. Behind much ASCII, those without zero bytes are recognized, too. */
+TEST(encodings) {
+    static const struct {
+        const char *text;
+        int length;
+        const char *name;
+        int line, offset;
+    } cases[] = {
+        /* German; French with quotes; Chinese, simple, traditional, and in four bytes */
+        {"In allen Wipfeln sp\374rest du\nkaum einen Hauch; die V\366gelein\n", 59, "LATIN1", 1,
+         19},
+        {"\351t\351 cr\351\351\n", 9, "LATIN1", 1, 0},
+        {"La for\352t cr\351\351e, l\222\351t\351 \223d\222ici\224\n", 30, "CP1252", 1, 6},
+        {"plain\n\264\262\307\260\303\367\324\302\271\342\243\254\322\311\312\307\265\330\311\317"
+         "\313\252\241\243\n\276\331\315\267\315\373\303\367\324\302\n",
+         42, "GB18030", 2, 6},
+        {"\305e\356^\315\373\303\367\324\302\243\254\265\315\356^\313\274\271\312\340l\241\243\n\337@"
+         "\202\200\207\370\274\322\265\304\353\212\304X\305c\325f\324\222\n",
+         46, "GB18030", 1, 0},
+        {"\304\343\272\303\2249\3746\305\363\323\321\n", 13, "GB18030", 1, 0},
+        /* with a mark and without; Chinese */
+        {"\377\376a\000b\000\374\000", 8, "UTF-16", 1, 0},
+        {"\376\377\000a\000b\000\374", 8, "UTF-16", 1, 0},
+        {"a\000b\000 \000c\000\n\000", 10, "UTF-16LE", 1, 1},
+        {"\000a\000b\000 \000c\000\n", 10, "UTF-16BE", 1, 0},
+        {"\212^MR\016f\010gIQ\014\377\221u/f0W\nN\034\227\0020\n\000>N4Y\033g\016f\010g\n\000", 38,
+         "UTF-16LE", 1, 0},
+        {"^\212RMf\016g\010QI\377\014u\221f/W0N\n\227\0340\002\000\nN>Y4g\033f\016g\010\000\n", 38,
+         "UTF-16BE", 1, 1},
+        /* Shift JIS; Big5; Russian in CP1251 and KOI8-R; German in CP437 */
+        {"\220\341\215\221\202\314\222\267\202\242\203g\203\223\203l\203\213\202\360\224\262\202\257\202\351\202\306\n",
+         29, NULL, 1, 0},
+        {"\301|\300Y\261\346\251\372\244\353\241A\247C\300Y\253\344\254G\266m\241C\n\263o\255\323\260"
+         "\352\256a\252\272\271q\270\243\273P\273\241\270\334\n",
+         46, NULL, 1, 0},
+        {"\314\356\360\356\347 \350 \361\356\353\355\366\345; \344\345\355\374 \367\363\344\345\361"
+         "\355\373\351!\n",
+         31, NULL, 1, 0},
+        {"\355\317\322\317\332 \311 \323\317\314\316\303\305; \304\305\316\330 \336\325\304\305\323"
+         "\316\331\312!\n",
+         31, NULL, 1, 0},
+        {"In allen Wipfeln sp\201rest du\nkaum einen Hauch; die V\224gelein\n", 59, NULL, 1, 19},
+        /* UTF-8 cut short and with a wrong byte; a zero byte; a program */
+        {"sp\303\274rest du\rkaum einen\r\nHauch\n\303", 31, NULL, 4, 30},
+        {"\345\272\212\345\211\215\346\230\216\n\344\n\345\272\212\345\211\215\346\230\216\n", 21,
+         NULL, 2, 10},
+        {"zero \000 byte\n", 12, NULL, 1, 5},
+        {"\177ELF\002\001\001\000\000\000 \n\000>\000\001\000\360\340", 19, NULL, 1, 7}};
+    enum { MUCH = 100000 };
+    static char text[MUCH + 64];
+    for (int i = 0; i < COUNT(cases); i++) {
+        const size_t length = (size_t)cases[i].length;
+        const char *bytes = guarded(cases[i].text, length), *name = cases[i].name;
+        Vocab vocab;
+        assert_false(vocab_build(&vocab, bytes, length, false, &err));
+        expect_error(err, formatted("line %d: byte 0x", cases[i].line),
+                     formatted("at offset %d is", cases[i].offset),
+                     name ? formatted("`iconv -f %s -t UTF-8 FILE", name) : "text; --bytes",
+                     "--bytes");
+        for (int j = 0; j < MUCH; j++) text[j] = "many a line\n"[j % 12];
+        memcpy(text + MUCH, bytes, length);
+        text[MUCH - 1] = '\n';
+        const bool utf16 = name && strncmp(name, "UTF", 3) == 0;
+        const char *found = encoding_of(text, MUCH + length, MUCH + (size_t)cases[i].offset);
+        assert_string_equal(found ? found : "", name && !utf16 ? name : "");
+    }
 }
 
 /* ---- corpus ---- */
@@ -407,6 +561,25 @@ TEST(join) {
         corpus_free(&corpus);
         vocab_free(&vocab);
     }
+    /* with marks and CR, the same characters */
+    static const char *const same[][2] = {{"a\nb\n\n\nd\n\n", "\ne\n"},
+                                          {MARK "a\r\nb\r\n\r\n\r\nd\r\n\r\n", MARK "\r\ne\r\n"},
+                                          {MARK "a\rb\r\r\rd\r\r", "\ne\n"}};
+    for (double share = 0.1; share < 0.9; share += 0.05)
+        for (int i = 0; i < COUNT(same); i++) {
+            const size_t bytes[] = {strlen(same[i][0]), strlen(same[i][1])};
+            char read[2][64];
+            size_t size, count = 0;
+            int none;
+            assert_ok(
+                corpus_join(same[i], bytes, 2, false, false, share, joined, &size, &none, &err),
+                err);
+            Characters characters = characters_of(&(Vocab){0}, joined, size);
+            for (uint32_t code; characters_next(&characters, &code);)
+                read[i > 0][count++] = (char)code;
+            assert_int_equal(count, 15);
+            if (i > 0) assert_memory_equal(read[1], read[0], count);
+        }
     const char *bad[] = {"fine", "f\xffine"};
     size_t lengths[] = {4, 6}, length;
     int which;

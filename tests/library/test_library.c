@@ -374,6 +374,39 @@ TEST(counts) {
 }
 
 /* Characters that the model does not know are an error, are left out, or cost ln(V + 1) each. */
+/* A byte order mark is no character, CR LF one newline, wherever the library reads a text. */
+TEST(line_ends) {
+    static const char plain[] = "THE\nFOREST\n", other[] = "\xEF\xBB\xBFTHE\r\nFOREST\r\n";
+    const char *const texts[] = {plain, other};
+    TrilModel *model = train("gpt", 1), *extended;
+    TrilSampling sampling = tril_sampling();
+    Written written[2] = {{.length = 0}};
+    double nats[2];
+    int32_t ids[32];
+    size_t count;
+    for (int i = 0; i < 2; i++) {
+        must(loss_on(model, texts[i], strlen(texts[i]), &nats[i]));
+        must(tril_encode(letters, texts[i], strlen(texts[i]), ids, 32, &count, &error));
+        assert_int_equal(count, 11);
+        must(tril_model_extend(&extended, model, texts[i], strlen(texts[i]), 1, &error));
+        at_end(release_model, extended);
+        assert_int_equal(tril_model_digest(extended), tril_model_digest(model));
+    }
+    assert_true(nats[0] == nats[1]);
+    assert_false(tril_text_extent(text_of(letters, play, play_length, 0.1)).returns);
+    assert_true(tril_text_extent(text_of(letters, other, strlen(other), 0.5)).returns);
+    const char *const prompts[] = {"", "\xEF\xBB\xBF"};
+    for (int i = 0; i < 2; i++)
+        must(tril_generate(model, prompts[i], strlen(prompts[i]), &sampling, write_down,
+                           &written[i], &error));
+    TrilReading *reading;
+    must(tril_reading_open(&reading, model, prompts[1], 3, false, 1, &error));
+    assert_int_equal(tril_reading_tokens(reading), 1); /* the id before a text */
+    tril_reading_close(reading);
+    assert_int_equal(written[0].length, written[1].length);
+    assert_memory_equal(written[0].text, written[1].text, written[0].length);
+}
+
 TEST(unknown_characters) {
     static const char text[] = "THE § FOREST ÖÖ";
     TrilModel *model = train("gpt", 1);
@@ -1436,6 +1469,10 @@ TEST(wrong_texts) {
     expect(tril_text_make(&text, own, play, play_length, NAN, &error), TRIL_ARGUMENT, "");
     assert_null(text);
     expect(tril_model_extend(&other, model, "\xff", 1, 1, &error), TRIL_TEXT, "UTF-8");
+    TrilTokenizer *tokenizer;
+    expect(tril_tokenizer_make(&tokenizer, "\xEF\xBB\xBF", 3, &error), TRIL_TEXT, "empty");
+    assert_null(tokenizer);
+    expect(tril_tokenizer_make(&tokenizer, "a\0b", 3, &error), TRIL_TEXT, "0x00");
     assert_null(other);
     TrilOptions sizes = small("gpt");
     TrilEstimate estimate;

@@ -1,5 +1,5 @@
-/* test_inputs.c - unusual inputs of the programs: files that are not regular, states of other
- * kernels, environments of other launchers, small stacks. */
+/* test_inputs.c - unusual inputs of the programs: files that are not regular, texts in other
+ * encodings, states of other kernels, environments of other launchers, small stacks. */
 #include "tests/command.h"
 #include "tests/state.h"
 #include "model/kernels/isa.h"
@@ -118,6 +118,72 @@ TEST(pipes) {
     assert_string_equal(ran.out, kept);
     run_poured(scratch("plain/m.safetensors"), "sample --score " ACT " %s");
     assert_string_equal(ran.out, kept);
+}
+
+/* Writes the beginning of the play with other ends of lines, after a byte order mark or none. */
+static void write_ends(const char *name, const char *mark, const char *end) {
+    size_t length;
+    char *play = slurp(ACT, &length), *text = scrap(2 * length + 8, 1), *to = text;
+    to += sprintf(to, "%s", mark);
+    for (const char *from = play; *from; from++)
+        if (*from == '\n')
+            to += sprintf(to, "%s", end);
+        else
+            *to++ = *from;
+    scratch_put(name, text, (size_t)(to - text));
+}
+
+/* A byte order mark and CR change nothing: not the model, its resumed run or the score, but --bytes
+ * reads them. Only the ends of lines are mentioned. */
+TEST(line_ends) {
+    static const struct {
+        const char *mark, *end;
+    } cases[] = {{"", "\n"}, {"\xEF\xBB\xBF", "\n"}, {"", "\r\n"}, {"\xEF\xBB\xBF", "\r"}};
+    char *score = NULL;
+    for (int i = 0; i < COUNT(cases); i++) {
+        write_ends("text", cases[i].mark, cases[i].end);
+        must_run("train " TINY "-s 20 -o @ends%d/m.safetensors @text", i);
+        if (i > 1) expect_line("line ends");
+        if (i <= 1) assert_null(has_line("line ends"));
+        must_run("train -q -r -s 30 -o @ends%d/m.safetensors @text", i);
+        expect_same_model("ends0/m.safetensors", formatted("ends%d/m.safetensors", i));
+        must_run("sample --score @text @ends%d/m.safetensors", i);
+        if (i > 0) assert_string_equal(ran.out, score);
+        score = copy_text(ran.out);
+        must_run("train " TINY "-q -s 2 -o @both%d/m.safetensors @text " ACT, i);
+        expect_same_model("both0/m.safetensors", formatted("both%d/m.safetensors", i));
+        must_run("train " TINY "-q -s 2 --init @ends0/m.safetensors -o @more/m @text");
+        must_run("sample --info @more/m");
+        keep();
+        must_run("sample --info @ends0/m.safetensors");
+        assert_string_equal(find_line(kept, TEXTS("vocabulary")), has_line("vocabulary"));
+    }
+    must_run("train " TINY "-s 2 --bytes -o @bytes/m.safetensors @text");
+    expect_line("65 distinct"); /* the play's 61, CR and the mark */
+    assert_null(has_line("line ends"));
+    scratch_put("mark", "\xEF\xBB\xBF", 3);
+    must_fail(1, "train -q -o @none/m.safetensors @mark", "mark: ", "empty");
+    must_run("sample -n 5 -p \xEF\xBB\xBF @ends0/m.safetensors");
+}
+
+/* A text in another encoding: the message has the place, the encoding, and the command for it. */
+TEST(encodings) {
+    static const char *const commands[] = {
+        "train -q -s 2 -o @none/m.safetensors @text",
+        "train -q -s 2 -o @none/m.safetensors " ACT " @text",
+        "train -q -s 2 --init @plain/m.safetensors -o @none/m.safetensors @text",
+        "sample --score @text @plain/m.safetensors",
+    };
+    must_run("train " TINY "-q -s 2 -o @plain/m.safetensors " ACT);
+    for (int i = 0; i < COUNT(commands); i++) {
+        scratch_put("text", "A\nCAF\xC9 AND TEA\n", 15);
+        must_fail(1, commands[i], "text: line 2: ", "0xC9", " 5 ", "`iconv -f LATIN1 -t UTF-8 ");
+        scratch_put("text", "A\0 \0B\0\n\0", 8);
+        must_fail(1, commands[i], "text: line 1: ", "0x00", " 1 ", "`iconv -f UTF-16LE -t UTF-8 ");
+        scratch_put("text", "THE CAT\0AND THE DOG\n", 20);
+        must_fail(1, commands[i], "text: line 1: ", "0x00", " 7 ");
+    }
+    must_run("train " TINY "-q -s 2 --bytes -o @bytes/m.safetensors @text");
 }
 
 /* Writes a script that runs the program with 64 KiB of stack for each thread. The environment is

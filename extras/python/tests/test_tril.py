@@ -386,6 +386,9 @@ class Tokenizers(unittest.TestCase):
         tokenizer = tril.Tokenizer("naïve 中\n")
         self.assertEqual(tokenizer.decode(tokenizer.encode("中 naïve")), "中 naïve")
         self.assertEqual(len(tokenizer), 8)
+        self.assertEqual(list(tokenizer.encode("\ufeff中\r\n")), list(tokenizer.encode("中\n")))
+        with self.assertRaisesRegex(tril.Error, "line 2: .*`iconv -f LATIN1 -t UTF-8 FILE"):
+            tril.Tokenizer("na\nnaïve\n".encode("latin1"))
 
     def test_bytes(self):
         tokenizer = tril.Tokenizer(None)

@@ -159,6 +159,10 @@ static inline size_t corpus_counted(const Corpus *corpus) {
     return corpus->counted > 0 ? min_size(corpus->counted, corpus->train) : corpus->train;
 }
 
+/* Sets *share to the share of the held-out characters that are in passages of 50 characters or more
+ * that the training part has, too. Looks at most at 65,536 of them, in pieces all over the part. */
+bool corpus_repeated(const Corpus *corpus, double *share, Error *err);
+
 void corpus_free(Corpus *corpus);
 
 /* Joins texts[count] into one as the library does (library/tril.h): corpus_make then holds out

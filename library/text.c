@@ -186,6 +186,12 @@ double tril_text_window(const TrilText *text, double context) {
            (double)cut_count(text->ids, text->train, (int)context, true);
 }
 
+TrilStatus tril_text_repeated(const TrilText *text, double *share, TrilError *error) {
+    Error err = {0};
+    if (!text || !share) return null_argument(error);
+    return outcome(corpus_repeated(text, share, &err), TRIL_NO_MEMORY, &err, error);
+}
+
 const int32_t *tril_text_ids(const TrilText *text) {
     return text->ids;
 }

@@ -168,6 +168,11 @@ TRIL_API TrilExtent tril_text_extent(const TrilText *text);
  * or, in a list, the mean length of a line, newline included, cut where it exceeds the context. */
 TRIL_API double tril_text_window(const TrilText *text, double context);
 
+/* Sets *share to the share of the held-out characters that are in passages of 50 characters or more
+ * that the training part has, too: a model may know them by heart. Of a held-out part of more than
+ * 65,536 characters, looks at so many, in pieces all over it. */
+TRIL_API TrilStatus tril_text_repeated(const TrilText *text, double *share, TrilError *error);
+
 /* Returns the ids of its characters. */
 TRIL_API const int32_t *tril_text_ids(const TrilText *text);
 

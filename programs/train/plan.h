@@ -110,7 +110,8 @@ typedef struct {
     TrilText *corpus;         /* its ids */
     TrilTokenizer *tokenizer; /* may know characters that the text lacks */
     TrilExtent input;
-    double window; /* in a list, the mean characters of a window of this context */
+    double repeated; /* tril_text_repeated, if that is shown */
+    double window;   /* in a list, the mean characters of a window of this context */
     TrilCounts counts;
     double spread;  /* the loss of tril_text_count_spread, if known */
     double counted; /* the characters to train on that counting reads, from their start; 0: all */

@@ -254,7 +254,8 @@ static bool make_input(Plan *plan, const char *text, size_t length, Error *err) 
     if (status != TRIL_OK) return status == TRIL_TEXT && message_of(err, path);
     plan->input = tril_text_extent(plan->corpus);
     tril_text_set_counted(plan->corpus, (size_t)plan->counted);
-    return true;
+    return plan->arguments->quiet || plan->state ||
+           tril_text_repeated(plan->corpus, &plan->repeated, message(err)) == TRIL_OK;
 }
 
 bool plan_read_text(Plan *plan, Error *err) {

@@ -435,6 +435,39 @@ TEST(corpus_too_short) {
     expect_no_corpus(scratch_put("one", text, 1), false, 0.1, "");
 }
 
+/* Only passages of 50 characters count, wherever they are, and each character once. In a long text
+ * a sample shows it. */
+TEST(repeated) {
+    enum { MOST = 1000000, TRAIN = MOST * 8 / 10 };
+    static int32_t ids[MOST];
+    static const struct {
+        size_t length; /* of the copied passages */
+        int count;
+        double share;
+    } cases[] = {{0, 0, 0}, {49, 100, 0}, {50, 100, 0.25}, {51, 3, 0.00765}, {20000, 1, 1}};
+    for (int i = 0; i < COUNT(cases); i++) {
+        Corpus corpus = {.ids = ids, .length = 100000, .train = 80000};
+        double share = NAN;
+        for (size_t j = 0; j < MOST; j++) ids[j] = (int32_t)(random_bits(9, j) >> 40);
+        for (int k = 0; k < cases[i].count; k++)
+            memcpy(ids + corpus.train + (size_t)k * 200, ids + 7 + (size_t)k * 100,
+                   cases[i].length * sizeof *ids);
+        assert_ok(corpus_repeated(&corpus, &share, &err), err);
+        assert_near(share, cases[i].share, 1e-9);
+        corpus.length = corpus.train + 49; /* too short for a passage */
+        assert_ok(corpus_repeated(&corpus, &share, &err), err);
+        assert_near(share, 0, 0);
+    }
+    Corpus corpus = {.ids = ids, .length = MOST, .train = TRAIN};
+    double share;
+    memcpy(ids + TRAIN + 20000, ids + 1234, 60000 * sizeof *ids);
+    assert_ok(corpus_repeated(&corpus, &share, &err), err);
+    assert_near(share, 0.3, 0.02);
+    memset(ids, 0, sizeof ids);
+    assert_ok(corpus_repeated(&corpus, &share, &err), err);
+    assert_near(share, 1, 0);
+}
+
 /* ---- batches ---- */
 
 enum { B = 64, T = 9, MAX = 200 };

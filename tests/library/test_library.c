@@ -1337,6 +1337,7 @@ TEST(null_arguments) {
                               NEEDED(any), NEEDED(any), e));
     WITHOUT(3, tril_text_make(NEEDED(any), NEEDED(letters), NEEDED("a"), 1, 0.1, e));
     WITHOUT(1, tril_text_spread(NEEDED(whole_play), e));
+    WITHOUT(2, tril_text_repeated(NEEDED(whole_play), NEEDED(any), e));
     WITHOUT(2, tril_text_count(NEEDED(whole_play), 8, NEEDED(any), e));
     WITHOUT(2, tril_text_count_spread(NEEDED(whole_play), 7, NEEDED(any), e));
     WITHOUT(3, tril_options_set(NEEDED(&options), NEEDED("lr"), NEEDED("1"), e));

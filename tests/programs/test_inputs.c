@@ -186,6 +186,23 @@ TEST(encodings) {
     must_run("train " TINY "-q -s 2 --bytes -o @bytes/m.safetensors @text");
 }
 
+/* Passages that are in both parts are mentioned from a tenth of the held-out part on, when a run
+ * begins. */
+TEST(copies) {
+    size_t length;
+    char *play = slurp(ACT, &length);
+    const size_t tenth = length / 10;
+    for (int copied = 0; copied <= 1; copied++) {
+        memcpy(play + length - tenth, play + tenth, tenth * (size_t)copied / 5);
+        scratch_put("text", play, length);
+        must_run("train " TINY "-s 2 -o @copies/m.safetensors @text");
+        if (copied) expect_line("20%", "50");
+        if (!copied) assert_null(has_line("passages"));
+    }
+    must_run("train -r -s 4 -j 1 -o @copies/m.safetensors @text");
+    assert_null(has_line("passages"));
+}
+
 /* Writes a script that runs the program with 64 KiB of stack for each thread. The environment is
  * small, because it is on the stack. */
 static void write_narrow(const char *program, const char *programs) {

@@ -584,6 +584,7 @@ TEST(spread_text) {
     must(tril_text_spread(spread, &error));
     must(tril_text_count(spread, 8, &counts, &error));
     must(tril_text_count_spread(spread, counts.order, &nats, &error));
+    expect(tril_text_count(spread, 0, &counts, &error), TRIL_ARGUMENT, "context");
     assert_near(counts.running, nats, 0);
     assert_int_equal(tril_text_extent(spread).digest, tril_digest(play, play_length));
     TrilTraining *training = begin_on(model, spread, &options);

@@ -284,8 +284,8 @@ SHAPE(jumping, settled(x) + (fabs(fmod(1000 * x, 250) - 110) < 0.5 ? 1.5 : 0))
 SHAPE(learnt, fmax(0.04 - 0.01 * x, 1.5 - 2.5 * x)) /* a text of a few repeated words */
 SHAPE(nearly_learnt, 0.3 + 2 * fmax(0, 0.6 - x) + 0.01 * (1 - x))
 
-/* Verdicts on one rung, beside counted pairs, and beside a counted n-gram if there is one: a model
- * that does not count is compared with it, where nothing matters more. */
+/* Verdicts on one rung, beside counted pairs, and beside counted n-grams if there are any: a model
+ * that does not count is compared with that in windows, where nothing matters more. */
 TEST(curves) {
     static const struct {
         const char *rung;
@@ -316,20 +316,21 @@ TEST(curves) {
         {"gpt", 0, true, falling, falling, 1.6, STILL_FALLING, false},
         {"ngram", 0, false, settled, settled, 1.6, NO_VERDICT, false}};
     Result counted = {.name = "counted 7-gram", .order = 7};
+    const Result running = {.name = "running 7-gram", .order = 7, .validation = 1.5};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char options[LONGER_SIZE];
         double rate = cases[i].rate > 0 ? cases[i].rate : 1e-3;
         const Plan plan = plan_of(cases[i].rung, rate, cases[i].ladder);
         Result result = result_of(cases[i].rung, rate, cases[i].training, cases[i].validation);
         counted.validation = cases[i].ngram;
-        Result results[] = {pairs, counted, result}, alone[] = {pairs, result};
-        const Verdict v = cases[i].ngram > 0 ? judged(&plan, results, 3) : judged(&plan, alone, 2);
+        Result results[] = {pairs, counted, running, result}, alone[] = {pairs, result};
+        const Verdict v = cases[i].ngram > 0 ? judged(&plan, results, 4) : judged(&plan, alone, 2);
         if ((int)v.kind != cases[i].verdict ||
             (v.kind != NO_VERDICT && !strstr(v.text, "--model ngram") == cases[i].named))
             fail_msg("curve %zu: %d, %s", i, (int)v.kind, v.text);
         if (cases[i].named || v.kind == COUNTED)
             expect_line_of(v.text, "", TEXTS(" 6 ", cases[i].named ? "1.6000" : "1.9000"));
-        if (v.kind == COUNTED) assert_true(verdict_further(&plan, &results[2], options));
+        if (v.kind == COUNTED) assert_true(verdict_further(&plan, &results[3], options));
     }
     /* says which model the file has, if it knows */
     Result memorized = result_of("gpt", 1e-3, by_heart, turning);

@@ -200,6 +200,7 @@ TrilStatus tril_options_check(const TrilOptions *options, TrilError *error) {
 typedef struct {
     const TrilText *text;
     double seconds, most; /* the time, and the most characters seen in it */
+    int steps;            /* the most to measure */
     Asking asking;
 } Search;
 
@@ -223,15 +224,16 @@ static double time_steps(Workers *workers, const Recipe *recipe, int window, int
 /* Measures an opened run: its steps and, if a whole batch fits, short windows and an evaluation. */
 static bool time_run(Workers *workers, const Recipe *recipe, bool whole, Search *search,
                      double *step, TrilChoice *pace, Error *err) {
-    enum { MOST = 1000, FEW = 2 };
+    enum { FEW = 2 };
+    const int most = whole ? search->steps : FEW;
     const double share = 0.002; /* of the time, for an evaluation of as many characters */
-    const int T = workers->options.length, shortest = recipe_window(recipe, T, 0, MOST);
+    const int T = workers->options.length, shortest = recipe_window(recipe, T, 0, most);
     double read = workers->options.batch * tril_text_window(search->text, T), loss;
-    *step = time_steps(workers, recipe, T, whole ? MOST : FEW, search);
+    *step = time_steps(workers, recipe, T, most, search);
     pace->speed = read / *step;
     if (!whole || !(*step <= search->seconds / TRIL_LEAST_STEPS)) return true;
     if (shortest < T)
-        pace->slower = fmax(1, *step / time_steps(workers, recipe, shortest, MOST, search));
+        pace->slower = fmax(1, *step / time_steps(workers, recipe, shortest, most, search));
     read = fmin(fmax(read, share * search->seconds * pace->speed), (double)search->text->train);
     const double begun = clock_seconds();
     if (!workers_evaluate(workers, true, (size_t)read, &search->asking, &loss, err)) return false;
@@ -310,12 +312,15 @@ static bool is_worth(const TrilOptions *larger, const Candidate *candidate, Sear
 }
 
 static bool choose(TrilOptions *o, Search *search, TrilChoice *choice, Error *err) {
+    enum { FEW = 5, MANY = 200 };
     /* a window is shorter than the text, and not longer than the teacher's context */
     const TrilText *text = search->text;
     double longest = text->vocab.lines ? INFINITY : (double)text->train - 1;
     if (o->teacher) longest = fmin(longest, o->teacher->model.config.T);
     TrilOptions best = filled(o, &candidates[0], longest, text);
     TrilChoice pace;
+    const TrilOptions largest = filled(o, &candidates[COUNT(candidates) - 1], longest, text);
+    search->steps = same_sizes(&best, &largest) ? MANY : FEW;
     *choice = (TrilChoice){.limit = TRIL_LIMIT_NONE};
     if (!measure_speed(&best, search, &pace, err)) return false;
     for (int i = 1; i < COUNT(candidates); i++) {
@@ -337,7 +342,7 @@ static bool choose(TrilOptions *o, Search *search, TrilChoice *choice, Error *er
 TrilStatus tril_options_choose(TrilOptions *o, const TrilText *text, double seconds, TrilStop stop,
                                void *user, TrilChoice *choice, TrilError *error) {
     Error err = {0};
-    Search search = {text, seconds, INFINITY, {stop, user, false}};
+    Search search = {text, seconds, INFINITY, 0, {stop, user, false}};
     if (!text || !choice) return null_argument(error);
     TrilStatus status = tril_options_check(o, error);
     if (status != TRIL_OK) return status;

@@ -51,7 +51,8 @@ static bool note(TrilTraining *training, const char *key, const char *text, Erro
 bool saved_write(const Plan *plan, TrilTraining *training, const Progress *progress,
                  const Result *results, int count, Error *err) {
     char key[KEY_SIZE], text[NUMBER_SIZE], lines[MAX_RUNGS * RESULT_SIZE] = "", *to = lines;
-    bool ok = true;
+    number_write(text, sizeof text, 'g', 17, plan->counted);
+    bool ok = note(training, "counted", text, err);
     for (int i = 0; i < COUNT(numbers) && ok; i++) {
         number_write(text, sizeof text, 'g', 17, *number_at(progress, numbers[i].member));
         ok = note(training, numbers[i].key, text, err);
@@ -73,7 +74,7 @@ bool saved_write(const Plan *plan, TrilTraining *training, const Progress *progr
             to += number_write(to, NUMBER_SIZE, 'g', 17, *number_at(r, figures[i]));
             *to++ = ' ';
         }
-        to += sprintf(to, "%s\n", digest_text(r->log_digest).text);
+        to += sprintf(to, "%s%s\n", digest_text(r->log_digest).text, r->sampled ? " ~" : "");
     }
     return ok && (!plan->ladder || note(training, "ladder", "1", err)) &&
            note(training, "results", lines, err) &&
@@ -105,7 +106,11 @@ static const char *read_result(const char *line, Result *result) {
     for (int i = 0; i < COUNT(figures); i++)
         line = read_number(line, 1e15, ' ', number_at(result, figures[i]));
     if (line) result->parameters = (size_t)parameters;
-    return digest_read(line, '\n', &result->log_digest);
+    const char *rest = digest_read(line, '\n', &result->log_digest),
+               *marked = digest_read(line, ' ', &result->log_digest);
+    if (!marked || strncmp(marked, "~\n", 2) != 0) return rest;
+    result->sampled = true;
+    return marked + 2;
 }
 
 /* Returns the key of the first invalid metadata, or NULL. A state that the library wrote has none
@@ -126,7 +131,9 @@ static const char *read_progress(Plan *plan) {
         return "log_digest";
     if (!digest_read(tril_state_note(plan->state, "training"), 0, &plan->training))
         return "training";
-    const char *line = tril_state_note(plan->state, "results");
+    const char *line = tril_state_note(plan->state, "results"),
+               *counted = tril_state_note(plan->state, "counted"); /* a new key */
+    if (counted && !read_number(counted, 1e15, 0, &plan->counted)) return "counted";
     while (line && *line && plan->known_count < MAX_RUNGS)
         line = read_result(line, &plan->known[plan->known_count++]);
     return line && !*line ? NULL : "results";

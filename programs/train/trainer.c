@@ -426,10 +426,11 @@ static bool measure(Trainer *t, Error *err) {
     show_activity(t->plan, "measuring the best model");
     if (tril_model_load(&kept, path, message(err)) != TRIL_OK) return false;
     const TrilOptions has = tril_model_sizes(kept);
-    double in_file = tril_model_loss(kept); /* unknown if it was measured on a sample */
-    bool known = t->measured && !(fabs(in_file - t->progress.best) >= 1e-6);
-    result->validation = known || isnan(in_file) ? t->progress.best : in_file;
+    const double best = isfinite(t->progress.best) ? t->progress.best : NAN;
     result->sampled = t->budget.part < 1;
+    double in_file = result->sampled ? best : tril_model_loss(kept); /* it has no sample's loss */
+    bool known = t->measured && fabs(in_file - best) < 1e-6;
+    result->validation = known ? best : in_file;
     bool ok = (plan_same_sizes(&has, &t->options) &&
                tril_tokenizer_same(tril_model_tokenizer(kept), t->plan->tokenizer)) ||
               fail(err, "%s: was replaced by another program", path);

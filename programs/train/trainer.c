@@ -127,8 +127,9 @@ static bool open_training(Trainer *t, bool resumes, double seconds, Error *err) 
     tril_training_set_stop(t->training, is_stopped, NULL);
     if (!open_log(t, err)) return false;
     t->started = begun - t->progress.seconds;
-    t->progress.seconds = clock_seconds() - t->started;
-    t->budget = budget_open(plan, t->rung, seconds, clock_seconds() - begun, &t->progress);
+    const double opening = clock_seconds() - begun;
+    t->progress.seconds += opening;
+    t->budget = budget_open(plan, t->rung, seconds, opening, &t->progress);
     if (tril_training_set_steps(t->training, t->budget.steps, message(err)) != TRIL_OK)
         return false;
     t->saved = begun;
@@ -245,7 +246,7 @@ static bool evaluate(Trainer *t, LogRow *row, Error *err) {
         mark = saved ? " *" : " not saved";
     }
     p->seconds = clock_seconds() - t->started;
-    budget_evaluated(&t->budget, p, clock_seconds() - begun);
+    budget_evaluated(&t->budget, p, t->started + p->seconds - begun);
     if (t->shows)
         show_evaluation(p, t->plan, t->budget.steps, recent, validation, mark, row->sample);
     return true;
@@ -360,7 +361,7 @@ static bool advance(Trainer *t, bool *last, Error *err) {
     t->result->compute = p->now.operations;
     if (t->shows && (evaluated || p->now.step % COURSE_INTERVAL == 0)) show_news(t);
     if (saves) keep_state(t);
-    if (evaluated) budget_saved(&t->budget, clock_seconds() - now);
+    if (evaluated) budget_saved(&t->budget, fmax(0, t->saved - now));
     if (!*last) report_renew(t->ladder, t->model, now, evaluated);
     if (!evaluated && take_turn_to_show(t)) show_progress(p, t->plan, t->budget.steps);
     return true;

@@ -324,8 +324,9 @@ bool plan_count(Plan *plan, Error *err) {
         status = tril_text_count(plan->corpus, (int)plan->options.context, &plan->counts,
                                  message(err));
         took = clock_seconds() - before;
-        next = plan->counted * fmin(GROWTH, (most - (clock_seconds() - begun)) / (slower * took));
-        if (status != TRIL_OK || !plan_counts_part(plan) || next < 2 * plan->counted) break;
+        next = plan->counted * fmin(GROWTH, (most - (before + took - begun)) / (slower * took));
+        if (status != TRIL_OK || !by_time || !plan_counts_part(plan) || next < 2 * plan->counted)
+            break;
     }
     plan->spread = NAN;
     if (status == TRIL_OK && !plan->state && !plan->options.val_spread && !plan_counts_part(plan))

@@ -190,31 +190,17 @@ static bool save_model(Trainer *t) {
     return true;
 }
 
-/* A line that is written until a time: clock_seconds() at its end, or 0 for no limit. */
-typedef struct {
-    GlyphLine line;
-    double end;
-} TimedLine;
-
-static int take_in_time(const char *text, size_t length, void *user) {
-    TimedLine *timed = user;
-    const bool looks = timed->end > 0 && timed->line.columns % 16 == 0;
-    return glyph_take(text, length, &timed->line) || (looks && clock_seconds() > timed->end);
-}
-
 /* Generates a line, as ./sample does. It shows how the model learns to spell, because the seed
- * is always the same. Without memory, or time for it, the line ends early. */
+ * is always the same. Without memory the line ends early. */
 static void write_sample(Trainer *t, char sample[SAMPLE_SIZE]) {
-    const double share = 0.01; /* of a time limit */
     TrilSampling sampling = tril_sampling();
-    TimedLine line = {
-        {sample, SAMPLE_SIZE, SAMPLE_COLUMNS, tril_tokenizer_has_bytes(t->plan->tokenizer)}, 0};
-    if (t->budget.by_time) line.end = clock_seconds() + share * t->budget.seconds;
+    GlyphLine line = {sample, SAMPLE_SIZE, SAMPLE_COLUMNS,
+                      tril_tokenizer_has_bytes(t->plan->tokenizer)};
     sampling.length = SAMPLE_COLUMNS;
     sampling.seed = t->plan->options.seed;
     sampling.threads = (int)t->plan->options.threads;
     *sample = 0;
-    tril_generate(t->model, "", 0, &sampling, take_in_time, &line, NULL);
+    tril_generate(t->model, "", 0, &sampling, glyph_take, &line, NULL);
 }
 
 /* Measures the loss on the held-out text, or on the budget's sample of it, and keeps the weights if

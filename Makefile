@@ -46,15 +46,10 @@ MAC      = $(findstring darwin,$(TARGET))$(findstring macos,$(TARGET))
 SYSTEM  += $(if $(MAC),-D_DARWIN_C_SOURCE)
 # Set if the compiler has vectors. Otherwise there is one set of kernels, in plain C.
 GNU_C   := $(shell $(CC) -E -dM base/compiler.h 2>/dev/null | grep -w GNU_C)
-NEEDED   = $(if $(TARGET),,$(error $(if $(shell command -v $(CC)),$(CC) does not take the flags of gcc: make tril.c$(comma) \
-           and compile that,there is no compiler $(CC): install it$(comma) or name another as CC=gcc)))
+NEEDED   = $(if $(TARGET),,$(error there is no compiler $(CC) that takes the flags of gcc: install it$(comma) or name another as CC=gcc))
 
 # -ffp-contract=off: the compiler does not choose which operations to fuse, so all give the same bits.
 FLAGS    = -std=c11 -ffp-contract=off $(SYSTEM) -I. -I$(BUILD)/text $(WARNINGS) -MMD -MP -fopenmp-simd
-
-# A float is computed as a float, not with more digits, on 32-bit x86 and s390x, too.
-FLAGS   += $(if $(filter i386-% i486-% i586-% i686-%,$(TARGET)),-msse2 -mfpmath=sse)
-FLAGS   += $(if $(filter s390x-%,$(TARGET)),-fexcess-precision=fast)
 
 # The register tiles and vector loops are compiled once for each instruction set. No -ffast-math: masks
 # need infinities and tests need NaNs. Loops begin at a cache line; otherwise their speed depends on the
@@ -113,7 +108,7 @@ train sample: %: $(BUILD)/% always
 always:
 
 define compile # flags
-$(NEEDED)@mkdir -p $(@D)
+@mkdir -p $(@D)
 $(call quiet,CC)$(CC) $(FLAGS) $(1) -c -o $@ $<
 endef
 

@@ -136,10 +136,6 @@ static bool say_written(const char *path, const char *what) {
 
 static bool use_model(TrilModel *model, const Arguments *a, Error *err) {
     if (a->info) return inspect_file(model, a, err);
-    if (a->export)
-        return tril_model_export(model, a->export, a->precision ? a->precision : "f32",
-                                 message(err)) == TRIL_OK &&
-               say_written(a->export, "written");
     if (a->prompt && !writer_knows(model, "--prompt", a->prompt, strlen(a->prompt), err))
         return false;
     if (a->stop && !writer_knows(model, "--stop", a->stop, strlen(a->stop), err)) return false;
@@ -188,9 +184,9 @@ int main(int argc, char **argv) {
     if (arguments.help) {
         program_usage(
             *argv, "[options] [CHECKPOINT]",
-            "Writes text with the model in CHECKPOINT (" PROGRAM_MODEL "): a file that tril "
-            "trained, or a folder of Hugging Face transformers. A text may be longer than the "
-            "model's context: whenever the context is full, the model forgets all but its last "
+            "Writes text with the model in CHECKPOINT (" PROGRAM_MODEL
+            "), a file that tril trained. "
+            "A text may be longer than the model's context: whenever the context is full, the model forgets all but its last "
             "quarter (rungs below modern: last 16th).");
         arguments_print_options();
         return program_printed("sample");

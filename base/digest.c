@@ -1,6 +1,5 @@
 #include "base/digest.h"
 #include "base/array.h"
-#include "base/order.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -30,7 +29,6 @@ static void add_blocks(Digest *digest, const unsigned char *bytes, size_t blocks
         for (int i = 0; i < LANES; i++) {
             uint64_t word;
             memcpy(&word, bytes + 8 * i, sizeof word);
-            little_endian(&word, sizeof word, sizeof word);
             lanes[i] = step(lanes[i], word);
         }
     memcpy(digest->lanes, lanes, sizeof lanes);
@@ -50,16 +48,6 @@ void digest_add(Digest *digest, const void *bytes, size_t length) {
     }
     add_blocks(digest, at, length / DIGEST_BLOCK);
     memcpy(digest->rest, at + length / DIGEST_BLOCK * DIGEST_BLOCK, length % DIGEST_BLOCK);
-}
-
-void digest_numbers(Digest *digest, const void *numbers, size_t length, size_t width) {
-    if (!BIG_ENDIAN_MEMORY) digest_add(digest, numbers, length);
-    for (size_t at = 0; BIG_ENDIAN_MEMORY && at < length; at += width) {
-        char number[8];
-        memcpy(number, (const char *)numbers + at, width);
-        little_endian(number, width, width);
-        digest_add(digest, number, width);
-    }
 }
 
 uint64_t digest_value(const Digest *digest) {

@@ -22,9 +22,6 @@ Digest digest_start(void);
 /* Adds bytes. The result does not depend on how they are split into calls. */
 void digest_add(Digest *digest, const void *bytes, size_t length);
 
-/* Adds `length` bytes of numbers of `width` bytes each, up to eight, in little-endian order. */
-void digest_numbers(Digest *digest, const void *numbers, size_t length, size_t width);
-
 /* Returns the digest of all bytes so far. More may be added later. */
 uint64_t digest_value(const Digest *digest);
 

@@ -65,11 +65,11 @@ size_t memory_peak(void) {
 
 int threads_processors(void) {
     long count = 1;
-#if defined __linux__ && !defined ONE_THREAD
+#if defined __linux__
     cpu_set_t own;
     if (sched_getaffinity(0, sizeof own, &own) == 0) return CPU_COUNT(&own);
 #endif
-#if !defined __wasm__ && !defined ONE_THREAD
+#if !defined __wasm__
     count = sysconf(_SC_NPROCESSORS_ONLN);
 #endif
     return count > 0 ? (int)count : 1;

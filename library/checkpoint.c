@@ -7,7 +7,6 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/number.h"
-#include "base/order.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -59,11 +58,6 @@ static const char *text_type(int V) {
     return V <= 1 << 8 ? "U8" : V <= 1 << 16 ? "U16" : "U32";
 }
 
-/* Returns the place of the id's lowest bytes. */
-static void *low_bytes(const int32_t *id, size_t bytes) {
-    return (char *)id + (BIG_ENDIAN_MEMORY ? sizeof *id - bytes : 0);
-}
-
 /* Sets *text to the tensor of the model's counted text. The caller releases its data. */
 static bool pack_text(const Model *model, SafeTensor *text, const char *path, Error *err) {
     const char *type = text_type(model->config.V);
@@ -76,8 +70,7 @@ static bool pack_text(const Model *model, SafeTensor *text, const char *path, Er
                          .shape = {own.count},
                          .bytes = own.count * bytes};
     if (!memory_alloc(&packed, own.count, bytes, path, err)) return false;
-    for (size_t i = 0; i < own.count; i++)
-        memcpy(packed + i * bytes, low_bytes(&own.ids[i], bytes), bytes);
+    for (size_t i = 0; i < own.count; i++) memcpy(packed + i * bytes, &own.ids[i], bytes);
     text->data = packed;
     return true;
 }
@@ -99,7 +92,7 @@ static bool take_text(Model *model, const SafeTensor *text, const char *path, Er
     int32_t *ids;
     bool ok = memory_alloc(&ids, count, sizeof *ids, path, err);
     for (size_t i = 0; ok && i < count; i++) {
-        memcpy(low_bytes(&ids[i], bytes), packed + i * bytes, bytes);
+        memcpy(&ids[i], packed + i * bytes, bytes);
         if (ids[i] < 0 || ids[i] >= model->config.V)
             ok = fail(err, "%s: %s[%zu] is %u, but the ids of the vocabulary are 0 to %d", path,
                       text_name, i, (unsigned)ids[i], model->config.V - 1);
@@ -133,7 +126,7 @@ static bool digest_data(Digest *digest, const SafeTensor *tensor) {
     bool finite = true, floats = strcmp(tensor->type, "F32") == 0;
     for (size_t at = 0; at < tensor->bytes; at += PART) {
         const size_t bytes = tensor->bytes - at < PART ? tensor->bytes - at : PART;
-        digest_numbers(digest, data + at, bytes, safetensors_width(tensor->type));
+        digest_add(digest, data + at, bytes);
         finite = finite && (!floats || safetensors_finite(data + at, bytes));
     }
     return finite;
@@ -159,7 +152,7 @@ static const SafeTensor *digest_of(const SafeTensors *file, uint64_t *sum) {
         digest_add(&digest, tensor->name, strlen(tensor->name) + 1);
         for (int j = 0; j < tensor->rank; j++) {
             uint64_t rows = tensor->shape[j]; /* of eight bytes on every machine */
-            digest_numbers(&digest, &rows, sizeof rows, sizeof rows);
+            digest_add(&digest, &rows, sizeof rows);
         }
         if (!digest_data(&digest, tensor) && !wrong) wrong = tensor;
         *sum += digest_value(&digest);

@@ -1,9 +1,7 @@
-/* models.c - makes, reads, exports and inspects the models of tril.h. */
+/* models.c - makes, reads and inspects the models of tril.h. */
 #include "base/digest.h"
 #include "base/memory.h"
-#include "base/names.h"
 #include "base/number.h"
-#include "library/formats.h"
 #include "library/message.h"
 #include "library/option_table.h"
 
@@ -129,7 +127,7 @@ bool checkpoint_vocab(const Checkpoint *checkpoint, const char *path, Vocab *voc
     return fail(err, "%s: its vocabulary and its model have different sizes", path);
 }
 
-/* Takes the model, the metadata and the lines over. A file of another program has no metadata. */
+/* Takes the model, the metadata and the lines over. */
 static void take_file(TrilModel *model, Checkpoint *from) {
     SafeTensors *file = &from->file;
     const char *step = safetensors_value(file, "step"), *seed = safetensors_value(file, "seed");
@@ -153,11 +151,8 @@ TrilStatus tril_model_load(TrilModel **model, const char *path, TrilError *error
     TrilModel *made;
     if (model) *model = NULL;
     if (!model || !path) return null_argument(error);
-    const Format *format = format_to_read(path);
-    bool ok =
-        model_new(&made, &err) && (format ? format->read(&c.model, &made->vocab, path, &err)
-                                          : checkpoint_load(&c, path, &err) &&
-                                                checkpoint_vocab(&c, path, &made->vocab, &err));
+    bool ok = model_new(&made, &err) && checkpoint_load(&c, path, &err) &&
+              checkpoint_vocab(&c, path, &made->vocab, &err);
     if (ok) take_file(made, &c);
     checkpoint_free(&c); /* the moments of a state are not needed */
     return give(model, made, ok, TRIL_FILE, &err, error);
@@ -173,39 +168,6 @@ TrilStatus tril_file_digest(const char *path, const char *key, uint64_t *digest,
     if (ok) digest_read(safetensors_value(&file, key), 0, digest);
     file_close(&from);
     safetensors_free(&file);
-    return outcome(ok, TRIL_FILE, &err, error);
-}
-
-/* ---- other programs' files ---- */
-
-const Format *format_to_read(const char *path) {
-    for (int i = 0; formats[i]; i++)
-        if (formats[i]->read && formats[i]->recognizes(path)) return formats[i];
-    return NULL;
-}
-
-const Format *format_to_write(const char *path, const char *type, Error *err) {
-    int i = 0, any;
-    while (formats[i] && !formats[i]->names(path)) i++;
-    if (!formats[i]) {
-        fail(err, "%s: this build cannot export models: it lacks extras/formats", path);
-        return NULL;
-    }
-    return name_find(formats[i]->types, type, &any, "precision", err) || message_of(err, path)
-               ? formats[i]
-               : NULL;
-}
-
-TrilStatus tril_model_export(const TrilModel *model, const char *path, const char *type,
-                             TrilError *error) {
-    Error err = {0};
-    if (!model || !path || !type) return null_argument(error);
-    const Format *format = format_to_write(path, type, &err);
-    if (!format) return failed(TRIL_ARGUMENT, &err, error);
-    TrilStatus status = model_read(model, error);
-    if (status != TRIL_OK) return status;
-    bool ok = format->write(&model->model, &model->vocab, type, path, &err);
-    model_leave(model);
     return outcome(ok, TRIL_FILE, &err, error);
 }
 

@@ -4,13 +4,16 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/memory.h"
-#include "base/order.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#if defined __BYTE_ORDER__
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "numbers in files are little-endian");
+#endif
 
 enum { PREFIX = 8, MAX_HEADER = 64 << 20 };
 
@@ -156,7 +159,6 @@ static bool check_prefix(const char *bytes, size_t length, const char *name, siz
     if (length < PREFIX)
         return fail(err, "%s: not a valid checkpoint: it has only %zu bytes", name, length);
     memcpy(&prefix, bytes, PREFIX);
-    little_endian(&prefix, PREFIX, PREFIX);
     *header = (size_t)prefix;
     if (prefix > MAX_HEADER)
         return memchr(bytes, 0, PREFIX)
@@ -217,7 +219,6 @@ bool safetensors_fetch(SafeTensors *file, File *from, Error *err) {
             next += tensor->bytes;
         }
         if (!file_take(from, (void *)tensor->data, tensor->bytes, err)) return false;
-        little_endian((void *)tensor->data, tensor->bytes, safetensors_width(tensor->type));
     }
     return true;
 }
@@ -289,30 +290,20 @@ static void write_header(Buffer *out, const SafeTensors *file) {
 bool safetensors_write(const SafeTensors *file, const char *path, Error *err) {
     Buffer header = buffer_begin(path, err);
     FilePart *parts = NULL;
-    char *turned = NULL;
-    size_t count = 2 + (size_t)file->tensor_count, bytes = 0, at = 0;
-    for (int i = 0; BIG_ENDIAN_MEMORY && i < file->tensor_count; i++)
-        bytes += file->tensors[i].bytes;
+    size_t count = 2 + (size_t)file->tensor_count;
     write_header(&header, file);
-    bool ok = !header.failed && memory_alloc(&parts, count, sizeof *parts, path, err) &&
-              (!bytes || memory_alloc(&turned, bytes, 1, path, err));
+    bool ok = !header.failed && memory_alloc(&parts, count, sizeof *parts, path, err);
     if (ok) {
         uint64_t prefix = header.length;
         parts[0] = (FilePart){&prefix, PREFIX};
         parts[1] = (FilePart){header.bytes, header.length};
-        little_endian(&prefix, PREFIX, PREFIX);
         for (int i = 0; i < file->tensor_count; i++) {
             const SafeTensor *tensor = &file->tensors[i];
             parts[2 + i] = (FilePart){tensor->data, tensor->bytes};
-            if (!BIG_ENDIAN_MEMORY) continue;
-            parts[2 + i].bytes = memcpy(turned + at, tensor->data, tensor->bytes);
-            little_endian(turned + at, tensor->bytes, safetensors_width(tensor->type));
-            at += tensor->bytes;
         }
         ok = file_write(path, parts, count, err);
     }
     buffer_end(&header);
-    memory_free(turned);
     memory_free(parts);
     return ok;
 }

@@ -84,9 +84,8 @@ TRIL_API const char *tril_rung_idea(int i);
  */
 typedef struct TrilTokenizer TrilTokenizer;
 
-/* Make a tokenizer of all characters of a UTF-8 text, of the 256 byte values, or of a model's file
- * (of tril, or a folder of Hugging Face transformers), or copy one. Released by
- * tril_tokenizer_free. */
+/* Make a tokenizer of all characters of a UTF-8 text, of the 256 byte values, or of a model's
+ * file, or copy one. Released by tril_tokenizer_free. */
 TRIL_API TrilStatus tril_tokenizer_make(TrilTokenizer **tokenizer, const char *text, size_t length,
                                         TrilError *error);
 TRIL_API TrilStatus tril_tokenizer_of_bytes(TrilTokenizer **tokenizer, TrilError *error);
@@ -311,8 +310,8 @@ TRIL_API TrilOptions tril_options_sizes(const TrilOptions *options);
 TRIL_API TrilStatus tril_model_make(TrilModel **model, const TrilTokenizer *tokenizer,
                                     const TrilOptions *options, TrilError *error);
 
-/* Reads a model and checks all of it: a file of ./train or tril_model_save, or a folder of Hugging
- * Face transformers. Released by tril_model_free. */
+/* Reads a model and checks all of it: a file of ./train or tril_model_save. Released by
+ * tril_model_free. */
 TRIL_API TrilStatus tril_model_load(TrilModel **model, const char *path, TrilError *error);
 
 /* The digest of a text, a teacher or a file that does not exist. */
@@ -340,12 +339,6 @@ TRIL_API TrilStatus tril_model_save(const TrilModel *model, const char *path, Tr
  * text of the same key. Copies key and text. TRIL_ARGUMENT: as tril_training_mark. */
 TRIL_API TrilStatus tril_model_mark(TrilModel *model, const char *key, const char *text,
                                     TrilError *error);
-
-/* Exports a model of the rungs gpt or modern for other programs. A path that ends in .gguf becomes
- * a file for llama.cpp, whose matrices are "f32", "f16" or "q8_0". Any other path becomes a folder
- * for Hugging Face transformers, in "f32"; it must be missing or empty. */
-TRIL_API TrilStatus tril_model_export(const TrilModel *model, const char *path, const char *type,
-                                      TrilError *error);
 
 /* Releases a model. Its training must be closed before. */
 TRIL_API void tril_model_free(TrilModel *model);

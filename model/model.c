@@ -316,12 +316,10 @@ uint64_t model_digest(const Model *model) {
     for (int i = 0; i < model->tensor_count; i++) {
         const Tensor *tensor = &model->tensors[i];
         digest_add(&digest, tensor->name, strlen(tensor->name) + 1);
-        digest_numbers(&digest, model->weights + tensor->offset, tensor->size * sizeof(float),
-                       sizeof(float));
+        digest_add(&digest, model->weights + tensor->offset, tensor->size * sizeof(float));
     }
     const NgramFacts text = ngram_facts(model->ngram);
-    if (text.count > 0)
-        digest_numbers(&digest, text.ids, text.count * sizeof *text.ids, sizeof *text.ids);
+    if (text.count > 0) digest_add(&digest, text.ids, text.count * sizeof *text.ids);
     return digest_value(&digest);
 }
 

@@ -58,7 +58,7 @@ static inline void expect_same_model(const char *name, const char *other) {
     assert_memory_equal(&losses[0], &losses[1], sizeof *losses);
 }
 
-/* Returns true if the programs write pages and the formats of other programs. */
+/* Returns true if the programs write pages. */
 static inline bool has_extras(void) {
     return access("extras", F_OK) == 0;
 }

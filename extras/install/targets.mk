@@ -6,7 +6,7 @@ PIC      = -DNDEBUG -fPIC -fvisibility=hidden -ffunction-sections -fdata-section
 $(BUILD)/pic/model/kernels/isa_%.o $(BUILD)/pic/model/kernels/bf16.o: PIC =
 OBJCOPY  = objcopy
 SONAME   = libtril.so.$(firstword $(subst ., ,$(VERSION)))
-SHARED   = libtril.so.$(VERSION)
+SHARED   = $(if $(MAC),libtril.dylib,$(if $(findstring mingw,$(TARGET)),tril.dll,libtril.so.$(VERSION)))
 ELF      = $(if $(findstring mingw,$(TARGET))$(MAC),,yes)
 ELF_FLAGS = -Wl,-soname,$(SONAME) -Wl,--gc-sections -Wl,-z,defs
 LIBRARY  = $(patsubst %.c,$(BUILD)/pic/%.o,$(filter library/%,$(SOURCES))) $(BUILD)/pic/tril.a
@@ -63,18 +63,17 @@ uninstall:
 	rm -f $(BASH)/tril-train $(BASH)/tril-sample $(ZSH)/_tril
 	rm -f $(INCLUDE)/tril.h $(LIB)/pkgconfig/tril.pc $(LIB)/cmake/tril/tril-config.cmake $(LIB)/libtril.a $(LIB)/libtril.so $(LIB)/$(SONAME) $(LIB)/$(SHARED)
 
-# Packs the committed files, the manual pages, tril.c and, if its compiler is available, extras/web/tril.html.
+# Packs the committed files, the manual pages and, if its compiler is available, extras/web/tril.html.
 PACKED_PAGE = $(if $(filter dist,$(MAKECMDGOALS)),$(shell python3 -c 'import ziglang' 2>/dev/null && echo extras/web/tril.html))
 PACKED_MAN  = $(BUILD)/man/tril-train.1 $(BUILD)/man/tril-sample.1
-dist: $(PACKED_MAN) $(PACKED_PAGE) tril.c
+dist: $(PACKED_MAN) $(PACKED_PAGE)
 	git archive --output=$(BUILD)/tril-$(VERSION).tar.gz --prefix=tril-$(VERSION)/extras/install/man/ \
 		$(PACKED_MAN:%=--add-file=%) --prefix=tril-$(VERSION)/extras/web/ $(PACKED_PAGE:%=--add-file=%) \
-		--prefix=tril-$(VERSION)/ --add-file=tril.c --prefix=tril-$(VERSION)/ HEAD
+		--prefix=tril-$(VERSION)/ HEAD
 	@echo $(BUILD)/tril-$(VERSION).tar.gz
 
 # Tests `make install`, `make uninstall` and `make dist` in a temporary folder.
-test-install: train sample tril.c
+test-install: train sample
 	@tests/deps install
 	+extras/install/tests/test
-	+extras/amalgamation/tests/test $(BUILD)
 .PHONY: library install uninstall dist test-install

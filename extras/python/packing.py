@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Packs wheels, and the sources for pip, which builds a wheel of them through this file (PEP 517):
 
-  extras/python/packing.py wheel LIBRARY FOLDER [PLATFORM]
+  extras/python/packing.py wheel FOLDER PLATFORM LIBRARY PROGRAM...
   extras/python/packing.py sources FOLDER
 
-LIBRARY is libtril.so.VERSION, libtril.dylib or tril.dll. PLATFORM is that of this machine, or one or more with dots
-between them. A wheel also has the header, the module and, if it is built, the page for a browser tab. The same files
-give the same bytes. Prints the name of what it wrote.
+LIBRARY is libtril.so.VERSION, libtril.dylib or tril.dll. PLATFORM is `here`, or one or more with dots between them. A
+wheel also has the header, the module and, if it is built, the page for a browser tab. The same files give the same
+bytes. Prints the name of what it wrote.
 """
 import ast
 import base64
@@ -14,10 +14,11 @@ import contextlib
 import gzip
 import hashlib
 import io
+import itertools
 import os
 import pathlib
 import re
-import shlex
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -46,11 +47,7 @@ Root-Is-Purelib: false
 SCRIPTS = """[console_scripts]
 tril = tril.__main__:main
 """
-PROJECT = """[build-system]
-requires = []
-build-backend = "packing"
-backend-path = ["extras/python"]
-"""
+LEFT_OUT = re.compile(r"\.|docs/|tests/|extras/(bench/|web/|\w+/tests/)")  # of the committed files, not needed to build
 
 
 def module():
@@ -59,10 +56,12 @@ def module():
     return [*parts, HEADER, *[PAGE] * (ROOT / PAGE).exists()]
 
 
-def wheel(library, folder, platform=THIS_MACHINE):
-    tag, info, library = f"py3-none-{platform}", f"tril-{VERSION}.dist-info", pathlib.Path(library)
+def wheel(folder, platform, *compiled):
+    platform = THIS_MACHINE if platform == "here" else platform
+    tag, info = f"py3-none-{platform}", f"tril-{VERSION}.dist-info"
     files = {"tril/" + pathlib.Path(path).name: (ROOT / path).read_bytes() for path in module()}
-    files["tril/" + re.sub(r"(so\.\d+).*", r"\1", library.name)] = library.read_bytes()
+    own = {"tril/" + re.sub(r"(so\.\d+).*", r"\1", pathlib.Path(path).name): pathlib.Path(path).read_bytes() for path in compiled}
+    files.update(own)
     files[f"{info}/LICENSE"] = (ROOT / "LICENSE").read_bytes()
     files[f"{info}/METADATA"] = METADATA.encode()
     files[f"{info}/WHEEL"] = (WHEEL + "".join(f"Tag: py3-none-{one}\n" for one in platform.split("."))).encode()
@@ -74,7 +73,7 @@ def wheel(library, folder, platform=THIS_MACHINE):
         for name, data in files.items():
             entry = zipfile.ZipInfo(name)  # of 1980, always
             entry.compress_type = zipfile.ZIP_DEFLATED
-            entry.external_attr = (0o755 if re.search(r"\.(so|dylib|dll)", name) else 0o644) << 16
+            entry.external_attr = (0o100755 if name in own else 0o100644) << 16
             archive.writestr(entry, data)
     return path
 
@@ -96,8 +95,9 @@ def digest(data):
 
 def sources(folder):
     name = f"tril-{VERSION}"
-    files = {"PKG-INFO": METADATA.encode(), "pyproject.toml": PROJECT.encode()}
-    for path in ["tril.c", "LICENSE", "extras/python/packing.py", *module()]:
+    paths = subprocess.run(["git", "ls-files"], cwd=ROOT, check=True, stdout=subprocess.PIPE).stdout.decode().splitlines()
+    files = {"PKG-INFO": METADATA.encode()}
+    for path in sorted({*itertools.filterfalse(LEFT_OUT.match, paths), *module()}):
         files[path] = (ROOT / path).read_bytes()
     path = pathlib.Path(folder) / f"{name}.tar.gz"
     with replacing(path) as file, gzip.GzipFile(path.name, "wb", fileobj=file, mtime=0) as packed, \
@@ -113,17 +113,14 @@ def sources(folder):
 
 
 def build_wheel(folder, config_settings=None, metadata_directory=None):
-    """Compiles tril.c with the C compiler of this machine, or that in the variable CC, and its flags in CFLAGS."""
-    mac, windows = sys.platform == "darwin", sys.platform == "win32"
+    """Compiles with the C compiler of this machine, or that in the variable CC, and its flags in CFLAGS."""
+    given = [f"{name}={os.environ[name]}" for name in ("CC", "CFLAGS") if name in os.environ]
     with tempfile.TemporaryDirectory() as there:
-        library = pathlib.Path(there) / ("libtril.dylib" if mac else "tril.dll" if windows else "libtril.so.0")
-        compiler = shlex.split(os.environ.get("CC", "gcc" if windows else "cc"))
-        try:
-            subprocess.run([*compiler, "-O3", *shlex.split(os.environ.get("CFLAGS", "")), "-fPIC", "-shared", "-DTRIL_NO_MAIN",
-                            "-DTRIL_PROGRAMS", ROOT / "tril.c", "-lm", "-lpthread", "-o", library], check=True)
-        except (OSError, subprocess.CalledProcessError):
-            sys.exit(f"{shlex.join(compiler)} could not compile tril; set CC to gcc, clang or tcc")
-        return wheel(library, folder).name
+        command = ["make", "--silent", "wheel", f"BUILD={there}", *given]
+        if subprocess.run(command, cwd=ROOT).returncode != 0:
+            sys.exit("make and a C compiler build tril; set CC to gcc or clang")
+        [made] = pathlib.Path(there).glob("*.whl")
+        return shutil.copy(made, folder).rpartition(os.sep)[2]
 
 
 def build_sdist(folder, config_settings=None):

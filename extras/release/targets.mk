@@ -23,7 +23,7 @@ RELEASE_DATE  = $(or $(SOURCE_DATE_EPOCH),$(shell git log -1 --format=%ct))
 
 release: $(RELEASES:%=release-%)
 release-windows-x86_64: | deps-mingw
-release-%: extras/web/tril.html tril.c | deps-zig
+release-%: extras/web/tril.html | deps-zig
 	+@$(MAKE) --no-print-directory BUILD=$(BUILD)/release/$* $(RELEASE_$*) $(BUILD)/release/$*/train $(BUILD)/release/$*/sample
 	@zig=$(call quoted,$(call zig_env,lib_dir)); SOURCE_DATE_EPOCH=$(RELEASE_DATE) extras/release/pack $(BUILD) $* $(VERSION) $(NOTICES_all) $(NOTICES_$(firstword $(subst -, ,$*)))
 
@@ -31,35 +31,13 @@ release-%: extras/web/tril.html tril.c | deps-zig
 test-release: | deps-release
 	+extras/release/tests/test $(BUILD) $(VERSION)
 
-# Tests on other processors, under emulators. On 64-bit ARM only the kernels differ, and extras/release/tests/test trains
-# every rung there. Of the others, 32-bit x86 has small sizes, s390x is big-endian, and for riscv64 Debian has no cmocka.
-FILE_TESTS = $(patsubst %,tests/%,base/test_json base/test_random base/test_utf8 base/test_elementary data/test_data \
-	library/test_checkpoint library/test_safetensors library/test_fuzz) extras/formats/tests/test_gguf
-RUNG_TESTS = $(patsubst %,tests/model/test_%,kernels attention gradients)
+# Tests on 64-bit ARM, under an emulator: only the kernels differ there, and extras/release/tests/test trains every rung.
 CC_arm     = aarch64-linux-gnu-gcc
-TESTS_arm  = $(RUNG_TESTS)
-RUN_arm    = qemu-aarch64
-CC_i386    = i686-linux-gnu-gcc -mfma
-TESTS_i386 = $(FILE_TESTS) $(RUNG_TESTS) tests/library/test_library extras/formats/tests/test_exchange
-CC_riscv64 = riscv64-linux-gnu-gcc
-RUN_riscv64 = qemu-riscv64 -L /usr/riscv64-linux-gnu
-CC_s390x   = s390x-linux-gnu-gcc
-TESTS_s390x = $(FILE_TESTS) $(RUNG_TESTS)
-RUN_s390x  = qemu-s390x
-MACHINE_PROGRAMS = train sample clocked/train
+TESTS_arm  = $(patsubst %,build/arm/test/tests/model/test_%,kernels attention gradients)
 # What is no loop of the kernels compiles faster, and need not be fast.
 MACHINE_LEVEL = $(if $(filter isa_% bf16.o,$(@F)),-O3,-O1)
-test-machines: test-i386 test-riscv64 test-s390x
-test-arm test-i386 test-riscv64 test-s390x: test-%: | deps-%
-	@$(MAKE) --no-print-directory BUILD=build/$* CC='$(CC_$*)' CFLAGS='$(value MACHINE_LEVEL)' $(if $(TESTS_$*),,CMOCKA=) $(patsubst %,build/$*/test/%,$(TESTS_$*) $(MACHINE_PROGRAMS))
-	@mkdir -p build/$*/run/clocked
-	@for program in $(MACHINE_PROGRAMS); do \
-		printf '#!/bin/sh\nexec $(RUN_$*) build/$*/test/%s "$$@"\n' $$program >build/$*/run/$$program; \
-		chmod +x build/$*/run/$$program; \
-	done
-	@set -e; for test in $(TESTS_$*); do \
-		echo "$*: $$test"; TRIL_PROGRAMS=build/$*/run $(RUN_$*) build/$*/test/$$test; \
-	done
-	$(if $(filter arm,$*),,STEPS=25 tests/bits build/$*/test $(RUN_$*))
+test-arm: | deps-arm
+	@$(MAKE) --no-print-directory BUILD=build/arm CC='$(CC_arm)' CFLAGS='$(value MACHINE_LEVEL)' $(TESTS_arm)
+	@set -e; for test in $(TESTS_arm); do echo "$$test"; qemu-aarch64 $$test; done
 
-.PHONY: release test-release test-arm test-machines test-i386 test-riscv64 test-s390x
+.PHONY: release test-release test-arm

@@ -5,7 +5,7 @@
 # Programs find the server in TMPDIR.
 WINDOWS_NOT   = $(patsubst %,tests/programs/test_%,clock interruption keys resume verdict) \
                 $(patsubst %,tests/library/test_%,recipe training) tests/base/test_terminal \
-                extras/page/tests/test_pages extras/formats/tests/test_exchange extras/mpi/tests/test_pair \
+                extras/page/tests/test_pages extras/mpi/tests/test_pair \
                 $(filter-out tests/model/test_kernels,$(filter tests/model/%,$(TESTS)))
 WINDOWS_TESTS = $(filter-out $(WINDOWS_NOT),$(TESTS))
 WINE          = $(or $(shell command -v wine64),/usr/lib/wine/wine64)

@@ -24,8 +24,7 @@ typedef struct Program Program;
 /* A matrix [N, width] of a program, or NO_ARRAY: columns `offset` to `offset` + `width` - 1 of
  * array number `id`. */
 typedef struct {
-    _Alignas(8) int id; /* so 16 bytes in all: tcc 0.9.27 stores so many for a result of 12 */
-    int offset, width;
+    int id, offset, width;
 } Array;
 
 #define NO_ARRAY ((Array){0, 0, 0})

@@ -70,9 +70,6 @@ static int list_options(Option options[MAX_OPTIONS], Arguments *a) {
          "for --explain, the steps to print; 0: only the conclusion; default: all"},
         {0, "html", OPTION_PATH, &a->html, .argument = "FILE",
          "for --explain, write the steps to FILE, a new HTML page"},
-        {0, "export", OPTION_PATH, &a->export, .argument = "PATH",
-         "export the model: to a new file for llama.cpp if PATH ends in .gguf, else to a new folder "
-         "for Hugging Face transformers"},
         {0, "info", OPTION_FLAG, &a->info,
          .help =
              "print the checkpoint's sizes and metadata; for a folder, a line about each model"},
@@ -81,8 +78,7 @@ static int list_options(Option options[MAX_OPTIONS], Arguments *a) {
         {'j', "threads", OPTION_INT, &s->threads, 1, TRIL_MAX_THREADS, "N",
          "threads; any number writes the same text; default: one per processor"},
         {0, "precision", OPTION_TEXT, &a->precision, .argument = "NAME",
-         "precision of the weights: f32 or int8 (default: int8, or f32 for --score); in a .gguf "
-         "file: f32 (the default), f16 or q8_0"},
+         "precision of the weights: f32 or int8 (default: int8, or f32 for --score)"},
         {'h', "help", OPTION_FLAG, &a->help, .help = "print this help"},
         {0, "version", OPTION_FLAG, &a->version, .help = "print the version"},
     };
@@ -91,7 +87,7 @@ static int list_options(Option options[MAX_OPTIONS], Arguments *a) {
     return COUNT(rows);
 }
 
-/* Reads the names of --unknown and --precision. An export's format checks its own precision. */
+/* Reads the names of --unknown and --precision. */
 static bool read_names(Arguments *a, Error *err) {
     static const char *const precisions[] = {"f32", "int8", NULL};
     static const char *const unknown[] = {"refuse", "skip", "uniform", NULL}; /* as TrilUnknown */
@@ -99,15 +95,13 @@ static bool read_names(Arguments *a, Error *err) {
     if (a->unknown && !name_find(unknown, a->unknown, &i, "--unknown", err)) return false;
     a->scoring.unknown = (TrilUnknown)i;
     a->scoring.threads = a->sampling.threads;
-    if (!a->precision || a->export) return true;
+    if (!a->precision) return true;
     a->sampling.precision = a->scoring.precision = a->precision;
     return name_find(precisions, a->precision, &i, "--precision", err);
 }
 
 static bool check(const Arguments *a, const Option *options, uint64_t given, Error *err) {
-    const TrilSampling *s = &a->sampling;
-    const bool chooses = s->temperature > 0 || a->interactive; /* among several characters */
-    const bool shows = a->score || a->explain || a->export || a->info;
+         "precision of the weights: f32 or int8 (default: int8, or f32 for --score)"},
     char writes[32] = ""; /* an option of the first two sections, which are about writing */
     for (int i = 0, sections = 0; sections < 2; sections += options[++i].kind == OPTION_SECTION)
         if (given >> i & 1) snprintf(writes, sizeof writes, "--%s", options[i].name);
@@ -126,11 +120,10 @@ static bool check(const Arguments *a, const Option *options, uint64_t given, Err
         {(a->lines > 0 || a->interactive) && a->samples > 1, "--samples"},
         {a->score, "--score"},
         {a->explain, "--explain"},
-        {a->export, "--export"},
         {a->info, "--info"},
         {shows && *writes, writes},
         {(a->explain || a->info) && a->precision, "--precision"},
-        {(a->explain || a->info || a->export) && a->sampling.threads, "--threads"},
+        {(a->explain || a->info) && a->sampling.threads, "--threads"},
     };
     const struct {
         bool given;

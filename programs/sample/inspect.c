@@ -102,7 +102,7 @@ static void put_tensors(Buffer *json, TrilModel *model) {
 static void put_model(Buffer *json, TrilModel *model, const char *path) {
     static const char *const notes[] = {"step", "seed", "validation_loss", "best_loss"};
     const TrilOptions s = tril_model_sizes(model);
-    const char *dropout = tril_model_note(model, "dropout"); /* a folder has none */
+    const char *dropout = tril_model_note(model, "dropout");
     char date[FILE_DATE];
     size_t counted;
     const int order = tril_model_counted(model, &counted);
@@ -197,18 +197,6 @@ static int list_models(Buffer *json, const Texts *files, Error *err) {
     return found;
 }
 
-/* Fails for a folder without models. If it has a config.json, it is meant as a model itself, and
- * *err already says why it is none. */
-static bool fail_without_models(const char *folder, Error *err) {
-    char *config = NULL;
-    Error none;
-    if (!file_within(folder, "config.json", &config, &none) || !file_exists(config))
-        fail(err, "%s: no models are in this folder; train one (train FILE), or name another",
-             folder);
-    memory_free(config);
-    return false;
-}
-
 bool inspect_folder(const char *folder, const Arguments *a, Error *err) {
     Texts files;
     Error unread = {0};
@@ -218,8 +206,10 @@ bool inspect_folder(const char *folder, const Arguments *a, Error *err) {
         buffer_printf(&text, "{");
         json_add(&text, "models", "[");
     }
-    ok = ok && (list_models(a->json ? &text : NULL, &files, &unread) > 0 || *unread.text ||
-                fail_without_models(folder, err));
+    ok = ok &&
+         (list_models(a->json ? &text : NULL, &files, &unread) > 0 || *unread.text ||
+          fail(err, "%s: no models are in this folder; train one (train FILE), or name another",
+               folder));
     texts_free(&files);
     if (a->json) buffer_printf(&text, "]}");
     ok = ok && (!a->json || json_print(&text));

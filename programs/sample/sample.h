@@ -13,10 +13,10 @@ typedef struct {
     int length, samples, lines; /* lines to write, if any, instead of texts */
     bool new_lines;             /* only those that the model's text lacks */
     TrilSampling sampling;      /* except its length */
-    const char *precision;      /* as given, for the weights or an export */
+    const char *precision;      /* as given */
     /* at most one of these is given, instead of writing */
     bool interactive, info;
-    const char *score, *explain, *export;
+    const char *score, *explain;
     const char *unknown; /* for score, as given: refuse, skip or uniform */
     TrilScoring scoring; /* for score */
     int layer, head;     /* for explain, or ANY of explain.h */
@@ -54,13 +54,12 @@ bool dialogue(const TrilModel *model, const Arguments *arguments, Error *err);
 
 /* ---- inspection (inspect.c) ---- */
 
-/* Prints, for --info, the contents of the model's file or folder; with --json as an object. */
+/* Prints, for --info, the contents of the model's file; with --json as an object. */
 bool inspect_file(TrilModel *model, const Arguments *arguments, Error *err);
 
 /* Does the same for all models in a folder and in those below it, as lines of program_describe or
  * as an object. Then fails if some of them cannot be read, with a message about each; and fails for
- * a folder that cannot be read or has no models: *err, which says why the folder is no model
- * itself, stays if it has a config.json. */
+ * a folder that cannot be read or has no models. */
 bool inspect_folder(const char *folder, const Arguments *arguments, Error *err);
 
 /* Prints, for --score, each model's loss on a text: lines, a table or, with --json, an object. */

@@ -1,7 +1,6 @@
 /* fuzz_safetensors.c - whatever the safetensors reader accepts lies within its file. */
 #include "tests/fuzz/fuzz.h"
 #include "tests/support.h"
-#include "base/order.h"
 #include "library/safetensors.h"
 
 #include <string.h>
@@ -16,7 +15,6 @@ static void check_inside(const void *at, size_t size, const char *bytes, size_t 
 static void check_file(const SafeTensors *file, const char *bytes, size_t length) {
     uint64_t prefix;
     memcpy(&prefix, bytes, sizeof prefix);
-    little_endian(&prefix, sizeof prefix, sizeof prefix);
     const size_t header = (size_t)prefix, data = length - sizeof prefix - header;
     size_t total = 0;
     for (int i = 0; i < file->tensor_count; i++) {

@@ -3,7 +3,6 @@
  * whole model. */
 #include "tests/state.h"
 #include "base/memory.h"
-#include "base/order.h"
 #include "tests/objects.h"
 
 enum { PREFIX = 8 };
@@ -284,14 +283,12 @@ static void check_edits(const char *kind, const Edit *list, int count) {
     save(model, 0, &bytes, &length);
     char *edited = scrap(length + 200, 1);
     memcpy(&header, bytes, PREFIX);
-    little_endian(&header, PREFIX, PREFIX);
     for (int i = 0; i < count; i++) {
         const char *old = quoted(list[i].from), *new = quoted(list[i].to);
         const size_t from = strlen(old), to = strlen(new);
         const char *place = strstr(bytes + PREFIX, old);
         if (!place) fail_msg("there is no %s in the header", old);
         uint64_t edited_header = header + to - from;
-        little_endian(&edited_header, PREFIX, PREFIX);
         size_t before = (size_t)(place - bytes);
         memcpy(edited, bytes, before);
         memcpy(edited, &edited_header, PREFIX);
@@ -413,7 +410,6 @@ TEST(large_liars) {
         snprintf(header, sizeof header, quoted(liars[i].header), data / sizeof(float), data);
         uint64_t prefix = liars[i].prefix ? liars[i].prefix : strlen(header);
         FILE *file = fopen(path, "wb");
-        little_endian(&prefix, PREFIX, PREFIX);
         assert_true(file && fwrite(&prefix, 1, PREFIX, file) == PREFIX);
         assert_true(fwrite(header, 1, strlen(header), file) == strlen(header));
         assert_int_equal(fclose(file), 0);

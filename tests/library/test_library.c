@@ -1350,7 +1350,6 @@ TEST(null_arguments) {
     WITHOUT(3, tril_model_extend(NEEDED(any), NEEDED(model), NEEDED("a"), 1, 1, e));
     WITHOUT(2, tril_model_save(NEEDED(model), NEEDED(path), e));
     WITHOUT(3, tril_model_mark(NEEDED(model), NEEDED("a"), NEEDED("b"), e));
-    WITHOUT(3, tril_model_export(NEEDED(model), NEEDED(path), NEEDED("f32"), e));
     WITHOUT(3, tril_options_choose(NEEDED(&options), NEEDED(whole_play), 1, NULL, NULL, NEEDED(any),
                                    e));
     WITHOUT(2, tril_options_decide(NEEDED(&options), NEEDED(whole_play), 0, NULL, e));
@@ -1656,21 +1655,14 @@ static TrilStatus use(uint64_t *results) {
     TrilSampling sampling = tril_sampling();
     Written written = {.length = 0};
     static Several several;
-    TrilModel *model = NULL, *made = NULL, *exported = NULL, *extended = NULL;
+    TrilModel *model = NULL, *made = NULL, *extended = NULL;
     TrilReading *reading = NULL;
     TrilWriter *writer = NULL;
     double nats;
-    const char *folder = scratch("folder");
-    scratch_remove(folder);
     several = (Several){.ended = 0};
     sampling.length = 3;
     TrilStatus s = tril_model_load(&model, scratch("memory.safetensors"), &error);
     if (!s) s = tril_model_make(&made, letters, &sizes, &error);
-    if (!s && has_extras()) {
-        s = tril_model_export(made, folder, "f32", &error);
-        assert_int_equal(scratch_has("folder"), s == TRIL_OK); /* a failed export leaves nothing */
-        if (!s) s = tril_model_load(&exported, folder, &error);
-    }
     if (!s) s = loss_on(model, play, 20, &nats);
     if (!s) s = tril_reading_open(&reading, model, play, 20, 1, 1, &error);
     if (!s)
@@ -1688,7 +1680,6 @@ static TrilStatus use(uint64_t *results) {
     tril_writer_close(writer);
     tril_reading_close(reading);
     tril_model_free(extended);
-    tril_model_free(exported);
     tril_model_free(made);
     tril_model_free(model);
     return s;

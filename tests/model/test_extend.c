@@ -154,16 +154,10 @@ TEST(training) {
     }
 }
 
-/* From a folder for transformers as from its checkpoint or its last state, and with --resume. */
+/* From a checkpoint or the last state, and with --resume. */
 TEST(ways) {
     write_texts();
     must_run("train -q " TINY "-s 40 -o @way/m.safetensors @old.txt");
-    if (has_extras()) {
-        must_run("sample --export @way/folder @way/m.safetensors");
-        must_run("train -q --init @way/m.safetensors -b 4 -s 30 -o @a/m @new.txt");
-        must_run("train -q --init @way/folder -b 4 -s 30 -o @b/m @new.txt");
-        expect_same_model("a/m", "b/m");
-    }
     must_run("train -q --init @way/m.last.safetensors -b 4 -s 5 -o @state/m @new.txt");
     must_run("train -q --init @way/m.safetensors -b 4 -s 20 -o @c/m @new.txt");
     must_run("train -r -s 30 -o @c/m @new.txt");
@@ -188,6 +182,80 @@ TEST(known_texts) {
     must_run("train --init @bytes/m -b 4 -s 5 -o @other/m @new.txt");
     must_run("sample --info @other/m");
     expect_line("256");
+}
+
+/* A training run that starts from a model has its loss at the start, and continues as usual. */
+TEST(init) {
+    must_run("train -q " TINY "-s 300 --eval-every 20 -o @first/m.safetensors " ACT);
+    const double first = row_of("modern").validation;
+    must_run("train --init @first/m.safetensors -b 4 -j 1 -s 200 -o @next/m.safetensors " ACT);
+    assert_near(first_loss(), first, 2e-3); /* in bf16 */
+    assert_true(row_of("modern").validation < first);
+    /* if the loss never falls, the model stays as it was */
+    must_run("train -q --init @first/m.safetensors -b 4 -j 1 -s 3 --lr 1 -o @worse/m " ACT);
+    assert_near(row_of("modern").validation, first, 1e-4);
+}
+
+/* A model whose heads share keys and values keeps its shape, also in a resumed training run. */
+TEST(shared_heads) {
+    must_run("train -q " TINY "-s 40 --kv-heads 1 --hidden 19 -o @wide/m.safetensors " ACT);
+    const double first = row_of("modern").validation;
+    must_run("train -q -b 4 -j 1 -s 40 --init @wide/m.safetensors --kv-heads 1 --hidden 19 "
+             "-o @shared/m.safetensors " ACT);
+    const double then = row_of("modern").validation;
+    must_run("train -q -r -s 80 -o @shared/m.safetensors " ACT);
+    assert_true(then < first && row_of("modern").validation < then);
+    must_run("sample --info @shared/m.safetensors");
+    assert_true(atoi(after("\nkv_heads ")) == 1 && atoi(after("\nhidden ")) == 19);
+    must_run("train -q " TINY "-s 1 --kv-heads 2 --hidden 64 -o @usual/m.safetensors " ACT);
+    must_run("sample --info @usual/m.safetensors");
+    assert_null(strstr(ran.out, "kv_heads"));
+}
+
+/* After an interruption --resume no longer needs the model, trains no baseline that was not there,
+ * and ends with the same bits. */
+TEST(init_resumed) {
+    static const char how[] = "-b 4 -j 1 -s 200 --eval-every 50 -d 0.1";
+    skip_without(SIGNALS);
+    must_run("train -q " TINY "-s 100 -o @base/m.safetensors " ACT);
+    must_run("train -q %s --init @base/m.safetensors -o @whole/m.safetensors " ACT, how);
+    run_clocked(0.01, " 15@2", "train %s --init @base/m.safetensors -o @parts/m.safetensors " ACT,
+                how);
+    expect_success();
+    expect_line("train --resume --out ");
+    scratch_remove(scratch("base"));
+    must_run("train -r -j 1 -o @parts/m.safetensors " ACT);
+    assert_false(scratch_has("parts/bigram.safetensors"));
+    expect_same_model("whole/m.safetensors", "parts/m.safetensors");
+}
+
+TEST(bad_init) {
+    static const struct {
+        int status;
+        const char *words, *name, *other;
+    } refused[] = {
+        {1, "--init @none " ACT, "/none: ", ""},
+        {1, "--init @init " ACT, "/init: ", ""},
+        {1, "--init " ACT " " ACT, "act.txt: ", ""},
+        {1, "--init @init/m.safetensors -m gpt " ACT, " --model ", " gpt"},
+        {1, "--init @init/m.safetensors -w 32 " ACT, " --width ", " 32"},
+        {1, "--init @init/m.safetensors -c 32 " ACT, " --context ", " 32"},
+        {1, "--init @init/m.safetensors -H 4 " ACT, " --heads ", " 4"},
+        {1, "--init @init/m.safetensors --kv-heads 1 " ACT, " --kv-heads ", " 1"},
+        {1, "--init @init/m.safetensors --bytes " ACT, "--bytes", ""},
+        {1, "--init @init/m.safetensors -o @init/m.safetensors " ACT, "init/", "--init"},
+        {1, "--init @init/m.safetensors --log @init/m.safetensors " ACT, "init/", "--init"},
+        {1, "--init @init/m.last.safetensors -o @init/m.safetensors " ACT, "init/", "--init"},
+        {1, "-m bigram -c 8 --log @more.txt @more.txt", "more.txt: ", ""},
+        {2, "--init @init/m.safetensors --preset quick " ACT, "--init", "--preset"},
+        {2, "--init @init/m.safetensors --ladder " ACT, "--init", "--ladder"},
+    };
+    must_run("train -q " TINY "-s 20 -o @init/m.safetensors " ACT);
+    scratch_put("more.txt", "a+b or é: not all of these does it know", 40);
+    for (int i = 0; i < COUNT(refused); i++) {
+        run("train -q -s 5 -o @out/m.safetensors %s", refused[i].words);
+        expect_failure(refused[i].status, refused[i].name, refused[i].other);
+    }
 }
 
 FIXTURE(scratch_open, scratch_close)

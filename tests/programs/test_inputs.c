@@ -226,8 +226,7 @@ TEST(small_stack) {
         "sample --explain Whether @thin/m.safetensors",
         "sample --explain Whether --layer 1 --head 1 @thin/gpt.safetensors",
         "sample --info @thin/m.safetensors",
-        "sample --export @thin/folder @thin/m.safetensors",
-        "train -q -b 4 -s 5 -j 2 --init @thin/folder -o @thin/next.safetensors " ACT,
+        "train -q -b 4 -s 5 -j 2 --init @thin/m.safetensors -o @thin/next.safetensors " ACT,
     };
     if (SANITIZED) skip();
     skip_without(SHELL_TOOLS);
@@ -243,8 +242,7 @@ TEST(small_stack) {
             setenv("KERNELS", tables[i - 1]->name, 1);
         else
             unsetenv("KERNELS");
-        for (int j = 0; j < COUNT(commands); j++)
-            if (has_extras() || !strstr(commands[j], "folder")) must_run("%s", commands[j]);
+        for (int j = 0; j < COUNT(commands); j++) must_run("%s", commands[j]);
         scratch_remove(scratch("thin"));
         scratch_remove(scratch("timed"));
     }

@@ -1,5 +1,5 @@
 """The loss of a gpt, modern, conv or ngram checkpoint on a text, computed apart from tril, in float64: a conv
-and an ngram with numpy, the others by Hugging Face transformers, to which ./sample exports them.
+and an ngram with numpy, the others by Hugging Face transformers, to which tril exports them.
 
     make
     python3 extras/bench/peers/score.py out/model.safetensors FILE [--slide N]
@@ -8,8 +8,8 @@ prints what `./sample --score FILE out/model.safetensors` should print: the loss
 model's context that are laid end to end. With --slide N windows overlap, and only the last N
 characters of each count (of the first window, all): most characters are then predicted from nearly a
 whole context, and the loss is lower. Never compare one kind with the other. Needs the packages numpy,
-safetensors and, for gpt and modern, torch and transformers; is no part of `make test`. The counts of
-an ngram take minutes.
+safetensors and, for gpt and modern, torch, transformers, tril and what it exports with; is no part of
+`make test`. The counts of an ngram take minutes.
 """
 
 import argparse
@@ -35,7 +35,7 @@ def exported(checkpoint):
     import transformers
 
     with tempfile.TemporaryDirectory() as folder:
-        subprocess.run(["./sample", "--export", folder, checkpoint], check=True)
+        subprocess.run([sys.executable, "-m", "tril", "export", checkpoint, folder], check=True)
         model = transformers.AutoModelForCausalLM.from_pretrained(folder).double().eval()
 
     def logits(ids):

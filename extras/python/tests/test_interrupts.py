@@ -49,11 +49,6 @@ class Calls:
             model.save(written)
             return written.read_bytes()
 
-        def exported():
-            (folder / "m.gguf").unlink(missing_ok=True)
-            model.export(folder / "m.gguf")
-            return (folder / "m.gguf").read_bytes()
-
         def resumed(use=lambda training: None, path=state):
             with tril.Training.resume(path, TEXT, threads=1) as training:
                 return use(training), training.done, training.model.digest
@@ -71,7 +66,7 @@ class Calls:
             "train": lambda: tril.train(TEXT, "gpt", **SMALL, **training).digest,
             "Model": lambda: tril.Model(tokenizer, "gpt", **SMALL).digest,
             "Model.counted": lambda: model.counted, "Model.digest": lambda: model.digest, "Model.loss": lambda: model.loss,
-            "Model.export": exported, "Model.extended": lambda: model.extended("§¶").digest,
+            "Model.extended": lambda: model.extended("§¶").digest,
             "Model.generate": lambda: model.generate("THE", length=50, threads=1),
             "Model.load": lambda: tril.Model.load(self.path).digest, "Model.note": lambda: model.note("step"),
             "Model.parameters": lambda: model.parameters, "Model.read": lambda: model.read("THE CLOCK", trace=True).loss,

@@ -118,19 +118,6 @@ class SameAsThePrograms(Folder):
             with self.assertRaises(tril.Error):
                 model.score(text, **wrong)
 
-    def test_export(self):
-        model = small("modern")
-        model.save(self.folder / "model.safetensors")
-        for number, path, how in (0, "a.gguf", ["q8_0"]), (1, "a", []):
-            program("sample", "--export", self.folder / f"{number}{path}", *(["--precision", *how] if how else []),
-                    self.folder / "model.safetensors")
-            model.export(self.folder / path, *how)
-        one, other = ((self.folder / name).read_bytes() for name in ("a.gguf", "0a.gguf"))
-        self.assertEqual(one, other)
-        self.assertEqual(tril.Model.load(self.folder / "a").digest, tril.Model.load(self.folder / "1a").digest)
-        with self.assertRaises(tril.Error):
-            small("ngram").export(self.folder / "b")
-
     def test_several_texts(self):
         parts = self.folder / "one.txt", self.folder / "two.txt"
         for part, text in zip(parts, (TEXT[:5000], TEXT[5000:9000])):

@@ -406,7 +406,7 @@ class Tokenizer(_Object):
 
     @classmethod
     def load(cls, path: Path) -> "Tokenizer":
-        """The tokenizer of a model: a file of tril, or a folder of Hugging Face transformers."""
+        """The tokenizer of a model's file."""
         return cls._made("tokenizer_load", _path(path))
 
     def __len__(self) -> int:
@@ -446,17 +446,12 @@ class Model(_Object):
 
     @classmethod
     def load(cls, path: Path) -> "Model":
-        """Reads a model: a file of tril, or a folder of Hugging Face transformers."""
+        """Reads a model's file."""
         return cls._made("model_load", _path(path))
 
     def save(self, path: Path) -> None:
         """Writes the model as one file, which `./sample` reads."""
         _call("model_save", self, _path(path))
-
-    def export(self, path: Path, type: str = "f32") -> None:
-        """Writes a gpt or a modern for other programs: to a new file for llama.cpp if `path` ends in .gguf,
-        with matrices in "f32", "f16" or "q8_0"; else to a new folder for transformers."""
-        _call("model_export", self, _path(path), _terminated(type.encode()))
 
     def extended(self, text: Text, *, seed: Optional[int] = None) -> "Model":
         """A new model that also knows all characters of a text, as `./train --init` makes it. This one

@@ -1,24 +1,25 @@
-import ctypes
 import os
 import pathlib
 import signal
+import subprocess
 import sys
 import webbrowser
-
-from tril import _lib
 
 USAGE = """Usage: tril train FILE...    trains models on a text; see tril train --help
        tril sample           writes with a model; see tril sample --help
        tril explain TEXT     shows how a model gets from TEXT to the next character
-       tril web [FILE]       opens the page that trains in a browser tab, or copies it to FILE"""
+       tril web [FILE]       opens the page that trains in a browser tab, or copies it to FILE
+       tril export, import   exchange models with transformers and llama.cpp; see tril export --help"""
 
 
-def program(*words: str) -> int:
-    """Runs a program, which the library has, in this process. Returns its exit status."""
-    if not hasattr(_lib.dll, "tril_main"):
-        sys.exit("tril: this build of the library has no programs; install a wheel that `make wheels` built")
-    arguments = (ctypes.c_char_p * (len(words) + 2))(b"tril", *map(os.fsencode, words))
-    return _lib.dll.tril_main(len(words) + 1, arguments)
+def program(part: str, *words: str) -> int:
+    """Becomes a program, which is beside this file, or on Windows runs it. Returns its exit status."""
+    path, command = pathlib.Path(__file__).with_name(part), [f"tril {part}", *words]
+    if os.name == "nt":
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the program's
+        return subprocess.call(command, executable=path.with_suffix(".exe"))
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # which Python ignores
+    os.execv(path, command)
 
 
 def web(*files: str) -> int:
@@ -37,9 +38,6 @@ def web(*files: str) -> int:
 
 
 def main() -> None:
-    for name in ("SIGINT", "SIGPIPE"):  # as if the program were not Python's
-        if hasattr(signal, name):
-            signal.signal(getattr(signal, name), signal.SIG_DFL)
     part, *words = sys.argv[1:] or ["--help"]
     if part in ("train", "sample"):
         status = program(part, *words)
@@ -47,13 +45,15 @@ def main() -> None:
         status = program("train", part)
     elif part == "explain" and words:
         status = program("sample", "--explain", *words)
+    elif part in ("export", "import"):
+        from tril import exchange
+        status = exchange.main(part, words)
     elif part == "web" and len(words) < 2:
         status = web(*words)
     else:
         print(USAGE)
         status = 0 if part == "--help" else 2
-    sys.stdout.flush()
-    os._exit(status)  # threads of the program may still wait
+    sys.exit(status)
 
 
 if __name__ == "__main__":

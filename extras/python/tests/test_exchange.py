@@ -1,0 +1,480 @@
+"""Tests tril.exchange as it was installed (extras/python/tests/test), with the packages that it needs. What transformers and
+llama.cpp compute is compared where they are installed, too:
+
+    pip install build/*.whl numpy safetensors tokenizers gguf torch transformers xllamacpp
+    TRIL_TEXT=data/sample.txt python3 extras/python/tests/test_exchange.py
+
+The folders of golden/ are models of random weights as transformers saved them, and what it computes of a text in float64:
+for each character, one a line, the code point and the logits. In qwen3-shared six heads of queries share two of keys and
+values, and the MLP has 19 channels. `test_exchange.py --record FOLDER` makes them.
+"""
+import contextlib
+import io
+import json
+import os
+import pathlib
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+import unittest.mock
+
+import gguf
+import numpy
+import safetensors.numpy
+import tokenizers
+
+import tril
+from tril import exchange
+
+try:
+    import torch
+    import transformers
+    transformers.logging.set_verbosity_error()
+    transformers.logging.disable_progress_bar()
+except ImportError:
+    transformers = None
+try:
+    import xllamacpp  # which has llama.cpp inside
+except ImportError:
+    xllamacpp = None
+
+GOLDEN = pathlib.Path(__file__).resolve().parent / "golden"
+KINDS = {"gpt2": "gpt", "qwen3": "modern", "qwen3-shared": "modern"}
+CHARACTERS = "\n !\"abé中𝄞"
+ODD = "\0\x01\t\n\x1f\r \"'/\\\x7f\x80\xad\u2581\ufeff\ufffd\U0001d11eabc"
+
+
+def logits_of(model, text):
+    """Those after each character, in windows of the context laid end to end."""
+    T = int(model.sizes.context)
+    return numpy.concatenate([model.read(text[i:i + T]).logits.copy() for i in range(0, len(text), T)])
+
+
+def random_model(rung, text, **sizes):
+    """A model all of whose weights are random."""
+    model = tril.Model(tril.Tokenizer(text), rung, **{**dict(layers=2, heads=2, width=12, context=8), **sizes})
+    numbers = numpy.random.default_rng(4)
+    for weights in model.weights.values():
+        weights += 0.1 * numbers.standard_normal(weights.shape, numpy.float32)
+    return model
+
+
+class Folder(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def fails(self, name, call, kind="file"):
+        """Checks for an error whose one sentence has a name."""
+        with self.assertRaises(tril.Error) as caught:
+            call()
+        self.assertIn(name, str(caught.exception))
+        self.assertEqual(caught.exception.kind, kind)
+        self.assertNotIn("\n", str(caught.exception))
+
+    def copy(self, kind):
+        shutil.copytree(GOLDEN / kind, self.folder / "edited", dirs_exist_ok=True)
+        return self.folder / "edited"
+
+    def close(self, ours, theirs, tolerance=1e-6):
+        numpy.testing.assert_allclose(ours, theirs, rtol=tolerance, atol=tolerance)
+
+
+# (kind, file, what is replaced, by what, a part of the message); ' is "
+CONFIG = "config.json"
+BAD = [("gpt2", CONFIG, *edit) for edit in [
+    ("'gpt2'", "'llama'", "'llama'"), ("'model_type'", "'modeltype'", "'model_type'"), ("'gpt2'", "2", "'model_type'"),
+    ("gelu_new", "relu", "'activation_function'"), ("1e-05", "1e-06", "'layer_norm_epsilon'"),
+    ("'n_inner': null", "'n_inner': 47", "'n_inner'"), ("'n_inner': null", "'n_inner': '48'", "'n_inner'"),
+    ("'tie_word_embeddings': true", "'tie_word_embeddings': false", "'tie_word_embeddings'"),
+    ("'scale_attn_weights': true", "'scale_attn_weights': false", "'scale_attn_weights'"),
+    ("'scale_attn_weights': true", "'scale_attn_weights': 1", "'scale_attn_weights'"),
+    ("'scale_attn_weights': true", "'scale_attn_weights': null", "'scale_attn_weights'"),
+    ("_idx': false", "_idx': true", "'scale_attn_by_inverse_layer_idx'"),
+    ("'add_cross_attention': false", "'add_cross_attention': true", "'add_cross_attention'"),
+    ("'n_layer': 2", "'n_layer': 3", "missing"), ("'n_layer': 2", "'n_layer': 2.5", "'n_layer'"),
+    ("'n_layer': 2", "'n_layer': 1", "transformer.h.1."), ("'n_layer': 2", "'n_layer': '2'", "'n_layer'"),
+    ("'n_layer': 2", "'n_layer': 1e99", "'n_layer'"), ("'n_layer': 2", "'n_layer': 1000000000", "numbers"),
+    ("'n_layer': 2", "'n_layer': -2", "'n_layer'"), ("'n_layer': 2", "'n_layer': true", "'n_layer'"),
+    ("'n_layer': 2", "'n_layer': [2]", "'n_layer'"), ("'n_layer'", "'layers'", "'n_layer'"),
+    ("'n_head': 3", "'n_head': 5", "12"), ("'n_embd': 12", "'n_embd': 15", "the shape"),
+    ("'n_positions': 10", "'n_positions': 11", "wpe.weight"), ("'n_positions': 10", "'n_positions': 1000000000", "numbers"),
+    ("'vocab_size': 9", "'vocab_size': 10", "tokenizer.json"), ("{", "[", "JSON"), ("'vocab_size': 9\n}", "'vocab_size': 9\n", "JSON"),
+    ("'n_head': 3", "'num_attention_heads': 2, 'n_head': 3", "'num_attention_heads'"), ("{", "{'n_embd': 12,", "'n_embd' twice"),
+]] + [("qwen3", CONFIG, *edit) for edit in [
+    ("'silu'", "'gelu'", "'hidden_act'"), ("1e-06", "1e-05", "'rms_norm_eps'"),
+    ("'rope_theta': 10000.0", "'rope_theta': 1000000.0", "'rope_parameters.rope_theta'"),
+    ("'rope_theta': 10000.0", "'rope_theta': '10000'", "'rope_parameters.rope_theta'"),
+    ("'rope_type': 'default'", "'rope_type': 'yarn'", "'rope_parameters.rope_type'"),
+    ("'use_cache'", "'rope_theta': 5, 'use_cache'", "'rope_theta'"),
+    ("'use_cache'", "'rope_scaling': {'rope_type': 'linear'}, 'use_cache'", "'rope_scaling'"),
+    ("'rope_parameters': {", "'rope_parameters': 'x', 'other': {", "'rope_parameters'"),
+    ("'rope_parameters': {", "'rope_parameters': [], 'other': {", "'rope_parameters'"),
+    ("'rope_type'", "'factor': 4.0, 'rope_type'", ".factor'"), ("'rope_type'", "'list': [1], 'rope_type'", ".list'"),
+    ("'attention_bias': false", "'attention_bias': true", "'attention_bias'"),
+    ("'num_key_value_heads': 3", "'num_key_value_heads': 1", "_proj.weight"),
+    ("'num_key_value_heads': 3", "'num_key_value_heads': 2", "2"),
+    ("'num_key_value_heads': 3", "'num_key_value_heads': null", "'num_key_value_heads'"),
+    ("'head_dim': 4", "'head_dim': 8", "'head_dim'"), ("'head_dim'", "'headdim'", "'head_dim'"),
+    ("'intermediate_size': 32", "'intermediate_size': 31", "mlp."), ("'intermediate_size': 32", "'intermediate_size': 32.5", "'intermediate_size'"),
+    ("'tie_word_embeddings': true,", "", "'tie_word_embeddings'"),
+    ("'use_sliding_window': false", "'use_sliding_window': true", "'use_sliding_window'"),
+]] + [("qwen3", "model.safetensors", "q_proj", "q_prof", "q_prof.weight"), ("qwen3", "model.safetensors", "F32", "I32", "I32"),
+      ("qwen3", "model.safetensors", "[12,12]", "[12,11]", "model.safetensors"),
+] + [("gpt2", "tokenizer.json", *edit) for edit in [
+    ("'WordLevel'", "'Unigram'", ""), ("'WordLevel'", "'BPE', 'merges': ['a b']", ""),
+    ("'normalizer': null", "'normalizer': {'type': 'Lowercase'}", "normalizer"),
+    ("'special_tokens': {}", "'special_tokens': {'!': {'id': '!', 'ids': [8], 'tokens': ['!']}}, 'single': [{'SpecialToken': "
+     "{'id': '!', 'type_id': 0}}, {'Sequence': {'id': 'A', 'type_id': 0}}], 'was': {}", ""),
+    ("'TemplateProcessing'", "'BertProcessing', 'sep': ['a', 3], 'cls': ['b', 0]", ""),
+    ("'truncation': null", "'truncation': {'max_length': 4, 'strategy': 'LongestFirst', 'stride': 0, 'direction': 'Right'}", ""),
+    ("'added_tokens': []", "'added_tokens': [{'id': 3, 'content': 'the'}]", ""),
+    *(("'added_tokens': []", "'added_tokens': [{'id': %s, 'special': false, 'single_word': false, 'normalized': false, 'lstrip': %s, 'rstrip': %s}]"
+       % one, "") for one in [("9, 'content': '<s>'", "false", "false"), ("9, 'content': 'z'", "false", "false"),
+                              ("3, 'content': 'a'", "true", "false"), ("3, 'content': 'a'", "false", "true")]),
+    ("'Split'", "'Whitespace'", "pre_tokenizer"), ("'String': ''", "'String': 'x'", "pre_tokenizer"),
+    ("'Split'", "'ByteLevel', 'add_prefix_space': false, 'trim_offsets': true, 'use_regex': false", "256"),
+    ("'WordLevel'", "'BPE', 'merges': [], 'end_of_word_suffix': '</w>'", ""), ("'a'", "'<unk>'", "'<unk>'"), ("'a'", "''", "''"),
+    ("'a'", "'b'", "'b' twice"), ("'!': 8", "'!': 7", "0 to 8"), ("'!': 8", "'!': 9", "0 to 8"), ("'!': 8", "'!': -8", ""),
+    ("'vocab'", "'vocabulary'", ""), ("'model': {", "'model': [", "JSON"),
+]]
+
+GOOD = [("gpt2", CONFIG, *edit) for edit in [  # other spellings with the same meaning
+    ("'n_inner': null", "'n_inner': 48"), ("'layer_norm_epsilon': 1e-05,", ""), ("1e-05", "0.00001"),
+    ("{", "{'task_specific_params': {'rope_theta': 3, 'x': [1, {}]},"), ("'n_head': 3", "'num_attention_heads': 3, 'n_head': 3"),
+]] + [("qwen3", CONFIG, *edit) for edit in [
+    ("'rope_theta': 10000.0", "'rope_theta': 1e4"), ("'use_cache'", "'rope_scaling': null, 'use_cache'"),
+    ("'rope_parameters': {", "'rope_parameters': null, 'other': {"),
+]] + [("gpt2", "tokenizer.json", *edit) for edit in [
+    ("'WordLevel'", "'BPE', 'merges': [], 'end_of_word_suffix': ''"), ("'String': ''", "'Regex': ''"), ("'a'", "'\\u0061'"),
+    ("'added_tokens': []", "'added_tokens': [{'id': 3, 'content': 'a', 'special': true, 'single_word': false, 'normalized': false, 'lstrip': false, 'rstrip': false}]"),
+]]
+
+
+class FromTransformers(Folder):
+    def golden(self, kind, folder):
+        model = exchange.read_folder(folder)
+        lines = [line.split() for line in (GOLDEN / kind / "logits.txt").read_text().splitlines()]
+        text = "".join(chr(int(line[0])) for line in lines)
+        self.assertEqual(model.tokenizer.decode(range(len(model.tokenizer))), CHARACTERS)
+        self.assertEqual(model.sizes.rung, KINDS[kind])
+        self.close(logits_of(model, text), numpy.array([line[1:] for line in lines], float))
+        return model
+
+    def test_golden(self):
+        for kind in KINDS:
+            self.golden(kind, GOLDEN / kind)
+
+    def edit(self, kind, file, old, new):
+        path, old, new = self.copy(kind) / file, *(part.replace("'", '"').encode() for part in (old, new))
+        before = path.read_bytes()
+        self.assertIn(old, before)
+        path.write_bytes(before.replace(old, new, 1))
+
+    def test_edits(self):
+        for kind, file, old, new, name in BAD:
+            with self.subTest(file=file, old=old, new=new):
+                self.edit(kind, file, old, new)
+                self.fails("edited", lambda: exchange.read_folder(self.folder / "edited"))
+                self.fails(name, lambda: exchange.read_folder(self.folder / "edited"))
+        for kind, file, old, new in GOOD:
+            with self.subTest(file=file, old=old, new=new):
+                self.edit(kind, file, old, new)
+                self.golden(kind, self.folder / "edited")
+
+    def test_listed(self):
+        """The page lists every setting that can make a folder invalid."""
+        page = (pathlib.Path(os.environ["TRIL_TEXT"]).parent.parent / "docs/checkpoints.md").read_text()
+        keys = {key for a in (exchange.GPT2, exchange.QWEN3) for key in (
+            *a.sizes, *exchange._settings(a, dict.fromkeys(a.sizes.values(), 1)))} | {"rope_scaling"}
+        self.assertEqual([key for key in sorted(keys) if f"`{key}`" not in page], [])
+
+    def test_damage(self):
+        """Cut anywhere, a file is an error; with any byte changed, it is one, or is read."""
+        for name, step in (CONFIG, 7), ("tokenizer.json", 7), ("model.safetensors", 1997):
+            folder = self.copy("qwen3")
+            whole = (folder / name).read_bytes().rstrip(b"\n")
+            for at in range(0, len(whole), step):
+                (folder / name).write_bytes(whole[:at])
+                self.fails(name, lambda: exchange.read_folder(folder))
+                (folder / name).write_bytes(whole[:at] + bytes([whole[at] ^ (1 << at % 8)]) + whole[at + 1:])
+                with contextlib.suppress(tril.Error):
+                    exchange.read_folder(folder)
+            (folder / name).unlink()
+            self.assertRaises(FileNotFoundError, exchange.read_folder, folder)
+
+    def rewrite(self, kind, change, parts=1):
+        """Writes the tensors of a copy again, as one file or, with an index, as several."""
+        folder = self.copy(kind)
+        tensors = {name: change(numbers) for name, numbers in safetensors.numpy.load_file(folder / "model.safetensors").items()}
+        if parts == 1:
+            safetensors.numpy.save_file(tensors, folder / "model.safetensors")
+            return folder
+        (folder / "model.safetensors").unlink()
+        files = {name: f"part-{i % parts}.safetensors" for i, name in enumerate(tensors)}
+        for file in files.values():
+            safetensors.numpy.save_file({n: t for n, t in tensors.items() if files[n] == file}, folder / file)
+        (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": files}))
+        return folder
+
+    def test_types_and_parts(self):
+        for kind in KINDS:
+            whole = exchange.read_folder(GOLDEN / kind)
+            self.assertEqual(exchange.read_folder(self.rewrite(kind, lambda x: x, 3)).digest, whole.digest)
+            shutil.rmtree(self.folder / "edited")
+            half = exchange.read_folder(self.rewrite(kind, lambda x: x.astype("f2")))
+            for name, weights in whole.weights.items():
+                self.close(half.weights[name], weights, 2**-11)
+            folder = self.rewrite(kind, lambda x: (x.view("u4") >> 16).astype("u2"))
+            path = folder / "model.safetensors"
+            path.write_bytes(path.read_bytes().replace(b'"U16"', b'"BF16"', 1).replace(b'"U16"', b'"BF16"'))
+            data = path.read_bytes()  # each name is a byte longer
+            size = int.from_bytes(data[:8], "little") + data.count(b'"BF16"')
+            path.write_bytes(size.to_bytes(8, "little") + data[8:])
+            upper = exchange.read_folder(folder)
+            for name, weights in whole.weights.items():
+                numpy.testing.assert_array_equal(upper.weights[name], (weights.view("u4") >> 16 << 16).view("f4"))
+
+    def test_wrong_numbers(self):
+        for number in numpy.inf, -numpy.inf, numpy.nan:
+            folder = self.rewrite("qwen3", lambda x: numpy.where(x == x.max(), numpy.float32(number), x))
+            self.fails("not finite", lambda: exchange.read_folder(folder))
+
+    def test_index(self):
+        folder = self.rewrite("gpt2", lambda x: x, 3)
+        index = folder / "model.safetensors.index.json"
+        for text, name in ("{}", "weight_map"), ('{"weight_map": {}}', "weight_map"), ('{"weight_map": {"a": 3}}', "outside"), \
+                ('{"weight_map": {"a": "../part-0.safetensors"}}', "outside"), ('{"weight_map": {"a": "part-0.safetensors"}}', "missing"):
+            index.write_text(text)
+            self.fails(name, lambda: exchange.read_folder(folder))
+        index.write_text('{"weight_map": {"a": "part-7.safetensors"}}')
+        self.assertRaises(FileNotFoundError, exchange.read_folder, folder)
+
+
+class ToTransformers(Folder):
+    def test_returns(self):
+        """A written model is read with the same bits; what is there already stays."""
+        models = [exchange.read_folder(GOLDEN / kind) for kind in KINDS]
+        models += [random_model(rung, text) for rung in ("gpt", "modern") for text in (ODD, None)]
+        for i, model in enumerate(models):
+            exchange.write_folder(model, self.folder / "new" / str(i))
+            again = exchange.read_folder(self.folder / "new" / str(i))
+            self.assertEqual((again.digest, again.sizes), (model.digest, model.sizes))
+            self.assertEqual(repr(again.tokenizer), repr(model.tokenizer))
+            self.fails("already exists", lambda: exchange.write_folder(model, self.folder / "new" / str(i)))
+        (self.folder / "empty").mkdir()
+        exchange.write_folder(models[0], self.folder / "empty")
+        self.assertEqual(sorted(path.name for path in self.folder.iterdir()), ["empty", "new"])
+
+    def test_dropout(self):
+        model = tril.train("to be or not to be " * 99, "gpt", steps=1, layers=1, heads=1, width=4, context=8, dropout=0.25)
+        model.save(self.folder / "model")
+        exchange.write_folder(tril.Model.load(self.folder / "model"), self.folder / "new")
+        config = json.loads((self.folder / "new/config.json").read_text())
+        self.assertEqual([config[key] for key in exchange.GPT2.dropout], [0.25] * 3)
+
+    def test_refusals(self):
+        for rung in tril.rungs():
+            if rung not in KINDS.values():
+                for path in "b", "b.gguf":
+                    write = exchange.write_gguf if path.endswith("gguf") else exchange.write_folder
+                    self.fails(rung, lambda: write(random_model(rung, "ab"), self.folder / path), "argument")
+        model = random_model("gpt", "ab")
+        model.weights["transformer.wte.weight"][0, 5] = 70000
+        for type in "f16", "q8_0", "f64":
+            self.fails("70000" if type != "f64" else "f64", lambda: exchange.write_gguf(model, self.folder / "b.gguf", type), "argument")
+        self.assertEqual(list(self.folder.iterdir()), [])
+        with unittest.mock.patch.dict(sys.modules, {"gguf": None}):
+            self.fails("pip install numpy", lambda: exchange.write_gguf(model, self.folder / "b.gguf"), "argument")
+
+    def test_commands(self):
+        def command(*words, status=0):
+            ran = subprocess.run([sys.executable, "-m", "tril", *map(str, words)], capture_output=True, text=True, cwd=self.folder)
+            self.assertEqual((ran.returncode, bool(ran.stderr)), (status, status != 0), ran)
+            return ran.stderr
+
+        model = random_model("modern", "abc")
+        model.save(self.folder / "model")
+        command("export", "model", "folder")
+        command("import", "folder", "again")
+        self.assertEqual(tril.Model.load(self.folder / "again").digest, model.digest)
+        command("export", "model", "a.gguf", "--type", "f16")
+        self.assertEqual(gguf.GGUFReader(self.folder / "a.gguf").fields["general.file_type"].contents(), 1)
+        for words in ("import", "folder", "again"), ("export", "model", "folder"), ("export", "model", "a.gguf"):
+            self.assertIn("already exists", command(*words, status=1))
+        self.assertIn("none", command("import", "none", "new", status=1))
+        for words in ("export", "model"), ("export", "model", "new", "--type", "f16"), ("export", "model", "b.gguf", "--type", "f64"):
+            command(*words, status=2)
+        self.assertEqual(sorted(path.name for path in self.folder.iterdir()), ["a.gguf", "again", "folder", "model"])
+
+
+class ToLlama(Folder):
+    def test_file(self):
+        models = [(random_model(rung, ODD, width=width), width) for rung in ("gpt", "modern") for width in (12, 32)]
+        for (model, width), type in ((one, type) for one in [*models, (exchange.read_folder(GOLDEN / "qwen3-shared"), 24)]
+                                     for type in exchange.TYPES):
+            path = self.folder / "m.gguf"
+            exchange.write_gguf(model, path, type)
+            self.fails("already exists", lambda: exchange.write_gguf(model, path, type))
+            file, sizes, weights = gguf.GGUFReader(path), model.sizes, model.weights
+            path.unlink()
+            fields = {key: field.contents() for key, field in file.fields.items()}
+            name, gpt = fields["general.architecture"], sizes.rung == "gpt"
+            mlp = "transformer.h.0.mlp.c_fc.weight" if gpt else "model.layers.0.mlp.gate_proj.weight"
+            for key, value in {"context_length": sizes.context, "embedding_length": width, "block_count": sizes.layers,
+                               "feed_forward_length": len(weights[mlp]), "attention.head_count": sizes.heads,
+                               "attention.head_count_kv": sizes.kv_heads or sizes.heads, "attention.key_length": width // sizes.heads,
+                               "attention.value_length": width // sizes.heads, "vocab_size": len(model.tokenizer)}.items():
+                self.assertEqual(fields[f"{name}.{key}"], value, key)
+            self.assertEqual((name, fields["tokenizer.ggml.model"]), ("gpt2" if gpt else "qwen3", "rwkv"))
+            self.assertEqual(len(file.tensors), len(weights))
+            for (ours, numbers), tensor in zip(weights.items(), file.tensors):
+                kind = "F32" if numbers.ndim < 2 or "wpe" in ours else "F16" if type == "q8_0" and width % 32 and numbers.shape[1] % 32 else type.upper()
+                self.assertEqual(tensor.tensor_type.name, kind, ours)
+                theirs = gguf.quants.dequantize(tensor.data, tensor.tensor_type)
+                numpy.testing.assert_allclose(theirs, numbers, rtol=0, atol={"F32": 0, "F16": 2**-11, "Q8_0": 9e-3}[kind])
+                self.assertEqual(tensor.name.rpartition(".")[2], ours.rpartition(".")[2])
+
+    def test_tokens(self):
+        for text, tokens in ("a\\ \n\t\x7f\"é▁𝄞", ["\\x09", "\\x0a", " ", "\"", "\\\\", "a", "\\x7f", "é", "▁", "𝄞"]), (None, None):
+            exchange.write_gguf(random_model("modern", text), self.folder / f"{text is None}.gguf")
+            fields = gguf.GGUFReader(self.folder / f"{text is None}.gguf").fields
+            found = fields["tokenizer.ggml.tokens"].contents()
+            self.assertEqual(found if tokens else [found[i] for i in (0, 0x41, 0x5C, 0xE9)], tokens or ["\\x00", "A", "\\\\", "\\xe9"])
+            self.assertEqual(fields["tokenizer.ggml.token_type"].contents(), [1] * len(found))
+            self.assertEqual([fields[f"tokenizer.ggml.add_{end}_token"].contents() for end in ("bos", "eos")], [False] * 2)
+
+
+# ---- the programs themselves ----
+
+TEXT = pathlib.Path(os.environ["TRIL_TEXT"]).read_text(encoding="utf-8")
+SIZES = dict(layers=2, heads=2, width=32, context=64, batch=4, threads=1, precision="f32")
+
+
+def made_elsewhere(folder, kind, characters):
+    """A model of random weights as transformers saves it, its characters in no order."""
+    torch.manual_seed(1)
+    characters = sorted(characters)
+    random.Random(1).shuffle(characters)
+    layers, heads, width, context, size = 2, 3, 12, 10, len(characters)
+    none = {"bos_token_id": None, "eos_token_id": None, "vocab_size": size, "initializer_range": 0.2}
+    if kind == "gpt2":
+        config = transformers.GPT2Config(n_layer=layers, n_head=heads, n_embd=width, n_positions=context, **none)
+    else:
+        hidden, wide, heads, shared = (width, 32, heads, heads) if kind == "qwen3" else (24, 19, 6, 2)
+        config = transformers.Qwen3Config(
+            num_hidden_layers=layers, max_position_embeddings=context, rms_norm_eps=1e-6, tie_word_embeddings=True, head_dim=4,
+            hidden_size=hidden, intermediate_size=wide, num_attention_heads=heads, num_key_value_heads=shared, **none)
+    model = transformers.AutoModelForCausalLM.from_config(config)
+    for name, weights in model.named_parameters():  # norms and biases, too
+        if weights.ndim == 1:
+            torch.nn.init.normal_(weights, float("bias" not in name), 0.2)
+    model.save_pretrained(folder)
+    tokenizer = tokenizers.Tokenizer(tokenizers.models.WordLevel({c: i for i, c in enumerate(characters)}))
+    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.Split("", "isolated")
+    tokenizer.decoder = tokenizers.decoders.Fuse()
+    transformers.PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, model_input_names=["input_ids", "attention_mask"]).save_pretrained(folder)
+
+
+def theirs(folder, text, double=False):
+    """The model and the tokenizer of transformers, and the logits of a text; columns are in the order of tril's ids."""
+    model = transformers.AutoModelForCausalLM.from_pretrained(folder)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    ids, T = tokenizer(text)["input_ids"], model.config.max_position_embeddings
+    columns = [tokenizer.get_vocab()[c] for c in sorted(tokenizer.get_vocab())] if len(tokenizer) != 256 else list(range(256))
+    computes = model.double() if double else model
+    with torch.no_grad():
+        logits = numpy.concatenate([computes(torch.tensor([ids[i:i + T]])).logits[0].numpy() for i in range(0, len(ids), T)])
+    assert tokenizer.decode(ids) == text, "the text comes back as another"
+    return model, tokenizer, logits[:, columns]
+
+
+@unittest.skipUnless(transformers, "without transformers")
+class Transformers(Folder):
+    def compare(self, model, folder, text):
+        other, tokenizer, logits = theirs(folder, text)
+        ours = logits_of(model, text.encode() if len(tokenizer) == 256 else text)
+        print(f"{folder.name}: logits differ by {abs(ours - logits).max():.1e} at most, of {abs(logits).max():.1f}")
+        self.close(ours, logits, 1e-5)
+        start = text[:model.sizes.context // 4]
+        more = int(model.sizes.context // 2)
+        said = other.generate(**tokenizer(start, return_tensors="pt"), max_new_tokens=more, do_sample=False)[0]
+        self.assertEqual(tokenizer.decode(said), start + model.generate(start, length=more, temperature=0, precision="f32"))
+
+    def test_both_ways(self):
+        text = TEXT[:2000]
+        for rung, bytes in ("gpt", False), ("modern", False), ("modern", True):
+            model = tril.train(TEXT, rung, steps=100, bytes=bytes, **SIZES)
+            exchange.write_folder(model, self.folder / f"{rung}{bytes}")
+            self.compare(model, self.folder / f"{rung}{bytes}", text)
+        for kind in KINDS:
+            made_elsewhere(self.folder / kind, kind, set(TEXT))
+            model = exchange.read_folder(self.folder / kind)
+            self.compare(model, self.folder / kind, text)
+            further = tril.train(TEXT, init=model, steps=50, batch=4, precision="f32")
+            exchange.write_folder(further, self.folder / f"{kind}-further")
+            self.compare(further, self.folder / f"{kind}-further", text)
+
+
+# llama.cpp looks up GELU, which gpt has, in a table of 16-bit numbers, and rounds the inputs of products with a q8_0
+# matrix to 8 bits.
+TOLERANCES = {"f32": 1e-4, "f16": 2e-2, "q8_0": 3e-1}
+TABLE = {"gpt": 1e-3, "modern": 0}
+
+
+@unittest.skipUnless(xllamacpp, "without xllamacpp")
+class Llama(Folder):
+    def server(self, path):
+        how = xllamacpp.CommonParams()
+        how.model.path, how.n_ctx, how.n_parallel, how.warmup, how.verbosity = str(path), SIZES["context"], 1, False, 0
+        how.cache_type_k = how.cache_type_v = xllamacpp.ggml_type.GGML_TYPE_F32
+        how.flash_attn_type = xllamacpp.llama_flash_attn_type.LLAMA_FLASH_ATTN_TYPE_DISABLED
+        how.no_extra_bufts = True  # its kernels for AMX crash on q8_0 (issue 20824 of llama.cpp)
+        return xllamacpp.Server(how)
+
+    def compare(self, model, type):
+        path, text = self.folder / f"{model.sizes.rung}{len(model.tokenizer)}{type}.gguf", TEXT[:16]
+        exchange.write_gguf(model, path, type)
+        server, worst = self.server(path), 0
+        asked = {"prompt": text, "n_predict": 32, "temperature": 0, "n_probs": len(model.tokenizer), "cache_prompt": False}
+        said = server.handle_completions(asked)
+        self.assertEqual(said["usage"]["prompt_tokens"], len(text))
+        self.assertEqual(said["usage"]["completion_tokens"], 32)
+        if type == "f32":
+            self.assertEqual(said["choices"][0]["text"], model.generate(text, length=32, temperature=0, precision="f32"))
+        for token in said["choices"][0]["logprobs"]["content"]:
+            logits = numpy.asarray(model.read(text.encode()).logits[-1], float)
+            ours = logits - numpy.logaddexp.reduce(logits)
+            self.assertEqual(len(token["top_logprobs"]), len(ours))
+            worst = max(worst, *(abs(one["logprob"] - ours[one["id"]]) for one in token["top_logprobs"]))
+            text += token["token"]
+        print(f"{path.name}: logarithms of probabilities differ by {worst:.1e} at most")
+        self.assertLess(worst, TOLERANCES[type] + TABLE[model.sizes.rung])
+
+    def test_models(self):
+        for rung, bytes in ("gpt", False), ("modern", False), ("modern", True):
+            model = tril.train(TEXT, rung, steps=300, bytes=bytes, **SIZES)
+            for type in exchange.TYPES:
+                self.compare(model, type)
+
+
+def record(place):
+    text = "a\nb é中𝄞!ab\""
+    for kind in KINDS:
+        folder = pathlib.Path(place) / kind
+        made_elsewhere(folder, kind, set(text))
+        with open(folder / "logits.txt", "w") as file:
+            for c, logits in zip(text, theirs(folder, text, double=True)[2]):
+                print(ord(c), *(f"{x:.9g}" for x in logits), file=file)
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--record"]:
+        record(sys.argv[2])
+    else:
+        unittest.main()

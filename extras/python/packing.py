@@ -60,7 +60,9 @@ def wheel(folder, platform, *compiled):
     platform = THIS_MACHINE if platform == "here" else platform
     tag, info = f"py3-none-{platform}", f"tril-{VERSION}.dist-info"
     files = {"tril/" + pathlib.Path(path).name: (ROOT / path).read_bytes() for path in module()}
-    own = {"tril/" + re.sub(r"(so\.\d+).*", r"\1", pathlib.Path(path).name): pathlib.Path(path).read_bytes() for path in compiled}
+    exe = ".exe" * platform.startswith("win")
+    names = [re.sub(r"(so\.\d+).*", r"\1", path.name) if path.suffix else path.name + exe for path in map(pathlib.Path, compiled)]
+    own = {f"tril/{name}": pathlib.Path(path).read_bytes() for name, path in zip(names, compiled)}
     files.update(own)
     files[f"{info}/LICENSE"] = (ROOT / "LICENSE").read_bytes()
     files[f"{info}/METADATA"] = METADATA.encode()

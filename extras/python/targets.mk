@@ -6,7 +6,7 @@ wheel: $(WHEEL_PARTS) | deps-venv
 # Wheels for PyPI, with the page, compiled by zig and mingw-w64: the same bytes each time.
 WHEELS  = manylinux_2_17_x86_64.manylinux2014_x86_64 manylinux_2_17_aarch64.manylinux2014_aarch64 \
           musllinux_1_2_x86_64 musllinux_1_2_aarch64 macosx_11_0_x86_64 macosx_11_0_arm64 win_amd64
-wheel_cc     = CC='$(ZIG_ITSELF) cc -target $(wheel_machine)-$(1)' CFLAGS='$(ZIG_FLAGS)' LDFLAGS=-s
+wheel_cc     = TARGET=$(wheel_machine)-$(1) CC='$(ZIG_ITSELF) cc -target $(wheel_machine)-$(1)' CFLAGS='$(ZIG_FLAGS)' LDFLAGS=-s
 wheel_machine = $(or $(findstring x86_64,$*),aarch64)
 WHEEL_manylinux = $(call wheel_cc,linux-gnu.2.17)
 WHEEL_musllinux = $(call wheel_cc,linux-musl)

@@ -1,7 +1,7 @@
 """Exchanges models with other programs:
 
     python3 -m tril export MODEL FOLDER          # for Hugging Face transformers
-    python3 -m tril export MODEL NAME.gguf       # for llama.cpp
+    python3 -m tril export MODEL NAME.gguf TYPE  # for llama.cpp; f32, f16 or q8_0
     python3 -m tril import FOLDER MODEL          # from transformers
 
 gpt is transformers' GPT-2 and llama.cpp's gpt2, modern is Qwen3 and qwen3; no other rung has a counterpart.
@@ -380,7 +380,7 @@ def main(command: str, words: List[str]) -> int:
     parser.add_argument("source", metavar="MODEL" if command == "export" else "FOLDER")
     parser.add_argument("to", metavar="FOLDER|NAME.gguf" if command == "export" else "MODEL")
     if command == "export":
-        parser.add_argument("--type", choices=TYPES, default="f32", help="of the matrices in a .gguf file (f32)")
+        parser.add_argument("type", nargs="?", choices=TYPES, default="f32", help="of the matrices in a .gguf file (f32)")
     given = parser.parse_args(words)
     try:
         if command == "import":
@@ -392,7 +392,7 @@ def main(command: str, words: List[str]) -> int:
         elif given.type == "f32":
             write_folder(Model.load(given.source), given.to)
         else:
-            parser.error("--type is for .gguf files")
+            parser.error("a type is for .gguf files")
     except (Error, OSError) as error:
         print("tril:", f"{error.filename}: {error.strerror}" if isinstance(error, OSError) else error, file=sys.stderr)
         return 1

@@ -101,7 +101,9 @@ static bool read_names(Arguments *a, Error *err) {
 }
 
 static bool check(const Arguments *a, const Option *options, uint64_t given, Error *err) {
-         "precision of the weights: f32 or int8 (default: int8, or f32 for --score)"},
+    const TrilSampling *s = &a->sampling;
+    const bool chooses = s->temperature > 0 || a->interactive; /* among several characters */
+    const bool shows = a->score || a->explain || a->info;
     char writes[32] = ""; /* an option of the first two sections, which are about writing */
     for (int i = 0, sections = 0; sections < 2; sections += options[++i].kind == OPTION_SECTION)
         if (given >> i & 1) snprintf(writes, sizeof writes, "--%s", options[i].name);

@@ -66,9 +66,8 @@ static bool check_effect(const Plan *plan, Error *err) {
                         row->name);
         if (!timed && !isnan(o->steps) && row->member == offsetof(TrilOptions, epochs) &&
             strcmp(given, "0") != 0)
-            return fail(
-                err, "--%s has no effect on a training run of %g steps; leave it out, or the steps",
-                row->name, o->steps);
+            return fail(err, "--%s has no effect, because the run takes %g steps; leave it out",
+                        row->name, o->steps);
     }
     return true;
 }

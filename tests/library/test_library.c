@@ -53,7 +53,8 @@ static void expect(TrilStatus status, TrilStatus expected, const char *name) {
 static TrilOptions small(const char *rung) {
     return sized(rung, 1, 2, 16, 16);
 }
-#define SMALL "-j 1 -l 1 -H 2 -w 16 -c 16 -b 4 --precision f32 --patience 1 --eval-every 15 "
+#define FEW   "-j 1 -c 16 -b 4 --precision f32 --patience 1 --eval-every 15 "
+#define SMALL "-l 1 -H 2 -w 16 " FEW
 
 static TrilOptions few(int steps, int threads) {
     TrilOptions options = tril_options();
@@ -129,8 +130,8 @@ static TrilModel *train(const char *rung, int threads) {
  * are the last, if it has the program's number of the training. */
 TEST(same_weights) {
     for (int i = 0; tril_rung(i); i++) {
-        must_run("train -q -m %s " SMALL "-w 32 --seed 7 -s %d -o @program.safetensors " ACT,
-                 tril_rung(i), STEPS);
+        must_run("train -q -m %s %s " FEW "--seed 7 -s %d -o @program.safetensors " ACT,
+                 tril_rung(i), used_by(tril_rung(i), "--layers=1 --heads=2 --width=32"), STEPS);
         const TrilModel *program = load("program.safetensors");
         for (int threads = 1; threads <= 2; threads++) { /* each has 16 channels of a norm */
             TrilOptions sizes = sized(tril_rung(i), 1, 2, 32, 16);

@@ -117,7 +117,8 @@ TEST_OF_EACH(model_name, new) {
 
 /* ---- ./train --init ---- */
 
-#define TINY "-l 1 -w 16 -H 2 -c 16 -b 4 -j 1 --precision f32 "
+#define FEW  "-c 16 -b 4 -j 1 --precision f32 "
+#define TINY "-l 1 -w 16 -H 2 " FEW
 
 /* Writes a part of the play, and the same with two characters that the play lacks. */
 static void write_texts(void) {
@@ -140,7 +141,8 @@ static void write_texts(void) {
 TEST(training) {
     write_texts();
     for (int i = 0; model_name(i); i++) {
-        must_run("train -q -m %s " TINY "-s 60 -o @old/m @old.txt", model_name(i));
+        must_run("train -q -m %s %s " FEW "-s 60 -o @old/m @old.txt", model_name(i),
+                 used_by(model_name(i), "--layers=1 --width=16 --heads=2"));
         must_run("train --init @old/m -b 4 -s 1 -o @same/m --precision f32 @old.txt");
         assert_near(state_number("same/m", "vocabulary_size"), 61, 0); /* nothing was added */
         double known = first_loss();

@@ -119,8 +119,10 @@ class Tril:
 
     def train(self, rung, steps):
         """Returns the processor's seconds and the log."""
-        sizes = ["--lines", "-l1", "-H4", f"-c{CONTEXT}", f"-b{BATCH}", f"-w{self.width}", "-j1"]
-        took = timed(["./train", "-q", "-m", rung, *sizes, "--precision=f32", "-d0",
+        sizes = ["--lines", f"-c{CONTEXT}", f"-b{BATCH}", "-j1"]
+        if rung != "bigram":
+            sizes += [f"-w{self.width}", "-l1", "-H4", "-d0"]
+        took = timed(["./train", "-q", "-m", rung, *sizes, "--precision=f32",
                       "--patience=1", f"-s{steps}", f"--eval-every={steps}", f"--out={self.model}",
                       self.names])[1]
         with open(self.model.replace(".safetensors", ".csv"), encoding="utf-8") as file:

@@ -8,7 +8,10 @@
  * is frequent, but follows only "San". The discounts D are, for all contexts of one
  * length, with N_i the tokens in them that have count i and Y = N_1 / (N_1 + 2 N_2):
  *
- *     D_i = i - (i + 1) Y N_(i+1) / N_i */
+ *     D_i = i - (i + 1) Y N_(i+1) / N_i,  or i / 2 where this is not in (0, i]
+ *
+ * The order is the highest one, from LEAST_ORDER to the model's, whose tables take at most BYTES
+ * per token. */
 #include "base/array.h"
 #include "base/memory.h"
 #include "model/ngram_tables.h"

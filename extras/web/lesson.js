@@ -16,7 +16,7 @@ const LESSON = [
     look: "Swap two letters of the line, but not the last one: no bar changes. Each row of the map has one shade.",
     answer: "It turns each character into a list of numbers and predicts from the plain average of all the lists so far. An average forgets the order. Telling the model " +
       "where each character stands does not help, because the average of the places is the same in any order. And fifty characters far away drown out the one that " +
-      "matters. Besides the average, the model adds the last character by itself (the box “+”). So it sees everything but can't single anything out: trained in advance, its loss is 2.3158, and the bigram's 2.3431. (The loss on the line does change " +
+      "matters. Besides the average, the model adds the last character by itself (the box “+”). So it sees everything but can't single anything out. (The loss on the line does change " +
       "when you swap letters: it also counts how well each earlier letter was predicted.)"
   },
   {

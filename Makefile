@@ -20,7 +20,7 @@ $(error BUILD='$(BUILD)' cannot be a part of make's targets; use only ASCII lett
 endif
 
 # Reports a missing text before building anything.
-ifneq ($(and $(filter run pictures,$(MAKECMDGOALS)),$(filter-out =data/input.txt,=$(INPUT))),)
+ifneq ($(and $(filter run,$(MAKECMDGOALS)),$(filter-out =data/input.txt,=$(INPUT))),)
 ifneq ($(shell test -f $(TEXT) && echo there),there)
 $(error there is no text $(TEXT); name a file as INPUT=FILE, or leave it out for data/input.txt)
 endif

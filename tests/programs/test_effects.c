@@ -59,7 +59,6 @@ static const Effect of_sample[] = {
     {"explain", MODEL, "--explain THE " MODEL, "logit"},
     {"layer", "--explain THE --layer 0 " MODEL, "--explain THE --layer 1 " MODEL, NULL},
     {"head", "--explain THE --head 0 " MODEL, "--explain THE --head 1 " MODEL, NULL},
-    {"export", MODEL, "--export @exported " MODEL, "exported: written"},
     {"info", MODEL, "--info " MODEL, "digest"},
     {"precision", MODEL, "--precision f32 " MODEL, NULL},
     {"help", MODEL, "--help", "Usage: "},

@@ -20,15 +20,17 @@ double tril_epochs_that_help(double characters, bool trained) {
 }
 
 /* Returns the dropout. A model memorizes a text sooner if it sees the text more often and if it has
- * more weights, and dropout works against that. If a text is seen only a few times, dropout only
- * costs time. Found by trial (docs/records.md). */
-static double dropout_for(const Config *config, double epochs, double characters) {
+ * more weights, and dropout works against that. If a text is seen only a few times, or if AdamW,
+ * which learns more slowly than Muon, trains all weights, dropout only costs time. Found by trial
+ * (docs/records.md). */
+static double dropout_for(const Recipe *recipe, const Config *config, double epochs,
+                          double characters) {
     const double few = 5, each = 0.026, max = 0.3;
     double light = fmin(230e3, 1.3 * characters); /* weights that do not memorize */
     double often = log2(epochs / few);
     double heavy = log2(model_parameters(config) / light);
     double dropout = each * fmax(0, often) * fmax(0, heavy);
-    return round(100 * fmin(dropout, max)) / 100;
+    return recipe->peak.matrix_rate > 0 ? round(100 * fmin(dropout, max)) / 100 : 0;
 }
 
 /* Returns the decay of the embedding: the full decay times (epochs / 4)^2, or times 1000 V / N if
@@ -105,14 +107,17 @@ TrilStatus tril_options_decide(TrilOptions *options, const TrilText *text, bool 
     double train = (double)text->train,
            epochs_of_step = o->batch * tril_text_window(text, o->context) / train;
     if (isnan(o->epochs)) o->epochs = isnan(o->steps) ? tril_epochs_that_help(train, trained) : 0;
-    if (isnan(o->steps)) { /* fewer steps have as many evaluations */
+    if (isnan(o->steps)) {
         o->steps = o->epochs > 0 ? fmax(1, o->epochs / epochs_of_step) : TRIL_STANDARD_STEPS;
-        if (o->steps < TRIL_STANDARD_STEPS)
-            o->eval_every = fmax(1, floor(o->eval_every * o->steps / TRIL_STANDARD_STEPS));
         o->steps = floor(fmin(TRIL_STANDARD_STEPS, o->steps));
     }
+    if (isnan(o->eval_every)) { /* fewer if each would read far more than the steps between two */
+        const double far = 10, held_out = ((double)text->length - train) / train;
+        o->eval_every =
+            fmax(1, floor(fmax(o->steps / TRIL_EVALUATIONS, held_out / far / epochs_of_step)));
+    }
     double seen = o->steps * epochs_of_step;
-    if (isnan(o->dropout)) o->dropout = dropout_for(&config, seen, train);
+    if (isnan(o->dropout)) o->dropout = dropout_for(&recipe, &config, seen, train);
     if (isnan(o->learning_rate) && trained) o->learning_rate = gentle * recipe.peak.learning_rate;
     if (isnan(o->embedding_decay) && recipe.own_decay)
         o->embedding_decay = embedding_decay_for(recipe.peak.weight_decay, config.V, seen, train);

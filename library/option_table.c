@@ -32,8 +32,8 @@ static const TrilOption table[] = {
      "weight decay of --model; default: the rung's own"},
     {"embedding-decay", 0, TRIL_REAL, 0, 100, NULL, NULL, TRIL_KEPT, AT(embedding_decay), budget, "X",
      "weight decay of the embedding, from modern on; default: chosen for the text"},
-    {"eval-every", 0, TRIL_WHOLE, 1, 1e9, NULL, "250", TRIL_KEPT, AT(eval_every), budget, "N",
-     "steps between evaluations"},
+    {"eval-every", 0, TRIL_WHOLE, 1, 1e9, NULL, NULL, TRIL_KEPT, AT(eval_every), budget, "N",
+     "steps between evaluations; default: a tenth of --steps, or more if the text is long"},
     {"epochs", 'e', TRIL_REAL, 0, 1e9, NULL, NULL, TRIL_KEPT, AT(epochs), budget, "X",
      "limit on passes over the text; 0: none; default: 16 for a long text, up to 40 for a short one"},
     {"patience", 0, TRIL_REAL, 0, 1, NULL, "0.3", TRIL_KEPT, AT(patience), budget, "X",
@@ -206,8 +206,8 @@ bool options_in_range(const TrilOptions *o, Error *err) {
 /* ---- presets ---- */
 
 /* The options that a preset sets. */
-static const char *const columns[] = {"model", "layers",     "heads",   "width", "context", "batch",
-                                      "steps", "eval-every", "dropout", "lr",    "patience"};
+static const char *const columns[] = {"model", "layers", "heads",   "width", "context",
+                                      "batch", "steps",  "dropout", "lr",    "patience"};
 
 /* The last two are from nanoGPT (Karpathy, 2022): its README's run on a laptop, and
  * config/train_shakespeare_char.py. */
@@ -215,11 +215,11 @@ static const struct {
     const char *name;
     const char *values[COUNT(columns)]; /* as many as the preset sets */
 } presets[] = {
-    {"small", {"modern", "4", "4", "128", "256", "8", "2500", "250"}},
-    {"quick", {"modern", "2", "3", "96", "128", "8", "1200", "400"}},
-    {"base", {"modern", "6", "8", "256", "512", "8", "3000", "300", "0.15"}},
-    {"nanogpt-cpu", {"gpt", "4", "4", "128", "64", "12", "2000", "250", "0", "0.001", "1"}},
-    {"nanogpt-gpu", {"gpt", "6", "6", "384", "256", "64", "5000", "250", "0.2", "0.001", "1"}},
+    {"small", {"modern", "4", "4", "128", "256", "8", "2500"}},
+    {"quick", {"modern", "2", "3", "96", "128", "8", "1200"}},
+    {"base", {"modern", "6", "8", "256", "512", "8", "3000", "0.15"}},
+    {"nanogpt-cpu", {"gpt", "4", "4", "128", "64", "12", "2000", "0", "0.001", "1"}},
+    {"nanogpt-gpu", {"gpt", "6", "6", "384", "256", "64", "5000", "0.2", "0.001", "1"}},
 };
 
 const char *tril_preset(int i) {

@@ -38,11 +38,11 @@ static const struct {
     const Recipe *base;
     double learning_rate, matrix_rate, cooldown, longer;
 } recipes[] = {
-    {"bigram", &adamw, 0.03, 0, 0, 1},
-    {"average", &adamw, 0.01, 0, 0, 1},
-    {"head", &adamw, 0.01, 0, 0, 1},
-    {"multihead", &adamw, 0.01, 0, 0, 1},
-    {"gpt", &adamw, 1e-3, 0, 0, 1},
+    {"bigram", &adamw, 0.1, 0, 0, 1},
+    {"average", &adamw, 0.02, 0, 0, 1},
+    {"head", &adamw, 0.02, 0, 0, 1},
+    {"multihead", &adamw, 0.02, 0, 0, 1},
+    {"gpt", &adamw, 5e-3, 0, 0, 1},
     {"modern", &muon, 6e-3, 0.025, 0.6, 1},
     /* AdamW, which trains the convolutions, has a higher rate; it falls after the warm-up */
     {"conv", &muon, 0.015, 0.025, 1, 1},

@@ -220,7 +220,10 @@ static const char *read_options(const Checkpoint *c, TrilOptions *options) {
                  : row->standard != NULL && row->kind != TRIL_FLAG)
             return row->name;
     }
-    return isnan(options->steps) ? "steps" : isnan(options->dropout) ? "dropout" : NULL;
+    return isnan(options->steps)        ? "steps"
+           : isnan(options->eval_every) ? "eval-every"
+           : isnan(options->dropout)    ? "dropout"
+                                        : NULL;
 }
 
 static const char *read_metadata(TrilState *s) {

@@ -59,8 +59,9 @@ enum {
     TRIL_MAX_LAYERS = 256,
     TRIL_MAX_WIDTH = 1048576,
     TRIL_MAX_THREADS = 1024,
-    TRIL_ALL_THREADS = 0,      /* one thread per processor */
-    TRIL_STANDARD_STEPS = 2500 /* default steps of a training run; fewer if the text is short */
+    TRIL_ALL_THREADS = 0,       /* one thread per processor */
+    TRIL_STANDARD_STEPS = 2500, /* default steps of a training run; fewer if the text is short */
+    TRIL_EVALUATIONS = 10       /* default evaluations of a training run; fewer if they take long */
 };
 
 /* The version of this header. */

@@ -3,8 +3,6 @@
 
 #include <math.h>
 
-enum { EVALUATIONS = 10 };
-
 static const double RARE = 20; /* training between two evaluations takes as many times as long */
 
 double budget_share(const Plan *plan, int i, double left) {
@@ -15,10 +13,10 @@ double budget_share(const Plan *plan, int i, double left) {
 /* Returns the part of `left` seconds that remains for steps: without the work after the last one,
  * and without the evaluations before it. */
 static double for_steps(const Budget *b, double left) {
-    const double between = fmax(b->seconds / EVALUATIONS, RARE * b->evaluation);
+    const double between = fmax(b->seconds / TRIL_EVALUATIONS, RARE * b->evaluation);
     left -= b->closing * b->evaluation + 2 * b->opening;
-    return left -
-           fmin(EVALUATIONS - 1, floor(fmax(0, left) / (between + b->evaluation))) * b->evaluation;
+    return left - fmin(TRIL_EVALUATIONS - 1, floor(fmax(0, left) / (between + b->evaluation))) *
+                      b->evaluation;
 }
 
 /* Returns the seconds that the steps so far took. */
@@ -135,7 +133,7 @@ bool budget_evaluation_due(const Budget *b, const Progress *p, bool used) {
         return p->now.step % b->eval_every == 0 &&
                b->steps - p->now.step >= fmax(few, soon * b->eval_every);
     double left = stepping(b, p) / p->now.step * (b->steps - p->now.step);
-    double part = (p->seconds + left) / EVALUATIONS, since = p->seconds - b->last_evaluation;
+    double part = (p->seconds + left) / TRIL_EVALUATIONS, since = p->seconds - b->last_evaluation;
     /* on a busy machine, one step may take longer than a part */
     return p->now.recent_steps >= few && since >= part && since >= RARE * b->evaluation &&
            left >= part / 2;

@@ -476,6 +476,7 @@ static bool set_origins(Plan *plan, Error *err) {
 bool plan_decide(Plan *plan, Error *err) {
     TrilOptions *o = &plan->options;
     Reasons d = {.choice.speed = 0};
+    const double dropout = o->dropout;
     o->precision = tril_precision(o->precision);
     leave_out(plan);
     if (!plan->state) { /* for the chosen rung, or for one whose sizes suit a whole ladder */
@@ -500,5 +501,6 @@ bool plan_decide(Plan *plan, Error *err) {
     if (plan->training == 0) number_training(plan);
     if (!set_origins(plan, err)) return false;
     if (!plan->arguments->quiet && !plan->state) show_decisions(plan, &d);
+    if (plan->ladder) o->dropout = dropout; /* each rung has its own */
     return true;
 }

@@ -23,9 +23,9 @@ typedef struct {
     const Result *result, *pairs; /* pairs: the counted bigram, after the training */
     const Result *below;          /* in a ladder the rung before it, which it should beat */
     const Course *course;
-    double rate, usual;  /* peak learning rates: of this training run, and the rung's default */
-    double counted;      /* the lowest loss of the baselines that count at most pairs */
-    const Result *ngram; /* the counted n-gram, in windows, if any */
+    double rate, usual;    /* peak learning rates: of this training run, and the rung's default */
+    const Result *counted; /* the lowest of the baselines that count at most pairs; may be NULL */
+    const Result *ngram;   /* the counted n-gram, in windows, if any */
 } Case;
 
 /* Writes the verdict, and returns true. */
@@ -38,6 +38,11 @@ __attribute__((format(printf, 4, 5))) static bool say(Verdict *v, VerdictKind ki
     vsnprintf(v->text, sizeof v->text, format, arguments);
     va_end(arguments);
     return true;
+}
+
+/* Returns the article of the result's name in a sentence, if it needs one. */
+static const char *the(const Result *r) {
+    return strncmp(r->name, "counted", strlen("counted")) == 0 ? "the " : "";
 }
 
 /* ---- the learning rate ---- */
@@ -152,7 +157,7 @@ static bool judge_text(const Case *k, Verdict *v) {
     const double often = 10, below = 0.05; /* a loss with nothing left to learn */
     double epochs = epochs_of(k->plan, k->course);
     return k->course->ended && k->plan->input.characters < ENOUGH_CHARACTERS && epochs >= often &&
-           k->result->validation >= fmax(below, k->counted - below) &&
+           k->result->validation >= fmax(below, k->counted->validation - below) &&
            say(v, TEXT_TOO_SHORT, 0,
                "the text is too short: from its %s characters, seen %.0f times, the model learned "
                "only pairs of characters. To learn more, a model needs about %s characters. Use a "
@@ -199,6 +204,10 @@ static bool judge_counts(const Case *k, Verdict *v) {
     const double is = k->result->validation;
     const Result *counts = counts_of(k);
     if (!counts) return false;
+    if (is >= k->counted->validation && k->counted->validation < counts->validation)
+        return say(v, COUNTED, 0,
+                   "no better than %s%s, which needs no training (a loss of %.4f, against %.4f).",
+                   the(k->counted), k->counted->name, is, k->counted->validation);
     if (is < counts->validation)
         return say(v, COUNTED, 0,
                    "better than only counting what follows the last %d characters (a loss of %.4f, "
@@ -212,30 +221,57 @@ static bool judge_counts(const Case *k, Verdict *v) {
         counts->order - 1, counts->validation);
 }
 
-/* Checks, in this order, whether the loss is no lower than the previous rung's in a ladder, no
- * lower than counting pairs, or still falling. Gives only the smaller estimate of the fall if a
- * cosine lowers the rates, because the loss may fall much further once the model learns more than
- * pairs, or if the larger one would make the loss negative. */
+/* A model that counts begins with the loss of its counts. */
+static bool judge_ngram(const Case *k, Verdict *v) {
+    return k->ngram && strcmp(k->rung->name, "ngram") == 0 &&
+           k->result->validation >= k->ngram->validation &&
+           say(v, still_falling(k->course) ? TOO_FEW_STEPS : COUNTED, 0,
+               "not below its counts (a loss of %.4f, against %.4f): its text comes from counting; "
+               "the network has learned nothing yet.",
+               k->result->validation, k->ngram->validation);
+}
+
+/* In a ladder, explains a loss that is higher than the previous rung's by more than chance: the
+ * larger model has learned the training text by heart if its loss fell no longer, or if it predicts
+ * the training text better; else it needs more steps. */
+static bool judge_order(const Case *k, Verdict *v) {
+    const double chance = 0.01, is = k->result->validation;
+    const Result *below = k->below;
+    char options[LONGER_SIZE];
+    if (!k->plan->ladder || !k->course->ended || strcmp(k->rung->name, tril_rung(0)) == 0 ||
+        is <= below->validation + chance)
+        return false;
+    if (k->course->since_lowest > 0 || k->result->train < below->train)
+        return say(
+            v, OVERFITTING, k->course->lowest.step,
+            "the loss, %.4f, is above that of %s%s, %.4f: the model learns the training text "
+            "by heart (training loss %.4f). A longer text helps.",
+            is, the(below), below->name, below->validation, k->course->last.loss);
+    return say(
+        v, NOT_COMPARABLE, 0,
+        "the loss, %.4f, is not yet below that of %s%s, %.4f: %d steps are too few to compare. "
+        "Train longer: %s, for example.",
+        is, the(below), below->name, below->validation, k->course->steps,
+        longer(k->plan, k->course, MUCH, options));
+}
+
+/* Checks, in this order, whether the loss is no lower than counting at most pairs, or still
+ * falling. Gives only the smaller estimate of the fall if a cosine lowers the rates, because the
+ * loss may fall much further once the model learns more than pairs, or if the larger one would make
+ * the loss negative. */
 static bool judge_steps(const Case *k, Verdict *v) {
     char options[LONGER_SIZE], loss[32], counts[128] = "";
     const Plan *plan = k->plan;
     const Course *c = k->course;
     double is = k->result->validation;
     if (!still_falling(c)) return false;
-    longer(plan, c, MUCH, options);
-    if (plan->ladder && strcmp(k->rung->name, tril_rung(0)) != 0 && is >= k->below->validation)
-        return say(
-            v, NOT_COMPARABLE, 0,
-            "the loss, %.4f, is not yet below that of %s%s, %.4f, but it was still falling after %d "
-            "steps: too early to compare. Train longer: %s, for example.",
-            is, k->below == k->pairs ? "the " : "", k->below->name, k->below->validation, c->steps,
-            options);
-    if (is >= k->pairs->validation)
+    if (is >= k->counted->validation)
         return say(
             v, TOO_FEW_STEPS, 0,
-            "worse than counting pairs (a loss of %.4f, against %.4f), but the loss was still "
-            "falling: %d steps are too few. Train longer: %s, for example.",
-            is, k->pairs->validation, c->steps, options);
+            "no better than %s%s (a loss of %.4f, against %.4f), but the loss was still falling: %d "
+            "steps are too few. Train longer: %s, for example.",
+            the(k->counted), k->counted->name, is, k->counted->validation, c->steps,
+            longer(plan, c, MUCH, options));
     if (twice_too_often(plan, c)) return false;
     double fall = course_fall(c, 0.3, 0.6), least = is - FALL_MIN * fall,
            most = is - FALL_MAX * fall;
@@ -266,18 +302,18 @@ static bool judge(const Case *k, Verdict *v) {
     if (k->rung->baseline) return judge_bigram(k, v);
     if (judge_rate(k, v) || judge_overfitting(k, v)) return true;
     return !isnan(k->result->validation) &&
-           (judge_text(k, v) || judge_bigram(k, v) || judge_list(k, v) || judge_steps(k, v) ||
-            judge_counts(k, v));
+           (judge_text(k, v) || judge_bigram(k, v) || judge_list(k, v) || judge_ngram(k, v) ||
+            judge_order(k, v) || judge_steps(k, v) || judge_counts(k, v));
 }
 
 void verdicts_judge(const Plan *plan, Result *results, int count) {
-    Case k = {.plan = plan, .counted = INFINITY};
+    Case k = {.plan = plan};
     for (Result *r = results; r < results + count; r++) {
         r->verdict.kind = NO_VERDICT;
         if (r->order > 0)
             k.ngram = k.ngram ? k.ngram : r;
-        else if (!r->course)
-            k.counted = fmin(k.counted, r->validation);
+        else if (!r->course && !(k.counted && k.counted->validation <= r->validation))
+            k.counted = r;
         if (strcmp(r->name, "counted bigram") == 0) k.pairs = r;
         if (!r->course || r->course->kinds[1].seen == 0) continue;
         k.rung = plan_rung(plan, r->name);

@@ -765,13 +765,13 @@ TEST(decided_by_length) {
         double context, batch, steps; /* given, or 0 */
         double decided[7];            /* as in `now`; 0: unset */
         bool whole;
-    } cases[] = {{"bigram", 3000, false, 0, 0, 0, {256, 8, 52, 5, 0.01}, false},
+    } cases[] = {{"bigram", 3000, false, 0, 0, 0, {256, 8, 52, 5, 0}, false},
                  {"modern", 3000, true, 0, 0, 0, {256, 8, 13, 1, 0.2, 1}, true},
                  {"modern", LONGEST, false, 0, 0, 0, {256, 8, 2500, 250, 0, 0.79}, false},
-                 {"modern", LONGEST, false, 0, 0, 100, {256, 8, 100, 250, 0, 0.043}, false},
-                 {"modern", LONGEST, false, 0, 0, 900, {256, 8, 900, 250, 0, 0.102}, false},
-                 {"modern", LONGEST, false, 0, 0, 5000, {256, 8, 5000, 250, 0.02, 1}, false},
-                 {"modern", LONGEST, false, 0, 0, 6000, {256, 8, 6000, 250, 0.04, 1}, true},
+                 {"modern", LONGEST, false, 0, 0, 50, {256, 8, 50, 7, 0, 0.043}, false},
+                 {"modern", LONGEST, false, 0, 0, 900, {256, 8, 900, 90, 0, 0.102}, false},
+                 {"modern", LONGEST, false, 0, 0, 5000, {256, 8, 5000, 500, 0.02, 1}, false},
+                 {"modern", LONGEST, false, 0, 0, 6000, {256, 8, 6000, 600, 0.04, 1}, true},
                  {"ngram", 12000, false, 0, 0, 0, {256, 8, 210, 21, 0.3, 1}, true},
                  {"ngram", 14000, false, 64, 0, 0, {64, 8, 984, 98, 0.3, 1}, true},
                  {"ngram", 50000, false, 0, 0, 0, {256, 8, 878, 87, 0.3, 1}, true},

@@ -66,6 +66,16 @@ TEST(windows_grow) {
     assert_int_equal(recipe_window(&modern, 130, 0, ALL), 65);
 }
 
+/* nanoGPT's presets have its rate, whatever gpt's own is. */
+TEST(nanogpt) {
+    static const char *const presets[] = {"nanogpt-cpu", "nanogpt-gpu"};
+    for (int i = 0; i < 2; i++) {
+        TrilOptions options = tril_options_empty();
+        assert_int_equal(tril_options_preset(&options, presets[i], NULL), TRIL_OK);
+        assert_near(recipe_with("gpt", &options).peak.learning_rate, 1e-3, 0);
+    }
+}
+
 /* The embedding has a decay of its own. Muon's rungs average squares over fewer steps. */
 TEST(decays) {
     static const char *const names[] = {"modern", "gpt", "a new one"};

@@ -70,7 +70,7 @@ TEST(time) {
         /* the first evaluation is predicted to take 15 steps, up to a twentieth of the time */
         double widest = fmax(0.16 * time, 1.3 * 20 * 15 * step);
         if (gpt.widest > widest) fail_msg("tick %g: %g of %g", tick, gpt.widest, time);
-        assert_true(gpt.peak <= 1e-3 && gpt.peak > 0.9e-3 && gpt.last < 0.11e-3);
+        assert_true(gpt.peak <= 5e-3 && gpt.peak > 4.5e-3 && gpt.last < 0.55e-3);
         assert_true(gpt.first < 0.1 * gpt.peak); /* it warms up before any speed is known */
         scratch_remove(scratch("timed"));
     }
@@ -113,7 +113,7 @@ TEST(more_time) {
              bigram = schedule_of(scratch("more/bigram.csv"));
     double longer = (45 - bigram.seconds) / (30 - bigram.seconds);
     assert_near(s.steps, before * longer, 0.06 * before);
-    assert_true(s.last < 0.11e-3);
+    assert_true(s.last < 0.55e-3);
     must_run_clocked(0.01, "", "train -r -o @more/m " PLAY); /* the time comes from the state */
     assert_int_equal(count_progress(), 0);
     run_clocked(0.01, "", "train -r -q -t 20 -o @more/m " PLAY);
@@ -132,8 +132,8 @@ TEST(ladder) {
     assert_true(must_run_clocked(0.01, "", "train -r -o @ladder/m " PLAY) < 10);
     /* less time than one of them took is refused */
     must_run_clocked(0.01, " 15@9", "train --ladder " TINY_SIZES "-s 100 -o @slow/m " PLAY);
-    run_clocked(0.01, "", "train -r -q -t 2 -o @slow/m " PLAY);
-    expect_failure(1, "m.last.safetensors: bigram ", "--time 2");
+    run_clocked(0.01, "", "train -r -q -t 1 -o @slow/m " PLAY);
+    expect_failure(1, "m.last.safetensors: bigram ", "--time 1");
 }
 
 /* The command that trains further does so, also where the epochs ended the training. */
@@ -250,7 +250,8 @@ TEST(enough) {
     must_run_clocked(1e-4, " 2@0.5 2@0.6", "train -t 5 -c 15 -o @larger/m @short");
     expect_line("2", "64", "15", "250,000");
     scratch_random("noise", 400, 5, 3);
-    must_run_clocked(1e-3, "", "train " TINY_SIZES "-w 64 -d 0 -t 4 -e 1000 -o @heart/t @noise");
+    must_run_clocked(1e-3, "",
+                     "train " TINY_SIZES "-w 64 -d 0 --lr 0.001 -t 4 -e 1000 -o @heart/t @noise");
     expect_given_up("\ngpt: ", state_number("heart/t.last.safetensors", "lowest_step"));
     must_run_clocked(1e-3, "", "train -r -o @heart/t @noise");
     assert_int_equal(count_progress(), 0);

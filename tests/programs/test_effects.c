@@ -24,7 +24,7 @@ static const Effect of_train[] = {
     {"batch", BASE, BASE "-b 2", NULL},
     {"lr", BASE, BASE "--lr 0.1", NULL},
     {"decay", BASE, BASE "--decay 3", NULL},
-    {"eval-every", BASE, BASE "--eval-every 5", " 5/12"},
+    {"eval-every", BASE "--eval-every 4", BASE "--eval-every 5", " 5/12"},
     {"epochs", "-m modern " SIZES "-e 0.1", "-m modern " SIZES "-e 0.2", NULL},
     {"patience", BASE "-s 80 --lr 1 --eval-every 1 --patience 1",
      BASE "-s 80 --lr 1 --eval-every 1 --patience 0.01", NULL},

@@ -71,7 +71,7 @@ static double check_log(const char *path) {
 /* The log's last text is the one that the model generates without a prompt. */
 static void check_sample(const char *path, const char *model) {
     char expected[512] = ",\"", *to = expected + 2, *log = slurp(path, NULL);
-    must_run("sample -n 64 --precision f32 %s", model);
+    must_run("sample -n 64 %s", model);
     if (strchr("=+-@", *ran.out)) *to++ = '\'';          /* an escaped formula */
     for (const char *c = ran.out; c < ran.out + 64; c++) /* one byte each */
         to += sprintf(to, "%s", *c == '\n' ? "↵" : *c == '"' ? "\"\"" : (char[]){*c, 0});
@@ -138,7 +138,7 @@ TEST(memory) {
 /* A training run that memorises the text ends early. Resuming needs a larger --patience. */
 TEST(patience) {
     scratch_random("noise", 400, 5, 3);
-    must_run("train " TINY_SIZES "-w 64 -d 0 -s 400 --eval-every 20 -o @heart/m %s",
+    must_run("train " TINY_SIZES "-w 64 -d 0 --lr 0.001 -s 400 --eval-every 20 -o @heart/m %s",
              scratch("noise"));
     double step = state_number("heart/m.last.safetensors", "lowest_step");
     double best = row_of("gpt").validation;

@@ -151,16 +151,29 @@ TEST(diverged) {
 /* In a short ladder, rungs that are not below the one before them are named and marked, and an
  * untrained bigram is no baseline. */
 TEST(ladder) {
-    must_run("train " TINY "--ladder -s 300 --eval-every 30 -o @ladder/m.safetensors " PLAY);
-    expect_verdict("bigram", "300");
+    must_run("train " TINY "--ladder -s 300 -o @ladder/m.safetensors " PLAY);
+    assert_false(verdict_on("conv")); /* the table marks it */
+    must_run("train " TINY "--ladder -s 100 -o @ladder/m.safetensors " PLAY);
+    expect_verdict("bigram", "100");
     expect_verdict("average", "counted bigram");
     expect_verdict("gpt", "multihead");
-    assert_false(verdict_on("conv")); /* the table marks it */
     expect_line("\u2193 ");
     for (int i = 0; i < 7; i++) { /* ngram begins where counting ends */
         const char *line = after(formatted("\n%-16s  ", model_name(i)));
         const char *end = strchr(line, '\n'), *mark = strstr(line, " \u2193");
         assert_true(mark && mark < end);
+    }
+}
+
+/* With the recipes' rates, each rung is below the one before it, but for chance. */
+TEST(staircase) {
+    const double chance = 0.01;
+    must_run(
+        "train -q --ladder -j 1 -l 2 -w 32 -H 2 -c 32 -b 8 -s 400 --precision f32 -o @stairs/m " PLAY);
+    for (int i = 1; i < 7; i++) { /* ngram begins where counting ends */
+        const double before = row_of(model_name(i - 1)).validation,
+                     is = row_of(model_name(i)).validation;
+        if (!(is <= before + chance)) fail_msg("%s: %.4f after %.4f", model_name(i), is, before);
     }
 }
 
@@ -201,13 +214,13 @@ TEST(without_log) {
 
 /* Verdicts do not depend on whether a training run was interrupted; --quiet has none. */
 TEST(resumed) {
-    must_run("train " TINY "-s 300 -o @whole/m " PLAY);
+    must_run("train " TINY "-s 100 -o @whole/m " PLAY);
     expect_verdicts(TEXTS("bigram", "modern"));
     char *whole = copy_text(verdict_on("bigram"));
     *strstr(whole, "\n\n") = 0; /* before the digests: a baseline that was complete has none */
-    must_run("train " TINY "-s 300 -r -o @whole/m " PLAY); /* nothing is left to train */
+    must_run("train " TINY "-s 100 -r -o @whole/m " PLAY); /* nothing is left to train */
     assert_memory_equal(verdict_on("bigram"), whole, strlen(whole));
-    must_run("train -q " TINY "-s 300 -o @whole/m " PLAY);
+    must_run("train -q " TINY "-s 100 -o @whole/m " PLAY);
     expect_verdicts(TEXTS(NULL));
 }
 
@@ -303,8 +316,8 @@ TEST(curves) {
         {"gpt", 0, false, by_heart, slip, 0, NO_VERDICT, false},
         {"gpt", 0, false, jumping, settled, 0, RATE_TOO_HIGH, false},
         {"gpt", 0, false, flat, flat, 0, NO_VERDICT, false}, /* at this rate it is another fault */
-        {"gpt", 0.003, false, slow, slow, 0, RATE_TOO_HIGH, false}, /* the first suspect */
-        {"gpt", 0.0029, false, slow, slow, 0, TOO_FEW_STEPS, false},
+        {"gpt", 0.015, false, slow, slow, 0, RATE_TOO_HIGH, false}, /* the first suspect */
+        {"gpt", 0.0149, false, slow, slow, 0, TOO_FEW_STEPS, false},
         {"gpt", 0.1, false, falling, falling, 0, STILL_FALLING, false}, /* better than pairs */
         {"gpt", 0, false, settled, settled, 1.6, COUNTED, true},
         {"gpt", 0, false, settled, settled, 1.9, COUNTED, false},
@@ -314,12 +327,12 @@ TEST(curves) {
         {"gpt", 0, false, by_heart, turning, 1.6, OVERFITTING, false},
         {"gpt", 0, true, settled, settled, 1.6, NO_VERDICT, false},
         {"gpt", 0, true, falling, falling, 1.6, STILL_FALLING, false},
-        {"ngram", 0, false, settled, settled, 1.6, NO_VERDICT, false}};
+        {"ngram", 0, false, settled, settled, 1.9, NO_VERDICT, false}};
     Result counted = {.name = "counted 7-gram", .order = 7};
     const Result running = {.name = "running 7-gram", .order = 7, .validation = 1.5};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char options[LONGER_SIZE];
-        double rate = cases[i].rate > 0 ? cases[i].rate : 1e-3;
+        double rate = cases[i].rate > 0 ? cases[i].rate : 5e-3;
         const Plan plan = plan_of(cases[i].rung, rate, cases[i].ladder);
         Result result = result_of(cases[i].rung, rate, cases[i].training, cases[i].validation);
         counted.validation = cases[i].ngram;
@@ -439,15 +452,14 @@ TEST(high_rates) {
     }
 }
 
-/* An equal loss is not better: than counting, counted pairs, or the rung before. */
+/* An equal loss is not better than counting, nor than counted pairs. */
 TEST(ties) {
-    static const VerdictKind kinds[] = {COUNTED, STILL_FALLING, TOO_FEW_STEPS, NOT_COMPARABLE};
+    static const VerdictKind kinds[] = {COUNTED, STILL_FALLING, TOO_FEW_STEPS};
     for (int i = 0; i < COUNT(kinds); i++) {
-        const Plan plan = plan_of("gpt", 1e-3, i == 3);
+        const Plan plan = plan_of("gpt", 1e-3, false);
         const Shape shape = i == 0 ? settled : falling;
         Result counted = {.name = "counted 7-gram", .order = 7};
         Result results[] = {pairs, counted, result_of("gpt", 1e-3, shape, shape)};
-        if (i == 3) results[1] = result_of("head", 1e-2, settled, settled);
         results[i == 2 ? 0 : 1].validation = results[2].validation;
         if (i == 2) results[1].validation = 1;
         const Verdict v = judged(&plan, results, 3);
@@ -519,19 +531,57 @@ TEST(meanwhile) {
     }
 }
 
-/* A rung is compared with the one before it, if it was still falling. */
+/* In a ladder, a loss above that of the rung before is explained: the model learned the training
+ * text by heart, or needs more steps. */
 TEST(order) {
+    static const struct {
+        double above, train; /* held-out and training loss, less those of the rung before */
+        int since;           /* evaluations since the lowest loss */
+        VerdictKind kind;
+    } cases[] = {{0.0099, -1, 0, STILL_FALLING},
+                 {0.0101, 0, 0, NOT_COMPARABLE},
+                 {0.0101, -0.001, 0, OVERFITTING},
+                 {0.0101, 0, 1, OVERFITTING}};
     const Plan plan = plan_of("gpt", 1e-3, true);
-    Result results[] = {pairs, result_of("head", 1e-2, settled, settled),
-                        result_of("gpt", 1e-3, falling, falling)};
-    assert_int_equal(judged(&plan, results, 3).kind, STILL_FALLING);
-    results[2].validation = 1.9;
-    const Verdict v = judged(&plan, results, 3);
-    assert_int_equal(v.kind, NOT_COMPARABLE);
-    expect_line_of(v.text, "", TEXTS("head", "1.9000", "1.8000"));
-    results[2] = result_of("gpt", 1e-3, settled, settled);
-    results[2].validation = 1.9; /* it had the time */
-    assert_int_equal(judged(&plan, results, 3).kind, NO_VERDICT);
+    for (int i = 0; i < COUNT(cases); i++) {
+        Result results[] = {pairs, result_of("head", 1e-2, settled, settled),
+                            result_of("gpt", 1e-3, falling, falling)};
+        results[1].validation = 1.8;
+        results[2].validation = 1.8 + cases[i].above;
+        results[2].train = results[1].train + cases[i].train;
+        Course course = *results[2].course;
+        course.since_lowest = cases[i].since;
+        results[2].course = &course;
+        const Verdict v = judged(&plan, results, 3);
+        assert_int_equal(v.kind, cases[i].kind);
+        if (i > 0) expect_line_of(v.text, "", TEXTS("head", "1.8101", "1.8000"));
+    }
+}
+
+/* Nothing is called better than counting that is not better than every counted baseline. */
+TEST(uniform) {
+    static const struct {
+        const char *rung;
+        Shape shape;
+        double uniform, ngram;
+        VerdictKind kind;
+        const char *says;
+    } cases[] = {{"gpt", settled, 1.7, 1.9, COUNTED, "no better than uniform"},
+                 {"gpt", falling, 1.7, 1.9, TOO_FEW_STEPS, "no better than uniform"},
+                 {"gpt", settled, 1.801, 1.9, COUNTED, "better than only counting"},
+                 {"gpt", settled, 1.7, 1.6, COUNTED, "--model ngram"},
+                 {"ngram", settled, 4, 1.7, COUNTED, "learned nothing yet"},
+                 {"ngram", falling, 4, 1.7, TOO_FEW_STEPS, "learned nothing yet"}};
+    for (int i = 0; i < COUNT(cases); i++) {
+        const Plan plan = plan_of(cases[i].rung, 1e-3, false);
+        Result results[] = {{.name = "uniform", .validation = cases[i].uniform},
+                            pairs,
+                            {.name = "counted 7-gram", .order = 7, .validation = cases[i].ngram},
+                            result_of(cases[i].rung, 1e-3, cases[i].shape, cases[i].shape)};
+        const Verdict v = judged(&plan, results, 4);
+        assert_int_equal(v.kind, cases[i].kind);
+        expect_line_of(v.text, "", TEXTS(cases[i].says));
+    }
 }
 
 /* The suggested options do train longer: where the epochs ended it, more time alone would not. */

@@ -163,7 +163,7 @@ TEST(activity) {
     enum { ACTIVITIES = 5 }; /* counts, evaluates, saves, measures the best model, the machine */
     char seen[ACTIVITIES][64] = {""};
     int count = 0;
-    run_on_columns(80, "train -j 1 -m bigram -b 4 -c 16 -t 1 -o @busy " ACT);
+    run_on_columns(80, "train -j 1 -m bigram -b 4 -c 16 -t 3 -o @busy " ACT);
     for (char *end = ran.out; (end = strstr(end, " ...\033[K")); end++) {
         char *begin = end;
         int i = 0;
@@ -177,9 +177,9 @@ TEST(activity) {
         expect_line_of(begin + 1, ran.command, TEXTS(""));
     }
     assert_int_equal(count, ACTIVITIES);
-    must_run("train -j 1 -m bigram -b 4 -c 16 -t 1 -o @busy " ACT);
+    must_run("train -j 1 -m bigram -b 4 -c 16 -t 3 -o @busy " ACT);
     assert_null(strstr(ran.out, " ..."));
-    run_on_columns(80, "train -q -j 1 -m bigram -b 4 -c 16 -t 1 -o @busy " ACT);
+    run_on_columns(80, "train -q -j 1 -m bigram -b 4 -c 16 -t 3 -o @busy " ACT);
     assert_null(strstr(ran.out, " ..."));
 }
 

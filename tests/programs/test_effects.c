@@ -20,7 +20,7 @@ static const Effect of_train[] = {
     {"resume", BASE, "-s 13 --resume", "13/13"},
     {"continue", BASE, "-s 13 --continue", "13/13"},
     {"steps", BASE, BASE "-s 13", NULL},
-    {"time", BASE, "-m modern " SIZES "-b 4 -t 1", NULL},
+    {"time", BASE, "-m modern " SIZES "-b 4 -t 5", NULL},
     {"batch", BASE, BASE "-b 2", NULL},
     {"lr", BASE, BASE "--lr 0.1", NULL},
     {"decay", BASE, BASE "--decay 3", NULL},

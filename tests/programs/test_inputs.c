@@ -219,7 +219,7 @@ TEST(small_stack) {
         "train " TINY "-j 2 -q --ladder -s 40 -o @thin/m.safetensors " ACT,
         "train " TINY "-j 2 --ladder -r -s 60 -o @thin/m.safetensors " ACT,
         "train " TINY "-m gpt -d 0.1 -l 2 -s 40 -o @thin/gpt.safetensors " ACT,
-        "train -t 1 -j 2 -o @timed/m.safetensors " ACT,
+        "train -t 5 -j 2 -o @timed/m.safetensors " ACT,
         "sample -n 40 @thin/m.safetensors",
         "sample --precision f32 -n 40 @thin/gpt.safetensors",
         "sample --score " ACT " @thin/m.safetensors",

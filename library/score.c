@@ -104,7 +104,8 @@ TrilStatus tril_text_evaluate(const TrilText *text, const TrilModel *model, bool
     if (status != TRIL_OK) return status;
     /* reads with counts of its own, in which each prediction leaves out its fold */
     Model read = model->model;
-    bool ok = !trained_on || model_fold(&model->model, text->ids, corpus_counted(text), &read.ngram, &err);
+    bool ok = !trained_on ||
+              model_fold(&model->model, text->ids, corpus_counted(text), &read.ngram, &err);
     ok = ok && workers_open(&workers, &read, &options, text, &err) &&
          workers_evaluate(&workers, trained_on, characters, &asking, nats, &err);
     workers_close(&workers);

@@ -438,7 +438,8 @@ TRIL_API TrilStatus tril_options_choose(TrilOptions *options, const TrilText *te
                                         TrilError *error);
 
 /* Returns the share of the steps, 0 to 1, that a training run has taken after the share `time` of
- * the time that all of them take: more than `time` if the windows grow. `slower` is the choice's. */
+ * the time that all of them take: more than `time` if the windows grow. `slower` is the choice's.
+ */
 TRIL_API double tril_steps_taken(const TrilOptions *options, double slower, double time);
 
 /* Fills unset options with the values that a training run on the text would use. `trained` is true

@@ -321,8 +321,8 @@ bool plan_count(Plan *plan, Error *err) {
         const double before = clock_seconds();
         if (by_time) plan->counted = fmin(next, all);
         tril_text_set_counted(plan->corpus, (size_t)plan->counted);
-        status = tril_text_count(plan->corpus, (int)plan->options.context, &plan->counts,
-                                 message(err));
+        status =
+            tril_text_count(plan->corpus, (int)plan->options.context, &plan->counts, message(err));
         took = clock_seconds() - before;
         next = plan->counted * fmin(GROWTH, (most - (before + took - begun)) / (slower * took));
         if (status != TRIL_OK || !by_time || !plan_counts_part(plan) || next < 2 * plan->counted)

@@ -125,7 +125,7 @@ TEST(memory) {
     skip_without(CHILD_MEMORY);
     if (strstr(programs_folder(), "san")) skip(); /* use more */
     for (int i = 0; i < repeats(2, COUNT(sizes)); i++) {
-        run("train -s 2 -o @memory/model -m %s %s " VERSE, sizes[i][0], sizes[i][1]);
+        run("train -s 2 --eval-every 2 -o @memory/model -m %s %s " VERSE, sizes[i][0], sizes[i][1]);
         assert_int_equal(ran.status, 0);
         double stated;
         const char *of_model = after(formatted("\n%s: ", sizes[i][0]));

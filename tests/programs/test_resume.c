@@ -289,9 +289,10 @@ TEST(refusals) {
         bool other_text = strcmp(notes[i][2], ACT) == 0;
         expect_failure(1, other_text ? "" : "ngram.last.safetensors: ", notes[i][2]);
     }
-    static const char optional[] = " seed option.lr option.embedding-decay option.epochs text_name "
-                                   "option.val-spread recent_loss lowest_loss taught_by command "
-                                   "best_loss run.model ladder counted "; /* the library lacks these */
+    static const char optional[] =
+        " seed option.lr option.embedding-decay option.epochs text_name "
+        "option.val-spread recent_loss lowest_loss taught_by command "
+        "best_loss run.model ladder counted "; /* the library lacks these */
     const SafeTensors *whole = tensors_of(scratch("whole/ngram.last.safetensors"));
     for (int i = 0; i < whole->note_count; i++) {
         if (checkpoint_has_key(whole->notes[i].key)) continue;

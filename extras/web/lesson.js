@@ -26,7 +26,7 @@ const LESSON = [
     look: "Watch its map while it trains: even at first, then some cells get a strong color. The slider “snapshot” shows when.",
     answer: "It looks back along the line. A thick arrow, or a cell of strong color, is a large weight: the share of its attention that one character gives to another. Each character " +
       "asks a question (its query), and each earlier one has a label (its key); the better the label fits, the larger the weight. In the average all weights were equal; " +
-      "here they are learned. The loss falls first because the model learns which letters are common; attention comes later: in the 600 steps here it begins at about step 60, and is strong by step 210. It learns to look for certain " +
+      "here they are learned. The loss falls first because the model learns which letters are common; attention comes later: in the 600 steps here it begins at about step 50, and is strong by step 270. It learns to look for certain " +
       "letters, such as “e” and “a”, wherever they stand. The one trained in advance, for 3,000 steps, looks mostly at the last three characters, enough to know the " +
       "word that is being written, but still notices an open “[” from far away (question 1)."
   },

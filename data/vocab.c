@@ -111,7 +111,9 @@ static void list_known(const Vocab *vocab, char list[KNOWN * UTF8_MAX]) {
             shown += 2;
         }
     }
-    strcpy(list, id < vocab->size ? " ..." : "");
+    static const char more[] = " ...";
+    *list = 0;
+    if (id < vocab->size) memcpy(list, more, sizeof more);
 }
 
 static bool fail_unknown(const Vocab *vocab, uint32_t code, size_t place, Error *err) {

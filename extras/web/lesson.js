@@ -21,12 +21,12 @@ const LESSON = [
   },
   {
     plain: "each character chooses how much it takes from each earlier one.",
-    rungs: ["average", "head"], line: "the man and the ", sizes: { steps: 600 }, marks: ["heads", "arcs"], follow: true,
+    rungs: ["average", "head"], line: "the man and the ", sizes: { steps: 600, lr: 0.01 }, marks: ["heads", "arcs"], follow: true,
     ask: "What does one head of attention look for?",
     look: "Watch its map while it trains: even at first, then some cells get a strong color. The slider “snapshot” shows when.",
     answer: "It looks back along the line. A thick arrow, or a cell of strong color, is a large weight: the share of its attention that one character gives to another. Each character " +
       "asks a question (its query), and each earlier one has a label (its key); the better the label fits, the larger the weight. In the average all weights were equal; " +
-      "here they are learned. The loss falls first because the model learns which letters are common; attention comes later: in the 600 steps here it begins at about step 50, and is strong by step 270. It learns to look for certain " +
+      "here they are learned. The loss falls first because the model learns which letters are common; attention comes later: in the 600 steps here it begins at about step 60, and is strong by step 210 (at half of the usual rate lr, which is easier to watch). It learns to look for certain " +
       "letters, such as “e” and “a”, wherever they stand. The one trained in advance, for 3,000 steps, looks mostly at the last three characters, enough to know the " +
       "word that is being written, but still notices an open “[” from far away (question 1)."
   },

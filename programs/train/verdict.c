@@ -301,7 +301,8 @@ static bool judge_steps(const Case *k, Verdict *v) {
 static bool judge(const Case *k, Verdict *v) {
     if (k->rung->baseline) return judge_bigram(k, v);
     if (judge_rate(k, v) || judge_overfitting(k, v)) return true;
-    return !isnan(k->result->validation) &&
+    const bool ended = k->counted && k->below; /* while the training runs, it is judged alone */
+    return ended && !isnan(k->result->validation) &&
            (judge_text(k, v) || judge_bigram(k, v) || judge_list(k, v) || judge_ngram(k, v) ||
             judge_order(k, v) || judge_steps(k, v) || judge_counts(k, v));
 }

@@ -229,9 +229,8 @@ class Models(Folder):
         for name in "rung", "precision", "windows", "preset":
             for wrong in "", "nonsense":
                 self.fails("argument", "model" if name == "rung" else name, lambda: tril.train(TEXT, **{"steps": 1, name: wrong}))
-        for name in "rung", "type":
-            with self.assertRaises(tril.Error):
-                small().export(self.id(), "") if name == "type" else tril.Model(tril.Tokenizer(TEXT), "")
+        with self.assertRaises(tril.Error):
+            tril.Model(tril.Tokenizer(TEXT), "")
         self.fails("argument", "precision", lambda: small().generate(precision=""))
         self.assertEqual(small(lr=0.01, decay=0.5, val=0.2).digest, small(learning_rate=0.01, weight_decay=0.5, held_out=0.2).digest)
 

@@ -40,13 +40,13 @@ const LESSON = [
   },
   {
     plain: "attention, then a small network (MLP) that computes with what was found.",
-    rungs: ["multihead", "gpt"], line: "The king said to his ", sizes: { steps: 600 }, marks: ["heads", "drawing"], place: 17, layer: 1,
+    rungs: ["multihead", "gpt"], line: "The king said to his ", sizes: { steps: 600, lr: 0.005 }, marks: ["heads", "drawing"], place: 17, layer: 1,
     ask: "What does the MLP add, and what does a second layer?",
     look: "The “h” of “his” is chosen. Before you train, click “GELU”, in layer 1: to which letters does it respond?",
     answer: "Attention fetches what earlier characters hold. The MLP, a small network in each layer, computes what this means together: each of its neurons responds to some pattern, often a combination of " +
       "letters, and adds what usually follows it. “GELU” in layer 1 shows the neuron that is most active at the “h” of “his”: in the gpt trained in advance it responds to the first letters of “king” and " +
       "“his”, and not to the “h” of “The”. The second layer reads the results of the first, not single characters. Sums (+) add each result to what is already known, " +
-      "and norms keep the numbers in range."
+      "and norms keep the numbers in range. (The rate lr is 0.005 for both here, so that only the models differ.)"
   },
   {
     plain: "gpt with newer parts: rotated positions, gates in the MLP, a faster optimizer.",

@@ -219,6 +219,23 @@ void plan_close(Plan *plan) {
 
 /* ---- the text ---- */
 
+/* Fails with the time that would be enough, `needed` seconds. */
+static bool fail_short(const Plan *plan, const char *of, double needed, const char *why,
+                       Error *err) {
+    const double spare = 1.2;
+    return fail(err, "%s: %s, too much of --time %g; give at least --time %.0f", of, why,
+                plan_time(plan), ceil(spare * needed));
+}
+
+/* Fails if more than half of a time limit has passed while the text was read. */
+static bool check_reading(const Plan *plan, Error *err) {
+    const double passed = plan_time(plan) - plan_left(plan);
+    char why[48];
+    if (!plan_has_time(plan) || plan->state || passed <= plan_left(plan)) return true;
+    snprintf(why, sizeof why, "reading the text took %.1f s", passed);
+    return fail_short(plan, plan->texts.name, 2 * passed, why, err);
+}
+
 /* Adds all characters of the text to the model of --init. */
 static bool extend_model(Plan *plan, const char *text, size_t length, Error *err) {
     TrilModel *extended;
@@ -266,7 +283,8 @@ bool plan_read_text(Plan *plan, Error *err) {
     char *text;
     size_t length;
     if (!texts_read(&plan->texts, &plan->options, &text, &length, err)) return false;
-    bool ok = make_input(plan, text, length, err);
+    bool ok =
+        check_reading(plan, err) && make_input(plan, text, length, err) && check_reading(plan, err);
     memory_free(text);
     /* checks the length before files are moved for the training */
     const bool enough = (double)input->characters * (1 - usual.held_out) > context + 1;
@@ -341,14 +359,6 @@ bool plan_count(Plan *plan, Error *err) {
     return status == TRIL_OK || status == TRIL_TEXT; /* a list may be too short to be spread */
 }
 
-/* Fails with the time that would be enough, `needed` seconds. */
-static bool fail_short(const Plan *plan, const char *of, double needed, const char *why,
-                       Error *err) {
-    const double spare = 1.2;
-    return fail(err, "%s: %s, too much of --time %g; give at least --time %.0f", of, why,
-                plan_time(plan), ceil(spare * needed));
-}
-
 /* Checks that the measured speed allows TRIL_LEAST_STEPS in `seconds`. Leaves out a baseline that
  * is too slow. */
 static bool check_speed(const Plan *plan, RungFiles *rung, double speed, double seconds,
@@ -406,12 +416,7 @@ static void expect_steps(Plan *plan, Reasons *d) {
 static bool decide_by_time(Plan *plan, RungFiles *rung, Reasons *d, Error *err) {
     TrilOptions *o = &plan->options;
     const double characters = (double)plan->input.trained_on, most_steps = 1e9;
-    const double seconds = seconds_of(plan, rung), passed = plan_time(plan) - plan_left(plan);
-    if (passed > plan_left(plan)) {
-        char why[80];
-        snprintf(why, sizeof why, "reading the text took %.1f s", passed);
-        return fail_short(plan, plan->texts.name, 2 * passed, why, err);
-    }
+    const double seconds = seconds_of(plan, rung);
     if (isnan(o->epochs)) o->epochs = tril_epochs_that_help(characters, plan->init != NULL);
     show_activity(plan, "measuring the speed of this machine");
     TrilStatus status =

@@ -44,7 +44,7 @@ except ImportError:
 GOLDEN = pathlib.Path(__file__).resolve().parent / "golden"
 KINDS = {"gpt2": "gpt", "qwen3": "modern", "qwen3-shared": "modern"}
 CHARACTERS = "\n !\"abé中𝄞"
-ODD = "\0\x01\t\n\x1f\r \"'/\\\x7f\x80\xad\u2581\ufeff\ufffd\U0001d11eabc"
+ODD = "\x01\t\n\x1f \"'/\\\x7f\x80\xad\u2581\ufeff\ufffd\U0001d11eabc"
 
 
 def logits_of(model, text):

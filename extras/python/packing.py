@@ -18,7 +18,6 @@ import itertools
 import os
 import pathlib
 import re
-import shutil
 import subprocess
 import sys
 import sysconfig
@@ -118,11 +117,10 @@ def build_wheel(folder, config_settings=None, metadata_directory=None):
     """Compiles with the C compiler of this machine, or that in the variable CC, and its flags in CFLAGS."""
     given = [f"{name}={os.environ[name]}" for name in ("CC", "CFLAGS") if name in os.environ]
     with tempfile.TemporaryDirectory() as there:
-        command = ["make", "--silent", "wheel", f"BUILD={there}", *given]
+        command = ["make", "--silent", "wheel-parts", f"BUILD={there}", *given]
         if subprocess.run(command, cwd=ROOT).returncode != 0:
             sys.exit("make and a C compiler build tril; set CC to gcc or clang")
-        [made] = pathlib.Path(there).glob("*.whl")
-        return shutil.copy(made, folder).rpartition(os.sep)[2]
+        return wheel(folder, "here", *(pathlib.Path(there) / "parts").read_text().split()).name
 
 
 def build_sdist(folder, config_settings=None):

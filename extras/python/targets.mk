@@ -1,4 +1,4 @@
-# The library, its module for Python and the programs as a wheel, for this machine: pip install . runs this.
+# The library, its module for Python and the programs as a wheel, for this machine. pip install . builds its parts, and packs them.
 WHEEL_PARTS = $(BUILD)/$(SHARED) $(BUILD)/pic/train $(BUILD)/pic/sample
 wheel: $(WHEEL_PARTS) | deps-venv
 	@python3 extras/python/packing.py wheel $(BUILD) here $(WHEEL_PARTS)
@@ -21,7 +21,7 @@ wheel-parts: $(WHEEL_PARTS)
 	@echo $^ >$(BUILD)/parts
 
 # Sources for pip, in build/wheels.
-sdist: extras/web/tril.html
+sdist: extras/web/tril.html | deps-python
 	@mkdir -p $(BUILD)/wheels
 	@python3 extras/python/packing.py sources $(BUILD)/wheels
 

@@ -103,7 +103,7 @@ TrilStatus tril_options_decide(TrilOptions *options, const TrilText *text, bool 
     if (!options_config(o, vocab->size, &config, &err) ||
         !teacher_fits(o->teacher, vocab, config.T, &err))
         return failed(TRIL_ARGUMENT, &err, error);
-    const Recipe recipe = recipe_of(o->rung);
+    const Recipe recipe = recipe_with(o->rung, o);
     double train = (double)text->train,
            epochs_of_step = o->batch * tril_text_window(text, o->context) / train;
     if (isnan(o->epochs)) o->epochs = isnan(o->steps) ? tril_epochs_that_help(train, trained) : 0;

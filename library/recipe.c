@@ -32,24 +32,24 @@ static const Recipe muon = {.peak = {.beta1 = 0.9,
                             .grows = true,
                             .own_decay = true};
 
-/* Rates found by trial. */
+/* Rates found by trial (docs/records.md). */
 static const struct {
     const char *rung;
     const Recipe *base;
-    double learning_rate, matrix_rate, cooldown, longer;
+    double learning_rate, matrix_rate, cooldown, longer, few, hurry, least_warmup;
 } recipes[] = {
-    {"bigram", &adamw, 0.1, 0, 0, 1},
-    {"average", &adamw, 0.02, 0, 0, 1},
-    {"head", &adamw, 0.02, 0, 0, 1},
-    {"multihead", &adamw, 0.02, 0, 0, 1},
-    {"gpt", &adamw, 5e-3, 0, 0, 1},
-    {"modern", &muon, 6e-3, 0.025, 0.6, 1},
+    {"bigram", &adamw, 0.03, 0, 0, 1, .few = 1000, .hurry = 6},
+    {"average", &adamw, 0.02, 0, 0, 1, .few = 200, .hurry = 2},
+    {"head", &adamw, 0.02, 0, 0, 1, .few = 200, .hurry = 2},
+    {"multihead", &adamw, 0.02, 0, 0, 1, .few = 200, .hurry = 2},
+    {"gpt", &adamw, 5e-3, 0, 0, 1, .least_warmup = 30},
+    {"modern", &muon, 6e-3, 0.025, 0.6, .longer = 1},
     /* AdamW, which trains the convolutions, has a higher rate; it falls after the warm-up */
-    {"conv", &muon, 0.015, 0.025, 1, 1},
+    {"conv", &muon, 0.015, 0.025, 1, .longer = 1},
     /* begins with the counted model, and has less to learn, most of it from far context */
-    {"ngram", &muon, 7.5e-3, 0.0125, 1, 4},
+    {"ngram", &muon, 7.5e-3, 0.0125, 1, .longer = 4},
     /* any other rung: rates at which all rungs above learn, with AdamW or Muon */
-    {"", &adamw, 2e-3, 0.01, 0, 1},
+    {"", &adamw, 2e-3, 0.01, 0, .longer = 1},
 };
 
 Recipe recipe_of(const char *rung) {
@@ -60,7 +60,18 @@ Recipe recipe_of(const char *rung) {
     recipe.peak.matrix_rate = recipes[i].matrix_rate;
     recipe.cooldown = recipes[i].cooldown;
     recipe.longer = recipes[i].longer;
+    recipe.few = recipes[i].few;
+    recipe.hurry = recipes[i].hurry;
+    recipe.least_warmup = recipes[i].least_warmup;
     return recipe;
+}
+
+/* Returns the factor on gpt's rate, which is for up to 2 blocks of width 96. AdamW moves each
+ * weight by about the rate, so a layer's output moves by the rate times its width, and the residual
+ * stream sums the layers. With smaller sizes a higher rate is better in large batches, but fails in
+ * small ones. Found by trial. */
+static double factor_of_sizes(const TrilOptions *o) {
+    return fmin(1, 96 * sqrt(2) / (o->width * sqrt(o->layers))); /* unset sizes: 1 */
 }
 
 Recipe recipe_with(const char *rung, const TrilOptions *o) {
@@ -72,6 +83,9 @@ Recipe recipe_with(const char *rung, const TrilOptions *o) {
     if (!isnan(o->learning_rate)) {
         peak->matrix_rate *= o->learning_rate / peak->learning_rate;
         peak->learning_rate = o->learning_rate;
+        recipe.few = 0;
+    } else if (strcmp(rung, "gpt") == 0) {
+        peak->learning_rate *= factor_of_sizes(o);
     }
     if (!isnan(o->weight_decay)) {
         peak->matrix_decay = o->weight_decay;
@@ -81,10 +95,10 @@ Recipe recipe_with(const char *rung, const TrilOptions *o) {
     return recipe;
 }
 
-TrilRecipe tril_rung_recipe(const char *rung) {
-    const Recipe recipe = recipe_of(rung);
+TrilRecipe tril_rung_recipe(const char *rung, const TrilOptions *options) {
+    const Recipe recipe = options ? recipe_with(rung, options) : recipe_of(rung);
     const Optimizer *peak = &recipe.peak;
-    return (TrilRecipe){.learning_rate = peak->learning_rate,
+    return (TrilRecipe){.learning_rate = recipe_peak(&recipe, options ? options->steps : NAN),
                         .weight_decay = recipe.own_decay ? peak->matrix_decay : peak->weight_decay,
                         .embedding_decay = recipe.own_decay ? peak->weight_decay : NAN,
                         .cooldown = recipe.cooldown,
@@ -116,14 +130,21 @@ static double linear_share(int step, int steps, int cooldown) {
     return step < steps ? (double)(steps - step) / cooldown : 0;
 }
 
+double recipe_peak(const Recipe *recipe, double steps) {
+    const double factor = steps < recipe->few ? fmin(recipe->hurry, recipe->few / steps) : 1;
+    return factor * recipe->peak.learning_rate;
+}
+
 Optimizer recipe_step(const Recipe *recipe, int step, int steps) {
     Optimizer now = recipe->peak;
-    int warmup = (int)(steps * recipe->warmup), cooldown = (int)(steps * recipe->cooldown);
-    if (warmup > recipe->max_warmup) warmup = recipe->max_warmup;
+    const double third = 0.3, least = fmin(recipe->least_warmup, third * steps);
+    int warmup = (int)fmax(steps * recipe->warmup, least),
+        cooldown = (int)(steps * recipe->cooldown);
+    if (warmup > recipe->max_warmup) warmup = (int)recipe->max_warmup;
     double share = step < warmup          ? (double)(step + 1) / (warmup + 1)
                    : recipe->cooldown > 0 ? linear_share(step, steps, cooldown)
                                           : cosine_share(step, steps, warmup);
-    now.learning_rate *= share;
+    now.learning_rate = share * recipe_peak(recipe, steps);
     now.matrix_rate *= share;
     return now;
 }

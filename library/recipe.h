@@ -6,21 +6,25 @@
 #include "model/run.h"
 
 typedef struct {
-    Optimizer peak;  /* the settings at the peak of the rates */
-    double warmup;   /* the share of the steps in which the rates rise */
-    int max_warmup;  /* the most steps in which they rise */
+    Optimizer peak;                  /* the settings at the peak of the rates */
+    double warmup;                   /* the share of the steps in which the rates rise */
+    double least_warmup, max_warmup; /* the fewest and the most steps in which they rise; the fewest
+                                        only up to 0.3 of the steps */
     double cooldown; /* the share of the steps, at the end, in which the rates fall linearly to
                         zero; without one they fall along half a cosine to a tenth */
     bool grows;      /* the windows are short at first: recipe_window */
     double longer;   /* TrilRecipe.longer */
+    double few;      /* with fewer steps the learning rate is higher in proportion, */
+    double hurry;    /* at most by this factor */
     bool own_decay;  /* peak.weight_decay is for the embedding, peak.matrix_decay for matrices */
 } Recipe;
 
 /* Returns the recipe of a rung. A rung without a row gets rates that work, maybe not the best. */
 Recipe recipe_of(const char *rung);
 
-/* Returns the recipe with the rates, decays and windows that `options` set. Muon's rate is
- * proportional to the learning rate. An embedding without its own decay has the matrices'. */
+/* Returns the recipe with the rates, decays and windows that `options` set, and with rates for
+ * their sizes. Muon's rate is proportional to the learning rate. An embedding without its own decay
+ * has the matrices'. */
 Recipe recipe_with(const char *rung, const TrilOptions *options);
 
 /* Returns the length of the windows in step `step`, counted from 0, of `steps`: a divisor of the
@@ -32,6 +36,10 @@ int recipe_window(const Recipe *recipe, int T, int step, int steps);
 
 /* The share of a target that is the teacher's prediction; the rest is the actual character. */
 #define TEACHER_SHARE 0.5
+
+/* Returns the peak of the learning rate for so many steps; NaN: many. It follows from the present
+ * number of steps, which a time limit may change, so that a resumed run continues exactly. */
+double recipe_peak(const Recipe *recipe, double steps);
 
 /* Returns the optimizer settings in step `step`, counted from 0, of `steps`. */
 Optimizer recipe_step(const Recipe *recipe, int step, int steps);

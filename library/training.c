@@ -124,7 +124,7 @@ TrilStatus tril_training_open(TrilTraining **training, TrilModel *model, const T
 TrilOptions tril_training_options(const TrilTraining *t) {
     TrilOptions options = t->options;
     options.steps = t->progress.steps;
-    options.learning_rate = t->recipe.peak.learning_rate;
+    options.learning_rate = recipe_peak(&t->recipe, t->progress.steps);
     return options;
 }
 

@@ -384,7 +384,8 @@ TRIL_API bool tril_model_tensor(TrilModel *model, int i, TrilTensor *tensor);
 /* A callback, called often. It returns 0 to continue, else to stop. `user` is the caller's. */
 typedef int (*TrilStop)(void *user);
 
-/* The recipe of a rung, which options override. */
+/* The recipe of a rung, for the sizes and steps in `options`, which also override it; NULL: for the
+ * sizes of two blocks of width 96, and many steps. */
 typedef struct {
     double learning_rate, weight_decay;
     double embedding_decay; /* the upper limit of the embedding's decay, which is chosen for the
@@ -395,7 +396,7 @@ typedef struct {
     double longer;          /* unset windows are up to this many times as long as other rungs' */
 } TrilRecipe;
 enum { TRIL_COSINE = 0 };
-TRIL_API TrilRecipe tril_rung_recipe(const char *rung);
+TRIL_API TrilRecipe tril_rung_recipe(const char *rung, const TrilOptions *options);
 
 /* Returns a constant, the precision that a name means on this machine: "f32", "bf16", or else NULL.
  */

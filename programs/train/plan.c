@@ -17,11 +17,17 @@ TrilOptions plan_options(const Plan *plan, const RungFiles *rung) {
     options.rung = rung->name;
     /* "auto" is decided: another number of steps does not change it */
     if (strcmp(options.windows, "auto") == 0)
-        options.windows = tril_rung_recipe(rung->name).grows ? "grow" : "whole";
+        options.windows = tril_rung_recipe(rung->name, NULL).grows ? "grow" : "whole";
     if (rung->chosen) return options;
     options.learning_rate = options.weight_decay = NAN;
     options.teacher = NULL;
     return options;
+}
+
+double plan_usual_rate(const Plan *plan, const RungFiles *rung) {
+    TrilOptions options = plan_options(plan, rung);
+    options.learning_rate = NAN;
+    return tril_rung_recipe(rung->name, &options).learning_rate;
 }
 
 const RungFiles *plan_rung(const Plan *plan, const char *name) {

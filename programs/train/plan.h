@@ -120,6 +120,9 @@ typedef struct {
 /* Returns the options of a rung. Learning rate, weight decay and teacher are for --model alone. */
 TrilOptions plan_options(const Plan *plan, const RungFiles *rung);
 
+/* Returns the peak learning rate that the rung has without --lr. */
+double plan_usual_rate(const Plan *plan, const RungFiles *rung);
+
 /* Returns the rung of this name, or NULL if the plan has none. */
 const RungFiles *plan_rung(const Plan *plan, const char *name);
 

@@ -488,7 +488,7 @@ bool plan_decide(Plan *plan, Error *err) {
         const char *chosen = o->rung;
         double epochs;
         int i = plan->rung_count - 1;
-        while (plan->ladder && i > 0 && tril_rung_recipe(plan->rungs[i].name).longer > 1) i--;
+        while (plan->ladder && i > 0 && tril_rung_recipe(plan->rungs[i].name, NULL).longer > 1) i--;
         d.rung = o->rung = plan->rungs[i].name;
         if ((plan_has_time(plan) && !decide_by_time(plan, &plan->rungs[i], &d, err)) ||
             tril_options_decide(o, plan->corpus, plan->init != NULL, &epochs, message(err)) !=

@@ -141,7 +141,8 @@ static bool open_training(Trainer *t, bool resumes, double seconds, Error *err) 
 static bool diverged(const Trainer *t, const char *what, int step, Error *err) {
     double rate = tril_training_options(t->training).learning_rate;
     return fail(err, "%s: %s at step %d; the learning rate of %.3g is too high: try --lr %.2g",
-                t->rung->name, what, step, rate, verdict_lower_rate(t->rung->name, rate));
+                t->rung->name, what, step, rate,
+                verdict_lower_rate(plan_usual_rate(t->plan, t->rung), rate));
 }
 
 /* Takes one of the steps that the budget allows, and sets the row of the log. */

@@ -47,15 +47,15 @@ static const char *the(const Result *r) {
 
 /* ---- the learning rate ---- */
 
-double verdict_lower_rate(const char *rung, double rate) {
-    return fmin(tril_rung_recipe(rung).learning_rate, rate / 3);
+double verdict_lower_rate(double usual, double rate) {
+    return fmin(usual, rate / 3);
 }
 
 static bool judge_rate(const Case *k, Verdict *v) {
     const double far = 0.25, deviations = 4, same = 0.999, high = 3, fall = 0.2, above = 0.15;
     const int few = 3;
     const Course *c = k->course;
-    double lower = verdict_lower_rate(k->rung->name, k->rate), times = k->rate / k->usual;
+    double lower = verdict_lower_rate(k->usual, k->rate), times = k->rate / k->usual;
     /* Neither chance nor the text makes the mean training loss of an interval rise that far. A rate
      * that has been lowered since then is not to blame. */
     bool rose = c->rise.to - c->rise.from > fmax(far, deviations * sqrt(2) * c->floor.noise) &&
@@ -275,7 +275,7 @@ static bool judge_steps(const Case *k, Verdict *v) {
     if (twice_too_often(plan, c)) return false;
     double fall = course_fall(c, 0.3, 0.6), least = is - FALL_MIN * fall,
            most = is - FALL_MAX * fall;
-    if (tril_rung_recipe(k->rung->name).cooldown != TRIL_COSINE && most > 0)
+    if (tril_rung_recipe(k->rung->name, NULL).cooldown != TRIL_COSINE && most > 0)
         snprintf(loss, sizeof loss, "%.2f to %.2f", most, least);
     else
         snprintf(loss, sizeof loss, "%.2f or lower", least);
@@ -320,7 +320,7 @@ void verdicts_judge(const Plan *plan, Result *results, int count) {
         k.rung = plan_rung(plan, r->name);
         k.result = r;
         k.course = r->course;
-        k.usual = tril_rung_recipe(r->name).learning_rate;
+        k.usual = plan_usual_rate(plan, k.rung);
         k.rate = plan_options(plan, k.rung).learning_rate;
         if (isnan(k.rate)) k.rate = k.usual;
         k.below = k.pairs && r[-1].course && !untrained(&r[-1], k.pairs) ? &r[-1] : k.pairs;

@@ -20,8 +20,8 @@ bool verdict_asks_for_more(const Result *result);
  * or the text would be seen more often than helps. */
 bool verdict_further(const Plan *plan, const Result *result, char options[LONGER_SIZE]);
 
-/* Returns the peak learning rate to try after `rate` was too high: the rung's default, or a third
- * of `rate` if that is less. */
-double verdict_lower_rate(const char *rung, double rate);
+/* Returns the peak learning rate to try after `rate` was too high: the usual one, or a third of
+ * `rate` if that is less. */
+double verdict_lower_rate(double usual, double rate);
 
 #endif

@@ -619,7 +619,7 @@ TEST(unset_options) {
         assert_true(now.embedding_decay == 0.5 && now.held_out == 0.1 && now.width == 16);
         assert_string_equal(now.windows, "whole");
         assert_string_equal(now.precision, "f32");
-        assert_near(now.learning_rate, tril_rung_recipe("modern").learning_rate, 0);
+        assert_near(now.learning_rate, tril_rung_recipe("modern", NULL).learning_rate, 0);
         assert_int_equal(end_of(training, model), whole);
     }
 }
@@ -730,17 +730,17 @@ TEST(decisions) {
     must(tril_options_decide(&again, text, 0, NULL, &error));
     expect_same_options(&again, &decided);
     again = tril_training_options(begin(model, &options));
-    assert_near(again.learning_rate, tril_rung_recipe("modern").learning_rate, 0);
+    assert_near(again.learning_rate, tril_rung_recipe("modern", NULL).learning_rate, 0);
     again.learning_rate = NAN; /* as in the decisions: the rung's own */
     expect_same_options(&again, &decided);
     must(tril_model_save(model, scratch("trained"), &error)); /* learns more gently from then on */
     again = tril_training_options(begin(load("trained"), &options));
-    assert_near(again.learning_rate, tril_rung_recipe("modern").learning_rate / 3, 1e-12);
+    assert_near(again.learning_rate, tril_rung_recipe("modern", NULL).learning_rate / 3, 1e-12);
     decided = options;
     decided.epochs = 1;
     must(tril_options_decide(&decided, text, 1, &once, &error));
     assert_true(once <= 1 && (1 - once) * read / epochs < decided.batch * options.context);
-    assert_near(decided.learning_rate, tril_rung_recipe("modern").learning_rate / 3, 1e-12);
+    assert_near(decided.learning_rate, tril_rung_recipe("modern", NULL).learning_rate / 3, 1e-12);
     decided = options;
     decided.epochs = 1e-6;
     must(tril_options_decide(&decided, text, 0, NULL, &error));
@@ -911,7 +911,7 @@ TEST(cool_down) {
             assert_true(step.learning_rate <= before);
         }
         expect(tril_training_step(training, &step, &error), TRIL_ARGUMENT, "");
-        assert_true(!lowest || before < 0.1 * tril_rung_recipe("modern").learning_rate);
+        assert_true(!lowest || before < 0.1 * tril_rung_recipe("modern", NULL).learning_rate);
         uint64_t whole = end_of(training, model);
         must(resume(&training, &model, "cooling", whole_play));
         assert_int_equal(tril_training_progress(training).steps, steps);

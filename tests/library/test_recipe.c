@@ -76,6 +76,41 @@ TEST(nanogpt) {
     }
 }
 
+/* A rate follows from sizes and steps, and --lr overrides both; so a wider or deeper gpt learns as
+ * a narrow one does, and a bigram reaches its counts in few steps and in many. */
+TEST(rates) {
+    TrilOptions options = tril_options_empty();
+    double before = INFINITY;
+    for (int steps = 10; steps < 5000; steps *= 2) { /* fewer steps, a higher peak */
+        options.steps = steps;
+        const double rate = tril_rung_recipe("bigram", &options).learning_rate;
+        assert_true(rate <= before && rate >= tril_rung_recipe("bigram", NULL).learning_rate);
+        before = rate;
+    }
+    assert_near(before, tril_rung_recipe("bigram", NULL).learning_rate, 0);
+    options.steps = 100;
+    options.layers = 2;
+    options.width = 96;
+    const double usual = tril_rung_recipe("gpt", &options).learning_rate;
+    options.width = 192;
+    assert_near(tril_rung_recipe("gpt", &options).learning_rate, usual / 2, 1e-12);
+    options.layers = 8;
+    assert_near(tril_rung_recipe("gpt", &options).learning_rate, usual / 4, 1e-12);
+    options.learning_rate = 0.5;
+    for (int i = 0; tril_rung(i); i++) {
+        const Recipe recipe = recipe_with(tril_rung(i), &options);
+        double highest = 0;
+        int warm = 0;
+        for (int step = 0; step < 100; step++) {
+            const double rate = recipe_step(&recipe, step, 100).learning_rate;
+            if (rate > highest) highest = rate, warm = step;
+        }
+        assert_near(highest, 0.5, 0.02); /* some fall right after the warm-up */
+        assert_true(warm >= 1 && warm <= 30);
+        assert_true(strcmp(tril_rung(i), "gpt") != 0 || warm == 30);
+    }
+}
+
 /* The embedding has a decay of its own. Muon's rungs average squares over fewer steps. */
 TEST(decays) {
     static const char *const names[] = {"modern", "gpt", "a new one"};

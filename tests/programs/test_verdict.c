@@ -302,7 +302,7 @@ SHAPE(nearly_learnt, 0.3 + 2 * fmax(0, 0.6 - x) + 0.01 * (1 - x))
 TEST(curves) {
     static const struct {
         const char *rung;
-        double rate; /* 0 for the default */
+        double times; /* the default rate; 0: without --lr */
         bool ladder;
         Shape training, validation;
         double ngram; /* 0: none */
@@ -316,9 +316,9 @@ TEST(curves) {
         {"gpt", 0, false, by_heart, slip, 0, NO_VERDICT, false},
         {"gpt", 0, false, jumping, settled, 0, RATE_TOO_HIGH, false},
         {"gpt", 0, false, flat, flat, 0, NO_VERDICT, false}, /* at this rate it is another fault */
-        {"gpt", 0.015, false, slow, slow, 0, RATE_TOO_HIGH, false}, /* the first suspect */
-        {"gpt", 0.0149, false, slow, slow, 0, TOO_FEW_STEPS, false},
-        {"gpt", 0.1, false, falling, falling, 0, STILL_FALLING, false}, /* better than pairs */
+        {"gpt", 3, false, slow, slow, 0, RATE_TOO_HIGH, false}, /* the first suspect */
+        {"gpt", 2.98, false, slow, slow, 0, TOO_FEW_STEPS, false},
+        {"gpt", 20, false, falling, falling, 0, STILL_FALLING, false}, /* better than pairs */
         {"gpt", 0, false, settled, settled, 1.6, COUNTED, true},
         {"gpt", 0, false, settled, settled, 1.9, COUNTED, false},
         {"gpt", 0, false, falling, falling, 1.6, STILL_FALLING, true},
@@ -332,8 +332,10 @@ TEST(curves) {
     const Result running = {.name = "running 7-gram", .order = 7, .validation = 1.5};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char options[LONGER_SIZE];
-        double rate = cases[i].rate > 0 ? cases[i].rate : 5e-3;
-        const Plan plan = plan_of(cases[i].rung, rate, cases[i].ladder);
+        Plan plan = plan_of(cases[i].rung, NAN, cases[i].ladder);
+        const double usual = plan_usual_rate(&plan, &plan.rungs[1]),
+                     rate = cases[i].times > 0 ? cases[i].times * usual : usual;
+        if (cases[i].times > 0) plan.options.learning_rate = rate;
         Result result = result_of(cases[i].rung, rate, cases[i].training, cases[i].validation);
         counted.validation = cases[i].ngram;
         Result results[] = {pairs, counted, running, result}, alone[] = {pairs, result};

@@ -66,7 +66,7 @@ typedef struct Report {
     const char *failure;    /* the reason for an early end, or NULL */
     const TrilModel *model; /* of the rung in training, or NULL */
     const RungFiles *shown; /* the model that it shows in detail */
-    Point points[2 * MAX_RUNGS][COURSE_ROWS];
+    Point points[2 * MAX_RUNGS][COURSE_KEPT];
 } Report;
 
 /* Returns the result of a rung, or NULL if its training has not begun. */
@@ -228,17 +228,17 @@ static void write_verdicts(const Report *r, FILE *out) {
 
 /* ---- charts ---- */
 
-/* Returns a curve of a course: the member at this offset of every n-th row, and of the last, at
- * most max + 1 points. `by_time`: with a time limit all rungs take the same time, but not the same
- * number of steps. */
-static Curve curve_of(const Course *c, bool by_time, size_t member, Point *points, int max) {
+/* Returns a curve: the member at this offset of every n-th row, and of the last, at most max + 1
+ * points. `by_time`: with a time limit all rungs take the same time, but not the same number of
+ * steps. */
+static Curve curve_of(const Rows *rows, bool by_time, size_t member, Point *points, int max) {
     Curve curve = {.points = points};
-    const int every = ceil_div_int(c->count, max);
-    for (int i = 0; i < c->count; i++) {
-        const LogRow *row = &c->rows[i];
+    const int every = ceil_div_int(rows->count, max);
+    for (int i = 0; i < rows->count; i++) {
+        const LogRow *row = &rows->rows[i];
         double y;
         memcpy(&y, (const char *)row + member, sizeof y);
-        if (!isnan(y) && (i % every == 0 || i == c->count - 1))
+        if (!isnan(y) && (i % every == 0 || i == rows->count - 1))
             points[curve.count++] = (Point){by_time ? row->seconds : row->step, y};
     }
     return curve;
@@ -269,9 +269,9 @@ static void draw_chart(Report *r, FILE *out, int kind) {
         for (int faint = losses; faint >= 0; faint--) {
             const int place = (int)(plan_rung(r->plan, m->name) - r->plan->rungs);
             Curve *curve = &curves[chart.curve_count];
-            *curve =
-                curve_of(m->course, by_time, faint ? offsetof(LogRow, loss) : kinds[kind].member,
-                         r->points[chart.curve_count++], losses ? COURSE_ROWS : FEW_POINTS);
+            *curve = curve_of(losses && !faint ? &m->course->evaluated : &m->course->all, by_time,
+                              faint ? offsetof(LogRow, loss) : kinds[kind].member,
+                              r->points[chart.curve_count++], losses ? COURSE_KEPT : FEW_POINTS);
             curve->name = m->name;
             curve->color = place;
             curve->faint = faint;
@@ -304,7 +304,7 @@ static void write_curves(Report *r, FILE *out) {
     bool any = false;
     for (int i = 0; i < r->ladder->count; i++) {
         const Course *course = r->ladder->results[i].course;
-        any = any || (course && course->count > 0);
+        any = any || (course && course->all.count > 0);
     }
     if (!any) return;
     fputs("<section id=\"section-curves\">\n<h2>Training curves</h2>\n<div class=\"curves\">\n",
@@ -391,7 +391,7 @@ static void write_writings(const Report *r, FILE *out) {
 /* Writes every n-th of the lines that the model wrote, and the last. */
 static void write_samples(const Report *r, FILE *out) {
     const Result *shown = result_of(r, r->shown);
-    const Course *c = shown ? shown->course : NULL;
+    const Rows *c = shown && shown->course ? &shown->course->evaluated : NULL;
     int samples = 0, seen = 0;
     for (int i = 0; c && i < c->count; i++) samples += *c->rows[i].sample != 0;
     if (samples == 0) return;

@@ -36,19 +36,15 @@ enum { VERDICT_SIZE = 400 };
 
 typedef enum {
     NO_VERDICT,
-    OVERFITTING, /* this and the next also appear while the rung trains */
-    RATE_TOO_HIGH,
-    TEXT_TOO_SHORT,
-    LIST,           /* only a hint, like the next one */
-    COUNTED,        /* compared with the counted n-gram; nothing else matters */
-    NOT_COMPARABLE, /* from here on, more steps would lower the loss */
-    TOO_FEW_STEPS,
+    RATE_TOO_HIGH, /* this and the next also appear while the rung trains */
+    OVERFITTING,
+    NO_BETTER, /* than counting, or than the rung before */
     STILL_FALLING
 } VerdictKind;
 
 typedef struct {
     VerdictKind kind;
-    int step;                /* the step at which it begins, if any */
+    int longer;              /* how many times as long to train; 0 if that would not help */
     char text[VERDICT_SIZE]; /* one to three sentences, in UTF-8 */
 } Verdict;
 

@@ -346,7 +346,7 @@ static bool advance(Trainer *t, bool *last, Error *err) {
     t->result->validation = p->now.lowest;
     t->result->seconds = p->seconds;
     t->result->compute = p->now.operations;
-    if (t->shows && (evaluated || p->now.step % COURSE_INTERVAL == 0)) show_news(t);
+    if (t->shows && evaluated) show_news(t);
     if (saves) keep_state(t);
     if (evaluated) budget_saved(&t->budget, fmax(0, t->saved - now));
     if (!*last) report_renew(t->ladder, t->model, now, evaluated);

@@ -255,15 +255,16 @@ static bool measure_speed(const TrilOptions *o, Search *search, TrilChoice *pace
     const Corpus *corpus = search->text;
     const Recipe recipe = recipe_with(o->rung, o);
     Config config;
-    RunOptions run;
     Model model = {0};
     Workers workers = {0};
     *pace = (TrilChoice){.slower = 1, .evaluating = INFINITY};
-    bool ok = options_fit(o, corpus, false, &config, &run, err);
+    if (!options_config(o, corpus->vocab.size, &config, err)) return false;
+    RunOptions run = options_run(o);
+    run.lines = corpus->vocab.lines;
     config.dropout = 0;
     const size_t counted = min_size(corpus_counted(corpus), corpus->counted ? SIZE_MAX : COUNTED);
-    ok = ok && model_lay_out(&model, &config, err) && model_allocate(&model, err) &&
-         model_count(&model, corpus->ids, counted, true, err);
+    bool ok = model_lay_out(&model, &config, err) && model_allocate(&model, err) &&
+              model_count(&model, corpus->ids, counted, true, err);
     /* not random: with many characters that would take longer than a step */
     for (size_t i = 0; ok && i < model.weights_size; i++)
         model.weights[i] = 0.01f * (float)((int)(i % 13) - 6);
@@ -373,49 +374,7 @@ double tril_steps_taken(const TrilOptions *options, double slower, double time) 
     return (i + (time * sum[PARTS] - sum[i]) / (sum[i + 1] - sum[i])) / PARTS;
 }
 
-/* ---- memory ---- */
-
-bool writer_memory(const Config *config, int threads, double *bytes, Error *err) {
-    const RunOptions writing = {.batch = PROMPT_TOKENS,
-                                .length = config->T,
-                                .frozen = true,
-                                .threads = threads,
-                                .precision = INT8_WEIGHTS,
-                                .slots = 1};
-    TrilMemory memory;
-    if (!run_estimate(config, &writing, &memory, err)) return false;
-    *bytes = memory.all - model_parameters(config) * sizeof(float) +
-             SAMPLER_SCRATCH * (double)config->V * sizeof(double);
-    return true;
-}
-
-bool options_fit(const TrilOptions *o, const Corpus *corpus, bool resumed, Config *config,
-                 RunOptions *run, Error *err) {
-    const double GiB = 1073741824;
-    TrilMemory own, beside = {0};
-    if (!options_config(o, corpus->vocab.size, config, err)) return false;
-    *run = options_run(o);
-    run->lines = corpus->vocab.lines;
-    RunOptions teaching = *run;
-    teaching.training = teaching.shared = false;
-    if (!run_estimate(config, run, &own, err) ||
-        !writer_memory(config, run->threads, &own.writer, err) ||
-        (o->teacher && !run_estimate(&o->teacher->model.config, &teaching, &beside, err)))
-        return false;
-    double all = own.all + own.writer + beside.all + (double)(corpus->length * sizeof *corpus->ids);
-    if (model_has_ngram(config)) all += ngram_memory((double)corpus->train);
-    if (o->teacher)
-        all += 2 * (double)ngram_facts(o->teacher->model.ngram).bytes; /* with folds, too */
-    if (resumed) all += 2 * own.optimizer; /* the state's file and its decoded copy */
-    double installed = (double)memory_installed() / world_beside();
-    if (all <= installed) return true;
-    return fail_memory(
-        err,
-        "%s: needs %.1f GiB of memory, but this machine has %.1f%s; choose %s or a smaller batch",
-        config->model, all / GiB, installed / GiB,
-        world_beside() > 1 ? " for each of its processes" : "",
-        model_has_width(config) ? "smaller sizes" : "another rung, a text with fewer characters");
-}
+/* ---- sizes ---- */
 
 TrilStatus tril_estimate(const TrilOptions *options, int vocabulary, TrilEstimate *found,
                          TrilError *error) {
@@ -427,20 +386,9 @@ TrilStatus tril_estimate(const TrilOptions *options, int vocabulary, TrilEstimat
     if (!options_config(&filled_in, vocabulary, &config, &err))
         return failed(TRIL_ARGUMENT, &err, error);
     const RunOptions run = options_run(&filled_in);
-    if (!run_estimate(&config, &run, &found->memory, &err))
-        return failed(TRIL_ARGUMENT, &err, error);
+    RunMemory memory;
+    if (!run_estimate(&config, &run, &memory, &err)) return failed(TRIL_ARGUMENT, &err, error);
+    found->bytes = memory.all;
     found->parameters = (size_t)model_parameters(&config);
     return TRIL_OK;
-}
-
-TrilStatus tril_training_fits(const TrilOptions *options, const TrilText *text, bool resumed,
-                              TrilError *error) {
-    Error err = {0};
-    Config config;
-    RunOptions run;
-    if (!text || !options) return null_argument(error);
-    TrilOptions filled_in = *options;
-    options_fill(&filled_in);
-    bool ok = options_fit(&filled_in, text, resumed, &config, &run, &err);
-    return outcome(ok, TRIL_ARGUMENT, &err, error);
 }

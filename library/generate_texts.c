@@ -192,7 +192,7 @@ static bool size_groups(const TrilModel *model, Precision precision, size_t coun
                           .threads = 1,
                           .precision = precision,
                           .slots = 1};
-    TrilMemory memory;
+    RunMemory memory;
     size_t each = ceil_div(count, (size_t)threads);
     if (!run_estimate(&model->model.config, &options, &memory, err)) return false;
     const size_t activations = (size_t)memory.activations,

@@ -28,16 +28,6 @@ void options_take_sizes(TrilOptions *options, const TrilOptions *sizes);
 /* Returns the run options of a training run. The options are in range, batch and context set. */
 RunOptions options_run(const TrilOptions *options);
 
-/* Sets *config and *run for a training run with these options on the text. Fails where
- * options_config or run_estimate fails, and if this machine lacks the memory for the training, its
- * teacher, a text that is written beside it and, if it is resumed, its state. */
-bool options_fit(const TrilOptions *options, const Corpus *corpus, bool resumed, Config *config,
-                 RunOptions *run, Error *err);
-
-/* Sets *bytes to the memory of a text that is written beside the training of a model. Fails as
- * run_estimate does. */
-bool writer_memory(const Config *config, int threads, double *bytes, Error *err);
-
 /* Checks that the teacher, which may be NULL, has these characters and at least this context. */
 bool teacher_fits(const TrilModel *teacher, const Vocab *vocab, double context, Error *err);
 

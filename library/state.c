@@ -359,7 +359,7 @@ static TrilStatus resume(TrilTraining **training, TrilModel **model, TrilState *
     options_take_sizes(&now, &state->options);
     options_complete(&now, &state->options);
     if (!take_model(model, state, &err) ||
-        !training_make(training, *model, text, &now, true, &err)) {
+        !training_make(training, *model, text, &now, &err)) {
         tril_model_free(*model);
         *model = NULL;
         return failed(TRIL_ARGUMENT, &err, error);

@@ -35,10 +35,9 @@ static bool open_run(TrilTraining *t, const TrilModel *teacher, const RunOptions
 }
 
 bool training_make(TrilTraining **training, TrilModel *model, const TrilText *text,
-                   const TrilOptions *options, bool resumed, Error *err) {
+                   const TrilOptions *options, Error *err) {
     TrilTraining *t;
     Config config;
-    RunOptions run;
     const double dropout = model->model.config.dropout;
     *training = NULL;
     if (!memory_alloc(&t, 1, sizeof *t, "the training", err)) return false;
@@ -55,7 +54,9 @@ bool training_make(TrilTraining **training, TrilModel *model, const TrilText *te
     t->recipe = recipe_with(model->model.config.model, &t->options);
     t->progress =
         (TrilProgress){.step = 0, .steps = (int)options->steps, .recent = NAN, .lowest = NAN};
-    if (options_fit(options, text, resumed, &config, &run, err) &&
+    RunOptions run = options_run(options);
+    run.lines = text->vocab.lines;
+    if (options_config(options, text->vocab.size, &config, err) &&
         model_know(model, &text->known, err) && open_run(t, options->teacher, &run, err) &&
         use_begin((Uses *)&text->uses, false, "text", message(err)) == TRIL_OK) {
         model->in_training = model->trained = true;
@@ -104,7 +105,7 @@ static TrilStatus open_training(TrilTraining **training, TrilModel *model, const
     options_take_sizes(&decided, &sizes);
     TrilStatus status = tril_options_decide(&decided, text, model->trained, NULL, error);
     if (status != TRIL_OK) return status;
-    bool ok = training_make(training, model, text, &decided, false, &err);
+    bool ok = training_make(training, model, text, &decided, &err);
     return outcome(ok, TRIL_ARGUMENT, &err, error);
 }
 
@@ -128,10 +129,8 @@ TrilOptions tril_training_options(const TrilTraining *t) {
     return options;
 }
 
-TrilMemory tril_training_memory(const TrilTraining *t) {
-    TrilMemory memory = run_memory(t->workers.run);
-    writer_memory(&t->model->model.config, t->workers.options.threads, &memory.writer, &(Error){0});
-    return memory;
+double tril_training_memory(const TrilTraining *t) {
+    return run_memory(t->workers.run).all;
 }
 
 const char *tril_training_kernels(const TrilTraining *training) {

@@ -19,11 +19,10 @@ struct TrilTraining {
     Notes notes;           /* the program's metadata, for states */
 };
 
-/* Makes a training run of the model on the text with decided options, and opens its run. `resumed`
- * is true if a state's progress will be restored. On failure *training is NULL. Fails for
- * unsuitable options, and without memory (err->no_memory). */
+/* Makes a training run of the model on the text with decided options, and opens its run. On
+ * failure *training is NULL. Fails for unsuitable options, and without memory (err->no_memory). */
 bool training_make(TrilTraining **training, TrilModel *model, const TrilText *text,
-                   const TrilOptions *options, bool resumed, Error *err);
+                   const TrilOptions *options, Error *err);
 
 /* Resumes from this progress and these moments; the model must hold that step's weights. */
 void training_restore(TrilTraining *training, const TrilProgress *progress,

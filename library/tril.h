@@ -456,31 +456,15 @@ TRIL_API double tril_epochs_that_help(double characters, bool trained);
 
 /* ---- sizes ---- */
 
-/* The memory of a training run in bytes, without its text. */
+/* The size of a model, with a vocabulary of this size, and the bytes of its training run, without
+ * the text. TRIL_ARGUMENT: as tril_model_make and tril_training_open. TRIL_NO_MEMORY: this machine
+ * has less; the sentence says how much. */
 typedef struct {
-    double all;         /* the sum of the others */
-    double weights;     /* weights and their packed copies */
-    double counts;      /* counts of a model that counts its text; 0 in an estimate */
-    double optimizer;   /* gradients and moments */
-    double messages;    /* buffers for the messages of other processes, if there are any */
-    double activations; /* grow with the batch and the context */
-    double threads;     /* scratch of all threads */
-    double writer;      /* tril_generate beside it; not in `all`, and 0 in an estimate */
-} TrilMemory;
-
-/* The size of a model, with a vocabulary of this size, and of its training run. TRIL_ARGUMENT: as
- * tril_model_make and tril_training_open. */
-typedef struct {
-    TrilMemory memory;
     size_t parameters;
+    double bytes;
 } TrilEstimate;
 TRIL_API TrilStatus tril_estimate(const TrilOptions *options, int vocabulary,
                                   TrilEstimate *estimate, TrilError *error);
-
-/* Checks that this machine has the memory for a training run on the text and, if `resumed`, for its
- * state. TRIL_NO_MEMORY: it does not; the sentence says how much is needed. */
-TRIL_API TrilStatus tril_training_fits(const TrilOptions *options, const TrilText *text,
-                                       bool resumed, TrilError *error);
 
 /* ---- training ---- */
 
@@ -508,8 +492,9 @@ TRIL_API void tril_training_close(TrilTraining *training);
 /* Returns the decided options, with the sizes of the model and its learning rate. */
 TRIL_API TrilOptions tril_training_options(const TrilTraining *training);
 
-/* Return the memory of the training, and its instruction set, such as "avx2": a constant. */
-TRIL_API TrilMemory tril_training_memory(const TrilTraining *training);
+/* Return the bytes of the training without its text, and its instruction set, such as "avx2": a
+ * constant. */
+TRIL_API double tril_training_memory(const TrilTraining *training);
 TRIL_API const char *tril_training_kernels(const TrilTraining *training);
 
 /* Returns the length of the windows in the next step. */

@@ -242,8 +242,12 @@ bool model_lay_out(Model *model, const Config *config, Error *err) {
 }
 
 bool model_allocate(Model *model, Error *err) {
-    return memory_alloc(&model->weights, model->weights_size, sizeof(float), "the model's weights",
-                        err);
+    const double GiB = 1073741824, bytes = (double)model->weights_size * sizeof(float);
+    return memory_alloc(&model->weights, model->weights_size, sizeof(float), "the weights", err) ||
+           fail_memory(err, "%s: not enough memory for %.1f GiB of weights; choose %s",
+                       model->config.model, bytes / GiB,
+                       model_has_width(&model->config) ? "a smaller width or fewer layers"
+                                                       : "a text with fewer characters");
 }
 
 bool model_build(Model *model, const Config *config, uint64_t seed, Error *err) {

@@ -38,10 +38,6 @@ typedef struct {
 /* Returns the facts about a model. It may be NULL if nothing was counted; all are then 0. */
 NgramFacts ngram_facts(const Ngram *ngram);
 
-/* Estimates the most bytes that the model of a text of `count` tokens takes, while it is counted.
- */
-double ngram_memory(double count);
-
 /* Returns the fold of token number `place` of the fresh text, or ALL_FOLDS outside of it. */
 int ngram_fold(const Ngram *ngram, size_t place);
 

@@ -30,9 +30,15 @@ static bool alloc(Ngram *g, void *block, size_t count, size_t size, Error *err) 
     return memory_alloc(block, count, size, "the counts", err);
 }
 
-double ngram_memory(double count) {
-    const double parts = 12, lists = 33, copies = 2.5; /* of parts, which grow */
-    return count * (BYTES + sizeof(int32_t) + lists + copies * parts);
+/* Checks that the machine has the most bytes that counting so many tokens may take. */
+static bool check_memory(double count, Error *err) {
+    const double parts = 12, lists = 33, copies = 2.5,
+                 GiB = 1073741824; /* copies of growing parts */
+    const double bytes = count * (BYTES + sizeof(int32_t) + lists + copies * parts),
+                 has = (double)memory_installed();
+    return bytes <= has ||
+           fail_memory(err, "counting %.0f characters takes %.1f GiB, but this machine has %.1f",
+                       count, bytes / GiB, has / GiB);
 }
 
 /* ---- the sorted places ---- */
@@ -293,7 +299,8 @@ bool ngram_count(Ngram **ngram, const int32_t *ids, size_t count, size_t fresh, 
     *ngram = NULL;
     assert(count > 0 && fresh <= count && order >= 1 && order <= MAX_ORDER);
     if (count > INT32_MAX) return fail_long(count, err);
-    if (!memory_alloc(&g, 1, sizeof *g, "the counts", err)) return false;
+    if (!check_memory((double)count, err) || !memory_alloc(&g, 1, sizeof *g, "the counts", err))
+        return false;
     g->V = V;
     g->order = order;
     g->count = count;

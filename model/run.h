@@ -71,11 +71,15 @@ void run_pace(Run *run);
 /* Returns the instruction set that the run computes with, e.g. "avx2": a constant. */
 const char *run_kernels(const Run *run);
 
+/* Bytes: all, of it the weights with their packed copies, and the activations. */
+typedef struct {
+    double all, weights, activations;
+} RunMemory;
+
 /* run_memory returns the memory of an open run and its model. run_estimate computes that of a run
- * that is not open, in little memory. It fails as model_check and run_open do, but not for lack of
- * memory for the run itself. */
-TrilMemory run_memory(const Run *run);
-bool run_estimate(const Config *config, const RunOptions *options, TrilMemory *memory, Error *err);
+ * that is not open, in little memory. It fails as model_check and run_open do. */
+RunMemory run_memory(const Run *run);
+bool run_estimate(const Config *config, const RunOptions *options, RunMemory *memory, Error *err);
 
 /* Computes logits[B,T,V], the prediction after each token of ids[B,T], B T <= batch length. The run
  * owns the logits; its next call overwrites them. */

@@ -106,7 +106,7 @@ function openLibrary(compiled, complain) {
   function estimate(rung, chosen) {
     const to = room(c.size("TrilEstimate")), { batch, context, layers, width } = chosen;
     must("tril_estimate", optionsRecord(rung, chosen), text ? call("tril_tokenizer_size", text.tokenizer) : 1, to);
-    const { parameters } = at("TrilEstimate", to), { all: bytes } = at("TrilMemory", to); // its first member
+    const { parameters, bytes } = at("TrilEstimate", to);
     return { parameters, bytes, work: 3 * batch * context * (parameters + layers * context * width) };
   }
   return { ...c, ladder, options, samplingRecord, optionsRecord, rungOf, tokenizerOf, glyphOf, decode, written, reading,

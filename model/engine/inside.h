@@ -32,7 +32,7 @@ struct Run {
     Program program;
     Schedule schedule;
     Team *team;
-    TrilMemory memory;
+    RunMemory memory;
     /* the current pass, or the last one */
     Pass pass;
     bool in_backward;  /* the direction of the pass */

@@ -86,7 +86,20 @@ static double bytes_of(size_t floats) {
     return (double)floats * sizeof(float);
 }
 
-/* Makes a run with everything chosen and laid out. Measures its large memory. */
+static bool check_memory(const Run *run, Error *err) {
+    const double GiB = 1073741824, has = (double)memory_installed() / world_beside();
+    const Config *c = &run->model->config;
+    if (run->memory.all <= has) return true;
+    return fail_memory(
+        err,
+        "%s: needs %.1f GiB of memory, but this machine has %.1f%s; choose a smaller "
+        "batch%s",
+        c->model, run->memory.all / GiB, has / GiB,
+        world_beside() > 1 ? " for each of its processes" : "",
+        model_has_width(c) ? ", context or width, or fewer layers" : "");
+}
+
+/* Makes a run with everything chosen and laid out, if this machine has its memory. */
 static bool plan(Run **planned, Model *model, const RunOptions *options, Error *err) {
     Run *run;
     *planned = NULL;
@@ -102,18 +115,22 @@ static bool plan(Run **planned, Model *model, const RunOptions *options, Error *
         run_close(run);
         return false;
     }
-    bool messages = run->options.shared && options->training;
-    TrilMemory *m = &run->memory;
-    *m = (TrilMemory){
-        .weights = bytes_of(model->weights_size + run->packed_size),
-        .counts = (double)ngram_facts(model->ngram).bytes,
-        .optimizer = options->training ? 3 * bytes_of(model->weights_size) : 0,
-        .messages = messages ? bytes_of(world_buffer_size(model->weights_size, EVERYONE)) : 0,
-        .activations = bytes_of(run->activations_size + run->rows_size + 3 * run_tokens(run)) +
-                       WINDOWS_AT_ONCE * sizeof(double) +
-                       (run->options.batch + 1.0) * sizeof(size_t),
-        .threads = options->threads * bytes_of(team_scratch(run->products, scratch_of(run)))};
-    m->all = m->weights + m->counts + m->optimizer + m->messages + m->activations + m->threads;
+    const double counts = (double)ngram_facts(model->ngram).bytes,
+                 moments = options->training ? 3 * bytes_of(model->weights_size) : 0,
+                 messages = run->options.shared && options->training
+                                ? bytes_of(world_buffer_size(model->weights_size, EVERYONE))
+                                : 0,
+                 scratch =
+                     options->threads * bytes_of(team_scratch(run->products, scratch_of(run)));
+    RunMemory *m = &run->memory;
+    m->weights = bytes_of(model->weights_size + run->packed_size);
+    m->activations = bytes_of(run->activations_size + run->rows_size + 3 * run_tokens(run)) +
+                     WINDOWS_AT_ONCE * sizeof(double) + (run->options.batch + 1.0) * sizeof(size_t);
+    m->all = m->weights + m->activations + counts + moments + messages + scratch;
+    if (!check_memory(run, err)) {
+        run_close(run);
+        return false;
+    }
     *planned = run;
     return true;
 }
@@ -143,7 +160,7 @@ bool run_open(Run **opened, Model *model, const RunOptions *options, Error *err)
     return true;
 }
 
-bool run_estimate(const Config *config, const RunOptions *options, TrilMemory *memory, Error *err) {
+bool run_estimate(const Config *config, const RunOptions *options, RunMemory *memory, Error *err) {
     Model model;
     Run *run = NULL;
     bool ok = model_lay_out(&model, config, err) && plan(&run, &model, options, err);
@@ -182,7 +199,7 @@ void run_pace(Run *run) {
 
 /* ---- parts of a run ---- */
 
-TrilMemory run_memory(const Run *run) {
+RunMemory run_memory(const Run *run) {
     return run->memory;
 }
 

@@ -104,19 +104,13 @@ void show_decisions(const Plan *plan, const Reasons *d) {
               step_of(&larger), why);
 }
 
-/* Prints the memory of a training run that also writes samples, or the program's peak if that is
- * more: reading a long text may take more memory than training. */
-static void show_memory(const TrilMemory *m, const TrilExtent *input) {
+/* Prints the memory of a training run, or the program's peak if that is more: reading a long text
+ * may take more memory than training. */
+static void show_memory(double training, const TrilExtent *input) {
     const double MiB = 1048576, program = 3; /* itself and its libraries */
-    double text = (double)(input->characters * sizeof(int32_t)) / MiB;
-    char counts[NUMBER_SIZE] = "", messages[NUMBER_SIZE] = "";
-    if (m->counts > 0) snprintf(counts, sizeof counts, "counts %.1f, ", m->counts / MiB);
-    if (m->messages > 0) snprintf(messages, sizeof messages, "messages %.1f, ", m->messages / MiB);
-    show_line("  %.1f MiB of memory: weights %.1f, %soptimizer %.1f, %sactivations %.1f, samples "
-              "%.1f, threads %.1f, text %.1f",
-              fmax((m->all + m->writer) / MiB + text + program, (double)memory_peak() / MiB),
-              m->weights / MiB, counts, m->optimizer / MiB, messages, m->activations / MiB,
-              m->writer / MiB, m->threads / MiB, text);
+    const double text = (double)(input->characters * sizeof(int32_t));
+    show_line("  %.1f MiB of memory",
+              fmax((training + text) / MiB + program, (double)memory_peak() / MiB));
 }
 
 void show_training(const RungFiles *rung, const TrilModel *model, const TrilTraining *training,
@@ -124,7 +118,6 @@ void show_training(const RungFiles *rung, const TrilModel *model, const TrilTrai
     char steps[NUMBER_SIZE] = "", processes[NUMBER_SIZE] = "";
     const char *now = tril_training_kernels(training);
     int done = tril_training_progress(training).step, window = tril_training_window(training);
-    const TrilMemory memory = tril_training_memory(training);
     if (!plan_has_time(plan)) snprintf(steps, sizeof steps, "%.0f ", plan->options.steps);
     if (tril_processes_count() > 1)
         snprintf(processes, sizeof processes, ", %d processes", tril_processes_count());
@@ -133,7 +126,7 @@ void show_training(const RungFiles *rung, const TrilModel *model, const TrilTrai
               grouped((double)tril_model_parameters(model)), steps, step_of(&plan->options), now,
               processes);
     if (done > 0) show_line("  resumes after step %d", done);
-    show_memory(&memory, &plan->input);
+    show_memory(tril_training_memory(training), &plan->input);
     if (window < plan->options.context)
         show_line("  windows of %d characters %s, growing to %g", window, done ? "now" : "at first",
                   plan->options.context);

@@ -99,13 +99,13 @@ static bool check_budgets(const Plan *plan, Error *err) {
     return ok;
 }
 
-/* Checks that there is enough memory for each rung, before hours of training. */
+/* Checks that each rung fits into memory, before hours of training. */
 static bool check_memory(const Plan *plan, Error *err) {
-    int place = plan_place(plan);
+    TrilEstimate estimate;
     for (int i = 0; i < plan->rung_count; i++) {
         const TrilOptions options = plan_options(plan, &plan->rungs[i]);
         if (!plan->rungs[i].left_out &&
-            tril_training_fits(&options, plan->corpus, i == place, message(err)) != TRIL_OK)
+            tril_estimate(&options, plan->input.distinct, &estimate, message(err)) != TRIL_OK)
             return false;
     }
     return true;

@@ -552,7 +552,7 @@ TRIL_API void tril_training_set_stop(TrilTraining *training, TrilStop stop, void
 TRIL_API TrilStatus tril_training_profile(TrilTraining *training, TrilError *error);
 
 typedef struct {
-    const char *name;  /* a constant: an operation, forward or backward, or another part */
+    const char *name;  /* a constant: a layer, forward or backward, or "optimizer" */
     double seconds;    /* spent in all steps since tril_training_profile */
     double operations; /* floating-point operations, if counted */
 } TrilPart;

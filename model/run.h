@@ -142,9 +142,8 @@ void run_restore(Run *run, uint64_t step, const float *first_moments, const floa
 bool run_profile(Run *run, Error *err);
 
 /* Writes each part that took time since run_profile: all calls of one layer (layers.h), such as
- * "linear_backward", or another part of a step, such as "Muon". Seconds are the mean of the threads
- * that worked at the same time; operations, those of this process. Returns how many parts, at most
- * `max`. */
+ * "linear_backward", or "optimizer". Seconds are those of the first thread, operations those of
+ * this process. Returns how many parts, at most `max`. */
 int run_profile_parts(const Run *run, TrilPart *parts, int max);
 
 /* Sets *line to line i, from 0, of the last run_forward, which must have had B = 1 and past = 0, in

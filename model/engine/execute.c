@@ -264,7 +264,6 @@ void execute_turn(Run *run) {
 
 void execute_packing(const Thread *thread, void *argument) {
     const Run *run = argument;
-    double start = profile_now(run);
     for (int i = 0; i < run->model->tensor_count; i++) {
         const Tensor *w = &run->model->tensors[i];
         if (run->packed_offsets[i] == NOT_PACKED) continue;
@@ -276,9 +275,7 @@ void execute_packing(const Thread *thread, void *argument) {
         else
             run->products->pack(thread, packed, (Matrix){plain, 1, (size_t)in}, in, out);
     }
-    start = profile_add(run, thread, PROFILE_PACKING, start);
     team_barrier(thread);
-    profile_add(run, thread, PROFILE_WAITING, start);
 }
 
 /* Executes a pass that is one slice of one thread, without phases. */
@@ -307,14 +304,13 @@ void execute_pass(const Thread *thread, void *argument) {
     for (const Phase *phase = begin; phase < end; phase++) {
         const Instruction *first = &run->program.list[phase->begin];
         atomic_int *taken = run->taken + (phase - s->phases) * run->options.threads;
-        double start = profile_now(run);
         if (phase->barrier) team_barrier(thread);
-        start = profile_add(run, thread, PROFILE_WAITING, start);
         if (first->operation == &gradients_ready) {
             if (sends) buckets_send(run->buckets, first->block);
             continue;
         }
         Items slices = team_items(thread, (size_t)slice_count(run), phase->any ? taken : NULL);
+        double start = profile_now(run);
         for (Share tokens; next_slice(run, phase, &slices, &tokens);) {
             for (int i = phase->begin; i < phase->end; i++) {
                 Call other, *call = &other;
@@ -326,7 +322,7 @@ void execute_pass(const Thread *thread, void *argument) {
                 call->N = (int)(tokens.end - tokens.begin);
                 call->taken = phase->team ? taken : NULL;
                 call->instruction->operation->compute(call);
-                start = profile_add(run, thread, PROFILE_PARTS + i, start);
+                start = profile_add(run, thread, i, start);
             }
             if (sends) world_progress();
         }

@@ -8,14 +8,11 @@
 #include "model/engine/schedule.h"
 #include "model/run.h"
 
-/* Times of the parts of training. Each thread adds to its own row, so measuring needs no locks. */
+/* Times of the parts of training steps, as its first thread sees them. */
 typedef struct {
-    double *seconds; /* [threads][row]: the time of each place; then the thread's last reading of
-                        the clock. Only if measured */
-    size_t row;
+    double *seconds;      /* [instructions + 1]: the last is the optimizer. Only if measured */
     bool in_step;         /* true from the forward pass of training to the end of its update */
     double tokens, pairs; /* sums over steps; a pair is two tokens of which one sees the other */
-    double updates;
 } Profile;
 
 /* Kinds of work that are timed apart: passes alone, and steps of training. */
@@ -135,32 +132,16 @@ float *execute_array(const Run *run, Array array);
 bool update_open(Run *run, Error *err);
 void update_close(Run *run);
 
-/* Return an update's scratch in each thread, in floats; Muon's multiply-adds in it. */
+/* Returns an update's scratch in each thread, in floats. */
 size_t update_scratch(const Run *run);
-double update_muon_work(const Run *run);
 
 /* ---- profile.c ---- */
-
-/* The places of a profile: these parts, then the instructions. */
-enum {
-    PROFILE_WAITING, /* at barriers, and at the ends of passes and updates */
-    PROFILE_PACKING,
-    PROFILE_NORM,
-    PROFILE_ADAMW,
-    PROFILE_MUON,
-    PROFILE_SHARING, /* exchange of gradients and weights with other processes */
-    PROFILE_PARTS
-};
 
 /* Returns the time in seconds, while a step is measured. */
 double profile_now(const Run *run);
 
-/* Adds the time since `start` to a place of the thread, which may be NULL outside of a team's work.
- * Returns the time now. The time of one of n threads counts 1/n, so that the sum over all threads
- * is elapsed seconds. */
+/* Adds the time since `start` to a place of the profile, on the first thread. Returns the time now.
+ */
 double profile_add(const Run *run, const Thread *thread, int place, double start);
-
-/* Calls team_run, and counts the time for which each thread waited for the last one. */
-void profile_team(Run *run, int threads, void (*work)(const Thread *, void *), void *argument);
 
 #endif

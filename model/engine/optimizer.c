@@ -51,14 +51,10 @@ size_t update_scratch(const Run *run) {
     return max;
 }
 
-double update_muon_work(const Run *run) {
-    double work = 0;
-    for (int i = 0; i < run->model->tensor_count; i++) {
-        const Tensor *tensor = &run->model->tensors[i];
-        if (tensor->muon && (!run->buckets || buckets_trains(run->buckets, i)))
-            work += muon_work(run->products, tensor->shape[0], tensor->shape[1]);
-    }
-    return work;
+static bool has_muon(const Model *model) {
+    for (int i = 0; i < model->tensor_count; i++)
+        if (model->tensors[i].muon) return true;
+    return false;
 }
 
 /* One update, and the global gradient norm that it measured. */
@@ -74,7 +70,6 @@ typedef struct {
 static double gradient_norm(const Run *run, const Thread *thread) {
     const Model *model = run->model;
     size_t count = 0;
-    double start = profile_now(run);
     for (int i = 0; i < model->tensor_count; i++) {
         const Tensor *tensor = &model->tensors[i];
         size_t chunk = chunk_size(tensor), chunks = chunks_in(tensor);
@@ -87,16 +82,13 @@ static double gradient_norm(const Run *run, const Thread *thread) {
         }
         count += chunks;
     }
-    start = profile_add(run, thread, PROFILE_NORM, start);
     team_barrier(thread);
     if (run->buckets) {
         if (thread->index == 0) world_allreduce(run->squares, count);
         team_barrier(thread);
     }
-    start = profile_add(run, thread, PROFILE_WAITING, start);
     double total = 0;
     for (size_t i = 0; i < count; i++) total += run->squares[i];
-    profile_add(run, thread, PROFILE_NORM, start);
     return sqrt(total);
 }
 
@@ -142,8 +134,8 @@ static void update_work(const Thread *thread, void *argument) {
     Update *update = argument;
     const Run *run = update->run;
     const Optimizer *o = update->optimizer;
-    double norm = gradient_norm(run, thread), steps = (double)run->step;
-    double start = profile_now(run);
+    const double start = profile_now(run), norm = gradient_norm(run, thread),
+                 steps = (double)run->step;
     AdamW step = {
         .learning_rate = (float)o->learning_rate,
         .beta1 = (float)o->beta1,
@@ -161,34 +153,24 @@ static void update_work(const Thread *thread, void *argument) {
         if (!tensor->muon) update_tensor(run, thread, tensor, step, squares);
         squares += chunks_in(tensor);
     }
-    start = profile_add(run, thread, PROFILE_ADAMW, start);
     update_matrices(run, thread,
                     (Muon){.rate = (float)o->matrix_rate,
                            .momentum = (float)o->momentum,
                            .decay = (float)o->matrix_decay});
-    profile_add(run, thread, PROFILE_MUON, start);
+    profile_add(run, thread, run->program.count, start);
 }
 
 double run_update(Run *run, const Optimizer *optimizer) {
     enum { CACHED = 1 << 19 }; /* weights: 8 MB with gradients and moments */
     Update update = {.run = run, .optimizer = optimizer};
-    double start = profile_now(run);
     /* the threads of the pass, because their caches have the weights and the gradients; all threads
        if the weights are too many for the caches, or for Muon */
-    bool many = run->model->parameters > CACHED || update_muon_work(run) > 0;
+    bool many = run->model->parameters > CACHED || has_muon(run->model);
     int threads = many && !run->alone ? run->options.threads : run_threads(run);
-    if (run->options.shared) {
-        world_wait(); /* until all gradients are summed */
-        profile_add(run, NULL, PROFILE_SHARING, start);
-    }
+    if (run->options.shared) world_wait(); /* until all gradients are summed */
     run->step++;
-    profile_team(run, threads, update_work, &update);
-    if (run->options.shared) {
-        start = profile_now(run);
-        buckets_share(run->buckets, run->model->weights);
-        profile_add(run, NULL, PROFILE_SHARING, start);
-    }
-    run->profile.updates += run->profile.in_step;
+    team_run(run->team, threads, update_work, &update);
+    if (run->options.shared) buckets_share(run->buckets, run->model->weights);
     run->profile.in_step = false;
     run_note_pace(run);
     return update.norm;

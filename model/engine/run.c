@@ -347,7 +347,7 @@ const float *run_probabilities(Run *run, const int32_t *ids, int B, int T, const
 void run_forward_training(Run *run, const int32_t *ids, int B, int T, const Source *source) {
     assert(run->options.training);
     begin(run, ids, B, T, source, true);
-    profile_team(run, run_threads(run), execute_pass, run);
+    team_run(run->team, run_threads(run), execute_pass, run);
 }
 
 static void loss_work(const Thread *thread, void *argument) {
@@ -389,13 +389,9 @@ double run_backward(Run *run, const int32_t *targets, const Teacher *teacher) {
     run->pass.teacher = teacher;
     run->pass.scale = 1.0f / (float)tokens;
     execute_turn(run);
-    profile_team(run, run_threads(run), execute_pass, run);
+    team_run(run->team, run_threads(run), execute_pass, run);
     for (size_t n = 0; n < run->pass.tokens; n++) total += (double)run->losses[n];
-    if (run->options.shared) {
-        double start = profile_now(run);
-        world_allreduce(&total, 1);
-        profile_add(run, NULL, PROFILE_SHARING, start);
-    }
+    if (run->options.shared) world_allreduce(&total, 1);
     return total / tokens;
 }
 

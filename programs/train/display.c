@@ -380,41 +380,23 @@ static int longer_first(const void *a, const void *b) {
     return (other > one) - (other < one);
 }
 
-/* Begins a line, with the name in `width` columns. */
-static void show_time(const char *name, int width, double seconds, double all) {
-    printf("  %-*.*s  %8.2f  %5.1f%%", width, width, name, seconds, 100 * seconds / all);
-}
-
 void show_profile(const char *of, const RungTimes *t) {
     const double small = 0.0005; /* lines with less than this share of the time are summed */
-    const int columns = terminal_columns(stdout, INT_MAX),
-              name = (int)fmin(38, fmax(0, columns - 20));
-    const bool wide = columns >= 67;
-    TrilPart lines[MAX_PARTS + 3];
-    char head[64];
+    TrilPart lines[MAX_PARTS + 4];
     int count = t->count;
     double parts = 0, rest = 0;
     memcpy(lines, t->parts, sizeof t->parts);
     for (int i = 0; i < count; i++) parts += lines[i].seconds;
-    lines[count++] = (TrilPart){"steps, other", t->steps - parts, 0};
+    lines[count++] = (TrilPart){"waiting, and the rest of the steps", t->steps - parts, 0};
     lines[count++] = (TrilPart){"evaluations", t->evaluations, 0};
     lines[count++] = (TrilPart){"outside the steps", t->all - t->steps - t->evaluations, 0};
     qsort(lines, (size_t)count, sizeof *lines, longer_first);
-    snprintf(head, sizeof head, "where the %.2f s of %s went", t->all, of);
-    printf("\n%-*.*s  %8s  %6s%s\n", name + 2, name + 2, head, "seconds", "share",
-           wide ? "  GFLOP/s" : "");
-    for (const TrilPart *line = lines; line < lines + count; line++) {
-        if (line->seconds < small * t->all) {
-            rest += line->seconds;
-            continue;
-        }
-        show_time(line->name, name, line->seconds, t->all);
-        if (wide && line->operations > 0)
-            printf("  %7.1f", line->operations / line->seconds * 1e-9);
-        putchar('\n');
-    }
-    if (rest > 0) {
-        show_time("lines of less than 0.05%", name, rest, t->all);
-        putchar('\n');
-    }
+    while (count > 0 && lines[count - 1].seconds < small * t->all) rest += lines[--count].seconds;
+    if (rest > 0) lines[count++] = (TrilPart){"lines of less than 0.05%", rest, 0};
+    show_line("\nwhere the %.2f s of %s went", t->all, of);
+    printf("  %-35s  %8s  %6s  GFLOP/s\n", "", "seconds", "share");
+    for (const TrilPart *line = lines; line < lines + count; line++)
+        printf("  %-35s  %8.2f  %5.1f%%  %7s\n", line->name, line->seconds,
+               100 * line->seconds / t->all,
+               figure(line->operations > 0 ? line->operations / line->seconds * 1e-9 : NAN, 1));
 }

@@ -36,20 +36,13 @@ void arguments_print_options(void);
  * missing; the message then says how to get one. */
 const char *arguments_checkpoint(const Arguments *a, int i, Error *err);
 
-/* Sets one of the options that a dialogue can change: temperature, length, top-k, top-p, seed. */
-bool arguments_set(Arguments *a, const char *name, const char *value, Error *err);
-
-/* Prints those options with their current values. */
-void arguments_print_settings(const Arguments *a);
-
 /* ---- a dialogue (dialogue.c) ---- */
 
 /* Prints and continues the prompt, if it is not empty. Then reads standard input to its end. Each
  * line becomes a new line of the text, and the model continues it. An empty line adds nothing: the
- * model just continues. A line that begins with / is a command, as /help says; // begins a line of
- * text with /. After /new the next text is the next one of --samples. On a terminal SIGINT stops
- * only the current continuation. Prints a message on standard error, and leaves the text unchanged,
- * for an unknown command, an unknown character or (on a terminal) an arrow key. */
+ * model just continues. On a terminal SIGINT stops only the current continuation. Prints a message
+ * on standard error, and leaves the text unchanged, for an unknown character or (on a terminal) an
+ * arrow key. */
 bool dialogue(const TrilModel *model, const Arguments *arguments, Error *err);
 
 /* ---- inspection (inspect.c) ---- */

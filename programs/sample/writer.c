@@ -51,10 +51,6 @@ void writer_close(Writer *w) {
     memory_free(w);
 }
 
-void writer_set(Writer *w, const TrilSampling *sampling) {
-    tril_writer_set(w->text, sampling, NULL);
-}
-
 void writer_begin(Writer *w, int number) {
     if (w->text) tril_writer_begin(w->text, (uint64_t)number);
     w->pending = (Utf8Stream){0};

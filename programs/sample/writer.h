@@ -18,9 +18,6 @@ bool writer_open(Writer **writer, const TrilModel *model, const TrilSampling *sa
                  const char *stop, Error *err);
 void writer_close(Writer *writer);
 
-/* Chooses characters by *sampling from now on. */
-void writer_set(Writer *writer, const TrilSampling *sampling);
-
 /* Begins a new text: number `number` of the seed. */
 void writer_begin(Writer *writer, int number);
 

@@ -88,6 +88,16 @@ static void fill_windows(TrilOptions *o, double context, double batch, double lo
     }
 }
 
+/* Returns the steps between evaluations: a tenth of all, or fewer, down to a fortieth, if those
+ * show the text several times, because its best weights may come early. More if an evaluation would
+ * read far more characters than the steps between two. */
+static double evaluation_interval(double steps, const TrilText *text, double epochs_of_step) {
+    const double several = 4, most = 4 * TRIL_EVALUATIONS, far = 10, train = (double)text->train,
+                 held_out = ((double)text->length - train) / train;
+    const double usual = fmin(steps / TRIL_EVALUATIONS, several / epochs_of_step);
+    return fmax(1, floor(fmax(fmax(usual, steps / most), held_out / far / epochs_of_step)));
+}
+
 TrilStatus tril_options_decide(TrilOptions *options, const TrilText *text, bool trained,
                                double *epochs, TrilError *error) {
     const double often = 8, gentle = 1.0 / 3; /* not less: a short text has few steps to learn in */
@@ -111,11 +121,7 @@ TrilStatus tril_options_decide(TrilOptions *options, const TrilText *text, bool 
         o->steps = o->epochs > 0 ? fmax(1, o->epochs / epochs_of_step) : TRIL_STANDARD_STEPS;
         o->steps = floor(fmin(TRIL_STANDARD_STEPS, o->steps));
     }
-    if (isnan(o->eval_every)) { /* fewer if each would read far more than the steps between two */
-        const double far = 10, held_out = ((double)text->length - train) / train;
-        o->eval_every =
-            fmax(1, floor(fmax(o->steps / TRIL_EVALUATIONS, held_out / far / epochs_of_step)));
-    }
+    if (isnan(o->eval_every)) o->eval_every = evaluation_interval(o->steps, text, epochs_of_step);
     double seen = o->steps * epochs_of_step;
     if (isnan(o->dropout)) o->dropout = dropout_for(&recipe, &config, seen, train);
     if (isnan(o->learning_rate) && trained) o->learning_rate = gentle * recipe.peak.learning_rate;

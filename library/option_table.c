@@ -33,7 +33,7 @@ static const TrilOption table[] = {
     {"embedding-decay", 0, TRIL_REAL, 0, 100, NULL, NULL, TRIL_KEPT, AT(embedding_decay), budget, "X",
      "weight decay of the embedding, from modern on; default: chosen for the text"},
     {"eval-every", 0, TRIL_WHOLE, 1, 1e9, NULL, NULL, TRIL_KEPT, AT(eval_every), budget, "N",
-     "steps between evaluations; default: a tenth of --steps, or more if the text is long"},
+     "steps between evaluations; default: a tenth of --steps, more for a long text, fewer for a short one"},
     {"epochs", 'e', TRIL_REAL, 0, 1e9, NULL, NULL, TRIL_KEPT, AT(epochs), budget, "X",
      "limit on passes over the text; 0: none; default: 16 for a long text, up to 40 for a short one"},
     {"patience", 0, TRIL_REAL, 0, 1, NULL, "0.3", TRIL_KEPT, AT(patience), budget, "X",

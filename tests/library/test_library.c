@@ -766,6 +766,8 @@ TEST(decided_by_length) {
         double decided[7];            /* as in `now`; 0: unset */
         bool whole;
     } cases[] = {{"bigram", 3000, false, 0, 0, 0, {256, 8, 52, 5, 0}, false},
+                 {"bigram", 3000, false, 0, 0, 1200, {256, 8, 1200, 30, 0}, false},
+                 {"bigram", 30000, false, 0, 0, 1200, {256, 8, 1200, 52, 0}, false},
                  {"modern", 3000, true, 0, 0, 0, {256, 8, 13, 1, 0.2, 1}, true},
                  {"modern", LONGEST, false, 0, 0, 0, {256, 8, 2500, 250, 0, 0.79}, false},
                  {"modern", LONGEST, false, 0, 0, 50, {256, 8, 50, 7, 0, 0.043}, false},

@@ -105,63 +105,6 @@ bool corpus_make(Corpus *corpus, const Vocab *vocab, const char *text, size_t le
     return ok;
 }
 
-/* Returns the first place from `at` on after a newline; `at` if none of `most` ids is one. */
-static size_t after_line(const Corpus *corpus, size_t at, size_t most) {
-    const int newline = vocab_id(&corpus->vocab, '\n');
-    for (size_t i = at; i <= at + most; i++)
-        if (i > 0 && corpus->ids[i - 1] == newline) return i;
-    return at;
-}
-
-/* Returns a b / c, even if a b overflows; a and b are at most c, and below 2^40. */
-static size_t share_of(uint64_t a, uint64_t b, uint64_t c) {
-    const uint64_t high = a * (b >> 16), low = a * (b & 0xFFFF);
-    return (size_t)((high / c << 16) + ((high % c << 16) + low) / c);
-}
-
-bool corpus_spread(Corpus *corpus, Error *err) {
-    enum { LEAST = 10, MOST = 50, LONG = 1000 }; /* pieces; ids held out of each in a long text */
-    const size_t length = corpus->length, train = corpus->train, rest = length - train;
-    const size_t pieces = rest < LEAST * LONG ? LEAST : rest > MOST * LONG ? MOST : rest / LONG;
-    const bool lines = corpus->vocab.lines;
-    if (corpus->spread) return true;
-    assert(length > 0);
-    /* a newline counts only if it is so near that no part of a piece becomes negative */
-    const size_t near = min_size(rest, train) / pieces / 4;
-    size_t begin = 0, trained = 0, held = 0, cuts[MOST], ends[MOST];
-    int32_t *ids = corpus->ids, *held_out;
-    for (size_t i = 1; i <= pieces; i++) {
-        const bool last = i == pieces;
-        size_t end = last ? length : (size_t)((uint64_t)length * i / pieces);
-        if (!last) end = after_line(corpus, end, lines ? length - end : near);
-        size_t cut = begin + share_of(train, end, length) - trained;
-        if (lines) {
-            const size_t least = begin + (i == 1); /* the list's first newline */
-            if (cut > end) cut = end;
-            while (cut > least && ids[cut - 1] != ids[0]) cut--;
-            if (cut < least) cut = least;
-        } else if (!last) {
-            cut = after_line(corpus, cut, near);
-        }
-        trained += cut - begin;
-        cuts[i - 1] = cut;
-        ends[i - 1] = begin = end;
-    }
-    if (!memory_alloc(&held_out, length - trained, sizeof *ids, "the text", err)) return false;
-    begin = trained = 0;
-    for (size_t i = 0; i < pieces; begin = ends[i++]) {
-        memmove(ids + trained, ids + begin, (cuts[i] - begin) * sizeof *ids);
-        trained += cuts[i] - begin;
-        memcpy(held_out + held, ids + cuts[i], (ends[i] - cuts[i]) * sizeof *ids);
-        held += ends[i] - cuts[i];
-    }
-    memcpy(ids + trained, held_out, held * sizeof *ids);
-    memory_free(held_out);
-    corpus->train = trained;
-    corpus->spread = !lines || check_parts(corpus, err);
-    return corpus->spread;
-}
-
 /* Returns the number of characters in a text up to `most`, and sets *at to their bytes. Stops where
  * the text is none. */
 static size_t count_characters(const char *text, size_t length, bool bytes, size_t most,

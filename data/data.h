@@ -15,7 +15,6 @@
 #include "base/error.h"
 #include "base/utf8.h"
 
-#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -121,7 +120,6 @@ bool lines_known(const LineDigests *known, const char *line, size_t length);
 typedef struct TrilText {
     Vocab vocab;
     double held_out;       /* the share that corpus_make was given */
-    bool spread;           /* by corpus_spread */
     int32_t *ids;          /* the whole text; owned */
     size_t length;         /* characters */
     int distinct;          /* characters of the vocabulary that occur in the text */
@@ -131,7 +129,6 @@ typedef struct TrilText {
     uint64_t digest;       /* the digest of the file's bytes */
     bool returns;          /* CR LF or CR were read as newlines */
     LineDigests known;     /* a list's lines, in both parts; owned */
-    atomic_int uses;       /* for the library: by training runs */
 } Corpus;
 
 /* Encodes a text of `length` bytes with a vocabulary, which is copied. `held_out`, between 0 and 1,
@@ -141,13 +138,6 @@ typedef struct TrilText {
  * Fails for an empty text, as vocab_encode, and for fewer than two characters in either part. */
 bool corpus_make(Corpus *corpus, const Vocab *vocab, const char *text, size_t length,
                  double held_out, Error *err);
-
-/* Moves the ids so that pieces all over the text are held out, instead of its end: cuts the text
- * into pieces and puts their beginnings before all of their ends. Cuts come after a newline if one
- * is near, and in a list always. The digest stays the same. So does the number of ids to train on,
- * except in a list, which may lose a few. A second call changes nothing. Fails without memory and
- * for too short a list; then the corpus can only be freed. */
-bool corpus_spread(Corpus *corpus, Error *err);
 
 /* Returns where the held-out part begins to be read: in a list with the newline before it. */
 static inline size_t corpus_held_out(const Corpus *corpus, bool list) {

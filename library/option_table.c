@@ -63,8 +63,6 @@ static const TrilOption table[] = {
      "share of activations dropped in training; default: chosen for text and model"},
     {"val", 0, TRIL_REAL, 1e-6, 0.999999, NULL, "0.1", TRIL_FIXED, AT(held_out), text_part, "X",
      "share of the text, at its end, that is held out"},
-    {"val-spread", 0, TRIL_FLAG, .standard = "0", TRIL_FIXED, AT(val_spread), text_part, NULL,
-     "hold out pieces spread over the text, for a text that is sorted or whose parts differ"},
     {"bytes", 0, TRIL_FLAG, .standard = "0", TRIL_FIXED, AT(bytes), text_part, NULL,
      "read any file byte by byte, instead of as UTF-8 characters"},
     {"lines", 0, TRIL_FLAG, .standard = "0", TRIL_FIXED, AT(lines), text_part, NULL,

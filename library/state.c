@@ -322,20 +322,14 @@ static TrilStatus check_same(const TrilState *state, const TrilText *text,
                                     digest_text(state->teacher).text, teacher ? "another" : "none");
     if (!ok || !teacher_fits(teacher, vocab, context, err)) return TRIL_ARGUMENT;
     const double held_out = state->options.held_out;
-    ok =
-        text_suits(text, vocab, context, err) &&
-        (text->digest == state->text ||
-         fail(err, "the text is not the one that the state was trained on")) &&
-        (text->held_out == held_out ||
-         fail(err,
-              "the state was trained with val = %g, but the text holds out %g; make the text with "
-              "the same share",
-              held_out, text->held_out)) &&
-        (text->spread == state->options.val_spread ||
-         fail(err,
-              "the state was trained %s val_spread, but the text was made %s it; make the text the "
-              "same way",
-              text->spread ? "without" : "with", text->spread ? "with" : "without"));
+    ok = text_suits(text, vocab, context, err) &&
+         (text->digest == state->text ||
+          fail(err, "the text is not the one that the state was trained on")) &&
+         (text->held_out == held_out ||
+          fail(err,
+               "the state was trained with val = %g, but the text holds out %g; make the text with "
+               "the same share",
+               held_out, text->held_out));
     return ok ? TRIL_OK : TRIL_TEXT;
 }
 
@@ -358,8 +352,7 @@ static TrilStatus resume(TrilTraining **training, TrilModel **model, TrilState *
     if (now.windows && strcmp(now.windows, "auto") == 0) now.windows = NULL;
     options_take_sizes(&now, &state->options);
     options_complete(&now, &state->options);
-    if (!take_model(model, state, &err) ||
-        !training_make(training, *model, text, &now, &err)) {
+    if (!take_model(model, state, &err) || !training_make(training, *model, text, &now, &err)) {
         tril_model_free(*model);
         *model = NULL;
         return failed(TRIL_ARGUMENT, &err, error);

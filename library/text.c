@@ -159,17 +159,6 @@ TrilStatus tril_text_make(TrilText **text, const TrilTokenizer *tokenizer, const
     return failed(TRIL_TEXT, &err, error);
 }
 
-TrilStatus tril_text_spread(TrilText *text, TrilError *error) {
-    Error err = {0};
-    if (!text) return null_argument(error);
-    if (text->spread) return TRIL_OK;
-    TrilStatus status = use_begin(&text->uses, true, "text", error);
-    if (status != TRIL_OK) return status;
-    const bool ok = corpus_spread(text, &err);
-    use_end(&text->uses);
-    return outcome(ok, TRIL_TEXT, &err, error);
-}
-
 void tril_text_free(TrilText *text) {
     if (text) corpus_free(text);
     memory_free(text);
@@ -220,21 +209,4 @@ TrilStatus tril_text_count(const TrilText *text, int context, TrilCounts *counts
         count_losses(text->ids, corpus_counted(text), text->ids + held_out, text->length - held_out,
                      text->vocab.size, newline_of(text), context, counts, &err);
     return outcome(ok, TRIL_NO_MEMORY, &err, error);
-}
-
-TrilStatus tril_text_count_spread(const TrilText *text, int order, double *nats, TrilError *error) {
-    Error err = {0};
-    TrilCounts found;
-    if (!text || !nats) return null_argument(error);
-    if (!in_range(order, 1, MAX_ORDER, "order", &err)) return failed(TRIL_ARGUMENT, &err, error);
-    Corpus c = *text;
-    bool ok = memory_alloc(&c.ids, c.length, sizeof *c.ids, "the text", &err);
-    if (ok) memcpy(c.ids, text->ids, c.length * sizeof *c.ids);
-    ok = ok && corpus_spread(&c, &err);
-    const size_t held_out = corpus_held_out(&c, c.vocab.lines);
-    ok = ok && count_ngram(c.ids, c.train, c.ids + held_out, c.length - held_out, c.vocab.size,
-                           newline_of(&c), MAX_TOKENS, order, &found, &err);
-    memory_free(c.ids);
-    if (ok) *nats = found.running;
-    return outcome(ok, TRIL_TEXT, &err, error);
 }

@@ -45,7 +45,6 @@ bool training_make(TrilTraining **training, TrilModel *model, const TrilText *te
     t->text = text;
     t->options = *options;
     t->options.held_out = text->held_out;
-    t->options.val_spread = text->spread;
     t->options.bytes = model->vocab.bytes;
     t->options.lines = model->vocab.lines;
     t->mean_window = tril_text_window(text, model->model.config.T);
@@ -57,8 +56,7 @@ bool training_make(TrilTraining **training, TrilModel *model, const TrilText *te
     RunOptions run = options_run(options);
     run.lines = text->vocab.lines;
     if (options_config(options, text->vocab.size, &config, err) &&
-        model_know(model, &text->known, err) && open_run(t, options->teacher, &run, err) &&
-        use_begin((Uses *)&text->uses, false, "text", message(err)) == TRIL_OK) {
+        model_know(model, &text->known, err) && open_run(t, options->teacher, &run, err)) {
         model->in_training = model->trained = true;
         model->seed = options->seed;
         model->text = text->digest;
@@ -77,7 +75,6 @@ void tril_training_close(TrilTraining *t) {
     if (!t) return;
     workers_close(&t->workers);
     notes_free(&t->notes);
-    use_end((Uses *)&t->text->uses);
     t->model->in_training = false;
     memory_free(t);
 }

@@ -150,11 +150,6 @@ TRIL_API TrilStatus tril_text_make(TrilText **text, const TrilTokenizer *tokeniz
                                    TrilError *error);
 TRIL_API void tril_text_free(TrilText *text);
 
-/* Holds out pieces all over the text instead of its end, as the option val_spread says; its ids
- * change their order. TRIL_BUSY: a training run is open on the text. A second call changes nothing.
- * TRIL_TEXT: too short a list; the text can then only be released. */
-TRIL_API TrilStatus tril_text_spread(TrilText *text, TrilError *error);
-
 typedef struct {
     size_t characters, trained_on; /* all of them; those before the held-out part */
     int distinct;                  /* characters of the vocabulary that occur */
@@ -204,12 +199,6 @@ typedef struct {
 TRIL_API TrilStatus tril_text_count(const TrilText *text, int context, TrilCounts *counts,
                                     TrilError *error);
 
-/* Sets *nats to `running` of this order, 1 to 9, if the text were spread (tril_text_spread). If
- * that is much lower than now, the end of the text is unlike the rest. Fails with TRIL_ARGUMENT for
- * another order, with TRIL_TEXT if the list is too short to be spread. */
-TRIL_API TrilStatus tril_text_count_spread(const TrilText *text, int order, double *nats,
-                                           TrilError *error);
-
 /* ---- options ---- */
 
 /* The options of a training run: the sizes of its model, how long and how fast it trains. ./train,
@@ -224,7 +213,6 @@ typedef struct {
     double layers, heads, width, kv_heads, hidden, context;
     double dropout;
     double held_out; /* option "val": the share of the text, at its end, that is not trained on */
-    bool val_spread; /* pieces all over the text are held out (tril_text_spread) */
     bool bytes;      /* the text is bytes, not UTF-8 */
     bool lines;      /* the text is a list (tril_tokenizer_set_lines) */
     double steps, time, batch, epochs, eval_every, patience, save_every;

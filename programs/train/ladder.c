@@ -18,11 +18,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Adds the results that need no training. Says so if the held-out end of the text is unlike the
- * rest, by the loss of counting in the running text. */
+/* Adds the results that need no training. */
 static bool add_closed_forms(Ladder *l, Error *err) {
-    const double far = 1.15; /* found by trial: sorted lists and blocks are farther
-                                (docs/training.md) */
     const Plan *plan = l->plan;
     if (plan->counts.order == 0 && !plan_count(l->plan, err)) return false;
     const TrilCounts c = plan->counts;
@@ -44,11 +41,6 @@ static bool add_closed_forms(Ladder *l, Error *err) {
                                                    plan->counted < plan_held_out(plan),
                                         .compute = NAN};
     for (int i = CLOSED_FORMS - COUNTED_FORMS; i < CLOSED_FORMS; i++) l->results[i].order = c.order;
-    if (!plan->arguments->quiet && c.running > far * plan->spread)
-        show_line(
-            "the held-out end of the text differs from the rest: counting predicts it with a loss of "
-            "%.4f, but pieces from all over the text with %.4f; --val-spread holds out such pieces",
-            c.running, plan->spread);
     return true;
 }
 

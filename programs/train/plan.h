@@ -109,7 +109,6 @@ typedef struct {
     double repeated; /* tril_text_repeated, if that is shown */
     double window;   /* in a list, the mean characters of a window of this context */
     TrilCounts counts;
-    double spread;  /* the loss of tril_text_count_spread, if known */
     double counted; /* the characters to train on that counting reads, from their start; 0: all */
 } Plan;
 

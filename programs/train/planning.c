@@ -267,7 +267,6 @@ static bool make_input(Plan *plan, const char *text, size_t length, Error *err) 
     if (status == TRIL_OK && o->lines) status = tril_tokenizer_set_lines(*made, message(err));
     if (status == TRIL_OK)
         status = tril_text_make(&plan->corpus, *made, text, length, o->held_out, message(err));
-    if (status == TRIL_OK && o->val_spread) status = tril_text_spread(plan->corpus, message(err));
     if (status != TRIL_OK) return status == TRIL_TEXT && message_of(err, path);
     plan->input = tril_text_extent(plan->corpus);
     tril_text_set_counted(plan->corpus, (size_t)plan->counted);
@@ -329,7 +328,7 @@ static double seconds_of(const Plan *plan, const RungFiles *rung) {
 
 bool plan_count(Plan *plan, Error *err) {
     enum { FIRST = 1 << 15, GROWTH = 8 };
-    const double share = 0.1, slower = 2; /* larger tables are; and the spread text is counted */
+    const double share = 0.1, slower = 2; /* larger tables are */
     const double all = (double)plan->input.trained_on, begun = clock_seconds();
     const bool by_time = plan_has_time(plan) && !plan->state;
     const double most = by_time ? share * seconds_of(plan, &plan->rungs[plan->rung_count - 1]) : 0;
@@ -346,17 +345,13 @@ bool plan_count(Plan *plan, Error *err) {
         if (status != TRIL_OK || !by_time || !plan_counts_part(plan) || next < 2 * plan->counted)
             break;
     }
-    plan->spread = NAN;
-    if (status == TRIL_OK && !plan->state && !plan->options.val_spread && !plan_counts_part(plan))
-        status =
-            tril_text_count_spread(plan->corpus, plan->counts.order, &plan->spread, message(err));
     clear_activity(plan);
     if (!plan->arguments->quiet && plan_counts_part(plan))
         show_line(
             "counting reads only the first %s of the %s characters to train on: more would take "
             "too much of the time",
             grouped(plan->counted), grouped(all));
-    return status == TRIL_OK || status == TRIL_TEXT; /* a list may be too short to be spread */
+    return status == TRIL_OK;
 }
 
 /* Checks that the measured speed allows TRIL_LEAST_STEPS in `seconds`. Leaves out a baseline that

@@ -621,39 +621,6 @@ TEST(join) {
     expect_error(err, "0xFF", "1");
 }
 
-/* A spread text has the same ids as before. Those of either part are in the order of the text, in
- * ten or more pieces of whole lines, but for the last cut. The number of ids to train on stays the
- * same. */
-TEST(spread) {
-    enum { LINE = 20, MOST = 300000 };
-    static const size_t lengths[] = {4, 19, 203, 1003, 100013, MOST - 13};
-    static int32_t ids[MOST];
-    static bool seen[MOST];
-    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
-        Corpus corpus = {.length = lengths[i], .train = lengths[i] * 3 / 4};
-        assert_ok(vocab_build(&corpus.vocab, "\n", 1, false, &err), err);
-        memory_alloc(&corpus.ids, corpus.length, sizeof *corpus.ids, "ids", &err);
-        for (size_t j = 0; j < corpus.length; j++)
-            ids[j] = corpus.ids[j] = j % LINE == 0 ? 0 : (int32_t)j;
-        assert_ok(corpus_spread(&corpus, &err), err);
-        memset(seen, 0, sizeof seen);
-        size_t place = 0, pieces = 0, within = 0, found = 0;
-        for (size_t j = 0; j < corpus.length; j++) {
-            if (j == corpus.train) place = 0;
-            const size_t expected = place;
-            while (place < corpus.length && ids[place] != corpus.ids[j]) place++;
-            assert_true(place < corpus.length);
-            pieces += place != expected;
-            within += place != expected && place % LINE != 1;
-            found += !seen[place];
-            seen[place++] = true;
-        }
-        assert_int_equal(found, corpus.length);
-        if (corpus.length > 100 * LINE) assert_true(within <= 1 && pieces >= 19 && pieces <= 100);
-        corpus_free(&corpus);
-    }
-}
-
 /* ---- data/fetch, where it needs no network ---- */
 
 static int fetch(const char *arguments) {

@@ -575,30 +575,6 @@ TEST(other_options) {
     assert_int_equal(end_of(training, model), digest_of("one/m.last.safetensors"));
 }
 
-/* A spread text is another: its run learns other weights, and only resumes on a spread one. */
-TEST(spread_text) {
-    TrilOptions options = few(STEPS, 1);
-    TrilModel *model = make(small("modern"), options.seed), *usual = train("modern", 1);
-    TrilText *spread = text_of(tril_model_tokenizer(model), play, play_length, options.held_out);
-    double nats;
-    TrilCounts counts;
-    must(tril_text_spread(spread, &error));
-    must(tril_text_count(spread, 8, &counts, &error));
-    must(tril_text_count_spread(spread, counts.order, &nats, &error));
-    expect(tril_text_count(spread, 0, &counts, &error), TRIL_ARGUMENT, "context");
-    assert_near(counts.running, nats, 0);
-    assert_int_equal(tril_text_extent(spread).digest, tril_digest(play, play_length));
-    TrilTraining *training = begin_on(model, spread, &options);
-    assert_true(tril_training_options(training).val_spread);
-    must(tril_training_save(training, scratch("half"), &error));
-    uint64_t whole = end_of(training, model);
-    assert_true(whole != tril_model_digest(usual));
-    expect(resume(&training, &model, "half", whole_play), TRIL_TEXT, "");
-    must(tril_text_spread(spread, &error)); /* changes nothing */
-    must(resume(&training, &model, "half", spread));
-    assert_int_equal(end_of(training, model), whole);
-}
-
 /* Unset options and automatic windows are the state's; an unset learning rate is the rung's. */
 TEST(unset_options) {
     TrilOptions options = few(STEPS, 1), unset = tril_options_empty();
@@ -1213,7 +1189,6 @@ static int try_beside(void *user) {
         tril_training_profile(b->training, &error),
         tril_training_open(&other, b->model, b->text, &options, &error),
         tril_model_mark(b->model, "key", "text", &error),
-        tril_text_spread(b->text, &error),
     };
     const TrilStatus reads[] = {
         tril_model_save(b->model, path, &error),
@@ -1332,10 +1307,8 @@ TEST(null_arguments) {
     WITHOUT(5, tril_text_join(NEEDED(texts), NEEDED(lengths), 2, 0, 0, 0.1, NEEDED(any),
                               NEEDED(any), NEEDED(any), e));
     WITHOUT(3, tril_text_make(NEEDED(any), NEEDED(letters), NEEDED("a"), 1, 0.1, e));
-    WITHOUT(1, tril_text_spread(NEEDED(whole_play), e));
     WITHOUT(2, tril_text_repeated(NEEDED(whole_play), NEEDED(any), e));
     WITHOUT(2, tril_text_count(NEEDED(whole_play), 8, NEEDED(any), e));
-    WITHOUT(2, tril_text_count_spread(NEEDED(whole_play), 7, NEEDED(any), e));
     WITHOUT(3, tril_options_set(NEEDED(&options), NEEDED("lr"), NEEDED("1"), e));
     WITHOUT(2, tril_options_preset(NEEDED(&options), NEEDED("quick"), e));
     WITHOUT(1, tril_options_check(NEEDED(&options), e));
@@ -1621,21 +1594,19 @@ static TrilStatus learn(uint64_t *results) {
     TrilTraining *training = NULL;
     TrilCounts counts;
     TrilEstimate estimate;
-    double nats[2];
+    double nats;
     TrilStatus s = tril_tokenizer_make(&tokenizer, play, 2000, &error);
     if (!s) s = tril_model_make(&model, tokenizer, &sizes, &error);
     if (!s) s = tril_estimate(&sizes, tril_tokenizer_size(tokenizer), &estimate, &error);
     if (!s) s = tril_text_make(&text, tokenizer, play, 2000, 0.1, &error);
-    if (!s) s = tril_text_count_spread(text, 7, &nats[0], &error);
-    if (!s) s = tril_text_spread(text, &error);
     if (!s) s = tril_text_count(text, 8, &counts, &error);
     if (!s) s = tril_training_open(&training, model, text, &options, &error);
     if (!s) s = tril_training_step(training, NULL, &error);
-    if (!s) s = tril_training_evaluate(training, 0, &nats[1], &error);
+    if (!s) s = tril_training_evaluate(training, 0, &nats, &error);
     if (!s) s = tril_training_save(training, scratch("state.safetensors"), &error);
     if (!s) s = tril_model_save(model, scratch("memory.safetensors"), &error);
     if (!s)
-        *results = tril_model_digest(model) ^ tril_digest((const char *)nats, sizeof nats) ^
+        *results = tril_model_digest(model) ^ tril_digest((const char *)&nats, sizeof nats) ^
                    tril_digest((const char *)&counts.ngram, sizeof counts.ngram);
     tril_training_close(training);
     tril_text_free(text);
@@ -1689,7 +1660,6 @@ static TrilStatus go_on(uint64_t *results) {
     sampling.length = 3;
     TrilStatus s = tril_state_load(&saved, scratch("state.safetensors"), &error);
     if (!s) s = tril_text_make(&text, tril_state_tokenizer(saved), play, 2000, 0.1, &error);
-    if (!s) s = tril_text_spread(text, &error);
     if (!s) s = tril_training_resume(&training, &model, saved, text, NULL, &error);
     if (!s) s = tril_training_profile(training, &error);
     if (!s) s = tril_training_mark(training, "a", "b", &error);

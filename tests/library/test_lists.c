@@ -59,7 +59,7 @@ TEST(windows) {
     cut_free(&lines);
 }
 
-/* Joined lists, and their pieces with --val-spread, are divided between lines only: no line is lost
+/* Joined lists are divided between lines only: no line is lost
  * or made, about the share is held out, and the training part ends with a newline. */
 TEST(whole_lines) {
     enum { LISTS = 3, MOST = 2000 };
@@ -85,13 +85,12 @@ TEST(whole_lines) {
         assert_ok(
             corpus_join(given, lengths, LISTS, false, true, share, joined, &length, &which, &err),
             err);
-        for (int spread = 0; spread < 2; spread++) {
+        {
             Corpus corpus;
             Vocab vocab;
             assert_ok(vocab_build(&vocab, joined, length, false, &err), err);
             vocab.lines = true;
             assert_ok(corpus_make(&corpus, &vocab, joined, length, share, &err), err);
-            if (spread) assert_ok(corpus_spread(&corpus, &err), err);
             assert_int_equal(corpus.ids[0], corpus.ids[corpus.train - 1]);
             assert_near((double)corpus.train, (1 - share) * (double)corpus.length, 42);
             assert_int_equal(corpus.lines, lines + 1);

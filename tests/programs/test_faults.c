@@ -143,7 +143,7 @@ static void fail_in_turn(const char *command, const Tree *before, const char *va
     assert_true(number > 10);
 }
 
-#define SHORT "-l 2 -w 8 -H 2 -c 8 -b 2 -s 4 --eval-every 2 -d 0.1 --val-spread "
+#define SHORT "-l 2 -w 8 -H 2 -c 8 -b 2 -s 4 --eval-every 2 -d 0.1 "
 
 /* One place at a time; or all calls of a function, and then no file is lost. */
 TEST(each_fault) {

@@ -91,40 +91,6 @@ TEST(several_files) {
     assert_near(number(root, "characters"), 1913, 0);
 }
 
-/* The end of a text in two blocks is unlike the rest, which is said; with --val-spread it is held
- * out in pieces. The ngram rung does not count them, and a state knows the way. */
-TEST(spread) {
-#define COUNTS "-m ngram -l 1 -H 1 -w 8 -c 16 -b 2 -j 1 --lr 0.001 "
-    enum { LINES = 400, LINE = 16 };
-    char text[LINES * LINE + 1];
-    for (int i = 0; i < LINES; i++)
-        for (int j = 0; j < LINE; j++)
-            text[i * LINE + j] = (char)(j == LINE - 1        ? '\n'
-                                        : i < LINES * 9 / 10 ? 'a' + (i * j) % 7
-                                                             : 'n' + (i + j * j) % 11);
-    scratch_put("blocks", text, LINES * LINE);
-    must_run("train " COUNTS "-s 1 -o @end/m.safetensors @blocks");
-    expect_line("--val-spread");
-    must_run("train " COUNTS "-s 1 --val-spread -o @first/m.safetensors @blocks");
-    assert_null(has_line("--val-spread"));
-    double losses[2];
-    for (int i = 0; i < 2; i++) {
-        read_object(i ? "train -q --json " COUNTS "-s 2 --val-spread -o @part/m.safetensors @blocks"
-                      : "train -q --json " COUNTS "-s 2 -o @last/m.safetensors @blocks");
-        losses[i] = number(last_of(json_member(root, "results")), "held_out");
-    }
-    assert_true(losses[1] < losses[0] / 2);
-    must_run("train -q -r -s 4 -o @part/m.safetensors @blocks");
-    char *resumed = copy_text(after(" ngram: "));
-    must_run("train -q " COUNTS "-s 2 --val-spread -o @other/m.safetensors @blocks");
-    must_run("train -q -r -s 4 --val-spread -o @other/m.safetensors @blocks");
-    assert_memory_equal(after(" ngram: "), resumed, 16);
-    must_fail(1, "train -q -r -s 4 --val-spread -o @last/m.safetensors @blocks", "--val-spread");
-    scratch_put("pair", "a\ncab\n", 6); /* a list too short to be spread */
-    must_run("train " COUNTS "-s 1 --lines -o @list/m.safetensors @pair");
-    must_fail(1, "train -q " COUNTS "-s 1 --lines --val-spread -o @list/m @pair", "pair: ");
-}
-
 TEST(bad_files) {
     make_folder(scratch("empty"));
     must_fail(1, "train -q -o @o/m @empty", "empty: ");

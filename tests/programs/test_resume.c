@@ -291,7 +291,7 @@ TEST(refusals) {
     }
     static const char optional[] =
         " seed option.lr option.embedding-decay option.epochs text_name "
-        "option.val-spread recent_loss lowest_loss taught_by command "
+        "recent_loss lowest_loss taught_by command "
         "best_loss run.model ladder counted "; /* the library lacks these */
     const SafeTensors *whole = tensors_of(scratch("whole/ngram.last.safetensors"));
     for (int i = 0; i < whole->note_count; i++) {

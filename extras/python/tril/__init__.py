@@ -687,8 +687,6 @@ class _Text(_Object):
         options.bytes, options.lines = (_call("tokenizer_has_" + name, tokenizer) for name in ("bytes", "lines"))
         given = _joined(text, options)
         _call("text_make", self._own(), tokenizer, given, len(given), options.held_out)
-        if options.val_spread:
-            _call("text_spread", self)
 
 
 class _State(_Object):

@@ -23,8 +23,7 @@ static int show_help(const char *program) {
         program, "[options] FILE...",
         "Trains a character-level model on a text, and a bigram to compare it with. --ladder "
         "trains all models listed below (the rungs), each of which adds one idea to the one "
-        "before. A FILE may be a folder, which stands for all texts in it, or - for standard "
-        "input. The end of each file is held out.");
+        "before. A FILE may be - for standard input. The end of each file is held out.");
     puts("\nThe rungs, for --model:");
     for (int i = 0; tril_rung(i); i++) {
         int column = printf("  %-10s ", tril_rung(i));

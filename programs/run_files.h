@@ -1,4 +1,4 @@
-/* run_files.h - names and beginnings of the files of a training run, which are no texts. */
+/* run_files.h - names and beginnings of the files of a training run. */
 #ifndef TRIL_PROGRAMS_RUN_FILES_H
 #define TRIL_PROGRAMS_RUN_FILES_H
 

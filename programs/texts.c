@@ -3,7 +3,6 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "library/message.h"
-#include "programs/run_files.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -38,28 +37,11 @@ static bool add(Texts *texts, char *path, Error *err) {
 
 /* The names in a folder. */
 typedef struct {
-    Texts *texts;
+    Texts *files;
     const char *folder;
-    bool runs;
     Error *err;
     bool ok;
 } Listing;
-
-/* Returns true if a training run wrote the file: a model or state, a log, a table, the page, or the
- * line about a run that was moved. */
-static bool is_of_run(const char *path) {
-    static const char *const beginnings[] = {LOG_HEADING, TABLE_HEADING, RUN_PAGE_BEGINNING};
-    static const char metadata[] = "{\"__metadata__\":{\"tril\":"; /* after eight bytes */
-    char begin[512] = "";
-    FILE *file = file_stream(path, STREAM_READ, &(Error){0});
-    if (!file) return false;
-    const size_t length = fread(begin, 1, sizeof begin - 1, file);
-    fclose(file);
-    for (size_t i = 0; i < sizeof beginnings / sizeof *beginnings; i++)
-        if (strncmp(begin, beginnings[i], strlen(beginnings[i])) == 0) return true;
-    return (length > 8 && strncmp(begin + 8, metadata, sizeof metadata - 1) == 0) ||
-           (strcmp(file_name(path), RUN_ABOUT) == 0 && strstr(begin, ", held-out loss "));
-}
 
 static void take_name(void *context, const char *name) {
     Listing *listing = context;
@@ -75,9 +57,8 @@ static void take_name(void *context, const char *name) {
     listing->ok = known || errno == ENOENT || errno == ELOOP ||
                   fail(listing->err, "%s: cannot be read: %s", path, strerror(errno));
     const bool folder = known && !link && status.kind == FILE_FOLDER;
-    const bool file = known && status.kind == FILE_REGULAR;
-    if (folder || (file && (listing->runs || !is_of_run(path))))
-        listing->ok = add(listing->texts, path, listing->err);
+    if (folder || (known && status.kind == FILE_REGULAR))
+        listing->ok = add(listing->files, path, listing->err);
     else
         memory_free(path);
 }
@@ -92,35 +73,18 @@ static int by_file(const void *a, const void *b) {
     return order ? order : by_path(a, b);
 }
 
-/* Replaces each folder by the files in it and in the folders below it. */
-static bool open_folders(Texts *texts, bool runs, Error *err) {
-    for (int i = 0; i < texts->count;) {
-        char *path = texts->files[i].path;
-        if (strcmp(path, "-") == 0 || !file_is_directory(path)) {
-            i++;
-            continue;
-        }
-        Listing listing = {texts, path, runs, err, true};
-        texts->files[i] = texts->files[--texts->count]; /* looked at next */
-        if (!filesystem_each(path, take_name, &listing))
-            listing.ok = fail(err, "%s: the folder cannot be read", path);
-        memory_free(path);
-        if (!listing.ok) return false;
-    }
-    return true;
+/* Adds a copy of an operand without the slashes at its end. */
+static bool add_operand(Texts *texts, const char *operand, Error *err) {
+    size_t length = strlen(operand);
+    char *copy;
+    if (!memory_copy(&copy, operand, err)) return false;
+    while (length > 1 && copy[length - 1] == '/') copy[--length] = 0;
+    return add(texts, copy, err);
 }
 
-bool texts_find(Texts *texts, char *const *operands, int count, bool runs, Error *err) {
-    *texts = (Texts){0};
-    for (int i = 0; i < count; i++) {
-        size_t length = strlen(operands[i]);
-        char *copy;
-        if (!memory_copy(&copy, operands[i], err)) return false;
-        while (length > 1 && copy[length - 1] == '/') copy[--length] = 0;
-        if (!add(texts, copy, err)) return false;
-    }
-    if (!open_folders(texts, runs, err)) return false;
-    if (texts->count == 0) return true;
+/* Sorts the files by path, each once. */
+static void sort(Texts *texts) {
+    if (texts->count == 0) return;
     qsort(texts->files, (size_t)texts->count, sizeof *texts->files, by_file);
     int kept = 1;
     for (int i = 1; i < texts->count; i++) {
@@ -132,11 +96,42 @@ bool texts_find(Texts *texts, char *const *operands, int count, bool runs, Error
     }
     texts->count = kept;
     qsort(texts->files, (size_t)kept, sizeof *texts->files, by_path);
-    if (kept > 1)
-        snprintf(texts->name, sizeof texts->name, "%d files", kept);
+}
+
+bool texts_find(Texts *texts, char *const *operands, int count, Error *err) {
+    *texts = (Texts){0};
+    for (int i = 0; i < count; i++) {
+        if (!add_operand(texts, operands[i], err)) return false;
+        const char *path = texts->files[i].path;
+        if (strcmp(path, "-") != 0 && file_is_directory(path))
+            return fail(err, "%s: is a folder; name its files, such as %s/*.txt", path, path);
+    }
+    sort(texts);
+    if (texts->count > 1)
+        snprintf(texts->name, sizeof texts->name, "%d files", texts->count);
     else
         snprintf(texts->name, sizeof texts->name, "%s",
                  strcmp(texts->files->path, "-") == 0 ? "standard input" : texts->files->path);
+    return true;
+}
+
+bool texts_list(Texts *files, const char *folder, Error *err) {
+    *files = (Texts){0};
+    if (!add_operand(files, folder, err)) return false;
+    for (int i = 0; i < files->count;) {
+        char *path = files->files[i].path;
+        if (!file_is_directory(path)) {
+            i++;
+            continue;
+        }
+        Listing listing = {files, path, err, true};
+        files->files[i] = files->files[--files->count]; /* looked at next */
+        if (!filesystem_each(path, take_name, &listing))
+            listing.ok = fail(err, "%s: the folder cannot be read", path);
+        memory_free(path);
+        if (!listing.ok) return false;
+    }
+    sort(files);
     return true;
 }
 

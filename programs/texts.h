@@ -1,5 +1,5 @@
-/* texts.h - files that are named on the command line, and all in the folders named there; and their
- * content, as the text of a training run. */
+/* texts.h - files that are named on the command line, and their content, as the text of a training
+ * run; and the files in a folder. */
 #ifndef TRIL_PROGRAMS_TEXTS_H
 #define TRIL_PROGRAMS_TEXTS_H
 
@@ -20,11 +20,14 @@ typedef struct {
     char name[TEXTS_NAME]; /* for messages and titles: the path of the only one, or their number */
 } Texts;
 
-/* Lists the files named by operands[count] and, for each folder named there, the files in it and in
- * all folders below it. Leaves out names that begin with a dot, links to folders, all but regular
- * files and, without `runs`, the files of training runs, which it knows by their beginnings. The
- * caller releases them with texts_free, even after a failure. */
-bool texts_find(Texts *texts, char *const *operands, int count, bool runs, Error *err);
+/* Lists the files named by operands[count], at least one. A folder is an error. The caller releases
+ * them with texts_free, even after a failure. */
+bool texts_find(Texts *texts, char *const *operands, int count, Error *err);
+
+/* Lists the files in a folder and in all folders below it, perhaps none. Leaves out names that
+ * begin with a dot, links to folders, and all but regular files. The caller releases them with
+ * texts_free, even after a failure. */
+bool texts_list(Texts *files, const char *folder, Error *err);
 
 /* Reads all of them, joined for `options` as tril_text_join says, into *bytes [*length]. The caller
  * releases *bytes with memory_free. */

@@ -201,7 +201,7 @@ bool inspect_folder(const char *folder, const Arguments *a, Error *err) {
     Texts files;
     Error unread = {0};
     Buffer text = buffer_begin("the object", err);
-    bool ok = texts_find(&files, &(char *){(char *)folder}, 1, true, err);
+    bool ok = texts_list(&files, folder, err);
     if (a->json) {
         buffer_printf(&text, "{");
         json_add(&text, "models", "[");

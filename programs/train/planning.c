@@ -193,12 +193,11 @@ bool plan_open(Plan **made, const Arguments *arguments, Error *err) {
     *made = NULL;
     if (!memory_alloc(&plan, 1, sizeof *plan, "the plan", err)) return false;
     plan->arguments = arguments;
-    bool ok =
-        texts_find(&plan->texts, arguments->texts, arguments->text_count, false, err) &&
-        (plan->texts.count > 0 || fail(err, "%s: the folder has no texts", *arguments->texts)) &&
-        name_state(plan, err) &&
-        (!(arguments->resume || arguments->continues) || load_state(plan, err)) &&
-        (plan->state || begin_anew(plan, err)) && load_teacher(plan, err) && name_files(plan, err);
+    bool ok = texts_find(&plan->texts, arguments->texts, arguments->text_count, err) &&
+              name_state(plan, err) &&
+              (!(arguments->resume || arguments->continues) || load_state(plan, err)) &&
+              (plan->state || begin_anew(plan, err)) && load_teacher(plan, err) &&
+              name_files(plan, err);
     if (ok)
         *made = plan;
     else

@@ -149,9 +149,9 @@ static void fail_in_turn(const char *command, const Tree *before, const char *va
 TEST(each_fault) {
     static const char *const lasting[] = {"open", "write", "fsync", "rename", "mkdir", "fstat"};
     static const char *const commands[] = {
-        "train " SHORT "-j 2 -o @work/m.safetensors @work/texts",
-        "train -r -s 6 -o @work/m.safetensors @work/texts",
-        "train -r -s 6 --log @work/n.txt -o @work/m.safetensors @work/texts",
+        "train " SHORT "-j 2 -o @work/m.safetensors @work/texts/verse.txt",
+        "train -r -s 6 -o @work/m.safetensors @work/texts/verse.txt",
+        "train -r -s 6 --log @work/n.txt -o @work/m.safetensors @work/texts/verse.txt",
         "train -b 4 -s 5 --init @work/m.safetensors -o @work/a/b/n.safetensors @work/n.txt",
         "train -q --json -m bigram -c 8 -b 2 -s 2 -o @work/a/j.safetensors @work/n.txt",
         "sample -n 3 -p THE @work/m.safetensors",
@@ -165,7 +165,7 @@ TEST(each_fault) {
     Tree texts = {{{verse, play, 400}, {rest, play + 400, 60}}, 2};
     memcpy(play + 420, "+ 0123456789", 12); /* characters that the model lacks */
     put_tree(&texts);
-    must_run("train " SHORT "-q -o @work/m.safetensors @work/texts");
+    must_run("train " SHORT "-q -o @work/m.safetensors @work/texts/verse.txt");
     const Tree *trained = tree_now();
     for (int i = 0; i < COUNT(commands) - (has_extras() ? 0 : 1); i++) {
         if (!strstr(commands[i], " -q ")) /* or it cannot say that a sample of the log ends early */

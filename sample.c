@@ -1,5 +1,4 @@
 /* sample.c - writes text with a trained model, or shows the model. */
-#include "base/buffer.h"
 #include "base/escape.h"
 #include "base/file.h"
 #include "base/terminal.h"
@@ -62,70 +61,6 @@ static bool write_samples(const TrilModel *model, const Arguments *a, Error *err
     return status == TRIL_OK || status == TRIL_STOPPED;
 }
 
-/* Lines of a list that are printed once they are whole. */
-typedef struct {
-    const TrilModel *model;
-    const Arguments *arguments;
-    Writer *writer;
-    Buffer line; /* the one that is being written */
-    int shown;
-    size_t left_out; /* lines left out because the training text has them */
-} LinePrinter;
-
-/* Takes a part of a line, and prints the line at its end. */
-static int show_line(size_t number, const char *text, size_t length, bool ended, void *user) {
-    LinePrinter *lines = user;
-    const Arguments *a = lines->arguments;
-    Buffer *line = &lines->line;
-    if (line->length == 0 && a->prompt) buffer_put(line, a->prompt, strlen(a->prompt));
-    buffer_put(line, text, length);
-    if (!ended) return line->failed;
-    if (line->length > 0 && line->bytes[line->length - 1] == '\n') line->length--;
-    size_t from = line->length; /* the prompt may have several lines */
-    while (from > 0 && line->bytes[from - 1] != '\n') from--;
-    if (a->new_lines &&
-        tril_model_has_line(lines->model, line->bytes + from, line->length - from)) {
-        lines->left_out++;
-    } else {
-        writer_begin(lines->writer, (int)number);
-        writer_print(lines->writer, line->bytes, line->length);
-        writer_print(lines->writer, "\n", 1);
-        lines->shown++;
-    }
-    line->length = 0;
-    return lines->shown == a->lines || ferror(stdout);
-}
-
-/* Writes lines, each after a newline that is not printed. */
-static bool write_lines(const TrilModel *model, const Arguments *a, Error *err) {
-    const size_t tries = 1000; /* for each new line */
-    TrilSampling sampling = a->sampling;
-    LinePrinter lines = {.model = model, .arguments = a, .line = buffer_begin("the line", err)};
-    const char *prompt = a->prompt ? a->prompt : "";
-    size_t count = (size_t)a->lines * (a->new_lines ? tries : 1);
-    if (!writer_knows(model, "--lines", "\n", 1, err)) return false;
-    if (a->new_lines && !tril_model_knows_lines(model))
-        return fail(err, "--new: the model was not trained with --lines, so it does not know the "
-                         "lines of its text");
-    sampling.length = (size_t)a->length;
-    if (!writer_open(&lines.writer, model, NULL, NULL, err)) return false;
-    TrilStatus status = tril_generate_texts(model, prompt, strlen(prompt), &sampling, count, "\n",
-                                            show_line, &lines, message(err));
-    writer_close(lines.writer);
-    bool ok = !lines.line.failed && (status == TRIL_OK || status == TRIL_STOPPED);
-    if (ok && status == TRIL_OK) /* show_line stops after the last one */
-        ok = fail(err,
-                  "--new: only %d of %d new lines: the training text has %zu of the %zu lines that "
-                  "the model wrote; a higher --temperature writes more new ones",
-                  lines.shown, a->lines, lines.left_out, count);
-    buffer_end(&lines.line);
-    fflush(stdout);
-    if (a->new_lines && ok)
-        fprintf(stderr, "sample: left out %zu line%s of the training text\n", lines.left_out,
-                lines.left_out == 1 ? "" : "s");
-    return ok;
-}
-
 /* Prints a line about a file or folder that was written, if there is one. */
 static bool say_written(const char *path, const char *what) {
     if (!path) return true;
@@ -140,7 +75,6 @@ static bool use_model(TrilModel *model, const Arguments *a, Error *err) {
         return false;
     if (a->stop && !writer_knows(model, "--stop", a->stop, strlen(a->stop), err)) return false;
     if (a->interactive) return dialogue(model, a, err);
-    if (a->lines > 0) return write_lines(model, a, err);
     return a->samples > 1 ? write_samples(model, a, err) : write_sample(model, a, err);
 }
 

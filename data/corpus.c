@@ -6,23 +6,16 @@
 
 #include <assert.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-/* Sets `distinct`, the number of ids that occur, and the size of the lines. */
+/* Sets `distinct`, the number of ids that occur. */
 static bool count_distinct(Corpus *corpus, Error *err) {
-    const int32_t newline = vocab_id(&corpus->vocab, '\n');
-    size_t begin = 0;
     bool *seen;
     if (!memory_alloc(&seen, (size_t)corpus->vocab.size, sizeof *seen, "the vocabulary", err))
         return false;
     for (size_t i = 0; i < corpus->length; i++) {
         corpus->distinct += !seen[corpus->ids[i]];
         seen[corpus->ids[i]] = true;
-        if (corpus->ids[i] != newline) continue;
-        corpus->lines++;
-        if (i + 1 - begin > corpus->longest) corpus->longest = i + 1 - begin;
-        begin = i + 1;
     }
     memory_free(seen);
     return true;
@@ -36,54 +29,13 @@ static size_t trained_on(size_t length, double held_out) {
 /* Checks that both parts have something to predict. */
 static bool check_parts(const Corpus *corpus, Error *err) {
     size_t rest = corpus->length - corpus->train;
-    bool lines = corpus->vocab.lines; /* the newline before the held-out part is read, too */
-    if (lines && corpus->lines < 3)   /* newlines: one is before the first line */
-        return fail(err, "too short: it has one line, but a list needs at least 2 lines");
-    return (corpus->train >= 2 && rest >= (lines ? 1 : 2)) ||
+    return (corpus->train >= 2 && rest >= 2) ||
            fail(
                err,
                "too short: %zu character%s to train on and %zu held out, but each part needs at least "
-               "%s; use a longer text or hold out %s",
-               corpus->train, corpus->train == 1 ? "" : "s", rest, lines ? "a line" : "2",
+               "2; use a longer text or hold out %s",
+               corpus->train, corpus->train == 1 ? "" : "s", rest,
                corpus->train < 2 ? "less" : "more");
-}
-
-/* ---- the lines of a list ---- */
-
-static int by_value(const void *a, const void *b) {
-    uint64_t x, y;
-    memcpy(&x, a, sizeof x);
-    memcpy(&y, b, sizeof y);
-    return (x > y) - (x < y);
-}
-
-/* Digests the lines of a list, which begins and ends with a newline. */
-static bool know_lines(LineDigests *known, const Corpus *corpus, Error *err) {
-    const int32_t *ids = corpus->ids;
-    Digest line = digest_start();
-    size_t count = 0;
-    if (!memory_alloc(&known->digests, corpus->lines, sizeof *known->digests, "the lines", err))
-        return false;
-    for (size_t i = 1; i < corpus->length; i++) {
-        char text[UTF8_MAX];
-        if (ids[i] != ids[0]) {
-            digest_add(&line, text, (size_t)vocab_text(&corpus->vocab, ids[i], text));
-            continue;
-        }
-        known->digests[count++] = digest_value(&line);
-        line = digest_start();
-    }
-    qsort(known->digests, count, sizeof *known->digests, by_value);
-    for (size_t i = 0; i < count; i++)
-        if (i == 0 || known->digests[i] != known->digests[known->count - 1])
-            known->digests[known->count++] = known->digests[i];
-    return true;
-}
-
-bool lines_known(const LineDigests *known, const char *line, size_t length) {
-    const uint64_t digest = digest_bytes(line, length);
-    return known->count > 0 &&
-           bsearch(&digest, known->digests, known->count, sizeof digest, by_value) != NULL;
 }
 
 bool corpus_make(Corpus *corpus, const Vocab *vocab, const char *text, size_t length,
@@ -93,14 +45,9 @@ bool corpus_make(Corpus *corpus, const Vocab *vocab, const char *text, size_t le
               vocab_encode(vocab, text, length, &corpus->ids, &corpus->length, NULL, err) &&
               (corpus->length > 0 || fail(err, "the text is empty"));
     corpus->returns = ok && vocab_id(vocab, '\r') == NO_ID && memchr(text, '\r', length);
-    if (ok && vocab->lines) vocab_close_lines(vocab, corpus->ids, &corpus->length);
     ok = ok && count_distinct(corpus, err);
     if (ok) corpus->train = trained_on(corpus->length, held_out);
-    while (ok && vocab->lines && corpus->train > 1 &&
-           corpus->ids[corpus->train - 1] != corpus->ids[0])
-        corpus->train--;
-    ok = ok && check_parts(corpus, err) &&
-         (!vocab->lines || know_lines(&corpus->known, corpus, err));
+    ok = ok && check_parts(corpus, err);
     if (!ok) corpus_free(corpus);
     return ok;
 }
@@ -117,7 +64,7 @@ static size_t count_characters(const char *text, size_t length, bool bytes, size
     return count;
 }
 
-bool corpus_join(const char *const *texts, const size_t *lengths, int count, bool bytes, bool lines,
+bool corpus_join(const char *const *texts, const size_t *lengths, int count, bool bytes,
                  double held_out, char *joined, size_t *length, int *which, Error *err) {
     const bool newline = !bytes && count > 1;
     const size_t newlines = newline ? (size_t)count : 0;
@@ -142,7 +89,6 @@ bool corpus_join(const char *const *texts, const size_t *lengths, int count, boo
             size_t begin; /* after the byte order mark */
             count_characters(texts[i], lengths[i], bytes, 0, &begin);
             count_characters(texts[i], lengths[i], bytes, now - before, &cut);
-            while (lines && cut > begin && texts[i][cut - 1] != '\n') cut--;
             size_t from = end ? cut : begin;
             size_t more = (end ? lengths[i] : cut) - from;
             memcpy(joined + *length, texts[i] + from, more);
@@ -150,8 +96,7 @@ bool corpus_join(const char *const *texts, const size_t *lengths, int count, boo
             /* a newline that follows must not be one with these */
             for (size_t at = *length; newline && at > 0 && joined[at - 1] == '\r'; at--)
                 joined[at - 1] = '\n';
-            bool closed = lines && (*length == 0 || joined[*length - 1] == '\n');
-            if (newline && !closed && !(end && i == count - 1)) joined[(*length)++] = '\n';
+            if (newline && !(end && i == count - 1)) joined[(*length)++] = '\n';
             before = now;
         }
     }
@@ -161,6 +106,5 @@ bool corpus_join(const char *const *texts, const size_t *lengths, int count, boo
 void corpus_free(Corpus *corpus) {
     vocab_free(&corpus->vocab);
     memory_free(corpus->ids);
-    memory_free(corpus->known.digests);
     *corpus = (Corpus){0};
 }

@@ -25,7 +25,6 @@ typedef struct TrilTokenizer {
     uint32_t *codes; /* sorted, distinct; owned */
     int size;
     bool bytes; /* the 256 byte values instead of code points */
-    bool lines; /* its texts are lists: each line is read by itself, after a newline */
 } Vocab;
 
 /* Makes the vocabulary of a text or, with `bytes`, of the 256 byte values; the text is then not
@@ -36,7 +35,7 @@ bool vocab_build(Vocab *vocab, const char *text, size_t length, bool bytes, Erro
  * as vocab_build. */
 bool vocab_extend(Vocab *vocab, const Vocab *known, const char *text, size_t length, Error *err);
 
-/* Returns true if both give the same ids to the same characters, and both or none are for lists. */
+/* Returns true if both give the same ids to the same characters. */
 bool vocab_same(const Vocab *a, const Vocab *b);
 
 /* Makes a copy. The caller releases it with vocab_free. */
@@ -54,13 +53,9 @@ int vocab_text(const Vocab *vocab, int id, char text[UTF8_MAX]);
 /* Sets *ids to the *count ids of a text. The caller releases them with memory_free. With `unknown`,
  * characters that are not in the vocabulary get NO_ID, and *unknown is their number; if it is NULL,
  * fails for them, and the message gives the first one and its place. Fails as characters_fail says.
- * There is room for two more ids. */
+ * There is room for one more id. */
 bool vocab_encode(const Vocab *vocab, const char *text, size_t length, int32_t **ids, size_t *count,
                   size_t *unknown, Error *err);
-
-/* Puts a newline before the first line of ids[*count], a list, and one after its last line if that
- * has none. `ids` has room for two more. */
-void vocab_close_lines(const Vocab *vocab, int32_t *ids, size_t *count);
 
 /* Sets *text to all characters of the vocabulary in order, in UTF-8, *length bytes, perhaps with a
  * NUL among them. The caller releases it with memory_free. Not for byte vocabularies. */
@@ -106,43 +101,25 @@ const char *encoding_of(const char *text, size_t length, size_t at);
 
 /* ---- corpus ---- */
 
-/* The digests of some lines: sorted, each once. */
-typedef struct {
-    uint64_t *digests; /* [count] */
-    size_t count;
-} LineDigests;
-
-/* Returns true if one of them is the digest of line[length], without its newline. A different line
- * has the same digest with a probability of 2^-64. */
-bool lines_known(const LineDigests *known, const char *line, size_t length);
-
 /* tril.h declares this struct as TrilText. */
 typedef struct TrilText {
     Vocab vocab;
-    double held_out;       /* the share that corpus_make was given */
-    int32_t *ids;          /* the whole text; owned */
-    size_t length;         /* characters */
-    int distinct;          /* characters of the vocabulary that occur in the text */
-    size_t train;          /* characters for training, from the start; the rest is held out */
-    size_t counted;        /* the first of them, which counting reads; 0: all */
-    size_t lines, longest; /* the newlines; the characters of the longest line, with its newline */
-    uint64_t digest;       /* the digest of the file's bytes */
-    bool returns;          /* CR LF or CR were read as newlines */
-    LineDigests known;     /* a list's lines, in both parts; owned */
+    double held_out; /* the share that corpus_make was given */
+    int32_t *ids;    /* the whole text; owned */
+    size_t length;   /* characters */
+    int distinct;    /* characters of the vocabulary that occur in the text */
+    size_t train;    /* characters for training, from the start; the rest is held out */
+    size_t counted;  /* the first of them, which counting reads; 0: all */
+    uint64_t digest; /* the digest of the file's bytes */
+    bool returns;    /* CR LF or CR were read as newlines */
 } Corpus;
 
 /* Encodes a text of `length` bytes with a vocabulary, which is copied. `held_out`, between 0 and 1,
- * is the fraction for validation. A list is closed (vocab_close_lines), and whole lines of it are
- * held out: its training part ends with a newline, which also begins the first line of the held-out
- * part. The caller releases the corpus with corpus_free; on failure there is nothing to release.
- * Fails for an empty text, as vocab_encode, and for fewer than two characters in either part. */
+ * is the fraction for validation. The caller releases the corpus with corpus_free; on failure there
+ * is nothing to release. Fails for an empty text, as vocab_encode, and for fewer than two
+ * characters in either part. */
 bool corpus_make(Corpus *corpus, const Vocab *vocab, const char *text, size_t length,
                  double held_out, Error *err);
-
-/* Returns where the held-out part begins to be read: in a list with the newline before it. */
-static inline size_t corpus_held_out(const Corpus *corpus, bool list) {
-    return corpus->train - list;
-}
 
 /* Returns how many characters counting reads, from the start. */
 static inline size_t corpus_counted(const Corpus *corpus) {
@@ -157,35 +134,17 @@ void corpus_free(Corpus *corpus);
 
 /* Joins texts[count] into one as the library does (library/tril.h): corpus_make then holds out
  * the end of each. Byte order marks are left out. Fails as characters_fail says, in text *which. */
-bool corpus_join(const char *const *texts, const size_t *lengths, int count, bool bytes, bool lines,
+bool corpus_join(const char *const *texts, const size_t *lengths, int count, bool bytes,
                  double held_out, char *joined, size_t *length, int *which, Error *err);
 
 /* ---- batches ---- */
 
-/* The windows of a text: window i begins with the character at begins[i] and predicts those up to
- * begins[i + 1]. Each has T characters, but the last may have fewer. In a list each line is one,
- * from the newline before it to its own; a line of more than T characters is cut into several. */
-typedef struct {
-    size_t *begins; /* [count + 1]; owned */
-    size_t count;
-} Cut;
-
-/* Returns the number of windows of at most T characters in ids[length], length >= 2. A list begins
- * and ends with a newline. */
-size_t cut_count(const int32_t *ids, size_t length, int T, bool list);
-
-/* Finds these windows. The caller releases them with cut_free. Fails without memory. */
-bool cut_text(Cut *cut, const int32_t *ids, size_t length, int T, bool list, Error *err);
-void cut_free(Cut *cut);
-
-/* Sets starts[count] and ends[count] to windows `first` to first + count - 1 of this step's batch
- * of B: each begins at its start and predicts the characters up to its end. Each epoch visits all
- * windows once in random order: those of `list`, or, if that is NULL, windows of T characters of a
- * text of `length` > T, end to end from a random offset (the rests at both ends are together less
- * than two windows). A step continues where the last one ended. The same seed and step give the
- * same batch. Returns how many characters the windows before `first` predict. first + count <= B.
- */
-size_t batch_windows(const Cut *list, size_t length, int B, int T, uint64_t seed, uint64_t step,
-                     int first, int count, size_t *starts, size_t *ends);
+/* Sets starts[count] to where windows `first` to first + count - 1 of this step's batch of B begin.
+ * Each epoch visits all windows of T characters of a text of `length` > T once in random order.
+ * They lie end to end, from a random offset (the rests at both ends are together less than two
+ * windows). A step continues where the last one ended. The same seed and step give the same batch.
+ * first + count <= B. */
+void batch_windows(size_t length, int B, int T, uint64_t seed, uint64_t step, int first, int count,
+                   size_t *starts);
 
 #endif

@@ -24,7 +24,7 @@ bool vocab_extend(Vocab *vocab, const Vocab *known, const char *text, size_t len
     Characters characters = characters_of(known, text, length);
     uint32_t largest = known->size > 0 ? known->codes[known->size - 1] : 0; /* usually small */
     uint64_t *seen;
-    *vocab = (Vocab){.bytes = known->bytes, .lines = known->lines};
+    *vocab = (Vocab){.bytes = known->bytes};
     if (!memory_alloc(&seen, CODE_POINTS / 64, sizeof *seen, "the vocabulary", err)) return false;
     for (int id = 0; id < known->size; id++) add(seen, known->codes[id]);
     for (uint32_t code = 0; known->bytes && code < BYTE_VALUES; code++) add(seen, largest = code);
@@ -44,7 +44,7 @@ bool vocab_extend(Vocab *vocab, const Vocab *known, const char *text, size_t len
 }
 
 bool vocab_same(const Vocab *a, const Vocab *b) {
-    return a->bytes == b->bytes && a->lines == b->lines && a->size == b->size &&
+    return a->bytes == b->bytes && a->size == b->size &&
            memcmp(a->codes, b->codes, (size_t)a->size * sizeof *a->codes) == 0;
 }
 
@@ -136,7 +136,7 @@ bool vocab_encode(const Vocab *vocab, const char *text, size_t length, int32_t *
     bool ok = true;
     *count = 0;
     if (unknown) *unknown = 0;
-    if (!memory_alloc_unset(ids, length + 2, sizeof **ids, "the text", err)) return false;
+    if (!memory_alloc_unset(ids, length + 1, sizeof **ids, "the text", err)) return false;
     for (uint32_t code = 0; code < FREQUENT; code++) frequent[code] = vocab_id(vocab, code);
     for (uint32_t code; ok && characters_next(&characters, &code);) {
         const int id = code < FREQUENT ? frequent[code] : vocab_id(vocab, code);
@@ -149,13 +149,6 @@ bool vocab_encode(const Vocab *vocab, const char *text, size_t length, int32_t *
     memory_free(*ids);
     *ids = NULL;
     return false;
-}
-
-void vocab_close_lines(const Vocab *vocab, int32_t *ids, size_t *count) {
-    memmove(ids + 1, ids, *count * sizeof *ids);
-    ids[0] = vocab_id(vocab, '\n');
-    if (ids[*count] != ids[0]) ids[++*count] = ids[0];
-    ++*count;
 }
 
 bool vocab_join(const Vocab *vocab, char **text, size_t *length, Error *err) {

@@ -102,22 +102,6 @@ static bool take_text(Model *model, const SafeTensor *text, const char *path, Er
     return ok;
 }
 
-/* ---- the lines of a list ----
- * The model of a list has their digests as another tensor, "lines". */
-
-static const char lines_name[] = "lines";
-
-static bool take_lines(LineDigests *known, const SafeTensor *lines, const char *path, Error *err) {
-    known->count = lines->shape[0];
-    if (!memory_alloc(&known->digests, known->count, sizeof *known->digests, path, err))
-        return false;
-    memcpy(known->digests, lines->data, lines->bytes);
-    for (size_t i = 1; i < known->count; i++)
-        if (known->digests[i - 1] >= known->digests[i])
-            return fail(err, "%s: tensor %s is not sorted at %zu", path, lines_name, i);
-    return true;
-}
-
 /* Adds a tensor's data. Returns false if they have numbers that are not finite. Looks for them
  * while the data are in the cache. */
 static bool digest_data(Digest *digest, const SafeTensor *tensor) {
@@ -212,8 +196,8 @@ static bool replaces_own(const char *path, Error *err) {
                                           path));
 }
 
-bool checkpoint_save(const char *path, const Model *model, const LineDigests *known, const Run *run,
-                     const Note *notes, int count, Error *err) {
+bool checkpoint_save(const char *path, const Model *model, const Run *run, const Note *notes,
+                     int count, Error *err) {
     Notes all = {.count = 0};
     SafeTensors file = {.notes = all.list};
     const float *numbers[SETS] = {model->weights};
@@ -223,7 +207,7 @@ bool checkpoint_save(const char *path, const Model *model, const LineDigests *kn
     SafeTensor text = {.data = NULL};
     if (run) run_moments(run, &numbers[1], &numbers[2]);
     bool ok = replaces_own(path, err) &&
-              memory_alloc(&file.tensors, SETS * tensors + 2, sizeof *file.tensors, path, err) &&
+              memory_alloc(&file.tensors, SETS * tensors + 1, sizeof *file.tensors, path, err) &&
               memory_alloc(&names, SETS * tensors, sizeof *names, path, err) &&
               describe(&all, &model->config, err) &&
               (!model->ngram || pack_text(model, &text, path, err));
@@ -233,14 +217,6 @@ bool checkpoint_save(const char *path, const Model *model, const LineDigests *kn
         if (numbers[set])
             add_tensors(&file, model, set, numbers[set], names + (size_t)set * tensors);
     if (text.data) file.tensors[file.tensor_count++] = text;
-    if (ok && known && known->count > 0)
-        file.tensors[file.tensor_count++] =
-            (SafeTensor){.name = lines_name,
-                         .type = "U64",
-                         .rank = 1,
-                         .shape = {known->count},
-                         .data = (const char *)known->digests,
-                         .bytes = known->count * sizeof *known->digests};
     file.note_count = all.count;
     if (ok) digest_of(&file, &digest);
     ok = ok && notes_print(&all, "digest", err, "%s", digest_text(digest).text);
@@ -300,12 +276,9 @@ static bool read_config(const SafeTensors *file, const char *path, Config *confi
 static bool check_tensors(const Model *model, const SafeTensors *file, int count, const char *path,
                           Error *err) {
     char name[NAME];
-    const SafeTensor *text = safetensors_tensor(file, text_name),
-                     *lines = safetensors_tensor(file, lines_name);
+    const SafeTensor *text = safetensors_tensor(file, text_name);
     if (text && !check_text(model, text, path, err)) return false;
-    if (lines && (strcmp(lines->type, "U64") != 0 || lines->rank != 1))
-        return fail(err, "%s: tensor %s is not a list of digests of type U64", path, lines_name);
-    if (file->tensor_count - (text != NULL) - (lines != NULL) != count * model->tensor_count)
+    if (file->tensor_count - (text != NULL) != count * model->tensor_count)
         return fail(err, "%s: has %d tensors, but %s with these sizes has %d", path,
                     file->tensor_count, model->config.model, model->tensor_count);
     for (int i = 0; i < count * model->tensor_count; i++) {
@@ -328,6 +301,12 @@ static bool lay_out(Model *model, const SafeTensors *file, int *sets_there, cons
                     Error *err) {
     Config config;
     if (!read_config(file, path, &config, err)) return false;
+    if (safetensors_note(file, "lines")) /* written by earlier versions */
+        return fail(
+            err,
+            "%s: was trained with --lines, line by line, which tril no longer does; train a "
+            "model on the list as on any text",
+            path);
     if (!model_lay_out(model, &config, err)) {
         const bool no_memory = err->no_memory;
         message_of(err, path);
@@ -379,9 +358,7 @@ bool checkpoint_load(Checkpoint *c, const char *path, Error *err) {
               place_tensors(c, count, path, err) && safetensors_fetch(&c->file, &from, err) &&
               check_data(&c->file, path, err);
     const SafeTensor *text = ok ? safetensors_tensor(&c->file, text_name) : NULL;
-    const SafeTensor *lines = ok ? safetensors_tensor(&c->file, lines_name) : NULL;
-    ok = ok && (!text || take_text(&c->model, text, path, err)) &&
-         (!lines || take_lines(&c->known, lines, path, err));
+    ok = ok && (!text || take_text(&c->model, text, path, err));
     file_close(&from);
     memory_free(c->file.data);
     c->file.data = NULL;
@@ -392,7 +369,6 @@ bool checkpoint_load(Checkpoint *c, const char *path, Error *err) {
 
 void checkpoint_free(Checkpoint *checkpoint) {
     model_free(&checkpoint->model);
-    memory_free(checkpoint->known.digests);
     memory_free(checkpoint->first_moments);
     memory_free(checkpoint->second_moments);
     safetensors_free(&checkpoint->file);

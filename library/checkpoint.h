@@ -6,21 +6,18 @@
 #include "library/safetensors.h"
 #include "model/run.h"
 
-/* Writes the weights, the configuration, `notes` [count], the digests of the lines of the model's
- * text, if it has any, and a digest of all of it, atomically. Also writes the moments of `run`, the
- * training of the model, from which run_restore continues; `run` may be NULL. The notes must not
- * use the checkpoint's own keys. Fails if anything but a checkpoint, or an empty file, is at
- * `path`.
- */
-bool checkpoint_save(const char *path, const Model *model, const LineDigests *known, const Run *run,
-                     const Note *notes, int count, Error *err);
+/* Writes the weights, the configuration, `notes` [count], and a digest of all of it, atomically.
+ * Also writes the moments of `run`, the training of the model, from which run_restore continues;
+ * `run` may be NULL. The notes must not use the checkpoint's own keys. Fails if anything but a
+ * checkpoint, or an empty file, is at `path`. */
+bool checkpoint_save(const char *path, const Model *model, const Run *run, const Note *notes,
+                     int count, Error *err);
 
 /* Returns true if one of the checkpoint's own notes has this key. */
 bool checkpoint_has_key(const char *key);
 
 typedef struct {
     Model model;
-    LineDigests known;                     /* owned */
     float *first_moments, *second_moments; /* shaped like the weights, if the file has any */
     SafeTensors file;                      /* its notes and tensors; their data are released */
 } Checkpoint;

@@ -53,7 +53,7 @@ static double longer_windows(const TrilOptions *o, const TrilText *text, double 
     const double few = 100, rare = 200, train = (double)text->train;
     double most = fmin(train / few, o->teacher ? (double)o->teacher->model.config.T : INFINITY);
     double longer = o->rung ? recipe_of(o->rung).longer : 1;
-    if (!isnan(o->batch) || text->vocab.lines) return 1;
+    if (!isnan(o->batch)) return 1;
     if (train < rare * text->vocab.size) return 1;
     if (!isnan(o->context)) longer = fmin(longer, o->context / context), most = o->context;
     while (longer > 1 && (longer * context > most || batch / longer < world_size())) longer /= 2;
@@ -67,25 +67,17 @@ static double kv_heads_for(double heads, double longer) {
     return longer > 1 && fmod(heads, longer) == 0 ? heads / longer : NAN;
 }
 
-/* Fills an unset context, key-value heads with it, and batch, from usual ones. A list has a context
- * for its longest line, a power of two, and a batch of as many characters. Every process has a
+/* Fills an unset context, key-value heads with it, and batch, from usual ones. Every process has a
  * window. The context is at most `longest`. `text` may be NULL. */
 static void fill_windows(TrilOptions *o, double context, double batch, double longest,
                          const TrilText *text) {
-    const bool list = text && text->vocab.lines;
     const double longer = text ? longer_windows(o, text, context, batch) : 1;
-    double line = 1;
-    while (list && line < (double)text->longest) line *= 2;
-    if (list) longest = fmin(longest, line);
     if (isnan(o->context)) {
         for (o->context = longer * context; o->context > 1 && o->context > longest;)
             o->context /= 2;
         if (isnan(o->kv_heads)) o->kv_heads = kv_heads_for(o->heads, longer);
     }
-    if (isnan(o->batch)) {
-        if (list) batch = batch * context / tril_text_window(text, o->context);
-        o->batch = fmax(ceil(batch / longer), world_size());
-    }
+    if (isnan(o->batch)) o->batch = fmax(ceil(batch / longer), world_size());
 }
 
 /* Returns the steps between evaluations: a tenth of all, or fewer, down to a fortieth, if those
@@ -114,8 +106,7 @@ TrilStatus tril_options_decide(TrilOptions *options, const TrilText *text, bool 
         !teacher_fits(o->teacher, vocab, config.T, &err))
         return failed(TRIL_ARGUMENT, &err, error);
     const Recipe recipe = recipe_with(o->rung, o);
-    double train = (double)text->train,
-           epochs_of_step = o->batch * tril_text_window(text, o->context) / train;
+    double train = (double)text->train, epochs_of_step = o->batch * o->context / train;
     if (isnan(o->epochs)) o->epochs = isnan(o->steps) ? tril_epochs_that_help(train, trained) : 0;
     if (isnan(o->steps)) {
         o->steps = o->epochs > 0 ? fmax(1, o->epochs / epochs_of_step) : TRIL_STANDARD_STEPS;
@@ -130,7 +121,7 @@ TrilStatus tril_options_decide(TrilOptions *options, const TrilText *text, bool 
     /* A trained model already knows near context. A text that is seen often may be memorized, which
        evaluations do not show while windows are short. */
     bool whole = recipe.grows && (trained || seen > often);
-    if (strcmp(o->windows, "auto") == 0) o->windows = whole || text->vocab.lines ? "whole" : "auto";
+    if (strcmp(o->windows, "auto") == 0) o->windows = whole ? "whole" : "auto";
     o->precision = tril_precision(o->precision);
     o->threads = tril_threads(o->threads);
     if (epochs) *epochs = seen;
@@ -143,11 +134,10 @@ bool teacher_fits(const TrilModel *teacher, const Vocab *vocab, double context, 
     if (teacher->in_training)
         return fail(err, "the teacher is being trained; close its training run first");
     const Vocab *own = &teacher->vocab;
-    const bool bytes = own->bytes != vocab->bytes;
-    if (bytes || own->lines != vocab->lines)
-        return fail(err, "the teacher was trained %s --%s; do the same, or choose another teacher",
-                    (bytes ? own->bytes : own->lines) ? "with" : "without",
-                    bytes ? "bytes" : "lines");
+    if (own->bytes != vocab->bytes)
+        return fail(err,
+                    "the teacher was trained %s --bytes; do the same, or choose another teacher",
+                    own->bytes ? "with" : "without");
     if (!vocab_same(own, vocab))
         return fail(err,
                     "the teacher's characters differ from the text's; choose one that was trained "
@@ -239,7 +229,7 @@ static bool time_run(Workers *workers, const Recipe *recipe, bool whole, Search 
     const int most = whole ? search->steps : FEW;
     const double share = 0.002; /* of the time, for an evaluation of as many characters */
     const int T = workers->options.length, shortest = recipe_window(recipe, T, 0, most);
-    double read = workers->options.batch * tril_text_window(search->text, T), loss;
+    double read = (double)workers->options.batch * T, loss;
     *step = time_steps(workers, recipe, T, most, search);
     pace->speed = read / *step;
     if (!whole || !(*step <= search->seconds / TRIL_LEAST_STEPS)) return true;
@@ -266,7 +256,6 @@ static bool measure_speed(const TrilOptions *o, Search *search, TrilChoice *pace
     *pace = (TrilChoice){.slower = 1, .evaluating = INFINITY};
     if (!options_config(o, corpus->vocab.size, &config, err)) return false;
     RunOptions run = options_run(o);
-    run.lines = corpus->vocab.lines;
     config.dropout = 0;
     const size_t counted = min_size(corpus_counted(corpus), corpus->counted ? SIZE_MAX : COUNTED);
     bool ok = model_lay_out(&model, &config, err) && model_allocate(&model, err) &&
@@ -327,7 +316,7 @@ static bool choose(TrilOptions *o, Search *search, TrilChoice *choice, Error *er
     enum { FEW = 5, MANY = 200 };
     /* a window is shorter than the text, and not longer than the teacher's context */
     const TrilText *text = search->text;
-    double longest = text->vocab.lines ? INFINITY : (double)text->train - 1;
+    double longest = (double)text->train - 1;
     if (o->teacher) longest = fmin(longest, o->teacher->model.config.T);
     TrilOptions best = filled(o, &candidates[0], longest, text);
     TrilChoice pace;
@@ -391,7 +380,7 @@ TrilStatus tril_estimate(const TrilOptions *options, int vocabulary, TrilEstimat
     options_fill(&filled_in);
     if (!options_config(&filled_in, vocabulary, &config, &err))
         return failed(TRIL_ARGUMENT, &err, error);
-    const RunOptions run = options_run(&filled_in);
+    RunOptions run = options_run(&filled_in);
     RunMemory memory;
     if (!run_estimate(&config, &run, &memory, &err)) return failed(TRIL_ARGUMENT, &err, error);
     found->bytes = memory.all;

@@ -49,21 +49,10 @@ bool weigh_counts(Run *run, const TrilSampling *s, Error *err) {
 
 /* ---- character by character ---- */
 
-size_t last_line(const Vocab *vocab, const int32_t *ids, size_t count) {
-    for (size_t i = count; vocab->lines && i-- > 0;)
-        if (ids[i] == vocab_start(vocab)) return i;
-    return count;
-}
-
 bool encode_prompt(const Vocab *vocab, const char *text, size_t length, int32_t **ids,
-                   size_t *count, size_t *characters, Error *err) {
-    if (!vocab_encode(vocab, text, length, ids, characters, NULL, err)) return false;
-    const size_t line = last_line(vocab, *ids, *characters);
-    const bool found = line < *characters, starts = !found && (vocab->lines || *characters == 0);
-    *count = *characters - (found ? line : 0);
-    memmove(*ids + starts, *ids + (found ? line : 0), *count * sizeof **ids);
-    if (starts) **ids = vocab_start(vocab);
-    *count += starts;
+                   size_t *count, Error *err) {
+    if (!vocab_encode(vocab, text, length, ids, count, NULL, err)) return false;
+    if (*count == 0) (*ids)[(*count)++] = vocab_start(vocab);
     return true;
 }
 
@@ -152,26 +141,15 @@ void tril_writer_begin(TrilWriter *w, uint64_t number) {
     leave(w);
 }
 
-/* Reads characters. In a list, a newline begins a new text. */
 static void feed(TrilWriter *w, const int32_t *ids, size_t count) {
-    const size_t line = last_line(w->vocab, ids, count);
-    if (line < count) {
-        generator_begin(&w->generator, 0);
-        ids += line;
-        count -= line;
-    }
     generator_append(&w->generator, 0, ids, count);
     while (!generator_has_read(&w->generator, 0))
         w->logits = generator_read(&w->generator, &(int){0}, 1);
 }
 
-/* Reads the last written character and, of a text that has none, the id before it if `begin`. */
-static void catch_up(TrilWriter *w, bool begin) {
+/* Reads the last written character. */
+static void catch_up(TrilWriter *w) {
     if (w->unread != NO_ID) feed(w, &w->unread, 1);
-    if (begin && !w->logits) {
-        const int32_t start = vocab_start(w->vocab);
-        feed(w, &start, 1);
-    }
     w->unread = NO_ID;
 }
 
@@ -185,7 +163,7 @@ TrilStatus tril_writer_read(TrilWriter *writer, const char *text, size_t length,
         return failed(TRIL_TEXT, &err, error);
     TrilStatus status = TRIL_OK;
     if (count > 0 && (status = enter(writer, error)) == TRIL_OK) {
-        catch_up(writer, writer->vocab->lines);
+        catch_up(writer);
         feed(writer, ids, count);
         leave(writer);
     }
@@ -197,7 +175,11 @@ int tril_writer_write(TrilWriter *w, char text[UTF8_MAX]) {
     const int V = w->vocab->size;
     int length = 0;
     if (enter(w, NULL) != TRIL_OK) return 0;
-    catch_up(w, true);
+    catch_up(w);
+    if (!w->logits) {
+        const int32_t start = vocab_start(w->vocab);
+        feed(w, &start, 1);
+    }
     if (are_finite(w->logits, (size_t)V)) {
         w->unread = sampler_pick(&w->sampler, w->logits, V, w->number, w->place++, w->scratch);
         length = vocab_text(w->vocab, w->unread, text);

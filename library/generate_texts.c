@@ -113,7 +113,6 @@ static void choose(const Texts *t, Worker *w, int slot, const float *logits, Tex
     buffer_put(&text->written, one, (size_t)vocab_text(t->vocab, id, one));
     text->ended = text->characters == t->length || at_stop(t, &text->written);
     if (text->ended) return;
-    if (last_line(t->vocab, &id, 1) == 0) generator_begin(&w->group, slot);
     generator_append(&w->group, slot, &id, 1);
 }
 
@@ -252,9 +251,8 @@ TrilStatus tril_generate_texts(const TrilModel *model, const char *prompt, size_
     t.stop_length = strlen(t.stop);
     if (t.length == 0) t.count = 0;
     TrilStatus status = model_read(model, error);
-    size_t characters;
     if (status != TRIL_OK) return status;
-    if (!encode_prompt(t.vocab, prompt, length, &t.prompt, &t.prompt_count, &characters, &err))
+    if (!encode_prompt(t.vocab, prompt, length, &t.prompt, &t.prompt_count, &err))
         status = TRIL_TEXT;
     else if (t.count > 0 && !open_texts(&t, model, sampling, &err))
         status = TRIL_ARGUMENT;

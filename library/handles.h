@@ -25,7 +25,6 @@ struct TrilModel {
     uint64_t seed, text; /* the training's seed, and the digest of its text */
     int step;            /* updates done */
     double validation;   /* the loss of these weights on the held-out text, if known */
-    LineDigests known;   /* the lines of its text, if that is a list; owned */
     bool trained;        /* the weights are no longer random */
     bool in_training;
     Uses uses;        /* those of its training run, too, which change it */
@@ -39,9 +38,6 @@ bool checkpoint_vocab(const Checkpoint *checkpoint, const char *path, Vocab *voc
 
 /* Makes a model without contents, for the caller to fill. Released by tril_model_free. */
 bool model_new(TrilModel **made, Error *err);
-
-/* Gives the model a copy of the lines of a list. */
-bool model_know(TrilModel *model, const LineDigests *known, Error *err);
 
 /* Returns the model for a run that only reads it, although a run could change it. */
 static inline Model *to_read(const TrilModel *model) {

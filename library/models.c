@@ -54,16 +54,6 @@ TrilStatus tril_model_make(TrilModel **model, const TrilTokenizer *tokenizer,
     return give(model, made, ok, TRIL_ARGUMENT, &err, error);
 }
 
-bool model_know(TrilModel *model, const LineDigests *known, Error *err) {
-    const size_t count = known->count, size = sizeof *known->digests;
-    memory_free(model->known.digests);
-    model->known = (LineDigests){.count = 0};
-    if (!memory_alloc(&model->known.digests, count, size, "the lines", err)) return false;
-    model->known.count = count;
-    if (count > 0) memcpy(model->known.digests, known->digests, count * size);
-    return true;
-}
-
 /* ---- more characters ---- */
 
 /* Makes a copy, which the caller releases even after a failure. */
@@ -82,8 +72,7 @@ static bool extend(TrilModel *made, const TrilModel *model, uint64_t seed, Error
     bool ok = copy_model(&made->model, &model->model, err) &&
               memory_alloc(&sources, (size_t)all->size, sizeof *sources, "the vocabulary", err);
     for (int id = 0; ok && id < all->size; id++) sources[id] = vocab_id(known, all->codes[id]);
-    ok = ok && (!grown || model_extend(&made->model, all->size, sources, seed, err)) &&
-         model_know(made, &model->known, err);
+    ok = ok && (!grown || model_extend(&made->model, all->size, sources, seed, err));
     memory_free(sources);
     made->seed = model->seed;
     made->text = model->text;
@@ -121,13 +110,12 @@ bool checkpoint_vocab(const Checkpoint *checkpoint, const char *path, Vocab *voc
         if (!err->no_memory) fail(err, "%s: its metadata has no valid 'vocabulary'", path);
         return false;
     }
-    vocab->lines = safetensors_note(&checkpoint->file, "lines") && vocab_id(vocab, '\n') >= 0;
     if (vocab->size == checkpoint->model.config.V) return true;
     vocab_free(vocab);
     return fail(err, "%s: its vocabulary and its model have different sizes", path);
 }
 
-/* Takes the model, the metadata and the lines over. */
+/* Takes the model and the metadata over. */
 static void take_file(TrilModel *model, Checkpoint *from) {
     SafeTensors *file = &from->file;
     const char *step = safetensors_value(file, "step"), *seed = safetensors_value(file, "seed");
@@ -139,10 +127,8 @@ static void take_file(TrilModel *model, Checkpoint *from) {
     if (loss) model->validation = number_read(loss, NULL);
     model->model = from->model;
     model->file = *file;
-    model->known = from->known;
     from->model = (Model){0};
     *file = (SafeTensors){.notes = NULL};
-    from->known = (LineDigests){0};
 }
 
 TrilStatus tril_model_load(TrilModel **model, const char *path, TrilError *error) {
@@ -177,7 +163,6 @@ void tril_model_free(TrilModel *model) {
     notes_free(&model->notes);
     safetensors_free(&model->file);
     vocab_free(&model->vocab);
-    memory_free(model->known.digests);
     memory_free(model);
 }
 
@@ -207,14 +192,6 @@ int tril_model_counted(const TrilModel *model, size_t *characters) {
 
 double tril_model_loss(const TrilModel *model) {
     return model->validation;
-}
-
-bool tril_model_knows_lines(const TrilModel *model) {
-    return model->known.count;
-}
-
-bool tril_model_has_line(const TrilModel *model, const char *line, size_t length) {
-    return lines_known(&model->known, line, length);
 }
 
 const char *tril_model_note(const TrilModel *model, const char *key) {

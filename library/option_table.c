@@ -65,8 +65,6 @@ static const TrilOption table[] = {
      "share of the text, at its end, that is held out"},
     {"bytes", 0, TRIL_FLAG, .standard = "0", TRIL_FIXED, AT(bytes), text_part, NULL,
      "read any file byte by byte, instead of as UTF-8 characters"},
-    {"lines", 0, TRIL_FLAG, .standard = "0", TRIL_FIXED, AT(lines), text_part, NULL,
-     "treat each line of the text, such as a name, as a separate example"},
 };
 /* clang-format on */
 enum { ROWS = COUNT(table) };
@@ -195,9 +193,6 @@ bool options_in_range(const TrilOptions *o, Error *err) {
         if (row->kind == TRIL_WHOLE && x != floor(x))
             return fail(err, "%s: %g is not a whole number", row->name, x);
     }
-    if (o->lines && o->windows && strcmp(o->windows, "grow") == 0)
-        return fail(err,
-                    "windows: 'grow' does not apply to a list, because its windows are its lines");
     return true;
 }
 

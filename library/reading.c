@@ -10,7 +10,7 @@
 struct TrilReading {
     Run *run;
     bool traced;         /* the run keeps its lines */
-    int32_t *ids;        /* the text, from the last line of a list on; owned */
+    int32_t *ids;        /* the text; owned */
     const int32_t *read; /* [tokens]: the last of them */
     size_t skipped;
     int tokens;
@@ -30,12 +30,11 @@ void tril_reading_close(TrilReading *r) {
 static TrilStatus read_text(TrilReading *r, const TrilModel *model, const char *text, size_t length,
                             int threads, Error *err) {
     const size_t T = (size_t)model->model.config.T;
-    size_t count, characters;
-    if (!encode_prompt(&model->vocab, text, length, &r->ids, &count, &characters, err))
-        return TRIL_TEXT;
+    size_t count;
+    if (!encode_prompt(&model->vocab, text, length, &r->ids, &count, err)) return TRIL_TEXT;
     r->tokens = (int)min_size(count, T);
     r->read = r->ids + count - r->tokens;
-    r->skipped = characters > (size_t)r->tokens ? characters - (size_t)r->tokens : 0;
+    r->skipped = count - (size_t)r->tokens;
     RunOptions options = {
         .batch = 1, .length = r->tokens, .frozen = true, .threads = threads, .kept = r->traced};
     r->V = model->vocab.size;

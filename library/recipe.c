@@ -79,7 +79,6 @@ Recipe recipe_with(const char *rung, const TrilOptions *o) {
     Optimizer *peak = &recipe.peak;
     if (o->windows && strcmp(o->windows, "auto") != 0)
         recipe.grows = strcmp(o->windows, "grow") == 0;
-    if (o->lines) recipe.grows = false;
     if (!isnan(o->learning_rate)) {
         peak->matrix_rate *= o->learning_rate / peak->learning_rate;
         peak->learning_rate = o->learning_rate;

@@ -20,7 +20,6 @@ static TrilStatus score_ids(TrilScore *score, const TrilModel *model, const int3
                             size_t known, TrilUnknown unknown, const RunOptions *options,
                             Error *err) {
     Run *run;
-    Cut cut;
     if (known < 2) {
         const char *least = "a score needs at least 2";
         if (score->characters == 0)
@@ -33,13 +32,8 @@ static TrilStatus score_ids(TrilScore *score, const TrilModel *model, const int3
         return TRIL_TEXT;
     }
     if (!run_open(&run, to_read(model), options, err)) return TRIL_ARGUMENT;
-    bool ok = cut_text(&cut, ids, known, options->length, options->lines, err);
-    if (ok)
-        score->nats =
-            run_evaluate(run, (Windows){ids, cut.begins, cut.count, 1, false}, NULL, NULL);
-    cut_free(&cut);
+    score->nats = run_evaluate(run, (Windows){ids, known, 1, false}, NULL, NULL);
     run_close(run);
-    if (!ok) return TRIL_NO_MEMORY;
     if (!isfinite(score->nats)) return diverged_model(err);
     if (unknown != TRIL_UNIFORM) return TRIL_OK;
     double predicted = (double)(known - 1), others = (double)score->unknown;
@@ -70,8 +64,6 @@ TrilStatus tril_score(const TrilModel *model, const char *text, size_t length,
     size_t known = 0;
     for (size_t i = 0; i < score->characters; i++)
         if (ids[i] >= 0) ids[known++] = ids[i];
-    options.lines = vocab->lines;
-    if (vocab->lines && known > 0) vocab_close_lines(vocab, ids, &known);
     const bool refused = score->unknown > 0 && scoring->unknown == TRIL_REFUSE;
     TrilStatus status = TRIL_TEXT;
     if (refused)
@@ -98,7 +90,6 @@ TrilStatus tril_text_evaluate(const TrilText *text, const TrilModel *model, bool
         !threads_wanted(threads, &options.threads, &err))
         return failed(TRIL_ARGUMENT, &err, error);
     options.length = model->model.config.T;
-    options.lines = text->vocab.lines;
     if (!text_suits(text, &model->vocab, 0, &err)) return failed(TRIL_TEXT, &err, error);
     TrilStatus status = model_read(model, error);
     if (status != TRIL_OK) return status;

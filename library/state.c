@@ -45,8 +45,7 @@ static void option_key(int i, char key[KEY_SIZE]) {
 /* Returns true if states store the option. The model has the others, or none is needed. */
 static bool is_stored(const TrilOption *row) {
     return (row->lasting == TRIL_FIXED || row->lasting == TRIL_KEPT) &&
-           row->member != offsetof(TrilOptions, bytes) &&
-           row->member != offsetof(TrilOptions, lines);
+           row->member != offsetof(TrilOptions, bytes);
 }
 
 /* ---- writing ---- */
@@ -64,7 +63,6 @@ static bool begin(Notes *notes, const Vocab *vocab, uint64_t seed, uint64_t text
     bool ok = (vocab->bytes || vocab_join(vocab, &joined, &length, err)) &&
               notes_print(notes, "characters", err, "%s", vocab->bytes ? "bytes" : "utf-8") &&
               notes_put(notes, "vocabulary", joined ? joined : "", length, err) &&
-              (!vocab->lines || notes_print(notes, "lines", err, "1")) &&
               notes_print(notes, "seed", err, "%" PRIu64, seed) &&
               notes_print(notes, "text", err, "%s", digest_text(text).text);
     memory_free(joined);
@@ -92,7 +90,7 @@ TrilStatus tril_model_save(const TrilModel *model, const char *path, TrilError *
         put_number(&notes, "step", model->step, &err) &&
         (isnan(model->validation) || notes_print(&notes, "validation_loss", &err, "%s", loss)) &&
         put_notes(&notes, &model->notes, &err) &&
-        checkpoint_save(path, &model->model, &model->known, NULL, notes.list, notes.count, &err);
+        checkpoint_save(path, &model->model, NULL, notes.list, notes.count, &err);
     model_leave(model);
     notes_free(&notes);
     return outcome(ok, TRIL_FILE, &err, error);
@@ -124,8 +122,7 @@ TrilStatus tril_training_save(TrilTraining *t, const char *path, TrilError *erro
         (!t->teacher || notes_print(&notes, "teacher", &err, "%s", digest_text(t->teacher).text)) &&
         notes_print(&notes, "kernels", &err, "%s", run_kernels(t->workers.run)) &&
         put_notes(&notes, &t->notes, &err) &&
-        checkpoint_save(path, &t->model->model, &t->model->known, t->workers.run, notes.list,
-                        notes.count, &err);
+        checkpoint_save(path, &t->model->model, t->workers.run, notes.list, notes.count, &err);
     model_leave(t->model);
     notes_free(&notes);
     return outcome(ok, TRIL_FILE, &err, error);
@@ -242,7 +239,6 @@ static const char *read_metadata(TrilState *s) {
     if (s->progress.cooling > 0 && s->progress.cooled < s->progress.steps)
         s->progress.steps = s->progress.cooled;
     s->options.bytes = s->vocab.bytes;
-    s->options.lines = s->vocab.lines;
     return NULL;
 }
 

@@ -74,18 +74,6 @@ bool tril_tokenizer_has_bytes(const TrilTokenizer *tokenizer) {
     return tokenizer->bytes;
 }
 
-TrilStatus tril_tokenizer_set_lines(TrilTokenizer *tokenizer, TrilError *error) {
-    Error err = {0};
-    if (!tokenizer) return null_argument(error);
-    bool ok = vocab_id(tokenizer, '\n') >= 0 || fail(&err, "is not a list: it has no newline");
-    if (ok) tokenizer->lines = true;
-    return outcome(ok, TRIL_TEXT, &err, error);
-}
-
-bool tril_tokenizer_has_lines(const TrilTokenizer *tokenizer) {
-    return tokenizer->lines;
-}
-
 bool tril_tokenizer_same(const TrilTokenizer *one, const TrilTokenizer *other) {
     return vocab_same(one, other);
 }
@@ -134,14 +122,13 @@ TrilStatus tril_decode(const TrilTokenizer *tokenizer, const int32_t *ids, size_
 static const double HELD_OUT_MARGIN = 1e-6;
 
 TrilStatus tril_text_join(const char *const *texts, const size_t *lengths, int count, bool bytes,
-                          bool lines, double held_out, char *joined, size_t *length, int *which,
+                          double held_out, char *joined, size_t *length, int *which,
                           TrilError *error) {
     Error err = {0};
     if (!texts || !lengths || !joined || !length || !which) return null_argument(error);
     if (!in_range(held_out, HELD_OUT_MARGIN, 1 - HELD_OUT_MARGIN, "the held-out share", &err))
         return failed(TRIL_ARGUMENT, &err, error);
-    bool ok =
-        corpus_join(texts, lengths, count, bytes, lines, held_out, joined, length, which, &err);
+    bool ok = corpus_join(texts, lengths, count, bytes, held_out, joined, length, which, &err);
     return outcome(ok, TRIL_TEXT, &err, error);
 }
 
@@ -165,14 +152,7 @@ void tril_text_free(TrilText *text) {
 }
 
 TrilExtent tril_text_extent(const TrilText *text) {
-    return (TrilExtent){text->length, text->train,   text->distinct, text->digest,
-                        text->lines,  text->longest, text->returns};
-}
-
-double tril_text_window(const TrilText *text, double context) {
-    if (!text->vocab.lines) return context;
-    return (double)(text->train - 1) /
-           (double)cut_count(text->ids, text->train, (int)context, true);
+    return (TrilExtent){text->length, text->train, text->distinct, text->digest, text->returns};
 }
 
 TrilStatus tril_text_repeated(const TrilText *text, double *share, TrilError *error) {
@@ -189,11 +169,6 @@ uint64_t tril_digest(const char *text, size_t length) {
     return digest_bytes(text, length);
 }
 
-/* Returns the id of the newline of a list; NO_ID for other texts. */
-static int32_t newline_of(const Corpus *corpus) {
-    return corpus->vocab.lines ? corpus->ids[0] : NO_ID;
-}
-
 void tril_text_set_counted(TrilText *text, size_t characters) {
     text->counted = characters;
 }
@@ -204,9 +179,7 @@ TrilStatus tril_text_count(const TrilText *text, int context, TrilCounts *counts
     if (!text || !counts) return null_argument(error);
     if (!in_range(context, 1, MAX_TOKENS, "context", &err))
         return failed(TRIL_ARGUMENT, &err, error);
-    const size_t held_out = corpus_held_out(text, text->vocab.lines);
-    bool ok =
-        count_losses(text->ids, corpus_counted(text), text->ids + held_out, text->length - held_out,
-                     text->vocab.size, newline_of(text), context, counts, &err);
+    bool ok = count_losses(text->ids, corpus_counted(text), text->ids + text->train,
+                           text->length - text->train, text->vocab.size, context, counts, &err);
     return outcome(ok, TRIL_NO_MEMORY, &err, error);
 }

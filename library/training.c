@@ -46,17 +46,14 @@ bool training_make(TrilTraining **training, TrilModel *model, const TrilText *te
     t->options = *options;
     t->options.held_out = text->held_out;
     t->options.bytes = model->vocab.bytes;
-    t->options.lines = model->vocab.lines;
-    t->mean_window = tril_text_window(text, model->model.config.T);
     if (!isnan(options->dropout)) model->model.config.dropout = options->dropout;
     if (options->teacher) t->teacher = tril_model_digest(options->teacher);
     t->recipe = recipe_with(model->model.config.model, &t->options);
     t->progress =
         (TrilProgress){.step = 0, .steps = (int)options->steps, .recent = NAN, .lowest = NAN};
-    RunOptions run = options_run(options);
-    run.lines = text->vocab.lines;
+    const RunOptions run = options_run(options);
     if (options_config(options, text->vocab.size, &config, err) &&
-        model_know(model, &text->known, err) && open_run(t, options->teacher, &run, err)) {
+        open_run(t, options->teacher, &run, err)) {
         model->in_training = model->trained = true;
         model->seed = options->seed;
         model->text = text->digest;
@@ -82,7 +79,7 @@ void tril_training_close(TrilTraining *t) {
 bool text_suits(const TrilText *text, const Vocab *vocab, double context, Error *err) {
     if (!vocab_same(&text->vocab, vocab))
         return fail(err, "the text was not encoded with the vocabulary of the model");
-    return vocab->lines || !((double)text->train <= context) ||
+    return !((double)text->train <= context) ||
            fail(err, "too short for a context of %g: it has only %zu characters to train on",
                 context, text->train);
 }
@@ -226,8 +223,8 @@ static TrilStatus update(TrilTraining *t, TrilStep *step, Error *err) {
         p->step++;
         p->recent_steps++;
         p->recent = (sum + taken.loss) / p->recent_steps;
-        double mean = fmin(t->mean_window, run->length), seen = fmin(t->mean_window, window);
-        p->operations += run->batch * mean * (t->per_character + seen * t->per_pair);
+        p->operations +=
+            (double)run->batch * run->length * (t->per_character + window * t->per_pair);
         p->seconds += t->workers.seconds - before;
         t->model->step = p->step;
         t->model->validation = NAN;

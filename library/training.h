@@ -13,7 +13,6 @@ struct TrilTraining {
     Workers workers;
     Recipe recipe;
     double per_character, per_pair; /* operations for each character, and each one in its window */
-    double mean_window;             /* tril_text_window */
     TrilProgress progress; /* determines the place in the text and all random numbers, too */
     Asking stop;           /* asked by evaluations */
     Notes notes;           /* the program's metadata, for states */
@@ -28,8 +27,8 @@ bool training_make(TrilTraining **training, TrilModel *model, const TrilText *te
 void training_restore(TrilTraining *training, const TrilProgress *progress,
                       const float *first_moments, const float *second_moments);
 
-/* Checks that the text was encoded with a model's vocabulary and, unless it is a list or the
- * context is unset, that its training part exceeds the context. */
+/* Checks that the text was encoded with a model's vocabulary and, unless the context is unset, that
+ * its training part exceeds the context. */
 bool text_suits(const TrilText *text, const Vocab *vocab, double context, Error *err);
 
 #endif

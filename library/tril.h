@@ -100,15 +100,7 @@ TRIL_API void tril_tokenizer_free(TrilTokenizer *tokenizer);
 TRIL_API int tril_tokenizer_size(const TrilTokenizer *tokenizer);
 TRIL_API bool tril_tokenizer_has_bytes(const TrilTokenizer *tokenizer);
 
-/* Marks the tokenizer as one for lists: each line of a text, such as a name, is read by itself,
- * after a newline and nothing else. A model made with this tokenizer also writes each line by
- * itself, and its file records that. Call it before any other use. TRIL_TEXT: no newline. */
-TRIL_API TrilStatus tril_tokenizer_set_lines(TrilTokenizer *tokenizer, TrilError *error);
-
-/* Returns true if it is one for lists. */
-TRIL_API bool tril_tokenizer_has_lines(const TrilTokenizer *tokenizer);
-
-/* Returns true if both give the same ids to the same characters, and both or none are for lists. */
+/* Returns true if both give the same ids to the same characters. */
 TRIL_API bool tril_tokenizer_same(const TrilTokenizer *one, const TrilTokenizer *other);
 
 /* Returns the id before a text without a prompt: the newline, else the space, else the first. */
@@ -133,18 +125,16 @@ typedef struct TrilText TrilText;
 
 /* Joins texts [count], of `lengths` bytes each, to one for tril_text_make with the same share:
  * first the beginnings of all, then their ends, both in order, so that the end of each is held out.
- * A newline follows each part but the last; with `bytes`, none is added. Marks are left out. With
- * `lines` no line is divided, and each part ends with one newline. Writes *length bytes to
- * `joined`, which has the capacity of all texts and 2 * count bytes more. TRIL_TEXT: text *which is
- * not UTF-8. */
+ * A newline follows each part but the last; with `bytes`, none is added. Marks are left out. Writes
+ * *length bytes to `joined`, which has the capacity of all texts and 2 * count bytes more.
+ * TRIL_TEXT: text *which is not UTF-8. */
 TRIL_API TrilStatus tril_text_join(const char *const *texts, const size_t *lengths, int count,
-                                   bool bytes, bool lines, double held_out, char *joined,
-                                   size_t *length, int *which, TrilError *error);
+                                   bool bytes, double held_out, char *joined, size_t *length,
+                                   int *which, TrilError *error);
 
 /* Makes a text with the ids of a tokenizer. `held_out` is the share at its end that no training
- * sees; of a list, whole lines. A list gets a newline before its first line and, if it lacks one,
- * after its last. TRIL_TEXT: an unknown character; fewer than two characters to train on or held
- * out. Released by tril_text_free, after the training runs on it. */
+ * sees. TRIL_TEXT: an unknown character; fewer than two characters to train on or held out.
+ * Released by tril_text_free, after the training runs on it. */
 TRIL_API TrilStatus tril_text_make(TrilText **text, const TrilTokenizer *tokenizer,
                                    const char *bytes, size_t length, double held_out,
                                    TrilError *error);
@@ -154,14 +144,9 @@ typedef struct {
     size_t characters, trained_on; /* all of them; those before the held-out part */
     int distinct;                  /* characters of the vocabulary that occur */
     uint64_t digest;               /* tril_digest of its bytes */
-    size_t lines, longest; /* its newlines; the characters of its longest line, newline included */
-    bool returns;          /* it has CR LF or CR, which are read as newlines */
+    bool returns;                  /* it has CR LF or CR, which are read as newlines */
 } TrilExtent;
 TRIL_API TrilExtent tril_text_extent(const TrilText *text);
-
-/* Returns the mean number of characters that a window of the training part predicts: the context
- * or, in a list, the mean length of a line, newline included, cut where it exceeds the context. */
-TRIL_API double tril_text_window(const TrilText *text, double context);
 
 /* Sets *share to the share of the held-out characters that are in passages of 50 characters or more
  * that the training part has, too: a model may know them by heart. Of a held-out part of more than
@@ -214,7 +199,6 @@ typedef struct {
     double dropout;
     double held_out; /* option "val": the share of the text, at its end, that is not trained on */
     bool bytes;      /* the text is bytes, not UTF-8 */
-    bool lines;      /* the text is a list (tril_tokenizer_set_lines) */
     double steps, time, batch, epochs, eval_every, patience, save_every;
     double learning_rate, weight_decay; /* options "lr" and "decay" */
     double embedding_decay;
@@ -345,11 +329,6 @@ TRIL_API int tril_model_counted(const TrilModel *model, size_t *characters);
 
 /* Returns the held-out loss of these weights, if an evaluation in their training found it. */
 TRIL_API double tril_model_loss(const TrilModel *model);
-
-/* Return true if the model was trained on a list; if this line, without its newline, is in that
- * list or in its held-out part. */
-TRIL_API bool tril_model_knows_lines(const TrilModel *model);
-TRIL_API bool tril_model_has_line(const TrilModel *model, const char *line, size_t length);
 
 /* Returns the value of a key, such as "step", "seed" or "dropout", in the metadata of the file that
  * the model was read from, or NULL if it has no such key. */
@@ -627,9 +606,8 @@ typedef struct {
 TRIL_API TrilStatus tril_score(const TrilModel *model, const char *text, size_t length,
                                const TrilScoring *scoring, TrilScore *score, TrilError *error);
 
-/* A text that a model has read, or its end if it is longer than the context. Of a list, it reads
- * the last line: row 0 is the newline before it, even if the text lacks that, unless the context
- * has no room for it. Row 0 of an empty text is tril_tokenizer_start. */
+/* A text that a model has read, or its end if it is longer than the context. Row 0 of an empty text
+ * is tril_tokenizer_start. */
 typedef struct TrilReading TrilReading;
 
 /* Reads a text in float32. Borrows the model. If `traced`, keeps all intermediate results for

@@ -77,24 +77,18 @@ static bool share_counts(Model *model, Error *err) {
 }
 
 static bool open_run(Workers *workers, bool ok, Error *err) {
-    const Corpus *corpus = workers->corpus;
-    const bool list = workers->options.lines;
-    const size_t held_out = corpus_held_out(corpus, list);
-    int first, T = workers->options.length;
+    int first;
     if (!world_agree(ok, err)) return false;
     world_broadcast(workers->model->weights, workers->model->weights_size * sizeof(float));
     if (!share_counts(workers->model, err)) return false;
     /* a frozen run packs the weights now */
     ok = run_open(&workers->run, workers->model, &workers->options, err);
     if (ok) run_pace(workers->run);
-    size_t windows = ok ? (size_t)run_part(workers->run, &first) : 0, tokens = windows * (size_t)T;
+    size_t windows = ok ? (size_t)run_part(workers->run, &first) : 0,
+           tokens = windows * (size_t)workers->options.length;
     ok = ok && memory_alloc(&workers->inputs, tokens, sizeof(int32_t), "a batch", err) &&
          memory_alloc(&workers->targets, tokens, sizeof(int32_t), "a batch", err) &&
-         memory_alloc(&workers->starts, windows, sizeof(size_t), "a batch", err) &&
-         memory_alloc(&workers->ends, windows, sizeof(size_t), "a batch", err) &&
-         cut_text(&workers->train, corpus->ids, corpus->train, T, list, err) &&
-         cut_text(&workers->held_out, corpus->ids + held_out, corpus->length - held_out, T, list,
-                  err);
+         memory_alloc(&workers->starts, windows, sizeof(size_t), "a batch", err);
     return world_agree(ok, err) && same_kernels(workers, err);
 }
 
@@ -118,10 +112,16 @@ static void close_run(Workers *workers) {
     memory_free(workers->inputs);
     memory_free(workers->targets);
     memory_free(workers->starts);
-    memory_free(workers->ends);
-    cut_free(&workers->train);
-    cut_free(&workers->held_out);
     *workers = (Workers){0};
+}
+
+/* Copies the windows of a batch, T tokens each, one after another, with the token after each. */
+static void lay_out(const Workers *workers, int count, size_t T) {
+    for (size_t b = 0; b < (size_t)count; b++) {
+        const int32_t *from = workers->corpus->ids + workers->starts[b];
+        memcpy(workers->inputs + b * T, from, T * sizeof *from);
+        memcpy(workers->targets + b * T, from + 1, T * sizeof *from);
+    }
 }
 
 static Step take_step(Workers *workers, uint64_t step, int window, const Optimizer *optimizer) {
@@ -130,16 +130,12 @@ static Step take_step(Workers *workers, uint64_t step, int window, const Optimiz
     assert(corpus); /* the first process has opened one */
     int first, count = run_part(workers->run, &first);
     Step taken = {.norm = NAN};
-    Source source = {.starts = workers->starts, .window = (size_t)o->length, .counted = true};
-    source.before =
-        batch_windows(o->lines ? &workers->train : NULL, corpus->train, o->batch, o->length,
-                      o->seed, step, first, count, workers->starts, workers->ends);
-    run_lay_out(corpus->ids, workers->starts, workers->ends, count, workers->inputs,
-                workers->targets);
-    if (o->lines)
-        source.ends = workers->ends;
-    else
-        count *= o->length / window;
+    const size_t T = (size_t)o->length;
+    const Source source = {
+        .starts = workers->starts, .window = T, .before = (size_t)first * T, .counted = true};
+    batch_windows(corpus->train, o->batch, o->length, o->seed, step, first, count, workers->starts);
+    lay_out(workers, count, T);
+    count *= o->length / window;
     Teacher teacher = {.share = TEACHER_SHARE};
     if (workers->teacher)
         teacher.probabilities =
@@ -159,10 +155,11 @@ static bool same_weights(const Workers *workers, Error *err) {
 
 static double evaluate(Workers *workers, bool trained_on, size_t every, Asking *asking) {
     const Corpus *corpus = workers->corpus;
-    const Cut *cut = trained_on ? &workers->train : &workers->held_out;
-    const size_t from = trained_on ? 0 : corpus_held_out(corpus, workers->options.lines);
-    const Windows windows = {corpus->ids + from, cut->begins, cut->count, every, trained_on};
-    return run_evaluate(workers->run, windows, asking ? ask : NULL, asking);
+    const Windows part = {.ids = corpus->ids + (trained_on ? 0 : corpus->train),
+                          .count = trained_on ? corpus->train : corpus->length - corpus->train,
+                          .every = every,
+                          .counted = trained_on};
+    return run_evaluate(workers->run, part, asking ? ask : NULL, asking);
 }
 
 /* ---- the first process ---- */

@@ -27,11 +27,10 @@ typedef struct {
     RunOptions options;
     const Corpus *corpus; /* borrowed; a worker knows only its ids and their numbers */
     int32_t *inputs, *targets;
-    size_t *starts, *ends; /* where the windows of a batch are in the text */
-    Cut train, held_out;   /* the windows of both parts of the text */
-    Run *teacher;          /* opened by workers_teach */
-    Model teaching;        /* in the first process its model, with its own counts */
-    double seconds;        /* spent in all steps */
+    size_t *starts; /* where the windows of a batch are in the text */
+    Run *teacher;   /* opened by workers_teach */
+    Model teaching; /* in the first process its model, with its own counts */
+    double seconds; /* spent in all steps */
 } Workers;
 
 /* Sends the text and the model to the workers, and opens a run of it on every process; only one at

@@ -121,10 +121,11 @@ static size_t held_out_every(size_t most, size_t held_out_count) {
 
 enum { LONG_TEXT = 1 << 21 }; /* tokens from which not every place is predicted */
 
-/* As count_ngram, with the orders from `order` to `last`. */
+/* Sets `order`, and the losses of n-grams, of *counts: of the orders from `order` to `last`, as
+ * long as each lowers `own_ngram`. */
 static bool count_orders(const int32_t *train, size_t train_count, const int32_t *held_out,
-                         size_t held_out_count, int V, int32_t newline, int window, int order,
-                         int last, TrilCounts *counts, Error *err) {
+                         size_t held_out_count, int V, int window, int order, int last,
+                         TrilCounts *counts, Error *err) {
     enum { EVERY = 9, SCORED = 1 << 19 };
     const size_t every = EVERY * (1 + train_count / LONG_TEXT),
                  scored = held_out_every(min_size(train_count, SCORED), held_out_count);
@@ -141,10 +142,10 @@ static bool count_orders(const int32_t *train, size_t train_count, const int32_t
         }
         const int found = ngram_facts(ngram).order;
         if (found < order) last = found; /* a text that repeats itself has no room for more */
-        ok = ngram_loss(ngram, train, train_count, window, every, true, newline, &own, err);
+        ok = ngram_loss(ngram, train, train_count, window, every, true, &own, err);
         better = own.windows < counts->own_ngram;
         if (better && (ok = ngram_loss(ngram, held_out, held_out_count, window, scored, false,
-                                       newline, &ahead, err))) {
+                                       &ahead, err))) {
             counts->order = found;
             counts->own_ngram = own.windows;
             counts->own_running = own.running;
@@ -156,27 +157,21 @@ static bool count_orders(const int32_t *train, size_t train_count, const int32_t
     return ok;
 }
 
-bool count_ngram(const int32_t *train, size_t train_count, const int32_t *held_out,
-                 size_t held_out_count, int V, int32_t newline, int window, int order,
-                 TrilCounts *counts, Error *err) {
+/* The end of a long text shows which order is best, in less time. */
+static bool count_ngram(const int32_t *train, size_t train_count, const int32_t *held_out,
+                        size_t held_out_count, int V, int window, TrilCounts *counts, Error *err) {
     enum { ORDER = 7 };
     const size_t counted = min_size(train_count, MOST_COUNTED), some = min_size(counted, LONG_TEXT);
-    int last = order;
-    if (order == BEST_ORDER) {
-        /* The end of a long text shows which order is best, in less time. */
-        if (!count_orders(train + (train_count - some), some, held_out, held_out_count, V, newline,
-                          window, ORDER, MAX_ORDER, counts, err))
-            return false;
-        if (some == counted) return true;
-        order = last = counts->order;
-    }
-    return count_orders(train + (train_count - counted), counted, held_out, held_out_count, V,
-                        newline, window, order, last, counts, err);
+    if (!count_orders(train + (train_count - some), some, held_out, held_out_count, V, window,
+                      ORDER, MAX_ORDER, counts, err))
+        return false;
+    return some == counted ||
+           count_orders(train + (train_count - counted), counted, held_out, held_out_count, V,
+                        window, counts->order, counts->order, counts, err);
 }
 
 bool count_losses(const int32_t *train, size_t train_count, const int32_t *held_out,
-                  size_t held_out_count, int V, int32_t newline, int window, TrilCounts *counts,
-                  Error *err) {
+                  size_t held_out_count, int V, int window, TrilCounts *counts, Error *err) {
     Tally tally;
     const bool ok = tally_text(&tally, train, train_count, V, err);
     *counts = (TrilCounts){.uniform = log(V)};
@@ -192,6 +187,5 @@ bool count_losses(const int32_t *train, size_t train_count, const int32_t *held_
     counts->bigram /= (double)predicted;
     memory_free(tally.singles);
     memory_free(tally.seconds);
-    return ok && count_ngram(train, train_count, held_out, held_out_count, V, newline, window,
-                             BEST_ORDER, counts, err);
+    return ok && count_ngram(train, train_count, held_out, held_out_count, V, window, counts, err);
 }

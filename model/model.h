@@ -132,11 +132,10 @@ typedef struct {
     int slot; /* where it holds them, from 0; less than RunOptions.slots */
 } Continuation;
 
-/* The place of a pass in a text. Unless `ends` is NULL, each sequence has its own length: sequence
- * b is the text's tokens starts[b] to ends[b] - 1. Otherwise all have the same, and token n of the
- * pass is the text's token starts[n / window] + n % window. */
+/* The place of a pass in a text: token n of the pass is the text's token starts[n / window] + n %
+ * window. */
 typedef struct {
-    const size_t *starts, *ends;
+    const size_t *starts;
     size_t window;
     size_t before; /* tokens of a shared batch before this process's part */
     bool counted;  /* the model counted it last; each prediction then leaves out its own fold */

@@ -46,18 +46,16 @@ int ngram_fold(const Ngram *ngram, size_t place);
  * of the last tokens occur together in the text, at most the order less 1. Every p is above 0. */
 int ngram_predict(const Ngram *ngram, const int32_t *last, size_t known, int fold, double *p);
 
-/* The mean loss of a text in nats: in windows, as of a rung (cut_text), where a prediction sees
- * nothing before its window; and of the running text, where it sees all that is before it. In a
- * list, neither sees anything before the line. */
+/* The mean loss of a text in nats: in windows, as of a rung (run_evaluate), where a prediction sees
+ * nothing before its window; and of the running text, where it sees all that is before it. */
 typedef struct {
     double windows, running;
 } NgramLoss;
 
 /* Sets *loss to that of a text of count >= 2 tokens, in windows of `window` tokens. Predicts one in
  * `every` of them, never the first. If `counted`, the text is the counted one, and each prediction
- * leaves out its own fold. `newline` begins a line of a list; it is NO_ID (base/array.h) for other
- * texts. Fails without memory. */
+ * leaves out its own fold. Fails without memory. */
 bool ngram_loss(const Ngram *ngram, const int32_t *ids, size_t count, int window, size_t every,
-                bool counted, int32_t newline, NgramLoss *loss, Error *err);
+                bool counted, NgramLoss *loss, Error *err);
 
 #endif

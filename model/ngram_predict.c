@@ -149,20 +149,18 @@ static double loss_after(const Ngram *g, const int32_t *last, size_t known, int 
 }
 
 bool ngram_loss(const Ngram *g, const int32_t *ids, size_t count, int window, size_t every,
-                bool counted, int32_t newline, NgramLoss *loss, Error *err) {
+                bool counted, NgramLoss *loss, Error *err) {
     double *p, windows = 0, running = 0;
-    size_t predicted = 0, known = 0;
+    size_t predicted = 0;
     if (!memory_alloc(&p, (size_t)g->V, sizeof *p, "the counts", err)) return false;
-    for (size_t i = 1; i < count; i++) {
-        known = ids[i - 1] == newline ? 1 : known + 1;
-        if ((i - 1) % every > 0) continue;
+    for (size_t known = 1; known < count; known += every, predicted++) {
         const size_t in_window = (known - 1) % (size_t)window + 1;
-        const int fold = counted ? ngram_fold(g, i) : ALL_FOLDS;
-        const double nats = loss_after(g, ids + i - 1, known, fold, p);
+        const int fold = counted ? ngram_fold(g, known) : ALL_FOLDS;
+        const int32_t *last = ids + known - 1;
+        const double nats = loss_after(g, last, known, fold, p);
         const bool cut = in_window < known && in_window < (size_t)g->order - 1;
         running += nats;
-        windows += cut ? loss_after(g, ids + i - 1, in_window, fold, p) : nats;
-        predicted++;
+        windows += cut ? loss_after(g, last, in_window, fold, p) : nats;
     }
     *loss = (NgramLoss){windows / (double)predicted, running / (double)predicted};
     memory_free(p);

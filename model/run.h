@@ -34,12 +34,10 @@ typedef struct {
     bool shared;   /* all processes (base/world.h) share the run: each opens it with the same
                       options and computes its part of a batch. Functions marked "collective" must
                       then be called by all processes */
-    bool kept;  /* every array of a forward pass stays complete until the next pass, for run_line;
-                   needs more memory */
-    int slots;  /* > 0: a growing run, for run_grow: it keeps so many sequences, each in a slot,
-                   which grow token by token. Its passes use one thread; no training */
-    bool lines; /* each sequence is a line of a list: the parts of a shared batch may have
-                   different numbers of tokens */
+    bool kept; /* every array of a forward pass stays complete until the next pass, for run_line;
+                  needs more memory */
+    int slots; /* > 0: a growing run, for run_grow: it keeps so many sequences, each in a slot,
+                  which grow token by token. Its passes use one thread; no training */
     const Run *packed_by; /* optional: a frozen run of the same model and precision, which outlives
                              this one; its packed weights are used */
 } RunOptions;
@@ -91,8 +89,7 @@ const float *run_forward(Run *run, const int32_t *ids, int B, int T);
 const float *run_grow(Run *run, const Continuation *tokens, int N);
 
 /* Does the same as run_forward, and replaces each row of logits by its softmax:
- * probabilities[B,T,V]. `source`, the place of the pass in a text, may be NULL. With source->ends,
- * T is at least the longest sequence, and [B,T] means [tokens], here and below. */
+ * probabilities[B,T,V]. `source`, the place of the pass in a text, may be NULL. */
 const float *run_probabilities(Run *run, const int32_t *ids, int B, int T, const Source *source);
 
 /* Does the same as run_forward for a training step, with dropout, whose masks depend on
@@ -103,11 +100,6 @@ void run_forward_training(Run *run, const int32_t *ids, int B, int T, const Sour
 /* Multiplies the logits that counting adds (layer `trusted`) by `weight` from the next pass on.
  * It is 1 at first, and must be 1 in training. */
 void run_weigh_counts(Run *run, double weight);
-
-/* Lays windows of a text out one after another: inputs are text[starts[b]] to text[ends[b] - 1],
- * and the target of each is the next token. Writes as many inputs and targets. */
-void run_lay_out(const int32_t *text, const size_t *starts, const size_t *ends, int B,
-                 int32_t *inputs, int32_t *targets);
 
 /* Returns the loss of run_forward_training's pass: the mean cross-entropy against targets[B,T], in
  * nats, over the whole shared batch. Adds its gradient, with the predictions of `teacher`, which
@@ -160,14 +152,13 @@ void run_moments(const Run *run, const float **first, const float **second);
 /* Returns the gradient of tensor `tensor` of Model.tensors, for tests; the run owns it. */
 const float *run_gradient(const Run *run, int tensor);
 
-/* The windows of a text: window i predicts ids[begins[i] + 1] to ids[begins[i + 1]], with the
- * tokens from begins[i] on; it has at most the run's length. */
+/* The windows of a text, which lie end to end: each has as many tokens as the run's sequences, the
+ * last one perhaps fewer. All tokens but the first are predicted. */
 typedef struct {
-    const int32_t *ids;
-    const size_t *begins; /* [count + 1] */
-    size_t count;
-    size_t every; /* one batch of windows in `every` is read, >= 1 */
-    bool counted; /* as in Source */
+    const int32_t *ids; /* [count] */
+    size_t count;       /* >= 2 */
+    size_t every;       /* one batch of windows in `every` is read, >= 1 */
+    bool counted;       /* as in Source */
 } Windows;
 
 /* Returns the mean loss over the windows, in nats, without dropout. Collective: each process reads

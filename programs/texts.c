@@ -155,8 +155,8 @@ static bool join(const Texts *texts, char *const *bytes, const size_t *lengths,
     int which = 0;
     for (int i = 0; i < texts->count; i++) capacity += lengths[i];
     if (!memory_alloc(joined, capacity, 1, "the text", err)) return false;
-    if (tril_text_join((const char *const *)bytes, lengths, texts->count, o->bytes, o->lines,
-                       o->held_out, *joined, length, &which, message(err)) == TRIL_OK)
+    if (tril_text_join((const char *const *)bytes, lengths, texts->count, o->bytes, o->held_out,
+                       *joined, length, &which, message(err)) == TRIL_OK)
         return true;
     memory_free(*joined);
     *joined = NULL;

@@ -59,7 +59,7 @@ static inline void state_edit(const char *from, const char *to, const char *key,
             notes[count++] = (Note){key, value, strlen(value)};
     }
     assert_true(known);
-    assert_ok(checkpoint_save(scratch(to), &state->model, NULL, copy, notes, count, &err), err);
+    assert_ok(checkpoint_save(scratch(to), &state->model, copy, notes, count, &err), err);
 }
 
 #endif

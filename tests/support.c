@@ -336,15 +336,6 @@ Bench *bench_open(const Config *config, int batch, int threads, uint64_t seed) {
     return bench_of(config, &options);
 }
 
-double evaluate(Run *run, const int32_t *ids, size_t count, int T, size_t every) {
-    Cut cut;
-    assert_ok(cut_text(&cut, ids, count, T, false, &err), err);
-    const Windows windows = {ids, cut.begins, cut.count, every, false};
-    const double loss = run_evaluate(run, windows, NULL, NULL);
-    cut_free(&cut);
-    return loss;
-}
-
 void bench_shake(Bench *bench) {
     const Model *model = bench->model;
     const float *noise = random_floats(99, model->weights_size);

@@ -183,9 +183,6 @@ Bench *bench_of(const Config *config, const RunOptions *options);
 Bench *bench_open(const Config *config, int batch, int threads,
                   uint64_t seed); /* of whole contexts */
 
-/* The loss on a text in windows of T tokens, of which one batch in `every` is read. */
-double evaluate(Run *run, const int32_t *ids, size_t count, int T, size_t every);
-
 /* Adds noise to every weight. Weights that start at 0 or 1 could hide a mistake. */
 void bench_shake(Bench *bench);
 

@@ -56,7 +56,7 @@ typedef struct Report {
     int version;             /* pages written so far */
     double written, allowed; /* clock_seconds() of the last page; and the earliest for the next */
     size_t line;             /* the index of the first id of a line of the held-out text */
-    int line_tokens;         /* length of the line; of one of a list, without its newline */
+    int line_tokens;         /* length of the line */
     char prompt[LINE_TOKENS * UTF8_MAX]; /* the beginning of the line, which models continue */
     size_t prompt_length;
     Writing writings[1 + MAX_RUNGS]; /* of the text itself, and by the rung's place in the plan */
@@ -112,12 +112,11 @@ static int find_line(Report *r) {
     r->line = start;
     ids += start;
     while (end < tokens && ids[end] != newline) end++;
-    const bool list = r->plan->options.lines;
-    r->line_tokens = list ? end : tokens;
+    r->line_tokens = tokens;
     int word = end;
     while (end == tokens && word > MIN_LINE && ids[word - 1] != space) word--;
     if (word > MIN_LINE) end = word;
-    return end > 0 || list ? end : tokens;
+    return end > 0 ? end : tokens;
 }
 
 /* Reads the beginning of the line, and the text after it. */
@@ -448,8 +447,8 @@ static void write_command(const Report *r, FILE *out) {
 
 /* Writes the maps of the heads on the tokens that have been read. */
 static bool write_heads(const Report *r, FILE *out, const TrilReading *reading, TrilError *error) {
-    Glyph glyphs[LINE_TOKENS + 1]; /* a newline may be first */
-    float weights[(LINE_TOKENS + 1) * (LINE_TOKENS + 1)];
+    Glyph glyphs[LINE_TOKENS];
+    float weights[LINE_TOKENS * LINE_TOKENS];
     const int tokens = tril_reading_tokens(reading);
     int layers, heads;
     bool ok = true;
@@ -494,8 +493,7 @@ static bool write_attention(const Report *r, FILE *out, Error *err) {
     if (!r->model && !load(r, r->shown, &kept, err)) return false;
     const TrilModel *model = kept ? kept : r->model;
     if (!model) return true;
-    int tokens =
-        min_int((int)tril_model_sizes(model).context - r->plan->options.lines, r->line_tokens);
+    int tokens = min_int((int)tril_model_sizes(model).context, r->line_tokens);
     size_t length = decode(r->plan, ids, tokens, text);
     bool ok = tril_reading_open(&reading, model, text, length, 0, 1, message(err)) == TRIL_OK &&
               write_heads(r, out, reading, message(err));

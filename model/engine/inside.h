@@ -49,10 +49,8 @@ struct Run {
     size_t rows_size, capacity;
     Call *calls; /* [threads][instructions]: the prepared calls of the first slice, in a growing run
                     or in training */
-    float *losses;             /* [tokens] */
-    double *sums;              /* the summed losses of windows, in an evaluation */
-    int32_t *inputs, *targets; /* [tokens] of an evaluation */
-    size_t *begins;            /* [batch + 1]: Pass.begins */
+    float *losses; /* [tokens] */
+    double *sums;  /* the summed losses of windows, in an evaluation */
     /* in training, laid out like the weights: gradients, and their moments */
     float *gradients, *first, *second;
     double *squares; /* a sum for each chunk of the gradients */

@@ -124,8 +124,8 @@ static bool plan(Run **planned, Model *model, const RunOptions *options, Error *
                      options->threads * bytes_of(team_scratch(run->products, scratch_of(run)));
     RunMemory *m = &run->memory;
     m->weights = bytes_of(model->weights_size + run->packed_size);
-    m->activations = bytes_of(run->activations_size + run->rows_size + 3 * run_tokens(run)) +
-                     WINDOWS_AT_ONCE * sizeof(double) + (run->options.batch + 1.0) * sizeof(size_t);
+    m->activations = bytes_of(run->activations_size + run->rows_size + run_tokens(run)) +
+                     WINDOWS_AT_ONCE * sizeof(double);
     m->all = m->weights + m->activations + counts + moments + messages + scratch;
     if (!check_memory(run, err)) {
         run_close(run);
@@ -145,11 +145,7 @@ bool run_open(Run **opened, Model *model, const RunOptions *options, Error *err)
     if (!team_open(&run->team, run->isa, run->products, options->threads, scratch_of(run), err) ||
         (options->training && !update_open(run, err)) || !execute_allocate(run, err) ||
         !memory_alloc(&run->losses, run_tokens(run), sizeof(float), "the losses", err) ||
-        !memory_alloc(&run->sums, WINDOWS_AT_ONCE, sizeof(double), "the losses", err) ||
-        !memory_alloc(&run->begins, (size_t)run->options.batch + 1, sizeof(size_t), "the windows",
-                      err) ||
-        !memory_alloc(&run->inputs, run_tokens(run), sizeof(int32_t), "the windows", err) ||
-        !memory_alloc(&run->targets, run_tokens(run), sizeof(int32_t), "the windows", err)) {
+        !memory_alloc(&run->sums, WINDOWS_AT_ONCE, sizeof(double), "the losses", err)) {
         run_close(run);
         return false;
     }
@@ -185,9 +181,6 @@ void run_close(Run *run) {
     memory_free(run->calls);
     memory_free(run->losses);
     memory_free(run->sums);
-    memory_free(run->begins);
-    memory_free(run->inputs);
-    memory_free(run->targets);
     memory_free(run->profile.seconds);
     memory_free(run);
 }
@@ -258,32 +251,10 @@ void run_note_pace(Run *run) {
     run->pace = NULL;
 }
 
-/* Finds where the sequences of a pass begin, and its tokens and longest sequence, if lengths may
- * differ. */
-static void place_sequences(Run *run, Pass *pass) {
-    const Source *source = pass->source;
-    if (!source || !source->ends) return;
-    size_t longest = 1;
-    pass->tokens = 0;
-    for (int b = 0; b < pass->B; b++) {
-        size_t length = source->ends[b] - source->starts[b];
-        assert(length >= 1 && length <= (size_t)pass->T);
-        run->begins[b] = pass->tokens;
-        pass->tokens += length;
-        if (length > longest) longest = length;
-    }
-    pass->T = (int)longest;
-    run->begins[pass->B] = pass->tokens;
-    if (pass->tokens < (size_t)pass->B * (size_t)pass->T) pass->begins = run->begins;
-}
-
 /* Adds the tokens of a pass, and their pairs, to the profile. */
 static void note_tokens(Profile *profile, const Pass *pass) {
     profile->tokens += (double)pass->tokens;
-    for (size_t b = 0; b < (size_t)pass->B; b++) {
-        double length = (double)(begin_of(pass, b + 1) - begin_of(pass, b));
-        profile->pairs += length * (length + 1) / 2;
-    }
+    profile->pairs += (double)pass->tokens * (pass->T + 1) / 2;
 }
 
 /* Begins a pass. Returns how many threads are useful. */
@@ -299,7 +270,6 @@ static int begin(Run *run, const int32_t *ids, int B, int T, const Source *sourc
                        .ngram = run->model->ngram,
                        .counts_weight = run->counts_weight,
                        .losses = run->losses};
-    place_sequences(run, &run->pass);
     if (training) {
         run->pass.dropout = (float)run->model->config.dropout;
         run->pass.masks = random_key(run->options.seed, RANDOM_DROPOUT, run->step);
@@ -362,20 +332,8 @@ static void loss_work(const Thread *thread, void *argument) {
 /* Returns the number of tokens in the loss, over all processes, which cut their sequences into
  * equally many pieces. */
 static double tokens_in_loss(const Run *run) {
-    double tokens = (double)run->pass.tokens;
-    if (!run->options.shared) return tokens;
-    if (!run->options.lines) return tokens / run->options.batch * run->whole;
-    world_allreduce(&tokens, 1);
-    return tokens;
-}
-
-void run_lay_out(const int32_t *text, const size_t *starts, const size_t *ends, int B,
-                 int32_t *inputs, int32_t *targets) {
-    for (int b = 0; b < B; b++)
-        for (size_t i = starts[b]; i < ends[b]; i++) {
-            *inputs++ = text[i];
-            *targets++ = text[i + 1];
-        }
+    const double tokens = (double)run->pass.tokens;
+    return run->options.shared ? tokens / run->options.batch * run->whole : tokens;
 }
 
 void run_weigh_counts(Run *run, double weight) {
@@ -403,25 +361,25 @@ static size_t number_of(const Run *run, const Windows *w, size_t i) {
     return i / batch * w->every * batch + i % batch;
 }
 
-static size_t length_of(const Windows *w, size_t number) {
-    return w->begins[number + 1] - w->begins[number];
+/* Returns how many tokens are predicted from window `number` on. */
+static size_t left_from(const Run *run, const Windows *w, size_t number) {
+    return w->count - 1 - number * (size_t)run->options.length;
 }
 
 /* Adds the loss of each window, `first` to `end` - 1, to sums[end - first]. A pass takes windows of
- * one batch, which lie end to end. */
+ * one batch, which lie end to end; the last window of the text, if it is shorter, by itself. */
 static void read_windows(Run *run, const Windows *w, size_t first, size_t end, double *sums) {
-    const size_t batch = (size_t)run->whole, most = (size_t)run->options.batch;
+    const size_t batch = (size_t)run->whole, most = (size_t)run->options.batch,
+                 length = (size_t)run->options.length;
     for (size_t i = first, B; i < end; i += B) {
-        const size_t *begins = w->begins + number_of(run, w, i);
-        const Source source = {.starts = begins, .ends = begins + 1, .counted = w->counted};
-        B = min_size(min_size(most, end - i), batch - i % batch);
-        run_lay_out(w->ids, begins, begins + 1, (int)B, run->inputs, run->targets);
-        forward(run, run->inputs, (int)B, run->options.length, &source);
-        run->pass.targets = run->targets;
+        const size_t number = number_of(run, w, i), start = number * length,
+                     left = left_from(run, w, number), T = min_size(length, left);
+        B = min_size(min_size(min_size(most, end - i), batch - i % batch), left / T);
+        const Source source = {.starts = &start, .window = B * T, .counted = w->counted};
+        forward(run, w->ids + start, (int)B, (int)T, &source);
+        run->pass.targets = w->ids + start + 1;
         team_run(run->team, run_threads(run), loss_work, run);
-        for (size_t b = 0; b < B; b++)
-            for (size_t n = begin_of(&run->pass, b); n < begin_of(&run->pass, b + 1); n++)
-                sums[i - first + b] += (double)run->losses[n];
+        for (size_t n = 0; n < B * T; n++) sums[i - first + n / T] += (double)run->losses[n];
     }
 }
 
@@ -430,14 +388,15 @@ static void read_windows(Run *run, const Windows *w, size_t first, size_t end, d
  * adds a flag, whether it was told to stop, so that all stop after the same round. */
 double run_evaluate(Run *run, Windows w, int (*stopped)(void *user), void *user) {
     enum { ROUND = WINDOWS_AT_ONCE - 1, BATCHES = 4 };
-    assert(w.count >= 1 && w.every >= 1);
+    assert(w.count >= 2 && w.every >= 1);
+    const size_t length = (size_t)run->options.length, count = ceil_div(w.count - 1, length);
     const size_t batch = (size_t)run->whole, span = batch * w.every;
-    const size_t last = w.count % span; /* one batch of it is read */
-    const size_t all = w.count / span * batch + min_size(last, batch);
+    const size_t last = count % span; /* one batch of it is read */
+    const size_t all = count / span * batch + min_size(last, batch);
     const size_t max = BATCHES * batch < ROUND ? BATCHES * batch : ROUND;
     const bool shared = run->options.shared;
     const size_t rank = shared ? (size_t)world_rank() : 0, size = shared ? (size_t)world_size() : 1;
-    size_t predicted = 0;
+    const size_t rest = left_from(run, &w, number_of(run, &w, all - 1)); /* in the last window */
     double *sums = run->sums, total = 0;
     for (size_t round = 0; round < all; round += max) {
         size_t windows = all - round < max ? all - round : max;
@@ -449,6 +408,5 @@ double run_evaluate(Run *run, Windows w, int (*stopped)(void *user), void *user)
         if (sums[windows] > 0) return NAN;
         for (size_t i = 0; i < windows; i++) total += sums[i];
     }
-    for (size_t i = 0; i < all; i++) predicted += length_of(&w, number_of(run, &w, i));
-    return total / (double)predicted;
+    return total / (double)((all - 1) * length + min_size(rest, length));
 }

@@ -20,8 +20,7 @@ static size_t group_of(const Attention *a) {
 /* Returns head `number`, counted in all sequences. */
 static Sequence head_of(const Attention *a, size_t number) {
     size_t batch = number / (size_t)a->NH, head = number % (size_t)a->NH;
-    size_t first = a->begins ? a->begins[batch] : batch * (size_t)a->T;
-    size_t T = a->begins ? a->begins[batch + 1] - first : (size_t)a->T;
+    size_t T = (size_t)a->T, first = batch * T;
     size_t shared = head / group_of(a), dk = (size_t)a->dk, dv = (size_t)a->dv;
     size_t of_q = first * a->q_row + head * dk, of_out = first * a->out_row + head * dv;
     size_t of_key = first * a->k_row + shared * dk, of_v = first * a->v_row + shared * dv;
@@ -50,12 +49,12 @@ static Sequence head_of(const Attention *a, size_t number) {
 }
 
 /* Returns the head that the same thread usually computes next, made in *next, for prefetching;
- * `own` itself if there is none, if it is shorter, or if both stay in the cache anyway. */
+ * `own` itself if there is none, or if both stay in the cache anyway. */
 static const Sequence *head_after(const Attention *a, size_t number, const Sequence *own,
                                   Sequence *next) {
     if (a->T <= KEY_GROUP || number + 1 == (size_t)a->B * (size_t)a->NH) return own;
     *next = head_of(a, number + 1);
-    return next->T < own->T ? own : next;
+    return next;
 }
 
 /* Returns the rows of a product's tile. */
@@ -87,9 +86,9 @@ static Thread alone(const Thread *thread) {
 
 /* Returns true if a kernel computes whole heads: short sequences in float32. With few queries in a
  * vector, gradients of keys would be loaded and stored so often that products are faster. */
-static bool is_short(const Thread *own, const Attention *a, int T) {
+static bool is_short(const Thread *own, const Attention *a) {
     int most = own->isa->lanes < 8 ? 16 : SEQUENCE_TOKENS;
-    return own->isa->attend && T <= most && a->dropout.rate <= 0 &&
+    return own->isa->attend && a->T <= most && a->dropout.rate <= 0 &&
            own->products == &float32_products && a->dk % 4 == 0 && a->dv % 4 == 0 &&
            a->dk <= SEQUENCE_CHANNELS && a->dv <= SEQUENCE_CHANNELS;
 }
@@ -196,7 +195,7 @@ void attention_forward(const Thread *thread, const Attention *a) {
     for (size_t task; team_next(&tasks, &task);) {
         Sequence at = head_of(a, task), other;
         const Sequence *next = head_after(a, task, &at, &other);
-        if (is_short(&own, a, at.T))
+        if (is_short(&own, a))
             own.isa->attend(&at, next);
         else
             forward_head(&own, &at, next, a);
@@ -316,7 +315,7 @@ static void backward_short_group(const Thread *thread, size_t first, size_t end,
 /* Does the same for a sequence of any length. */
 static void backward_group(const Thread *thread, size_t first, size_t end, const Attention *a) {
     Sequence of = head_of(a, first);
-    if (is_short(thread, a, of.T)) {
+    if (is_short(thread, a)) {
         backward_short_group(thread, first, end, a);
         return;
     }
@@ -363,7 +362,6 @@ static Attention attention_of(const Call *c) {
                        .v = c->in[V],
                        .B = c->pass->B,
                        .T = c->pass->T,
-                       .begins = c->pass->begins,
                        .NH = at->NH,
                        .NKV = at->inputs[K].width / dk,
                        .dk = dk,

@@ -26,10 +26,9 @@ typedef struct {
     float *out, *lse; /* forward writes them; backward reads them, and dout */
     const float *dout;
     float *dq, *dkey, *dvalue;
-    int B, T;             /* T: of each sequence, or of the longest */
-    const size_t *begins; /* optional, [B + 1]: the first token of each sequence, then the end */
-    int NH, NKV;          /* heads of queries; of keys and values: NKV divides NH */
-    int dk, dv; /* the paper's d_k and d_v: channels of a head in queries and keys, in values */
+    int B, T;    /* sequences; the tokens in each */
+    int NH, NKV; /* heads of queries; of keys and values: NKV divides NH */
+    int dk, dv;  /* the paper's d_k and d_v: channels of a head in queries and keys, in values */
     size_t q_row, k_row, v_row, out_row; /* floats from one token to the next */
     float scale;
     Dropout dropout;

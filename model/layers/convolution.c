@@ -14,23 +14,22 @@ static int reach(const Call *c, size_t others) {
 }
 
 static void forward(const Call *c) {
-    size_t width = c->out_row[0], row;
+    size_t width = c->out_row[0], T = (size_t)c->pass->T, row;
     Share own = team_share(c->thread, (size_t)c->N, 1);
     for (size_t n = own.begin; n < own.end; n++) {
         size_t s = position_of(c->pass, n);
-        const float *x = rows_before(c, 0, sequence_of(c->pass, n), &row) + s * row;
+        const float *x = rows_before(c, 0, n / T, &row) + s * row;
         c->thread->isa->convolve(c->out[0] + n * width, x, -(ptrdiff_t)row, c->tensors[0].w, width,
                                  reach(c, s), (int)width);
     }
 }
 
 static void backward(const Call *c) {
-    size_t row = c->in_row[0];
+    size_t row = c->in_row[0], T = (size_t)c->pass->T;
     Share own = team_share(c->thread, (size_t)c->N, 1);
     for (size_t n = own.begin; n < own.end; n++) {
-        size_t end = begin_of(c->pass, sequence_of(c->pass, n) + 1);
         c->thread->isa->convolve(c->out[0] + n * row, c->in[0] + n * row, (ptrdiff_t)row,
-                                 c->tensors[0].w, row, reach(c, end - 1 - n), (int)row);
+                                 c->tensors[0].w, row, reach(c, T - 1 - n % T), (int)row);
     }
 }
 
@@ -38,17 +37,16 @@ static void backward(const Call *c) {
  * tokens. It takes few tokens at a time, so that it reads memory almost in order. */
 static void gradients(const Call *c) {
     enum { AT_ONCE = 8 };
-    size_t row = c->in_row[0];
+    size_t row = c->in_row[0], T = (size_t)c->pass->T;
     Share own = team_share(c->thread, row, 16);
     size_t lacking = (size_t)c->instruction->taps - 1; /* tokens that lack taps */
-    for (size_t n = 0, b = 0, tokens; n < (size_t)c->N; n += tokens) {
-        size_t end = begin_of(c->pass, b + 1), t = n - begin_of(c->pass, b);
-        tokens = t < lacking ? 1 : min_size(AT_ONCE, end - n);
+    for (size_t n = 0, tokens; n < (size_t)c->N; n += tokens) {
+        size_t t = n % T;
+        tokens = t < lacking ? 1 : min_size(AT_ONCE, T - t);
         c->thread->isa->convolve_gradients(c->tensors[0].dw + own.begin,
                                            c->in[0] + n * row + own.begin,
                                            c->in[1] + n * row + own.begin, row, (int)tokens,
                                            reach(c, t), (int)(own.end - own.begin));
-        if (n + tokens == end) b++;
     }
 }
 

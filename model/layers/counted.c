@@ -16,8 +16,7 @@
 static int fold_of(const Pass *pass, size_t n) {
     const Source *source = pass->source;
     if (!source || !source->counted) return ALL_FOLDS;
-    size_t place = source->ends ? source->starts[sequence_of(pass, n)] + position_of(pass, n)
-                                : source->starts[n / source->window] + n % source->window;
+    size_t place = source->starts[n / source->window] + n % source->window;
     return ngram_fold(pass->ngram, place + 1);
 }
 

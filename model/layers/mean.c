@@ -13,7 +13,7 @@
 enum { WIDTH = 32 };
 
 typedef struct {
-    size_t b, n, T, c, width; /* sequence b begins at token n */
+    size_t b, n, c, width; /* sequence b begins at token n */
 } Task;
 
 static Share tasks_of(const Call *c) {
@@ -22,19 +22,19 @@ static Share tasks_of(const Call *c) {
 
 static Task task(const Pass *pass, size_t number, size_t C) {
     size_t each = ceil_div(C, WIDTH), c = number % each * WIDTH, rest = C - c;
-    size_t b = number / each, n = begin_of(pass, b);
-    return (Task){b, n, begin_of(pass, b + 1) - n, c, min_size(rest, WIDTH)};
+    size_t b = number / each;
+    return (Task){b, b * (size_t)pass->T, c, min_size(rest, WIDTH)};
 }
 
 static void forward(const Call *c) {
-    size_t width = c->out_row[0], row;
+    size_t width = c->out_row[0], T = (size_t)c->pass->T, row;
     Share own = tasks_of(c);
     for (size_t i = own.begin; i < own.end; i++) {
         Task at = task(c->pass, i, width);
         const float *x = rows_before(c, 0, at.b, &row);
         size_t past = position_of(c->pass, at.n);
         float total[WIDTH] = {0};
-        for (size_t s = 0; s < past + at.T; s++) {
+        for (size_t s = 0; s < past + T; s++) {
             c->thread->isa->add(total, x + s * row + at.c, at.width);
             if (s < past) continue;
             float *y = c->out[0] + (at.n + s - past) * width + at.c;
@@ -44,12 +44,12 @@ static void forward(const Call *c) {
 }
 
 static void backward(const Call *c) {
-    size_t row = c->in_row[0];
+    size_t row = c->in_row[0], T = (size_t)c->pass->T;
     Share own = tasks_of(c);
     for (size_t i = own.begin; i < own.end; i++) {
         Task at = task(c->pass, i, row);
         float total[WIDTH] = {0};
-        for (size_t t = at.T; t-- > 0;) {
+        for (size_t t = T; t-- > 0;) {
             size_t place = (at.n + t) * row + at.c;
             for (size_t j = 0; j < at.width; j++) total[j] += c->in[0][place + j] / (float)(t + 1);
             memcpy(c->out[0] + place, total, at.width * sizeof *total);

@@ -65,24 +65,11 @@ void program_expect(Program *p, bool holds, const char *layer, const char *deman
 
 /* ---- at work ---- */
 
-size_t sequence_of(const Pass *pass, size_t n) {
-    size_t low = 0, high = (size_t)pass->B;
-    if (!pass->begins) return n / (size_t)pass->T;
-    while (high - low > 1) {
-        size_t middle = (low + high) / 2;
-        if (pass->begins[middle] <= n)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 /* In a growing run, first stores the pass's own row. */
 const float *rows_before(const Call *c, int number, size_t b, size_t *row) {
     const Pass *pass = c->pass;
     *row = c->in_row[number];
-    if (!pass->sequences) return c->in[number] + begin_of(pass, b) * *row;
+    if (!pass->sequences) return c->in[number] + b * (size_t)pass->T * *row;
     const Continuation *of = &pass->sequences[b];
     size_t width = (size_t)c->instruction->inputs[number].width;
     float *rows = rows_in_slot(pass, c->instruction, number, of->slot);

@@ -27,10 +27,9 @@ typedef struct {
 
 /* One pass. */
 typedef struct {
-    const int32_t *ids;   /* [tokens] */
-    int B, T;             /* sequences; the tokens in each, or in the longest */
-    const size_t *begins; /* [B + 1]: the first token of each sequence, then `tokens`; or NULL */
-    size_t tokens;
+    const int32_t *ids;            /* [tokens] */
+    int B, T;                      /* sequences; the tokens in each */
+    size_t tokens;                 /* B T */
     bool unpacked;                 /* few tokens: products read the weights as they are */
     float dropout;                 /* the share of activations set to 0 in this pass */
     uint64_t masks;                /* names this step's masks of dropout (base/random.h) */
@@ -46,22 +45,14 @@ typedef struct {
     size_t capacity;
 } Pass;
 
-/* Returns the first token of sequence b of a pass; of sequence B, the number of tokens. */
-static inline size_t begin_of(const Pass *pass, size_t b) {
-    return pass->begins ? pass->begins[b] : b * (size_t)pass->T;
-}
-
-/* Return the id of token n of a pass, its sequence, and its position: the number of tokens before
- * it. */
+/* Return the id of token n of a pass, and its position: the number of tokens before it. */
 static inline int32_t id_of(const Pass *pass, size_t n) {
     return pass->sequences ? *pass->sequences[n].last : pass->ids[n];
 }
 
-size_t sequence_of(const Pass *pass, size_t n);
-
 static inline size_t position_of(const Pass *pass, size_t n) {
     if (pass->sequences) return (size_t)pass->sequences[n].past;
-    return pass->begins ? n - begin_of(pass, sequence_of(pass, n)) : n % (size_t)pass->T;
+    return n % (size_t)pass->T;
 }
 
 typedef struct Instruction Instruction;

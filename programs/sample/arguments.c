@@ -32,10 +32,6 @@ static int list_options(Option options[MAX_OPTIONS], Arguments *a) {
         {'p', "prompt", OPTION_TEXT, &a->prompt, .argument = "TEXT", "the beginning of the text"},
         {0, "samples", OPTION_INT, &a->samples, 1, 1e6, "N",
          "texts to write, separated by lines of ----"},
-        {0, "lines", OPTION_INT, &a->lines, 1, 1e9, "N",
-         "write N lines, such as names, independent of each other"},
-        {0, "new", OPTION_FLAG, &a->new_lines,
-         .help = "for --lines, only lines that the training text does not contain"},
         {0, "stop", OPTION_TEXT, &a->stop, .argument = "TEXT", "end a text after writing TEXT"},
         {'i', "interactive", OPTION_FLAG, &a->interactive,
          .help =
@@ -117,9 +113,7 @@ static bool check(const Arguments *a, const Option *options, uint64_t given, Err
     } single[] = {
         /* at most one of these may be given */
         {a->interactive, "--interactive"},
-        {a->lines > 0, "--lines"},
-        {a->lines > 0 && a->stop, "--stop"},
-        {(a->lines > 0 || a->interactive) && a->samples > 1, "--samples"},
+        {a->interactive && a->samples > 1, "--samples"},
         {a->score, "--score"},
         {a->explain, "--explain"},
         {a->info, "--info"},
@@ -133,7 +127,6 @@ static bool check(const Arguments *a, const Option *options, uint64_t given, Err
         bool has;
         const char *needed;
     } needs[] = {
-        {a->new_lines, "--new", a->lines > 0, "--lines"},
         {a->unknown, "--unknown", a->score, "--score"},
         {a->json, "--json", a->score || a->info, "--score or --info"},
         {a->html, "--html", a->explain, "--explain"},

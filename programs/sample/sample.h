@@ -10,10 +10,9 @@ typedef struct {
     char *const *checkpoints; /* [count], as named */
     int count;
     const char *prompt, *stop;
-    int length, samples, lines; /* lines to write, if any, instead of texts */
-    bool new_lines;             /* only those that the model's text lacks */
-    TrilSampling sampling;      /* except its length */
-    const char *precision;      /* as given */
+    int length, samples;
+    TrilSampling sampling; /* except its length */
+    const char *precision; /* as given */
     /* at most one of these is given, instead of writing */
     bool interactive, info;
     const char *score, *explain;

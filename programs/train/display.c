@@ -44,10 +44,9 @@ void show_corpus(const Plan *plan) {
     for (int i = 0; texts->count > 1 && i < texts->count && i < MOST; i++)
         show_line("%s", texts->files[i].path);
     if (texts->count > MOST) show_line("... and %d more", texts->count - MOST);
-    show_line("%s: %s characters%s, %d distinct; %s to train on, %s held out", texts->name,
-              grouped((double)input->characters),
-              plan->options.lines ? " with a newline before the first line and after the last" : "",
-              input->distinct, grouped((double)input->trained_on),
+    show_line("%s: %s characters, %d distinct; %s to train on, %s held out", texts->name,
+              grouped((double)input->characters), input->distinct,
+              grouped((double)input->trained_on),
               grouped((double)(input->characters - input->trained_on)));
     if (input->returns) show_line("line ends: CR LF and CR are read as LF");
     if (plan->repeated > 0.1)
@@ -65,16 +64,6 @@ void show_corpus(const Plan *plan) {
                   tril_tokenizer_size(plan->tokenizer));
 }
 
-/* Returns the size of a step, until the next call. */
-static const char *step_of(const TrilOptions *o) {
-    static char text[64];
-    if (o->lines)
-        snprintf(text, sizeof text, "%g lines", o->batch);
-    else
-        snprintf(text, sizeof text, "%g x %g characters", o->batch, o->context);
-    return text;
-}
-
 void show_decisions(const Plan *plan, const Reasons *d) {
     const TrilChoice *c = &d->choice;
     const TrilOptions *o = &plan->options, *asked = &plan->arguments->options;
@@ -86,8 +75,9 @@ void show_decisions(const Plan *plan, const Reasons *d) {
         return;
     }
     bool enough = o->epochs > 0 && d->epochs_seen >= o->epochs;
-    show_line("chosen for %g s: layers %g, heads %g, width %g, steps of %s, dropout %g", o->time,
-              o->layers, o->heads, o->width, step_of(o), o->dropout);
+    show_line("chosen for %g s: layers %g, heads %g, width %g, steps of %g x %g characters, "
+              "dropout %g",
+              o->time, o->layers, o->heads, o->width, o->batch, o->context, o->dropout);
     show_line(
         "  this machine trains %s on %s characters a second: about %.0f steps, %.1f passes over the "
         "text%s",
@@ -99,9 +89,8 @@ void show_decisions(const Plan *plan, const Reasons *d) {
         snprintf(why, sizeof why, "pays off only if it reads %s characters, more than this %s",
                  grouped(1e4 * round(c->worth / 1e4)),
                  c->limit == TRIL_LIMIT_TIME ? "time allows" : "text offers");
-    const TrilOptions larger = {.lines = o->lines, .batch = c->batch, .context = c->context};
-    show_line("  the next larger size (layers %d, width %d, steps of %s) %s", c->layers, c->width,
-              step_of(&larger), why);
+    show_line("  the next larger size (layers %d, width %d, steps of %d x %d characters) %s",
+              c->layers, c->width, c->batch, c->context, why);
 }
 
 /* Prints the memory of a training run, or the program's peak if that is more: reading a long text
@@ -122,9 +111,9 @@ void show_training(const RungFiles *rung, const TrilModel *model, const TrilTrai
     if (tril_processes_count() > 1)
         snprintf(processes, sizeof processes, ", %d processes", tril_processes_count());
     show_line("\n%s: %s", rung->name, rung->idea);
-    show_line("  %s parameters, %ssteps of %s, %s kernels%s",
-              grouped((double)tril_model_parameters(model)), steps, step_of(&plan->options), now,
-              processes);
+    show_line("  %s parameters, %ssteps of %g x %g characters, %s kernels%s",
+              grouped((double)tril_model_parameters(model)), steps, plan->options.batch,
+              plan->options.context, now, processes);
     if (done > 0) show_line("  resumes after step %d", done);
     show_memory(tril_training_memory(training), &plan->input);
     if (window < plan->options.context)
@@ -340,7 +329,7 @@ static void show_sampler(const Plan *plan, const RungFiles *rung) {
         snprintf(sampler, PATH_SIZE, "%.*ssample", (int)(length - end), train);
     fputs("\nTo read what it writes:  ", stdout);
     shell_program(stdout, sampler, shell_put);
-    fputs(plan->options.lines ? " --lines 20" : " -n 500", stdout);
+    fputs(" -n 500", stdout);
     if (!has_usual_out(plan) || !rung->chosen) put_path(" ", rung->checkpoint);
     putchar('\n');
 }

@@ -55,7 +55,7 @@ double plan_time(const Plan *plan) {
 }
 
 double plan_step_characters(const Plan *plan) {
-    return plan->options.batch * (plan->options.lines ? plan->window : plan->options.context);
+    return plan->options.batch * plan->options.context;
 }
 
 void result_take(Result *r, const TrilModel *checkpoint) {

@@ -107,7 +107,6 @@ typedef struct {
     TrilTokenizer *tokenizer; /* may know characters that the text lacks */
     TrilExtent input;
     double repeated; /* tril_text_repeated, if that is shown */
-    double window;   /* in a list, the mean characters of a window of this context */
     TrilCounts counts;
     double counted; /* the characters to train on that counting reads, from their start; 0: all */
 } Plan;

@@ -140,11 +140,9 @@ static bool take_sizes(Plan *plan, Error *err) {
     const Arguments *asked = plan->arguments;
     const TrilOptions own = tril_model_sizes(plan->init), has = tril_options_sizes(&own);
     const TrilTokenizer *tokenizer = tril_model_tokenizer(plan->init);
-    bool bytes = tril_tokenizer_has_bytes(tokenizer), lines = tril_tokenizer_has_lines(tokenizer);
+    const bool bytes = tril_tokenizer_has_bytes(tokenizer);
     if (asked->options.bytes && !bytes)
         return fail(err, "%s: reads UTF-8 characters, not --bytes", asked->init);
-    if (asked->options.lines && !lines)
-        return fail(err, "%s: was trained without --lines", asked->init);
     for (int i = 0; tril_option(i); i++) {
         char is[TRIL_OPTION_SIZE], wanted[TRIL_OPTION_SIZE];
         const TrilOption *row = tril_option(i);
@@ -156,8 +154,6 @@ static bool take_sizes(Plan *plan, Error *err) {
                row->kind == TRIL_NAME ? sizeof own.rung : sizeof own.layers);
     }
     plan->options.bytes = bytes;
-    plan->options.lines = lines;
-    if (lines && isnan(asked->options.batch)) plan->options.batch = NAN;
     return true;
 }
 
@@ -263,7 +259,6 @@ static bool make_input(Plan *plan, const char *text, size_t length, Error *err) 
     TrilStatus status = known      ? tril_tokenizer_copy(made, known, message(err))
                         : o->bytes ? tril_tokenizer_of_bytes(made, message(err))
                                    : tril_tokenizer_make(made, text, length, message(err));
-    if (status == TRIL_OK && o->lines) status = tril_tokenizer_set_lines(*made, message(err));
     if (status == TRIL_OK)
         status = tril_text_make(&plan->corpus, *made, text, length, o->held_out, message(err));
     if (status != TRIL_OK) return status == TRIL_TEXT && message_of(err, path);
@@ -286,7 +281,7 @@ bool plan_read_text(Plan *plan, Error *err) {
     memory_free(text);
     /* checks the length before files are moved for the training */
     const bool enough = (double)input->characters * (1 - usual.held_out) > context + 1;
-    return ok && (plan->options.lines || input->trained_on > (size_t)context ||
+    return ok && (input->trained_on > (size_t)context ||
                   fail(err,
                        "%s: too short for a context of %d: it has %zu characters to train on (at "
                        "least %d are needed) and %zu held out (at least 2); use a longer text or a "
@@ -296,10 +291,6 @@ bool plan_read_text(Plan *plan, Error *err) {
 }
 
 /* ---- the decisions ---- */
-
-static void measure_lines(Plan *plan) {
-    if (plan->options.lines) plan->window = tril_text_window(plan->corpus, plan->options.context);
-}
 
 /* Leaves out a baseline whose table would need gigabytes, because the counted bigram is equivalent.
  * A model of --init is compared with its own first loss, and a run that began without its baseline
@@ -417,7 +408,6 @@ static bool decide_by_time(Plan *plan, RungFiles *rung, Reasons *d, Error *err) 
         tril_options_choose(o, plan->corpus, seconds, NULL, NULL, &d->choice, message(err));
     clear_activity(plan);
     if (status != TRIL_OK) return false;
-    measure_lines(plan);
     if (!check_speed(plan, rung, d->choice.speed, seconds, err)) return false;
     double read = d->choice.speed * seconds;
     if (o->epochs > 0) read = fmin(read, o->epochs * characters);
@@ -491,7 +481,6 @@ bool plan_decide(Plan *plan, Error *err) {
         if (!plan_has_time(plan)) d.epochs_seen = epochs;
         o->rung = chosen;
     }
-    measure_lines(plan);
     o->threads = tril_threads(o->threads);
     if (plan_has_time(plan) &&
         !((plan->state || plan_count(plan, err)) && measure_rungs(plan, err)))

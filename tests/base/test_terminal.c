@@ -31,7 +31,7 @@ static void forge(void) {
     Model model;
     Config config = {.model = "bigram", .V = 9, .T = 8, .L = 1, .NH = 1, .C = 1};
     assert_ok(model_build(&model, &config, 1, &err), err);
-    assert_ok(checkpoint_save(scratch("forged"), &model, NULL, NULL, notes, 3, &err), err);
+    assert_ok(checkpoint_save(scratch("forged"), &model, NULL, notes, 3, &err), err);
     model_free(&model);
 }
 

@@ -472,13 +472,16 @@ TEST(repeated) {
 
 enum { B = 64, T = 9, MAX = 200 };
 
-/* Draws a batch from a text. Counts in starts[] the windows that begin at each position. */
+/* Draws a batch from a text, and checks that a process draws its own part of it. Counts in starts[]
+ * the windows that begin at each position. */
 static void draw(size_t length, uint64_t seed, uint64_t step, size_t begins[B], int starts[MAX]) {
-    size_t ends[B];
-    assert_int_equal(batch_windows(NULL, length, B, T, seed, step, 0, B, begins, ends), 0);
+    enum { FIRST = 5, COUNT = 7 };
+    size_t part[COUNT];
+    batch_windows(length, B, T, seed, step, 0, B, begins);
+    batch_windows(length, B, T, seed, step, FIRST, COUNT, part);
+    assert_memory_equal(part, begins + FIRST, sizeof part);
     for (int b = 0; b < B; b++) {
-        assert_in_range(ends[b], T, length - 1);
-        assert_int_equal(begins[b], ends[b] - T);
+        assert_in_range(begins[b], 0, length - 1 - T);
         starts[begins[b]]++;
     }
 }
@@ -561,9 +564,8 @@ TEST(join) {
             if (bytes) characters[i] = end;
             all += characters[i];
         }
-        assert_ok(
-            corpus_join(given, lengths, TEXTS, bytes, false, share, joined, &length, &which, &err),
-            err);
+        assert_ok(corpus_join(given, lengths, TEXTS, bytes, share, joined, &length, &which, &err),
+                  err);
         /* takes each text off both parts again */
         Corpus corpus;
         Vocab vocab;
@@ -604,9 +606,8 @@ TEST(join) {
             char read[2][64];
             size_t size, count = 0;
             int none;
-            assert_ok(
-                corpus_join(same[i], bytes, 2, false, false, share, joined, &size, &none, &err),
-                err);
+            assert_ok(corpus_join(same[i], bytes, 2, false, share, joined, &size, &none, &err),
+                      err);
             Characters characters = characters_of(&(Vocab){0}, joined, size);
             for (uint32_t code; characters_next(&characters, &code);)
                 read[i > 0][count++] = (char)code;
@@ -616,7 +617,7 @@ TEST(join) {
     const char *bad[] = {"fine", "f\xffine"};
     size_t lengths[] = {4, 6}, length;
     int which;
-    assert_false(corpus_join(bad, lengths, 2, false, false, 0.1, joined, &length, &which, &err));
+    assert_false(corpus_join(bad, lengths, 2, false, 0.1, joined, &length, &which, &err));
     assert_int_equal(which, 1);
     expect_error(err, "0xFF", "1");
 }

@@ -37,7 +37,7 @@ void fuzz_state(const uint8_t *bytes, size_t length) {
     Plan *plan = calloc(1, sizeof *plan);
     snprintf(plan->state_file, PATH_SIZE, "%s/tril-fuzz-%d.last.safetensors", fuzz_files(),
              (int)getpid());
-    if (!checkpoint_save(plan->state_file, &stored.model, NULL, run, notes, count, &err))
+    if (!checkpoint_save(plan->state_file, &stored.model, run, notes, count, &err))
         fuzz_fail("a state is written");
     TrilError error;
     if (saved_load(plan, &err)) {

@@ -91,7 +91,7 @@ static const Note notes[] = {
 
 /* Saves a model with the first `note_count` entries of metadata and reads the bytes. */
 static void save(const Model *model, int note_count, char **bytes, size_t *length) {
-    assert_ok(checkpoint_save(path, model, NULL, NULL, notes, note_count, &err), err);
+    assert_ok(checkpoint_save(path, model, NULL, notes, note_count, &err), err);
     assert_ok(file_read(path, bytes, length, &err), err);
     at_end(memory_free, *bytes);
 }
@@ -106,7 +106,7 @@ TEST_OF_EACH(kind_name, round_trip) {
     float *first = random_floats(3, model->weights_size),
           *second = random_floats(4, model->weights_size);
     run_restore(run, 7, first, second);
-    assert_ok(checkpoint_save(path, run_model(run), NULL, run, notes, COUNT(notes), &err), err);
+    assert_ok(checkpoint_save(path, run_model(run), run, notes, COUNT(notes), &err), err);
     Checkpoint *checkpoint = assert_loads(model);
     for (int j = 0; j < model->tensor_count; j++) {
         const Tensor *tensor = &model->tensors[j];
@@ -114,7 +114,7 @@ TEST_OF_EACH(kind_name, round_trip) {
         assert_memory_equal(checkpoint->first_moments + at, first + at, bytes);
         assert_memory_equal(checkpoint->second_moments + at, second + at, bytes);
     }
-    assert_ok(checkpoint_save(path, model, NULL, NULL, notes, COUNT(notes), &err), err);
+    assert_ok(checkpoint_save(path, model, NULL, notes, COUNT(notes), &err), err);
     checkpoint = assert_loads(model);
     assert_true(!checkpoint->first_moments && !checkpoint->second_moments);
     for (int j = 0; j < COUNT(notes); j++) {
@@ -132,7 +132,7 @@ TEST_OF_EACH(kind_name, round_trip) {
 
 TEST(any_order) {
     Model *model = build("gpt", 1);
-    assert_ok(checkpoint_save(path, model, NULL, NULL, notes, COUNT(notes), &err), err);
+    assert_ok(checkpoint_save(path, model, NULL, notes, COUNT(notes), &err), err);
     const SafeTensors *file = tensors_of(path);
     for (int i = 0, end = file->tensor_count - 1; i < end - i; i++) {
         SafeTensor tensor = file->tensors[i];
@@ -153,7 +153,7 @@ static void check_bytes(const char *name) {
         if (!checkpoint_has_key(stored->file.notes[i].key)) own[count++] = stored->file.notes[i];
     char *before;
     size_t length;
-    assert_ok(checkpoint_save(path, &stored->model, NULL, NULL, own, count, &err), err);
+    assert_ok(checkpoint_save(path, &stored->model, NULL, own, count, &err), err);
     assert_ok(file_read(name, &before, &length, &err), err);
     at_end(memory_free, before);
     scratch_expect("model.safetensors", before, length);
@@ -259,6 +259,7 @@ static const Edit edits[] = {
     {"'shape':[18]", "'shape':[19]", ""},
     {"'digest'", "'diges'", "'digest'"}, {"'digest':'", "'digest':'0", ""},
     {"'heads':'2'", "'heads':'3'", ""}, {"0.10000000000000001", "0.2", ""},
+    {"'heads':'2'", "'heads':'2','lines':'1'", "--lines"}, /* of an earlier version */
 };
 /* clang-format on */
 
@@ -339,18 +340,18 @@ TEST(counted_text) {
     ids[7] = model->config.V;
     ngram_free(model->ngram);
     assert_ok(ngram_count(&model->ngram, ids, 9, 9, 3, model->config.V + 1, &err), err);
-    assert_ok(checkpoint_save(path, model, NULL, NULL, NULL, 0, &err), err);
+    assert_ok(checkpoint_save(path, model, NULL, NULL, 0, &err), err);
     assert_not_loaded("beyond", "ngram.text");
     ngram_free(model->ngram);
     model->ngram = NULL;
-    assert_ok(checkpoint_save(path, model, NULL, NULL, NULL, 0, &err), err);
+    assert_ok(checkpoint_save(path, model, NULL, NULL, 0, &err), err);
     assert_loads(model);
 
     for (int i = 0; i < COUNT(sizes); i++) { /* of one, two and four bytes */
         Config config = {.model = "ngram", .V = sizes[i], .T = 2, .L = 1, .NH = 1, .C = 2};
         model = new_model(&config, 1);
         count_letters(model);
-        assert_ok(checkpoint_save(path, model, NULL, NULL, NULL, 0, &err), err);
+        assert_ok(checkpoint_save(path, model, NULL, NULL, 0, &err), err);
         assert_loads(model);
     }
 }
@@ -372,12 +373,12 @@ TEST(not_finite) {
         float *one = numbers + tensor->offset + (i % 2 ? tensor->size - 1 : 0), kept = *one;
         *one = worst[i / 2 % 3];
         run_restore(run, 7, moments[0], moments[1]);
-        assert_ok(checkpoint_save(path, run_model(run), NULL, run, NULL, 0, &err), err);
+        assert_ok(checkpoint_save(path, run_model(run), run, NULL, 0, &err), err);
         assert_not_loaded(i == 0 ? "" : NULL, formatted("%s%s ", sets[i % 3], tensor->name));
         *one = kept;
     }
     run_restore(run, 7, moments[0], moments[1]);
-    assert_ok(checkpoint_save(path, run_model(run), NULL, run, NULL, 0, &err), err);
+    assert_ok(checkpoint_save(path, run_model(run), run, NULL, 0, &err), err);
     assert_loads(model);
 }
 

@@ -1013,14 +1013,12 @@ TEST_OF_EACH(tril_rung, more_characters) {
 
 /* ---- tokenizers and readings ---- */
 
-/* Tokenizers with other characters, with bytes or with lines are others. */
+/* Tokenizers with other characters or with bytes are others. */
 TEST(same_tokenizers) {
-    enum { KINDS = 5 };
-    TrilTokenizer *all[KINDS] = {tokenizer_of("ab\n"), tokenizer_of("ac\n"), tokenizer_of("abc\n"),
-                                 tokenizer_of("ab\n")};
-    must(tril_tokenizer_set_lines(all[3], &error));
-    must(tril_tokenizer_of_bytes(&all[4], &error));
-    at_end(release_tokenizer, all[4]);
+    enum { KINDS = 4 };
+    TrilTokenizer *all[KINDS] = {tokenizer_of("ab\n"), tokenizer_of("ac\n"), tokenizer_of("abc\n")};
+    must(tril_tokenizer_of_bytes(&all[3], &error));
+    at_end(release_tokenizer, all[3]);
     for (int i = 0; i < KINDS; i++)
         for (int j = 0; j < KINDS; j++)
             assert_int_equal(tril_tokenizer_same(all[i], all[j]), i == j);
@@ -1301,11 +1299,10 @@ TEST(null_arguments) {
     WITHOUT(1, tril_tokenizer_of_bytes(NEEDED(any), e));
     WITHOUT(2, tril_tokenizer_load(NEEDED(any), NEEDED(path), e));
     WITHOUT(2, tril_tokenizer_copy(NEEDED(any), NEEDED(letters), e));
-    WITHOUT(1, tril_tokenizer_set_lines(NEEDED(letters), e));
     WITHOUT(3, tril_encode(NEEDED(letters), NEEDED("a"), 1, NULL, 0, NEEDED(any), e));
     WITHOUT(4, tril_decode(NEEDED(letters), NEEDED(any), 1, NEEDED(any), 8, NEEDED(any), e));
-    WITHOUT(5, tril_text_join(NEEDED(texts), NEEDED(lengths), 2, 0, 0, 0.1, NEEDED(any),
-                              NEEDED(any), NEEDED(any), e));
+    WITHOUT(5, tril_text_join(NEEDED(texts), NEEDED(lengths), 2, 0, 0.1, NEEDED(any), NEEDED(any),
+                              NEEDED(any), e));
     WITHOUT(3, tril_text_make(NEEDED(any), NEEDED(letters), NEEDED("a"), 1, 0.1, e));
     WITHOUT(2, tril_text_repeated(NEEDED(whole_play), NEEDED(any), e));
     WITHOUT(2, tril_text_count(NEEDED(whole_play), 8, NEEDED(any), e));
@@ -1429,9 +1426,9 @@ TEST(wrong_texts) {
     char both[8];
     size_t size;
     int which;
-    expect(tril_text_join(texts, lengths, 2, 0, 0, 0.1, both, &size, &which, &error), TRIL_TEXT,
+    expect(tril_text_join(texts, lengths, 2, 0, 0.1, both, &size, &which, &error), TRIL_TEXT,
            "0xFF");
-    expect(tril_text_join(texts, lengths, 1, 0, 0, 1, both, &size, &which, &error), TRIL_ARGUMENT,
+    expect(tril_text_join(texts, lengths, 1, 0, 1, both, &size, &which, &error), TRIL_ARGUMENT,
            "1");
     expect(tril_text_make(&text, own, "§§§§§§§§§§", 20, 0.5, &error), TRIL_TEXT, "");
     expect(tril_text_make(&text, own, play, play_length, NAN, &error), TRIL_ARGUMENT, "");

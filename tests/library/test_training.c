@@ -284,7 +284,7 @@ TEST(profile) {
         assert_int_equal(run_profile_parts(bench->run, lines, 2), 2);
         int count = run_profile_parts(bench->run, lines, KINDS);
         run_forward(bench->run, ids, 1, 1);
-        evaluate(bench->run, ids, B * T + 1, T, 1);
+        run_evaluate(bench->run, (Windows){ids, B * T + 1, 1, false}, NULL, NULL);
         assert_int_equal(run_profile_parts(bench->run, again, KINDS), count);
         for (int i = 0; i < count; i++) {
             assert_string_equal(again[i].name, lines[i].name);
@@ -440,13 +440,15 @@ TEST_OF_EACH(model_name, evaluation) {
             int length = count - 1 - at < T ? count - 1 - at : T;
             total += length * plain_loss(&plain, ids + at, ids + at + 1, 1, length);
         }
-        assert_near(evaluate(bench->run, ids, (size_t)count, T, 1), total / (count - 1), 1e-5);
+        assert_near(run_evaluate(bench->run, (Windows){ids, (size_t)count, 1, false}, NULL, NULL),
+                    total / (count - 1), 1e-5);
     }
     /* one batch in three: the first, the fourth */
     double total = 0;
     for (int at = 0; at < 50; at += 3 * B * T)
         total += plain_loss(&plain, ids + at, ids + at + 1, B, T);
-    assert_near(evaluate(bench->run, ids, 51, T, 3), total / 2, 1e-5);
+    assert_near(run_evaluate(bench->run, (Windows){ids, 51, 3, false}, NULL, NULL), total / 2,
+                1e-5);
     plain_close(&plain);
 }
 

@@ -143,12 +143,14 @@ static void check_slopes(Bench *bench, const int32_t *ids, const int32_t *target
 
 /* Without dropout the loss of a training pass has the bits of an evaluation's. */
 static void check_evaluation(Bench *bench) {
+    const size_t whole = (size_t)bench->model->config.T, count = (size_t)B * whole + 1;
     size_t starts[B];
-    int32_t *text = random_ids(3, B * T + 1, V);
-    for (size_t b = 0; b < B; b++) starts[b] = b * T;
-    run_forward_training(bench->run, text, B, T, &(Source){starts, .window = T});
+    int32_t *text = random_ids(3, count, V);
+    for (size_t b = 0; b < B; b++) starts[b] = b * whole;
+    run_forward_training(bench->run, text, B, bench->model->config.T,
+                         &(Source){starts, .window = whole});
     const double loss = run_backward(bench->run, text + 1, NULL);
-    assert_true(loss == evaluate(bench->run, text, B * T + 1, T, 1));
+    assert_true(loss == run_evaluate(bench->run, (Windows){text, count, 1, false}, NULL, NULL));
 }
 
 /* Returns false if the rung has no dropout. */

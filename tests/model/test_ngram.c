@@ -275,6 +275,36 @@ TEST(again) {
     }
 }
 
+/* Each prediction of a counted text leaves out the fold of the character that it predicts. With
+ * weights of 0 a model's loss is that of its counts. */
+TEST(own_folds) {
+    enum { V = 30, COUNT = 101, WINDOW = 20, WINDOWS = (COUNT - 1) / WINDOW };
+    const Config config = {.model = "ngram", .V = V, .T = WINDOW, .L = 1, .NH = 1, .C = 8};
+    const RunOptions options = {.batch = WINDOWS, .length = WINDOW, .training = true, .threads = 1};
+    const int32_t *text = random_ids(5, COUNT, 3);
+    size_t starts[WINDOWS];
+    Model *model = new_model(&config, 1);
+    Run *run = open_run(model, &options);
+    NgramLoss found;
+    double p[V], loss = 0;
+    for (size_t b = 0; b < WINDOWS; b++) starts[b] = b * WINDOW;
+    assert_ok(model_count(model, text, COUNT, true, &err), err);
+    memset(model->weights, 0, model->weights_size * sizeof *model->weights);
+    for (size_t i = 1; i < COUNT; i++) {
+        const int fold = ngram_fold(model->ngram, i);
+        ngram_predict(model->ngram, text + i - 1, 1 + (i - 1) % WINDOW, fold, p);
+        loss -= log(p[text[i]]) / (COUNT - 1);
+    }
+    assert_ok(ngram_loss(model->ngram, text, COUNT, WINDOW, 1, true, &found, &err), err);
+    assert_near(found.windows, loss, 1e-12);
+    assert_true(found.running != found.windows);
+    const Source source = {starts, WINDOW, .counted = true};
+    run_forward_training(run, text, WINDOWS, WINDOW, &source);
+    assert_near(run_backward(run, text + 1, NULL), loss, 1e-6);
+    const Windows whole = {text, COUNT, 1, true};
+    assert_near(run_evaluate(run, whole, NULL, NULL), loss, 1e-6);
+}
+
 /* extras/bench/peers/ngram.py computes the same loss. */
 TEST(sample) {
     Corpus corpus;
@@ -282,9 +312,8 @@ TEST(sample) {
     assert_ok(corpus_load(&corpus, "data/sample.txt", false, 0.1, NULL), err);
     const int V = corpus.vocab.size;
     const size_t n = corpus.train;
-    assert_ok(
-        count_losses(corpus.ids, n, corpus.ids + n, corpus.length - n, V, NO_ID, 32, &counts, &err),
-        err);
+    assert_ok(count_losses(corpus.ids, n, corpus.ids + n, corpus.length - n, V, 32, &counts, &err),
+              err);
     assert_int_equal(counts.order, 8);
     assert_near(counts.ngram, 1.5652991, 1e-7);
     assert_near(counts.running, 1.4908434, 1e-7);

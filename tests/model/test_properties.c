@@ -77,7 +77,7 @@ TEST_OF_EACH(kind_name, overfit) {
     int32_t *ids = random_ids(1, B * T + 1, V);
     TrilCounts counts;
     double loss = bench_train(bench, ids, ids + 1, B, T, 600, 0.02);
-    assert_ok(count_losses(ids, B * T + 1, ids, 2, V, NO_ID, T, &counts, &err), err);
+    assert_ok(count_losses(ids, B * T + 1, ids, 2, V, T, &counts, &err), err);
     /* A rung that does not look back cannot go below its pairs; the others learn all by heart. */
     double floor = looks_back(bench->run, V) ? 0 : counts.own_bigram;
     double capacity = floor > 0 ? 0.02 : 0.1;

@@ -240,7 +240,7 @@ TEST_OF_EACH(kind_name, scored_as_written) {
     double p[V], scratch[SAMPLER_SCRATCH * V];
     for (size_t begin = 0, end; begin + 1 < N; begin = end) {
         end = min_size(begin + T, N - 1);
-        const Windows one = {ids, (size_t[]){begin, end}, 1, 1, false};
+        const Windows one = {ids + begin, end + 1 - begin, 1, false};
         double nats = 0;
         generator_begin(generator, 0);
         for (size_t i = begin; i < end; i++) {
@@ -350,7 +350,8 @@ TEST(narrow) {
     for (int i = 0; i < 2; i++) {
         RunOptions options = {.batch = 4, .length = 32, .frozen = true, .threads = 2};
         options.precision = precisions[i];
-        losses[i] = evaluate(open_run(model, &options), ids, N, 32, 1);
+        losses[i] =
+            run_evaluate(open_run(model, &options), (Windows){ids, N, 1, false}, NULL, NULL);
     }
     assert_near(losses[1], losses[0], 1e-3);
     assert_true(losses[1] != losses[0]); /* they were rounded */
@@ -361,7 +362,7 @@ TEST(narrow) {
 static TrilCounts count(const int32_t *train, size_t length, const int32_t *held_out, size_t more,
                         int V) {
     TrilCounts counts;
-    assert_ok(count_losses(train, length, held_out, more, V, NO_ID, 8, &counts, &err), err);
+    assert_ok(count_losses(train, length, held_out, more, V, 8, &counts, &err), err);
     return counts;
 }
 

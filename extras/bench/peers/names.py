@@ -6,8 +6,9 @@
 NAMES has a name in each line. The ports are given as source files: microgpt.py (Karpathy, 2026),
 microgpt.c of github.com/vixhal-baraiya/microgpt-c, eemicrogpt.c of github.com/Entrpi/eemicrogpt.
 The last one has vectors of ARM; elsewhere it needs SIMDe (libsimde-dev). All have one block, 4
-heads, a context of 16 and --width channels. The first two take one name in a step, the other and
-tril (--lines) 16. A position is a character that is predicted, the end of the name included.
+heads, a context of 16 and --width channels. The first two take one name in a step, the other 16,
+and tril 16 windows of 16 characters. A position is a character that is predicted, the end of the
+name included.
 
 The time of a step is the processor time of a long run minus that of a short one; from that of
 tril, whose ./train trains a bigram first, that of the bigram is taken away. A training run of one second, or of
@@ -119,7 +120,7 @@ class Tril:
 
     def train(self, rung, steps):
         """Returns the processor's seconds and the log."""
-        sizes = ["--lines", f"-c{CONTEXT}", f"-b{BATCH}", "-j1"]
+        sizes = [f"-c{CONTEXT}", f"-b{BATCH}", "-j1"]
         if rung != "bigram":
             sizes += [f"-w{self.width}", "-l1", "-H4", "-d0"]
         took = timed(["./train", "-q", "-m", rung, *sizes, "--precision=f32",
@@ -154,7 +155,7 @@ def main():
     with open(options.names, encoding="utf-8") as file:
         text = file.read()
     lengths = [min(CONTEXT, len(line) + 1) for line in text.split()]
-    positions = {"tril": BATCH * statistics.mean(lengths)}
+    positions = {"tril": BATCH * CONTEXT}
     with tempfile.TemporaryDirectory() as folder:
         os.mkdir(f"{folder}/mach")
         files = {"names.txt": text, "input.txt": text, "mach/mach_time.h": CLOCK}

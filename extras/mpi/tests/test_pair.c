@@ -171,13 +171,13 @@ static void pair_end(pid_t other) {
     assert_int_equal(status, 0);
 }
 
-/* Cases: every rung, then a list, windows that are cut into pieces, and a teacher that counts. */
-enum { STEPS = 12, FOUND = 2 * STEPS + 4, LIST = 8, PIECES, TAUGHT, CASES };
+/* Cases: every rung, then windows that are cut into pieces, and a teacher that counts. */
+enum { STEPS = 12, FOUND = 2 * STEPS + 4, PIECES = 8, TAUGHT, CASES };
 
 /* Trains half of the steps, resumes the rest from a state, and evaluates on both parts. Collects
  * losses and norms. The text of every second case is the play read backward. */
 static void collect(int number, TrilModel *teacher, double found[FOUND]) {
-    const char *rung = number < LIST ? tril_rung(number) : number == LIST ? "ngram" : "modern";
+    const char *rung = number < PIECES ? tril_rung(number) : "modern";
     size_t length;
     char *play = slurp(ACT, &length);
     for (size_t i = 0; number % 2 == 1 && i < length / 2; i++) {
@@ -191,7 +191,6 @@ static void collect(int number, TrilModel *teacher, double found[FOUND]) {
     TrilState *state;
     TrilModel *model;
     TrilStep step;
-    if (number == LIST) must(tril_tokenizer_set_lines(tokenizer, &error));
     options.kv_heads = options.hidden = NAN;
     options.steps = STEPS;
     options.batch = 5;
@@ -235,24 +234,6 @@ TEST(pair) {
         for (int j = 0; j < FOUND; j++)
             if (!(fabs(found[0][i][j] - found[1][i][j]) <= 1e-4 * found[0][i][j]))
                 fail_msg("%d, %d: %g alone, %g shared", i, j, found[0][i][j], found[1][i][j]);
-}
-
-/* A chosen batch has a window for each process, also where one window is enough: a list's line. */
-TEST(chosen) {
-    enum { LINE = 600, LINES = 40 };
-    char text[LINES * LINE];
-    memset(text, 'a', sizeof text);
-    for (int i = 1; i <= LINES; i++) text[i * LINE - 1] = '\n';
-    TrilOptions options = sized("bigram", 1, 1, 16, 1024);
-    TrilTokenizer *tokenizer = tokenizer_of("a\n");
-    TrilChoice choice;
-    must(tril_tokenizer_set_lines(tokenizer, &error));
-    const TrilText *list = text_of(tokenizer, text, sizeof text, 0.1);
-    options.batch = NAN;
-    const pid_t other = pair_begin();
-    must(tril_options_choose(&options, list, 1e-6, NULL, NULL, &choice, &error));
-    assert_near(options.batch, 2, 0);
-    pair_end(other);
 }
 
 /* Each process needs a sequence, and one run is open at a time. */

@@ -85,24 +85,6 @@ TEST(many_lines) {
     assert_non_null(strstr(page, "<tr><th scope=\"row\">100</th>"));
 }
 
-/* Of a list, a map shows a line and the newline before it, even if nothing else is held out. */
-TEST(list_page) {
-    for (int letters = 7; letters >= 0; letters -= 7) {
-        char list[400] = "", *page;
-        for (int i = 0; i < 40; i++)
-            strcat(list, i < 39 ? "ab cd ef\n" : &"ab cdef\n"[7 - letters]);
-        scratch_put("list", list, strlen(list));
-        train("-q --lines --val %s -o @list.safetensors @list", letters ? "0.02" : "0.000001");
-        page = slurp(scratch("report.html"), NULL);
-        const char *at = strstr(page, "data-weights=\"1000");
-        assert_true(at && !strstr(page, "id=\"live\""));
-        size_t rows = 1;
-        for (at += strlen("data-weights=\""); *at != '"'; at++) rows += *at == ';';
-        assert_int_equal(rows, 1 + letters);
-        assert_int_equal(strstr(page, "id=\"section-writings\"") != NULL, letters > 0);
-    }
-}
-
 /* A text or its name cannot become markup. */
 TEST(hostile_page) {
     static const char line[] = "<script>alert('x')</script>\"&amp;'\001\033[31m\177a\xCC\x81"

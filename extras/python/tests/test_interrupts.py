@@ -80,7 +80,7 @@ class Calls:
             "Reading.lines": lambda: [line.equation for line in reading.lines()],
             "Reading.logits": lambda: memoryview(reading.logits).tolist(),
             "Reading.scores": lambda: memoryview(reading.scores(0, 1)).tolist(), "Reading.skipped": lambda: reading.skipped,
-            "Tokenizer": lambda: len(tril.Tokenizer(TEXT, lines=True)),
+            "Tokenizer": lambda: len(tril.Tokenizer(TEXT)),
             "Tokenizer.load": lambda: len(tril.Tokenizer.load(self.path)),
             "Tokenizer.encode": lambda: list(tokenizer.encode(TEXT)), "Tokenizer.decode": lambda: tokenizer.decode([1, 2, 3] * 99),
             "Training": lambda: tril.Training(model, TEXT, **training).done,

@@ -80,14 +80,14 @@ class SameAsThePrograms(Folder):
 
     def test_defaults(self):
         path, text = self.folder / "model.safetensors", self.folder / "text"
-        for written, rung, lines in (TEXT * 4, "gpt", False), ("anna\nbob\n" * 2000, "gpt", True), (TEXT * 4, "ngram", False):
-            text.write_text(written)
-            program("train", "-q", "-m", rung, "-l", 1, "-w", 32, "-s", 2, *["--lines"] * lines, "-o", path, text)
+        text.write_text(TEXT * 4)
+        for rung in "gpt", "ngram":
+            program("train", "-q", "-m", rung, "-l", 1, "-w", 32, "-s", 2, "-o", path, text)
             last = tril.Model.load(self.folder / "model.last.safetensors")
-            model = tril.train(text, rung, layers=1, width=32, steps=2, lines=lines)
+            model = tril.train(text, rung, layers=1, width=32, steps=2)
             self.assertEqual((model.sizes, model.digest), (last.sizes, last.digest))
             if rung == "gpt":  # the batch of an ngram depends on whether its context is set
-                other = tril.Model(tril.Tokenizer(text, lines), **last.sizes._asdict())
+                other = tril.Model(tril.Tokenizer(text), **last.sizes._asdict())
                 with tril.Training(other, text, steps=2) as training:
                     training.run()
                 self.assertEqual(other.digest, last.digest)
@@ -356,13 +356,12 @@ class Models(Folder):
         self.assertNotEqual(model.extended(other, seed=1).digest, model.extended(other, seed=2).digest)
 
     def test_init(self):
-        names, latin, few = "anna\nbob\n" * 50, b"caf\xe9 bar\n" * 50, dict(steps=2, batch=4, precision="f32", threads=1)
-        lists, of_bytes, base = (tril.train(text, "gpt", bytes=b, lines=l, **{**SMALL, "steps": 2})
-                                 for text, b, l in ((names, False, True), (latin, True, False), (TEXT, False, False)))
-        self.assertEqual(*(tril.train([names, names + "carla"], init=lists, lines=lines, **few).digest for lines in (None, True)))
+        latin, few = b"caf\xe9 bar\n" * 50, dict(steps=2, batch=4, precision="f32", threads=1)
+        of_bytes, base = (tril.train(text, "gpt", bytes=b, **{**SMALL, "steps": 2})
+                          for text, b in ((latin, True), (TEXT, False)))
         tril.train([latin, TEXT], init=of_bytes, **few)
         tril.train(TEXT, init=base, **few, width=16, kv_heads=2)
-        for wrong in {"rung": "modern"}, {"width": 32}, {"kv_heads": 1}, {"bytes": True}, {"lines": True}, {"preset": "quick"}:
+        for wrong in {"rung": "modern"}, {"width": 32}, {"kv_heads": 1}, {"bytes": True}, {"preset": "quick"}:
             self.fails("argument", *wrong, lambda: tril.train(TEXT, init=base, **few, **wrong))
         self.fails("argument", "time", lambda: tril.train(TEXT, time=1, steps=3))
 
@@ -383,12 +382,6 @@ class Tokenizers(unittest.TestCase):
         model = tril.train(bytes(range(256)) * 20, "gpt", steps=2, bytes=True, **SMALL)
         self.assertEqual(len(model.tokenizer), 256)
         self.assertTrue(model.generate(length=20))
-
-    def test_lines(self):
-        model = tril.train("anna\nbob\n" * 50, "gpt", steps=20, lines=True, **SMALL)
-        first, second, *_ = (model.generate(length=80, temperature=0) + "\n\n").split("\n")
-        self.assertEqual(first, second)
-        self.assertEqual(model.read("anna\nb").expected(), model.read("b").expected())
 
 
 class Trainings(Folder):

@@ -127,7 +127,7 @@ _ROWS = _rows()
 _WHOLE = [name for name, row in _ROWS.items() if _lib.enums["TrilKind"][row.kind] == "whole"]
 _SIZES = [name for name, row in _ROWS.items() if _lib.enums["TrilLasting"][row.lasting] == "model"]
 _TRAINING = [name for name in _ROWS if name not in _SIZES and name not in  # of ./train alone
-             ("time", "eval_every", "patience", "save_every", "bytes", "lines")]
+             ("time", "eval_every", "patience", "save_every", "bytes")]
 _SHORT = {_ROWS[name].name.decode(): name for name in ("learning_rate", "weight_decay", "held_out")}  # those of ./train
 Sizes: Any = collections.namedtuple("Sizes", _SIZES)  # type: ignore[misc]
 Sizes.__doc__ = "The sizes of a model. If None, kv_heads equals heads, and hidden is 8/3 of the width."
@@ -242,7 +242,7 @@ def _joined(texts: Texts, options: Any) -> bytes:
     parts, length = [_bytes_of(text) for text in texts], _Size()
     joined = ctypes.create_string_buffer(sum(map(len, parts)) + 2 * len(parts))
     _call("text_join", (_Name * len(parts))(*parts), (_Size * len(parts))(*map(len, parts)), len(parts),
-          options.bytes, options.lines, options.held_out, joined, ctypes.byref(length), ctypes.byref(_Int()))
+          options.bytes, options.held_out, joined, ctypes.byref(length), ctypes.byref(_Int()))
     return joined.raw[:length.value]
 
 
@@ -390,19 +390,16 @@ class Score(NamedTuple):
 
 class Tokenizer(_Object):
     """The characters that a model knows, and their ids from 0 to V - 1: all characters of `text`, or
-    the 256 byte values if that is None. len() is V. With `lines` its texts are lists, of names for
-    example: each line is a separate example."""
+    the 256 byte values if that is None. len() is V."""
 
     _free = "tokenizer_free"
 
-    def __init__(self, text: Optional[Text], lines: bool = False) -> None:
+    def __init__(self, text: Optional[Text]) -> None:
         if text is None:
             _call("tokenizer_of_bytes", self._own())
         else:
             given = _bytes_of(text)
             _call("tokenizer_make", self._own(), given, len(given))
-        if lines:
-            _call("tokenizer_set_lines", self)
 
     @classmethod
     def load(cls, path: Path) -> "Tokenizer":
@@ -598,8 +595,8 @@ class _Writing(_Object):
 
 class Reading(_Object):
     """A text that a model has read, with its predictions, its attention and its intermediate results.
-    Row t of all arrays belongs to character t of those read. len() is T, at most the context. Of a list,
-    the last line is read, with the newline before it as row 0, and of an empty text its start."""
+    Row t of all arrays belongs to character t of those read. len() is T, at most the context. Of an empty
+    text its start is read."""
 
     _free = "reading_close"
 
@@ -684,7 +681,7 @@ class _Text(_Object):
     _free = "text_free"
 
     def __init__(self, tokenizer: Any, text: Texts, options: Any) -> None:
-        options.bytes, options.lines = (_call("tokenizer_has_" + name, tokenizer) for name in ("bytes", "lines"))
+        options.bytes = _call("tokenizer_has_bytes", tokenizer)
         given = _joined(text, options)
         _call("text_make", self._own(), tokenizer, given, len(given), options.held_out)
 
@@ -704,7 +701,7 @@ class Training(_Object):
     @_takes(*_TRAINING)
     def __init__(self, model: Model, text: Texts, *, teacher: Optional[Model] = None, **options: Any) -> None:
         how = _lib.tril_options()
-        how.batch = math.nan  # of a list, it follows from the lines
+        how.batch = math.nan  # follows from the context
         _fill(how, {"teacher": teacher, **options}, ["teacher"] + _TRAINING)
         self._open(model, _Text(_call("model_tokenizer", model), text, how), how, teacher)
 
@@ -821,13 +818,13 @@ def _progress_bar(steps: int, done: int, wanted: Optional[bool]) -> Any:
     return None
 
 
-@_takes("time", "bytes", "lines", *_SIZES[1:], *_TRAINING)
+@_takes("time", "bytes", *_SIZES[1:], *_TRAINING)
 def train(text: Texts, rung: Optional[str] = None, *, preset: Optional[str] = None, init: Optional[Model] = None,
           teacher: Optional[Model] = None, on_step: Optional[Callable[[Step], Any]] = None,
           progress: Optional[bool] = None, **options: Any) -> Model:
     """Makes a model of a rung, and trains it on a text, or on several. `preset` sets sizes and steps.
     With `time`, in seconds, sizes that are not given are chosen for this time and this machine. `init` is
-    a model to begin from, whose sizes, bytes and lines stay. Half of each target is the prediction of `teacher`, if there
+    a model to begin from, whose sizes and bytes stay. Half of each target is the prediction of `teacher`, if there
     is one: a model of the same characters. `on_step` and `progress` are those of Training.run. After
     Ctrl-C, the KeyboardInterrupt has the attribute `model`, the current model."""
     begun, how = clock.monotonic(), _lib.tril_options()
@@ -836,7 +833,7 @@ def train(text: Texts, rung: Optional[str] = None, *, preset: Optional[str] = No
         setattr(how, name, math.nan)
     if preset is not None:
         _call("options_preset", ctypes.byref(how), _terminated(preset.encode()))
-    asked, fixed = {"rung": rung, "teacher": teacher, **options}, _SIZES + ["bytes", "lines"]
+    asked, fixed = {"rung": rung, "teacher": teacher, **options}, _SIZES + ["bytes"]
     _fill(how, asked, ["time", "teacher"] + fixed + _TRAINING)
     if seconds < math.inf and asked.get("steps") is not None:
         raise Error("steps and time both limit the training; give only one", "argument")
@@ -845,14 +842,14 @@ def train(text: Texts, rung: Optional[str] = None, *, preset: Optional[str] = No
     if init is not None:
         sizes = _call("model_sizes", init)
         own = _call("options_sizes", ctypes.byref(sizes))
-        own.bytes, own.lines = (_call("tokenizer_has_" + name, init.tokenizer) for name in ("bytes", "lines"))
+        own.bytes = _call("tokenizer_has_bytes", init.tokenizer)
         for name, value, wanted in zip(fixed, _values(own, fixed), _values(how, fixed)):
             if asked.get(name) is not None and wanted != value:
                 raise Error(f"{name}: that of `init` is {value}, not {wanted}", "argument")
             setattr(how, name, getattr(own, name))
     given = _joined(text, how)
     known = init.extended(given, seed=how.seed) if init is not None else None
-    tokenizer = known.tokenizer if known is not None else Tokenizer(None if how.bytes else given, how.lines)
+    tokenizer = known.tokenizer if known is not None else Tokenizer(None if how.bytes else given)
     own, most = _Text(tokenizer, given, how), Training._most
     extent, choice = _call("text_extent", own), _lib.TrilChoice(speed=math.inf)
     if seconds == math.inf:
@@ -862,7 +859,7 @@ def train(text: Texts, rung: Optional[str] = None, *, preset: Optional[str] = No
         if math.isnan(how.epochs):
             how.epochs = _call("epochs_that_help", characters, init is not None)
         _call("options_choose", ctypes.byref(how), own, seconds, None, None, ctypes.byref(choice))
-        step = how.batch * _call("text_window", own, how.context)
+        step = how.batch * how.context
         most = int(min(most, max(1, (how.epochs or math.inf) * characters / step)))
         how.steps = min(most, max(1, choice.speed * seconds // step))
     model = known if known is not None else Model._made("model_make", tokenizer, ctypes.byref(how))

@@ -45,13 +45,13 @@ static double embedding_decay_for(double full, int V, double epochs, double char
 }
 
 /* Returns the factor, at least 1, that lengthens an unset context and shrinks an unset batch. It
- * starts at the recipe's and is halved until every process has a window, the text holds 100
- * windows, and the context fits the teacher's. It is 1 if most characters are rare: a step then has
+ * starts at the recipe's and is halved until every process has a window, and the text holds 100
+ * windows. It is 1 if most characters are rare: a step then has
  * to see many places of the text. Found by trial (docs/records.md). */
 static double longer_windows(const TrilOptions *o, const TrilText *text, double context,
                              double batch) {
     const double few = 100, rare = 200, train = (double)text->train;
-    double most = fmin(train / few, o->teacher ? (double)o->teacher->model.config.T : INFINITY);
+    double most = train / few;
     double longer = o->rung ? recipe_of(o->rung).longer : 1;
     if (!isnan(o->batch)) return 1;
     if (train < rare * text->vocab.size) return 1;
@@ -102,9 +102,7 @@ TrilStatus tril_options_decide(TrilOptions *options, const TrilText *text, bool 
     fill_windows(o, usual.context, usual.batch, INFINITY, text);
     options_fill(o);
     const Vocab *vocab = &text->vocab;
-    if (!options_config(o, vocab->size, &config, &err) ||
-        !teacher_fits(o->teacher, vocab, config.T, &err))
-        return failed(TRIL_ARGUMENT, &err, error);
+    if (!options_config(o, vocab->size, &config, &err)) return failed(TRIL_ARGUMENT, &err, error);
     const Recipe recipe = recipe_with(o->rung, o);
     double train = (double)text->train, epochs_of_step = o->batch * o->context / train;
     if (isnan(o->epochs)) o->epochs = isnan(o->steps) ? tril_epochs_that_help(train, trained) : 0;
@@ -127,26 +125,6 @@ TrilStatus tril_options_decide(TrilOptions *options, const TrilText *text, bool 
     if (epochs) *epochs = seen;
     *options = decided;
     return TRIL_OK;
-}
-
-bool teacher_fits(const TrilModel *teacher, const Vocab *vocab, double context, Error *err) {
-    if (!teacher) return true;
-    if (teacher->in_training)
-        return fail(err, "the teacher is being trained; close its training run first");
-    const Vocab *own = &teacher->vocab;
-    if (own->bytes != vocab->bytes)
-        return fail(err,
-                    "the teacher was trained %s --bytes; do the same, or choose another teacher",
-                    own->bytes ? "with" : "without");
-    if (!vocab_same(own, vocab))
-        return fail(err,
-                    "the teacher's characters differ from the text's; choose one that was trained "
-                    "on the same characters");
-    return !(teacher->model.config.T < context) ||
-           fail(err,
-                "the teacher's context of %d characters is shorter than the %g of the model to "
-                "train; use a smaller context",
-                teacher->model.config.T, context);
 }
 
 /* ---- the search under a time limit ---- */
@@ -268,7 +246,6 @@ static bool measure_speed(const TrilOptions *o, Search *search, TrilChoice *pace
     for (bool more = ok; more;) {
         double step = 0;
         ok = workers_open(&workers, &model, &run, corpus, err) &&
-             (!o->teacher || workers_teach(&workers, &o->teacher->model, err)) &&
              time_run(&workers, &recipe, run.batch == batch, search, &step, pace, err);
         workers_close(&workers);
         more = ok && run.batch < batch && step <= longest && !ask(&search->asking);
@@ -314,10 +291,9 @@ static bool is_worth(const TrilOptions *larger, const Candidate *candidate, Sear
 
 static bool choose(TrilOptions *o, Search *search, TrilChoice *choice, Error *err) {
     enum { FEW = 5, MANY = 200 };
-    /* a window is shorter than the text, and not longer than the teacher's context */
+    /* a window is shorter than the text */
     const TrilText *text = search->text;
     double longest = (double)text->train - 1;
-    if (o->teacher) longest = fmin(longest, o->teacher->model.config.T);
     TrilOptions best = filled(o, &candidates[0], longest, text);
     TrilChoice pace;
     const TrilOptions largest = filled(o, &candidates[COUNT(candidates) - 1], longest, text);
@@ -347,8 +323,7 @@ TrilStatus tril_options_choose(TrilOptions *o, const TrilText *text, double seco
     if (!text || !choice) return null_argument(error);
     TrilStatus status = tril_options_check(o, error);
     if (status != TRIL_OK) return status;
-    if (!teacher_fits(o->teacher, &text->vocab, o->context, &err) ||
-        (!(seconds > 0) && !fail(&err, "the number of seconds, %g, is not positive", seconds)))
+    if ((!(seconds > 0) && !fail(&err, "the number of seconds, %g, is not positive", seconds)))
         return failed(TRIL_ARGUMENT, &err, error);
     if (!text_suits(text, &text->vocab, o->context, &err)) return failed(TRIL_TEXT, &err, error);
     if (o->epochs > 0) search.most = o->epochs * (double)text->train;

@@ -28,7 +28,4 @@ void options_take_sizes(TrilOptions *options, const TrilOptions *sizes);
 /* Returns the run options of a training run. The options are in range, batch and context set. */
 RunOptions options_run(const TrilOptions *options);
 
-/* Checks that the teacher, which may be NULL, has these characters and at least this context. */
-bool teacher_fits(const TrilModel *teacher, const Vocab *vocab, double context, Error *err);
-
 #endif

@@ -34,9 +34,6 @@ Recipe recipe_with(const char *rung, const TrilOptions *options);
  * throughout unless the recipe's windows grow. */
 int recipe_window(const Recipe *recipe, int T, int step, int steps);
 
-/* The share of a target that is the teacher's prediction; the rest is the actual character. */
-#define TEACHER_SHARE 0.5
-
 /* Returns the peak of the learning rate for so many steps; NaN: many. It follows from the present
  * number of steps, which a time limit may change, so that a resumed run continues exactly. */
 double recipe_peak(const Recipe *recipe, double steps);

@@ -34,8 +34,7 @@ static const struct {
 };
 enum { NUMBERS = COUNT(numbers), KEY_SIZE = 40 };
 
-static const char *const keys[] = {"characters", "vocabulary",      "seed",
-                                   "text",       "teacher",         "state",
+static const char *const keys[] = {"characters", "vocabulary",      "seed", "text", "state",
                                    "kernels",    "validation_loss", "lines"};
 
 static void option_key(int i, char key[KEY_SIZE]) {
@@ -117,12 +116,9 @@ TrilStatus tril_training_save(TrilTraining *t, const char *path, TrilError *erro
         if (is_stored(tril_option(i)) && tril_options_get(&t->options, i, text))
             ok = notes_print(&notes, key, &err, "%s", text);
     }
-    ok =
-        ok &&
-        (!t->teacher || notes_print(&notes, "teacher", &err, "%s", digest_text(t->teacher).text)) &&
-        notes_print(&notes, "kernels", &err, "%s", run_kernels(t->workers.run)) &&
-        put_notes(&notes, &t->notes, &err) &&
-        checkpoint_save(path, &t->model->model, t->workers.run, notes.list, notes.count, &err);
+    ok = ok && notes_print(&notes, "kernels", &err, "%s", run_kernels(t->workers.run)) &&
+         put_notes(&notes, &t->notes, &err) &&
+         checkpoint_save(path, &t->model->model, t->workers.run, notes.list, notes.count, &err);
     model_leave(t->model);
     notes_free(&notes);
     return outcome(ok, TRIL_FILE, &err, error);
@@ -173,7 +169,7 @@ struct TrilState {
     Vocab vocab;
     TrilProgress progress;
     TrilOptions options;
-    uint64_t text, teacher;
+    uint64_t text;
     Uses uses;
 };
 
@@ -230,9 +226,7 @@ static const char *read_metadata(TrilState *s) {
     if (!bad) bad = read_options(c, &s->options);
     if (bad) return bad;
     if (!digest_read(safetensors_value(&c->file, "text"), 0, &s->text)) return "text";
-    const char *teacher = safetensors_value(&c->file, "teacher");
     const Note *kernels = safetensors_note(&c->file, "kernels");
-    if (teacher && !digest_read(teacher, 0, &s->teacher)) return "teacher";
     if (!kernels || kernels->length > 15 || strspn(kernels->value, letters) != kernels->length)
         return "kernels";
     s->progress.steps = (int)s->options.steps;
@@ -287,10 +281,6 @@ uint64_t tril_state_text(const TrilState *state) {
     return state->text;
 }
 
-uint64_t tril_state_teacher(const TrilState *state) {
-    return state->teacher;
-}
-
 const char *tril_state_note(const TrilState *state, const char *key) {
     return safetensors_value(&state->checkpoint.file, key);
 }
@@ -306,26 +296,20 @@ static TrilStatus check_same(const TrilState *state, const TrilText *text,
                              const TrilOptions *options, Error *err) {
     const Vocab *vocab = &state->vocab;
     const int context = state->checkpoint.model.config.T;
-    const TrilModel *teacher = options->teacher;
-    bool ok = (state->checkpoint.model.weights ||
-               fail(err, "this state has already been resumed; load it again")) &&
-              options_in_range(options, err);
-    if (ok && (teacher ? tril_model_digest(teacher) : 0) != state->teacher)
-        ok = !state->teacher ? fail(err, "this run began without a teacher; give none")
-                             : fail(err,
-                                    "this run began with a teacher (digest %s), but %s is given; "
-                                    "give that one",
-                                    digest_text(state->teacher).text, teacher ? "another" : "none");
-    if (!ok || !teacher_fits(teacher, vocab, context, err)) return TRIL_ARGUMENT;
+    if ((!state->checkpoint.model.weights &&
+         !fail(err, "this state has already been resumed; load it again")) ||
+        !options_in_range(options, err))
+        return TRIL_ARGUMENT;
     const double held_out = state->options.held_out;
-    ok = text_suits(text, vocab, context, err) &&
-         (text->digest == state->text ||
-          fail(err, "the text is not the one that the state was trained on")) &&
-         (text->held_out == held_out ||
-          fail(err,
-               "the state was trained with val = %g, but the text holds out %g; make the text with "
-               "the same share",
-               held_out, text->held_out));
+    const bool ok =
+        text_suits(text, vocab, context, err) &&
+        (text->digest == state->text ||
+         fail(err, "the text is not the one that the state was trained on")) &&
+        (text->held_out == held_out ||
+         fail(err,
+              "the state was trained with val = %g, but the text holds out %g; make the text with "
+              "the same share",
+              held_out, text->held_out));
     return ok ? TRIL_OK : TRIL_TEXT;
 }
 

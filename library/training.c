@@ -9,29 +9,24 @@
 /* ---- opening ---- */
 
 /* Operations as docs/performance.md counts them: for a character 6 for each parameter (tables of
- * positions excluded, which are only looked up) plus 12 L C for each character of its window. A
- * teacher takes the share of the forward pass. */
-static void count_operations(TrilTraining *t, const Model *model, double share) {
+ * positions excluded, which are only looked up) plus 12 L C for each character of its window. */
+static void count_operations(TrilTraining *t, const Model *model) {
     double parameters = (double)model->parameters;
     for (int i = 0; i < model->tensor_count; i++) {
         const char *name = model->tensors[i].name;
         if (strstr(name, "wpe") || strstr(name, "position"))
             parameters -= (double)model->tensors[i].size;
     }
-    t->per_character += share * 6 * parameters;
+    t->per_character = 6 * parameters;
     if (model_has_width(&model->config)) /* a bigram does not look back */
-        t->per_pair += share * 12.0 * model->config.L * model->config.C;
+        t->per_pair = 12.0 * model->config.L * model->config.C;
 }
 
-static bool open_run(TrilTraining *t, const TrilModel *teacher, const RunOptions *run, Error *err) {
-    const double forward = 1.0 / 3; /* its share of the work of training */
+static bool open_run(TrilTraining *t, const RunOptions *run, Error *err) {
     Model *model = &t->model->model;
-    count_operations(t, model, 1);
+    count_operations(t, model);
     if (!model_count(model, t->text->ids, corpus_counted(t->text), true, err)) return false;
-    if (!workers_open(&t->workers, model, run, t->text, err)) return false;
-    if (!teacher) return true;
-    count_operations(t, &teacher->model, forward);
-    return workers_teach(&t->workers, &teacher->model, err);
+    return workers_open(&t->workers, model, run, t->text, err);
 }
 
 bool training_make(TrilTraining **training, TrilModel *model, const TrilText *text,
@@ -47,13 +42,11 @@ bool training_make(TrilTraining **training, TrilModel *model, const TrilText *te
     t->options.held_out = text->held_out;
     t->options.bytes = model->vocab.bytes;
     if (!isnan(options->dropout)) model->model.config.dropout = options->dropout;
-    if (options->teacher) t->teacher = tril_model_digest(options->teacher);
     t->recipe = recipe_with(model->model.config.model, &t->options);
     t->progress =
         (TrilProgress){.step = 0, .steps = (int)options->steps, .recent = NAN, .lowest = NAN};
     const RunOptions run = options_run(options);
-    if (options_config(options, text->vocab.size, &config, err) &&
-        open_run(t, options->teacher, &run, err)) {
+    if (options_config(options, text->vocab.size, &config, err) && open_run(t, &run, err)) {
         model->in_training = model->trained = true;
         model->seed = options->seed;
         model->text = text->digest;
@@ -87,9 +80,8 @@ bool text_suits(const TrilText *text, const Vocab *vocab, double context, Error 
 static TrilStatus open_training(TrilTraining **training, TrilModel *model, const TrilText *text,
                                 const TrilOptions *options, TrilError *error) {
     Error err = {0};
-    if (model->in_training || options->teacher == model) {
-        fail(&err, model->in_training ? "the model is already being trained"
-                                      : "the model cannot be its own teacher");
+    if (model->in_training) {
+        fail(&err, "the model is already being trained");
         return failed(TRIL_ARGUMENT, &err, error);
     }
     if (!text_suits(text, &model->vocab, model->model.config.T, &err))

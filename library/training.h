@@ -9,7 +9,6 @@ struct TrilTraining {
     TrilModel *model; /* borrowed, as the text is */
     const TrilText *text;
     TrilOptions options; /* decided */
-    uint64_t teacher;    /* the teacher's digest, if there is one */
     Workers workers;
     Recipe recipe;
     double per_character, per_pair; /* operations for each character, and each one in its window */

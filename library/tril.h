@@ -205,9 +205,6 @@ typedef struct {
     const char *windows, *precision;
     double threads;
     uint64_t seed;
-    const TrilModel *teacher; /* if any, half of each target is its prediction. Must have the same
-                                 characters and at least the same context, and must not be trained
-                                 meanwhile. Borrowed until the training is closed */
 } TrilOptions;
 
 /* The notation of an option, and the type of its member. */
@@ -287,7 +284,7 @@ TRIL_API TrilStatus tril_model_make(TrilModel **model, const TrilTokenizer *toke
  * tril_model_free. */
 TRIL_API TrilStatus tril_model_load(TrilModel **model, const char *path, TrilError *error);
 
-/* The digest of a text, a teacher or a file that does not exist. */
+/* The digest of a text or a file that does not exist. */
 enum { TRIL_NO_DIGEST = 0 };
 
 /* Sets *digest to a digest in the metadata of the file at `path`, a model or a state; to
@@ -449,8 +446,8 @@ typedef struct {
 /* Opens a training run of `model` on a text that was made with its vocabulary; borrows both. With
  * f32, the same seed, sizes and options give the weights of ./train, to the bit. Holds out the part
  * that the text holds out, whatever the options say. TRIL_TEXT: another vocabulary; too short a
- * text for the model's context. TRIL_ARGUMENT: an option out of range; a teacher that does not fit;
- * a model that is already in training. Released by tril_training_close. */
+ * text for the model's context. TRIL_ARGUMENT: an option out of range; a
+ * model that is already in training. Released by tril_training_close. */
 TRIL_API TrilStatus tril_training_open(TrilTraining **training, TrilModel *model,
                                        const TrilText *text, const TrilOptions *options,
                                        TrilError *error);
@@ -547,13 +544,12 @@ typedef struct TrilState TrilState;
 TRIL_API TrilStatus tril_state_load(TrilState **state, const char *path, TrilError *error);
 TRIL_API void tril_state_free(TrilState *state);
 
-/* Return its tokenizer, its progress, its decided options without the teacher, and the digests of
- * its text (tril_digest) and of its teacher (tril_model_digest, or TRIL_NO_DIGEST). */
+/* Return its tokenizer, its progress, its decided options, and the digest of its text
+ * (tril_digest). */
 TRIL_API const TrilTokenizer *tril_state_tokenizer(const TrilState *state);
 TRIL_API TrilProgress tril_state_progress(const TrilState *state);
 TRIL_API TrilOptions tril_state_options(const TrilState *state);
 TRIL_API uint64_t tril_state_text(const TrilState *state);
-TRIL_API uint64_t tril_state_teacher(const TrilState *state);
 
 /* Returns the value of a key of its metadata, or NULL: a key of tril_training_mark, or one of its
  * own, such as "kernels", the instruction set of its training. */
@@ -565,7 +561,7 @@ TRIL_API const char *tril_state_note(const TrilState *state, const char *key);
  * own. Only ./train --resume completes the plan of `./train --time` or `--ladder`. Sets *model to
  * the model in training; the caller releases both, the training first. Takes the weights out of the
  * state, which can then only be released, even if this fails for lack of memory. Borrows the text.
- * TRIL_TEXT: another text, vocabulary or held-out share. TRIL_ARGUMENT: another teacher. */
+ * TRIL_TEXT: another text, vocabulary or held-out share. */
 TRIL_API TrilStatus tril_training_resume(TrilTraining **training, TrilModel **model,
                                          TrilState *state, const TrilText *text,
                                          const TrilOptions *options, TrilError *error);

@@ -14,8 +14,8 @@
 
 /* From the first process to the workers. */
 typedef struct {
-    enum { TEXT, OPEN, TEACH, CLOSE, RESTORE, STEP, EVALUATE, COLLECT, SHUTDOWN } kind;
-    Config config;       /* OPEN, TEACH */
+    enum { TEXT, OPEN, CLOSE, RESTORE, STEP, EVALUATE, COLLECT, SHUTDOWN } kind;
+    Config config;       /* OPEN */
     RunOptions options;  /* OPEN */
     bool usual_threads;  /* OPEN: each process uses as many as it has processors */
     uint64_t encoded;    /* TEXT: digest of its ids */
@@ -92,23 +92,8 @@ static bool open_run(Workers *workers, bool ok, Error *err) {
     return world_agree(ok, err) && same_kernels(workers, err);
 }
 
-/* Each process computes the teacher's predictions for its own part of a batch. */
-static bool open_teacher(Workers *workers, Model *teacher, bool ok, Error *err) {
-    int first;
-    RunOptions options = workers->options;
-    options.batch = run_part(workers->run, &first);
-    options.training = options.shared = false;
-    options.frozen = true;
-    if (!world_agree(ok, err)) return false;
-    world_broadcast(teacher->weights, teacher->weights_size * sizeof(float));
-    if (!share_counts(teacher, err)) return false;
-    return world_agree(run_open(&workers->teacher, teacher, &options, err), err);
-}
-
 static void close_run(Workers *workers) {
-    run_close(workers->teacher);
     run_close(workers->run);
-    ngram_free(workers->teaching.ngram);
     memory_free(workers->inputs);
     memory_free(workers->targets);
     memory_free(workers->starts);
@@ -136,12 +121,8 @@ static Step take_step(Workers *workers, uint64_t step, int window, const Optimiz
     batch_windows(corpus->train, o->batch, o->length, o->seed, step, first, count, workers->starts);
     lay_out(workers, count, T);
     count *= o->length / window;
-    Teacher teacher = {.share = TEACHER_SHARE};
-    if (workers->teacher)
-        teacher.probabilities =
-            run_probabilities(workers->teacher, workers->inputs, count, window, &source);
     run_forward_training(workers->run, workers->inputs, count, window, &source);
-    taken.loss = run_backward(workers->run, workers->targets, workers->teacher ? &teacher : NULL);
+    taken.loss = run_backward(workers->run, workers->targets);
     if (isfinite(taken.loss)) taken.norm = run_update(workers->run, optimizer);
     return taken;
 }
@@ -216,14 +197,6 @@ void workers_close(Workers *workers) {
     set_sharing(false);
 }
 
-bool workers_teach(Workers *workers, const Model *teacher, Error *err) {
-    workers->teaching = *teacher;
-    broadcast((Command){.kind = TEACH, .config = teacher->config});
-    bool ok = model_fold(teacher, workers->corpus->ids, corpus_counted(workers->corpus),
-                         &workers->teaching.ngram, err);
-    return open_teacher(workers, &workers->teaching, ok, err);
-}
-
 void workers_restore(Workers *workers, uint64_t step, const float *first_moments,
                      const float *second_moments) {
     broadcast((Command){.kind = RESTORE, .step = step});
@@ -259,7 +232,7 @@ void workers_collect(Workers *workers) {
 typedef struct {
     Corpus corpus;    /* only ids, length and train */
     uint64_t encoded; /* digest of the last TEXT */
-    Model model, teacher;
+    Model model;
     Workers part; /* this process's */
 } Worker;
 
@@ -279,7 +252,6 @@ static void receive_text(Worker *w, const Command *command) {
 static void close_worker(Worker *w) {
     close_run(&w->part);
     model_free(&w->model);
-    model_free(&w->teacher);
 }
 
 static void open_worker(Worker *w, const Command *command) {
@@ -296,11 +268,6 @@ static void execute(Worker *w, const Command *command) {
     switch (command->kind) {
         case TEXT: receive_text(w, command); break;
         case OPEN: open_worker(w, command); break;
-        case TEACH: {
-            bool built = model_build(&w->teacher, &command->config, 0, &err);
-            if (!open_teacher(&w->part, &w->teacher, built, &err)) close_worker(w);
-            break;
-        }
         case CLOSE: close_worker(w); break;
         case RESTORE: run_restore(w->part.run, command->step, NULL, NULL); break;
         case STEP: take_step(&w->part, command->step, command->window, &command->optimizer); break;

@@ -28,8 +28,6 @@ typedef struct {
     const Corpus *corpus; /* borrowed; a worker knows only its ids and their numbers */
     int32_t *inputs, *targets;
     size_t *starts; /* where the windows of a batch are in the text */
-    Run *teacher;   /* opened by workers_teach */
-    Model teaching; /* in the first process its model, with its own counts */
     double seconds; /* spent in all steps */
 } Workers;
 
@@ -40,13 +38,6 @@ typedef struct {
 bool workers_open(Workers *workers, Model *model, const RunOptions *options, const Corpus *corpus,
                   Error *err);
 void workers_close(Workers *workers);
-
-/* Makes each step from now on also learn the predictions of `teacher`: a Teacher with
- * TEACHER_SHARE. Sends the teacher, which is borrowed, to the workers, and opens a run of it on
- * every process. A teacher that has counted the text leaves out the part that is read. It must have
- * the model's vocabulary, and a context that is not shorter than the windows. Fails for too little
- * memory in any process. */
-bool workers_teach(Workers *workers, const Model *teacher, Error *err);
 
 /* Calls run_restore on all processes: continues after `step` updates, with these moments. */
 void workers_restore(Workers *workers, uint64_t step, const float *first_moments,

@@ -141,12 +141,4 @@ typedef struct {
     bool counted;  /* the model counted it last; each prediction then leaves out its own fold */
 } Source;
 
-/* Another model's predictions, which are mixed into the targets of a pass: `share`, 0 to 1, of each
- * target is a row of probabilities[B,T,V], and the rest is the actual next token (Hinton, Vinyals
- * and Dean, "Distilling the Knowledge in a Neural Network", 2015). */
-typedef struct {
-    const float *probabilities;
-    float share;
-} Teacher;
-
 #endif

@@ -88,10 +88,6 @@ const float *run_forward(Run *run, const int32_t *ids, int B, int T);
  */
 const float *run_grow(Run *run, const Continuation *tokens, int N);
 
-/* Does the same as run_forward, and replaces each row of logits by its softmax:
- * probabilities[B,T,V]. `source`, the place of the pass in a text, may be NULL. */
-const float *run_probabilities(Run *run, const int32_t *ids, int B, int T, const Source *source);
-
 /* Does the same as run_forward for a training step, with dropout, whose masks depend on
  * source->before in a shared run. Keeps the pointer `ids` until run_backward returns. Needs
  * RunOptions.training. */
@@ -102,10 +98,9 @@ void run_forward_training(Run *run, const int32_t *ids, int B, int T, const Sour
 void run_weigh_counts(Run *run, double weight);
 
 /* Returns the loss of run_forward_training's pass: the mean cross-entropy against targets[B,T], in
- * nats, over the whole shared batch. Adds its gradient, with the predictions of `teacher`, which
- * may be NULL, mixed into the targets, to the gradient of every weight. Overwrites the logits.
- * Collective; in a shared run only run_update may use the gradients. */
-double run_backward(Run *run, const int32_t *targets, const Teacher *teacher);
+ * nats, over the whole shared batch. Adds its gradient to the gradient of every weight.
+ * Overwrites the logits. Collective; in a shared run only run_update may use the gradients. */
+double run_backward(Run *run, const int32_t *targets);
 
 typedef struct {
     double learning_rate, beta1, beta2, epsilon, weight_decay; /* AdamW's */

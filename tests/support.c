@@ -358,7 +358,7 @@ double bench_train(Bench *bench, const int32_t *inputs, const int32_t *targets, 
     double loss = 0;
     for (int step = 0; step < steps; step++) {
         run_forward_training(bench->run, inputs, B, T, NULL);
-        loss = run_backward(bench->run, targets, NULL);
+        loss = run_backward(bench->run, targets);
         run_update(bench->run, &adamw);
     }
     return loss;

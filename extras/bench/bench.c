@@ -99,7 +99,7 @@ static void train_step(Run *run, const int32_t *ids, int B, int T) {
     static const Optimizer optimizer = {
         .learning_rate = 1e-4, .beta1 = 0.9, .beta2 = 0.99, .epsilon = 1e-8};
     run_forward_training(run, ids, B, T, NULL);
-    run_backward(run, ids + 1, NULL);
+    run_backward(run, ids + 1);
     run_update(run, &optimizer);
 }
 

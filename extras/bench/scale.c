@@ -33,7 +33,7 @@ static const Optimizer optimizer = {.learning_rate = 1e-4,
 
 static void train(Bench *b) {
     run_forward_training(b->run, b->ids, b->count, b->T, NULL);
-    run_backward(b->run, b->ids + 1, NULL);
+    run_backward(b->run, b->ids + 1);
     run_update(b->run, &optimizer);
 }
 

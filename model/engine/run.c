@@ -300,20 +300,6 @@ const float *run_forward(Run *run, const int32_t *ids, int B, int T) {
     return forward(run, ids, B, T, NULL);
 }
 
-static void softmax_work(const Thread *thread, void *argument) {
-    const Run *run = argument;
-    size_t V = (size_t)run->model->config.V;
-    Share own = share_of_tokens(run, thread);
-    float *logits = execute_array(run, run->program.logits) + own.begin * V;
-    thread->isa->softmax(logits, V, NULL, logits, 1.0f, (int)(own.end - own.begin), (int)V);
-}
-
-const float *run_probabilities(Run *run, const int32_t *ids, int B, int T, const Source *source) {
-    const float *logits = forward(run, ids, B, T, source);
-    team_run(run->team, run_threads(run), softmax_work, run);
-    return logits;
-}
-
 void run_forward_training(Run *run, const int32_t *ids, int B, int T, const Source *source) {
     assert(run->options.training);
     begin(run, ids, B, T, source, true);
@@ -340,11 +326,10 @@ void run_weigh_counts(Run *run, double weight) {
     run->counts_weight = (float)weight;
 }
 
-double run_backward(Run *run, const int32_t *targets, const Teacher *teacher) {
+double run_backward(Run *run, const int32_t *targets) {
     assert(!run->options.frozen); /* its weights are packed for a forward pass */
     double tokens = tokens_in_loss(run), total = 0;
     run->pass.targets = targets;
-    run->pass.teacher = teacher;
     run->pass.scale = 1.0f / (float)tokens;
     execute_turn(run);
     team_run(run->team, run_threads(run), execute_pass, run);

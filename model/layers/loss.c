@@ -14,8 +14,6 @@ static void backward(const Call *c) {
     enum { ROWS = 16 }; /* at a time, so that they stay in the cache */
     const Pass *pass = c->pass;
     size_t row = c->out_row[0];
-    const Teacher *teacher = pass->teacher;
-    float share = teacher ? teacher->share * pass->scale : 0;
     int some;
     for (int n = 0; n < c->N; n += some) {
         const float *from = c->in[0] + (size_t)n * row;
@@ -30,10 +28,6 @@ static void backward(const Call *c) {
             to[i * row + (size_t)targets[i]] -= 1.0f;
         }
         for (size_t i = 0; i < (size_t)some * row; i++) to[i] *= pass->scale;
-        if (!teacher) continue;
-        c->thread->isa->axpby(to, 1.0f, teacher->probabilities + (c->first + (size_t)n) * row,
-                              -share, (size_t)some * row);
-        for (size_t i = 0; i < (size_t)some; i++) to[i * row + (size_t)targets[i]] += share;
     }
 }
 

@@ -36,7 +36,6 @@ typedef struct {
     const int32_t *targets;        /* [tokens] */
     float *losses;                 /* [tokens] */
     float scale;                   /* the factor of the loss's gradient */
-    const Teacher *teacher;        /* in distillation */
     const Source *source;          /* its place in a text, if known */
     const Ngram *ngram;            /* the counted model */
     float counts_weight;           /* factor of its logits; 1 in training */

@@ -19,8 +19,6 @@ static int list(Option rows[MAX_ROWS], Arguments *a, TrilOptions *o) {
          "a recipe of sizes and steps: small (the default), quick, base, nanogpt-cpu, nanogpt-gpu"},
         {0, "ladder", OPTION_FLAG, &a->ladder, .help = "train every rung on the same budget"},
         {0, "init", OPTION_PATH, &a->init, .argument = "PATH", "begin from a model"},
-        {0, "teacher", OPTION_PATH, &a->teacher, .argument = "PATH",
-         "also learn from this model: half of each target is its prediction"},
         {'o', "out", OPTION_PATH, &a->out, .argument = "FILE", "the checkpoint to write"},
         {'r', "resume", OPTION_FLAG, &a->resume, .help = "resume the run of --out"},
         {0, "continue", OPTION_FLAG, &a->continues,
@@ -83,8 +81,6 @@ static bool check(const Arguments *a, int operands, Error *err) {
         return fail(err, "--steps and --time both limit the run; give only one");
     if (a->ladder && a->init)
         return fail(err, "--init is for one model, but --ladder trains several; give only one");
-    if (a->ladder && a->teacher)
-        return fail(err, "--teacher is for one model, but --ladder trains several; give only one");
     if (a->resume && a->continues)
         return fail(err, "--resume fails without a run to resume, but --continue then begins one; "
                          "give only one");

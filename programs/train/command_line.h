@@ -13,7 +13,7 @@ typedef struct {
     TrilOptions options; /* those that were given; the seed is always set */
     char *const *texts;  /* [text_count], files and folders as named; "-" is standard input */
     int text_count;
-    const char *init, *teacher, *out, *log, *preset;
+    const char *init, *out, *log, *preset;
     bool ladder, resume, continues /* --continue */, profile, quiet, json, help, version;
 } Arguments;
 

@@ -355,7 +355,6 @@ void show_next_steps(const Plan *plan, const Result *model, bool page) {
     fputs(further ? "To train it further:     " : "\nInterrupted.  To resume: ", stdout);
     shell_program(stdout, *a->command, shell_put);
     printf(" --resume%s%s", further ? " " : "", further ? longer : "");
-    if (a->teacher) put_path(" --teacher ", a->teacher);
     if (!has_usual_out(plan)) put_path(" --out ", a->out);
     if (a->log) put_path(" --log ", a->log);
     for (int i = 0; i < a->text_count; i++) put_path(" ", a->texts[i]);

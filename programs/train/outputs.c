@@ -31,7 +31,6 @@ bool outputs_open(Ladder *l, Error *err) {
         ok = strcmp(texts->files[i].path, "-") == 0 ||
              claims_read(claims, "the text", texts->files[i].path, err);
     ok = ok && claim_model(claims, "the model of --init", plan->arguments->init, err) &&
-         claim_model(claims, "the teacher", plan->arguments->teacher, err) &&
          claims_write(claims, "the state of the run", plan->state_file, err);
     for (int i = 0; i < plan->rung_count && ok; i++)
         ok = claims_write(claims, "the model", plan->rungs[i].checkpoint, err) &&

@@ -25,7 +25,7 @@ typedef struct {
 } Ladder;
 
 /* Claims every file of the training. Fails where the functions of claims.h fail, for an output that
- * is also an input (the text, --init, --teacher), and for a state that another training run has
+ * is also an input (the text, --init), and for a state that another training run has
  * written since it was loaded. */
 bool outputs_open(Ladder *ladder, Error *err);
 

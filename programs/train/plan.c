@@ -20,7 +20,6 @@ TrilOptions plan_options(const Plan *plan, const RungFiles *rung) {
         options.windows = tril_rung_recipe(rung->name, NULL).grows ? "grow" : "whole";
     if (rung->chosen) return options;
     options.learning_rate = options.weight_decay = NAN;
-    options.teacher = NULL;
     return options;
 }
 

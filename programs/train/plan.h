@@ -98,9 +98,8 @@ typedef struct {
     Progress progress;       /* that of its rung */
     Result known[MAX_RUNGS]; /* results of the rungs before that rung */
     int known_count;
-    TrilModel *init, *teacher; /* of --init and --teacher, if given; owned */
-    uint64_t teacher_digest;   /* or TRIL_NO_DIGEST */
-    int added;                 /* characters of the text that `init` did not know */
+    TrilModel *init; /* of --init, if given; owned */
+    int added;       /* characters of the text that `init` did not know */
 
     /* the text */
     TrilText *corpus;         /* its ids */
@@ -111,7 +110,7 @@ typedef struct {
     double counted; /* the characters to train on that counting reads, from their start; 0: all */
 } Plan;
 
-/* Returns the options of a rung. Learning rate, weight decay and teacher are for --model alone. */
+/* Returns the options of a rung. Learning rate and weight decay are for --model alone. */
 TrilOptions plan_options(const Plan *plan, const RungFiles *rung);
 
 /* Returns the peak learning rate that the rung has without --lr. */

@@ -170,20 +170,6 @@ static bool begin_anew(Plan *plan, Error *err) {
            command_line_over(asked, o, err) && (!plan->init || take_sizes(plan, err));
 }
 
-/* Loads the teacher. A resumed training run needs the one that it began with. */
-static bool load_teacher(Plan *plan, Error *err) {
-    const char *path = plan->arguments->teacher;
-    uint64_t before = plan->teacher_digest;
-    if (path && tril_model_load(&plan->teacher, path, message(err)) != TRIL_OK) return false;
-    plan->teacher_digest = plan->teacher ? tril_model_digest(plan->teacher) : 0;
-    plan->options.teacher = plan->teacher;
-    if (!plan->state || plan->teacher_digest == before) return true;
-    if (plan->teacher) return fail(err, "%s: is not the teacher that this run began with", path);
-    return fail(
-        err, "--teacher is missing; name the model with the digest %s, which this run began with",
-        digest_text(before).text);
-}
-
 bool plan_open(Plan **made, const Arguments *arguments, Error *err) {
     Plan *plan;
     *made = NULL;
@@ -192,8 +178,7 @@ bool plan_open(Plan **made, const Arguments *arguments, Error *err) {
     bool ok = texts_find(&plan->texts, arguments->texts, arguments->text_count, err) &&
               name_state(plan, err) &&
               (!(arguments->resume || arguments->continues) || load_state(plan, err)) &&
-              (plan->state || begin_anew(plan, err)) && load_teacher(plan, err) &&
-              name_files(plan, err);
+              (plan->state || begin_anew(plan, err)) && name_files(plan, err);
     if (ok)
         *made = plan;
     else
@@ -205,7 +190,6 @@ void plan_close(Plan *plan) {
     if (!plan) return;
     tril_text_free(plan->corpus);
     tril_tokenizer_free(plan->tokenizer);
-    tril_model_free(plan->teacher);
     tril_model_free(plan->init);
     tril_state_free(plan->state);
     texts_free(&plan->texts);
@@ -416,11 +400,10 @@ static bool decide_by_time(Plan *plan, RungFiles *rung, Reasons *d, Error *err) 
 }
 
 /* Sets the number by which a new training run recognizes its files. It follows from the text, the
- * options, the name of --out, and the models of --init and --teacher. */
+ * options, the name of --out, and the model of --init. */
 static void number_training(Plan *plan) {
     const char *name = file_name(plan->arguments->out);
-    const uint64_t models[] = {plan->input.digest, plan->init ? tril_model_digest(plan->init) : 0,
-                               plan->teacher_digest};
+    const uint64_t models[] = {plan->input.digest, plan->init ? tril_model_digest(plan->init) : 0};
     Digest digest = digest_start();
     for (int i = 0; tril_option(i); i++) {
         char text[TRIL_OPTION_SIZE];

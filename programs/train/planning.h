@@ -5,10 +5,10 @@
 
 #include "programs/train/plan.h"
 
-/* Reads the state to resume, or the models of --init and --teacher. Sets the options to theirs or
+/* Reads the state to resume, or the model of --init. Sets the options to theirs or
  * to the defaults, overridden by the command line, and names the files. Fails for a state or a
  * model that cannot be read, a text that --continue cannot read twice, a change of an option that
- * the state or the model fixes, another teacher than the state's, and a path that is too long. The
+ * the state or the model fixes, and a path that is too long. The
  * caller releases *plan with plan_close; on failure it is NULL. */
 bool plan_open(Plan **plan, const Arguments *arguments, Error *err);
 void plan_close(Plan *plan);
@@ -26,7 +26,7 @@ bool plan_count(Plan *plan, Error *err);
 /* Decides the unset options (tril_options_decide) and prints the decisions. With a time limit,
  * chooses the sizes for the time and the measured speed of this machine, counts the text, and
  * measures the speed of every rung. A resumed training run has nothing to decide. Fails for too
- * little memory, a teacher that does not fit, and a time limit in which reading the text takes more
+ * little memory, and a time limit in which reading the text takes more
  * than half of the time, or a step of a rung more than a twentieth of its share. */
 bool plan_decide(Plan *plan, Error *err);
 

@@ -60,8 +60,7 @@ bool saved_write(const Plan *plan, TrilTraining *training, const Progress *progr
     for (int i = 0; i < ORIGINS && ok; i++)
         ok = *plan->origins[i].text == 0 ||
              note(training, plan->origins[i].key, plan->origins[i].text, err);
-    ok = ok && note(training, "log_digest", digest_text(progress->log_digest).text, err) &&
-         note(training, "taught_by", digest_text(plan->teacher_digest).text, err);
+    ok = ok && note(training, "log_digest", digest_text(progress->log_digest).text, err);
     for (int i = 0; tril_option(i) && ok; i++) {
         if (!is_of_run(tril_option(i))) continue;
         snprintf(key, KEY_SIZE, "run.%s", tril_option(i)->name);
@@ -167,11 +166,7 @@ static bool read_options(Plan *plan) {
 bool saved_load(Plan *plan, Error *err) {
     if (tril_state_load(&plan->state, plan->state_file, message(err)) != TRIL_OK) return false;
     plan->progress.now = tril_state_progress(plan->state);
-    /* the rung in training may have no teacher although --model has one; the library only knows
-       that of the rung */
-    const char *teacher = tril_state_note(plan->state, "taught_by"), *bad = read_progress(plan);
-    plan->teacher_digest = tril_state_teacher(plan->state);
-    if (!bad && teacher && !digest_read(teacher, 0, &plan->teacher_digest)) bad = "taught_by";
+    const char *bad = read_progress(plan);
     if (!bad && !read_options(plan)) bad = "run";
     if (!bad && !digest_read(tril_state_note(plan->state, "digest"), 0, &plan->state_digest))
         bad = "digest";

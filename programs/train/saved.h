@@ -6,7 +6,7 @@
 #include "programs/train/plan.h"
 
 /* Reads the state of plan->state_file, and sets the plan's state, options, ladder, training,
- * teacher_digest, progress and known results to those of the training to resume. Fails, leaving no
+ * progress and known results to those of the training to resume. Fails, leaving no
  * state, where tril_state_load fails, and for metadata that saved_write would not write. */
 bool saved_load(Plan *plan, Error *err);
 

@@ -490,61 +490,6 @@ TEST(states) {
 
 /* ---- decisions of ./train, and resuming ---- */
 
-/* A training run with a teacher, here or in ./train, begins and resumes with the same bits. Without
- * the teacher, or with another one, it cannot resume. */
-TEST(teachers) {
-    TrilModel *teacher = train("gpt", 1), *other = train("head", 1), *model;
-    TrilOptions sizes = small("modern");
-    TrilOptions options = few(STEPS, 1);
-    must(tril_model_save(teacher, scratch("teacher.safetensors"), &error));
-    must_run("train -q -m modern " SMALL "-s %d --teacher @teacher.safetensors "
-             "-o @taught.safetensors " ACT,
-             STEPS);
-    options.teacher = teacher;
-    model = make(sizes, options.seed);
-    TrilTraining *training = begin(model, &options);
-    assert_ptr_equal(tril_training_options(training).teacher, teacher);
-    for (int i = 0; i < STEPS / 2; i++) must(tril_training_step(training, NULL, &error));
-    must(tril_training_save(training, scratch("half.last.safetensors"), &error));
-    uint64_t whole = end_of(training, model);
-    assert_int_equal(whole, digest_of("taught.last.safetensors"));
-    TrilModel *untaught = train("modern", 1);
-    assert_true(tril_model_digest(untaught) != whole);
-
-    TrilState *saved = state_of("half.last.safetensors");
-    assert_int_equal(tril_state_teacher(saved), tril_model_digest(teacher));
-    expect(resume_with(&training, &model, saved, whole_play, NULL), TRIL_ARGUMENT, "");
-    options.teacher = NULL;
-    expect(resume_with(&training, &model, saved, whole_play, &options), TRIL_ARGUMENT, "");
-    options.teacher = other;
-    expect(resume_with(&training, &model, saved, whole_play, &options), TRIL_ARGUMENT, "");
-    options.teacher = teacher;
-    must(resume_with(&training, &model, saved, whole_play, &options));
-    assert_int_equal(end_of(training, model), whole);
-    expect(resume_with(&training, &model, saved, whole_play, &options), TRIL_ARGUMENT, "");
-    must_fail(1, "train --resume -o @half.safetensors " ACT, "--teacher");
-    must(tril_model_save(other, scratch("other.safetensors"), &error));
-    run("train --resume --teacher @other.safetensors -o @half.safetensors " ACT);
-    expect_failure(1, "other.safetensors: ");
-    must_run("train --resume -j 3 --teacher @teacher.safetensors -o @half.safetensors " ACT);
-    expect_line("train --resume ", " --teacher ");
-    assert_int_equal(digest_of("half.last.safetensors"), whole);
-
-    sizes.context = 32;
-    model = make(sizes, 1);
-    expect(tril_training_open(&training, model, whole_play, &options, &error), TRIL_ARGUMENT, "16");
-    sizes.context = 16;
-    TrilModel *pupil = make(sizes, 1);
-    options.teacher = NULL;
-    begin(pupil, &options);
-    options.teacher = pupil;
-    expect(tril_training_open(&training, other, whole_play, &options, &error), TRIL_ARGUMENT, "");
-    options.teacher = model;
-    expect(tril_training_open(&training, model, whole_play, &options, &error), TRIL_ARGUMENT, "");
-    options.teacher = model_of(tokenizer_of("ab"), &sizes); /* of other characters */
-    expect(tril_training_open(&training, other, whole_play, &options, &error), TRIL_ARGUMENT, "");
-}
-
 /* A state names its text and options, and resumes with other options, like ./train --resume. */
 TEST(other_options) {
     TrilTraining *training;
@@ -552,8 +497,6 @@ TEST(other_options) {
     must_run("train -q -m gpt " SMALL "-s %d -o @one/m.safetensors " ACT, STEPS / 2);
     TrilState *saved = state_of("one/m.last.safetensors");
     assert_int_equal(tril_state_text(saved), tril_digest(play, play_length));
-    assert_int_equal(tril_state_teacher(saved), 0);
-    must_fail(1, "train -r --teacher @one/m.safetensors -o @one/m.safetensors " ACT, "teacher");
     assert_int_equal(tril_state_progress(saved).step, STEPS / 2);
     assert_true(*tril_state_note(saved, "kernels"));
     assert_string_equal(tril_state_note(saved, "option.batch"), "4");
@@ -689,7 +632,6 @@ static void expect_same_options(const TrilOptions *a, const TrilOptions *b) {
         assert_int_equal(tril_options_get(a, i, one), tril_options_get(b, i, other));
         assert_string_equal(one, other);
     }
-    assert_true(a->teacher == b->teacher);
 }
 
 /* Unset options are decided as a training run decides them, and stay decided. */

@@ -16,7 +16,7 @@ static void learn(const char *name, const Recipe *recipe, double *first, double 
     for (int step = 0; step <= STEPS; step++) {
         Optimizer now = recipe_step(recipe, step, STEPS);
         run_forward_training(bench->run, ids, B, T, NULL);
-        *last = run_backward(bench->run, ids + 1, NULL);
+        *last = run_backward(bench->run, ids + 1);
         if (step == 0) *first = *last;
         run_update(bench->run, &now);
     }

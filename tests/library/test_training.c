@@ -35,7 +35,7 @@ static void check_steps(double clip) {
     for (int step = 1; step <= 3; step++) {
         int32_t *ids = random_ids((uint64_t)step, B * T + 1, V);
         run_forward_training(bench->run, ids, B, T, NULL);
-        run_backward(bench->run, ids + 1, NULL);
+        run_backward(bench->run, ids + 1);
         double square = 0;
         for (int i = 0; i < model->tensor_count; i++)
             for (size_t j = 0; j < model->tensors[i].size; j++)
@@ -145,7 +145,7 @@ static void check_muon(Precision precision, int C, int threads, double most, dou
     for (int step = 1; step <= 3; step++) {
         int32_t *ids = random_ids((uint64_t)step, B * T + 1, V);
         run_forward_training(bench->run, ids, B, T, NULL);
-        run_backward(bench->run, ids + 1, NULL);
+        run_backward(bench->run, ids + 1);
         int count = 0;
         for (size_t i = 0; i < model->weights_size; i++) w[i] = (double)model->weights[i];
         for (int i = 0; i < model->tensor_count; i++) {
@@ -263,7 +263,7 @@ static void check_profile(const Bench *bench, int steps, double passed) {
 static void profiled_step(Bench *bench, const int32_t *ids) {
     Optimizer o = {.epsilon = 1e-8, .matrix_rate = 0.1, .momentum = 0.9};
     run_forward_training(bench->run, ids, B, T, NULL);
-    run_backward(bench->run, ids + 1, NULL);
+    run_backward(bench->run, ids + 1);
     run_update(bench->run, &o);
 }
 
@@ -321,7 +321,7 @@ TEST(pieces) {
     double losses[2];
     for (int i = 0; i < 2; i++) {
         run_forward_training(benches[i]->run, ids, B * PIECES, T / PIECES, NULL);
-        losses[i] = run_backward(benches[i]->run, ids + 1, NULL);
+        losses[i] = run_backward(benches[i]->run, ids + 1);
     }
     assert_true(losses[0] == losses[1]);
     for (int i = 0; i < whole->model->tensor_count; i++)
@@ -329,45 +329,7 @@ TEST(pieces) {
                             whole->model->tensors[i].size * sizeof(float));
     run_forward_training(whole->run, ids, B, T, NULL);
     /* whole sequences are another thing */
-    assert_true(run_backward(whole->run, ids + 1, NULL) != losses[0]);
-}
-
-/* With a teacher that is certain of other tokens, the gradient is the mean, by its share, of those
- * for the actual tokens and for the teacher's: here of four passes, whose gradients add up. */
-TEST(teach) {
-    enum { N = B * T };
-    Config config = config_of("modern");
-    Bench *four = bench_open(&config, B, 1, 3), *taught = bench_open(&config, B, 1, 3);
-    int32_t *ids = random_ids(1, N + 1, V), *expected = random_ids(2, N, V);
-    float *probabilities = scrap(N * V, sizeof *probabilities);
-    for (int n = 0; n < N; n++) probabilities[n * V + expected[n]] = 1;
-    const Teacher teacher = {probabilities, 0.25f};
-    for (int pass = 0; pass < 5; pass++) {
-        Bench *bench = pass < 4 ? four : taught;
-        run_forward_training(bench->run, ids, B, T, NULL);
-        run_backward(bench->run, pass == 3 ? expected : ids + 1, pass == 4 ? &teacher : NULL);
-    }
-    for (int i = 0; i < four->model->tensor_count; i++)
-        for (size_t j = 0; j < four->model->tensors[i].size; j++)
-            assert_near(run_gradient(taught->run, i)[j], (double)run_gradient(four->run, i)[j] / 4,
-                        1e-6);
-}
-
-/* The probabilities of a pass are the softmax of its logits. */
-TEST(probabilities) {
-    enum { N = B * T };
-    Config config = config_of("gpt");
-    Bench *bench = bench_open(&config, B, 1, 3);
-    int32_t *ids = random_ids(1, N, V);
-    double expected[N * V];
-    const float *logits = run_forward(bench->run, ids, B, T);
-    for (int n = 0; n < N; n++) {
-        double sum = 0;
-        for (int v = 0; v < V; v++) sum += exp((double)logits[n * V + v]);
-        for (int v = 0; v < V; v++) expected[n * V + v] = exp((double)logits[n * V + v]) / sum;
-    }
-    const float *probabilities = run_probabilities(bench->run, ids, B, T, NULL);
-    for (int i = 0; i < N * V; i++) assert_near(probabilities[i], expected[i], 1e-6);
+    assert_true(run_backward(whole->run, ids + 1) != losses[0]);
 }
 
 /* 10 of 100 steps warm up; then the rate falls to a tenth, or in the last 40 to 0. */

@@ -60,7 +60,7 @@ static void check_plain(const Config *config, int batch, int length) {
 
     check_logits(bench, &plain, ids, batch, length);
     run_forward_training(bench->run, ids, batch, length, NULL);
-    double loss = run_backward(bench->run, targets, NULL);
+    double loss = run_backward(bench->run, targets);
     assert_near(loss, plain_loss(&plain, ids, targets, batch, length), 1e-5);
     plain_gradients(&plain, ids, targets, batch, length);
     for (int i = 0; i < bench->model->tensor_count; i++) check_gradient(bench, &plain, i);
@@ -106,7 +106,7 @@ TEST(shared_heads) {
 
 static double training_loss(Bench *bench, const int32_t *ids, const int32_t *targets) {
     run_forward_training(bench->run, ids, B, T, NULL);
-    return run_backward(bench->run, targets, NULL);
+    return run_backward(bench->run, targets);
 }
 
 /* The training loss with the tensor's weights w moved along the gradients of one of two halves. */
@@ -149,7 +149,7 @@ static void check_evaluation(Bench *bench) {
     for (size_t b = 0; b < B; b++) starts[b] = b * whole;
     run_forward_training(bench->run, text, B, bench->model->config.T,
                          &(Source){starts, .window = whole});
-    const double loss = run_backward(bench->run, text + 1, NULL);
+    const double loss = run_backward(bench->run, text + 1);
     assert_true(loss == run_evaluate(bench->run, (Windows){text, count, 1, false}, NULL, NULL));
 }
 

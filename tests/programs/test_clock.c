@@ -216,16 +216,6 @@ TEST(too_short) {
     assert_true(schedule_of(scratch("hasty/m.csv")).steps >= 10);
 }
 
-/* An unset context is not longer than that of a teacher. */
-TEST(taught) {
-    skip_without(SIGNALS);
-    must_run("train -q -m bigram -c 16 -b 4 -s 4 -o @teacher/b.safetensors " PLAY);
-    must_run_clocked(
-        0.01, " 2@1.2 2@1.3",
-        "train -m head --precision f32 -t 2 --teacher @teacher/b.safetensors -o @taught/m " PLAY);
-    expect_line("8 x 16");
-}
-
 /* Windows do not grow where the text is seen often, also if all sizes are given. */
 TEST(windows) {
     skip_without(SIGNALS);

@@ -105,7 +105,7 @@ TEST(table) {
                                           : sizeof(double);
     }
     /* a member without a row would not be covered */
-    assert_in_range(sizeof o - covered - sizeof o.teacher, 0, sizeof(double) - 1);
+    assert_in_range(sizeof o - covered, 0, sizeof(double) - 1);
     assert_int_equal(tril_options_set(&o, "wodth", "3", &error), TRIL_ARGUMENT);
 }
 

@@ -1,6 +1,8 @@
 /* test_outputs.c - the files that ./train writes, and those it must not touch. No file of a user
  * and no model of an earlier training run may be lost. */
 #include "tests/table.h"
+#include "programs/train/ladder.h"
+#include "programs/train/planning.h"
 
 #include <sched.h>
 
@@ -264,26 +266,24 @@ TEST(changed_files) {
 }
 
 /* A state is read again once its files are locked: meanwhile another training run may have written
- * it. Here the first waits for its teacher. */
+ * it. */
 TEST(state_changes) {
     Kept later[] = {{.name = "m.safetensors"}, {.name = "m.last.safetensors"}};
-    skip_without(NAMED_PIPES);
-    must_run("train " TINY "-o @t/teacher " ACT);
-    must_run("train " TINY "--teacher @t/teacher -o @u/m.safetensors " ACT);
-    make_named_pipe(scratch("pipe"));
-    int out = create_file(scratch("stdout"));
-    Process child = start("train --resume -s 30 -q -o @u/m.safetensors --teacher @pipe " ACT, out);
-    close(out);
-    int pipe = open(scratch("pipe"), O_WRONLY); /* waits for the reader */
-    assert_true(pipe >= 0);
+    char *words[] = {copy_text("train"), copy_text("-rqs30"),
+                     copy_text("-o"),    copy_text(scratch("u/m.safetensors")),
+                     copy_text(ACT),     NULL};
+    Arguments arguments;
+    Ladder *ladder;
+    Plan *plan;
+    must_run("train " TINY "-o @u/m.safetensors " ACT);
+    assert_ok(command_line_read(&arguments, 5, words, &err), err);
+    assert_ok(plan_open(&plan, &arguments, &err), err);
     must_run("train " TINY "-s 60 --seed 5 -o @u/m.safetensors " ACT);
     keep_files("u", later, 2);
-    size_t length;
-    char *teacher = slurp(scratch("t/teacher"), &length);
-    assert_int_equal(write(pipe, teacher, (unsigned)length), length);
-    close(pipe);
-    finish(child);
-    expect_exit(1, "u/m");
+    assert_false(ladder_open(&ladder, plan, &err));
+    expect_error(err, "u/m");
+    ladder_close(ladder);
+    plan_close(plan);
     expect_files("u", later, 2);
 }
 

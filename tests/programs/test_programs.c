@@ -398,10 +398,6 @@ TEST(bad_input) {
         {1, "gpt: ",                   " GiB",            "-m gpt -w 1048576 -b 65536 " ACT},
         {1, "65536 x 512",             "",                "-b 65536 -c 512 " ACT},
         {2, "--model",                 "'gtp'",           "-m gtp " ACT},
-        {1, " 16 ",                    " 32 ",            "--teacher @play -c 32 " ACT},
-        {1, "",                        "",                "--teacher @play --bytes " ACT},
-        {2, "--teacher",               "--ladder",        "--teacher @play --ladder " ACT},
-        {1, "/none: ",                 "",                "--teacher @none " ACT},
         {2, " 3 ",                     " 6 ",             "-m modern -w 6 -H 2 " ACT},
     }, sampling[] = {
         {1, "/none: ",                 "",                "@none"},

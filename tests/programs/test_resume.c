@@ -279,7 +279,6 @@ TEST(refusals) {
         {"run.width", "17", "'run'"},
         {"run.lr", "100", "'run'"},
         {"state", "0", "--init"},
-        {"taught_by", "?", "'taught_by'"},
         {"training", "?", "'training'"},
     };
     make_folder(scratch("bent"));
@@ -291,7 +290,7 @@ TEST(refusals) {
     }
     static const char optional[] =
         " seed option.lr option.embedding-decay option.epochs text_name "
-        "recent_loss lowest_loss taught_by command "
+        "recent_loss lowest_loss command "
         "best_loss run.model ladder counted "; /* the library lacks these */
     const SafeTensors *whole = tensors_of(scratch("whole/ngram.last.safetensors"));
     for (int i = 0; i < whole->note_count; i++) {

@@ -171,12 +171,12 @@ static void pair_end(pid_t other) {
     assert_int_equal(status, 0);
 }
 
-/* Cases: every rung, then windows that are cut into pieces, and a teacher that counts. */
-enum { STEPS = 12, FOUND = 2 * STEPS + 4, PIECES = 8, TAUGHT, CASES };
+/* Cases: every rung, then windows that are cut into pieces. */
+enum { STEPS = 12, FOUND = 2 * STEPS + 4, PIECES = 8, CASES };
 
 /* Trains half of the steps, resumes the rest from a state, and evaluates on both parts. Collects
  * losses and norms. The text of every second case is the play read backward. */
-static void collect(int number, TrilModel *teacher, double found[FOUND]) {
+static void collect(int number, double found[FOUND]) {
     const char *rung = number < PIECES ? tril_rung(number) : "modern";
     size_t length;
     char *play = slurp(ACT, &length);
@@ -197,7 +197,6 @@ static void collect(int number, TrilModel *teacher, double found[FOUND]) {
     options.dropout = 0.1;
     options.threads = 1;
     options.precision = "f32";
-    options.teacher = teacher;
     const TrilText *text = text_of(tokenizer, play, length, 0.1);
     must(tril_training_open(&training, model_of(tokenizer, &options), text, &options, &error));
     for (int i = 0; i < STEPS; i++) {
@@ -223,11 +222,9 @@ static void collect(int number, TrilModel *teacher, double found[FOUND]) {
 /* The same two processes train all cases, one after another. */
 TEST(pair) {
     double found[2][CASES][FOUND];
-    must_run("train -q -m ngram -l 1 -H 2 -w 16 -c 16 -s 5 -o @t.safetensors " ACT);
-    TrilModel *teacher = load_model(scratch("t.safetensors"));
     for (int shared = 0; shared < 2; shared++) {
         const pid_t other = shared ? pair_begin() : 0;
-        for (int i = 0; i < CASES; i++) collect(i, i == TAUGHT ? teacher : NULL, found[shared][i]);
+        for (int i = 0; i < CASES; i++) collect(i, found[shared][i]);
         if (shared) pair_end(other);
     }
     for (int i = 0; i < CASES; i++)

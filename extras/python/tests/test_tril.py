@@ -254,7 +254,7 @@ class Models(Folder):
                  lambda: model.read("THE", threads=1.0), lambda: reading.attention(1 << 32, 0),
                  lambda: reading.scores(0, None), lambda: model.extended(TEXT, seed=-1),
                  lambda: tril.Model(model.tokenizer, seed=-1), lambda: tril.Model(model), lambda: tril.Model(None),
-                 lambda: tril.Training(model.tokenizer, TEXT), lambda: small(teacher=model.tokenizer), lambda: small(teacher=1),
+                 lambda: tril.Training(model.tokenizer, TEXT),
                  lambda: model.save("a\0b"), lambda: model.generate(precision="f32\0")]
         for i, call in enumerate(calls):
             with self.assertRaises((TypeError, ValueError, OverflowError, tril.Error), msg=f"call {i}"):
@@ -430,15 +430,14 @@ class Trainings(Folder):
         def noting(name, release):
             return lambda: (order.append(name), release())
 
-        model, teacher, order = untrained(), untrained("bigram"), []
-        training, reading = tril.Training(model, TEXT, teacher=teacher, steps=2, batch=4, threads=1), model.read("THE")
-        for name, thing in ("model", model), ("teacher", teacher), ("training", training), ("reading", reading):
+        model, order = untrained(), []
+        training, reading = tril.Training(model, TEXT, steps=2, batch=4, threads=1), model.read("THE")
+        for name, thing in ("model", model), ("training", training), ("reading", reading):
             thing._owner._release = noting(name, thing._owner._release)
         training.itself = training, reading  # only the collector releases them, and what they use
-        del model, teacher, training, reading, thing
+        del model, training, reading, thing
         gc.collect()
-        self.assertEqual((len(order), order[-1]), (4, "model"))
-        self.assertLess(order.index("training"), order.index("teacher"))
+        self.assertEqual((len(order), order[-1]), (3, "model"))
 
     def test_closing_at_the_end(self):
         script = """import functools, os, tril
@@ -476,14 +475,6 @@ except TypeError as error:
         again = tril.Training.resume(self.folder / "state", TEXT, threads=1)
         again.run()
         self.assertEqual(again.model.digest, model.digest)
-
-    def test_teacher(self):
-        teacher = small("bigram")
-        taught = small(teacher=teacher)
-        self.assertNotEqual(taught.digest, small().digest)
-        self.assertEqual(taught.digest, small(teacher=teacher).digest)
-        with self.assertRaises(tril.Error):
-            small(teacher=small("bigram", context=8))
 
     def test_open_options(self):
         model = untrained("modern")

@@ -699,15 +699,15 @@ class Training(_Object):
     _most = 10**9  # the most steps that run() plans for its seconds
 
     @_takes(*_TRAINING)
-    def __init__(self, model: Model, text: Texts, *, teacher: Optional[Model] = None, **options: Any) -> None:
+    def __init__(self, model: Model, text: Texts, **options: Any) -> None:
         how = _lib.tril_options()
         how.batch = math.nan  # follows from the context
-        _fill(how, {"teacher": teacher, **options}, ["teacher"] + _TRAINING)
-        self._open(model, _Text(_call("model_tokenizer", model), text, how), how, teacher)
+        _fill(how, options, _TRAINING)
+        self._open(model, _Text(_call("model_tokenizer", model), text, how), how)
 
-    def _open(self, model: Model, text: _Text, options: Any, teacher: Optional[Model]) -> None:
+    def _open(self, model: Model, text: _Text, options: Any) -> None:
         self.model = model
-        _call("training_open", self._own(model, teacher, text), model, text, ctypes.byref(options))
+        _call("training_open", self._own(model, text), model, text, ctypes.byref(options))
 
     @classmethod
     def resume(cls, path: Path, text: Texts, *, threads: int = 0) -> "Training":
@@ -820,12 +820,11 @@ def _progress_bar(steps: int, done: int, wanted: Optional[bool]) -> Any:
 
 @_takes("time", "bytes", *_SIZES[1:], *_TRAINING)
 def train(text: Texts, rung: Optional[str] = None, *, preset: Optional[str] = None, init: Optional[Model] = None,
-          teacher: Optional[Model] = None, on_step: Optional[Callable[[Step], Any]] = None,
+          on_step: Optional[Callable[[Step], Any]] = None,
           progress: Optional[bool] = None, **options: Any) -> Model:
     """Makes a model of a rung, and trains it on a text, or on several. `preset` sets sizes and steps.
     With `time`, in seconds, sizes that are not given are chosen for this time and this machine. `init` is
-    a model to begin from, whose sizes and bytes stay. Half of each target is the prediction of `teacher`, if there
-    is one: a model of the same characters. `on_step` and `progress` are those of Training.run. After
+    a model to begin from, whose sizes and bytes stay. `on_step` and `progress` are those of Training.run. After
     Ctrl-C, the KeyboardInterrupt has the attribute `model`, the current model."""
     begun, how = clock.monotonic(), _lib.tril_options()
     seconds = options.get("time") or math.inf
@@ -833,8 +832,8 @@ def train(text: Texts, rung: Optional[str] = None, *, preset: Optional[str] = No
         setattr(how, name, math.nan)
     if preset is not None:
         _call("options_preset", ctypes.byref(how), _terminated(preset.encode()))
-    asked, fixed = {"rung": rung, "teacher": teacher, **options}, _SIZES + ["bytes"]
-    _fill(how, asked, ["time", "teacher"] + fixed + _TRAINING)
+    asked, fixed = {"rung": rung, **options}, _SIZES + ["bytes"]
+    _fill(how, asked, ["time"] + fixed + _TRAINING)
     if seconds < math.inf and asked.get("steps") is not None:
         raise Error("steps and time both limit the training; give only one", "argument")
     if preset is not None and init is not None:
@@ -865,7 +864,7 @@ def train(text: Texts, rung: Optional[str] = None, *, preset: Optional[str] = No
     model = known if known is not None else Model._made("model_make", tokenizer, ctypes.byref(how))
     training: Training = Training.__new__(Training)
     training._most = most
-    training._open(model, own, how, teacher)
+    training._open(model, own, how)
     with training:
         try:
             evaluation = min((extent.characters - extent.trained_on) / choice.speed, seconds / 4)

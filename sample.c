@@ -1,5 +1,4 @@
 /* sample.c - writes text with a trained model, or shows the model. */
-#include "base/escape.h"
 #include "base/file.h"
 #include "base/terminal.h"
 #include "library/message.h"
@@ -61,14 +60,6 @@ static bool write_samples(const TrilModel *model, const Arguments *a, Error *err
     return status == TRIL_OK || status == TRIL_STOPPED;
 }
 
-/* Prints a line about a file or folder that was written, if there is one. */
-static bool say_written(const char *path, const char *what) {
-    if (!path) return true;
-    escape_line(stdout, path, strlen(path));
-    printf(": %s\n", what);
-    return true;
-}
-
 static bool use_model(TrilModel *model, const Arguments *a, Error *err) {
     if (a->info) return inspect_file(model, a, err);
     if (a->prompt && !writer_knows(model, "--prompt", a->prompt, strlen(a->prompt), err))
@@ -91,9 +82,7 @@ static bool is_like_text(const char *path) {
 
 static bool run_program(const Arguments *a, Error *err) {
     TrilModel *model;
-    if (a->explain)
-        return inspect_steps(a, err) && say_written(a->html, "open it in a browser") &&
-               file_flush_output(err);
+    if (a->explain) return inspect_steps(a, err) && file_flush_output(err);
     if (a->score) return inspect_score(a, err) && file_flush_output(err);
     const char *path = arguments_checkpoint(a, 0, err);
     if (!path) return false;
@@ -101,7 +90,7 @@ static bool run_program(const Arguments *a, Error *err) {
         const Error own = *err;
         if (is_like_text(path))
             return fail(err, "%s; to score a text: sample --score FILE", own.text);
-        return a->info && file_is_directory(path) && inspect_folder(path, a, err) &&
+        return a->info && file_is_directory(path) && inspect_folder(path, err) &&
                file_flush_output(err);
     }
     bool ok = use_model(model, a, err) && file_flush_output(err);

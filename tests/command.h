@@ -58,11 +58,6 @@ static inline void expect_same_model(const char *name, const char *other) {
     assert_memory_equal(&losses[0], &losses[1], sizeof *losses);
 }
 
-/* Returns true if the programs write pages. */
-static inline bool has_extras(void) {
-    return access("extras", F_OK) == 0;
-}
-
 /* Those of some options, each "--NAME=VALUE", that have an effect on the rung. */
 static inline const char *used_by(const char *rung, const char *options) {
     char *used = copy_text(""), *list = copy_text(options);

@@ -2,7 +2,6 @@
 #include "extras/page/figure.h"
 #include "base/array.h"
 
-#include <limits.h>
 #include <math.h>
 
 enum { MOST_TOKENS = 32, MOST_CHANNELS = 64, BAND = 16 };
@@ -81,5 +80,5 @@ static void write_maps(Sheet *sheet, const HeadMap *maps, int count) {
 
 Sheet sheet_html(FILE *out) {
     static const SheetKind kind = {write_text, write_table, write_bars, write_maps, 0, 1};
-    return (Sheet){.kind = &kind, .out = out, .columns = BAND, .most = INT_MAX};
+    return (Sheet){.kind = &kind, .out = out, .columns = BAND};
 }

@@ -62,7 +62,7 @@ static void write_title(Explanation *e, bool chosen) {
     if (skipped > 0)
         say(e, "The text has %zu characters; here are the last %zu, all that the model reads.",
             skipped + T, T);
-    if (chosen && e->part_count > 0 && e->sheet->most > 0)
+    if (chosen && e->part_count > 0)
         say(e, heads ? "The layer and head below moved the prediction most; --layer and --head "
                        "choose others."
                      : "The layer below moved the prediction most; --layer chooses another.");

@@ -28,8 +28,4 @@ typedef struct {
  * memory; then nothing was written. */
 bool explain(Sheet *sheet, const Question *question, Error *err);
 
-/* Writes the same as an HTML page to a new file at `path`. Also fails if the file exists, and in a
- * build without extras/page. */
-bool explain_page(const char *path, const Question *question, Error *err);
-
 #endif

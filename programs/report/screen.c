@@ -24,7 +24,6 @@ static void write_text(Sheet *sheet, SheetText level, const char *text) {
     const int hang = level == TITLE ? 0 : INDENT;
     int column = level == TEXT ? INDENT : 0, width;
     bool begins = true;
-    if (sheet->headings > sheet->most) return;
     if (level == HEADING) fputc('\n', sheet->out);
     fprintf(sheet->out, "%*s", column, "");
     for (text += strspn(text, " "); *text; text += strspn(text, " ")) {
@@ -79,7 +78,6 @@ static int write_band(Sheet *sheet, const Table *table, int first) {
 }
 
 static void write_table(Sheet *sheet, const Table *table) {
-    if (sheet->headings > sheet->most) return;
     if (table->title) fprintf(sheet->out, "%*s%s\n", INDENT, "", table->title);
     int shown = write_band(sheet, table, 0);
     while (table->across == WRAPPED && shown < table->columns) {
@@ -159,7 +157,6 @@ static int draw_bar(const Row *all, int one, int row) {
 static void write_bars(Sheet *sheet, const Bars *lists, int count) {
     enum { USUAL = 24 /* width of a list beside others */, WIDEST = 48 };
     int side = (sheet->columns + GAP) / (USUAL + GAP), rows = 0;
-    if (sheet->headings > sheet->most) return;
     side = side < 1 ? 1 : side > count ? count : side;
     const int width = (sheet->columns - GAP * (side - 1)) / side;
     for (int l = 0; l < count; l++)
@@ -226,7 +223,6 @@ static void write_maps(Sheet *sheet, const HeadMap *maps, int count) {
     const int room = (sheet->columns - AXIS) / SQUARE;
     const Elision tokens = elide(sheet->T, sheet->T <= room || room < 2 ? room : room - 1);
     const int all = tokens.shown + (tokens.gap >= 0), own = AXIS + SQUARE * all;
-    if (sheet->headings > sheet->most) return;
     fputc('\n', sheet->out);
     draw_beside(&(Row){.sheet = sheet,
                        .count = count,
@@ -257,6 +253,5 @@ Sheet screen_of(FILE *out) {
     return (Sheet){.kind = &kind,
                    .out = out,
                    .columns = width,
-                   .most = INT_MAX,
                    .color = terminal_has_colors(out) && !(none && *none)};
 }

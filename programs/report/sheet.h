@@ -78,7 +78,6 @@ struct Sheet {
     int T;               /* number of tokens of the explained text */
     const Glyph *glyphs; /* [T], padded; borrowed */
     int headings;        /* headings so far; they are numbered */
-    int most;            /* headings to show; screen.c shows nothing from the next one on */
 };
 
 /* Returns a sheet for the terminal behind `out`. Its width is the window's, else COLUMNS, else 80;

@@ -17,7 +17,6 @@ static Arguments defaults(void) {
                        .samples = 1,
                        .layer = ANY,
                        .head = ANY,
-                       .steps = ANY,
                        .sampling = usual,
                        .scoring = tril_scoring()};
 }
@@ -62,14 +61,9 @@ static int list_options(Option options[MAX_OPTIONS], Arguments *a) {
         {0, "head", OPTION_INT, &a->head, 0, TRIL_MAX_WIDTH, "N",
          "for --explain, the head to write out; default: the one that matters most, with a map of "
          "every head"},
-        {0, "steps", OPTION_INT, &a->steps, 0, 1e6, "N",
-         "for --explain, the steps to print; 0: only the conclusion; default: all"},
-        {0, "html", OPTION_PATH, &a->html, .argument = "FILE",
-         "for --explain, write the steps to FILE, a new HTML page"},
         {0, "info", OPTION_FLAG, &a->info,
          .help =
              "print the checkpoint's sizes and metadata; for a folder, a line about each model"},
-        {0, "json", OPTION_FLAG, &a->json, .help = "for --score and --info, print JSON"},
         {.kind = OPTION_SECTION, .help = "Other"},
         {'j', "threads", OPTION_INT, &s->threads, 1, TRIL_MAX_THREADS, "N",
          "threads; any number writes the same text; default: one per processor"},
@@ -103,10 +97,7 @@ static bool check(const Arguments *a, const Option *options, uint64_t given, Err
     char writes[32] = ""; /* an option of the first two sections, which are about writing */
     for (int i = 0, sections = 0; sections < 2; sections += options[++i].kind == OPTION_SECTION)
         if (given >> i & 1) snprintf(writes, sizeof writes, "--%s", options[i].name);
-    const char *chosen = a->layer >= 0   ? "--layer"
-                         : a->head >= 0  ? "--head"
-                         : a->steps >= 0 ? "--steps"
-                                         : NULL;
+    const char *chosen = a->layer >= 0 ? "--layer" : a->head >= 0 ? "--head" : NULL;
     const struct {
         bool given;
         const char *name;
@@ -128,8 +119,6 @@ static bool check(const Arguments *a, const Option *options, uint64_t given, Err
         const char *needed;
     } needs[] = {
         {a->unknown, "--unknown", a->score, "--score"},
-        {a->json, "--json", a->score || a->info, "--score or --info"},
-        {a->html, "--html", a->explain, "--explain"},
         {chosen, chosen, a->explain, "--explain"},
         {s->top_k > 0, "--top-k", chooses, "a --temperature above 0"},
         {s->top_p < 1, "--top-p", chooses, "a --temperature above 0"},
@@ -147,8 +136,6 @@ static bool check(const Arguments *a, const Option *options, uint64_t given, Err
         if (needs[i].given && !needs[i].has)
             return fail(err, "%s needs %s", needs[i].name, needs[i].needed);
     if (a->stop && !*a->stop) return fail(err, "--stop: an empty TEXT would never end a text");
-    if (a->html && a->steps >= 0)
-        return fail(err, "--steps does not shorten a page of --html; leave one out");
     if (a->count > 1 && !a->explain && !a->score)
         return fail(err, "one CHECKPOINT is expected, not %d; see --help", a->count);
     return a->count <= 1 || !chosen ||

@@ -2,7 +2,6 @@
 #include "base/digest.h"
 #include "base/escape.h"
 #include "base/file.h"
-#include "base/json.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/terminal.h"
@@ -18,89 +17,60 @@
 
 /* ---- the contents of a file ---- */
 
-/* Each of these writes a value, or null, to `json`; without it, prints a line if there is a value.
- */
+/* Each of these prints a line if there is a value. */
 
-static void put_text(Buffer *json, const char *name, const char *value) {
-    const bool there = value && *value;
-    if (json) json_add_text(json, name, there ? value : NULL);
-    if (json || !there) return;
+static void put_text(const char *name, const char *value) {
+    if (!value || !*value) return;
     printf("%-16s ", name);
     escape_line(stdout, value, strlen(value));
     putchar('\n');
 }
 
-static void put_number(Buffer *json, const char *name, double value) {
-    if (json)
-        json_add_number(json, name, value);
-    else if (!isnan(value))
-        printf("%-16s %.*g\n", name, value == floor(value) ? 17 : 10, value);
+static void put_number(const char *name, double value) {
+    if (!isnan(value)) printf("%-16s %.*g\n", name, value == floor(value) ? 17 : 10, value);
 }
 
-/* Writes a number of the file's metadata, of any length, such as a seed. */
-static void put_note(Buffer *json, const TrilModel *model, const char *key) {
+/* Prints a number of the file's metadata, of any length, such as a seed. */
+static void put_note(const TrilModel *model, const char *key) {
     const char *value = tril_model_note(model, key);
     const char *name = strcmp(key, "validation_loss") == 0 ? "held_out_loss" : key;
     const bool whole = value && *value && strspn(value, "0123456789") == strlen(value);
     char *end = NULL;
     const double x = value ? number_read(value, &end) : NAN;
-    if (json && whole)
-        json_add(json, name, value);
-    else if (json || (end > value && !*end && !whole))
-        put_number(json, name, json ? x : round(x * 1e6) / 1e6);
+    if (end > value && !*end && !whole)
+        put_number(name, round(x * 1e6) / 1e6);
     else
-        put_text(NULL, name, value);
+        put_text(name, value);
 }
 
-/* Writes the vocabulary: its size, whether it is of bytes, and its characters. */
-static void put_vocabulary(Buffer *json, const TrilTokenizer *tokenizer) {
+/* Prints the vocabulary: its size, whether it is of bytes, and its characters. */
+static void put_vocabulary(const TrilTokenizer *tokenizer) {
     const int32_t size = tril_tokenizer_size(tokenizer);
     const bool bytes = tril_tokenizer_has_bytes(tokenizer);
-    if (json) {
-        json_add_number(json, "vocabulary", size);
-        json_add(json, "bytes", bytes ? "true" : "false");
-        json_add(json, "characters", "[");
-    } else {
-        printf("%-16s %d %s\n", "vocabulary", (int)size, bytes ? "byte values" : "characters");
-    }
-    for (int32_t id = 0; id < size && !bytes; id++) {
+    printf("%-16s %d %s\n", "vocabulary", (int)size, bytes ? "byte values" : "characters");
+    if (bytes) return;
+    for (int32_t id = 0; id < size; id++) {
         char text[4];
         size_t length = 0;
         tril_decode(tokenizer, &id, 1, text, sizeof text, &length, NULL);
-        if (json) {
-            json_add(json, JSON_ELEMENT, "");
-            json_quote(json, text, length);
-        } else {
-            escape_line(stdout, text, length);
-        }
+        escape_line(stdout, text, length);
     }
-    if (json)
-        buffer_printf(json, "]");
-    else if (!bytes)
-        putchar('\n');
+    putchar('\n');
 }
 
-static void put_tensors(Buffer *json, TrilModel *model) {
+static void put_tensors(TrilModel *model) {
     TrilTensor tensor;
-    if (json)
-        json_add(json, "tensors", "{");
-    else
-        puts("tensors");
+    puts("tensors");
     for (int i = 0; tril_model_tensor(model, i, &tensor); i++) {
-        if (json) {
-            json_add(json, tensor.name, "");
-            buffer_printf(json, tensor.rank == 2 ? "[%d,%d]" : "[%d]", tensor.rows, tensor.columns);
-        } else {
-            printf("  %-44s %d", tensor.name, tensor.rows);
-            if (tensor.rank == 2) printf(" x %d", tensor.columns);
-            putchar('\n');
-        }
+        printf("  %-44s %d", tensor.name, tensor.rows);
+        if (tensor.rank == 2) printf(" x %d", tensor.columns);
+        putchar('\n');
     }
-    if (json) buffer_printf(json, "}");
 }
 
-static void put_model(Buffer *json, TrilModel *model, const char *path) {
+bool inspect_file(TrilModel *model, const Arguments *a, Error *err) {
     static const char *const notes[] = {"step", "seed", "validation_loss", "best_loss"};
+    const char *path = arguments_checkpoint(a, 0, err);
     const TrilOptions s = tril_model_sizes(model);
     const char *dropout = tril_model_note(model, "dropout");
     char date[FILE_DATE];
@@ -117,33 +87,18 @@ static void put_model(Buffer *json, TrilModel *model, const char *path) {
                  {"dropout", dropout ? number_read(dropout, NULL) : 0},
                  {"kv_heads", s.kv_heads},
                  {"hidden", s.hidden}};
-    if (json) json_add_text(json, "file", path);
-    put_text(json, "model", s.rung);
-    for (int i = 0; i < COUNT(sizes); i++) put_number(json, sizes[i].name, sizes[i].number);
-    if (json) {
-        json_add_number(json, "counted_order", order);
-        json_add_number(json, "counted_characters", (double)counted);
-    } else if (order > 0) {
-        printf("%-16s %zu characters, up to %d at a time\n", "counted", counted, order);
-    }
-    for (int i = 0; i < COUNT(notes); i++) put_note(json, model, notes[i]);
-    put_text(json, "text", tril_model_note(model, "text_name"));
+    put_text("model", s.rung);
+    for (int i = 0; i < COUNT(sizes); i++) put_number(sizes[i].name, sizes[i].number);
+    if (order > 0) printf("%-16s %zu characters, up to %d at a time\n", "counted", counted, order);
+    for (int i = 0; i < COUNT(notes); i++) put_note(model, notes[i]);
+    put_text("text", tril_model_note(model, "text_name"));
     file_date(path, date);
-    put_text(json, "date", date);
-    put_text(json, "command", tril_model_note(model, "command"));
-    put_text(json, "digest", digest_text(tril_model_digest(model)).text);
-    put_vocabulary(json, tril_model_tokenizer(model));
-    put_tensors(json, model);
-}
-
-bool inspect_file(TrilModel *model, const Arguments *a, Error *err) {
-    const char *path = arguments_checkpoint(a, 0, err);
-    Buffer text = buffer_begin("the object", err);
-    if (a->json) buffer_printf(&text, "{");
-    put_model(a->json ? &text : NULL, model, path);
-    if (!a->json) return true;
-    buffer_printf(&text, "}");
-    return json_print(&text);
+    put_text("date", date);
+    put_text("command", tril_model_note(model, "command"));
+    put_text("digest", digest_text(tril_model_digest(model)).text);
+    put_vocabulary(tril_model_tokenizer(model));
+    put_tensors(model);
+    return true;
 }
 
 static bool ends(const char *path, const char *with) {
@@ -163,10 +118,9 @@ static bool is_meant(const char *path) {
     return (like || ends(path, ".safetensors")) && !file_exists(config);
 }
 
-/* Prints a line about each model or, with `json`, adds an object. Returns how many. Prints a
- * message about each file that was meant as a model but cannot be read, and leaves the last one in
- * *err. */
-static int list_models(Buffer *json, const Texts *files, Error *err) {
+/* Prints a line about each model. Returns how many. Prints a message about each file that was meant
+ * as a model but cannot be read, and leaves the last one in *err. */
+static int list_models(const Texts *files, Error *err) {
     int found = 0;
     for (int i = 0; i < files->count; i++) {
         const char *path = files->files[i].path;
@@ -181,39 +135,25 @@ static int list_models(Buffer *json, const Texts *files, Error *err) {
             *err = own;
             continue;
         }
-        if (json) {
-            json_add(json, JSON_ELEMENT, "{");
-            put_model(json, model, path);
-            buffer_printf(json, "}");
-        } else {
-            program_describe(model, path, about + 1);
-            escape_line(stdout, path, strlen(path));
-            putchar(':');
-            program_words(stdout, (int)strlen(path) + 1, 4, about);
-        }
+        program_describe(model, path, about + 1);
+        escape_line(stdout, path, strlen(path));
+        putchar(':');
+        program_words(stdout, (int)strlen(path) + 1, 4, about);
         tril_model_free(model);
         found++;
     }
     return found;
 }
 
-bool inspect_folder(const char *folder, const Arguments *a, Error *err) {
+bool inspect_folder(const char *folder, Error *err) {
     Texts files;
     Error unread = {0};
-    Buffer text = buffer_begin("the object", err);
     bool ok = texts_list(&files, folder, err);
-    if (a->json) {
-        buffer_printf(&text, "{");
-        json_add(&text, "models", "[");
-    }
     ok = ok &&
-         (list_models(a->json ? &text : NULL, &files, &unread) > 0 || *unread.text ||
+         (list_models(&files, &unread) > 0 || *unread.text ||
           fail(err, "%s: no models are in this folder; train one (train FILE), or name another",
                folder));
     texts_free(&files);
-    if (a->json) buffer_printf(&text, "]}");
-    ok = ok && (!a->json || json_print(&text));
-    buffer_end(&text);
     if (ok && *unread.text) *err = unread;
     return ok && !*unread.text;
 }
@@ -258,60 +198,39 @@ static bool leaves_out(int column) {
     return column != 2 && terminal_is(stdout) && screen_of(stdout).columns < wide;
 }
 
-/* Prints the scores as lines, as rows of a table, or as values of an object. */
-static void show_score(Buffer *object, const char *path, const TrilScore *s, const Arguments *a) {
+/* Prints the scores as lines, or as a row of a table. */
+static void show_score(const char *path, const TrilScore *s, const Arguments *a) {
     const double numbers[] = {(double)s->characters, (double)s->unknown, s->nats,
                               s->nats / log(2.0), exp(s->nats)};
-    if (a->json) {
-        json_add(object, JSON_ELEMENT, "{");
-        json_add_text(object, "file", path);
-    }
     for (int i = 0; i < COUNT(numbers); i++) {
-        const char *name = score_columns[i].name;
         const int digits = score_columns[i].digits;
-        if (a->json)
-            json_add_number(object, name, numbers[i]);
-        else if (a->count <= 1)
-            printf("%s %.*f\n", name, digits, numbers[i]);
+        if (a->count <= 1)
+            printf("%s %.*f\n", score_columns[i].name, digits, numbers[i]);
         else if (!leaves_out(i))
             printf("%*.*f  ", score_columns[i].width, digits, numbers[i]);
     }
-    if (a->json)
-        buffer_printf(object, "}");
-    else if (a->count > 1) {
-        escape_line(stdout, path, strlen(path));
-        putchar('\n');
-    }
+    if (a->count <= 1) return;
+    escape_line(stdout, path, strlen(path));
+    putchar('\n');
 }
 
 bool inspect_score(const Arguments *a, Error *err) {
     char *text;
     size_t length;
     TrilScore found;
-    Buffer object = buffer_begin("the object", err);
-    const bool table = a->count > 1 && !a->json, input = strcmp(a->score, "-") == 0;
+    const bool table = a->count > 1, input = strcmp(a->score, "-") == 0;
     if (!(input ? file_read_input(&text, &length, err) : file_read(a->score, &text, &length, err)))
         return false;
     for (int i = 0; table && i < COUNT(score_columns); i++)
         if (!leaves_out(i)) printf("%*s  ", score_columns[i].width, score_columns[i].name);
     if (table) puts("file");
-    if (a->json) {
-        buffer_printf(&object, "{");
-        json_add_text(&object, "text", a->score);
-        json_add(&object, "scores", "[");
-    }
     bool ok = true;
     for (int i = 0; ok && (i == 0 || i < a->count); i++) {
         const char *path = arguments_checkpoint(a, i, err);
         ok = path && score(path, text, length, a, &found, err);
-        if (ok) show_score(&object, path, &found, a);
+        if (ok) show_score(path, &found, a);
     }
     memory_free(text);
-    if (ok && a->json) {
-        buffer_printf(&object, "]}");
-        return json_print(&object);
-    }
-    buffer_end(&object);
     return ok;
 }
 
@@ -350,9 +269,7 @@ bool inspect_steps(const Arguments *a, Error *err) {
         ok = open_subject(&subjects[i], a, i, err);
         models[i] = (Explained){subjects[i].name, subjects[i].model, subjects[i].reading};
     }
-    if (a->steps >= 0) sheet.most = a->steps;
-    const Question question = {models, count, a->layer, a->head};
-    ok = ok && (a->html ? explain_page(a->html, &question, err) : explain(&sheet, &question, err));
+    ok = ok && explain(&sheet, &(Question){models, count, a->layer, a->head}, err);
     for (int i = 0; i < count && subjects; i++) {
         tril_reading_close(subjects[i].reading);
         tril_model_free(subjects[i].model);

@@ -19,9 +19,7 @@ typedef struct {
     const char *unknown; /* for score, as given: refuse, skip or uniform */
     TrilScoring scoring; /* for score */
     int layer, head;     /* for explain, or ANY of explain.h */
-    int steps;           /* for explain, to print, or ANY for all */
-    const char *html;    /* for explain: the page to write */
-    bool json, help, version;
+    bool help, version;
 } Arguments;
 
 /* Reads the command line. Fails where options_parse fails and, without --help and --version, for
@@ -46,15 +44,15 @@ bool dialogue(const TrilModel *model, const Arguments *arguments, Error *err);
 
 /* ---- inspection (inspect.c) ---- */
 
-/* Prints, for --info, the contents of the model's file; with --json as an object. */
+/* Prints, for --info, the contents of the model's file. */
 bool inspect_file(TrilModel *model, const Arguments *arguments, Error *err);
 
-/* Does the same for all models in a folder and in those below it, as lines of program_describe or
- * as an object. Then fails if some of them cannot be read, with a message about each; and fails for
- * a folder that cannot be read or has no models. */
-bool inspect_folder(const char *folder, const Arguments *arguments, Error *err);
+/* Does the same for all models in a folder and in those below it, as lines of program_describe.
+ * Then fails if some of them cannot be read, with a message about each; and fails for a folder that
+ * cannot be read or has no models. */
+bool inspect_folder(const char *folder, Error *err);
 
-/* Prints, for --score, each model's loss on a text: lines, a table or, with --json, an object. */
+/* Prints, for --score, each model's loss on a text: lines or a table. */
 bool inspect_score(const Arguments *arguments, Error *err);
 
 /* Shows, for --explain, how a text leads to the next character; for several models, only the

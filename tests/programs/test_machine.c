@@ -114,7 +114,7 @@ TEST(unread_models) {
         assert_string_equal(ran.out, models);
     }
     scratch_put("u/none.safetensors", "", 0);
-    run("sample --info --json @u");
+    run("sample --info @u");
     assert_true(strstr(ran.err, "u/more/cut: ") && strstr(ran.err, "u/none.safetensors: "));
     assert_true(ran.status == 1 && strstr(ran.out, "u/model.safetensors") &&
                 strstr(ran.out, "u/more/whole"));
@@ -160,17 +160,25 @@ TEST(results) {
     assert_int_equal(ran.status, 0);
     assert_non_null(strstr(ran.err, "bigram: "));
     assert_int_equal(*ran.out, '{');
-    /* the object with the scores of two models */
-    const char *one[2];
-    for (int i = 0; i < 2; i++) {
-        must_run("sample --score " ACT " --json @%s/m.safetensors", i ? "loud" : "table");
-        one[i] = after("\"scores\":");
-    }
-    must_run("sample --score " ACT " --json @table/m.safetensors @loud/m.safetensors");
-    const char *both = formatted("%.*s,%s", (int)strcspn(one[0], "]"), one[0], one[1] + 1);
-    assert_string_equal(after("\"scores\":"), both);
     memory_free(root);
-    run("sample --score " ACT " @table/m.safetensors @nowhere");
+}
+
+/* A table of scores has those of each model alone. */
+TEST(scores) {
+    double alone[2], row[3];
+    for (int i = 0; i < 2; i++) {
+        must_run("train " TINY "-q -s %d -o @score%d/m.safetensors " ACT, 10 + i, i);
+        must_run("sample --score " ACT " @score%d/m.safetensors", i);
+        assert_int_equal(numbers_of(after("nats_per_char"), &alone[i], 1), 1);
+    }
+    must_run("sample --score " ACT " @score0/m.safetensors @score1/m.safetensors");
+    const char *line = strchr(ran.out, '\n') + 1;
+    for (int i = 0; i < 2; i++, line = strchr(line, '\n') + 1) {
+        assert_int_equal(numbers_of(line, row, 3), 3);
+        assert_near(row[2], alone[i], 0);
+    }
+    assert_true(alone[0] != alone[1]);
+    run("sample --score " ACT " @score0/m.safetensors @nowhere");
     expect_exit(1, "nowhere: ");
 }
 

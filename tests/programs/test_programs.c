@@ -418,13 +418,10 @@ TEST(bad_input) {
         {2, "--threads",               "--explain",       "-j 1 --explain a @play"},
         {2, "--head",                  "--explain",       "--head 0 @play"},
         {2, "--info",                  "--stop",          "--stop a --info @play"},
-        {2, "--html",                  "--explain",       "--html @none.html @play"},
-        {2, "--html",                  "--steps",         "--html @none.html --steps 1 --explain T @play"},
         {2, "--head",                  "2",               "--explain T --head 1 @play @bigram"},
         {1, "/none: ",                 "",                "--explain T @play @none"},
         {1, "/chinese: ",              "'T'",             "--explain T @play @chinese"},
         {1, "--explain",               "\u597D",          "--explain ~~~好 @play"},
-        {2, "--json",                  "--score",         "--json @play"},
           /* clang-format on */
       };
     for (size_t i = 0; i < sizeof training / sizeof *training; i++) {

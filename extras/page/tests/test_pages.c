@@ -1,4 +1,4 @@
-/* test_pages.c - the page of a training run and that of an explanation, from outside. */
+/* test_pages.c - the page of a training run, from outside. */
 #include "tests/support.h"
 #include "tests/table.h"
 #include "base/file.h"
@@ -168,46 +168,6 @@ TEST(page_status) {
     assert_near(share, done / all, 0.0006);
     scratch_remove(scratch("status"));
     scratch_remove(scratch("one"));
-}
-
-/* The page has all characters and numbers that a wide terminal shows, as text. */
-TEST(explain_page) {
-    size_t length;
-    int seen = 0;
-    train("-m modern -l 2 -o @wide " ACT);
-    must_run("sample --explain THE~CLOCK --html @wide.html @wide");
-    char *page = slurp(scratch("wide.html"), &length);
-    assert_int_equal(strlen(page), length);
-    assert_true(strncmp(page, "<!doctype html>", 15) == 0);
-    expect_line_of(page, ran.command, TEXTS("<h1>", "THE CLOCK"));
-    assert_non_null(strstr(page, "data-weights="));
-    assert_null(strstr(page, "src="));
-    setenv("COLUMNS", "1000", 1);
-    must_run("sample --explain THE~CLOCK @wide");
-    unsetenv("COLUMNS");
-    for (const char *at = ran.out; (at = strstr(at, "\n  K  ")); at += 6) {
-        char number[32], cell[64];
-        assert_int_equal(sscanf(at + 6, " %31s", number), 1);
-        if (!strchr(number, '.')) continue; /* a label */
-        snprintf(cell, sizeof cell, "<td>%s</td>", number);
-        assert_non_null(strstr(page, cell));
-        seen++;
-    }
-    assert_true(seen > 8);
-}
-
-/* A page never overwrites a file. */
-TEST(new_page) {
-    train("-o @explained " ACT);
-    must_run("train " PAIRS "-o @counted " ACT);
-    must_run("sample --explain THE --html @explained.html @explained");
-    expect_line("explained.html: ");
-    assert_true(file_begins(scratch("explained.html"), "<!doctype html>"));
-    must_fail(1, "sample --explain THE --html @explained.html @counted", "explained.html");
-    must_run("sample --explain THE --html @both.html @explained @counted");
-    must_fail(1, "sample --explain THE --layer 7 --html @none.html @explained", "--layer 7");
-    assert_false(scratch_has("none.html"));
-    must_fail(1, "sample --explain THE --html @no/folder/none.html @explained", "no/folder");
 }
 
 FIXTURE(scratch_open, scratch_close)

@@ -5,20 +5,9 @@
 
 #include <math.h>
 
-/* Writes a message that names the first unknown character. */
-static bool fail_unknown(const Vocab *vocab, const char *text, size_t length, size_t unknown,
-                         Error *err) {
-    int32_t *ids;
-    size_t count;
-    Error first;
-    if (vocab_encode(vocab, text, length, &ids, &count, NULL, &first)) memory_free(ids);
-    return fail(err, "%s; %zu of the text's characters are unknown", first.text, unknown);
-}
-
 /* Scores the known ids. */
 static TrilStatus score_ids(TrilScore *score, const TrilModel *model, const int32_t *ids,
-                            size_t known, TrilUnknown unknown, const RunOptions *options,
-                            Error *err) {
+                            size_t known, const RunOptions *options, Error *err) {
     Run *run;
     if (known < 2) {
         const char *least = "a score needs at least 2";
@@ -34,12 +23,7 @@ static TrilStatus score_ids(TrilScore *score, const TrilModel *model, const int3
     if (!run_open(&run, to_read(model), options, err)) return TRIL_ARGUMENT;
     score->nats = run_evaluate(run, (Windows){ids, known, 1, false}, NULL, NULL);
     run_close(run);
-    if (!isfinite(score->nats)) return diverged_model(err);
-    if (unknown != TRIL_UNIFORM) return TRIL_OK;
-    double predicted = (double)(known - 1), others = (double)score->unknown;
-    double cost = log((double)model->model.config.V + 1);
-    score->nats = (predicted * score->nats + others * cost) / (predicted + others);
-    return TRIL_OK;
+    return isfinite(score->nats) ? TRIL_OK : diverged_model(err);
 }
 
 TrilScoring tril_scoring(void) {
@@ -53,8 +37,7 @@ TrilStatus tril_score(const TrilModel *model, const char *text, size_t length,
     int32_t *ids;
     if (!model || !text || !scoring || !score) return null_argument(error);
     RunOptions options = {.batch = WINDOWS, .length = model->model.config.T, .frozen = true};
-    if (!in_range(scoring->unknown, TRIL_REFUSE, TRIL_UNIFORM, "unknown", &err) ||
-        !precision_read(&options.precision, scoring->precision, &err) ||
+    if (!precision_read(&options.precision, scoring->precision, &err) ||
         !threads_wanted(scoring->threads, &options.threads, &err))
         return failed(TRIL_ARGUMENT, &err, error);
     *score = (TrilScore){0};
@@ -64,12 +47,9 @@ TrilStatus tril_score(const TrilModel *model, const char *text, size_t length,
     size_t known = 0;
     for (size_t i = 0; i < score->characters; i++)
         if (ids[i] >= 0) ids[known++] = ids[i];
-    const bool refused = score->unknown > 0 && scoring->unknown == TRIL_REFUSE;
-    TrilStatus status = TRIL_TEXT;
-    if (refused)
-        fail_unknown(vocab, text, length, score->unknown, &err);
-    else if ((status = model_read(model, message(&err))) == TRIL_OK) {
-        status = score_ids(score, model, ids, known, scoring->unknown, &options, &err);
+    TrilStatus status = model_read(model, message(&err));
+    if (status == TRIL_OK) {
+        status = score_ids(score, model, ids, known, &options, &err);
         model_leave(model);
     }
     memory_free(ids);

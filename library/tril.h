@@ -575,15 +575,7 @@ TRIL_API TrilStatus tril_text_evaluate(const TrilText *text, const TrilModel *mo
                                        bool trained_on, size_t characters, int batch, int threads,
                                        TrilStop stop, void *user, double *nats, TrilError *error);
 
-/* How tril_score treats characters that the model does not know. */
-typedef enum {
-    TRIL_REFUSE,
-    TRIL_SKIP,   /* score the text without them */
-    TRIL_UNIFORM /* the same, but each of them counts as ln(size of the vocabulary + 1) nats */
-} TrilUnknown;
-
 typedef struct {
-    TrilUnknown unknown;
     const char *precision; /* that of the weights: "f32" or "int8" */
     int threads;
 } TrilScoring;
@@ -593,12 +585,12 @@ TRIL_API TrilScoring tril_scoring(void);
 
 typedef struct {
     size_t characters, unknown; /* the text's length; the unknown characters in it */
-    double nats; /* the mean over the characters that count, without the first known one */
+    double nats;                /* the mean over the known characters, without the first one */
 } TrilScore;
 
 /* Scores a text, as ./sample --score does. The model never sees an unknown character: it reads the
  * known ones, cut into windows of its context, as if nothing stood between them. TRIL_TEXT: fewer
- * than two known characters; with TRIL_REFUSE, an unknown one (*score then has their number). */
+ * than two known characters. */
 TRIL_API TrilStatus tril_score(const TrilModel *model, const char *text, size_t length,
                                const TrilScoring *scoring, TrilScore *score, TrilError *error);
 

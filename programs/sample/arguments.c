@@ -33,42 +33,31 @@ static int list_options(Option options[MAX_OPTIONS], Arguments *a) {
          "texts to write, separated by lines of ----"},
         {0, "stop", OPTION_TEXT, &a->stop, .argument = "TEXT", "end a text after writing TEXT"},
         {'i', "interactive", OPTION_FLAG, &a->interactive,
-         .help =
-             "take turns with the model: you begin a line, and it continues; /help lists commands"},
+         .help = "take turns: you begin a line, the model continues"},
         {.kind = OPTION_SECTION, .help = "How to choose each character"},
         {'t', "temperature", OPTION_REAL, &s->temperature, 0, 100, "X",
-         "randomness; 0 always takes the likeliest character"},
+         "randomness; 0: always the likeliest character"},
         {'k', "top-k", OPTION_INT, &s->top_k, 0, 1e7, "N",
          "choose among the N likeliest; 0: among all"},
         {'P', "top-p", OPTION_REAL, &s->top_p, 1e-9, 1, "X",
-         "choose among the likeliest that together have this probability"},
-        {0, "counts", OPTION_REAL, &s->counts, 0, 1, "X",
-         "weight of an ngram model's counts; 0: the network alone"},
+         "choose among the likeliest of this probability"},
+        {0, "counts", OPTION_REAL, &s->counts, 0, 1, "X", "weight of an ngram model's counts"},
         {0, "seed", OPTION_SEED, &s->seed, .argument = "N", "random seed"},
         {.kind = OPTION_SECTION, .help = "Instead of writing"},
         {0, "score", OPTION_PATH, &a->score, .argument = "FILE",
-         "print how well the model predicts the text in FILE (- for standard input); with several "
-         "CHECKPOINTs, a table"},
-        {0, "unknown", OPTION_TEXT, &a->unknown, .argument = "NAME",
-         "for --score, what to do with characters that the model does not know: refuse (fail, the "
-         "default), skip, or uniform (count each as a uniform guess)"},
+         "how well the model predicts FILE (or -)"},
         {0, "explain", OPTION_TEXT, &a->explain, .argument = "TEXT",
-         "show how TEXT leads to the next character; with several CHECKPOINTs, what each of them "
-         "expects"},
+         "how TEXT leads to the next character"},
         {0, "layer", OPTION_INT, &a->layer, 0, TRIL_MAX_LAYERS - 1, "N",
-         "for --explain, the layer to write out in numbers, from 0; default: the one that matters "
-         "most"},
+         "layer for --explain; default: what matters most"},
         {0, "head", OPTION_INT, &a->head, 0, TRIL_MAX_WIDTH, "N",
-         "for --explain, the head to write out; default: the one that matters most, with a map of "
-         "every head"},
-        {0, "info", OPTION_FLAG, &a->info,
-         .help =
-             "print the checkpoint's sizes and metadata; for a folder, a line about each model"},
+         "its head; default: what matters most"},
+        {0, "info", OPTION_FLAG, &a->info, .help = "what CHECKPOINT, or a folder of models, has"},
         {.kind = OPTION_SECTION, .help = "Other"},
         {'j', "threads", OPTION_INT, &s->threads, 1, TRIL_MAX_THREADS, "N",
-         "threads; any number writes the same text; default: one per processor"},
+         "threads (default: one per processor)"},
         {0, "precision", OPTION_TEXT, &a->precision, .argument = "NAME",
-         "precision of the weights: f32 or int8 (default: int8, or f32 for --score)"},
+         "f32 or int8 (default: int8, or f32 for --score)"},
         {'h', "help", OPTION_FLAG, &a->help, .help = "print this help"},
         {0, "version", OPTION_FLAG, &a->version, .help = "print the version"},
     };
@@ -77,13 +66,10 @@ static int list_options(Option options[MAX_OPTIONS], Arguments *a) {
     return COUNT(rows);
 }
 
-/* Reads the names of --unknown and --precision. */
-static bool read_names(Arguments *a, Error *err) {
+/* Reads the name of --precision. */
+static bool read_precision(Arguments *a, Error *err) {
     static const char *const precisions[] = {"f32", "int8", NULL};
-    static const char *const unknown[] = {"refuse", "skip", "uniform", NULL}; /* as TrilUnknown */
-    int i = TRIL_REFUSE;
-    if (a->unknown && !name_find(unknown, a->unknown, &i, "--unknown", err)) return false;
-    a->scoring.unknown = (TrilUnknown)i;
+    int i;
     a->scoring.threads = a->sampling.threads;
     if (!a->precision) return true;
     a->sampling.precision = a->scoring.precision = a->precision;
@@ -118,7 +104,6 @@ static bool check(const Arguments *a, const Option *options, uint64_t given, Err
         bool has;
         const char *needed;
     } needs[] = {
-        {a->unknown, "--unknown", a->score, "--score"},
         {chosen, chosen, a->explain, "--explain"},
         {s->top_k > 0, "--top-k", chooses, "a --temperature above 0"},
         {s->top_p < 1, "--top-p", chooses, "a --temperature above 0"},
@@ -151,7 +136,7 @@ bool arguments_read(Arguments *a, int argc, char **argv, Error *err) {
     if (!options_parse(options, count, argc, argv, &first, &given, err)) return false;
     a->checkpoints = argv + first;
     a->count = argc - first;
-    return a->help || a->version || (read_names(a, err) && check(a, options, given, err));
+    return a->help || a->version || (read_precision(a, err) && check(a, options, given, err));
 }
 
 void arguments_print_options(void) {

@@ -164,21 +164,12 @@ bool inspect_folder(const char *folder, Error *err) {
 static bool score(const char *path, const char *text, size_t length, const Arguments *a,
                   TrilScore *found, Error *err) {
     TrilModel *model;
-    char first[351];
     if (tril_model_load(&model, path, message(err)) != TRIL_OK) return false;
     TrilStatus status = tril_score(model, text, length, &a->scoring, found, message(err));
     tril_model_free(model);
     if (status == TRIL_OK) return true;
     if (status == TRIL_TEXT)
         message_of(err, strcmp(a->score, "-") == 0 ? "standard input" : a->score);
-    if (a->scoring.unknown == TRIL_REFUSE && found->unknown > 0) {
-        /* shortens a long file name without splitting a character */
-        escape_copy(first, sizeof first, err->text);
-        fail(err,
-             "%s; use --unknown skip to leave such characters out, or --unknown uniform to count "
-             "them",
-             first);
-    }
     Error own = *err;
     return a->count > 1 ? fail(err, "%s: %s", path, own.text) : false;
 }
@@ -224,13 +215,16 @@ bool inspect_score(const Arguments *a, Error *err) {
     for (int i = 0; table && i < COUNT(score_columns); i++)
         if (!leaves_out(i)) printf("%*s  ", score_columns[i].width, score_columns[i].name);
     if (table) puts("file");
-    bool ok = true;
+    bool ok = true, unknown = false;
     for (int i = 0; ok && (i == 0 || i < a->count); i++) {
         const char *path = arguments_checkpoint(a, i, err);
         ok = path && score(path, text, length, a, &found, err);
         if (ok) show_score(path, &found, a);
+        unknown = unknown || (ok && found.unknown > 0);
     }
     memory_free(text);
+    ok = ok && file_flush_output(err);
+    if (ok && unknown) fputs("sample: the unknown characters are left out of the score\n", stderr);
     return ok;
 }
 

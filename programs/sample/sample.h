@@ -16,14 +16,13 @@ typedef struct {
     /* at most one of these is given, instead of writing */
     bool interactive, info;
     const char *score, *explain;
-    const char *unknown; /* for score, as given: refuse, skip or uniform */
     TrilScoring scoring; /* for score */
     int layer, head;     /* for explain, or ANY of explain.h */
     bool help, version;
 } Arguments;
 
 /* Reads the command line. Fails where options_parse fails and, without --help and --version, for
- * options that exclude each other and for an unknown name of --precision or --unknown. */
+ * options that exclude each other and for an unknown name of --precision. */
 bool arguments_read(Arguments *a, int argc, char **argv, Error *err);
 
 /* Prints the options with their defaults. */

@@ -155,7 +155,7 @@ TEST(each_fault) {
         "train -b 4 -s 5 --init @work/m.safetensors -o @work/a/b/n.safetensors @work/n.txt",
         "train -q --json -m bigram -c 8 -b 2 -s 2 -o @work/a/j.safetensors @work/n.txt",
         "sample -n 3 -p THE @work/m.safetensors",
-        "sample --score @work/n.txt --unknown skip @work/m.safetensors",
+        "sample --score @work/texts/verse.txt @work/m.safetensors",
         "sample --explain THE @work/m.safetensors",
         "sample --info @work/m.safetensors",
         "sample --info @work"};

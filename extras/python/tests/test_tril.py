@@ -108,14 +108,12 @@ class SameAsThePrograms(Folder):
         text.write_text("THE § CLOCK §", encoding="utf-8")
         model = small()
         model.save(path)
-        for unknown in "skip", "uniform":
-            score = model.score(text, unknown=unknown, precision="int8")
-            said = program("sample", "--score", text, "--unknown", unknown, "--precision", "int8", path)
-            self.assertEqual((score.characters, score.unknown), (13, 2))
-            self.assertIn(f"nats_per_char {score.nats:.6f}\n", said)
-        for wrong in {}, {"unknown": "no"}, {"precision": "f8"}:
-            with self.assertRaises(tril.Error):
-                model.score(text, **wrong)
+        score = model.score(text, precision="int8")
+        said = program("sample", "--score", text, "--precision", "int8", path)
+        self.assertEqual((score.characters, score.unknown), (13, 2))
+        self.assertIn(f"nats_per_char {score.nats:.6f}\n", said)
+        with self.assertRaises(tril.Error):
+            model.score(text, precision="f8")
 
     def test_several_texts(self):
         parts = self.folder / "one.txt", self.folder / "two.txt"

@@ -566,15 +566,11 @@ class Model(_Object):
             raise failures[0]
         return [parts[i].decode("utf-8", "replace") for i in range(count)]
 
-    def score(self, text: Text, *, unknown: str = "refuse", precision: Optional[str] = None,
-              threads: Optional[int] = None) -> Score:
-        """The Score of a text, as `./sample --score` measures it. If the model does not know a character, the
-        call fails ("refuse"), leaves it out ("skip"), or counts it with ln(V + 1) nats ("uniform").
-        `precision` is that of the weights: "f32" or "int8"."""
-        given, score, choices = _bytes_of(text), _lib.TrilScore(), _lib.enums["TrilUnknown"]
-        if unknown not in choices:
-            raise Error(f"unknown: {unknown!r} is not one of {', '.join(choices)}", "argument")
-        how = _fill(_lib.tril_scoring(), {"unknown": choices.index(unknown), "precision": precision, "threads": threads})
+    def score(self, text: Text, *, precision: Optional[str] = None, threads: Optional[int] = None) -> Score:
+        """The Score of a text, as `./sample --score` measures it, without the characters that the model does not
+        know. `precision` is that of the weights: "f32" or "int8"."""
+        given, score = _bytes_of(text), _lib.TrilScore()
+        how = _fill(_lib.tril_scoring(), {"precision": precision, "threads": threads})
         _call("score", self, given, len(given), ctypes.byref(how), ctypes.byref(score))
         return Score(*_values(score, Score._fields))
 

@@ -108,9 +108,7 @@ int main(int argc, char **argv) {
         program_usage(
             *argv, "[options] [CHECKPOINT]",
             "Writes text with the model in CHECKPOINT (" PROGRAM_MODEL
-            "), a file that tril trained. "
-            "A text may be longer than the model's context: whenever the context is full, the model forgets all but its last "
-            "quarter (rungs below modern: last 16th).");
+            "). A full context forgets all but its last quarter (rungs below modern: last 16th).");
         arguments_print_options();
         return program_printed("sample");
     }

@@ -21,9 +21,8 @@
 static int show_help(const char *program) {
     program_usage(
         program, "[options] FILE...",
-        "Trains a character-level model on a text, and a bigram to compare it with. --ladder "
-        "trains all models listed below (the rungs), each of which adds one idea to the one "
-        "before. A FILE may be - for standard input. The end of each file is held out.");
+        "Trains a character-level model on a text, and a bigram to compare it with. A FILE may "
+        "be - for standard input. The end of each file is held out.");
     puts("\nThe rungs, for --model:");
     for (int i = 0; tril_rung(i); i++) {
         int column = printf("  %-10s ", tril_rung(i));
@@ -90,8 +89,6 @@ static int first_process(int argc, char **argv) {
         return program_failed("train", EXIT_USAGE, &err);
     if (arguments.help) return show_help(*argv);
     if (arguments.version) return program_version("train");
-    if (arguments.json && !program_divert(true, &err))
-        return program_failed("train", EXIT_FAILURE, &err);
     terminal_send_lines();
     bool open = plan_open(&plan, &arguments, &err);
     if (open && !(check_options(plan, &err) && check_effect(plan, &err)))

@@ -1,13 +1,10 @@
 #include "base/json.h"
 #include "base/array.h"
 #include "base/memory.h"
-#include "base/number.h"
 #include "base/utf8.h"
 
-#include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <stdio.h>
 #include <string.h>
 
 /* ---- reading ---- */
@@ -230,16 +227,6 @@ const JsonValue *json_member(const JsonValue *object, const char *key) {
     }
 }
 
-bool json_is(const JsonValue *value, const char *literal) {
-    return value && value->kind == JSON_LITERAL && value->length == strlen(literal) &&
-           memcmp(value->text, literal, value->length) == 0;
-}
-
-bool json_says(const JsonValue *value, const char *string) {
-    const char *name;
-    return value && json_name(value, &name) && strcmp(name, string) == 0;
-}
-
 bool json_name(const JsonValue *value, const char **name) {
     *name = value->text;
     return value->kind == JSON_STRING && strlen(value->text) == value->length;
@@ -286,20 +273,6 @@ void json_add(Buffer *text, const char *key, const char *value) {
 }
 
 void json_add_text(Buffer *text, const char *key, const char *string) {
-    json_add(text, key, string ? "" : "null");
-    if (string) json_quote(text, string, strlen(string));
-}
-
-void json_add_number(Buffer *text, const char *key, double number) {
-    char digits[NUMBER_SIZE];
-    number_shortest(digits, sizeof digits, number);
-    json_add(text, key, isfinite(number) ? digits : "null");
-}
-
-bool json_print(Buffer *text) {
-    buffer_put(text, "\n", 1);
-    const bool ok = !text->failed;
-    if (ok) fwrite(text->bytes, 1, text->length, stdout);
-    buffer_end(text);
-    return ok;
+    json_add(text, key, "");
+    json_quote(text, string, strlen(string));
 }

@@ -37,10 +37,6 @@ bool json_read(JsonValue **root, const char *name, const char *claim, char *text
 /* Returns the member with this key, or OUTER.INNER; NULL if there is none. `object` may be NULL. */
 const JsonValue *json_member(const JsonValue *object, const char *key);
 
-/* Return true for this literal, such as null, or this string. `value` may be NULL. */
-bool json_is(const JsonValue *value, const char *literal);
-bool json_says(const JsonValue *value, const char *string);
-
 /* Sets *name to a string without zero bytes. Returns false for any other value. */
 bool json_name(const JsonValue *value, const char **name);
 
@@ -52,16 +48,11 @@ bool json_size(const JsonValue *value, size_t *size);
 /* Appends a text in quotes, escaped. Bytes that are not UTF-8 become U+FFFD. */
 void json_quote(Buffer *text, const char *string, size_t length);
 
-/* Append `"key":` and a value, a string or a number, after a comma unless it is the first in its
- * object. A string that is NULL and a number that is not finite become null. JSON_ELEMENT in place
- * of a key: the value is an element of an array. json_add appends a value as it is, or its
- * beginning, such as "[": its members follow. */
+/* Append `"key":` and a value, after a comma unless it is the first in its object. JSON_ELEMENT in
+ * place of a key: the value is an element of an array. json_add appends a value as it is, or its
+ * beginning, such as "[": its members follow; json_add_text appends a string. */
 #define JSON_ELEMENT NULL
 void json_add(Buffer *text, const char *key, const char *value);
 void json_add_text(Buffer *text, const char *key, const char *string);
-void json_add_number(Buffer *text, const char *key, double number);
-
-/* Prints the text and a newline, and releases it. Prints nothing and fails if the buffer has. */
-bool json_print(Buffer *text);
 
 #endif

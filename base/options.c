@@ -165,12 +165,12 @@ static void write_default(const Option *option, char *text, size_t size) {
 }
 
 int options_columns(FILE *out) {
-    const int widest = 100, columns = terminal_columns(out, widest);
+    const int widest = 80, columns = terminal_columns(out, widest);
     return min_int(columns, widest);
 }
 
 void options_print(FILE *out, const Option *options, int count) {
-    const int columns = options_columns(out), beside = 29, hang = columns < 60 ? 10 : beside;
+    const int columns = options_columns(out), beside = 26, hang = columns < 60 ? 10 : beside;
     for (const Option *option = options; option < options + count; option++) {
         if (option->kind == OPTION_SECTION) {
             fprintf(out, "\n%s:\n", option->help);

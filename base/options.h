@@ -45,7 +45,7 @@ bool option_read(const Option *option, const char *text, Error *err);
 /* Writes the value of an option as option_read reads it. */
 void option_write(const Option *option, char *text, size_t size);
 
-/* Returns the columns of --help: those of the terminal, at most 100. */
+/* Returns the columns of --help: those of the terminal, at most 80. */
 int options_columns(FILE *out);
 
 /* Prints each option's entry of --help, with its value as the default: call it before parsing. */

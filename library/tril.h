@@ -190,8 +190,8 @@ TRIL_API TrilStatus tril_text_count(const TrilText *text, int context, TrilCount
  * states and presets use the same record. An unset option is chosen later, as its row says
  * (tril_option). Begin with tril_options(), and change members.
  *
- * The library itself ignores time, eval_every, patience and save_every, which are for programs such
- * as ./train: it only checks their ranges and stores the first three in states. */
+ * The library itself ignores time, eval_every and patience, which are for programs such as ./train:
+ * it only checks their ranges and stores them in states. */
 typedef struct TrilModel TrilModel;
 typedef struct {
     const char *rung; /* option "model" */
@@ -199,7 +199,7 @@ typedef struct {
     double dropout;
     double held_out; /* option "val": the share of the text, at its end, that is not trained on */
     bool bytes;      /* the text is bytes, not UTF-8 */
-    double steps, time, batch, epochs, eval_every, patience, save_every;
+    double steps, time, batch, epochs, eval_every, patience;
     double learning_rate, weight_decay; /* options "lr" and "decay" */
     double embedding_decay;
     const char *windows, *precision;

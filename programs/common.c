@@ -5,13 +5,11 @@
 #include "base/options.h"
 #include "base/terminal.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* ---- numbers ---- */
 
@@ -91,14 +89,4 @@ void program_describe(const TrilModel *model, const char *path, char about[ABOUT
     if (!isnan(tril_model_loss(model))) snprintf(loss, sizeof loss, "%.4f", tril_model_loss(model));
     snprintf(about, ABOUT_SIZE, "text %s, model %s, held-out loss %s, %s", text ? text : "unknown",
              tril_model_sizes(model).rung, loss, *date ? date : "unknown date");
-}
-
-bool program_divert(bool to_errors, Error *err) {
-    static int output = -1; /* standard output, while diverted */
-    fflush(stdout);
-    if (to_errors) output = dup(STDOUT_FILENO);
-    const bool ok = output >= 0 && dup2(to_errors ? STDERR_FILENO : output, STDOUT_FILENO) >= 0;
-    const int why = errno;
-    if (output >= 0 && !(ok && to_errors)) close(output);
-    return ok || fail(err, "standard output cannot be diverted: %s", strerror(why));
 }

@@ -23,7 +23,7 @@ void program_words(FILE *out, int column, int hang, const char *text);
  * parameters have commas (1,234,567); steps, sizes and all else that an option takes are as the
  * user types them (2500). Measured losses have four digits after the point, forecasts two, bits
  * three, seconds one. No blank precedes %. Memory is in MiB or GiB; files and messages are in MB.
- * Numbers for programs (CSV, JSON, --info, --score) have no commas. */
+ * Numbers for programs (CSV, --info, --score) have no commas. */
 
 /* Returns 1234567 as 1,234,567. This and figure return one of eight buffers in rotation. */
 const char *grouped(double number);
@@ -46,9 +46,5 @@ int program_failed(const char *name, int status, const Error *err);
 
 /* Describes the model of the file at `path` in one line: its text, rung, loss and date. */
 void program_describe(const TrilModel *model, const char *path, char about[ABOUT_SIZE]);
-
-/* Sends the output from now on to standard error, or, after that, again to standard output. Returns
- * false, with a message, if the system does not allow it. */
-bool program_divert(bool to_errors, Error *err);
 
 #endif

@@ -95,13 +95,11 @@ static bool look(Claim *claim, Error *err) {
 
 static bool fail_pair(const Claim *a, const Claim *b, Error *err) {
     if (!a->written)
-        return fail(err,
-                    "%s: is both an input, %s, and an output, %s; choose another --out or --log",
+        return fail(err, "%s: is both an input, %s, and an output, %s; choose another --out",
                     b->path, a->what, b->what);
     if (strcmp(a->what, b->what) == 0)
-        return fail(err, "%s: would be %s of two rungs; choose another --out or --log", b->path,
-                    a->what);
-    return fail(err, "%s: would be both %s and %s; choose another --out or --log", b->path, a->what,
+        return fail(err, "%s: would be %s of two rungs; choose another --out", b->path, a->what);
+    return fail(err, "%s: would be both %s and %s; choose another --out", b->path, a->what,
                 b->what);
 }
 

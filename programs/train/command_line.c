@@ -13,26 +13,21 @@ enum { MAX_ROWS = 64 };
 /* Lists by section the options of the table, whose values are members of `o`, and the program's
  * own, whose values are members of `a`. Returns how many. */
 static int list(Option rows[MAX_ROWS], Arguments *a, TrilOptions *o) {
-    enum { FIRST = 8 }; /* so many of its own belong to the table's first section */
+    enum { FIRST = 6 }; /* so many of its own belong to the table's first section */
     const Option own[] = {
         {0, "preset", OPTION_TEXT, &a->preset, .argument = "NAME",
-         "a recipe of sizes and steps: small (the default), quick, base, nanogpt-cpu, nanogpt-gpu"},
+         "small (default), quick, base, nanogpt-cpu, nanogpt-gpu"},
         {0, "ladder", OPTION_FLAG, &a->ladder, .help = "train every rung on the same budget"},
         {0, "init", OPTION_PATH, &a->init, .argument = "PATH", "begin from a model"},
         {'o', "out", OPTION_PATH, &a->out, .argument = "FILE", "the checkpoint to write"},
         {'r', "resume", OPTION_FLAG, &a->resume, .help = "resume the run of --out"},
         {0, "continue", OPTION_FLAG, &a->continues,
-         .help =
-             "resume the run of --out if its text and --model are the same, else start a new one"},
-        {0, "log", OPTION_PATH, &a->log, .argument = "FILE",
-         "CSV log of the steps of --model; default: beside --out"},
+         .help = "resume if text and model are the same, else start anew"},
         {.kind = OPTION_SECTION, .help = "Other"},
         {0, "profile", OPTION_FLAG, &a->profile,
          .help = "print where the time went while each rung trained"},
         {'q', "quiet", OPTION_FLAG, &a->quiet,
          .help = "print only the table of results and what follows it"},
-        {0, "json", OPTION_FLAG, &a->json,
-         .help = "print the results as JSON, and everything else to standard error"},
         {'h', "help", OPTION_FLAG, &a->help, .help = "print this help"},
         {0, "version", OPTION_FLAG, &a->version, .help = "print the version"},
     };

@@ -13,8 +13,8 @@ typedef struct {
     TrilOptions options; /* those that were given; the seed is always set */
     char *const *texts;  /* [text_count], files and folders as named; "-" is standard input */
     int text_count;
-    const char *init, *out, *log, *preset;
-    bool ladder, resume, continues /* --continue */, profile, quiet, json, help, version;
+    const char *init, *out, *preset;
+    bool ladder, resume, continues /* --continue */, profile, quiet, help, version;
 } Arguments;
 
 /* Reads the command line. Fails where options_parse fails and, without --help and --version, for an

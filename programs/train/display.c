@@ -1,6 +1,5 @@
 #include "programs/train/display.h"
 #include "base/array.h"
-#include "base/json.h"
 #include "base/memory.h"
 #include "base/shell.h"
 #include "base/terminal.h"
@@ -253,63 +252,6 @@ void show_digests(const Result *results, int count) {
             show_line("digest of the weights of %s: %s", r->name, digest_text(r->digest).text);
 }
 
-static void add_result(Buffer *text, const Result *r) {
-    const bool trained = r->course != NULL;
-    json_add(text, JSON_ELEMENT, "{");
-    json_add_text(text, "model", r->name);
-    json_add_number(text, "parameters", trained ? (double)r->parameters : NAN);
-    json_add_number(text, "steps", result_steps(r));
-    json_add_number(text, "train", r->train);
-    json_add_number(text, "held_out", r->validation);
-    json_add_number(text, "bits_per_char", r->validation / log(2.0));
-    json_add_number(text, "tflop", r->compute / TERA);
-    json_add_number(text, "seconds", trained ? r->seconds : NAN);
-    json_add_text(text, "digest", r->digest ? digest_text(r->digest).text : NULL);
-    json_add_text(text, "verdict", r->verdict.kind == NO_VERDICT ? NULL : r->verdict.text);
-    buffer_printf(text, "}");
-}
-
-/* Appends the options: names as strings, flags as literals, all else as numbers. */
-static void add_options(Buffer *text, const TrilOptions *options) {
-    json_add(text, "options", "{");
-    for (int i = 0; tril_option(i); i++) {
-        const TrilOption *row = tril_option(i);
-        char value[TRIL_OPTION_SIZE];
-        bool set = tril_options_get(options, i, value);
-        if (row->kind == TRIL_NAME)
-            json_add_text(text, row->name, set ? value : NULL);
-        else if (row->kind == TRIL_FLAG)
-            json_add(text, row->name, strcmp(value, "1") == 0 ? "true" : "false");
-        else
-            json_add(text, row->name, set ? value : "null");
-    }
-    buffer_printf(text, "}");
-}
-
-bool show_object(const Plan *plan, const Result *results, int count, Error *err) {
-    const TrilExtent *input = &plan->input;
-    Buffer text = buffer_begin("the object", err);
-    buffer_printf(&text, "{");
-    json_add_text(&text, "version", tril_version());
-    json_add_text(&text, "file", plan->arguments->out);
-    json_add(&text, "interrupted", interrupted() ? "true" : "false");
-    json_add(&text, "texts", "[");
-    for (int i = 0; i < plan->texts.count; i++)
-        json_add_text(&text, JSON_ELEMENT, plan->texts.files[i].path);
-    buffer_printf(&text, "]");
-    json_add_number(&text, "characters", (double)input->characters);
-    json_add_number(&text, "held_out_characters", (double)(input->characters - input->trained_on));
-    json_add_number(&text, "distinct_characters", input->distinct);
-    add_options(&text, &plan->options);
-    json_add(&text, "results", "[");
-    for (int i = 0; i < count; i++) add_result(&text, &results[i]);
-    buffer_printf(&text, "]}");
-    interruption_catch(false); /* from now on a notice would be within the object */
-    if (program_divert(false, err)) return json_print(&text);
-    buffer_end(&text);
-    return false;
-}
-
 static void put_path(const char *before, const char *path) {
     fputs(before, stdout);
     shell_path(stdout, path, shell_put);
@@ -356,7 +298,6 @@ void show_next_steps(const Plan *plan, const Result *model, bool page) {
     shell_program(stdout, *a->command, shell_put);
     printf(" --resume%s%s", further ? " " : "", further ? longer : "");
     if (!has_usual_out(plan)) put_path(" --out ", a->out);
-    if (a->log) put_path(" --log ", a->log);
     for (int i = 0; i < a->text_count; i++) put_path(" ", a->texts[i]);
     putchar('\n');
 }

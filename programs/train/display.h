@@ -63,9 +63,6 @@ void show_results(const Result *results, int count);
 /* Prints the digests of the weights. */
 void show_digests(const Result *results, int count);
 
-/* Prints table and digests as a JSON object (docs/training.md) to standard output. */
-bool show_object(const Plan *plan, const Result *results, int count, Error *err);
-
 /* Prints the next commands: sample from `model`, open the report (if `page`), train further if that
  * would help, or resume after an interruption. `model`: the result of --model, else of the last
  * rung trained, if any. */

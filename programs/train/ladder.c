@@ -194,7 +194,7 @@ static bool compare(Ladder *l, Error *err) {
     const Result *model = NULL; /* that of --model; before its training run, the last rung's */
     bool any = false;
     verdicts_judge(plan, l->results, l->count);
-    if (!plan->arguments->json) show_results(l->results, l->count);
+    show_results(l->results, l->count);
     for (const Result *r = l->results; r < l->results + l->count; r++) {
         const Verdict *v = &r->verdict;
         if (r->course && !(model && strcmp(model->name, plan->options.rung) == 0)) model = r;
@@ -204,12 +204,9 @@ static bool compare(Ladder *l, Error *err) {
         show_line("%s%s: %s", any ? "" : "\n", r->name, v->text);
         any = true;
     }
-    if (!plan->arguments->json) show_digests(l->results, l->count);
-    bool written = write_results(l, err);
-    if (plan->arguments->json)
-        written = show_object(plan, l->results, l->count, err) && written;
-    else
-        show_next_steps(plan, model, written);
+    show_digests(l->results, l->count);
+    const bool written = write_results(l, err);
+    show_next_steps(plan, model, written);
     return *l->failed.text ? fail(err, "%s", l->failed.text) : written; /* the first error */
 }
 

@@ -91,10 +91,7 @@ static bool is_own_log(const RungFiles *rung, const Plan *plan, bool own_page) {
         return true;
     const Result *known = plan_known(plan, rung);
     if (known) return digest_of(rung->log) == known->log_digest;
-    const ptrdiff_t folder = file_name(plan->page) - plan->page;
-    const bool beside = folder == file_name(rung->log) - rung->log &&
-                        memcmp(rung->log, plan->page, (size_t)folder) == 0;
-    return own_page && beside && file_begins(rung->log, LOG_HEADING);
+    return own_page && file_begins(rung->log, LOG_HEADING);
 }
 
 /* Moves existing files to a new folder, in which about.txt describes the model of --out. */

@@ -22,7 +22,7 @@ typedef struct {
     char why[80];               /* the reason to show, or empty */
     TrilChoice pace;            /* with a time limit: as measured before the training */
     char checkpoint[PATH_SIZE]; /* --out for --model; else a file beside it */
-    char log[PATH_SIZE];        /* beside NAME.safetensors as NAME.csv, unless --log says */
+    char log[PATH_SIZE];        /* beside NAME.safetensors as NAME.csv */
 } RungFiles;
 
 /* The origin of a model: metadata in all of its files. */

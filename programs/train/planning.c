@@ -49,7 +49,6 @@ static bool add_rung(Plan *plan, int i, int folder, Error *err) {
               ? make_path(rung->checkpoint, err, "%s", a->out)
               : make_path(rung->checkpoint, err, "%.*s%s.safetensors", folder, a->out, rung->name)))
         return false;
-    if (rung->chosen && a->log) return make_path(rung->log, err, "%s", a->log);
     return make_path(rung->log, err, "%.*s.csv", stem_of(rung->checkpoint), rung->checkpoint);
 }
 

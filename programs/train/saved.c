@@ -143,7 +143,6 @@ static bool read_options(Plan *plan) {
     TrilOptions *o = &plan->options;
     const TrilOptions has = tril_state_options(plan->state);
     *o = has;
-    o->save_every = tril_options().save_every;
     plan->ladder = tril_state_note(plan->state, "ladder") != NULL;
     if (!tril_state_note(plan->state, "run.model")) {
         o->patience = 1; /* the library never ends a training run early */

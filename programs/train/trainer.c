@@ -13,6 +13,8 @@
 #include <math.h>
 #include <stdio.h>
 
+enum { SAVE_SECONDS = 60 }; /* the longest time between two saves of the state */
+
 static const char no_number[] = "the loss is no longer a number";
 
 /* The training of a rung. */
@@ -240,8 +242,7 @@ static bool evaluate(Trainer *t, LogRow *row, Error *err) {
 }
 
 /* Limits output to ten times a second; otherwise a terminal that nobody reads, such as that of an
- * interrupted mpirun, would fill up and block the program, above all with --save-every 0, which
- * saves each step. */
+ * interrupted mpirun, would fill up and block the program. */
 static bool take_turn_to_show(Trainer *t) {
     const double often = 0.1;
     if (!t->live || clock_seconds() - t->shown < often) return false;
@@ -337,8 +338,7 @@ static bool advance(Trainer *t, bool *last, Error *err) {
     if (judged && ok) decay_early(t);
     double now = clock_seconds();
     *last = decide_end(t, used, judged);
-    bool saves =
-        evaluated || *last || (t->keeps_state && now - t->saved >= t->plan->options.save_every);
+    bool saves = evaluated || *last || (t->keeps_state && now - t->saved >= SAVE_SECONDS);
     t->loss_sum += t->row.loss;
     t->loss_count++;
     if (saves || !ok || log_has_row(p->now.step)) log_steps(t);

@@ -9,7 +9,7 @@
  * releases once it is copied; else begins with the model of --init, if the rung is --model, or with
  * random weights.
  *
- * If `keeps_state`, writes the state at every evaluation, every --save-every seconds, and after an
+ * If `keeps_state`, writes the state at every evaluation, each minute, and after an
  * interruption. The result of an interrupted training run is that of the best weights so far; its
  * losses are unknown if the user did not wait for an evaluation. A file that cannot be written does
  * not end the training: the message goes to `failed`. A loss or gradient that is not finite is an

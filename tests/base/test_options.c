@@ -228,15 +228,15 @@ TEST(ambiguous) {
 
 TEST(print) {
     static const char expected[] = "\nNumbers:\n"
-                                   "  -n, --number N             how many (7)\n"
-                                   "      --width N              how wide (64)\n"
-                                   "  -s, --seed N               any (1337)\n"
-                                   "  -r, --learning-rate X      how fast (0.5)\n"
-                                   "  -t, --time TIME            how long\n"
+                                   "  -n, --number N          how many (7)\n"
+                                   "      --width N           how wide (64)\n"
+                                   "  -s, --seed N            any (1337)\n"
+                                   "  -r, --learning-rate X   how fast (0.5)\n"
+                                   "  -t, --time TIME         how long\n"
                                    "\nOthers:\n"
-                                   "  -o, --out FILE             where to (default)\n"
-                                   "  -q, --quiet                say little\n"
-                                   "      --version              print the version\n";
+                                   "  -o, --out FILE          where to (default)\n"
+                                   "  -q, --quiet             say little\n"
+                                   "      --version           print the version\n";
     size_t length;
     FILE *out = tmpfile();
     values = defaults;

@@ -246,9 +246,8 @@ TEST(bad_init) {
         {1, "--init @init/m.safetensors --kv-heads 1 " ACT, " --kv-heads ", " 1"},
         {1, "--init @init/m.safetensors --bytes " ACT, "--bytes", ""},
         {1, "--init @init/m.safetensors -o @init/m.safetensors " ACT, "init/", "--init"},
-        {1, "--init @init/m.safetensors --log @init/m.safetensors " ACT, "init/", "--init"},
         {1, "--init @init/m.last.safetensors -o @init/m.safetensors " ACT, "init/", "--init"},
-        {1, "-m bigram -c 8 --log @more.txt @more.txt", "more.txt: ", ""},
+        {1, "-m bigram -c 8 -o @more.txt @more.txt", "more.txt: ", ""},
         {2, "--init @init/m.safetensors --preset quick " ACT, "--init", "--preset"},
         {2, "--init @init/m.safetensors --ladder " ACT, "--init", "--ladder"},
     };

@@ -46,7 +46,6 @@ TEST(nothing) {
     assert_string_equal(a.texts[0], ACT);
     assert_int_equal(a.text_count, 1);
     assert_string_equal(a.out, "out/model.safetensors");
-    assert_null(a.log);
 }
 
 /* The command line takes precedence over the preset, in any order. */
@@ -198,15 +197,15 @@ static const Plan *plan_of(const Arguments *arguments) {
 
 /* The rungs of a training run, and their files. */
 TEST(rungs) {
-    const Arguments a = asked("-m head -o there/x.safetensors --log l.csv"),
-                    b = asked("-m bigram --log l.csv"), c = asked("-m gpt --ladder");
+    const Arguments a = asked("-m head -o there/x.safetensors"), b = asked("-m bigram"),
+                    c = asked("-m gpt --ladder");
     const Plan *plan = plan_of(&a);
     assert_int_equal(plan->rung_count, 2);
     assert_true(plan->rungs[0].baseline && plan->rungs[1].chosen);
     assert_string_equal(plan->rungs[0].checkpoint, "there/bigram.safetensors");
     assert_string_equal(plan->rungs[0].log, "there/bigram.csv");
     assert_string_equal(plan->rungs[1].checkpoint, "there/x.safetensors");
-    assert_string_equal(plan->rungs[1].log, "l.csv");
+    assert_string_equal(plan->rungs[1].log, "there/x.csv");
     assert_string_equal(plan->state_file, "there/x.last.safetensors");
     assert_string_equal(plan->table, "");
     assert_int_equal(plan_of(&b)->rung_count, 1);

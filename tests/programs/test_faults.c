@@ -151,9 +151,8 @@ TEST(each_fault) {
     static const char *const commands[] = {
         "train " SHORT "-j 2 -o @work/m.safetensors @work/texts/verse.txt",
         "train -r -s 6 -o @work/m.safetensors @work/texts/verse.txt",
-        "train -r -s 6 --log @work/n.txt -o @work/m.safetensors @work/texts/verse.txt",
         "train -b 4 -s 5 --init @work/m.safetensors -o @work/a/b/n.safetensors @work/n.txt",
-        "train -q --json -m bigram -c 8 -b 2 -s 2 -o @work/a/j.safetensors @work/n.txt",
+        "train -q -m bigram -c 8 -b 2 -s 2 -o @work/a/j.safetensors @work/n.txt",
         "sample -n 3 -p THE @work/m.safetensors",
         "sample --score @work/texts/verse.txt @work/m.safetensors",
         "sample --explain THE @work/m.safetensors",

@@ -118,7 +118,7 @@ TEST(third) {
     assert_false(scratch_has("none/bigram.safetensors"));
     must_run("train " PAIRS "-s 50 -q -o @third/model.safetensors " ACT);
     run_clocked(tick, " 2@3 2@3 2@3",
-                "train -r -s 100000 --save-every 1 -o @third/model.safetensors " ACT);
+                "train -r -s 100000 --eval-every 20 -o @third/model.safetensors " ACT);
     assert_int_equal(ran.status, -SIGINT);
     assert_false(scratch_has_temporary("third"));
     assert_true(state_number("third/model.last.safetensors", "step") >= 50 + 20);
@@ -154,30 +154,6 @@ TEST(reader_gone) {
     assert_true(read(from, text, sizeof text) > 0);
     close(from);
     assert_int_equal(end_of_process(child), -SIGPIPE);
-}
-
-/* A signal while the object of --json waits for its reader leaves the object whole. */
-TEST(waiting_object) {
-    char text[65536] = "";
-    int ends[2];
-    const struct timespec pause = {.tv_nsec = 50000000};
-    make_pipe(ends);
-    scratch_put("stderr", "", 0); /* read before the program has begun */
-    fcntl(ends[1], F_SETFL, O_NONBLOCK);
-    while (write(ends[1], text, 4096) > 0) continue;
-    fcntl(ends[1], F_SETFL, 0);
-    Process child = start("train " LONG "--json --ladder -s 2 -o @object/m " ACT, ends[1]);
-    close(ends[1]);
-    while (!strstr(slurp(scratch("stderr"), NULL), "object/ladder.csv")) nanosleep(&pause, NULL);
-    nanosleep(&pause, NULL); /* then it waits */
-    send_signal(child, SIGINT);
-    FILE *from = fdopen(ends[0], "rb");
-    int c = 0;
-    while (c == 0) c = getc(from); /* until the object begins */
-    assert_true(c == '{' && fgets(text, sizeof text, from) && strstr(text, "}]}\n"));
-    assert_int_equal(getc(from), EOF);
-    assert_int_equal(end_of_process(child), 0);
-    fclose(from);
 }
 
 /* ---- terminals ---- */

@@ -1,33 +1,8 @@
 /* test_machine.c - the programs among others: texts from standard input and several files,
- * scores of several models, and JSON. */
+ * and scores of several models. */
 #include "tests/command.h"
-#include "base/json.h"
-#include "base/memory.h"
 
 #define TINY "-q -m bigram -c 16 -b 4 -j 1 "
-
-static JsonValue *root;
-
-/* Reads the output of a command, which must be an object. */
-static void read_object(const char *command) {
-    must_run("%s", command);
-    memory_free(root);
-    assert_ok(json_read(&root, "output", "not JSON", ran.out, ran.length, &err), err);
-    assert_int_equal(root->kind, JSON_OBJECT);
-}
-
-static double number(const JsonValue *object, const char *key) {
-    const JsonValue *value = json_member(object, key);
-    assert_non_null(value);
-    return json_is(value, "null") ? NAN : strtod(value->text, NULL);
-}
-
-static const JsonValue *last_of(const JsonValue *array) {
-    const JsonValue *last = NULL;
-    json_each(value, array) last = value;
-    assert_non_null(last);
-    return last;
-}
 
 #define LETTERS "@letters/more/a @letters/b"
 
@@ -80,9 +55,8 @@ TEST(several_files) {
         assert_non_null(strstr(page, "letters/more/a<"));
     }
     /* bytes are joined without newlines, and any file is one */
-    read_object("train " TINY "--bytes --json -s 1 -o @bytes/m.safetensors " LETTERS);
-    assert_near(number(last_of(json_member(root, "results")), "steps"), 1, 0);
-    assert_near(number(root, "characters"), 1900, 0);
+    must_run("train -m bigram -c 16 -b 4 -j 1 --bytes -s 1 -o @bytes/m.safetensors " LETTERS);
+    expect_line("1,900");
 }
 
 TEST(bad_files) {
@@ -133,34 +107,6 @@ TEST(standard_input) {
     must_fail(1, "sample --score - @file/m.safetensors", "0xE9");
     command_input = NULL;
     must_fail(1, "train -q -o @input/n.safetensors -", "");
-}
-
-/* ---- JSON ---- */
-
-/* The object has the results of the table, and nothing else is on standard output. */
-TEST(results) {
-#define ENDS_EARLY "-s 400 --eval-every 1 --patience 0.01 --lr 3 "
-    must_run("train " TINY ENDS_EARLY "-o @table/m.safetensors " ACT);
-    const char *row = strstr(after("\nuniform"), "\nbigram") + strlen("\nbigram");
-    double figures[3];
-    assert_int_equal(numbers_of(row, figures, 3), 3);
-    read_object("train " TINY ENDS_EARLY "--json -o @object/m.safetensors " ACT);
-    const JsonValue *bigram = last_of(json_member(root, "results"));
-    assert_true(json_says(json_member(bigram, "model"), "bigram"));
-    assert_near(number(bigram, "parameters"), figures[0], 0);
-    assert_near(number(bigram, "train"), figures[1], 5e-5);
-    assert_near(number(bigram, "held_out"), figures[2], 5e-5);
-    assert_near(number(root, "options.steps"), 400, 0);
-    assert_true(number(bigram, "steps") > 0 && number(bigram, "steps") < 400);
-    assert_near(number(root, "options.seed"), 1337, 0);
-    assert_true(isnan(number(root, "options.time")));
-    assert_true(json_is(json_member(root, "options.bytes"), "false"));
-    assert_true(json_says(last_of(json_member(root, "texts")), ACT));
-    run("train -m bigram --json -s 20 -o @loud/m.safetensors " ACT);
-    assert_int_equal(ran.status, 0);
-    assert_non_null(strstr(ran.err, "bigram: "));
-    assert_int_equal(*ran.out, '{');
-    memory_free(root);
 }
 
 /* A table of scores has those of each model alone. */

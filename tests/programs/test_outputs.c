@@ -36,13 +36,7 @@ TEST(same_files) {
         {"--ladder -o @p/ladder.csv @t.txt", "p/ladder.csv: "},
         {"-o @p/report.html @t.txt", "p/report.html: "},
         {"-o @p/bigram.safetensors @t.txt", "p/bigram.safetensors: "},
-        {"-o @p/m --log @p/m @t.txt", "p/m: "},
-        {"-o @p/m.safetensors --log @p/m.last.safetensors @t.txt", "m.last.safetensors"},
-        {"-o @p/m --log @p/bigram.safetensors @t.txt", "p/bigram.safetensors: "},
-        {"-o @p/m --log @p/bigram.csv @t.txt", "p/bigram.csv: "},
-        {"-o @p/m --log @p/report.html @t.txt", "p/report.html: "},
-        {"--ladder -o @p/m --log @p/ladder.csv @t.txt", "p/ladder.csv: "},
-        {"-o @p/m --log @./t.txt @t.txt", "t.txt: "},
+        {"-o @p/bigram.csv @t.txt", "p/bigram.csv: "},
         {"-o @t.txt @soft.txt", "t.txt: "},
     };
     put_text("t.txt");
@@ -76,11 +70,10 @@ TEST(no_place) {
     static const char *const commands[][2] = {
         {"--ladder -o @pipes/m " ACT, "pipes/bigram.csv: "},
         {"--ladder -o @place/m " ACT, "place/ladder.csv: "},
-        {"-m gpt -o @new/m --log @place/pipe " ACT, "place/pipe: "},
-        {"-m gpt -o @new/m --log @pipes " ACT, "pipes: "},
-        {"-o @new/m --log= " ACT, ""},
+        {"-m gpt -o @place/pipe " ACT, "place/pipe: "},
+        {"-m gpt -o @pipes " ACT, "pipes: "},
         {"--out= " ACT, ""},
-        {"-o @new/m --log @place/pipe/x.csv " ACT, "place/pipe"},
+        {"-o @place/pipe/m " ACT, "place/pipe"},
     };
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
         if (strstr(commands[i][0], "pipe") && !pipes) continue;
@@ -97,9 +90,8 @@ TEST(no_place) {
 TEST(two_at_once) {
     int from;
     char number[64];
-    Process child = start_piped("train " PAIRS "-s 1000000000 --eval-every 10 -o @two/m "
-                                "--save-every 0 " ACT,
-                                &from);
+    Process child =
+        start_piped("train " PAIRS "-s 1000000000 --eval-every 10 -o @two/m " ACT, &from);
     while (!scratch_has("two/m.last.safetensors")) sched_yield(); /* now the first has its locks */
     if (system_lacks(WRITER_NUMBERS))
         *number = 0;
@@ -322,9 +314,6 @@ TEST(changed_log) {
     assert_non_null(strstr(slurp(scratch("log/m.csv"), NULL), "\n21,"));
     must_run("train -r -s 40 -o @log/m " ACT);
     assert_null(has_line("m.csv: "));
-    put_text("log/notes.txt");
-    must_run("train -r -s 50 --log @log/notes.txt -o @log/m " ACT);
-    expect_text("log/earlier-2/notes.txt");
 }
 
 /* ---- standard descriptors ---- */

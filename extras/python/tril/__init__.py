@@ -127,7 +127,7 @@ _ROWS = _rows()
 _WHOLE = [name for name, row in _ROWS.items() if _lib.enums["TrilKind"][row.kind] == "whole"]
 _SIZES = [name for name, row in _ROWS.items() if _lib.enums["TrilLasting"][row.lasting] == "model"]
 _TRAINING = [name for name in _ROWS if name not in _SIZES and name not in  # of ./train alone
-             ("time", "eval_every", "patience", "save_every", "bytes")]
+             ("time", "eval_every", "patience", "bytes")]
 _SHORT = {_ROWS[name].name.decode(): name for name in ("learning_rate", "weight_decay", "held_out")}  # those of ./train
 Sizes: Any = collections.namedtuple("Sizes", _SIZES)  # type: ignore[misc]
 Sizes.__doc__ = "The sizes of a model. If None, kv_heads equals heads, and hidden is 8/3 of the width."

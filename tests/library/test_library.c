@@ -503,6 +503,7 @@ TEST(other_options) {
     assert_near(tril_training_options(training).learning_rate, 0.002, 0);
     must_run("train -q --resume -s %d --lr 0.002 -d 0.1 -o @one/m.safetensors " ACT, STEPS);
     assert_int_equal(end_of(training, model), digest_of("one/m.last.safetensors"));
+    expect(resume_with(&training, &model, saved, text, &options), TRIL_ARGUMENT, "");
 }
 
 /* Unset options and automatic windows are the state's; an unset learning rate is the rung's. */

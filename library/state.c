@@ -34,8 +34,8 @@ static const struct {
 };
 enum { NUMBERS = COUNT(numbers), KEY_SIZE = 40 };
 
-static const char *const keys[] = {"characters", "vocabulary",      "seed", "text", "state",
-                                   "kernels",    "validation_loss", "lines"};
+static const char *const keys[] = {"characters", "vocabulary",      "seed",  "text",   "state",
+                                   "kernels",    "validation_loss", "lines", "teacher"};
 
 static void option_key(int i, char key[KEY_SIZE]) {
     snprintf(key, KEY_SIZE, "option.%s", tril_option(i)->name);
@@ -219,6 +219,14 @@ static const char *read_options(const Checkpoint *c, TrilOptions *options) {
                                         : NULL;
 }
 
+/* Returns an option of earlier versions with which the training run began, or NULL. Without the
+ * option it would learn something else, or be evaluated on what it learned. */
+static const char *gone_option(const SafeTensors *file) {
+    const char *spread = safetensors_value(file, "option.val-spread");
+    if (spread && strcmp(spread, "0") != 0) return "val-spread";
+    return safetensors_note(file, "teacher") ? "teacher" : NULL;
+}
+
 static const char *read_metadata(TrilState *s) {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789";
     const Checkpoint *c = &s->checkpoint;
@@ -252,6 +260,12 @@ TrilStatus tril_state_load(TrilState **state, const char *path, TrilError *error
                   "%s: was written by another version of tril and cannot be resumed; begin a new "
                   "run from its model with --init",
                   path);
+    const char *option = ok ? gone_option(&s->checkpoint.file) : NULL;
+    if (option)
+        ok = fail(&err,
+                  "%s: began with --%s, which tril no longer has, and cannot be resumed; begin a "
+                  "new run from its model with --init",
+                  path, option);
     ok = ok && checkpoint_vocab(&s->checkpoint, path, &s->vocab, &err);
     if (ok && (bad = read_metadata(s)))
         ok = fail(&err, "%s: its metadata has no valid '%s'", path, bad);

@@ -35,7 +35,7 @@ static inline double state_number(const char *name, const char *key) {
 }
 
 /* Writes the state `from` to `to` with another value of an entry of its metadata, or without the
- * entry (NULL), and with all weights multiplied. An empty key changes none. */
+ * entry (NULL), or with one more, and with all weights multiplied. An empty key changes none. */
 static inline void state_edit(const char *from, const char *to, const char *key, const char *value,
                               float factor) {
     enum { MOST = 100 };
@@ -58,7 +58,8 @@ static inline void state_edit(const char *from, const char *to, const char *key,
         else if (value)
             notes[count++] = (Note){key, value, strlen(value)};
     }
-    assert_true(known);
+    assert_true(known || value);
+    if (!known) notes[count++] = (Note){key, value, strlen(value)};
     assert_ok(checkpoint_save(scratch(to), &state->model, copy, notes, count, &err), err);
 }
 

@@ -165,7 +165,11 @@ static bool read_options(Plan *plan) {
 bool saved_load(Plan *plan, Error *err) {
     if (tril_state_load(&plan->state, plan->state_file, message(err)) != TRIL_OK) return false;
     plan->progress.now = tril_state_progress(plan->state);
-    const char *bad = read_progress(plan);
+    /* earlier versions wrote the digest of the teacher of --model, or zeros: the rung in training
+       may have had none */
+    const char *taught = tril_state_note(plan->state, "taught_by");
+    const char *bad =
+        taught && strspn(taught, "0") < strlen(taught) ? "taught_by" : read_progress(plan);
     if (!bad && !read_options(plan)) bad = "run";
     if (!bad && !digest_read(tril_state_note(plan->state, "digest"), 0, &plan->state_digest))
         bad = "digest";

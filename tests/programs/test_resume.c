@@ -278,6 +278,9 @@ TEST(refusals) {
         {"run.width", "17", "'run'"},
         {"run.lr", "100", "'run'"},
         {"state", "0", "--init"},
+        {"option.val-spread", "1", "--val-spread"}, /* of earlier versions */
+        {"taught_by", "0123456789abcdef", "'taught_by'"},
+        {"teacher", "0123456789abcdef", "--teacher"},
         {"training", "?", "'training'"},
     };
     make_folder(scratch("bent"));

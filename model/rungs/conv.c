@@ -116,5 +116,5 @@ static void backward(Program *p, const Weights *w, const Activations *a, Array d
     embedding_gradients(p, w->wte, NO_TABLE, dx);
 }
 
-RUNG(conv, "a convolution over four characters, ahead of attention and the MLP",
-     .has_heads = true, .has_dropout = true, .even_heads = true);
+RUNG(conv, "a convolution over four characters, ahead of attention and the MLP", .has_heads = true,
+     .has_dropout = true, .even_heads = true);

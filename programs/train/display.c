@@ -92,13 +92,13 @@ void show_decisions(const Plan *plan, const Reasons *d) {
               c->layers, c->width, c->batch, c->context, why);
 }
 
-/* Prints the memory of a training run, or the program's peak if that is more: reading a long text
- * may take more memory than training. */
-static void show_memory(double training, const TrilExtent *input) {
+/* Prints the memory of a training run and of the samples that it writes, with weights of a byte; or
+ * the program's peak if that is more: reading a long text may take more memory than training. */
+static void show_memory(double training, double weights, const TrilExtent *input) {
     const double MiB = 1048576, program = 3; /* itself and its libraries */
     const double text = (double)(input->characters * sizeof(int32_t));
     show_line("  %.1f MiB of memory",
-              fmax((training + text) / MiB + program, (double)memory_peak() / MiB));
+              fmax((training + weights + text) / MiB + program, (double)memory_peak() / MiB));
 }
 
 void show_training(const RungFiles *rung, const TrilModel *model, const TrilTraining *training,
@@ -114,7 +114,7 @@ void show_training(const RungFiles *rung, const TrilModel *model, const TrilTrai
               grouped((double)tril_model_parameters(model)), steps, plan->options.batch,
               plan->options.context, now, processes);
     if (done > 0) show_line("  resumes after step %d", done);
-    show_memory(tril_training_memory(training), &plan->input);
+    show_memory(tril_training_memory(training), (double)tril_model_parameters(model), &plan->input);
     if (window < plan->options.context)
         show_line("  windows of %d characters %s, growing to %g", window, done ? "now" : "at first",
                   plan->options.context);

@@ -323,7 +323,7 @@ TrilStatus tril_options_choose(TrilOptions *o, const TrilText *text, double seco
     if (!text || !choice) return null_argument(error);
     TrilStatus status = tril_options_check(o, error);
     if (status != TRIL_OK) return status;
-    if ((!(seconds > 0) && !fail(&err, "the number of seconds, %g, is not positive", seconds)))
+    if (!(seconds > 0) && !fail(&err, "the number of seconds, %g, is not positive", seconds))
         return failed(TRIL_ARGUMENT, &err, error);
     if (!text_suits(text, &text->vocab, o->context, &err)) return failed(TRIL_TEXT, &err, error);
     if (o->epochs > 0) search.most = o->epochs * (double)text->train;
@@ -355,7 +355,7 @@ TrilStatus tril_estimate(const TrilOptions *options, int vocabulary, TrilEstimat
     options_fill(&filled_in);
     if (!options_config(&filled_in, vocabulary, &config, &err))
         return failed(TRIL_ARGUMENT, &err, error);
-    RunOptions run = options_run(&filled_in);
+    const RunOptions run = options_run(&filled_in);
     RunMemory memory;
     if (!run_estimate(&config, &run, &memory, &err)) return failed(TRIL_ARGUMENT, &err, error);
     found->bytes = memory.all;

@@ -136,7 +136,7 @@ double recipe_peak(const Recipe *recipe, double steps) {
 
 Optimizer recipe_step(const Recipe *recipe, int step, int steps) {
     Optimizer now = recipe->peak;
-    const double third = 0.3, least = fmin(recipe->least_warmup, third * steps);
+    const double most = 0.3, least = fmin(recipe->least_warmup, most * steps);
     int warmup = (int)fmax(steps * recipe->warmup, least),
         cooldown = (int)(steps * recipe->cooldown);
     if (warmup > recipe->max_warmup) warmup = (int)recipe->max_warmup;

@@ -220,7 +220,7 @@ static const char *read_options(const Checkpoint *c, TrilOptions *options) {
 }
 
 /* Returns an option of earlier versions with which the training run began, or NULL. Without the
- * option it would learn something else, or be evaluated on what it learned. */
+ * option it would have other targets, or be evaluated on characters that it trained on. */
 static const char *gone_option(const SafeTensors *file) {
     const char *spread = safetensors_value(file, "option.val-spread");
     if (spread && strcmp(spread, "0") != 0) return "val-spread";

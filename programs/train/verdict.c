@@ -12,7 +12,7 @@
 #define FALL_MAX 0.8
 
 /* How many times as long a training run is proposed: MORE if that lowers the loss, MUCH if the
- * training was too short to learn what counting knows. */
+ * training was too short to reach the loss of counting. */
 enum { MORE = 2, MUCH = 4 };
 
 /* A result to judge, and the results that it is compared with. */

@@ -49,9 +49,10 @@ static void check_logits(const Bench *bench, Plain *plain, const int32_t *ids, i
         assert_near(ours[i], logits[i], 2e-5 * (1 + fabs((double)ours[i])));
 }
 
-static void check_plain(const Config *config, int batch, int length) {
+/* A batch in a run for `sequences` of the whole context. */
+static void check_plain(const Config *config, int sequences, int batch, int length) {
     int N = batch * length;
-    Bench *bench = bench_open(config, batch, 2, 5);
+    Bench *bench = bench_open(config, sequences, 2, 5);
     bench_shake(bench);
     Plain plain;
     plain_open(&plain, bench->model);
@@ -72,8 +73,9 @@ static void check_small_and_large(Config small, int large_width) {
     large.V = 71;
     large.T = 67;
     large.C = large_width;
-    check_plain(&small, B, T);
-    if (large_width > 0) check_plain(&large, 3, 67);
+    check_plain(&small, B, B, T);
+    check_plain(&small, B, 3 * B, 3); /* cut into pieces, as windows that grow are */
+    if (large_width > 0) check_plain(&large, 3, 3, 67);
 }
 
 TEST(plain) {
@@ -82,7 +84,7 @@ TEST(plain) {
             check_small_and_large(config_of(model_name(i)), repeats(i % 2, 1) ? 54 : 0);
     /* a single token: its second half is empty. (Attention to it has no gradient of queries.) */
     Config average = config_of("average");
-    check_plain(&average, 1, 1);
+    check_plain(&average, 1, 1, 1);
 }
 
 /* Before anything is counted, each character is as likely. */

@@ -400,42 +400,6 @@ TEST_OF_EACH_TABLE(copies) {
             }
 }
 
-/* The sums begin with their earlier value, and add one row after another. */
-TEST_OF_EACH_TABLE(add_rows) {
-    enum { ROWS = 5, MAX = 98 };
-    float x[ROWS * MAX], sums[MAX];
-    fill(x, 1, ROWS * MAX);
-    for (int rows = 1; rows <= ROWS; rows++)
-        for (int columns = 1; columns <= MAX; columns++) {
-            for (int j = 0; j < MAX; j++) sums[j] = (float)j;
-            isa->add_rows(sums, x, MAX, rows, columns);
-            for (int j = 0; j < MAX; j++) {
-                float sum = (float)j;
-                for (int i = 0; i < rows && j < columns; i++) sum += x[i * MAX + j];
-                assert_true(sums[j] == sum);
-            }
-        }
-}
-
-/* All numbers of a few panels, and nothing behind them. */
-TEST_OF_EACH_TABLE(panels) {
-    enum { MAX_ROWS = 19, PANELS = 3 };
-    int width = isa->tile_columns, columns = PANELS * width, row = columns + 5;
-    Arrays arrays = {.count = 0};
-    float *from = array(&arrays, (size_t)(MAX_ROWS * row));
-    float *to = array(&arrays, (size_t)(MAX_ROWS * columns) + 1);
-    for (int rows = 1; rows <= MAX_ROWS; rows++) {
-        float behind = to[rows * columns];
-        isa->copy_panels(to, from, (size_t)row, rows, columns);
-        for (int i = 0; i < rows; i++)
-            for (int j = 0; j < columns; j++)
-                assert_true(to[j / width * width * rows + i * width + j % width] ==
-                            from[i * row + j]);
-        assert_true(to[rows * columns] == behind);
-    }
-    free_arrays(&arrays);
-}
-
 /* ---- rows ---- */
 
 TEST_OF_EACH_TABLE(sums) {

@@ -229,15 +229,16 @@ TEST_OF_EACH(kind_name, growth) {
     }
 }
 
-/* The loss of a window in a text follows from the probabilities with which the model writes it. */
+/* The loss of each window, and of all of them end to end or one batch in two, follows from the
+ * probabilities with which the model writes the text. The last window is short. */
 TEST_OF_EACH(kind_name, scored_as_written) {
-    enum { T = 7, V = 13, N = 3 * T + 5 };
+    enum { T = 7, V = 13, N = 6 * T + 5, BATCH = 2 };
     const Sampler plain = {.temperature = 1, .top_p = 1, .isa = &isa_base};
     Model *model = build_small(name, T);
-    Run *run = plain_run(model, 1);
+    Run *run = plain_run(model, 1), *batches = plain_run(model, BATCH);
     Generator *generator = generate(model, 1, FLOAT32);
     int32_t *ids = random_ids(11, N, V);
-    double p[V], scratch[SAMPLER_SCRATCH * V];
+    double p[V], scratch[SAMPLER_SCRATCH * V], all = 0, some = 0;
     for (size_t begin = 0, end; begin + 1 < N; begin = end) {
         end = min_size(begin + T, N - 1);
         const Windows one = {ids + begin, end + 1 - begin, 1, false};
@@ -248,7 +249,13 @@ TEST_OF_EACH(kind_name, scored_as_written) {
             nats -= log(p[ids[i + 1]]) / (double)(end - begin);
         }
         assert_near(run_evaluate(run, one, NULL, NULL), nats, 1e-5);
+        all += nats * (double)(end - begin) / (N - 1);
+        if (begin / T / BATCH % 2 == 0) some += nats * (double)(end - begin);
     }
+    assert_near(run_evaluate(run, (Windows){ids, N, 1, false}, NULL, NULL), all, 1e-5);
+    assert_near(run_evaluate(batches, (Windows){ids, N, 1, false}, NULL, NULL), all, 1e-5);
+    assert_near(run_evaluate(batches, (Windows){ids, N, 2, false}, NULL, NULL), some / (4 * T),
+                1e-5);
 }
 
 /* Texts that grow together, one or two more in each turn, each with a prompt of its own length,

@@ -4,12 +4,12 @@ llama.cpp compute is compared where they are installed, too:
     pip install build/*.whl numpy safetensors tokenizers gguf torch transformers xllamacpp
     TRIL_TEXT=data/sample.txt python3 extras/python/tests/test_exchange.py
 
-The folders of golden/ are models of random weights as transformers saved them, and what it computes of a text in float64:
-for each character, one a line, the code point and the logits. In qwen3-shared six heads of queries share two of keys and
-values, and the MLP has 19 channels. `test_exchange.py --record FOLDER` makes them.
+golden.json has what transformers saves of three models, but for the weights, which follow from a seed; and the logits that
+it computes of WORDS in float64. In qwen3-shared six heads of queries share two of keys and values, and the MLP has 19 channels.
+`test_exchange.py --record` makes it.
 """
 import contextlib
-import io
+import copy
 import json
 import os
 import pathlib
@@ -41,9 +41,10 @@ try:
 except ImportError:
     xllamacpp = None
 
-GOLDEN = pathlib.Path(__file__).resolve().parent / "golden"
+GOLDEN = pathlib.Path(__file__).resolve().parent / "golden.json"
 KINDS = {"gpt2": "gpt", "qwen3": "modern", "qwen3-shared": "modern"}
-CHARACTERS = "\n !\"abé中𝄞"
+WORDS = "a\nb é中𝄞!ab\""
+PAGE = pathlib.Path(os.environ["TRIL_TEXT"]).parent.parent / "docs/checkpoints.md"
 ODD = "\x01\t\n\x1f \"'/\\\x7f\x80\xad\u2581\ufeff\ufffd\U0001d11eabc"
 
 
@@ -62,11 +63,19 @@ def random_model(rung, text, **sizes):
     return model
 
 
+def random_weights(shapes):
+    """Numbers around 1 for norms, and around 0, the same on every machine, for all other tensors."""
+    numbers = numpy.random.RandomState(3)  # whose numbers no version of NumPy changes
+    return {name: (0.2 * numbers.standard_normal(shape) + (len(shape) == 1 and not name.endswith("bias"))).astype("f4")
+            for name, shape in sorted(shapes.items())}
+
+
 class Folder(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
+        self.golden = json.loads(GOLDEN.read_text(encoding="utf-8"))
 
     def fails(self, name, call, kind="file"):
         """Checks for an error whose one sentence has a name."""
@@ -76,53 +85,42 @@ class Folder(unittest.TestCase):
         self.assertEqual(caught.exception.kind, kind)
         self.assertNotIn("\n", str(caught.exception))
 
-    def copy(self, kind):
-        shutil.copytree(GOLDEN / kind, self.folder / "edited", dirs_exist_ok=True)
-        return self.folder / "edited"
+    def saved(self, kind, change=lambda x: x, **others):
+        """Saves a golden model as transformers does, but with changed numbers, or other parts than its own."""
+        folder, parts = self.folder / "saved", {**self.golden[kind], **others}
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        for name in "config", "tokenizer":
+            (folder / f"{name}.json").write_text(json.dumps(parts[name], indent=2, ensure_ascii=False), encoding="utf-8")
+        tensors = {name: change(numbers) for name, numbers in random_weights(parts["tensors"]).items()}
+        safetensors.numpy.save_file(tensors, folder / "model.safetensors", {"format": "pt"})
+        return folder
 
     def close(self, ours, theirs, tolerance=1e-6):
         numpy.testing.assert_allclose(ours, theirs, rtol=tolerance, atol=tolerance)
 
 
+# Values that no setting has, of every type of JSON; those that mean the same as the golden models' own; and what a
+# folder cannot lack. Settings of other architectures, and of none, are there, too.
+WRONG = None, True, False, 0, -2, 10**9, 2.5, 1e-7, 1e99, "2", "relu", [2], {"a": 1}
+SAME = {"gpt2": {"n_inner": [48], "num_attention_heads": [3], "hidden_size": [12], "num_hidden_layers": [2],
+                 "max_position_embeddings": [10], "unknown": []},
+        "qwen3": {"rope_theta": [10000], "rope_scaling": [None], "rope_parameters": [None, {}],
+                  "rope_parameters.rope_theta": [10000], "rope_parameters.rope_type": [], "rope_parameters.factor": [None]}}
+REQUIRED = {"gpt2": ["model_type", *exchange.GPT2.sizes],
+            "qwen3": ["model_type", *exchange.QWEN3.sizes, "head_dim", "tie_word_embeddings"]}
+
 # (kind, file, what is replaced, by what, a part of the message); ' is "
 CONFIG = "config.json"
 BAD = [("gpt2", CONFIG, *edit) for edit in [
-    ("'gpt2'", "'llama'", "'llama'"), ("'model_type'", "'modeltype'", "'model_type'"), ("'gpt2'", "2", "'model_type'"),
-    ("gelu_new", "relu", "'activation_function'"), ("1e-05", "1e-06", "'layer_norm_epsilon'"),
-    ("'n_inner': null", "'n_inner': 47", "'n_inner'"), ("'n_inner': null", "'n_inner': '48'", "'n_inner'"),
-    ("'tie_word_embeddings': true", "'tie_word_embeddings': false", "'tie_word_embeddings'"),
-    ("'scale_attn_weights': true", "'scale_attn_weights': false", "'scale_attn_weights'"),
-    ("'scale_attn_weights': true", "'scale_attn_weights': 1", "'scale_attn_weights'"),
-    ("'scale_attn_weights': true", "'scale_attn_weights': null", "'scale_attn_weights'"),
-    ("_idx': false", "_idx': true", "'scale_attn_by_inverse_layer_idx'"),
-    ("'add_cross_attention': false", "'add_cross_attention': true", "'add_cross_attention'"),
-    ("'n_layer': 2", "'n_layer': 3", "missing"), ("'n_layer': 2", "'n_layer': 2.5", "'n_layer'"),
-    ("'n_layer': 2", "'n_layer': 1", "transformer.h.1."), ("'n_layer': 2", "'n_layer': '2'", "'n_layer'"),
-    ("'n_layer': 2", "'n_layer': 1e99", "'n_layer'"), ("'n_layer': 2", "'n_layer': 1000000000", "numbers"),
-    ("'n_layer': 2", "'n_layer': -2", "'n_layer'"), ("'n_layer': 2", "'n_layer': true", "'n_layer'"),
-    ("'n_layer': 2", "'n_layer': [2]", "'n_layer'"), ("'n_layer'", "'layers'", "'n_layer'"),
-    ("'n_head': 3", "'n_head': 5", "12"), ("'n_embd': 12", "'n_embd': 15", "the shape"),
-    ("'n_positions': 10", "'n_positions': 11", "wpe.weight"), ("'n_positions': 10", "'n_positions': 1000000000", "numbers"),
-    ("'vocab_size': 9", "'vocab_size': 10", "tokenizer.json"), ("{", "[", "JSON"), ("'vocab_size': 9\n}", "'vocab_size': 9\n", "JSON"),
-    ("'n_head': 3", "'num_attention_heads': 2, 'n_head': 3", "'num_attention_heads'"), ("{", "{'n_embd': 12,", "'n_embd' twice"),
+    ("'n_layer': 2", "'n_layer': 3", "missing"), ("'n_layer': 2", "'n_layer': 1", "transformer.h.1."),
+    ("'n_embd': 12", "'n_embd': 15", "the shape"), ("'n_layer': 2", "'n_layer': 1000000000", "numbers"),
+    ("'n_positions': 10", "'n_positions': 1000000000", "numbers"), ("'n_positions': 10", "'n_positions': 11", "wpe.weight"),
+    ("'n_head': 3", "'n_head': 5", "12"), ("'vocab_size': 9", "'vocab_size': 10", "tokenizer.json"),
+    ("{", "[", "JSON"), ("{", "{'n_embd': 12,", "'n_embd' twice"),
 ]] + [("qwen3", CONFIG, *edit) for edit in [
-    ("'silu'", "'gelu'", "'hidden_act'"), ("1e-06", "1e-05", "'rms_norm_eps'"),
-    ("'rope_theta': 10000.0", "'rope_theta': 1000000.0", "'rope_parameters.rope_theta'"),
-    ("'rope_theta': 10000.0", "'rope_theta': '10000'", "'rope_parameters.rope_theta'"),
-    ("'rope_type': 'default'", "'rope_type': 'yarn'", "'rope_parameters.rope_type'"),
-    ("'use_cache'", "'rope_theta': 5, 'use_cache'", "'rope_theta'"),
-    ("'use_cache'", "'rope_scaling': {'rope_type': 'linear'}, 'use_cache'", "'rope_scaling'"),
-    ("'rope_parameters': {", "'rope_parameters': 'x', 'other': {", "'rope_parameters'"),
-    ("'rope_parameters': {", "'rope_parameters': [], 'other': {", "'rope_parameters'"),
-    ("'rope_type'", "'factor': 4.0, 'rope_type'", ".factor'"), ("'rope_type'", "'list': [1], 'rope_type'", ".list'"),
-    ("'attention_bias': false", "'attention_bias': true", "'attention_bias'"),
-    ("'num_key_value_heads': 3", "'num_key_value_heads': 1", "_proj.weight"),
-    ("'num_key_value_heads': 3", "'num_key_value_heads': 2", "2"),
-    ("'num_key_value_heads': 3", "'num_key_value_heads': null", "'num_key_value_heads'"),
-    ("'head_dim': 4", "'head_dim': 8", "'head_dim'"), ("'head_dim'", "'headdim'", "'head_dim'"),
-    ("'intermediate_size': 32", "'intermediate_size': 31", "mlp."), ("'intermediate_size': 32", "'intermediate_size': 32.5", "'intermediate_size'"),
-    ("'tie_word_embeddings': true,", "", "'tie_word_embeddings'"),
-    ("'use_sliding_window': false", "'use_sliding_window': true", "'use_sliding_window'"),
+    ("'num_key_value_heads': 3", "'num_key_value_heads': 1", "_proj.weight"), ("'num_key_value_heads': 3", "'num_key_value_heads': 2", "2"),
+    ("'intermediate_size': 32", "'intermediate_size': 31", "mlp."),
 ]] + [("qwen3", "model.safetensors", "q_proj", "q_prof", "q_prof.weight"), ("qwen3", "model.safetensors", "F32", "I32", "I32"),
       ("qwen3", "model.safetensors", "[12,12]", "[12,11]", "model.safetensors"),
 ] + [("gpt2", "tokenizer.json", *edit) for edit in [
@@ -143,60 +141,60 @@ BAD = [("gpt2", CONFIG, *edit) for edit in [
     ("'vocab'", "'vocabulary'", ""), ("'model': {", "'model': [", "JSON"),
 ]]
 
-GOOD = [("gpt2", CONFIG, *edit) for edit in [  # other spellings with the same meaning
-    ("'n_inner': null", "'n_inner': 48"), ("'layer_norm_epsilon': 1e-05,", ""), ("1e-05", "0.00001"),
-    ("{", "{'task_specific_params': {'rope_theta': 3, 'x': [1, {}]},"), ("'n_head': 3", "'num_attention_heads': 3, 'n_head': 3"),
-]] + [("qwen3", CONFIG, *edit) for edit in [
-    ("'rope_theta': 10000.0", "'rope_theta': 1e4"), ("'use_cache'", "'rope_scaling': null, 'use_cache'"),
-    ("'rope_parameters': {", "'rope_parameters': null, 'other': {"),
-]] + [("gpt2", "tokenizer.json", *edit) for edit in [
+GOOD = [("gpt2", "tokenizer.json", *edit) for edit in [  # other spellings with the same meaning
     ("'WordLevel'", "'BPE', 'merges': [], 'end_of_word_suffix': ''"), ("'String': ''", "'Regex': ''"), ("'a'", "'\\u0061'"),
     ("'added_tokens': []", "'added_tokens': [{'id': 3, 'content': 'a', 'special': true, 'single_word': false, 'normalized': false, 'lstrip': false, 'rstrip': false}]"),
 ]]
 
 
 class FromTransformers(Folder):
-    def golden(self, kind, folder):
+    def check(self, kind, folder):
         model = exchange.read_folder(folder)
-        lines = [line.split() for line in (GOLDEN / kind / "logits.txt").read_text().splitlines()]
-        text = "".join(chr(int(line[0])) for line in lines)
-        self.assertEqual(model.tokenizer.decode(range(len(model.tokenizer))), CHARACTERS)
+        self.assertEqual(model.tokenizer.decode(range(len(model.tokenizer))), "".join(sorted(set(WORDS))))
         self.assertEqual(model.sizes.rung, KINDS[kind])
-        self.close(logits_of(model, text), numpy.array([line[1:] for line in lines], float))
-        return model
+        self.close(logits_of(model, WORDS), numpy.array(self.golden[kind]["logits"]))
 
     def test_golden(self):
         for kind in KINDS:
-            self.golden(kind, GOLDEN / kind)
+            self.check(kind, self.saved(kind))
 
-    def edit(self, kind, file, old, new):
-        path, old, new = self.copy(kind) / file, *(part.replace("'", '"').encode() for part in (old, new))
-        before = path.read_bytes()
-        self.assertIn(old, before)
-        path.write_bytes(before.replace(old, new, 1))
+    def test_settings(self):
+        """Each setting that the page lists is required or has a default, and no other value; others do not matter."""
+        page = PAGE.read_text(encoding="utf-8")
+        for kind, others in SAME.items():
+            for key in {**self.golden[kind]["config"], **others}:
+                *above, name = key.split(".")
+                for value in *WRONG, *others.get(key, []), ...:
+                    config = copy.deepcopy(self.golden[kind]["config"])
+                    part = config[above[0]] if above else config
+                    same = [part.pop(name, ...), *others.get(key, []), *[...] * (key not in REQUIRED[kind])]
+                    if value is not ...:
+                        part[name] = value
+                    folder = self.saved(kind, config=config)
+                    with self.subTest(kind=kind, key=key, value=value):
+                        if any(value == one and type(value) is type(one) for one in same) or not (above or f"`{key}`" in page):
+                            self.check(kind, folder)
+                        else:  # a size that is too large contradicts another one, or the tensors
+                            self.fails("saved" if value == 10**9 and key in REQUIRED[kind] else f"'{key}", lambda: exchange.read_folder(folder))
 
     def test_edits(self):
-        for kind, file, old, new, name in BAD:
+        for kind, file, old, new, *name in BAD + GOOD:
+            folder = self.saved(kind)
+            old, new = (part.replace("'", '"').encode() for part in (old, new))
+            before = (folder / file).read_bytes()
+            self.assertIn(old, before)
+            (folder / file).write_bytes(before.replace(old, new, 1))
             with self.subTest(file=file, old=old, new=new):
-                self.edit(kind, file, old, new)
-                self.fails("edited", lambda: exchange.read_folder(self.folder / "edited"))
-                self.fails(name, lambda: exchange.read_folder(self.folder / "edited"))
-        for kind, file, old, new in GOOD:
-            with self.subTest(file=file, old=old, new=new):
-                self.edit(kind, file, old, new)
-                self.golden(kind, self.folder / "edited")
-
-    def test_listed(self):
-        """The page lists every setting that can make a folder invalid."""
-        page = (pathlib.Path(os.environ["TRIL_TEXT"]).parent.parent / "docs/checkpoints.md").read_text()
-        keys = {key for a in (exchange.GPT2, exchange.QWEN3) for key in (
-            *a.sizes, *exchange._settings(a, dict.fromkeys(a.sizes.values(), 1)))} | {"rope_scaling"}
-        self.assertEqual([key for key in sorted(keys) if f"`{key}`" not in page], [])
+                if name:
+                    self.fails("saved", lambda: exchange.read_folder(folder))
+                    self.fails(*name, lambda: exchange.read_folder(folder))
+                else:
+                    self.check(kind, folder)
 
     def test_damage(self):
         """Cut anywhere, a file is an error; with any byte changed, it is one, or is read."""
         for name, step in (CONFIG, 7), ("tokenizer.json", 7), ("model.safetensors", 1997):
-            folder = self.copy("qwen3")
+            folder = self.saved("qwen3")
             whole = (folder / name).read_bytes().rstrip(b"\n")
             for at in range(0, len(whole), step):
                 (folder / name).write_bytes(whole[:at])
@@ -207,15 +205,12 @@ class FromTransformers(Folder):
             (folder / name).unlink()
             self.assertRaises(FileNotFoundError, exchange.read_folder, folder)
 
-    def rewrite(self, kind, change, parts=1):
-        """Writes the tensors of a copy again, as one file or, with an index, as several."""
-        folder = self.copy(kind)
-        tensors = {name: change(numbers) for name, numbers in safetensors.numpy.load_file(folder / "model.safetensors").items()}
-        if parts == 1:
-            safetensors.numpy.save_file(tensors, folder / "model.safetensors")
-            return folder
+    def split(self, kind):
+        """Saves a golden model with its tensors in three files."""
+        folder = self.saved(kind)
+        tensors = safetensors.numpy.load_file(folder / "model.safetensors")
         (folder / "model.safetensors").unlink()
-        files = {name: f"part-{i % parts}.safetensors" for i, name in enumerate(tensors)}
+        files = {name: f"part-{i % 3}.safetensors" for i, name in enumerate(tensors)}
         for file in files.values():
             safetensors.numpy.save_file({n: t for n, t in tensors.items() if files[n] == file}, folder / file)
         (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": files}))
@@ -223,13 +218,12 @@ class FromTransformers(Folder):
 
     def test_types_and_parts(self):
         for kind in KINDS:
-            whole = exchange.read_folder(GOLDEN / kind)
-            self.assertEqual(exchange.read_folder(self.rewrite(kind, lambda x: x, 3)).digest, whole.digest)
-            shutil.rmtree(self.folder / "edited")
-            half = exchange.read_folder(self.rewrite(kind, lambda x: x.astype("f2")))
+            whole = exchange.read_folder(self.saved(kind))
+            self.assertEqual(exchange.read_folder(self.split(kind)).digest, whole.digest)
+            half = exchange.read_folder(self.saved(kind, lambda x: x.astype("f2")))
             for name, weights in whole.weights.items():
                 self.close(half.weights[name], weights, 2**-11)
-            folder = self.rewrite(kind, lambda x: (x.view("u4") >> 16).astype("u2"))
+            folder = self.saved(kind, lambda x: (x.view("u4") >> 16).astype("u2"))
             path = folder / "model.safetensors"
             path.write_bytes(path.read_bytes().replace(b'"U16"', b'"BF16"', 1).replace(b'"U16"', b'"BF16"'))
             data = path.read_bytes()  # each name is a byte longer
@@ -241,11 +235,11 @@ class FromTransformers(Folder):
 
     def test_wrong_numbers(self):
         for number in numpy.inf, -numpy.inf, numpy.nan:
-            folder = self.rewrite("qwen3", lambda x: numpy.where(x == x.max(), numpy.float32(number), x))
+            folder = self.saved("qwen3", lambda x: numpy.where(x == x.max(), numpy.float32(number), x))
             self.fails("not finite", lambda: exchange.read_folder(folder))
 
     def test_index(self):
-        folder = self.rewrite("gpt2", lambda x: x, 3)
+        folder = self.split("gpt2")
         index = folder / "model.safetensors.index.json"
         for text, name in ("{}", "weight_map"), ('{"weight_map": {}}', "weight_map"), ('{"weight_map": {"a": 3}}', "outside"), \
                 ('{"weight_map": {"a": "../part-0.safetensors"}}', "outside"), ('{"weight_map": {"a": "part-0.safetensors"}}', "missing"):
@@ -258,7 +252,7 @@ class FromTransformers(Folder):
 class ToTransformers(Folder):
     def test_returns(self):
         """A written model is read with the same bits; what is there already stays."""
-        models = [exchange.read_folder(GOLDEN / kind) for kind in KINDS]
+        models = [exchange.read_folder(self.saved(kind)) for kind in KINDS]
         models += [random_model(rung, text) for rung in ("gpt", "modern") for text in (ODD, None)]
         for i, model in enumerate(models):
             exchange.write_folder(model, self.folder / "new" / str(i))
@@ -268,7 +262,7 @@ class ToTransformers(Folder):
             self.fails("already exists", lambda: exchange.write_folder(model, self.folder / "new" / str(i)))
         (self.folder / "empty").mkdir()
         exchange.write_folder(models[0], self.folder / "empty")
-        self.assertEqual(sorted(path.name for path in self.folder.iterdir()), ["empty", "new"])
+        self.assertEqual(sorted(path.name for path in self.folder.iterdir()), ["empty", "new", "saved"])
 
     def test_dropout(self):
         model = tril.train("to be or not to be " * 99, "gpt", steps=1, layers=1, heads=1, width=4, context=8, dropout=0.25)
@@ -315,7 +309,7 @@ class ToTransformers(Folder):
 class ToLlama(Folder):
     def test_file(self):
         models = [(random_model(rung, ODD, width=width), width) for rung in ("gpt", "modern") for width in (12, 32)]
-        for (model, width), type in ((one, type) for one in [*models, (exchange.read_folder(GOLDEN / "qwen3-shared"), 24)]
+        for (model, width), type in ((one, type) for one in [*models, (exchange.read_folder(self.saved("qwen3-shared")), 24)]
                                      for type in exchange.TYPES):
             path = self.folder / "m.gguf"
             exchange.write_gguf(model, path, type)
@@ -357,11 +351,10 @@ SIZES = dict(layers=2, heads=2, width=32, context=64, batch=4, threads=1, precis
 
 def made_elsewhere(folder, kind, characters):
     """A model of random weights as transformers saves it, its characters in no order."""
-    torch.manual_seed(1)
     characters = sorted(characters)
     random.Random(1).shuffle(characters)
     layers, heads, width, context, size = 2, 3, 12, 10, len(characters)
-    none = {"bos_token_id": None, "eos_token_id": None, "vocab_size": size, "initializer_range": 0.2}
+    none = {"bos_token_id": None, "eos_token_id": None, "vocab_size": size}
     if kind == "gpt2":
         config = transformers.GPT2Config(n_layer=layers, n_head=heads, n_embd=width, n_positions=context, **none)
     else:
@@ -370,9 +363,8 @@ def made_elsewhere(folder, kind, characters):
             num_hidden_layers=layers, max_position_embeddings=context, rms_norm_eps=1e-6, tie_word_embeddings=True, head_dim=4,
             hidden_size=hidden, intermediate_size=wide, num_attention_heads=heads, num_key_value_heads=shared, **none)
     model = transformers.AutoModelForCausalLM.from_config(config)
-    for name, weights in model.named_parameters():  # norms and biases, too
-        if weights.ndim == 1:
-            torch.nn.init.normal_(weights, float("bias" not in name), 0.2)
+    numbers = random_weights({name: weights.shape for name, weights in model.named_parameters()})
+    model.load_state_dict({name: torch.from_numpy(x) for name, x in numbers.items()}, strict=False)  # without what is tied
     model.save_pretrained(folder)
     tokenizer = tokenizers.Tokenizer(tokenizers.models.WordLevel({c: i for i, c in enumerate(characters)}))
     tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.Split("", "isolated")
@@ -463,18 +455,22 @@ class Llama(Folder):
                 self.compare(model, type)
 
 
-def record(place):
-    text = "a\nb é中𝄞!ab\""
+def record():
+    """Writes what transformers saves and computes: the parts that the models share, and a model, one a line."""
+    found = {}
     for kind in KINDS:
-        folder = pathlib.Path(place) / kind
-        made_elsewhere(folder, kind, set(text))
-        with open(folder / "logits.txt", "w") as file:
-            for c, logits in zip(text, theirs(folder, text, double=True)[2]):
-                print(ord(c), *(f"{x:.9g}" for x in logits), file=file)
+        with tempfile.TemporaryDirectory() as folder:
+            made_elsewhere(pathlib.Path(folder), kind, set(WORDS))
+            config, tokenizer = (json.loads(pathlib.Path(folder, f"{name}.json").read_text("utf-8")) for name in ("config", "tokenizer"))
+            tensors = safetensors.numpy.load_file(pathlib.Path(folder, "model.safetensors"))
+            logits = theirs(folder, WORDS, double=True)[2]
+        found[kind] = {"config": config, "tokenizer": tokenizer, "tensors": {name: x.shape for name, x in tensors.items()},
+                       "logits": [[float(f"{x:.9g}") for x in row] for row in logits]}
+    GOLDEN.write_text("{" + ",\n".join(f"{json.dumps(kind)}: {json.dumps(one, ensure_ascii=False)}" for kind, one in found.items()) + "}\n", "utf-8")
 
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--record"]:
-        record(sys.argv[2])
+        record()
     else:
         unittest.main()

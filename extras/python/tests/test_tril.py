@@ -37,6 +37,7 @@ PATH = pathlib.Path(os.environ["TRIL_TEXT"])
 TEXT = PATH.read_text()
 WTE = "transformer.wte.weight"
 SMALL = dict(layers=1, heads=2, width=16, context=16, batch=4, precision="f32", threads=1)
+SMALL_WORDS = "-m gpt -l 1 -H 2 -w 16 -c 16 -b 4 -s 10 -j 1 --patience 1 --precision f32".split()
 
 
 def small(rung="gpt", steps=10, **others):
@@ -53,6 +54,16 @@ def program(name, *words):
 
 
 class Case(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def trained(self, *words):
+        """The model that ./train has after the last step."""
+        program("train", "-q", "-o", self.folder / "program.safetensors", *words)
+        return tril.Model.load(self.folder / "program.last.safetensors")
+
     def fails(self, kind, name, call):
         """Checks the kind of an error, and the name or number in it."""
         with self.assertRaises(tril.Error) as caught:
@@ -61,28 +72,17 @@ class Case(unittest.TestCase):
         self.assertIn(name, str(caught.exception))
 
 
-class Folder(Case):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-
-
-class SameAsThePrograms(Folder):
+class SameAsThePrograms(Case):
     def test_weights(self):
-        path = self.folder / "program.safetensors"
-        program("train", "-q", "-m", "gpt", "-l", 1, "-H", 2, "-w", 16, "-c", 16, "-b", 4, "-s", 10, "-j", 1,
-                "--patience", 1, "--precision", "f32", "-o", path, PATH)
-        last = tril.Model.load(self.folder / "program.last.safetensors")
+        last = self.trained(*SMALL_WORDS, PATH)
         self.assertEqual(small().digest, last.digest)
         self.assertIn(last.digest, program("sample", "--info", self.folder / "program.last.safetensors"))
 
     def test_defaults(self):
-        path, text = self.folder / "model.safetensors", self.folder / "text"
+        text = self.folder / "text"
         text.write_text(TEXT * 4)
         for rung in "gpt", "ngram":
-            program("train", "-q", "-m", rung, "-l", 1, "-w", 32, "-s", 2, "-o", path, text)
-            last = tril.Model.load(self.folder / "model.last.safetensors")
+            last = self.trained("-m", rung, "-l", 1, "-w", 32, "-s", 2, text)
             model = tril.train(text, rung, layers=1, width=32, steps=2)
             self.assertEqual((model.sizes, model.digest), (last.sizes, last.digest))
             if rung == "gpt":  # the batch of an ngram depends on whether its context is set
@@ -119,29 +119,18 @@ class SameAsThePrograms(Folder):
         parts = self.folder / "one.txt", self.folder / "two.txt"
         for part, text in zip(parts, (TEXT[:5000], TEXT[5000:9000])):
             part.write_text(text)
-        program("train", "-q", "-m", "gpt", "-l", 1, "-H", 2, "-w", 16, "-c", 16, "-b", 4, "-s", 10, "--patience", 1,
-                "--precision", "f32", "-o", self.folder / "model.safetensors", *parts)
         model = tril.train(parts, "gpt", steps=10, **SMALL)
-        self.assertEqual(model.digest, tril.Model.load(self.folder / "model.last.safetensors").digest)
+        self.assertEqual(model.digest, self.trained(*SMALL_WORDS, *parts).digest)
         self.assertNotEqual(model.digest, tril.train(parts[::-1], "gpt", steps=10, **SMALL).digest)
 
 
-class Models(Folder):
+class Models(Case):
     def test_defaults(self):
         model = tril.Model(tril.Tokenizer(TEXT))
         self.assertEqual(model.sizes, tril.Sizes(rung="modern", layers=4, heads=4, width=128, context=256,
                                                   kv_heads=None, hidden=None))
         self.assertEqual(list(tril.rungs())[:2], ["bigram", "average"])
         self.assertEqual(tril.version().count("."), 2)
-
-    def test_file(self):
-        path = self.folder / "model.safetensors"
-        model = small()
-        model.save(path)
-        again = tril.Model.load(str(path))
-        self.assertEqual(again.digest, model.digest)
-        self.assertEqual(again.sizes, model.sizes)
-        self.assertEqual(list(tril.Tokenizer.load(path).encode("THE")), list(model.tokenizer.encode("THE")))
 
     def test_overwriting(self):
         model, poem = small(), self.folder / "poem.txt"
@@ -181,6 +170,7 @@ class Models(Folder):
             self.assertEqual((repr(again), again.note("none")), (repr(model), None))
             self.assertRegex(repr(reading), rf"tril.Reading.* 3 .*{reading.loss:.4f}")
             self.assertRegex(repr(tokenizer), rf"tril.Tokenizer.* {len(tokenizer)} ")
+            self.assertEqual(repr(tril.Tokenizer.load(str(self.folder / "model"))), repr(model.tokenizer))
         for closed in training, again, reading:
             self.assertRegex(repr(closed), rf"tril.{type(closed).__name__}\D*$")  # without any number
 
@@ -319,6 +309,7 @@ class Models(Folder):
     def test_expected(self):
         model = small()
         reading, V = model.read("THE FOREST"), len(model.tokenizer)
+        self.assertAlmostEqual(reading.loss, model.score("THE FOREST").nats, places=5)
         likely = reading.expected(3, V)
         self.assertAlmostEqual(sum(p for _, p in likely), 1, places=9)
         self.assertEqual(likely, sorted(likely, key=lambda one: -one[1]))
@@ -329,25 +320,19 @@ class Models(Folder):
         with self.assertRaises(IndexError):
             reading.expected(10)
 
-    def test_loss_of_a_reading(self):
-        model = small()
-        self.assertAlmostEqual(model.read("THE FOREST").loss, model.score("THE FOREST").nats, places=5)
-
     def test_more_characters(self):
-        known, path, other = self.folder / "known.safetensors", self.folder / "init.safetensors", "Übermut " * 30
-        (self.folder / "other.txt").write_text(other, encoding="utf-8")
-        model = small()
+        known, path, other, model = self.folder / "known", self.folder / "other.txt", "Übermut " * 30, small()
+        path.write_text(other, encoding="utf-8")
         before = model.digest
         model.save(known)
-        program("train", "-q", "--init", known, "-b", 4, "-s", 3, "-j", 1, "--precision", "f32", "-o", path,
-                self.folder / "other.txt")
+        last = self.trained("--init", known, "-b", 4, "-s", 3, "-j", 1, "--precision", "f32", path)
         with self.assertRaises(tril.Error):
             tril.Training(model, other)
         extended = model.extended(other)
         self.assertEqual(len(extended.tokenizer), len(model.tokenizer) + 1)
         with tril.Training(extended, other, steps=3, batch=4, precision="f32") as training:
             training.run()
-        self.assertEqual(extended.digest, tril.Model.load(self.folder / "init.last.safetensors").digest)
+        self.assertEqual(extended.digest, last.digest)
         self.assertEqual(model.digest, before)
         self.assertEqual(tril.train(other, init=model, steps=3, batch=4, precision="f32").digest, extended.digest)
         self.assertNotEqual(model.extended(other, seed=1).digest, model.extended(other, seed=2).digest)
@@ -363,7 +348,7 @@ class Models(Folder):
         self.fails("argument", "time", lambda: tril.train(TEXT, time=1, steps=3))
 
 
-class Tokenizers(unittest.TestCase):
+class Tokenizers(Case):
     def test_characters(self):
         tokenizer = tril.Tokenizer("naïve 中\n")
         self.assertEqual(tokenizer.decode(tokenizer.encode("中 naïve")), "中 naïve")
@@ -381,7 +366,7 @@ class Tokenizers(unittest.TestCase):
         self.assertTrue(model.generate(length=20))
 
 
-class Trainings(Folder):
+class Trainings(Case):
     def test_steps(self):
         seen = []
         small(steps=7, on_step=seen.append)
@@ -534,15 +519,9 @@ except TypeError as error:
                 models.append(interrupt.model)
                 raise
 
-        def generate(begun):
-            small().generate(length=1 << 40, on_text=lambda piece: begun())
-
-        def texts(begun):
-            model = small()
-            begun()
-            model.texts(100, length=1 << 20)
-
-        for call in (train, generate, texts) * 10:
+        model = small()
+        for call in (train, lambda begun: model.generate(length=1 << 40, on_text=lambda piece: begun()),
+                     lambda begun: (begun(), model.texts(100, length=1 << 20))) * 10:
             self.assertTrue(self.interrupt(call))
         self.assertTrue(all(model.generate(length=5) for model in models))
 
@@ -617,21 +596,8 @@ except TypeError as error:
         self.assertLessEqual(kinds, {"busy", "diverged", "argument"})  # the last: no step was left
         self.assertEqual(model.digest, small(steps=200).digest)
 
-    def test_threads(self):
-        digests = {}
 
-        def work(rung):
-            digests[rung] = small(rung, steps=20).digest
-
-        workers = [threading.Thread(target=work, args=(rung,)) for rung in ("gpt", "modern")]
-        for worker in workers:
-            worker.start()
-        for worker in workers:
-            worker.join()
-        self.assertEqual(digests, {rung: small(rung, steps=20).digest for rung in digests})
-
-
-class Counts(unittest.TestCase):
+class Counts(Case):
     def test_counted(self):
         model = small("ngram")
         length, order = model.counted

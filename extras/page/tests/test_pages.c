@@ -3,7 +3,6 @@
 #include "tests/table.h"
 #include "base/file.h"
 #include "base/memory.h"
-#include "base/utf8.h"
 
 /* Sizes that train at once. The last of repeated options counts. */
 #define SMALL_SIZES "-m gpt -l 1 -w 8 -H 2 -c 16 -b 4 -j 1 "
@@ -83,32 +82,6 @@ TEST(many_lines) {
     char *page = slurp(scratch("lines/report.html"), NULL);
     assert_in_range(occurrences(page, "<td class=\"text\">"), 30, 40);
     assert_non_null(strstr(page, "<tr><th scope=\"row\">100</th>"));
-}
-
-/* A text or its name cannot become markup. */
-TEST(hostile_page) {
-    static const char line[] = "<script>alert('x')</script>\"&amp;'\001\033[31m\177a\xCC\x81"
-                               "\xE2\x80\xAE\xD7\x90\xD8\xA7\xEF\xBB\xBF好]]>-->\n";
-    enum { LINES = 60 };
-    char text[LINES * sizeof line] = "", *page;
-    size_t length;
-    for (int i = 0; i < LINES; i++) strcat(text, line);
-    const bool any = !system_lacks(ANY_NAMES);
-    const char *name = any ? "<script>alert('y')&.txt" : "alert('y')&.txt";
-    const char *shown = any ? "&#60;script&#62;alert(&#39;y&#39;)&#38;.txt" : "alert(&#39;y&#39;)";
-    scratch_put(name, text, strlen(text));
-    must_run("train " PAIRS "-s 100 -o @hostile/model @%s", name);
-    page = slurp(scratch("hostile/report.html"), &length);
-    assert_int_equal(occurrences(page, "<script"), 1);
-    assert_int_equal(occurrences(page, "</script"), 1);
-    assert_non_null(strstr(page, shown));
-    for (size_t at = 0, taken; at < length; at += taken) { /* UTF-8 */
-        uint32_t code;
-        taken = (size_t)utf8_decode(page + at, length - at, &code);
-        assert_in_range(taken, 1, UTF8_MAX);
-    }
-    assert_null(strpbrk(page, "\001\033\177"));
-    assert_null(strstr(page, "\xE2\x80\xAE"));
 }
 
 /* The page of a failed training shows the error and the curve until then, and no longer says that

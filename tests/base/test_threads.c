@@ -1,5 +1,6 @@
 /* test_threads.c - a group of threads: each index works once, all meet at barriers, sleepers wake,
- * and signals stay with the calling thread. A team divides its work without gaps. */
+ * and signals stay with the calling thread. A team divides a matrix without gaps; test_properties
+ * has its other divisions. */
 #include "tests/support.h"
 #include "base/threads.h"
 #include "model/kernels/team.h"
@@ -103,23 +104,6 @@ TEST(barrier) {
 
 /* ---- a team ---- */
 
-/* The shares of all threads together are the whole range. */
-TEST(shares) {
-    for (int threads = 1; threads <= 7; threads++)
-        for (size_t grain = 1; grain <= 16; grain += 5)
-            for (size_t count = 0; count <= 100; count++) {
-                size_t next = 0;
-                for (int thread = 0; thread < threads; thread++) {
-                    Thread k = {.index = thread, .count = threads};
-                    Share share = team_share(&k, count, grain);
-                    assert_true(share.begin == next && share.end >= share.begin);
-                    assert_true(share.end == count || share.end % grain == 0);
-                    next = share.end;
-                }
-                assert_true(next == count);
-            }
-}
-
 /* The parts of all threads cover a matrix once. Sixteen threads pack less than if each packed all
  * of the shorter side, and a narrow matrix has work for more threads than it has column grains. */
 TEST(parts) {
@@ -137,21 +121,5 @@ TEST(parts) {
             }
             for (int r = 0; r < rows; r++)
                 for (int c = 0; c < columns; c++) assert_int_equal(covered[r][c], 1);
-        }
-}
-
-/* Each half of the work is done by a whole team: half of the threads, or all of an odd number. */
-TEST(halves) {
-    for (int count = 1; count <= 9; count++)
-        for (int part = 0; part < 2; part++) {
-            int members = 0, expected = count % 2 ? count : count / 2;
-            for (int t = 0; t < count; t++) {
-                Thread thread = {.index = t, .count = count}, member;
-                if (!team_half(&thread, part, &member)) continue;
-                assert_int_equal(member.count, expected);
-                assert_int_equal(member.index, members++);
-                if (count % 2 == 0) assert_int_equal(t / expected, part);
-            }
-            assert_int_equal(members, expected);
         }
 }

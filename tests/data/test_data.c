@@ -1,8 +1,9 @@
 /* test_data.c - characters to ids to batches: vocabularies, the split of a text file, and batch
  * offsets. Texts end at an unreadable page: reading one byte too far crashes. */
 #include "tests/scratch.h"
-#include "base/memory.h"
+#include "base/array.h"
 #include "base/file.h"
+#include "base/memory.h"
 
 /* ---- vocabulary ---- */
 
@@ -344,52 +345,38 @@ static Corpus *load(const char *path, bool bytes, double held_out, const Vocab *
 /* The vocabulary is the given one; `distinct` counts the text's characters. */
 TEST(corpus_known) {
     const Vocab *known = build("cabzyx", 6);
-    const char *path = scratch_put("abc", "abcabcabcabcabcabcabcabc", 24);
-    const Corpus *corpus = load(path, false, 0.1, known);
+    const Corpus *corpus =
+        load(scratch_put("abc", "abcabcabcabcabcabcabcabc", 24), false, 0.1, known);
     expect_codes(&corpus->vocab, (const uint32_t[]){'a', 'b', 'c', 'x', 'y', 'z'}, 6);
     assert_int_equal(corpus->distinct, 3);
     assert_int_equal(corpus->ids[2], 2);
-    corpus = load(path, true, 0.1, NULL);
-    assert_int_equal(corpus->distinct, 3);
-    assert_int_equal(corpus->vocab.size, 256);
     Corpus none;
     assert_false(corpus_load(&none, scratch_put("abd", "abcd", 4), false, 0.5, known));
     expect_error(err, " 4, ", "'d'");
 }
 
-/* The first 90%, rounded down, are for training. */
+/* The first part, rounded down, is for training. Lengths count characters, not bytes. */
 TEST(corpus_split) {
-    static const size_t lengths[] = {11, 19, 20, 21, 29, 99, 100, 101, 1000, 12345, 200000};
-    static char text[200000];
-    for (size_t i = 0; i < sizeof text; i++) text[i] = (char)('a' + i % 26);
-    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
-        size_t length = lengths[i];
-        const Corpus *corpus = load(scratch_put("letters", text, length), false, 0.1, NULL);
+    static const size_t lengths[] = {33, 57, 60, 63, 87, 300, 999, 12345, 200001};
+    static const char *const characters[] = {"abcdefghijklmnopqrstuvwxyz",
+                                             "\xE5\x9C\xB0\xE4\xB8\xAD"};
+    static char text[200001];
+    for (int i = 0; i < 12 * COUNT(lengths); i++) {
+        const char *cycle = characters[i % 2];
+        const bool bytes = i / 2 % 2, wide = i % 2 && !bytes;
+        const int tenths = 1 + i / 4 % 3;
+        const size_t size = lengths[i / 12], length = wide ? size / 3 : size;
+        for (size_t j = 0; j < size; j++) text[j] = cycle[j % strlen(cycle)];
+        const Corpus *corpus = load(scratch_put("text", text, size), bytes, tenths / 10.0, NULL);
+        const size_t distinct = wide ? 2 : i % 2 ? 6 : min_size(size, 26);
         assert_int_equal(corpus->length, length);
-        assert_int_equal(corpus->train, length * 9 / 10);
-        assert_int_equal(corpus->vocab.size, length < 26 ? length : 26);
-        for (size_t j = 0; j < length; j++) assert_int_equal(corpus->ids[j], j % 26);
-    }
-}
-
-/* Lengths count characters, not bytes. The held-out part has the requested fraction. */
-TEST(corpus_characters) {
-    static const struct {
-        bool bytes;
-        double held_out;
-        size_t length, train;
-    } cases[] = {{false, 0.1, 40, 36}, {false, 0.25, 40, 30}, {true, 0.25, 120, 90}};
-    char text[40 * 3];
-    for (int i = 0; i < 40; i++) memcpy(text + 3 * i, i % 2 ? "\xE4\xB8\xAD" : "\xE5\x9C\xB0", 3);
-    const char *path = scratch_put("chinese", text, sizeof text);
-    for (int i = 0; i < COUNT(cases); i++) {
-        const Corpus *corpus = load(path, cases[i].bytes, cases[i].held_out, NULL);
-        assert_int_equal(corpus->length, cases[i].length);
-        assert_int_equal(corpus->train, cases[i].train);
-        for (size_t j = 0; j < corpus->length; j++)
-            assert_int_equal(corpus->ids[j], cases[i].bytes ? (unsigned char)text[j] : j % 2 == 0);
-        if (cases[i].bytes) continue;
-        expect_codes(&corpus->vocab, (const uint32_t[]){0x4E2D, 0x5730}, 2);
+        assert_int_equal(corpus->train, length * (size_t)(10 - tenths) / 10);
+        assert_int_equal(corpus->distinct, distinct);
+        assert_int_equal(corpus->vocab.size, bytes ? 256 : distinct);
+        for (size_t j = 0; j < length; j++)
+            assert_int_equal(corpus->ids[j], bytes  ? (unsigned char)text[j]
+                                             : wide ? j % 2 == 0
+                                                    : j % 26);
     }
 }
 
@@ -413,26 +400,33 @@ static void expect_no_corpus(const char *path, bool bytes, double held_out, cons
     assert_true(corpus.ids == NULL && corpus.vocab.codes == NULL && corpus.length == 0);
 }
 
-TEST(corpus_errors) {
-    expect_no_corpus(scratch("no-such-file"), false, 0.1, "");
-    expect_no_corpus(scratch("."), false, 0.1, "");
-    expect_no_corpus(scratch("."), true, 0.1, "");
-    expect_no_corpus(scratch_put("empty", "", 0), false, 0.1, "");
-    expect_no_corpus(scratch("empty"), true, 0.1, "");
-    expect_no_corpus(scratch_put("latin1", "caf\xE9 au lait, encore", 20), false, 0.1, " 3");
-    expect_no_corpus(scratch_put("cut", "plain text at first\xE4\xB8", 21), false, 0.1, " 19");
-}
-
 /* Each part has two characters: of 11, two are held out, of 10 only one; of 20, two are left. */
-TEST(corpus_too_short) {
-    static const char text[] = "abcdefghijklmnopqrst";
-    scratch_put("twenty", text, 20);
-    expect_no_corpus(scratch("twenty"), false, 0.95, " 1 ");
-    expect_no_corpus(scratch("twenty"), true, 1e-6, " 1 ");
-    load(scratch("twenty"), false, 0.89, NULL);
-    load(scratch_put("eleven", text, 11), false, 0.1, NULL);
-    expect_no_corpus(scratch_put("three", text, 3), false, 0.1, " 2 ");
-    expect_no_corpus(scratch_put("one", text, 1), false, 0.1, "");
+TEST(corpus_errors) {
+    static const struct {
+        const char *bytes;
+        size_t length;
+        bool raw;
+        double held_out;
+        const char *word; /* NULL: none */
+    } cases[] = {{"", 0, false, 0.1, ""},
+                 {"", 0, true, 0.1, ""},
+                 {"caf\xE9 au lait, encore", 20, false, 0.1, " 3"},
+                 {"plain text at first\xE4\xB8", 21, false, 0.1, " 19"},
+                 {"abcdefghijklmnopqrst", 20, false, 0.95, " 1 "},
+                 {"abcdefghijklmnopqrst", 20, true, 1e-6, " 1 "},
+                 {"abcdefghijklmnopqrst", 20, false, 0.89, NULL},
+                 {"abcdefghijk", 11, false, 0.1, NULL},
+                 {"abc", 3, false, 0.1, " 2 "},
+                 {"a", 1, false, 0.1, ""}};
+    for (int i = 0; i < COUNT(cases); i++) {
+        const char *path = scratch_put("text", cases[i].bytes, cases[i].length);
+        if (cases[i].word)
+            expect_no_corpus(path, cases[i].raw, cases[i].held_out, cases[i].word);
+        else
+            load(path, cases[i].raw, cases[i].held_out, NULL);
+    }
+    expect_no_corpus(scratch("no-such-file"), false, 0.1, "");
+    for (int raw = 0; raw < 2; raw++) expect_no_corpus(scratch("."), raw, 0.1, "");
 }
 
 /* Only passages of 50 characters count, wherever they are, and each character once. In a long text
@@ -472,32 +466,33 @@ TEST(repeated) {
 
 enum { B = 64, T = 9, MAX = 200 };
 
-/* Draws a batch from a text, and checks that a process draws its own part of it. Counts in starts[]
- * the windows that begin at each position. */
-static void draw(size_t length, uint64_t seed, uint64_t step, size_t begins[B], int starts[MAX]) {
+/* Draws a batch from a text, and checks that a process draws its own part of it. */
+static void draw(size_t length, uint64_t seed, uint64_t step, size_t begins[B]) {
     enum { FIRST = 5, COUNT = 7 };
     size_t part[COUNT];
     batch_windows(length, B, T, seed, step, 0, B, begins);
     batch_windows(length, B, T, seed, step, FIRST, COUNT, part);
     assert_memory_equal(part, begins + FIRST, sizeof part);
-    for (int b = 0; b < B; b++) {
-        assert_in_range(begins[b], 0, length - 1 - T);
-        starts[begins[b]]++;
-    }
+    for (int b = 0; b < B; b++) assert_in_range(begins[b], 0, length - 1 - T);
 }
 
 /* In each epoch windows start a whole number of windows apart, and each appears once. Across epochs
- * the offsets are uniform, and the order changes. */
+ * the offsets are uniform, and the order changes. The first texts are only just longer than a
+ * window. */
 TEST(batch_epochs) {
-    static const int windows[] = {1, 2, 3, 10, 19};
-    enum { EPOCHS = 900, LEFT_OVER = 5, OFFSETS = T + LEFT_OVER };
-    for (size_t i = 0; i < sizeof windows / sizeof *windows; i++) {
-        int n = windows[i], starts[MAX] = {0}, offsets[OFFSETS] = {0}, same = 0;
+    enum { EPOCHS = 900, MOST = T + 5 };
+    static const struct {
+        int windows, offsets;
+    } texts[] = {{1, 1},    {1, 2},    {1, 5},    {1, 8},     {1, T},
+                 {1, MOST}, {2, MOST}, {3, MOST}, {10, MOST}, {19, MOST}};
+    for (int i = 0; i < COUNT(texts); i++) {
+        const int n = texts[i].windows, most = texts[i].offsets;
+        int offsets[MOST] = {0}, same = 0;
         size_t begins[B] = {0};
         int32_t order[2][MAX] = {{0}};
-        size_t length = (size_t)(n * T + LEFT_OVER + T);
+        size_t length = (size_t)(n * T + most);
         for (int number = 0, epoch = 0; epoch < EPOCHS; number++) {
-            if (number % B == 0) draw(length, 7, (uint64_t)(number / B), begins, starts);
+            if (number % B == 0) draw(length, 7, (uint64_t)(number / B), begins);
             order[epoch % 2][number % n] = (int32_t)begins[number % B];
             if (number % n < n - 1) continue;
             int32_t *of = order[epoch % 2], min = of[0];
@@ -506,37 +501,26 @@ TEST(batch_epochs) {
                 assert_int_equal(of[j] % T, of[0] % T);
                 for (int k = 0; k < j; k++) assert_int_not_equal(of[j], of[k]);
             }
-            assert_in_range(min, 0, OFFSETS - 1);
+            assert_in_range(min, 0, most - 1);
             offsets[min]++;
             same += epoch > 0 && (of[0] - min) / T == order[1 - epoch % 2][MAX - 1];
             of[MAX - 1] = (of[0] - min) / T; /* the first window drawn */
             epoch++;
         }
-        double expected = (double)EPOCHS / OFFSETS;
-        for (int j = 0; j < OFFSETS; j++) assert_near(offsets[j], expected, 5 * sqrt(expected));
+        double expected = (double)EPOCHS / most;
+        for (int j = 0; j < most; j++) assert_near(offsets[j], expected, 5 * sqrt(expected));
         assert_near(same, (double)EPOCHS / n, 5 * sqrt((double)EPOCHS / n));
     }
 }
 
-/* A text only just longer than a window. */
-TEST(batch_short_text) {
-    for (size_t places = 1; places <= T; places++) {
-        int starts[MAX] = {0};
-        size_t begins[B];
-        for (uint64_t step = 0; step < 100; step++) draw(places + T, 7, step, begins, starts);
-        for (size_t j = 0; j < places; j++) assert_true(starts[j] > 0);
-    }
-}
-
 TEST(batch_seed_and_step) {
-    int starts[MAX] = {0};
     size_t first[B], again[B], other[B];
-    draw(MAX, 7, 40, first, starts);
-    draw(MAX, 8, 40, other, starts);
+    draw(MAX, 7, 40, first);
+    draw(MAX, 8, 40, other);
     assert_memory_not_equal(first, other, sizeof first);
-    draw(MAX, 7, 41, other, starts);
+    draw(MAX, 7, 41, other);
     assert_memory_not_equal(first, other, sizeof first);
-    draw(MAX, 7, 40, again, starts);
+    draw(MAX, 7, 40, again);
     assert_memory_equal(first, again, sizeof first);
 }
 

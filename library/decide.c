@@ -33,17 +33,6 @@ static double dropout_for(const Recipe *recipe, const Config *config, double epo
     return recipe->peak.matrix_rate > 0 ? round(100 * fmin(dropout, max)) / 100 : 0;
 }
 
-/* Returns the decay of the embedding: the full decay times (epochs / 4)^2, or times 1000 V / N if
- * that is more, for V characters in the vocabulary and N to train on. The decay keeps a model from
- * memorizing a text, but slows learning before that. With fewer than a thousand characters of text
- * for each character of the vocabulary some are rare, and only the decay keeps their vectors from
- * growing without end (library/recipe.c). Found by trial (docs/records.md). */
-static double embedding_decay_for(double full, int V, double epochs, double characters) {
-    const double several = 4, common = 1000;
-    double often = fmin(1, epochs / several), rare = fmin(1, common * V / characters);
-    return round(1000 * full * fmax(often * often, rare)) / 1000;
-}
-
 /* Returns the factor, at least 1, that lengthens an unset context and shrinks an unset batch. It
  * starts at the recipe's and is halved until every process has a window, and the text holds 100
  * windows. It is 1 if most characters are rare: a step then has
@@ -92,7 +81,7 @@ static double evaluation_interval(double steps, const TrilText *text, double epo
 
 TrilStatus tril_options_decide(TrilOptions *options, const TrilText *text, bool trained,
                                double *epochs, TrilError *error) {
-    const double often = 8, gentle = 1.0 / 3; /* not less: a short text has few steps to learn in */
+    const double gentle = 1.0 / 3; /* not less: a short text has few steps to learn in */
     Error err = {0};
     Config config;
     if (!text || !options) return null_argument(error);
@@ -114,12 +103,6 @@ TrilStatus tril_options_decide(TrilOptions *options, const TrilText *text, bool 
     double seen = o->steps * epochs_of_step;
     if (isnan(o->dropout)) o->dropout = dropout_for(&recipe, &config, seen, train);
     if (isnan(o->learning_rate) && trained) o->learning_rate = gentle * recipe.peak.learning_rate;
-    if (isnan(o->embedding_decay) && recipe.own_decay)
-        o->embedding_decay = embedding_decay_for(recipe.peak.weight_decay, config.V, seen, train);
-    /* A trained model already knows near context. A text that is seen often may be memorized, which
-       evaluations do not show while windows are short. */
-    bool whole = recipe.grows && (trained || seen > often);
-    if (strcmp(o->windows, "auto") == 0) o->windows = whole ? "whole" : "auto";
     o->precision = tril_precision(o->precision);
     o->threads = tril_threads(o->threads);
     if (epochs) *epochs = seen;

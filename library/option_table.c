@@ -8,8 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const windows_names[] = {"auto", "grow", "whole", NULL},
-                         *const precision_names[] = {"auto", "f32", "bf16", NULL};
+static const char *const precision_names[] = {"auto", "f32", "bf16", NULL};
 
 static const char model[] = "What to train", budget[] = "How long and how fast",
                   size[] = "How large", text_part[] = "The text";
@@ -30,8 +29,6 @@ static const TrilOption table[] = {
      "learning rate of --model; default: the rung's own"},
     {"decay", 0, TRIL_REAL, 0, 10, NULL, NULL, TRIL_KEPT, AT(weight_decay), budget, "X",
      "weight decay of --model; default: the rung's own"},
-    {"embedding-decay", 0, TRIL_REAL, 0, 100, NULL, NULL, TRIL_KEPT, AT(embedding_decay), budget, "X",
-     "decay of the embedding, from modern on"},
     {"eval-every", 0, TRIL_WHOLE, 1, 1e9, NULL, NULL, TRIL_KEPT, AT(eval_every), budget, "N",
      "steps between evaluations; default: about a tenth"},
     {"epochs", 'e', TRIL_REAL, 0, 1e9, NULL, NULL, TRIL_KEPT, AT(epochs), budget, "X",
@@ -40,8 +37,6 @@ static const TrilOption table[] = {
      "end after this share of steps without a new low"},
     {"threads", 'j', TRIL_WHOLE, 1, TRIL_MAX_THREADS, NULL, NULL, TRIL_FRESH, AT(threads), budget, "N",
      "threads; default: one per processor"},
-    {"windows", 0, TRIL_NAME, .names = windows_names, "auto", TRIL_KEPT, AT(windows), budget, "NAME",
-     "windows: grow (short at first), whole or auto"},
     {"precision", 0, TRIL_NAME, .names = precision_names, "auto", TRIL_KEPT, AT(precision), budget, "NAME",
      "precision of products: f32, bf16 or the faster"},
     {"seed", 0, TRIL_SEED, .standard = "1337", TRIL_KEPT, AT(seed), budget, "N", "random seed"},
@@ -53,8 +48,6 @@ static const TrilOption table[] = {
      "channels of each character's vector"},
     {"kv-heads", 0, TRIL_WHOLE, 1, TRIL_MAX_WIDTH, NULL, NULL, TRIL_MODEL, AT(kv_heads), size, "N",
      "key-value heads, from modern on; must divide --heads"},
-    {"hidden", 0, TRIL_WHOLE, 1, TRIL_MAX_WIDTH, NULL, NULL, TRIL_MODEL, AT(hidden), size, "N",
-     "channels inside the MLP; default: 8/3 of --width"},
     {"context", 'c', TRIL_WHOLE, 1, TRIL_MAX_CONTEXT, NULL, "256", TRIL_MODEL, AT(context), size, "N",
      "characters that each prediction can see"},
     {"dropout", 'd', TRIL_REAL, 0, 0.99, NULL, NULL, TRIL_KEPT, AT(dropout), size, "X",
@@ -140,7 +133,7 @@ bool tril_options_get(const TrilOptions *o, int i, char text[TRIL_OPTION_SIZE]) 
 }
 
 TrilOptions tril_options_empty(void) {
-    TrilOptions o = {0};
+    TrilOptions o = {.hidden = NAN};
     Error none;
     for (const TrilOption *row = table; row < table + ROWS; row++)
         if (row->kind != TRIL_FLAG)
@@ -176,6 +169,12 @@ void options_complete(TrilOptions *o, const TrilOptions *decided) {
     o->threads = tril_threads(o->threads);
 }
 
+static bool check_number(double x, double min, double max, bool whole, const char *name,
+                         Error *err) {
+    return in_range(x, min, max, name, err) &&
+           (!whole || x == floor(x) || fail(err, "%s: %g is not a whole number", name, x));
+}
+
 bool options_in_range(const TrilOptions *o, Error *err) {
     for (int i = 0; i < ROWS; i++) {
         const TrilOption *row = &table[i];
@@ -186,12 +185,11 @@ bool options_in_range(const TrilOptions *o, Error *err) {
                 return false;
             continue;
         }
-        double x = *(double *)value_at(o, row);
-        if (!in_range(x, row->min, row->max, row->name, err)) return false;
-        if (row->kind == TRIL_WHOLE && x != floor(x))
-            return fail(err, "%s: %g is not a whole number", row->name, x);
+        if (!check_number(*(double *)value_at(o, row), row->min, row->max, row->kind == TRIL_WHOLE,
+                          row->name, err))
+            return false;
     }
-    return true;
+    return isnan(o->hidden) || check_number(o->hidden, 1, TRIL_MAX_WIDTH, true, "hidden", err);
 }
 
 /* ---- presets ---- */
@@ -266,6 +264,7 @@ TrilOptions options_of(const Config *c) {
 void options_take_sizes(TrilOptions *o, const TrilOptions *sizes) {
     for (int i = 0; i < ROWS; i++)
         if (table[i].lasting == TRIL_MODEL) copy(o, sizes, &table[i]);
+    o->hidden = sizes->hidden;
 }
 
 TrilOptions tril_options_sizes(const TrilOptions *options) {
@@ -307,14 +306,13 @@ RunOptions options_run(const TrilOptions *o) {
 
 bool tril_rung_uses(const char *rung, int i) {
     const TrilOption *row = tril_option(i);
-    Config config = {.V = 1, .T = 2, .L = 2, .NH = 4, .C = 8, .NKV = 2, .H = 3}; /* none usual */
+    Config config = {.V = 1, .T = 2, .L = 2, .NH = 4, .C = 8, .NKV = 2}; /* none usual */
     snprintf(config.model, sizeof config.model, "%s", rung);
     if (!row || !model_check(&config, &(Error){0})) return false;
     const TrilOptions sizes = options_of(&config); /* an ignored size is now 1 or unset */
     if (row->lasting == TRIL_MODEL && row->kind == TRIL_WHOLE)
         return *(double *)value_at(&sizes, row) > 1;
-    return row->member == AT(dropout)           ? model_has_dropout(&config)
-           : row->member == AT(weight_decay)    ? model_has_decay(&config)
-           : row->member == AT(embedding_decay) ? recipe_of(rung).own_decay
-                                                : true;
+    return row->member == AT(dropout)        ? model_has_dropout(&config)
+           : row->member == AT(weight_decay) ? model_has_decay(&config)
+                                             : true;
 }

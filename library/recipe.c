@@ -77,8 +77,6 @@ static double factor_of_sizes(const TrilOptions *o) {
 Recipe recipe_with(const char *rung, const TrilOptions *o) {
     Recipe recipe = recipe_of(rung);
     Optimizer *peak = &recipe.peak;
-    if (o->windows && strcmp(o->windows, "auto") != 0)
-        recipe.grows = strcmp(o->windows, "grow") == 0;
     if (!isnan(o->learning_rate)) {
         peak->matrix_rate *= o->learning_rate / peak->learning_rate;
         peak->learning_rate = o->learning_rate;
@@ -90,7 +88,6 @@ Recipe recipe_with(const char *rung, const TrilOptions *o) {
         peak->matrix_decay = o->weight_decay;
         if (!recipe.own_decay) peak->weight_decay = o->weight_decay;
     }
-    if (!isnan(o->embedding_decay) && recipe.own_decay) peak->weight_decay = o->embedding_decay;
     return recipe;
 }
 
@@ -99,10 +96,19 @@ TrilRecipe tril_rung_recipe(const char *rung, const TrilOptions *options) {
     const Optimizer *peak = &recipe.peak;
     return (TrilRecipe){.learning_rate = recipe_peak(&recipe, options ? options->steps : NAN),
                         .weight_decay = recipe.own_decay ? peak->matrix_decay : peak->weight_decay,
-                        .embedding_decay = recipe.own_decay ? peak->weight_decay : NAN,
                         .cooldown = recipe.cooldown,
-                        .grows = recipe.grows,
                         .longer = recipe.longer};
+}
+
+bool tril_windows_grow(const char *rung, double epochs, bool trained) {
+    const double often = 8;
+    return recipe_of(rung).grows && !trained && epochs <= often;
+}
+
+double recipe_embedding_decay(const Recipe *recipe, int V, double epochs, double characters) {
+    const double several = 4, common = 1000;
+    double often = fmin(1, epochs / several), rare = fmin(1, common * V / characters);
+    return round(1000 * recipe->peak.weight_decay * fmax(often * often, rare)) / 1000;
 }
 
 int recipe_window(const Recipe *recipe, int T, int step, int steps) {

@@ -12,7 +12,7 @@ typedef struct {
                                         only up to 0.3 of the steps */
     double cooldown; /* the share of the steps, at the end, in which the rates fall linearly to
                         zero; without one they fall along half a cosine to a tenth */
-    bool grows;      /* the windows are short at first: recipe_window */
+    bool grows;      /* the windows may be short at first: recipe_window */
     double longer;   /* TrilRecipe.longer */
     double few;      /* with fewer steps the learning rate is higher in proportion, */
     double hurry;    /* at most by this factor */
@@ -22,10 +22,18 @@ typedef struct {
 /* Returns the recipe of a rung. A rung without a row gets rates that work, maybe not the best. */
 Recipe recipe_of(const char *rung);
 
-/* Returns the recipe with the rates, decays and windows that `options` set, and with rates for
- * their sizes. Muon's rate is proportional to the learning rate. An embedding without its own decay
- * has the matrices'. */
+/* Returns the recipe with the rates and the decay that `options` set, and with rates for their
+ * sizes. Muon's rate is proportional to the learning rate. An embedding without its own decay has
+ * the matrices'. */
 Recipe recipe_with(const char *rung, const TrilOptions *options);
+
+/* Returns the decay of an embedding with its own decay: the recipe's times (epochs / 4)^2, or times
+ * 1000 V / N if that is more, for V characters in the vocabulary and N to train on; never above the
+ * recipe's. The decay keeps a model from memorizing a text, but slows learning before that. With
+ * fewer than a thousand characters of text for each character of the vocabulary some are rare, and
+ * only the decay keeps their vectors from growing without end (recipe.c). Found by trial
+ * (docs/records.md). */
+double recipe_embedding_decay(const Recipe *recipe, int V, double epochs, double characters);
 
 /* Returns the length of the windows in step `step`, counted from 0, of `steps`: a divisor of the
  * context T. Near context is learned first, and short windows cost less compute. So the windows are

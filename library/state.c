@@ -13,7 +13,7 @@
 #include <string.h>
 
 /* The version of the metadata of states. Another version cannot be resumed. */
-static const char version[] = "1";
+static const char version[] = "2";
 
 /* The members of a TrilProgress, under their keys. */
 static const struct {
@@ -31,11 +31,13 @@ static const struct {
     {"stale", offsetof(TrilProgress, since_lowest), true, false},
     {"cooling", offsetof(TrilProgress, cooling), false, false},
     {"cooled", offsetof(TrilProgress, cooled), true, false},
+    {"windows_grow", offsetof(TrilProgress, windows_grow), true, false},
+    {"embedding_decay", offsetof(TrilProgress, embedding_decay), false, true},
 };
 enum { NUMBERS = COUNT(numbers), KEY_SIZE = 40 };
 
-static const char *const keys[] = {"characters", "vocabulary",      "seed",  "text",   "state",
-                                   "kernels",    "validation_loss", "lines", "teacher"};
+static const char *const keys[] = {"characters", "vocabulary",      "seed", "text", "state",
+                                   "kernels",    "validation_loss", "lines"};
 
 static void option_key(int i, char key[KEY_SIZE]) {
     snprintf(key, KEY_SIZE, "option.%s", tril_option(i)->name);
@@ -199,7 +201,7 @@ static const char *read_progress(const Checkpoint *c, TrilProgress *p) {
 }
 
 /* Reads the options, and returns as read_progress does. Every option that a training run decides
- * must be there. A flag that is newer than the state is missing there, and stays unset. */
+ * must be there. */
 static const char *read_options(const Checkpoint *c, TrilOptions *options) {
     *options = options_of(&c->model.config);
     for (int i = 0; tril_option(i); i++) {
@@ -210,21 +212,13 @@ static const char *read_options(const Checkpoint *c, TrilOptions *options) {
         const Note *note = safetensors_note(&c->file, key);
         if (note ? note->length == 0 || strlen(note->value) != note->length ||
                        tril_options_set(options, row->name, note->value, NULL) != TRIL_OK
-                 : row->standard != NULL && row->kind != TRIL_FLAG)
+                 : row->standard != NULL)
             return row->name;
     }
     return isnan(options->steps)        ? "steps"
            : isnan(options->eval_every) ? "eval-every"
            : isnan(options->dropout)    ? "dropout"
                                         : NULL;
-}
-
-/* Returns an option of earlier versions with which the training run began, or NULL. Without the
- * option it would have other targets, or be evaluated on characters that it trained on. */
-static const char *gone_option(const SafeTensors *file) {
-    const char *spread = safetensors_value(file, "option.val-spread");
-    if (spread && strcmp(spread, "0") != 0) return "val-spread";
-    return safetensors_note(file, "teacher") ? "teacher" : NULL;
 }
 
 static const char *read_metadata(TrilState *s) {
@@ -260,12 +254,6 @@ TrilStatus tril_state_load(TrilState **state, const char *path, TrilError *error
                   "%s: was written by another version of tril and cannot be resumed; begin a new "
                   "run from its model with --init",
                   path);
-    const char *option = ok ? gone_option(&s->checkpoint.file) : NULL;
-    if (option)
-        ok = fail(&err,
-                  "%s: began with --%s, which tril no longer has, and cannot be resumed; begin a "
-                  "new run from its model with --init",
-                  path, option);
     ok = ok && checkpoint_vocab(&s->checkpoint, path, &s->vocab, &err);
     if (ok && (bad = read_metadata(s)))
         ok = fail(&err, "%s: its metadata has no valid '%s'", path, bad);
@@ -343,7 +331,6 @@ static TrilStatus resume(TrilTraining **training, TrilModel **model, TrilState *
     TrilStatus status = check_same(state, text, options, &err);
     if (status != TRIL_OK) return failed(status, &err, error);
     TrilOptions now = *options;
-    if (now.windows && strcmp(now.windows, "auto") == 0) now.windows = NULL;
     options_take_sizes(&now, &state->options);
     options_complete(&now, &state->options);
     if (!take_model(model, state, &err) || !training_make(training, *model, text, &now, &err)) {

@@ -43,8 +43,8 @@ bool training_make(TrilTraining **training, TrilModel *model, const TrilText *te
     t->options.bytes = model->vocab.bytes;
     if (!isnan(options->dropout)) model->model.config.dropout = options->dropout;
     t->recipe = recipe_with(model->model.config.model, &t->options);
-    t->progress =
-        (TrilProgress){.step = 0, .steps = (int)options->steps, .recent = NAN, .lowest = NAN};
+    t->progress = (TrilProgress){
+        .steps = (int)options->steps, .recent = NAN, .lowest = NAN, .embedding_decay = NAN};
     const RunOptions run = options_run(options);
     if (options_config(options, text->vocab.size, &config, err) && open_run(t, &run, err)) {
         model->in_training = model->trained = true;
@@ -77,6 +77,13 @@ bool text_suits(const TrilText *text, const Vocab *vocab, double context, Error 
                 context, text->train);
 }
 
+/* Sets the recipe's windows and decay to those of the beginning of the training run. */
+static void follow_beginning(TrilTraining *t) {
+    t->recipe.grows = t->progress.windows_grow;
+    if (!isnan(t->progress.embedding_decay))
+        t->recipe.peak.weight_decay = t->progress.embedding_decay;
+}
+
 static TrilStatus open_training(TrilTraining **training, TrilModel *model, const TrilText *text,
                                 const TrilOptions *options, TrilError *error) {
     Error err = {0};
@@ -88,11 +95,20 @@ static TrilStatus open_training(TrilTraining **training, TrilModel *model, const
         return failed(TRIL_TEXT, &err, error);
     TrilOptions decided = *options;
     const TrilOptions sizes = tril_model_sizes(model);
+    const bool trained = model->trained;
+    double epochs;
     options_take_sizes(&decided, &sizes);
-    TrilStatus status = tril_options_decide(&decided, text, model->trained, NULL, error);
+    TrilStatus status = tril_options_decide(&decided, text, trained, &epochs, error);
     if (status != TRIL_OK) return status;
-    bool ok = training_make(training, model, text, &decided, &err);
-    return outcome(ok, TRIL_ARGUMENT, &err, error);
+    if (!training_make(training, model, text, &decided, &err))
+        return failed(TRIL_ARGUMENT, &err, error);
+    TrilTraining *t = *training;
+    t->progress.windows_grow = tril_windows_grow(decided.rung, epochs, trained);
+    if (t->recipe.own_decay)
+        t->progress.embedding_decay =
+            recipe_embedding_decay(&t->recipe, text->vocab.size, epochs, (double)text->train);
+    follow_beginning(t);
+    return TRIL_OK;
 }
 
 TrilStatus tril_training_open(TrilTraining **training, TrilModel *model, const TrilText *text,
@@ -182,6 +198,7 @@ void training_restore(TrilTraining *t, const TrilProgress *progress, const float
     t->progress.steps = steps;
     t->model->step = progress->step;
     workers_restore(&t->workers, (uint64_t)progress->step, first_moments, second_moments);
+    follow_beginning(t);
     if (progress->cooling > 0) follow_cooling(t);
 }
 

@@ -195,14 +195,15 @@ TRIL_API TrilStatus tril_text_count(const TrilText *text, int context, TrilCount
 typedef struct TrilModel TrilModel;
 typedef struct {
     const char *rung; /* option "model" */
-    double layers, heads, width, kv_heads, hidden, context;
+    double layers, heads, width, kv_heads, context;
+    double hidden; /* no option: the channels inside the MLP of a model that another program made,
+                      set by its file; unset: 8/3 of the width, rounded up to a multiple of 32 */
     double dropout;
     double held_out; /* option "val": the share of the text, at its end, that is not trained on */
     bool bytes;      /* the text is bytes, not UTF-8 */
     double steps, time, batch, epochs, eval_every, patience;
     double learning_rate, weight_decay; /* options "lr" and "decay" */
-    double embedding_decay;
-    const char *windows, *precision;
+    const char *precision;
     double threads;
     uint64_t seed;
 } TrilOptions;
@@ -352,15 +353,18 @@ typedef int (*TrilStop)(void *user);
  * sizes of two blocks of width 96, and many steps. */
 typedef struct {
     double learning_rate, weight_decay;
-    double embedding_decay; /* the upper limit of the embedding's decay, which is chosen for the
-                               text; unset if the embedding decays like the rest */
-    double cooldown;        /* the share of the steps, at the end, in which the learning rate falls
-                               linearly to zero; or TRIL_COSINE: along a cosine, in all steps */
-    bool grows;             /* "auto" windows may grow */
-    double longer;          /* unset windows are up to this many times as long as other rungs' */
+    double cooldown; /* the share of the steps, at the end, in which the learning rate falls
+                        linearly to zero; or TRIL_COSINE: along a cosine, in all steps */
+    double longer;   /* unset windows are up to this many times as long as other rungs' */
 } TrilRecipe;
 enum { TRIL_COSINE = 0 };
 TRIL_API TrilRecipe tril_rung_recipe(const char *rung, const TrilOptions *options);
+
+/* Returns true if windows are short at first, and grow, in a training run of this rung that sees
+ * its text `epochs` times. They do not if the model is already `trained`, because it knows near
+ * context; nor if the text is seen often: a model may memorize it, which evaluations do not show
+ * while windows are short. */
+TRIL_API bool tril_windows_grow(const char *rung, double epochs, bool trained);
 
 /* Returns a constant, the precision that a name means on this machine: "f32", "bf16", or else NULL.
  */
@@ -403,14 +407,14 @@ TRIL_API TrilStatus tril_options_choose(TrilOptions *options, const TrilText *te
                                         TrilError *error);
 
 /* Returns the share of the steps, 0 to 1, that a training run has taken after the share `time` of
- * the time that all of them take: more than `time` if the windows grow. `slower` is the choice's.
- */
+ * the time that all of them take: more than `time` if the windows grow. `slower` is the choice's,
+ * or 1 if they do not grow. */
 TRIL_API double tril_steps_taken(const TrilOptions *options, double slower, double time);
 
 /* Fills unset options with the values that a training run on the text would use. `trained` is true
- * if its model is already trained. A learning rate or weight decay that stays unset, and "auto"
- * windows, are the rung's own. Sets *epochs, which may be NULL, to how often the training would see
- * the text. TRIL_ARGUMENT: as tril_training_open. */
+ * if its model is already trained. A learning rate or weight decay that stays unset is the
+ * rung's own. Sets *epochs, which may be NULL, to how often the training would see the text.
+ * TRIL_ARGUMENT: as tril_training_open. */
 TRIL_API TrilStatus tril_options_decide(TrilOptions *options, const TrilText *text, bool trained,
                                         double *epochs, TrilError *error);
 
@@ -476,6 +480,9 @@ typedef struct {
     double operations; /* floating-point operations in all steps */
     double cooling;    /* the first step of an early cooldown (tril_training_cool_down), if any */
     int cooled;        /* the step at which it ends */
+    int windows_grow;  /* 1 or 0: tril_windows_grow, as the training run began */
+    double embedding_decay; /* that of the embedding, as the training run began; unset if it decays
+                               like other matrices */
 } TrilProgress;
 TRIL_API TrilProgress tril_training_progress(const TrilTraining *training);
 
@@ -556,12 +563,12 @@ TRIL_API uint64_t tril_state_text(const TrilState *state);
 TRIL_API const char *tril_state_note(const TrilState *state, const char *key);
 
 /* Resumes the training of a state on the same text, with the same results as if it had never
- * stopped, or with other options. If `options` is NULL, they are the state's. Unset options, and
- * "auto" windows, are those of the state, but an unset learning rate or weight decay is the rung's
- * own. Only ./train --resume completes the plan of `./train --time` or `--ladder`. Sets *model to
- * the model in training; the caller releases both, the training first. Takes the weights out of the
- * state, which can then only be released, even if this fails for lack of memory. Borrows the text.
- * TRIL_TEXT: another text, vocabulary or held-out share. */
+ * stopped, or with other options. If `options` is NULL, they are the state's. Unset options are
+ * those of the state, but an unset learning rate or weight decay is the rung's own. Only ./train
+ * --resume completes the plan of `./train --time` or `--ladder`. Sets *model to the model in
+ * training; the caller releases both, the training first. Takes the weights out of the state, which
+ * can then only be released, even if this fails for lack of memory. Borrows the text. TRIL_TEXT:
+ * another text, vocabulary or held-out share. */
 TRIL_API TrilStatus tril_training_resume(TrilTraining **training, TrilModel **model,
                                          TrilState *state, const TrilText *text,
                                          const TrilOptions *options, TrilError *error);

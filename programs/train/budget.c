@@ -42,9 +42,8 @@ static void expect(Budget *b, const Plan *plan, const TrilChoice *pace) {
     enum { PARTS = 100 };
     const double most = 0.25, read = plan_step_characters(plan) / pace->speed;
     const double whole = plan_held_out(plan) / pace->evaluating;
-    const double quick = tril_steps_taken(&b->options, pace->slower, 1.0 / PARTS) * PARTS;
-    b->slower = pace->slower;
-    b->step = read / pace->slower * quick;
+    const double quick = tril_steps_taken(&b->options, b->slower, 1.0 / PARTS) * PARTS;
+    b->step = read / b->slower * quick;
     b->part = fmin(1, most * b->seconds / (b->closing * whole));
     b->evaluation = b->part * whole;
 }
@@ -64,6 +63,7 @@ Budget budget_open(const Plan *plan, const RungFiles *rung, double seconds, doub
                 .max_steps = (int)fmax(1, fmin(most, any)),
                 .eval_every = (int)plan->options.eval_every,
                 .options = plan_options(plan, rung),
+                .slower = p->now.windows_grow ? rung->pace.slower : 1,
                 .part = 1,
                 .last_evaluation = p->seconds,
                 .closing = plan_closing(plan, known),

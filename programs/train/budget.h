@@ -19,7 +19,7 @@ typedef struct {
     int eval_every; /* steps between evaluations. With a time limit there are ten, or fewer if they
                        would take more than a twentieth of the time */
     TrilOptions options; /* the rung's */
-    double slower;       /* the rung's TrilChoice.slower */
+    double slower;       /* the rung's TrilChoice.slower, or 1 if its windows do not grow */
     double step;         /* the expected seconds of a step, the mean over all windows */
     double part;         /* with a time limit, the share of the held-out text that evaluations read:
                             1, or less if all of it would take too much of the time */

@@ -15,9 +15,6 @@ bool plan_same_sizes(const TrilOptions *one, const TrilOptions *other) {
 TrilOptions plan_options(const Plan *plan, const RungFiles *rung) {
     TrilOptions options = plan->options;
     options.rung = rung->name;
-    /* "auto" is decided: another number of steps does not change it */
-    if (strcmp(options.windows, "auto") == 0)
-        options.windows = tril_rung_recipe(rung->name, NULL).grows ? "grow" : "whole";
     if (rung->chosen) return options;
     options.learning_rate = options.weight_decay = NAN;
     return options;

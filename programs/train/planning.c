@@ -152,6 +152,7 @@ static bool take_sizes(Plan *plan, Error *err) {
         memcpy((char *)&plan->options + row->member, (const char *)&own + row->member,
                row->kind == TRIL_NAME ? sizeof own.rung : sizeof own.layers);
     }
+    plan->options.hidden = own.hidden;
     plan->options.bytes = bytes;
     return true;
 }
@@ -362,11 +363,14 @@ static bool measure_rungs(Plan *plan, Error *err) {
 /* Estimates the steps of the rung for which the sizes were chosen. */
 static void expect_steps(Plan *plan, Reasons *d) {
     TrilOptions *o = &plan->options;
-    const Progress none = {.best = INFINITY};
+    const double epochs = o->steps * plan_step_characters(plan) / (double)plan->input.trained_on;
     double left = plan_left(plan);
     for (int i = 0; i < plan->rung_count; i++) {
         const RungFiles *rung = &plan->rungs[i];
         if (rung->left_out) continue;
+        const Progress none = {.best = INFINITY,
+                               .now.windows_grow =
+                                   tril_windows_grow(rung->name, epochs, plan->init != NULL)};
         const Budget b = budget_open(plan, rung, budget_share(plan, i, left), 0, &none);
         left -= budget_expected(&b);
         if (strcmp(rung->name, d->rung) != 0) continue;

@@ -33,10 +33,10 @@ static double *number_at(const void *record, size_t member) {
 }
 
 /* Returns true for an option of the whole training that is stored as metadata, because the rung in
- * training may differ from --model: each rung uses only some of the sizes, and its steps and
- * windows may differ from those of later rungs. The state has all other options. */
+ * training may differ from --model: each rung uses only some of the sizes, and its steps may differ
+ * from those of later rungs. The state has all other options. */
 static bool is_of_run(const TrilOption *row) {
-    static const char *const names[] = {"lr", "decay", "steps", "windows"};
+    static const char *const names[] = {"lr", "decay", "steps"};
     for (int i = 0; i < COUNT(names); i++)
         if (strcmp(row->name, names[i]) == 0) return true;
     return row->lasting == TRIL_MODEL;
@@ -131,8 +131,8 @@ static const char *read_progress(Plan *plan) {
     if (!digest_read(tril_state_note(plan->state, "training"), 0, &plan->training))
         return "training";
     const char *line = tril_state_note(plan->state, "results"),
-               *counted = tril_state_note(plan->state, "counted"); /* a new key */
-    if (counted && !read_number(counted, 1e15, 0, &plan->counted)) return "counted";
+               *counted = tril_state_note(plan->state, "counted");
+    if (!read_number(counted, 1e15, 0, &plan->counted)) return "counted";
     while (line && *line && plan->known_count < MAX_RUNGS)
         line = read_result(line, &plan->known[plan->known_count++]);
     return line && !*line ? NULL : "results";
@@ -158,18 +158,14 @@ static bool read_options(Plan *plan) {
     }
     TrilOptions of_rung = *o;
     of_rung.rung = has.rung;
-    return o->rung && o->windows && !isnan(o->steps) && plan_same_sizes(&of_rung, &has) &&
+    return o->rung && !isnan(o->steps) && plan_same_sizes(&of_rung, &has) &&
            (plan->ladder || has.rung == tril_rung(0) || strcmp(has.rung, o->rung) == 0);
 }
 
 bool saved_load(Plan *plan, Error *err) {
     if (tril_state_load(&plan->state, plan->state_file, message(err)) != TRIL_OK) return false;
     plan->progress.now = tril_state_progress(plan->state);
-    /* earlier versions wrote the digest of the teacher of --model, or zeros: the rung in training
-       may have had none */
-    const char *taught = tril_state_note(plan->state, "taught_by");
-    const char *bad =
-        taught && strspn(taught, "0") < strlen(taught) ? "taught_by" : read_progress(plan);
+    const char *bad = read_progress(plan);
     if (!bad && !read_options(plan)) bad = "run";
     if (!bad && !digest_read(tril_state_note(plan->state, "digest"), 0, &plan->state_digest))
         bad = "digest";

@@ -505,29 +505,23 @@ TEST(other_options) {
     expect(resume_with(&training, &model, saved, text, &options), TRIL_ARGUMENT, "");
 }
 
-/* Unset options and automatic windows are the state's; an unset learning rate is the rung's. */
+/* Unset options are the state's; an unset learning rate is the rung's. */
 TEST(unset_options) {
     TrilOptions options = few(STEPS, 1), unset = tril_options_empty();
     TrilModel *model = make(small("modern"), options.seed);
     options.dropout = 0.1;
-    options.embedding_decay = 0.5;
-    options.windows = "whole";
     TrilTraining *training = begin(model, &options);
     for (int i = 0; i < STEPS / 2; i++) must(tril_training_step(training, NULL, &error));
     must(tril_training_save(training, scratch("half"), &error));
     uint64_t whole = end_of(training, model);
     unset.threads = 1;
-    for (int i = 0; i < 2; i++) {
-        unset.windows = i == 0 ? NULL : "auto";
-        must(resume_with(&training, &model, state_of("half"), whole_play, &unset));
-        const TrilOptions now = tril_training_options(training);
-        assert_true(now.steps == STEPS && now.batch == 4 && now.dropout == 0.1);
-        assert_true(now.embedding_decay == 0.5 && now.held_out == 0.1 && now.width == 16);
-        assert_string_equal(now.windows, "whole");
-        assert_string_equal(now.precision, "f32");
-        assert_near(now.learning_rate, tril_rung_recipe("modern", NULL).learning_rate, 0);
-        assert_int_equal(end_of(training, model), whole);
-    }
+    must(resume_with(&training, &model, state_of("half"), whole_play, &unset));
+    const TrilOptions now = tril_training_options(training);
+    assert_true(now.steps == STEPS && now.batch == 4 && now.dropout == 0.1);
+    assert_true(now.held_out == 0.1 && now.width == 16);
+    assert_string_equal(now.precision, "f32");
+    assert_near(now.learning_rate, tril_rung_recipe("modern", NULL).learning_rate, 0);
+    assert_int_equal(end_of(training, model), whole);
 }
 
 /* Weights so large that results overflow are an error, not a uniform guess. */
@@ -569,12 +563,12 @@ TEST(decimal_comma) {
     TrilOptions options = few(STEPS, 1);
     TrilModel *model = make(small("modern"), 1), *read;
     double nats;
-    char windows[] = "whole";
+    char precision[] = "f32";
     options.dropout = 0.25;
-    options.windows = windows;
+    options.precision = precision;
     TrilTraining *training = begin(model, &options);
-    memset(windows, '-', sizeof windows - 1); /* the caller's again */
-    assert_string_equal(tril_training_options(training).windows, "whole");
+    memset(precision, '-', sizeof precision - 1); /* the caller's again */
+    assert_string_equal(tril_training_options(training).precision, "f32");
     must(tril_training_run(training, NULL, NULL, &error));
     must(tril_training_evaluate(training, 0, &nats, &error));
     must(tril_model_save(model, scratch("point.safetensors"), &error));
@@ -664,25 +658,24 @@ TEST(decided_by_length) {
         size_t length;
         bool trained;
         double context, batch, steps; /* given, or 0 */
-        double decided[7];            /* as in `now`; 0: unset */
-        bool whole;
-    } cases[] = {{"bigram", 3000, false, 0, 0, 0, {256, 8, 52, 5, 0}, false},
-                 {"bigram", 3000, false, 0, 0, 1200, {256, 8, 1200, 30, 0}, false},
-                 {"bigram", 30000, false, 0, 0, 1200, {256, 8, 1200, 52, 0}, false},
-                 {"modern", 3000, true, 0, 0, 0, {256, 8, 13, 1, 0.2, 1}, true},
-                 {"modern", LONGEST, false, 0, 0, 0, {256, 8, 2500, 250, 0, 0.79}, false},
-                 {"modern", LONGEST, false, 0, 0, 50, {256, 8, 50, 7, 0, 0.043}, false},
-                 {"modern", LONGEST, false, 0, 0, 900, {256, 8, 900, 90, 0, 0.102}, false},
-                 {"modern", LONGEST, false, 0, 0, 5000, {256, 8, 5000, 500, 0.02, 1}, false},
-                 {"modern", LONGEST, false, 0, 0, 6000, {256, 8, 6000, 600, 0.04, 1}, true},
-                 {"ngram", 12000, false, 0, 0, 0, {256, 8, 210, 21, 0.3, 1}, true},
-                 {"ngram", 14000, false, 64, 0, 0, {64, 8, 984, 98, 0.3, 1}, true},
-                 {"ngram", 50000, false, 0, 0, 0, {256, 8, 878, 87, 0.3, 1}, true},
-                 {"ngram", 100000, false, 0, 0, 0, {512, 4, 1757, 175, 0.21, 1, 2}, true},
-                 {"ngram", 150000, true, 0, 0, 0, {1024, 2, 659, 65, 0.05, 1, 1}, true},
-                 {"ngram", 150000, false, 0, 8, 0, {256, 8, 2500, 250, 0.17, 1}, true},
-                 {"ngram", 150000, false, 300, 0, 0, {300, 7, 2500, 250, 0.17, 1}, true},
-                 {"ngram", 150000, false, 2048, 0, 0, {2048, 2, 1318, 131, 0.17, 1}, true}};
+        double decided[6];            /* as in `now`; 0: unset */
+    } cases[] = {{"bigram", 3000, false, 0, 0, 0, {256, 8, 52, 5}},
+                 {"bigram", 3000, false, 0, 0, 1200, {256, 8, 1200, 30}},
+                 {"bigram", 30000, false, 0, 0, 1200, {256, 8, 1200, 52}},
+                 {"modern", 3000, true, 0, 0, 0, {256, 8, 13, 1, 0.2}},
+                 {"modern", LONGEST, false, 0, 0, 0, {256, 8, 2500, 250}},
+                 {"modern", LONGEST, false, 0, 0, 50, {256, 8, 50, 7}},
+                 {"modern", LONGEST, false, 0, 0, 900, {256, 8, 900, 90}},
+                 {"modern", LONGEST, false, 0, 0, 5000, {256, 8, 5000, 500, 0.02}},
+                 {"modern", LONGEST, false, 0, 0, 6000, {256, 8, 6000, 600, 0.04}},
+                 {"ngram", 12000, false, 0, 0, 0, {256, 8, 210, 21, 0.3}},
+                 {"ngram", 14000, false, 64, 0, 0, {64, 8, 984, 98, 0.3}},
+                 {"ngram", 50000, false, 0, 0, 0, {256, 8, 878, 87, 0.3}},
+                 {"ngram", 100000, false, 0, 0, 0, {512, 4, 1757, 175, 0.21, 2}},
+                 {"ngram", 150000, true, 0, 0, 0, {1024, 2, 659, 65, 0.05, 1}},
+                 {"ngram", 150000, false, 0, 8, 0, {256, 8, 2500, 250, 0.17}},
+                 {"ngram", 150000, false, 300, 0, 0, {300, 7, 2500, 250, 0.17}},
+                 {"ngram", 150000, false, 2048, 0, 0, {2048, 2, 1318, 131, 0.17}}};
     char *text = scrap(LONGEST + play_length, 1);
     for (size_t at = 0; at < LONGEST; at += play_length) memcpy(text + at, play, play_length);
     for (int i = 0; i < COUNT(cases); i++) {
@@ -694,12 +687,10 @@ TEST(decided_by_length) {
         if (cases[i].steps > 0) o.steps = cases[i].steps;
         must(tril_options_decide(&o, text_of(letters, text, cases[i].length, 0.1), cases[i].trained,
                                  NULL, &error));
-        const double now[] = {o.context, o.batch,           o.steps,   o.eval_every,
-                              o.dropout, o.embedding_decay, o.kv_heads};
+        const double now[] = {o.context, o.batch, o.steps, o.eval_every, o.dropout, o.kv_heads};
         for (int j = 0; j < COUNT(now); j++)
             if (!(isnan(now[j]) ? decided[j] == 0 : fabs(now[j] - decided[j]) < 1e-9))
                 fail_msg("case %d: %d: %g", i, j, now[j]);
-        assert_string_equal(o.windows, cases[i].whole ? "whole" : "auto");
     }
 }
 
@@ -1098,12 +1089,16 @@ TEST(any_option) {
 
 /* A model with a size is made, or the error names the value. */
 TEST_OF_EACH(tril_rung, any_size) {
-    for (int i = 0; tril_option(i); i++) {
+    static const TrilOption hidden = {"hidden", /* no option of the table */
+                                      .kind = TRIL_WHOLE,
+                                      .lasting = TRIL_MODEL,
+                                      .member = offsetof(TrilOptions, hidden)};
+    for (int i = -1; i < 0 || tril_option(i); i++) {
         TrilOptions sizes = small(name);
         TrilEstimate estimate;
         TrilModel *model;
         bool wrong;
-        const TrilOption *row = tril_option(i);
+        const TrilOption *row = i < 0 ? &hidden : tril_option(i);
         if (row->kind != TRIL_WHOLE || row->lasting != TRIL_MODEL) continue;
         for (int j = 0; give(&sizes, row, j, &wrong); j++) {
             tril_estimate(&sizes, 65, &estimate, &error);

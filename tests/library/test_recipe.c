@@ -111,16 +111,30 @@ TEST(rates) {
     }
 }
 
+/* The windows grow, and the embedding decays less, where a text is seen a few times; not if most
+ * of its characters are rare. */
+TEST(epochs) {
+    const Recipe modern = recipe_of("modern");
+    assert_near(recipe_embedding_decay(&modern, 61, 2, 1e6), 0.25, 0);
+    assert_near(recipe_embedding_decay(&modern, 61, 1, 122e3), 0.5, 0);
+    assert_near(recipe_embedding_decay(&modern, 61, 0.1, 1e6), 0.061, 0);
+    assert_near(recipe_embedding_decay(&modern, 61, 5, 1e6), 1, 0);
+    assert_near(recipe_embedding_decay(&modern, 61, 0.1, 1e4), 1, 0);
+    assert_true(tril_windows_grow("modern", 8, false));
+    assert_false(tril_windows_grow("modern", 8.01, false));
+    assert_false(tril_windows_grow("modern", 1, true));
+    assert_false(tril_windows_grow("gpt", 1, false));
+}
+
 /* The embedding has a decay of its own. Muon's rungs average squares over fewer steps. */
 TEST(decays) {
     static const char *const names[] = {"modern", "gpt", "a new one"};
     for (int i = 0; i < 3; i++) {
         TrilOptions options = tril_options_empty();
-        options.embedding_decay = 0.25;
         options.weight_decay = 0.5;
         const Recipe recipe = recipe_with(names[i], &options);
         assert_near(recipe.peak.matrix_decay, 0.5, 0);
-        assert_near(recipe.peak.weight_decay, i == 0 ? 0.25 : 0.5, 0);
+        assert_near(recipe.peak.weight_decay, i == 0 ? 1 : 0.5, 0);
         assert_near(recipe.peak.beta2, i == 0 ? 0.95 : 0.99, 0);
     }
 }

@@ -159,7 +159,7 @@ TEST(patience) {
 TEST(more_steps) {
     scratch_random("noise", 900, 5, 3);
     must_run("train -q -m modern -l 2 -w 32 -H 2 -c 16 -b 8 -d 0 -j 1 --precision f32 --lr 0.02 "
-             "--windows whole -s 100 --eval-every 25 -o @steps/m @noise");
+             "-s 100 --eval-every 25 -o @steps/m @noise");
     must_run("train -r -q -s 140 --eval-every 1000 -o @steps/m @noise");
     must_run("train -r -q -s 200 -o @steps/m @noise");
     assert_near(state_number("steps/m.last.safetensors", "step"), 200, 0);

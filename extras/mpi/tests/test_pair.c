@@ -191,7 +191,7 @@ static void collect(int number, double found[FOUND]) {
     TrilState *state;
     TrilModel *model;
     TrilStep step;
-    options.kv_heads = options.hidden = NAN;
+    options.kv_heads = NAN;
     options.steps = STEPS;
     options.batch = 5;
     options.dropout = 0.1;

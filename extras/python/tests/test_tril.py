@@ -44,8 +44,8 @@ def small(rung="gpt", steps=10, **others):
     return tril.train(TEXT, rung, steps=steps, **{**SMALL, **others})
 
 
-def untrained(rung="gpt"):
-    return tril.Model(tril.Tokenizer(TEXT), rung, layers=1, heads=2, width=16, context=16)
+def untrained(rung="gpt", **others):
+    return tril.Model(tril.Tokenizer(TEXT), rung, layers=1, heads=2, width=16, context=16, **others)
 
 
 def program(name, *words):
@@ -157,7 +157,7 @@ class Models(Case):
             tril.Tokenizer(text)
 
     def test_about(self):
-        model = small("modern", kv_heads=1, hidden=8)
+        model = small("modern", init=untrained("modern", kv_heads=1, hidden=8))
         for shown in *(f"{name} {value}" for name, value in model.sizes._asdict().items() if name != "rung"), \
                 "modern", f"{model.parameters:,}", f"{model.loss:.4f}":
             self.assertIn(shown, repr(model))
@@ -206,14 +206,14 @@ class Models(Case):
             model.generate(on_text=lambda piece: 1 / 0)
 
     def test_types(self):
-        for wrong in ({"rung": 3}, {"precision": 3}, {"windows": b"grow"}, {"steps": "a"}, {"width": "a"}, {"stepz": 1}):
+        for wrong in ({"rung": 3}, {"precision": 3}, {"precision": b"f32"}, {"steps": "a"}, {"width": "a"}, {"stepz": 1}, {"hidden": 8}):
             with self.assertRaises(TypeError, msg=str(wrong)):
                 tril.train(TEXT, **wrong)
         with self.assertRaises(TypeError):
             small().generate(precision=8)
 
     def test_names(self):
-        for name in "rung", "precision", "windows", "preset":
+        for name in "rung", "precision", "preset":
             for wrong in "", "nonsense":
                 self.fails("argument", "model" if name == "rung" else name, lambda: tril.train(TEXT, **{"steps": 1, name: wrong}))
         with self.assertRaises(tril.Error):
@@ -223,7 +223,7 @@ class Models(Case):
 
     def test_options(self):
         names, shown = set(inspect.signature(tril.train).parameters), program("train", "--help")
-        self.assertLess({"layers", "learning_rate", "embedding_decay", "seed", "on_step"}, names)
+        self.assertLess({"layers", "learning_rate", "weight_decay", "seed", "on_step"}, names)
         for name in tril.Options._fields:
             said = re.search(rf"  {name}: ([\w ]*)", tril.train.__doc__)
             self.assertTrue(name == "rung" or (name in names and said.group(1)[:30] in shown), name)
@@ -460,12 +460,12 @@ except TypeError as error:
 
     def test_open_options(self):
         model = untrained("modern")
-        with tril.Training(model, TEXT, epochs=1, windows="grow", embedding_decay=0.25) as training:
+        with tril.Training(model, TEXT, epochs=1, precision="f32", weight_decay=0.25) as training:
             options = training.options
-        self.assertEqual((options.windows, options.embedding_decay), ("grow", 0.25))
+        self.assertEqual((options.precision, options.weight_decay), ("f32", 0.25))
         self.assertLess(options.steps * options.batch * 16, len(TEXT))
         with self.assertRaises(tril.Error):
-            tril.Training(model, TEXT, windows="wide")
+            tril.Training(model, TEXT, precision="f64")
 
     def test_what_a_callback_raises(self):
         def interrupt(step):

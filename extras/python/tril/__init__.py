@@ -124,13 +124,13 @@ def _rows() -> Dict[str, Any]:
 
 
 _ROWS = _rows()
-_WHOLE = [name for name, row in _ROWS.items() if _lib.enums["TrilKind"][row.kind] == "whole"]
+_WHOLE = [name for name, row in _ROWS.items() if _lib.enums["TrilKind"][row.kind] == "whole"] + ["hidden"]
 _SIZES = [name for name, row in _ROWS.items() if _lib.enums["TrilLasting"][row.lasting] == "model"]
 _TRAINING = [name for name in _ROWS if name not in _SIZES and name not in  # of ./train alone
              ("time", "eval_every", "patience", "bytes")]
 _SHORT = {_ROWS[name].name.decode(): name for name in ("learning_rate", "weight_decay", "held_out")}  # those of ./train
-Sizes: Any = collections.namedtuple("Sizes", _SIZES)  # type: ignore[misc]
-Sizes.__doc__ = "The sizes of a model. If None, kv_heads equals heads, and hidden is 8/3 of the width."
+Sizes: Any = collections.namedtuple("Sizes", _SIZES + ["hidden"])  # type: ignore[misc]
+Sizes.__doc__ = "The sizes of a model. If None, kv_heads equals heads, and hidden (inside the MLP) is 8/3 of the width."
 Options: Any = collections.namedtuple("Options", _SIZES + _TRAINING)  # type: ignore[misc]
 Options.__doc__ = "The decided options of a training run. None stands for the rung's own value."
 
@@ -253,7 +253,7 @@ def _values(structure: Any, names: Iterable[str]) -> List[Any]:
         value = getattr(structure, name)
         if isinstance(value, bytes):
             value = value.decode()
-        elif name in _ROWS and isinstance(value, float):
+        elif (name in _ROWS or name in _WHOLE) and isinstance(value, float):
             value = None if math.isnan(value) else int(value) if name in _WHOLE else value
         values.append(value)
     return values
@@ -438,7 +438,8 @@ class Model(_Object):
 
     @_takes(*_SIZES[1:], "seed")
     def __init__(self, tokenizer: Tokenizer, rung: Optional[str] = None, **sizes: Any) -> None:
-        options = _fill(_lib.tril_options(), {"rung": rung, **sizes}, _SIZES + ["seed"])
+        known = _SIZES + ["hidden", "seed"]  # hidden: for models that other programs made
+        options = _fill(_lib.tril_options(), {"rung": rung, **sizes}, known)
         _call("model_make", self._own(), tokenizer, ctypes.byref(options))
 
     @classmethod
@@ -457,7 +458,7 @@ class Model(_Object):
         return Model._made("model_extend", self, given, len(given), _lib.tril_options().seed if seed is None else seed)
 
     def _about(self) -> str:
-        sizes = [f"{name} {value}" for name, value in zip(_SIZES[1:], self.sizes[1:]) if value is not None]
+        sizes = [f"{name} {value}" for name, value in self.sizes._asdict().items() if name != "rung" and value is not None]
         loss = "" if math.isnan(self.loss) else f", loss {self.loss:.4f}"
         return f"{self.sizes.rung}, {', '.join(sizes)}, {self.parameters:,} parameters{loss}"
 
@@ -475,7 +476,7 @@ class Model(_Object):
     @property
     def sizes(self) -> Any:
         """The model's rung and sizes, as a Sizes."""
-        return Sizes(*_values(_call("model_sizes", self), _SIZES))
+        return Sizes(*_values(_call("model_sizes", self), Sizes._fields))
 
     @property
     def parameters(self) -> int:
@@ -842,6 +843,7 @@ def train(text: Texts, rung: Optional[str] = None, *, preset: Optional[str] = No
             if asked.get(name) is not None and wanted != value:
                 raise Error(f"{name}: that of `init` is {value}, not {wanted}", "argument")
             setattr(how, name, getattr(own, name))
+        how.hidden = own.hidden
     given = _joined(text, how)
     known = init.extended(given, seed=how.seed) if init is not None else None
     tokenizer = known.tokenizer if known is not None else Tokenizer(None if how.bytes else given)

@@ -33,10 +33,10 @@ static double *number_at(const void *record, size_t member) {
 }
 
 /* Returns true for an option of the whole training that is stored as metadata, because the rung in
- * training may differ from --model: each rung uses only some of the sizes, and its steps may differ
- * from those of later rungs. The state has all other options. */
+ * training may differ from --model: each rung uses only some of the sizes, and its steps and its
+ * dropout may differ from those of later rungs. The state has all other options. */
 static bool is_of_run(const TrilOption *row) {
-    static const char *const names[] = {"lr", "decay", "steps"};
+    static const char *const names[] = {"lr", "decay", "steps", "dropout"};
     for (int i = 0; i < COUNT(names); i++)
         if (strcmp(row->name, names[i]) == 0) return true;
     return row->lasting == TRIL_MODEL;

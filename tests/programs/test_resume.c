@@ -167,6 +167,20 @@ TEST(growing_windows) {
     }
 }
 
+/* The rungs of a ladder decide their own dropout, also after an interruption in a lower rung. */
+#define MEMORIZING                                                                     \
+    "train --ladder -m modern -l 2 -w 32 -H 2 -c 16 -b 8 -j 1 --precision f32 -s 800 " \
+    "--eval-every 800 "
+TEST(ladder_dropout) {
+    skip_without(SIGNALS);
+    must_run(MEMORIZING "-o @dropping/m.safetensors " ACT);
+    interrupted(MEMORIZING "-o @cut/m.safetensors " ACT);
+    expect_note("cut", "m.last", "model", "bigram");
+    must_run("train -r -o @cut/m.safetensors " ACT);
+    expect_note("dropping", "m", "dropout", "0.040000000000000001");
+    assert_same_file("dropping", "cut", "m");
+}
+
 /* Writes the edited state of `folder` to @bent. */
 static void bend(const char *folder, const char *key, const char *value, float factor) {
     const char *from = formatted("%s/ngram.last.safetensors", folder);

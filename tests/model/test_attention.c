@@ -257,24 +257,35 @@ static void assert_all_near(const float *ours, const double *truth, size_t count
     for (size_t i = 0; i < count; i++) assert_near(ours[i], truth[i], error);
 }
 
+/* Computes both passes with random inputs. Returns all results, one array after another. */
+static float *both_passes(Attention a, float *inputs[4], size_t *count) {
+    const size_t tokens = (size_t)(a.B * a.T), queries = tokens * a.q_row, keys = tokens * a.k_row;
+    const size_t values = tokens * a.v_row, outs = tokens * a.out_row;
+    const size_t sizes[] = {queries, keys, values, outs};
+    for (int i = 0; i < 4; i++) {
+        inputs[i] = random_floats((uint64_t)i + 1, sizes[i]);
+        if (kernels.products != &float32_products) shorten(inputs[i], sizes[i]);
+    }
+    *count = 2 * queries + keys + values + outs;
+    a.q = inputs[0], a.key = inputs[1], a.v = inputs[2], a.dout = inputs[3];
+    a.out = zeros(*count), a.dq = a.out + outs, a.dkey = a.dq + queries, a.dvalue = a.dkey + keys;
+    a.lse = a.dvalue + values;
+    attention_forward(&kernels, &a);
+    attention_backward_pass(&kernels, &a);
+    return a.out;
+}
+
 /* Tolerates `error` forward, and ten times that backward, where more terms are added. */
 static void check_formulas(int T, int dk, int dv, double error) {
-    size_t keys = (size_t)(T * dk), values = (size_t)(T * dv);
-    float *inputs[] = {random_floats(1, keys), random_floats(2, keys), random_floats(3, values),
-                       random_floats(4, values)};
-    for (int i = 0; i < 4 && kernels.products != &float32_products; i++)
-        shorten(inputs[i], i < 2 ? keys : values);
-    Attention a = one_head(1, T, dk, dv, 1 / sqrt(dk));
+    const size_t keys = (size_t)(T * dk), values = (size_t)(T * dv);
+    float *inputs[4];
+    size_t count;
+    const float *ours = both_passes(one_head(1, T, dk, dv, 1 / sqrt(dk)), inputs, &count);
     const PlainHead plain = plain_head_of(T, dk, dv, inputs);
-    a.q = inputs[0], a.key = inputs[1], a.v = inputs[2], a.dout = inputs[3];
-    a.out = zeros(values), a.lse = zeros((size_t)T);
-    a.dq = zeros(keys), a.dkey = zeros(keys), a.dvalue = zeros(values);
-    attention_forward(&kernels, &a);
-    assert_all_near(a.out, plain.out, values, error);
-    attention_backward_pass(&kernels, &a);
-    assert_all_near(a.dq, plain.gradients[0], keys, 10 * error);
-    assert_all_near(a.dkey, plain.gradients[1], keys, 10 * error);
-    assert_all_near(a.dvalue, plain.gradients[2], values, 10 * error);
+    assert_all_near(ours, plain.out, values, error);
+    assert_all_near(ours + values, plain.gradients[0], keys, 10 * error);
+    assert_all_near(ours + values + keys, plain.gradients[1], keys, 10 * error);
+    assert_all_near(ours + values + 2 * keys, plain.gradients[2], values, 10 * error);
 }
 
 TEST(formulas) {
@@ -328,30 +339,16 @@ TEST(tokens) {
 
 /* ---- short sequences, which have kernels of their own ---- */
 
-/* Computes both passes with random inputs. Returns all results, one array after another. */
-static float *both_passes(Attention a, size_t *count) {
-    size_t tokens = (size_t)(a.B * a.T), queries = tokens * a.q_row, keys = tokens * a.k_row;
-    size_t values = tokens * a.v_row, outs = tokens * a.out_row;
-    *count = 2 * queries + keys + values + outs;
-    float *results = zeros(*count);
-    a.q = random_floats(1, queries), a.key = random_floats(2, keys), a.v = random_floats(3, values);
-    a.dout = random_floats(4, outs);
-    a.out = results, a.dq = a.out + outs, a.dkey = a.dq + queries, a.dvalue = a.dkey + keys;
-    a.lse = a.dvalue + values;
-    attention_forward(&kernels, &a);
-    attention_backward_pass(&kernels, &a);
-    return results;
-}
-
 /* Their kernels give the bits of the general path, which dropout takes, here at a rate near 0. */
 static void check_short(int T, int NH, int NKV, int dk, int dv) {
     Attention a = some_heads(2, T, NH, NKV, dk, dv, 0.7);
+    float *inputs[4];
     size_t count;
-    float *ours = both_passes(a, &count);
+    float *ours = both_passes(a, inputs, &count);
     a.dropout.rate = 1e-30f;
-    assert_memory_equal(ours, both_passes(a, &count), count * sizeof *ours);
+    assert_memory_equal(ours, both_passes(a, inputs, &count), count * sizeof *ours);
     a.dropout.rate = 0.5f;
-    assert_memory_not_equal(ours, both_passes(a, &count), count * sizeof *ours);
+    assert_memory_not_equal(ours, both_passes(a, inputs, &count), count * sizeof *ours);
 }
 
 TEST(short_sequences) {

@@ -229,20 +229,9 @@ static void expect_text(const Author *a) {
     assert_memory_equal(ran.out, a->text, a->length);
 }
 
-TEST(bytes_to_pipe) {
+/* A pipe gets the bytes of a prompt, and all that follow. */
+TEST(bytes_of_prompt) {
     Author *a = author_open("bytes");
-    author_write(a, 3000);
-    run_meanwhile("sample -n 3000 -t 100 @bytes", leave_alone);
-    expect_text(a);
-    int valid = 0;
-    for (size_t at = 0; at < a->length; at++) {
-        uint32_t code;
-        valid += utf8_decode(a->text + at, a->length - at, &code) > 0;
-    }
-    assert_true(valid < 2500); /* or the test would check nothing */
-
-    a->length = 0;
-    tril_writer_begin(a->writer, 0);
     author_say(a, "\xFF\x90 A\xC2", 5);
     author_write(a, 10);
     run_meanwhile("sample -n 10 -t 100 -p \xFF\x90~A\xC2 @bytes", leave_alone);
@@ -298,26 +287,22 @@ static void expect_on_terminal(const Author *a) {
     free(shown);
 }
 
-TEST(bytes_to_terminal) {
-    Author *a = author_open("bytes");
-    author_write(a, 1000);
-    run_on_terminal("sample -n 1000 -t 100 @bytes");
-    expect_on_terminal(a);
-    assert_non_null(strstr(ran.out, "\uFFFD"));
-    assert_non_null(strstr(ran.out, "\\x1b"));
-}
-
-/* From a model of characters, a pipe gets all characters unchanged. */
-TEST(characters) {
-    Author *a = author_open("forged");
-    author_write(a, 300);
-    run_on_terminal("sample -n 300 -t 100 @forged");
-    expect_on_terminal(a);
-    assert_non_null(strstr(ran.out, "\\x9b"));
-    assert_non_null(strstr(ran.out, "\\u202e"));
-    if (a->text[a->length - 1] != '\n') author_put(a, "\n", 1);
-    run_meanwhile("sample -n 300 -t 100 @forged", leave_alone);
-    expect_text(a);
+/* A terminal shows what it could not print, and a pipe gets all bytes and characters unchanged. At
+ * the end of characters is a newline. */
+TEST(terminal_and_pipe) {
+    static const char *const models[] = {"bytes", "forged"}, *const shown[][2] = {
+                                                                 {"\uFFFD", "\\x1b"},
+                                                                 {"\\x9b", "\\u202e"}};
+    for (int i = 0; i < 2; i++) {
+        Author *a = author_open(models[i]);
+        author_write(a, 1000);
+        run_on_terminal(formatted("sample -n 1000 -t 100 @%s", models[i]));
+        expect_on_terminal(a);
+        for (int j = 0; j < 2; j++) assert_non_null(strstr(ran.out, shown[i][j]));
+        if (i == 1 && a->text[a->length - 1] != '\n') author_put(a, "\n", 1);
+        run_meanwhile(formatted("sample -n 1000 -t 100 @%s", models[i]), leave_alone);
+        expect_text(a);
+    }
 }
 
 static int set_up(void **state) {

@@ -28,13 +28,14 @@ static int pick(Sampler sampler, const float *logits, int V, uint64_t stream, ui
 static int expect(const Sampler *sampler, const float *logits, int V, double *probability) {
     double weight[MAX] = {0}, everything = 0, total = 0, largest = -INFINITY;
     int order[MAX], k = sampler->top_k == 0 || sampler->top_k > V ? V : sampler->top_k, kept = 0;
+    if (sampler->temperature == 0) k = 1;
     for (int v = 0; v < V; v++) largest = fmax(largest, (double)logits[v]);
     for (int i = 0; i < k; i++) {
         int best = -1;
         for (int v = 0; v < V; v++)
             if (weight[v] == 0 && (best < 0 || logits[v] > logits[best])) best = v;
         order[i] = best;
-        weight[best] = exp(((double)logits[best] - largest) / sampler->temperature);
+        weight[best] = k == 1 ? 1 : exp(((double)logits[best] - largest) / sampler->temperature);
         everything += weight[best];
     }
     for (int v = 0; v < V; v++) probability[v] = 0;
@@ -67,19 +68,28 @@ static void check_frequencies(Sampler sampler, const float *logits, int V) {
                  sampler.temperature, sampler.top_k, sampler.top_p, deviation, free);
 }
 
+/* Some ids have equal logits, in the second list also the likeliest, and at the limit of k: of
+ * equal ids, the smaller stays. */
 TEST(frequencies) {
-    enum { V = 11 };
-    /* Ids 2, 7 and 9 have equal logits. Of equal ids at the limit of k, the smaller stays. */
-    const float logits[V] = {0.3f, -1, 1, 0.1f, -0.5f, 2, -2, 1, 0, 1, 0.7f};
-    const double temperatures[] = {1, 0.5, 3};
-    const double shares[] = {1, 1 - DBL_EPSILON / 2, 0.01, 0.3, 0.5, 0.8, 0.99};
-    const int tops[] = {0, 1, 2, 3, 4, 7, V - 1, V, V + 1, 1000};
-    for (int t = 0; t < COUNT(temperatures); t++)
-        for (int k = 0; k < COUNT(tops); k++)
-            for (int p = 0; p < COUNT(shares); p++)
-                check_frequencies((Sampler){temperatures[t], tops[k], shares[p],
-                                            (uint64_t)(100 * t + 10 * k + p), NULL},
-                                  logits, V);
+    static const float few[] = {0.3f, -1, 1, 0.1f, -0.5f, 2, -2, 1, 0, 1, 0.7f};
+    float *many = random_floats(4, MAX);
+    const double temperatures[] = {0, 1, 0.5, 3};
+    const double shares[] = {1, 1 - DBL_EPSILON / 2, 1e-9, 0.3, 0.5, 0.8, 0.99};
+    const int tops[] = {0, 1, 2, 3, 4, 7, 10, 11, 12, 1000};
+    for (int v = 0; v < MAX; v++) many[v] = fminf(roundf(2 * many[v]), 2);
+    for (int i = 0; i < 2 * COUNT(temperatures) * COUNT(tops) * COUNT(shares); i++) {
+        const int t = i / 2 % COUNT(temperatures), k = i / 2 / COUNT(temperatures) % COUNT(tops);
+        const double share = shares[i / 2 / COUNT(temperatures) / COUNT(tops)];
+        const Sampler sampler = {temperatures[t], tops[k], share, (uint64_t)i, NULL};
+        check_frequencies(sampler, i % 2 ? many : few, i % 2 ? MAX : COUNT(few));
+    }
+}
+
+/* A share that rounding may never reach ends, with any number of ids. */
+TEST(unreached_share) {
+    float *logits = random_floats(4, 200 * MAX);
+    for (int i = 0; i < 200; i++, logits += MAX)
+        pick((Sampler){1, 1000, 1 - DBL_EPSILON / 2, 1, NULL}, logits, 1 + i % MAX, 0, 0);
 }
 
 /* The ids that are ever drawn, as bits. */
@@ -87,26 +97,6 @@ static unsigned drawn(Sampler sampler, const float *logits, int V) {
     unsigned ids = 0;
     for (uint64_t i = 0; i < 2000; i++) ids |= 1u << pick(sampler, logits, V, 0, i);
     return ids;
-}
-
-TEST(greedy) {
-    float *noise = random_floats(4, 200 * MAX);
-    for (int i = 0; i < 200; i++) {
-        float *logits = noise + i * MAX;
-        int V = 1 + i % MAX, likeliest = 0;
-        for (int v = 0; v < V; v++) logits[v] = roundf(2 * logits[v]); /* makes some equal */
-        for (int v = V - 1; v >= 0; v--)
-            if (logits[v] >= logits[likeliest]) likeliest = v;
-        for (uint64_t place = 0; place < 3; place++) {
-            assert_int_equal(pick((Sampler){0, 0, 1, 1, NULL}, logits, V, 0, place), likeliest);
-            assert_int_equal(pick((Sampler){0, 5, 0.5, 1, NULL}, logits, V, 0, place), likeliest);
-            assert_int_equal(pick((Sampler){1, 1, 1, 1, NULL}, logits, V, 0, place), likeliest);
-            assert_int_equal(pick((Sampler){1, 0, 1e-9, 1, NULL}, logits, V, 0, place), likeliest);
-        }
-        /* A share p that rounding may never reach, with any number of ids. */
-        for (int v = 0; v < V; v++) logits[v] += 0.01f * (float)(v * v);
-        pick((Sampler){1, 1000, 1 - DBL_EPSILON / 2, 1, NULL}, logits, V, 0, 0);
-    }
 }
 
 /* A draw depends only on the seed, the stream and the position. */

@@ -1,5 +1,5 @@
 /* test_options.c - the command line: every kind of option in every spelling, errors with their
- * messages, and the lines of --help. */
+ * messages. (tests/screens has --help.) */
 #include "tests/scratch.h"
 #include "base/options.h"
 
@@ -224,22 +224,4 @@ TEST(ambiguous) {
     word[3] = 'o'; /* --no is complete, although --noise begins with it */
     assert_ok(options_parse(alike, 4, 2, line, &first, &given, &err), err);
     assert_true(exact && !flag);
-}
-
-TEST(print) {
-    static const char expected[] = "\nNumbers:\n"
-                                   "  -n, --number N          how many (7)\n"
-                                   "      --width N           how wide (64)\n"
-                                   "  -s, --seed N            any (1337)\n"
-                                   "  -r, --learning-rate X   how fast (0.5)\n"
-                                   "  -t, --time TIME         how long\n"
-                                   "\nOthers:\n"
-                                   "  -o, --out FILE          where to (default)\n"
-                                   "  -q, --quiet             say little\n"
-                                   "      --version           print the version\n";
-    size_t length;
-    FILE *out = tmpfile();
-    values = defaults;
-    options_print(out, options, COUNT);
-    assert_string_equal(stream_text(out, &length), expected);
 }

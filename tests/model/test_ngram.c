@@ -189,39 +189,25 @@ TEST(folds) {
     }
 }
 
-static TrilOptions small(const char *rung) {
-    TrilOptions options = sized(rung, 1, 1, 8, 8);
-    options.batch = 4;
-    options.steps = 2;
-    return options;
-}
-
-/* A model that was trained for two steps. */
-static TrilModel *trained_on(const TrilText *text, const TrilTokenizer *tokenizer) {
-    const TrilOptions options = small("ngram");
-    TrilModel *model = model_of(tokenizer, &options);
-    TrilTraining *training;
-    must(tril_training_open(&training, model, text, &options, &error));
-    const Corpus *corpus = text;
-    const NgramFacts facts = ngram_facts(model->model.ngram);
-    assert_int_equal(facts.count, corpus->train); /* nothing that is held out */
-    assert_memory_equal(facts.ids, corpus->ids, facts.count * sizeof *facts.ids);
-    assert_int_equal(ngram_fold(model->model.ngram, facts.count - 1), FOLDS - 1);
-    must(tril_training_run(training, NULL, NULL, &error));
-    tril_training_close(training);
-    return model;
-}
-
-/* A training run counts the part to train on. An evaluation of that part leaves out what is read,
- * and changes no model. */
+/* A training run counts the part to train on, and nothing that is held out. An evaluation of that
+ * part leaves out what is read, and changes no model. */
 TEST(trainings) {
     size_t length;
     double nats[2];
     char *play = slurp("data/sample.txt", &length);
+    TrilOptions options = sized("ngram", 1, 1, 8, 8);
+    options.batch = 4;
+    options.steps = 2;
     const TrilTokenizer *tokenizer = tokenizer_of(play);
     const TrilText *text = text_of(tokenizer, play, 8000, 0.1),
                    *other = text_of(tokenizer, play + 9000, 8000, 0.1);
-    TrilModel *model = trained_on(text, tokenizer);
+    TrilModel *model = model_of(tokenizer, &options);
+    TrilTraining *training = begin_on(model, text, &options);
+    const NgramFacts facts = ngram_facts(model->model.ngram);
+    assert_int_equal(facts.count, text->train);
+    assert_memory_equal(facts.ids, text->ids, facts.count * sizeof *facts.ids);
+    assert_int_equal(ngram_fold(model->model.ngram, facts.count - 1), FOLDS - 1);
+    must(tril_training_run(training, NULL, NULL, &error));
     uint64_t digest = tril_model_digest(model);
     for (int i = 0; i < 2; i++)
         must(tril_text_evaluate(i ? other : text, model, 1, 0, 4, 1, NULL, NULL, &nats[i], &error));

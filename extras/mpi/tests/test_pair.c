@@ -172,10 +172,11 @@ static void pair_end(pid_t other) {
 }
 
 /* Cases: every rung, then windows that are cut into pieces. */
-enum { STEPS = 12, FOUND = 2 * STEPS + 4, PIECES = 8, CASES };
+enum { STEPS = 12, FOUND = 2 * STEPS + 8, PIECES = 8, CASES };
 
 /* Trains half of the steps, resumes the rest from a state, and evaluates on both parts. Collects
- * losses and norms. The text of every second case is the play read backward. */
+ * losses and norms. The text of every second case is the play read backward. Between evaluations of
+ * it another one has its place. */
 static void collect(int number, double found[FOUND]) {
     const char *rung = number < PIECES ? tril_rung(number) : "modern";
     size_t length;
@@ -215,8 +216,9 @@ static void collect(int number, double found[FOUND]) {
     }
     must(tril_training_evaluate(training, 5000, found++, &error));
     tril_training_close(training);
-    for (int trained = 0; trained < 2; trained++)
-        must(tril_text_evaluate(text, model, trained, 0, 5, 1, NULL, NULL, found++, &error));
+    const TrilText *texts[] = {text, text_of(tokenizer, play, length / 2, 0.1), text};
+    for (int i = 0; i < 6; i++)
+        must(tril_text_evaluate(texts[i / 2], model, i % 2, 0, 5, 1, NULL, NULL, found++, &error));
 }
 
 /* The same two processes train all cases, one after another. */

@@ -419,8 +419,6 @@ TEST(unknown_characters) {
     must(tril_score(model, "Ö§THE  FOREST ", 16, &scoring, &score, &error));
     assert_true(score.nats == known && score.unknown == 2);
     assert_int_equal(tril_score(model, "Ö", 2, &scoring, &score, &error), TRIL_TEXT);
-    scoring.precision = "f64";
-    assert_int_equal(tril_score(model, text, 3, &scoring, &score, &error), TRIL_ARGUMENT);
 }
 
 /* ---- states ---- */
@@ -811,7 +809,9 @@ TEST(files) {
     assert_string_equal(tril_model_note(loaded, "step"), "30");
     assert_null(tril_model_note(loaded, "digest of the moon"));
     assert_null(tril_model_note(model, "step"));
-    assert_true(tril_tokenizer_same(tril_model_tokenizer(model), tril_model_tokenizer(loaded)));
+    must(tril_tokenizer_load(&tokenizer, scratch("of.safetensors"), &error));
+    at_end(release_tokenizer, tokenizer);
+    assert_true(tril_tokenizer_same(tril_model_tokenizer(model), tokenizer));
     /* replaces a file of tril or an empty one, and nothing else */
     TrilOptions options = few(1, 1);
     TrilTraining *training = begin(make(small("gpt"), 1), &options);
@@ -960,12 +960,6 @@ TEST(tokenizers) {
     }
     assert_int_equal(tril_encode(tokenizer, "Z", 1, ids, 1, &ids_count, &error), TRIL_TEXT);
     assert_non_null(strstr(error.text, "'Z'"));
-    TrilModel *model = train("bigram", 1);
-    must(tril_model_save(model, scratch("model.safetensors"), &error));
-    must(tril_tokenizer_load(&tokenizer, scratch("model.safetensors"), &error));
-    assert_int_equal(tril_tokenizer_size(tokenizer),
-                     tril_tokenizer_size(tril_model_tokenizer(model)));
-    tril_tokenizer_free(tokenizer);
 }
 
 TEST_OF_EACH(tril_rung, readings) {
@@ -1079,8 +1073,7 @@ TEST(any_option) {
 /* A model with a size is made, or the error names the value. */
 TEST_OF_EACH(tril_rung, any_size) {
     static const TrilOption hidden = {"hidden", /* no option of the table */
-                                      .kind = TRIL_WHOLE,
-                                      .lasting = TRIL_MODEL,
+                                      .kind = TRIL_WHOLE, .lasting = TRIL_MODEL,
                                       .member = offsetof(TrilOptions, hidden)};
     for (int i = -1; i < 0 || tril_option(i); i++) {
         TrilOptions sizes = small(name);
@@ -1297,7 +1290,6 @@ TEST(wrong_calls) {
     double nats;
     expect(loss_on(model, "", 0, &nats), TRIL_TEXT, "empty");
     expect(loss_on(model, "a", 1, &nats), TRIL_TEXT, "");
-    expect(loss_on(model, "§§", 4, &nats), TRIL_TEXT, "");
     scoring.threads = -1;
     expect(tril_score(model, "ab", 2, &scoring, &score, &error), TRIL_ARGUMENT, "");
     expect(tril_reading_open(&reading, model, "§", 2, 0, 0, &error), TRIL_TEXT, "§");

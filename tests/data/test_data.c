@@ -364,18 +364,6 @@ TEST(corpus_split) {
     }
 }
 
-/* Many tests read tests/act.txt for the play: it is the play's beginning, of whole lines. */
-TEST(act) {
-    char *play, *act;
-    size_t length, size;
-    assert_ok(file_read(PLAY, &play, &length, &err) && file_read(ACT, &act, &size, &err), err);
-    assert_in_range(size, length / 4, length / 3);
-    assert_memory_equal(act, play, size);
-    assert_int_equal(act[size - 1], '\n');
-    memory_free(play);
-    memory_free(act);
-}
-
 static void expect_no_corpus(const char *path, bool bytes, double held_out, const char *word) {
     Corpus corpus;
     if (corpus_load(&corpus, path, bytes, held_out, NULL))

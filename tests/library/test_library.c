@@ -197,8 +197,6 @@ TEST(same_text) {
     static const char prompt[] = "THE";
     TrilModel *model = train("modern", 1);
     must(tril_model_save(model, scratch("model.safetensors"), &error));
-    must(tril_model_save(load("model.safetensors"), scratch("again.safetensors"), &error));
-    scratch_expect_same("model.safetensors", "again.safetensors");
     for (int i = 0; i < 3; i++) {
         Written written = {.length = 0};
         TrilSampling sampling = tril_sampling();

@@ -2,10 +2,14 @@
 #include "tests/screenful.h"
 #include "extras/page/figure.h"
 
+/* Draws on a page, and ends it: its text is then page.text. */
+#define DRAW(function, ...)                \
+    Output page = output_open(80, false);  \
+    function(page.sheet.out, __VA_ARGS__); \
+    output_end(&page)
+
 static void expect_markup(const char *text, const char *expected) {
-    Output page = output_open(80, false);
-    markup(page.sheet.out, "%s", text);
-    output_end(&page);
+    DRAW(markup, "%s", text);
     assert_string_equal(page.text, expected);
 }
 
@@ -16,10 +20,7 @@ TEST(markup) {
                   "--&#62; ]]&#62; &#38;amp; \n\t好\xCC\x81\xD9\x85");
     expect_markup("\001\033[31m\177\xC2\x85\xE2\x80\xAE\xEF\xBB\xBF\xEF\xBF\xBF", "��[31m�����");
     expect_markup("a\xC3(\xFF\xE2\x82", "a�(���");
-    Output page = output_open(80, false);
-    markup(page.sheet.out, "%d%% %zu %.2f %.*g <%.*s>", -3, (size_t)7, 0.125, 3, 2.0 / 3, 2,
-           "<\"x");
-    output_end(&page);
+    DRAW(markup, "%d%% %zu %.2f %.*g <%.*s>", -3, (size_t)7, 0.125, 3, 2.0 / 3, 2, "<\"x");
     assert_string_equal(page.text, "-3% 7 0.12 0.667 <&#60;&#34;>");
 }
 
@@ -41,9 +42,7 @@ TEST(chart) {
                          .height = 300,
                          .decimals = 2,
                          .names = true};
-    Output page = output_open(80, false);
-    figure_chart(page.sheet.out, &chart);
-    output_end(&page);
+    DRAW(figure_chart, &chart);
     assert_non_null(strstr(page.text, " points=\"1,4.25 250,1.456207 1000,2\"/>"));
     assert_non_null(strstr(page.text, " points=\"500,3\"/>"));
     assert_non_null(strstr(page.text, "data-name=\"a&#60;b\""));
@@ -75,9 +74,7 @@ static void check_places(const Point *points, int count) {
                          .curves = &curve,
                          .curve_count = 1,
                          .height = 200};
-    Output page = output_open(80, false);
-    figure_chart(page.sheet.out, &chart);
-    output_end(&page);
+    DRAW(figure_chart, &chart);
     assert_true(!strstr(page.text, "nan") && !strstr(page.text, "inf"));
 }
 
@@ -93,9 +90,7 @@ TEST(map) {
     enum { T = 3 };
     static const float weights[T * T] = {1, 0, 0, 0.5f, 0.5f, 0, 0.01f, NAN, 2};
     static const Glyph glyphs[T] = {{"<", 1}, {"好", 2}, {"c", 1}};
-    Output page = output_open(80, false);
-    figure_map(page.sheet.out, &(HeadMap){2, 1, weights}, T, glyphs);
-    output_end(&page);
+    DRAW(figure_map, &(HeadMap){2, 1, weights}, T, glyphs);
     /* neighbors with weight one half share a line; below a 32nd, or NaN, nothing is drawn */
     assert_non_null(strstr(page.text, "<path stroke-opacity=\"0.688\" d=\"M0 1h2\"/>"));
     assert_non_null(strstr(page.text, "<path stroke-opacity=\"1\" d=\"M0 0h1M2 2h1\"/>"));

@@ -1,6 +1,6 @@
 /* test_pages.c - the page of a training run, from outside. */
 #include "tests/support.h"
-#include "tests/table.h"
+#include "tests/command.h"
 #include "base/file.h"
 #include "base/memory.h"
 
@@ -29,22 +29,15 @@ static size_t points_of(const char *page, const char *curve) {
     return count;
 }
 
-/* Checks what extras/page/tests/page checks in a browser, where that is possible without one. */
+/* The page of a resumed training has the steps before, too. The test in a browser compares values.
+ */
 TEST(page) {
-    size_t length;
     train("-o @page/model " ACT);
-    char *page = slurp(scratch("page/report.html"), &length), cell[64];
-    snprintf(cell, sizeof cell, "<td>%.4f</td>", row_of("gpt").validation);
-    assert_non_null(strstr(page, cell));
-    assert_int_equal(points_of(page, "gpt\""), 2);
-    assert_int_equal(points_of(page, "gpt, "), 40);
-    assert_int_equal(occurrences(page, "<figure class=\"mapped\""), 2);
-    assert_int_equal(occurrences(page, "<td class=\"text\">"), 2);
-    assert_true(length < 300000 && strstr(page, "</html>\n"));
-    must_run("train -r -s 60 -q -o @page/model " ACT); /* the log has the steps before */
-    page = slurp(scratch("page/report.html"), &length);
+    must_run("train -r -s 60 -q -o @page/model " ACT);
+    char *page = slurp(scratch("page/report.html"), NULL);
     assert_int_equal(points_of(page, "gpt\""), 3);
     assert_int_equal(points_of(page, "gpt, "), 60);
+    assert_int_equal(occurrences(page, "<figure class=\"mapped\""), 2);
 }
 
 /* Returns true if the page exists and has this text. */

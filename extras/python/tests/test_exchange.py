@@ -207,8 +207,7 @@ class FromTransformers(Folder):
                 self.close(half.weights[name], weights, 2**-11)
             folder = self.saved(kind, lambda x: (x.view("u4") >> 16).astype("u2"))
             path = folder / "model.safetensors"
-            path.write_bytes(path.read_bytes().replace(b'"U16"', b'"BF16"', 1).replace(b'"U16"', b'"BF16"'))
-            data = path.read_bytes()  # each name is a byte longer
+            data = path.read_bytes().replace(b'"U16"', b'"BF16"')  # each name is a byte longer
             size = int.from_bytes(data[:8], "little") + data.count(b'"BF16"')
             path.write_bytes(size.to_bytes(8, "little") + data[8:])
             upper = exchange.read_folder(folder)

@@ -92,26 +92,20 @@ class SameAsThePrograms(Case):
                 self.assertEqual(other.digest, last.digest)
 
     def test_text_and_score(self):
-        path = self.folder / "model.safetensors"
-        for rung in "modern", "ngram":
+        path, unknown = self.folder / "model.safetensors", self.folder / "text"
+        unknown.write_text("THE § CLOCK §", encoding="utf-8")
+        for rung, precision in ("modern", "f32"), ("ngram", "int8"):
             model = small(rung)
             model.save(path)
             written = model.generate("THE", length=80, seed=3)
             self.assertEqual(program("sample", "-p", "THE", "-n", 80, "--seed", 3, path).rstrip("\n"),
                              ("THE" + written).rstrip("\n"))
-            score = program("sample", "--score", PATH, path)
-            self.assertIn(f"nats_per_char {model.score(PATH).nats:.6f}\n", score)
+            for text in PATH, unknown:
+                score = model.score(text, precision=precision)
+                said = program("sample", "--score", text, "--precision", precision, path)
+                self.assertIn(f"nats_per_char {score.nats:.6f}\n", said)
+            self.assertEqual((score.characters, score.unknown), (13, 2))
             self.assertEqual(tril.Model.load(path).digest, model.digest)
-
-    def test_unknown_characters(self):
-        path, text = self.folder / "model.safetensors", self.folder / "text"
-        text.write_text("THE § CLOCK §", encoding="utf-8")
-        model = small()
-        model.save(path)
-        score = model.score(text, precision="int8")
-        said = program("sample", "--score", text, "--precision", "int8", path)
-        self.assertEqual((score.characters, score.unknown), (13, 2))
-        self.assertIn(f"nats_per_char {score.nats:.6f}\n", said)
         with self.assertRaises(tril.Error):
             model.score(text, precision="f8")
 
@@ -131,19 +125,6 @@ class Models(Case):
                                                   kv_heads=None, hidden=None))
         self.assertEqual(list(tril.rungs())[:2], ["bigram", "average"])
         self.assertEqual(tril.version().count("."), 2)
-
-    def test_overwriting(self):
-        model, poem = small(), self.folder / "poem.txt"
-        poem.write_text("There is a tide")
-        (self.folder / "link").symlink_to(poem)
-        (self.folder / "folder").mkdir()
-        os.mkfifo(self.folder / "pipe")
-        with tril.Training(model, TEXT, steps=1, batch=4) as training:
-            for name in "poem.txt", "link", "pipe", "folder":
-                for save in model.save, training.save:
-                    self.fails("file", name, lambda: save(self.folder / name))
-        self.assertEqual((poem.read_text(), (self.folder / "link").is_symlink(), (self.folder / "pipe").is_fifo()),
-                         ("There is a tide", True, True))
 
     def test_a_path_is_not_a_text(self):
         model, path = small(), self.folder / "poem.txt"
@@ -367,12 +348,6 @@ class Tokenizers(Case):
 
 
 class Trainings(Case):
-    def test_steps(self):
-        seen = []
-        small(steps=7, on_step=seen.append)
-        self.assertEqual([step.step for step in seen], list(range(1, 8)))
-        self.assertTrue(all(step.steps == 7 and step.loss > 0 for step in seen))
-
     def test_time(self):
         model = untrained()
         with tril.Training(model, TEXT, steps=10**6, batch=4) as training:
@@ -390,11 +365,11 @@ class Trainings(Case):
             tril.train(TEXT, preset="none")
 
     def test_set_steps(self):
-        model = untrained()
+        model, seen = untrained(), []
         with tril.Training(model, TEXT, steps=3, batch=4, precision="f32") as training:
             training.set_steps(10)
-            self.assertTrue(training.run())
-            self.assertEqual(training.done, 10)
+            self.assertTrue(training.run(seen.append))
+            self.assertEqual([(step.step, step.steps, step.loss > 0) for step in seen], [(i, 10, True) for i in range(1, 11)])
             self.assertEqual(training.evaluate(len(TEXT)), training.evaluate())
             self.assertNotEqual(training.evaluate(500), training.evaluate())
         self.assertEqual(model.digest, small().digest)

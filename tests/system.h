@@ -31,7 +31,6 @@
 typedef enum {
     FILE_RIGHTS,    /* files that this user may not read or write */
     SYMBOLIC_LINKS, /* that any user may make */
-    ANY_NAMES,      /* of files: with < and > */
     NAMED_PIPES,    /* in a folder */
     DEVICE_FILES,   /* /dev/null and others */
     SIZE_LIMITS,    /* of the files that a process writes */

@@ -8,7 +8,7 @@
 #include <wchar.h>
 #include <windows.h>
 
-enum { PATH = 1024, LINE = 32768 }; /* UTF-16 units of a path, and of a command */
+enum { PATH = 1024, LINE = 32768 }; /* bytes or UTF-16 units of a path, and of a command */
 
 /* Files of the tests have the bytes that were written. */
 __attribute__((constructor)) static void write_bytes(void) {
@@ -19,8 +19,13 @@ static void expect_done(bool done, const char *what) {
     if (!done) fail_msg("%s: error %lu of Windows", what, GetLastError());
 }
 
-static void widen(const char *text, WCHAR *wide, int size) {
-    expect_done(MultiByteToWideChar(CP_UTF8, MB_ERR_INVALID_CHARS, text, -1, wide, size) > 0, text);
+/* Returns a text in UTF-16, which the second call after this one overwrites. */
+static WCHAR *wide(const char *text) {
+    static WCHAR texts[2][LINE];
+    static int calls;
+    WCHAR *own = texts[calls++ % 2];
+    expect_done(MultiByteToWideChar(CP_UTF8, MB_ERR_INVALID_CHARS, text, -1, own, LINE) > 0, text);
+    return own;
 }
 
 /* Wine 8 does not rename over an open file, as Windows 10 does. */
@@ -32,7 +37,6 @@ const char *system_lacks(Feature feature) {
     static const char *const reasons[] = {
         [FILE_RIGHTS] = "rights are lists, which chmod does not change",
         [SYMBOLIC_LINKS] = "only administrators may make symbolic links",
-        [ANY_NAMES] = "names have no < and >",
         [NAMED_PIPES] = "no pipe has a name in a folder",
         [DEVICE_FILES] = "devices have other names",
         [SIZE_LIMITS] = "no process has a limit of file sizes",
@@ -60,21 +64,19 @@ _Noreturn static void lacks(Feature feature) {
 /* Killed tests leave folders behind, and numbers of processes come again. */
 bool system_make_scratch(char *path, size_t size) {
     enum { TRIES = 1000 };
-    WCHAR folder[MAX_PATH + 1], wide[PATH];
+    WCHAR folder[MAX_PATH + 1], name[PATH];
     if (GetTempPathW(MAX_PATH + 1, folder) == 0) return false;
     bool made = false;
     for (int i = 0; i < TRIES && !made; i++) {
-        swprintf(wide, PATH, L"%lstril-test-%lu-%d", folder, GetCurrentProcessId(), i);
-        made = CreateDirectoryW(wide, NULL);
+        swprintf(name, PATH, L"%lstril-test-%lu-%d", folder, GetCurrentProcessId(), i);
+        made = CreateDirectoryW(name, NULL);
     }
-    for (WCHAR *slash = wide; (slash = wcschr(slash, L'\\'));) *slash = L'/';
-    return made && WideCharToMultiByte(CP_UTF8, 0, wide, -1, path, (int)size, NULL, NULL) > 0;
+    for (WCHAR *slash = name; (slash = wcschr(slash, L'\\'));) *slash = L'/';
+    return made && WideCharToMultiByte(CP_UTF8, 0, name, -1, path, (int)size, NULL, NULL) > 0;
 }
 
 void make_folder(const char *path) {
-    WCHAR wide[PATH];
-    widen(path, wide, PATH);
-    expect_done(CreateDirectoryW(wide, NULL), path);
+    expect_done(CreateDirectoryW(wide(path), NULL), path);
 }
 
 void set_rights(const char *path, unsigned mode) {
@@ -83,17 +85,14 @@ void set_rights(const char *path, unsigned mode) {
 }
 
 int create_file(const char *path) {
-    WCHAR wide[PATH];
-    widen(path, wide, PATH);
-    int file = _wopen(wide, _O_WRONLY | _O_CREAT | _O_TRUNC | _O_BINARY | _O_NOINHERIT, 0600);
+    const int flags = _O_WRONLY | _O_CREAT | _O_TRUNC | _O_BINARY | _O_NOINHERIT;
+    int file = _wopen(wide(path), flags, 0600);
     expect_done(file >= 0, path);
     return file;
 }
 
 bool resize_file(const char *path, uint64_t size) {
-    WCHAR wide[PATH];
-    widen(path, wide, PATH);
-    HANDLE file = CreateFileW(wide, GENERIC_WRITE, FILE_SHARE_READ | FILE_SHARE_WRITE, NULL,
+    HANDLE file = CreateFileW(wide(path), GENERIC_WRITE, FILE_SHARE_READ | FILE_SHARE_WRITE, NULL,
                               OPEN_EXISTING, 0, NULL);
     FILE_END_OF_FILE_INFO end = {.EndOfFile = {.QuadPart = (LONGLONG)size}};
     bool done = SetFileInformationByHandle(file, FileEndOfFileInfo, &end, sizeof end);
@@ -102,10 +101,7 @@ bool resize_file(const char *path, uint64_t size) {
 }
 
 void make_hard_link(const char *existing, const char *path) {
-    WCHAR from[PATH], to[PATH];
-    widen(existing, from, PATH);
-    widen(path, to, PATH);
-    expect_done(CreateHardLinkW(to, from, NULL), path);
+    expect_done(CreateHardLinkW(wide(path), wide(existing), NULL), path);
 }
 
 bool make_symbolic_link(const char *to, const char *path) {
@@ -169,9 +165,7 @@ static HANDLE inheritable(HANDLE handle) {
 
 static HANDLE open_inheritable(const char *path, DWORD access, DWORD creation) {
     SECURITY_ATTRIBUTES inherited = {.nLength = sizeof inherited, .bInheritHandle = TRUE};
-    WCHAR wide[PATH];
-    widen(path, wide, PATH);
-    HANDLE handle = CreateFileW(wide, access, FILE_SHARE_READ | FILE_SHARE_WRITE, &inherited,
+    HANDLE handle = CreateFileW(wide(path), access, FILE_SHARE_READ | FILE_SHARE_WRITE, &inherited,
                                 creation, 0, NULL);
     expect_done(handle != INVALID_HANDLE_VALUE, path);
     return handle;
@@ -206,13 +200,10 @@ static bool create_process(const WCHAR *path, WCHAR *line, STARTUPINFOW *how,
 Process start_process(const char *program, char *const words[], const char *input, int out,
                       const char *errors) {
     char line[LINE], path[PATH];
-    WCHAR wide_line[LINE], wide_path[PATH];
     size_t length = 0;
     for (int i = 0; words[i]; i++) length = add_word(line, length, words[i]);
     line[length] = 0;
     snprintf(path, sizeof path, "%s.exe", program);
-    widen(line, wide_line, LINE);
-    widen(path, wide_path, PATH);
     HANDLE handles[] = {open_inheritable(input ? input : "NUL", GENERIC_READ, OPEN_EXISTING),
                         inheritable((HANDLE)_get_osfhandle(out)),
                         open_inheritable(errors, GENERIC_WRITE, CREATE_ALWAYS)};
@@ -222,7 +213,7 @@ Process start_process(const char *program, char *const words[], const char *inpu
                         .hStdOutput = handles[1],
                         .hStdError = handles[2]};
     PROCESS_INFORMATION started;
-    expect_done(create_process(wide_path, wide_line, &how, &started), path);
+    expect_done(create_process(wide(path), wide(line), &how, &started), path);
     for (int i = 0; i < 3; i++) CloseHandle(handles[i]);
     CloseHandle(started.hThread);
     end_with_this(started.hProcess);

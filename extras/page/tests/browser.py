@@ -64,10 +64,12 @@ class Browser:
         """Moves the pointer to a place in the window."""
         self.cdp("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
 
-    def photograph(self, path):
-        """Writes a picture of the whole page."""
+    def photograph(self, name):
+        """Writes a picture of the whole page to the folder TRIL_PICTURES, if that is set."""
+        if "TRIL_PICTURES" not in os.environ:
+            return
         width, height = self.js("return [innerWidth, document.documentElement.scrollHeight]")
         clip = {"x": 0, "y": 0, "width": width, "height": height, "scale": 1}
         shot = self.cdp("Page.captureScreenshot", captureBeyondViewport=True, clip=clip)
-        with open(path, "wb") as file:
+        with open(os.path.join(os.environ["TRIL_PICTURES"], f"{name}.png"), "wb") as file:
             file.write(base64.b64decode(shot["data"]))

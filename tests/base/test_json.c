@@ -48,14 +48,21 @@ TEST(values) {
     }
 }
 
+/* No numbers and names, lists and objects, or strings. */
+/* clang-format off */
+static const char *const no_json[] = {
+    "", "  ", "nul", "True", "+1", ".5", "-", "1.", "1e", "1e+", "01", "0x1", "1 2", "[1",
+    "[1,", "[1,]", "[,1]", "[1 1]", "[1}", "{", "{a:1}", "{,}", "{}}", "{}{}", "{} //",
+    "{1:2}", "{'a' 1}", "{'a',1}", "{'a':1,}", "{'a':1", "{'a':1 'b':2}", "\xEF\xBB\xBF{}",
+    "'a", "'a\\", "'\n'", "'\t'", "'\x1F'", "'\xC3'", "'\xFF'", "'\xE4\xB8", "'\\x'", "'\\0'",
+    "'\\U0041'", "'\\\n'", "'\\\xC3\xA9'", "'\\u'", "'\\u00", "'\\u12g4'", "'\\u-123'",
+    "'\\ude00'", "'\\ud800", "'\\ud800'", "'\\ud800\\", "'\\ud800\\ude0", "'\\ud800\\ue000'",
+    "'\\ud800\\u0041'", "'\\ud800\\ud800'", "'\\ud800\\n1234'", "'\\ud800xx1234'",
+};
+/* clang-format on */
+
 TEST(refusals) {
-    static const char *const bad[] = {
-        "",      "nul",     "True",     "+1",        ".5",
-        "-",     "1.",      "1e",       "1e+",       "01",
-        "1 2",   "[1",      "[1,",      "[,1]",      "[1}",
-        "{1:2}", "{'a' 1}", "{'a':1,}", "{'a':1",    "'a",
-        "'\n'",  "'\xC3'",  "'\\x'",    "'\\ud800'", "'\\ud800\\ue000'"};
-    for (int i = 0; i < COUNT(bad); i++) assert_refused(quoted(bad[i]));
+    for (int i = 0; i < COUNT(no_json); i++) assert_refused(quoted(no_json[i]));
     assert_refused("'a'");
     assert_refused(quoted("{'b':1,'a':{},'\\u0062':[]}")); /* twice the same key */
     assert_refused(quoted("[{'\\u0000':1,'\\u0000':2}]"));

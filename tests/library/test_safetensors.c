@@ -132,38 +132,21 @@ TEST(many) {
 #define SIZED(shape, offsets) "{'a':{'dtype':'F32','shape':" shape ",'data_offsets':" offsets "}}"
 #define TYPED(type)           "{'a':{'dtype':" type ",'shape':[1],'data_offsets':[0,4]}}"
 #define META(notes)           "{'__metadata__':" notes "}"
-#define SAID(text)            META("{'key':'" text "'}")
 
 /* clang-format off */
 static const struct {
     const char *header;
     size_t data;
 } hostile[] = {
-    /* not exactly one object */
-    {"", 0}, {"  ", 0}, {"[]", 0}, {"null", 0}, {"\xEF\xBB\xBF{}", 0}, {"{", 0}, {"{a:1}", 0},
-    {"{" ONE, 4}, {"{" ONE ",", 4}, {"{" ONE ",}", 4}, {"{" ONE "]", 4}, {"{" ONE TWO "}", 8},
-    {"{,}", 0}, {"{" ONE "}}", 4}, {"{}{}", 0}, {"{} //", 0}, {"{'a' {" F32_1 "}}", 4},
-    {"{'a':[]}", 0}, {"{'a':{}}", 0}, {"{'a':{" F32_1 ",}}", 4}, {"{'a':{'dtype','F32'}}", 4},
-    {"{'a':{'dtype':'F32' 'shape':[1]}}", 4}, {TYPED("32"), 4},
-    /* strings */
-    {"{'a", 0}, {"{'a\\", 0}, {SAID("\\u12g4"), 0}, {"{'\\u00", 0}, {SAID("\\u"), 0},
-    {SAID("\\u-123"), 0}, {SAID("\\ude00"), 0}, {SAID("\\x41"), 0}, {SAID("\\0"), 0},
-    {SAID("\\U0041"), 0}, {SAID("\\\xC3\xA9"), 0}, {SAID("\\\n"), 0}, {SAID("\\ud83d"), 0},
-    {SAID("\\ud83dxx1234"), 0}, {SAID("\\ud83d\\n1234"), 0}, {SAID("\\ud83d\\u0041"), 0},
-    {SAID("\\ud83d\\ud83d"), 0}, {SAID("\\ud83d\\ue000"), 0}, {"{'\\ud83d", 0}, {"{'\\ud83d\\", 0},
-    {"{'\\ud83d\\ude0", 0}, {SAID("\n"), 0}, {SAID("\t"), 0}, {SAID("\x1F"), 0}, {SAID("\x80"), 0},
-    {SAID("\xFF"), 0}, {SAID("\xC0\xAF"), 0}, {SAID("\xE0\x80\xAF"), 0}, {SAID("\xED\xA0\x80"), 0},
-    {SAID("\xF4\x90\x80\x80"), 0}, {SAID("\xE4\xB8"), 0}, {"{'\xE4\xB8", 0},
-    {"{'a\\u0000':{" F32_1 ",'data_offsets':[0,4]}}", 4}, {TYPED("'F32\\u0000'"), 4},
+    /* not one object of objects; test_json has what is no JSON */
+    {"", 0}, {"[]", 0}, {"null", 0}, {"{'a':[]}", 0}, {"{'a':{}}", 0}, {"{" ONE "}}", 4}, {TYPED("32"), 4},
+    {"{" ONE ",'a\\u0000':{" F32_1 ",'data_offsets':[4,8]}}", 8}, {TYPED("'F32\\u0000'"), 4},
     {META("{'a\\u0000':''}"), 0},
     /* numbers */
     {SIZED("[18446744073709551616]", "[0,4]"), 4}, {SIZED("[1]", "[0,99999999999999999999]"), 4},
-    {SIZED("[01]", "[0,4]"), 4}, {SIZED("[00]", "[0,4]"), 4}, {SIZED("[-1]", "[0,4]"), 4},
-    {SIZED("[+1]", "[0,4]"), 4}, {SIZED("['1']", "[0,4]"), 4}, {SIZED("[1,]", "[0,4]"), 4},
-    {SIZED("[,1]", "[0,4]"), 4}, {SIZED("[[1]]", "[0,4]"), 4}, {SIZED("[1.0]", "[0,4]"), 4},
-    {SIZED("[1e0]", "[0,4]"), 4}, {SIZED("[0x1]", "[0,4]"), 4}, {SIZED("[1 1]", "[0,4]"), 4},
-    {SIZED("1", "[0,4]"), 4}, {SIZED("null", "[0,4]"), 4}, {SIZED("{}", "[0,4]"), 4},
-    {SIZED("[1]", "{'a':0,'b':4}"), 4}, {SIZED("[1", "[0,4]"), 4}, {"{'a':{'shape':[1", 4},
+    {SIZED("[-1]", "[0,4]"), 4}, {SIZED("['1']", "[0,4]"), 4}, {SIZED("[[1]]", "[0,4]"), 4},
+    {SIZED("[1.0]", "[0,4]"), 4}, {SIZED("[1e0]", "[0,4]"), 4}, {SIZED("1", "[0,4]"), 4},
+    {SIZED("null", "[0,4]"), 4}, {SIZED("{}", "[0,4]"), 4}, {SIZED("[1]", "{'a':0,'b':4}"), 4},
     {SIZED("[1,1,1,1,1,1,1,1,1]", "[0,4]"), 4}, {SIZED("[1]", "[0,2,4]"), 4},
     {SIZED("[1]", "[]"), 4}, {SIZED("[1]", "[4]"), 4},
     /* keys */
@@ -177,7 +160,6 @@ static const struct {
     {"{" ONE ",'\\u0061':{" F32_1 ",'data_offsets':[4,8]}}", 8},
     {"{'__metadata__':{}," ONE ",'__metadata__':{}}", 4}, {META("[]"), 0}, {META("null"), 0},
     {META("'a'"), 0}, {META("{'a':1}"), 0}, {META("{'a':null}"), 0}, {META("{'a':{}}"), 0},
-    {META("{'a'}"), 0}, {META("{'a':'' 'b':''}"), 0}, {META("{'a':'',}"), 0},
     {META("{'a':'1','b':'2','\\u0061':'3'}"), 0},
     /* offsets and sizes */
     {PLACED("[2,6]"), 6}, {PLACED("[0,4]"), 4}, {PLACED("[8,12]"), 12}, {"{" TWO "}", 8},

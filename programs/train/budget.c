@@ -5,9 +5,27 @@
 
 static const double RARE = 20; /* training between two evaluations takes as many times as long */
 
+/* Returns the measured seconds of a step, the mean over all windows, if the time of a step with
+ * whole ones is `slower` times that of one with the shortest. */
+static double step_seconds(const Plan *plan, const RungFiles *rung, double slower) {
+    enum { PARTS = 100 };
+    const TrilOptions options = plan_options(plan, rung);
+    return plan_step_characters(plan) / rung->pace.speed / slower *
+           tril_steps_taken(&options, slower, 1.0 / PARTS) * PARTS;
+}
+
 double budget_share(const Plan *plan, int i, double left) {
     const double most = 0.1; /* the largest share of a baseline, which needs few steps */
-    return plan->rungs[i].baseline ? most * left : left / (plan->rung_count - i);
+    double all = 0, own = 0;
+    if (plan->rungs[i].baseline) return most * left;
+    for (int j = plan->rung_count - 1; j >= i; j--) {
+        const RungFiles *rung = &plan->rungs[j];
+        if (rung->left_out) continue;
+        const double slower = plan_windows_grow(plan, rung) ? rung->pace.slower : 1;
+        own = rung->pace.speed > 0 ? step_seconds(plan, rung, slower) : 1;
+        all += own;
+    }
+    return left * own / all;
 }
 
 /* Returns the part of `left` seconds that remains for steps: without the work after the last one,
@@ -36,14 +54,11 @@ static int expected_steps(const Budget *b, const Progress *p) {
     return steps < b->max_steps ? (int)steps : b->max_steps;
 }
 
-/* Sets what the measured speed of the rung says: the time of a step, which is shorter while windows
- * are, and of an evaluation, which reads a sample if the last ones would take too long. */
-static void expect(Budget *b, const Plan *plan, const TrilChoice *pace) {
-    enum { PARTS = 100 };
-    const double most = 0.25, read = plan_step_characters(plan) / pace->speed;
-    const double whole = plan_held_out(plan) / pace->evaluating;
-    const double quick = tril_steps_taken(&b->options, b->slower, 1.0 / PARTS) * PARTS;
-    b->step = read / b->slower * quick;
+/* Sets what the measured speed of the rung says: the time of a step, and of an evaluation, which
+ * reads a sample if the last ones would take too long. */
+static void expect(Budget *b, const Plan *plan, const RungFiles *rung) {
+    const double most = 0.25, whole = plan_held_out(plan) / rung->pace.evaluating;
+    b->step = step_seconds(plan, rung, b->slower);
     b->part = fmin(1, most * b->seconds / (b->closing * whole));
     b->evaluation = b->part * whole;
 }
@@ -70,7 +85,7 @@ Budget budget_open(const Plan *plan, const RungFiles *rung, double seconds, doub
                 .opening = opening,
                 .other = opening,
                 .patience = plan->options.patience};
-    if (b.by_time) expect(&b, plan, &rung->pace);
+    if (b.by_time) expect(&b, plan, rung);
     if (b.by_time) b.steps = expected_steps(&b, p);
     if (p->now.cooling > 0) budget_limit_steps(&b, p->now.cooled);
     b.expected = b.steps;

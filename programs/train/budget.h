@@ -32,7 +32,8 @@ typedef struct {
     double patience; /* TrilOptions.patience */
 } Budget;
 
-/* Returns the seconds for rung number `i`, of `left` seconds for it and all later rungs. */
+/* Returns the seconds for rung number `i`, of `left` seconds for it and all later rungs: such that
+ * all but a baseline take as many steps. */
 double budget_share(const Plan *plan, int i, double left);
 
 /* Returns the budget of a rung after `progress`: `seconds` if the plan has a time limit. `opening`:

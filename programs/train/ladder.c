@@ -121,8 +121,8 @@ static void add_known(Ladder *l, const RungFiles *rung, const Result *known) {
     tril_model_free(kept);
 }
 
-/* Trains the rungs that are not complete. Under a time limit each gets an equal share of the
- * seconds left for it and the later ones. A baseline needs few, and ends after its steps. */
+/* Trains the rungs that are not complete. Under a time limit each gets the share of the seconds left
+ * in which it takes as many steps as the later ones. A baseline needs few, and ends after them. */
 static bool train_rungs(Ladder *l, Error *err) {
     const double min = 0.1; /* seconds */
     const Plan *plan = l->plan;

@@ -292,7 +292,8 @@ static void leave_out(Plan *plan) {
     }
 }
 
-/* Returns the seconds for a rung, of those that are left now. */
+/* Returns the seconds for a rung, of those that are left now; before the speeds are measured, those
+ * for an average one. */
 static double seconds_of(const Plan *plan, const RungFiles *rung) {
     const int i = rung->baseline ? (int)(rung - plan->rungs)
                   : plan->ladder ? 0
@@ -301,11 +302,12 @@ static double seconds_of(const Plan *plan, const RungFiles *rung) {
 }
 
 bool plan_count(Plan *plan, Error *err) {
-    enum { FIRST = 1 << 15, GROWTH = 8 };
-    const double share = 0.1, slower = 2; /* larger tables are */
+    enum { FIRST = 1 << 15, GROWTH = 32 };
+    const double share = plan->ladder ? 0.07 : 0.1; /* `ngram` counts again */
+    const double slower = 2;                        /* larger tables are */
     const double all = (double)plan->input.trained_on, begun = clock_seconds();
     const bool by_time = plan_has_time(plan) && !plan->state;
-    const double most = by_time ? share * seconds_of(plan, &plan->rungs[plan->rung_count - 1]) : 0;
+    const double most = by_time ? share * plan_left(plan) : 0;
     TrilStatus status;
     show_activity(plan, "counting the text");
     for (double next = by_time ? FIRST : 0, took;;) {
@@ -344,18 +346,27 @@ static bool check_speed(const Plan *plan, RungFiles *rung, double speed, double 
 
 /* Measures the speed of every rung with the decided sizes. */
 static bool measure_rungs(Plan *plan, Error *err) {
+    const double largest = 0.25; /* about the share of a ladder's slowest rung */
+    const double least = TRIL_LEAST_STEPS * 1e-9;
+    double left;
     for (int i = 0; i < plan->rung_count; i++) {
         RungFiles *rung = &plan->rungs[i];
         TrilOptions o = plan_options(plan, rung);
-        const double seconds = fmax(TRIL_LEAST_STEPS * 1e-9, seconds_of(plan, rung));
+        const double seconds = plan->ladder ? largest * plan_left(plan) : seconds_of(plan, rung);
         if (rung->left_out) continue;
         show_activity(plan, "measuring the speed of this machine");
-        TrilStatus status =
-            tril_options_choose(&o, plan->corpus, seconds, NULL, NULL, &rung->pace, message(err));
+        TrilStatus status = tril_options_choose(&o, plan->corpus, fmax(seconds, least), NULL, NULL,
+                                                &rung->pace, message(err));
         clear_activity(plan);
-        if (status != TRIL_OK ||
-            (!plan->state && !check_speed(plan, rung, rung->pace.speed, seconds, err)))
+        if (status != TRIL_OK) return false;
+    }
+    left = fmax(plan_left(plan), least);
+    for (int i = 0; i < plan->rung_count && !plan->state; i++) {
+        const double seconds = budget_share(plan, i, left);
+        if (plan->rungs[i].left_out) continue;
+        if (!check_speed(plan, &plan->rungs[i], plan->rungs[i].pace.speed, seconds, err))
             return false;
+        left -= seconds;
     }
     return true;
 }

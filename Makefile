@@ -68,7 +68,7 @@ BF16             = $(if $(X86_64),$(if $(findstring linux,$(TARGET)),model/kerne
 
 # All sources but the two programs' own. model/plain is for readers and tests: no program links it.
 FOLDERS = base data model/plain model/kernels model/layers model/rungs model/engine model library \
-          programs programs/report programs/train programs/sample
+          programs programs/train programs/sample
 BY_ISA = model/kernels/isa.c model/kernels/bf16.c
 SOURCES = $(filter-out $(BY_ISA),$(wildcard $(FOLDERS:%=%/*.c)))
 OBJECTS = $(SOURCES:.c=.o) $(ISAS:%=model/kernels/isa_%.o) $(BF16)
@@ -80,7 +80,7 @@ LONG    = $(patsubst %,tests/programs/test_%,faults clock resume verdict) tests/
 TESTS   = $(LONG) $(filter-out $(LONG),$(ALL))
 SUPPORT = $(patsubst %,tests/%.o,main support blocks system_posix) model/kernels/isa_portable.o model/kernels/isa_scalar.o \
           $(patsubst %.c,%.o,$(filter-out %entry.c,$(wildcard tests/fuzz/*.c)))
-SCRIPTS = documents explain house messages screens
+SCRIPTS = documents house messages screens
 
 # The programs for the tests: unchanged, with a failing memory request, with a clock that the test drives.
 PROGRAMS = train sample faulty/train faulty/sample clocked/train
@@ -194,7 +194,7 @@ data/input.txt:
 $(SCRIPTS:%=$(BUILD)/test/tests/%.log): $(BUILD)/test/tests/%.log: $(PROGRAMS:%=$(BUILD)/test/%) always
 	@mkdir -p $(@D)
 	@tests/run $(BUILD)/test tests/$* $@
-$(BUILD)/test/tests/messages.log: $(patsubst %,$(BUILD)/test/%.log,$(TESTS) tests/explain)
+$(BUILD)/test/tests/messages.log: $(patsubst %,$(BUILD)/test/%.log,$(TESTS))
 PLAIN = $(TESTS:%=$(BUILD)/test/%.log) $(SCRIPTS:%=$(BUILD)/test/tests/%.log)
 # Not under the sanitizers: what these programs do in memory, others do.
 UNSANITIZED = tests/model/test_plain $(patsubst %,tests/programs/test_%,clock resume verdict)
@@ -203,7 +203,7 @@ test: $(PLAIN)
 MORE  = $(patsubst %,$(BUILD)/test/%.log,$(basename $(shell grep -lwE 'repeats|TRIL_ALL' $(TESTS:%=%.c) $(SCRIPTS:%=tests/%)))) $(SAN)
 test-all: $(PLAIN) $(SAN) | $(if $(shell command -v clang),fuzz)
 test-more: $(MORE)
-test-numbers: $(NUMBERS:%=$(BUILD)/test/%.log) $(BUILD)/test/tests/explain.log
+test-numbers: $(NUMBERS:%=$(BUILD)/test/%.log)
 san: $(SAN)
 test-all test-more: export TRIL_ALL = 1
 test: export TRIL_TESTS = $(words $(PLAIN))

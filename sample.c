@@ -82,7 +82,7 @@ static bool is_like_text(const char *path) {
 
 static bool run_program(const Arguments *a, Error *err) {
     TrilModel *model;
-    if (a->explain) return inspect_steps(a, err) && file_flush_output(err);
+    if (a->explain) return explain_text(a, err) && file_flush_output(err);
     if (a->score) return inspect_score(a, err);
     const char *path = arguments_checkpoint(a, 0, err);
     if (!path) return false;

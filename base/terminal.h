@@ -16,9 +16,8 @@
  * streams bytes without changed line ends, and the console takes UTF-8. */
 void terminal_prepare(int *argc, char ***argv);
 
-/* Returns true if the stream is a terminal; terminal_has_colors: one with colors. */
+/* Returns true if the stream is a terminal. */
 bool terminal_is(FILE *stream);
-bool terminal_has_colors(FILE *stream);
 
 /* Returns the terminal's columns, or else those of the variable COLUMNS. Returns `otherwise` if
  * neither is known or the stream is no terminal. */

@@ -36,11 +36,6 @@ int terminal_columns(FILE *stream, int otherwise) {
     return columns > 0 && columns < USHRT_MAX ? (int)columns : otherwise;
 }
 
-bool terminal_has_colors(FILE *stream) {
-    const char *kind = getenv("TERM");
-    return terminal_is(stream) && kind && strcmp(kind, "dumb") != 0;
-}
-
 int width_of(uint32_t code) {
     return wcwidth((wchar_t)code);
 }

@@ -3,7 +3,10 @@
 #ifndef TRIL_EXTRAS_PAGE_FIGURE_H
 #define TRIL_EXTRAS_PAGE_FIGURE_H
 
-#include "programs/report/sheet.h"
+#include "programs/glyph.h"
+
+#include <stdbool.h>
+#include <stdio.h>
 
 /* Writes like fprintf, but escapes text (%s, %.*s) for its place between tags or in a quoted
  * attribute: markup characters become references; control and format characters, and bytes that are
@@ -54,6 +57,13 @@ typedef struct {
  * figure.js replaces them by those at the cursor. */
 void figure_chart(FILE *out, const Chart *chart);
 
+/* The attention weights [T, T] of a head on T tokens. Row t holds the weights, 0 to 1, of token t
+ * on tokens 0 to t; the rest is not shown. */
+typedef struct {
+    int layer, head; /* layer: the transformer block */
+    const float *weights;
+} HeadMap;
+
 /* Draws the lower triangle of a map of T tokens: bluer is more. The glyphs [T] label both axes.
  * The SVG, whose id is map-LAYER-HEAD, keeps the weights in thousandths; figure.js shows the one
  * at the cursor in an output element. */
@@ -66,8 +76,5 @@ void figure_scale(FILE *out);
  * end, from </main>. A page needs no other file and no network. */
 void page_begin(FILE *out, const char *title);
 void page_end(FILE *out);
-
-/* Returns a sheet for the part of a page between <body> and </body>. */
-Sheet sheet_html(FILE *out);
 
 #endif

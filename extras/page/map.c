@@ -53,20 +53,19 @@ static void draw_glyphs(FILE *out, const char *name, const char *axis, int x, in
 
 void figure_map(FILE *out, const HeadMap *map, int T, const Glyph *glyphs) {
     const int side = AXIS + CELL * T;
-    char title[HEAD_TITLE], id[48];
-    head_title(map, title);
-    snprintf(id, sizeof id, "map-%d-%d", map->layer, map->head < 0 ? 0 : map->head);
+    char id[48];
+    snprintf(id, sizeof id, "map-%d-%d", map->layer, map->head);
     markup(out,
-           "<figure class=\"mapped\" id=\"figure-%s\">\n<figcaption>%s</figcaption>\n"
+           "<figure class=\"mapped\" id=\"figure-%s\">\n<figcaption>head %d</figcaption>\n"
            "<svg xmlns=\"http://www.w3.org/2000/svg\" id=\"%s\" class=\"map\" role=\"img\" "
            "viewBox=\"0 0 %d %d\" font-family=\"ui-monospace, monospace\" font-size=\"11\" "
            "data-weights=\"",
-           id, title, id, side + 2, side + 2);
+           id, map->head, id, side + 2, side + 2);
     write_weights(out, map->weights, T);
     markup(out,
-           "\">\n<title>layer %d, %s</title>\n<g class=\"cells\" transform=\"translate(%d %d) "
+           "\">\n<title>layer %d, head %d</title>\n<g class=\"cells\" transform=\"translate(%d %d) "
            "scale(%d)\">\n<path d=\"M0 0",
-           map->layer, title, AXIS, AXIS, CELL);
+           map->layer, map->head, AXIS, AXIS, CELL);
     for (int t = 0; t < T; t++) fputs("h1v1", out); /* the edge of the triangle */
     fputs("H0z\" fill=\"#808080\" fill-opacity=\".1\"/>\n<g stroke=\"" BLUE
           "\" transform=\"translate(0 .5)\" shape-rendering=\"crispEdges\">\n",

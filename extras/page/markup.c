@@ -1,7 +1,7 @@
 /* markup.c - text in HTML. */
 #include "extras/page/figure.h"
 #include "base/utf8.h"
-#include "programs/report/glyph.h"
+#include "programs/glyph.h"
 
 #include <stdarg.h>
 #include <string.h>

@@ -114,8 +114,7 @@ async function showDrawing() {
   $("drawing").replaceChildren(
     element("p", { className: "note" }, element("b", { textContent: ladder[rung].name }), `: ${LESSON[rung].plain} `,
       ...(rung > 0 ? [element("mark", { textContent: "Marked" }), ` blocks are not in ${ladder[rung - 1].name}. `] : []), "Click a block for its numbers.",
-      element("span", { className: "row" }, element("button", { type: "button", id: "one-step", textContent: "A training step", ariaPressed: stepping, onclick: toggleStep }),
-        element("button", { type: "button", id: "all-steps", textContent: "All numbers", onclick: () => unfold({ i: -1, layer: head.layer }) }))),
+      element("span", { className: "row" }, element("button", { type: "button", id: "one-step", textContent: "A training step", ariaPressed: stepping, onclick: toggleStep }))),
     sections[0], element("div", { className: "repeated" },
       element("div", { className: "row layers", hidden: drawnLayers.length < 2 }, "layer", ...drawnLayers.map((_, layer) =>
         element("button", { type: "button", textContent: layer, ariaLabel: `layer ${layer}`, onclick: () => chooseHead({ ...head, layer }) }))),
@@ -135,15 +134,15 @@ function showLayer() {
 // ---- in numbers ----
 
 // Shows the numbers of a line below its row, or hides them if they are shown.
-function unfold({ i, layer, does = "" }) {
+function unfold({ i, layer, does }) {
   unfolded = unfolded?.i === i ? null : { i, layer, does };
   document.querySelector("#detail")?.remove();
   for (const block of $("drawing").querySelectorAll("button")) block.removeAttribute("aria-expanded");
   if (!unfolded) return;
-  const blocks = [...$("drawing").querySelectorAll(".block")], button = i < 0 ? $("all-steps") : blocks[i];
+  const button = [...$("drawing").querySelectorAll(".block")][i], row = button.closest(".wide");
   button.setAttribute("aria-expanded", true);
-  (i < 0 ? button.closest("p") : button.closest(".wide")).after(element("div", { id: "detail", tabIndex: 0, role: "region", ariaLabel: "In numbers" }));
-  showDetail().then(() => (i < 0 ? $("detail") : button.closest(".wide"))?.scrollIntoView({ block: "start" }));
+  row.after(element("div", { id: "detail", tabIndex: 0, role: "region", ariaLabel: "In numbers" }));
+  showDetail().then(() => row.scrollIntoView({ block: "start" }));
 }
 
 // Writes the numbers of the unfolded line, but during a training run not so often that the user cannot read them.
@@ -153,17 +152,23 @@ async function showDetail() {
   if (!unfolded || !box || maps === null || glyphs.length === 0) return;
   if (state === "training" && box.childElementCount > 0 && (performance.now() - detailAt < READING || box.matches(":focus-within"))) return;
   detailAt = performance.now();
-  const place = placeChosen(), any = maps.length === 0 ? -1 : 0, layer = unfolded.i < 0 ? head.layer : unfolded.layer, { head: number } = head;
+  const place = placeChosen(), { i, does } = unfolded;
+  let line;
   try {
-    box.innerHTML = await reader.ask("explain", unfolded.i, any < 0 ? -1 : layer, any < 0 ? -1 : number, place);
+    line = await reader.ask("numbersOf", i, place);
   } catch (error) { // also while the line is read again; its numbers follow then
     return say("about-line", sentence(error.message), true);
   }
-  const [title, ...more] = box.querySelectorAll("h2");
-  if (title && more.length === 0) title.textContent = title.textContent.replace(/^1\. /, "");
-  box.prepend(element("p", { textContent: unfolded.does }), element("p", { className: "note", textContent: `For “${glyphs.slice(Math.max(0, place - 8), place + 1).join("")}”, ` + (place === glyphs.length - 1 ?
-    "the end of the line. Click another character in the line for its numbers." : "the character chosen in the line. “Next” means after it, not after the line.") }));
-  for (const figure of box.querySelectorAll("figure.mapped")) readMap(figure);
-  for (const wide of box.querySelectorAll(".wide"))
-    if (wide.scrollWidth > wide.clientWidth) Object.assign(wide, { tabIndex: 0, ariaLabel: "numbers, wider than the page" }).setAttribute("role", "region");
+  const cells = numbers => numbers.map(x => element("td", { textContent: x.toFixed(3) }));
+  const end = t => glyphs.slice(Math.max(0, t - 5), t + 1).join("");
+  const rows = line.rows.map(({ name, width, numbers }) => element("tr", {}, element("th", { textContent: name, scope: "row" }), ...cells(numbers),
+    element("td", { textContent: width > numbers.length ? `… ${width} numbers` : "" })));
+  const active = (line.places ?? []).map(({ t, y }) => element("tr", {}, element("th", { textContent: end(t), scope: "row" }), element("td", { textContent: y.toFixed(2) })));
+  box.replaceChildren(element("h2", { textContent: line.title }), element("p", { textContent: does }),
+    element("p", { className: "note", textContent: `For “${glyphs.slice(Math.max(0, place - 8), place + 1).join("")}”, ` + (place === glyphs.length - 1 ?
+      "the end of the line. Click another character in the line for its numbers." : "the character chosen in the line.") }),
+    element("div", { className: "wide", tabIndex: 0, role: "region", ariaLabel: "numbers, wider than the page" }, element("table", { className: "numbers" }, element("tbody", {}, ...rows))),
+    ...(active.length > 0 ? [element("p", { textContent: `Neuron ${line.neuron} is the most active there. Where it is most active in the line:` }),
+      element("table", { id: "neuron" }, element("tbody", {}, ...active))] : []),
+    element("p", { className: "note", textContent: `${line.equation}.` }));
 }

@@ -108,11 +108,19 @@ function openReader(library) {
   });
   // Returns the characters that the model knows, or the first of them.
   const known = (most = 100) => Array.from({ length: Math.min(most, call("tril_tokenizer_size", tokenizerOf(model))) }, (_, id) => glyphOf(tokenizerOf(model), id)).join("");
-  // Returns line i of the computation in numbers, or with -1 all of it, for the character at `place`; without it, for the last.
-  function explain(i, layer, head, place = Infinity) {
-    const explained = reading => html("web_explain", model, reading, i, layer, head);
-    if (place >= call("tril_reading_tokens", lineRead()) - 1) return explained(seen);
-    return withReading(model, decode(tokenizerOf(model), call("tril_reading_ids", seen), place + 1), 1, explained);
+  // Returns line i of the computation for the character at `place`: its title, its equation, and of its inputs and its output the
+  // width and the first numbers. Of the neurons of an MLP, also the one that is most active there, and where else it is.
+  function numbersOf(i, place) {
+    const SHOWN = 12, NAMES = { attention: ["query", "key", "value"], swiglu: ["gate", "up"], add: ["x", "added"], rotary: ["x", "cosines and sines"], trusted: ["x", "trust", "ln p by counting"] };
+    const line = linesOf(lineRead())[i];
+    if (!line || !(place >= 0 && place < call("tril_reading_tokens", seen))) throw new Error("the model has no such line or character");
+    const { operation, title, equation, inputs, output } = line;
+    const named = (name, { data, row, width }) => ({ name, width, numbers: [...floatsAt(data + 4 * place * row, Math.min(width, SHOWN))] });
+    const found = { title, equation, rows: [...inputs.map((array, n) => named(NAMES[operation]?.[n] ?? "x", array)), named("y", output)] };
+    if (!["gelu", "swiglu"].includes(operation)) return found;
+    const { data, row, width } = output, y = t => floatsAt(data + 4 * t * row, width), active = y(place).map(Math.abs), neuron = active.indexOf(Math.max(...active));
+    const places = Array.from({ length: call("tril_reading_tokens", seen) }, (_, t) => ({ t, y: y(t)[neuron] })).sort((one, other) => Math.abs(other.y) - Math.abs(one.y));
+    return { ...found, neuron, places: places.slice(0, 6) };
   }
   // Returns the maps of all heads, in order.
   function maps() {
@@ -210,7 +218,7 @@ function openReader(library) {
 
   return {
     take, evaluate, takeStep, writeLine, readLine, next, maps, linesOfRung, prompt, writeOn, chart,
-    chance, known, explain,
+    chance, known, numbersOf,
     setSampler(values, glyph = "") { sampling = values; asked = glyph; }
   };
 }

@@ -15,7 +15,7 @@ WEB_RELAXED = -mrelaxed-simd
 WEB_SMALL   = $(patsubst %,model/kernels/%.c,choose int8 team) $(patsubst %,model/layers/%.c,dropout counted program)
 # Without the programs, and without the system's part of base/, which extras/web/ replaces.
 WEB_NOT     = model/plain/% programs/train/% programs/sample/% \
-              extras/page/page.c extras/page/report.c programs/common.c programs/texts.c programs/report/screen.c \
+              extras/page/page.c extras/page/report.c programs/common.c programs/texts.c \
               $(patsubst %,base/%.c,file filesystem_posix shell terminal_posix threads)
 WEB_SOURCES = $(wildcard extras/web/*.c) $(filter-out $(WEB_NOT),$(SOURCES)) model/kernels/isa.c
 WEB_PARTS   = $(wildcard extras/web/*.css extras/web/*.js extras/page/*.css extras/page/*.js) data/sample.txt

@@ -1,5 +1,4 @@
 #include "extras/web/web.h"
-#include "programs/report/explanation.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -100,26 +99,4 @@ char *web_map(const TrilModel *model, const TrilReading *reading, int layer, int
     free(weights);
     free(glyphs);
     return ok ? html_close(&html, true) : NULL;
-}
-
-char *web_explain(const TrilModel *model, const TrilReading *reading, int line, int layer, int head,
-                  TrilError *error) {
-    const Explained explained = {tril_model_sizes(model).rung, model, reading};
-    Explanation e;
-    Html html;
-    Error err = {0};
-    if (!html_open(&html, error)) return NULL;
-    Sheet sheet = sheet_html(html.out);
-    bool ok;
-    if (line < 0)
-        ok = explain(&sheet, &(Question){&explained, 1, layer, head}, &err);
-    else if ((ok = explanation_open(&e, &sheet, &explained, &err))) {
-        e.layer = layer;
-        e.head = head < 0 ? 0 : head;
-        ok = e.head < e.sizes.heads || fail(&err, "there is no head %d", head);
-        if (ok && line < e.line_count) steps_line(&e, line);
-        explanation_close(&e);
-    }
-    if (!ok) snprintf(error->text, sizeof error->text, "%s", err.text);
-    return html_close(&html, ok);
 }

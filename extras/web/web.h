@@ -24,14 +24,10 @@ int web_fuses(void);
 /* Writes a character's glyph to text[12]. */
 void web_glyph(const TrilTokenizer *tokenizer, int32_t id, char text[12]);
 
-/* Draw a chart, a head's map of attention on the text that was read, and the computation from
- * a traced text to its next character (programs/report/explain.h): line `line`, or all of it if
- * that is negative. Return HTML, which the caller frees. Return NULL, with a message, if there is
- * no such layer or head, or no memory. */
+/* Draw a chart and a head's map of attention on the text that was read. Return HTML, which the
+ * caller frees. Return NULL, with a message, if there is no such layer or head, or no memory. */
 char *web_chart(const Chart *chart, TrilError *error);
 char *web_map(const TrilModel *model, const TrilReading *reading, int layer, int head,
               TrilError *error);
-char *web_explain(const TrilModel *model, const TrilReading *reading, int line, int layer, int head,
-                  TrilError *error);
 
 #endif

@@ -82,11 +82,6 @@ int terminal_columns(FILE *stream, int otherwise) {
     return known ? info.srWindow.Right - info.srWindow.Left + 1 : otherwise;
 }
 
-bool terminal_has_colors(FILE *stream) {
-    const char *kind = getenv("TERM");
-    return terminal_is(stream) && !(kind && strcmp(kind, "dumb") == 0);
-}
-
 _Noreturn static DWORD WINAPI flush_again_and_again(void *none) {
     enum { PAUSE = 50 }; /* milliseconds */
     (void)none;

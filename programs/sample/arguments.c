@@ -4,7 +4,6 @@
 #include "base/names.h"
 #include "base/options.h"
 #include "programs/common.h"
-#include "programs/report/explain.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -121,10 +120,8 @@ static bool check(const Arguments *a, const Option *options, uint64_t given, Err
         if (needs[i].given && !needs[i].has)
             return fail(err, "%s needs %s", needs[i].name, needs[i].needed);
     if (a->stop && !*a->stop) return fail(err, "--stop: an empty TEXT would never end a text");
-    if (a->count > 1 && !a->explain && !a->score)
-        return fail(err, "one CHECKPOINT is expected, not %d; see --help", a->count);
-    return a->count <= 1 || !chosen ||
-           fail(err, "%s needs exactly one CHECKPOINT, not %d", chosen, a->count);
+    return a->count <= 1 || a->score ||
+           fail(err, "one CHECKPOINT is expected, not %d; see --help", a->count);
 }
 
 bool arguments_read(Arguments *a, int argc, char **argv, Error *err) {

@@ -7,7 +7,6 @@
 #include "base/terminal.h"
 #include "library/message.h"
 #include "programs/common.h"
-#include "programs/report/explain.h"
 #include "programs/sample/sample.h"
 #include "programs/texts.h"
 
@@ -186,7 +185,7 @@ static const struct {
 /* Returns true if a terminal is too narrow for this column beside a path: all but the loss. */
 static bool leaves_out(int column) {
     const int wide = 80;
-    return column != 2 && terminal_is(stdout) && screen_of(stdout).columns < wide;
+    return column != 2 && terminal_is(stdout) && terminal_columns(stdout, wide) < wide;
 }
 
 /* Prints the scores as lines, or as a row of a table. */
@@ -225,50 +224,5 @@ bool inspect_score(const Arguments *a, Error *err) {
     memory_free(text);
     ok = ok && file_flush_output(err);
     if (ok && unknown) fputs("sample: the unknown characters are left out of the score\n", stderr);
-    return ok;
-}
-
-/* ---- the way to the next character ---- */
-
-/* One of the models of --explain. */
-typedef struct {
-    TrilModel *model;
-    TrilReading *reading;
-    char name[4096];
-} Subject;
-
-/* Reads model i and the text, in one thread. The caller releases both, even after a failure. With
- * several models, a message begins with the file's name. */
-static bool open_subject(Subject *subject, const Arguments *a, int i, Error *err) {
-    const char *path = arguments_checkpoint(a, i, err);
-    Error own;
-    if (!path) return false;
-    escape_copy(subject->name, sizeof subject->name, path);
-    if (tril_model_load(&subject->model, path, message(err)) != TRIL_OK) return false;
-    TrilStatus status = tril_reading_open(&subject->reading, subject->model, a->explain,
-                                          strlen(a->explain), 1, 1, message(&own));
-    if (status == TRIL_OK) return true;
-    if (status == TRIL_TEXT) message_of(&own, "--explain");
-    return a->count > 1 ? fail(err, "%s: %s", path, own.text) : fail(err, "%s", own.text);
-}
-
-bool inspect_steps(const Arguments *a, Error *err) {
-    int count = a->count > 0 ? a->count : 1;
-    Sheet sheet = screen_of(stdout);
-    Subject *subjects = NULL;
-    Explained *models = NULL;
-    bool ok = memory_alloc(&subjects, (size_t)count, sizeof *subjects, "the models", err) &&
-              memory_alloc(&models, (size_t)count, sizeof *models, "the models", err);
-    for (int i = 0; i < count && ok; i++) {
-        ok = open_subject(&subjects[i], a, i, err);
-        models[i] = (Explained){subjects[i].name, subjects[i].model, subjects[i].reading};
-    }
-    ok = ok && explain(&sheet, &(Question){models, count, a->layer, a->head}, err);
-    for (int i = 0; i < count && subjects; i++) {
-        tril_reading_close(subjects[i].reading);
-        tril_model_free(subjects[i].model);
-    }
-    memory_free(subjects);
-    memory_free(models);
     return ok;
 }

@@ -5,6 +5,8 @@
 #include "base/error.h"
 #include "library/tril.h"
 
+#include <stdio.h>
+
 /* Texts that were not given are NULL. */
 typedef struct {
     char *const *checkpoints; /* [count], as named */
@@ -17,7 +19,7 @@ typedef struct {
     bool interactive, info;
     const char *score, *explain;
     TrilScoring scoring; /* for score */
-    int layer, head;     /* for explain, or ANY of explain.h */
+    int layer, head;     /* for explain, or ANY */
     bool help, version;
 } Arguments;
 
@@ -54,8 +56,18 @@ bool inspect_folder(const char *folder, Error *err);
 /* Prints, for --score, each model's loss on a text: lines or a table. */
 bool inspect_score(const Arguments *arguments, Error *err);
 
-/* Shows, for --explain, how a text leads to the next character; for several models, only the
- * character that each expects. */
-bool inspect_steps(const Arguments *arguments, Error *err);
+/* ---- explanation (explain.c) ---- */
+
+/* Shows, for --explain, how a text leads to the next character. */
+bool explain_text(const Arguments *arguments, Error *err);
+
+/* Writes to `out`, in lines of at most `columns` >= 40 columns: the likeliest next characters; the
+ * map of one head, its numbers for the last character; and what the model would predict if it ended
+ * earlier. ANY layer or head: the one that changes the probability of the likeliest character most
+ * by its output. The reading is traced. Fails for a layer or head that the model does not have, and
+ * without memory. */
+enum { ANY = -1 };
+bool explain(FILE *out, int columns, const TrilModel *model, const TrilReading *reading, int layer,
+             int head, Error *err);
 
 #endif

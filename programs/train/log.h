@@ -5,7 +5,7 @@
 
 #include "base/digest.h"
 #include "base/error.h"
-#include "programs/report/glyph.h"
+#include "programs/glyph.h"
 
 #include <stdio.h>
 

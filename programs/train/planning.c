@@ -348,7 +348,7 @@ static bool check_speed(const Plan *plan, RungFiles *rung, double speed, double 
 static bool measure_rungs(Plan *plan, Error *err) {
     const double largest = 0.25; /* about the share of a ladder's slowest rung */
     const double least = TRIL_LEAST_STEPS * 1e-9;
-    double left;
+    double left = fmax(plan_left(plan), least);
     for (int i = 0; i < plan->rung_count; i++) {
         RungFiles *rung = &plan->rungs[i];
         TrilOptions o = plan_options(plan, rung);
@@ -360,13 +360,12 @@ static bool measure_rungs(Plan *plan, Error *err) {
         clear_activity(plan);
         if (status != TRIL_OK) return false;
     }
-    left = fmax(plan_left(plan), least);
     for (int i = 0; i < plan->rung_count && !plan->state; i++) {
         const double seconds = budget_share(plan, i, left);
         if (plan->rungs[i].left_out) continue;
         if (!check_speed(plan, &plan->rungs[i], plan->rungs[i].pace.speed, seconds, err))
             return false;
-        left -= seconds;
+        if (!plan->rungs[i].baseline) left -= seconds;
     }
     return true;
 }

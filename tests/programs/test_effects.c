@@ -56,7 +56,7 @@ static const Effect of_sample[] = {
     {"counts", "@first.safetensors", "--counts 0 @first.safetensors", NULL},
     {"seed", MODEL, "--seed 3 " MODEL, NULL},
     {"score", MODEL, "--score " ACT " " MODEL, "nats_per_char"},
-    {"explain", MODEL, "--explain THE " MODEL, "logit"},
+    {"explain", MODEL, "--explain THE " MODEL, "softmax"},
     {"layer", "--explain THE --layer 0 " MODEL, "--explain THE --layer 1 " MODEL, NULL},
     {"head", "--explain THE --head 0 " MODEL, "--explain THE --head 1 " MODEL, NULL},
     {"info", MODEL, "--info " MODEL, "digest"},

@@ -414,9 +414,7 @@ TEST(bad_input) {
         {2, "--threads",               "--explain",       "-j 1 --explain a @play"},
         {2, "--head",                  "--explain",       "--head 0 @play"},
         {2, "--info",                  "--stop",          "--stop a --info @play"},
-        {2, "--head",                  "2",               "--explain T --head 1 @play @bigram"},
-        {1, "/none: ",                 "",                "--explain T @play @none"},
-        {1, "/chinese: ",              "'T'",             "--explain T @play @chinese"},
+        {2, "CHECKPOINT",              "2",               "--explain T @play @bigram"},
         {1, "--explain",               "\u597D",          "--explain ~~~好 @play"},
           /* clang-format on */
       };

@@ -3,7 +3,6 @@
 #include "tests/objects.h"
 #include "extras/web/memfile.h"
 #include "extras/web/web.h"
-#include "programs/report/explain.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -38,20 +37,9 @@ TEST(figures) {
         const TrilReading *reading = read_with(model, "the cat sat", 11, true, 1);
         int layers;
         tril_reading_heads(reading, &layers, NULL);
-        const int chosen = layers > 0 ? 0 : -1;
         if (layers > 0) expect_html(web_map(model, reading, 0, 0, &error), "data-weights=");
-        expect_html(web_explain(model, reading, ANY, chosen, chosen, &error), "<h2>");
-        TrilLine line;
-        int lines = 0;
-        while (tril_reading_line(reading, lines, &line)) lines++;
-        for (int l = 0; l < lines; l++)
-            expect_html(web_explain(model, reading, l, 0, 0, &error), "<h2>");
         assert_null(web_map(model, reading, layers, 0, &error));
         assert_non_null(strstr(error.text, (char[]){(char)('0' + layers), 0}));
-        assert_null(web_explain(model, reading, ANY, 9, 9, &error));
-        assert_non_null(strstr(error.text, layers > 0 ? "--layer 9" : tril_rung(i)));
-        assert_null(web_explain(model, reading, 0, 0, 99, &error));
-        assert_non_null(strstr(error.text, " 99"));
     }
     const Point points[] = {{0, 2}, {1, 1}};
     const Curve curve = {.name = "gpt", .points = points, .count = 2};

@@ -1,4 +1,4 @@
-#include "programs/report/glyph.h"
+#include "programs/glyph.h"
 #include "base/utf8.h"
 #include "base/terminal.h"
 

@@ -1,6 +1,6 @@
 /* glyph.h - visible characters for maps, tables and single lines of text. */
-#ifndef TRIL_PROGRAMS_REPORT_GLYPH_H
-#define TRIL_PROGRAMS_REPORT_GLYPH_H
+#ifndef TRIL_PROGRAMS_GLYPH_H
+#define TRIL_PROGRAMS_GLYPH_H
 
 #include "library/tril.h"
 

@@ -1,0 +1,342 @@
+#include "base/escape.h"
+#include "base/memory.h"
+#include "base/terminal.h"
+#include "library/message.h"
+#include "programs/common.h"
+#include "programs/glyph.h"
+#include "programs/sample/lens.h"
+#include "programs/sample/sample.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Where an explanation is written, and the reading that it explains. */
+typedef struct {
+    FILE *out;
+    int columns;
+    const TrilTokenizer *tokenizer;
+    const TrilReading *reading;
+    const int32_t *ids; /* [T] */
+    int T, V, last;     /* last: T - 1 */
+    int first;          /* the likeliest next character */
+    Lens lens;
+    const TrilLine *line; /* of attention; NULL in a rung without any */
+    int head;
+    double *p;      /* [V]: a scratch of probabilities */
+    float *weights; /* [T, T]: those of the head */
+    double chance;  /* the probability of `first` */
+} Explanation;
+
+/* ---- words and numbers ---- */
+
+/* Writes a paragraph, its lines broken between words. */
+__attribute__((format(printf, 2, 3))) static void say(const Explanation *e, const char *format,
+                                                      ...) {
+    char text[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    escape_words(e->out, text, 0, 0, e->columns);
+    fputc('\n', e->out);
+}
+
+static Glyph glyph_at(const Explanation *e, int t) {
+    return glyph_of(e->tokenizer, e->ids[t]);
+}
+
+enum { LABEL = 10, CELL = 8, SHORT = 8, NARROW = 6 }; /* columns; the last two if many */
+
+/* Writes a number in a cell: with three decimals, or fewer if they do not fit. */
+static void put_number(const Explanation *e, double value, int cell) {
+    char text[32];
+    int digits = 3;
+    do snprintf(text, sizeof text, "%.*f", digits, value);
+    while ((int)strlen(text) >= cell && digits-- > 0);
+    if ((int)strlen(text) >= cell) snprintf(text, sizeof text, "%.0e", value);
+    fprintf(e->out, "%*s", cell, text);
+}
+
+/* Writes the character of token t at the right of a cell. */
+static void put_glyph(const Explanation *e, int t, int cell) {
+    const Glyph glyph = glyph_at(e, t);
+    fprintf(e->out, "%*s%s", cell - glyph.columns, "", glyph.text);
+}
+
+/* Writes a row of `count` numbers, `step` floats apart, as many as fit. */
+static void put_row(const Explanation *e, const char *label, const float *numbers, size_t step,
+                    int count) {
+    static const char dots[] = " ...";
+    int fit = (e->columns - LABEL - (int)strlen(dots)) / CELL;
+    if (fit < 1) fit = 1;
+    fprintf(e->out, "  %-*s", LABEL - 2, label);
+    for (int i = 0; i < count && i < fit; i++)
+        put_number(e, (double)numbers[(size_t)i * step], CELL);
+    fprintf(e->out, "%s\n", count > fit ? dots : "");
+}
+
+/* ---- the next character ---- */
+
+/* Sets e->p to the softmax of logits, and returns the likeliest character. */
+static int softmax(Explanation *e, const float *logits) {
+    TrilSampling all = tril_sampling();
+    int likeliest = 0;
+    all.temperature = all.top_p = 1;
+    all.top_k = TRIL_EVERY_CHARACTER;
+    if (tril_probabilities(&all, logits, e->V, e->p, NULL) != TRIL_OK) return 0;
+    for (int v = 1; v < e->V; v++)
+        if (e->p[v] > e->p[likeliest]) likeliest = v;
+    return likeliest;
+}
+
+static void write_next(Explanation *e, const char *rung) {
+    enum { SHOWN = 8, LONGEST = 40 };
+    const size_t skipped = tril_reading_skipped(e->reading);
+    const int room = e->columns - 14, longest = room < LONGEST ? room : LONGEST;
+    char end[128];
+    glyph_line(e->tokenizer, e->ids, e->T, (int)sizeof end, end, sizeof end);
+    say(e, "%s after '%s'%s: the likeliest next characters", rung, end,
+        skipped > 0 ? ", all that it reads of the text" : "");
+    for (int i = 0; i < SHOWN && i < e->V; i++) {
+        int likeliest = 0;
+        for (int v = 1; v < e->V; v++)
+            if (e->p[v] > e->p[likeliest]) likeliest = v;
+        const double p = e->p[likeliest];
+        fprintf(e->out, "  %s %6.1f%%  ", glyph_padded(e->tokenizer, likeliest).text, 100 * p);
+        for (int bar = 0; bar < (int)round(p * longest); bar++) fputs("█", e->out);
+        fputc('\n', e->out);
+        e->p[likeliest] = -1;
+    }
+}
+
+/* ---- the head that matters ---- */
+
+/* Returns the probability of the likeliest character without a head; as it is if that is unknown.
+ */
+static double chance_without(Explanation *e, const TrilLine *line, int head) {
+    const float *logits = lens_without(&e->lens, line, head);
+    if (!logits) return e->chance;
+    softmax(e, logits);
+    return e->p[e->first];
+}
+
+/* Sets e->line and e->head. ANY: those without which the probability of the likeliest character
+ * would change most, as a ratio. Fails if the model does not have the others. */
+static bool choose(Explanation *e, int layer, int head, Error *err) {
+    int layers, heads;
+    double most = -1;
+    tril_reading_heads(e->reading, &layers, &heads);
+    if (layer >= layers || head >= heads) {
+        const bool of_layers = layer >= layers;
+        return layers == 0 ? fail(err, "--layer and --head: the model has no attention")
+                           : fail(err, "--%s %d: the model has %d, counted from 0",
+                                  of_layers ? "layer" : "head", of_layers ? layer : head,
+                                  of_layers ? layers : heads);
+    }
+    for (int l = layer < 0 ? 0 : layer; l <= (layer < 0 ? layers - 1 : layer); l++) {
+        const TrilLine *line = lens_attention(&e->lens, l);
+        for (int h = head < 0 ? 0 : head; h <= (head < 0 ? heads - 1 : head) && line; h++) {
+            const double change = fabs(log(e->chance / chance_without(e, line, h)));
+            if (!(change > most)) continue;
+            most = change;
+            e->line = line;
+            e->head = h;
+        }
+    }
+    return true;
+}
+
+/* Writes the map of the head: as many of the last characters as fit. */
+static void write_map(Explanation *e) {
+    enum { SQUARE = 4, ROWS = 12 };
+    const TrilLine *line = e->line;
+    const int fit = (e->columns - 2) / SQUARE, shown = fit < ROWS ? fit : ROWS;
+    const int from = e->T > shown ? e->T - shown : 0;
+    const Glyph likeliest = glyph_of(e->tokenizer, e->first);
+    char name[64] = "The mean of the past";
+    if (line->inputs[1].data)
+        snprintf(name, sizeof name, "Layer %d, head %d of %d", line->layer, e->head,
+                 line_heads(line));
+    fputc('\n', e->out);
+    say(e,
+        "%s: without it, '%s' would have %.1f%% in place of %.1f%%. Each row shows where a "
+        "character looks, in percent%s:",
+        name, likeliest.text, 100 * chance_without(e, line, e->head), 100 * e->chance,
+        from > 0 ? " (the last characters)" : "");
+    fputs("  ", e->out);
+    for (int s = from; s < e->T; s++) put_glyph(e, s, SQUARE);
+    fputc('\n', e->out);
+    for (int t = from; t < e->T; t++) {
+        fputs(glyph_padded(e->tokenizer, e->ids[t]).text, e->out);
+        for (int s = from; s <= t; s++)
+            fprintf(e->out, "%*.0f", SQUARE, 100 * (double)e->weights[t * e->T + s]);
+        fputc('\n', e->out);
+    }
+}
+
+/* ---- one head in numbers ---- */
+
+/* Returns the row of token t in an input of the head (0: queries, 1: keys, 2: values), and sets
+ * *size to its channels. Neighboring heads may share keys and values. */
+static const float *row_of(const Explanation *e, int input, int t, int *size) {
+    const TrilArray *array = &e->line->inputs[input], *queries = &e->line->inputs[0];
+    const int heads = line_heads(e->line);
+    const int sharing = input > 0 ? queries->width / e->line->inputs[1].width : 1;
+    *size = array->width * sharing / heads;
+    return array->data + (size_t)t * array->row + e->head / sharing * *size;
+}
+
+/* Sets place[most] to the characters with the largest weights, in order, and returns how many. */
+static int choose_places(const float *weights, int T, int most, int *place) {
+    int count = 0;
+    for (int t = 0; t < T; t++) {
+        if (count == most) { /* the smallest makes way */
+            int least = 0;
+            for (int i = 1; i < count; i++)
+                if (weights[place[i]] < weights[place[least]]) least = i;
+            if (weights[t] <= weights[place[least]]) continue;
+            count--;
+            memmove(place + least, place + least + 1, (size_t)(count - least) * sizeof *place);
+        }
+        place[count++] = t;
+    }
+    return count;
+}
+
+static double dot(const float *a, const float *b, int n) {
+    double sum = 0;
+    for (int i = 0; i < n; i++) sum += (double)a[i] * (double)b[i];
+    return sum;
+}
+
+/* Writes scores, weights and first values of the characters with the largest weights. */
+static void write_sum(const Explanation *e, const float *query, int dk) {
+    enum { MOST = 12, ROWS = 3 };
+    static const char *const labels[ROWS] = {"score", "weight", "value[0]"};
+    const float *weights = e->weights + e->last * e->T;
+    const int fit = (e->columns - SHORT) / NARROW;
+    int place[MOST], size;
+    const int count = choose_places(weights, e->T, fit < MOST ? fit : MOST, place);
+    fprintf(e->out, "%*s", SHORT, "");
+    for (int i = 0; i < count; i++) put_glyph(e, place[i], NARROW);
+    for (int r = 0; r < ROWS; r++) {
+        fprintf(e->out, "\n%-*s", SHORT, labels[r]);
+        for (int i = 0; i < count; i++) {
+            const double numbers[ROWS] = {dot(query, row_of(e, 1, place[i], &size), dk) / sqrt(dk),
+                                          (double)weights[place[i]],
+                                          (double)*row_of(e, 2, place[i], &size)};
+            put_number(e, numbers[r], NARROW);
+        }
+    }
+    fputc('\n', e->out);
+}
+
+/* Writes one query times one key, the softmax of the scores, and the sum of the values. */
+static void write_numbers(Explanation *e) {
+    const float *weights = e->weights + e->last * e->T;
+    const TrilArray *output = &e->line->output;
+    int dk, dv, most = 0;
+    for (int s = 1; s < e->T; s++)
+        if (weights[s] > weights[most]) most = s;
+    const float *query = row_of(e, 0, e->last, &dk), *key = row_of(e, 1, most, &dk);
+    row_of(e, 2, most, &dv);
+    const double sum = dot(query, key, dk);
+    float *product = e->lens.x;
+    for (int c = 0; c < dk; c++) product[c] = query[c] * key[c];
+    fputc('\n', e->out);
+    say(e, "There, the query of '%s' at position %d times the key of '%s' at %d:",
+        glyph_at(e, e->last).text, e->last, glyph_at(e, most).text, most);
+    put_row(e, "query", query, 1, dk);
+    put_row(e, "key", key, 1, dk);
+    put_row(e, "product", product, 1, dk);
+    say(e,
+        "The sum of all %d products, %.3f, divided by the square root of %d, is the score %.3f. "
+        "The softmax makes weights of the scores, and the output is the sum of the values by "
+        "weight:",
+        dk, sum, dk, sum / sqrt(dk));
+    write_sum(e, query, dk);
+    put_row(e, "output", lens_row(&e->lens, output) + e->head * dv, 1, dv);
+}
+
+/* ---- the layers in between ---- */
+
+/* Writes the prediction of each stage, or of every other if there are many. */
+static void write_stages(Explanation *e) {
+    enum { MANY = 16 };
+    const int stages = lens_stages(&e->lens), step = stages > MANY ? 2 : 1;
+    if (stages == 1 || !lens_logits(&e->lens, 0)) return;
+    const Glyph first = glyph_of(e->tokenizer, e->first);
+    fputc('\n', e->out);
+    say(e,
+        "If the model ended after each step, it would predict (and '%s' would have):", first.text);
+    for (int i = (stages - 1) % step; i < stages; i += step) {
+        char name[STAGE_NAME];
+        const int id = softmax(e, lens_logits(&e->lens, i));
+        lens_name(&e->lens, i, name);
+        fprintf(e->out, "  %-12s  %s %6.1f%%  (%.1f%%)\n", name,
+                glyph_padded(e->tokenizer, id).text, 100 * e->p[id], 100 * e->p[e->first]);
+    }
+    if (!e->lens.trusted) return;
+    const int id = softmax(e, lens_row(&e->lens, &e->lens.trusted->inputs[2]));
+    fprintf(e->out, "  %-12s  %s %6.1f%%  (%.1f%%)\n", "counting",
+            glyph_padded(e->tokenizer, id).text, 100 * e->p[id], 100 * e->p[e->first]);
+}
+
+/* ---- the whole ---- */
+
+static bool write_all(Explanation *e, const char *rung, int layer, int head, Error *err) {
+    const float *logits = tril_reading_logits(e->reading) + (size_t)e->last * (size_t)e->V;
+    e->first = softmax(e, logits);
+    e->chance = e->p[e->first];
+    if (!choose(e, layer, head, err)) return false;
+    softmax(e, logits);
+    write_next(e, rung);
+    if (e->line && tril_reading_attention(e->reading, e->line->layer, e->head, e->weights,
+                                          (size_t)e->T * (size_t)e->T, message(err)) != TRIL_OK)
+        return false;
+    if (e->line) write_map(e);
+    if (e->line && e->line->inputs[1].data) write_numbers(e);
+    write_stages(e);
+    return true;
+}
+
+bool explain(FILE *out, int columns, const TrilModel *model, const TrilReading *reading, int layer,
+             int head, Error *err) {
+    const size_t T = (size_t)tril_reading_tokens(reading);
+    Explanation e = {.out = out,
+                     .columns = columns,
+                     .tokenizer = tril_model_tokenizer(model),
+                     .reading = reading,
+                     .ids = tril_reading_ids(reading),
+                     .T = (int)T,
+                     .last = (int)T - 1};
+    e.V = tril_tokenizer_size(e.tokenizer);
+    bool ok = lens_open(&e.lens, model, reading, err) &&
+              memory_alloc(&e.p, (size_t)e.V, sizeof *e.p, "the explanation", err) &&
+              memory_alloc(&e.weights, T * T, sizeof *e.weights, "the explanation", err) &&
+              write_all(&e, tril_model_sizes(model).rung, layer, head, err);
+    lens_close(&e.lens);
+    memory_free(e.p);
+    memory_free(e.weights);
+    return ok;
+}
+
+bool explain_text(const Arguments *a, Error *err) {
+    const char *path = arguments_checkpoint(a, 0, err);
+    const int columns = terminal_columns(stdout, 80), least = 40;
+    TrilModel *model = NULL;
+    TrilReading *reading = NULL;
+    bool ok = path && tril_model_load(&model, path, message(err)) == TRIL_OK;
+    if (ok) {
+        TrilStatus status = tril_reading_open(&reading, model, a->explain, strlen(a->explain), true,
+                                              1, message(err));
+        ok = status == TRIL_OK || (status == TRIL_TEXT && message_of(err, "--explain"));
+    }
+    ok = ok &&
+         explain(stdout, columns < least ? least : columns, model, reading, a->layer, a->head, err);
+    tril_reading_close(reading);
+    tril_model_free(model);
+    return ok;
+}

@@ -88,10 +88,8 @@ static bool run_program(const Arguments *a, Error *err) {
     if (!path) return false;
     if (tril_model_load(&model, path, message(err)) != TRIL_OK) {
         const Error own = *err;
-        if (is_like_text(path))
-            return fail(err, "%s; to score a text: sample --score FILE", own.text);
-        return a->info && file_is_directory(path) && inspect_folder(path, err) &&
-               file_flush_output(err);
+        return is_like_text(path) &&
+               fail(err, "%s; to score a text: sample --score FILE", own.text);
     }
     bool ok = use_model(model, a, err) && file_flush_output(err);
     tril_model_free(model);

@@ -35,34 +35,6 @@ static bool add(Texts *texts, char *path, Error *err) {
     return true;
 }
 
-/* The names in a folder. */
-typedef struct {
-    Texts *files;
-    const char *folder;
-    Error *err;
-    bool ok;
-} Listing;
-
-static void take_name(void *context, const char *name) {
-    Listing *listing = context;
-    FileStatus status;
-    char *path;
-    if (!listing->ok || *name == '.') return;
-    listing->ok = file_within(listing->folder, name, &path, listing->err);
-    if (!listing->ok) return;
-    const bool there = filesystem_look(path, false, &status);
-    const bool link = there && status.kind == FILE_LINK;
-    const bool known = link ? filesystem_look(path, true, &status) : there;
-    /* it was removed just now, or the link leads nowhere */
-    listing->ok = known || errno == ENOENT || errno == ELOOP ||
-                  fail(listing->err, "%s: cannot be read: %s", path, strerror(errno));
-    const bool folder = known && !link && status.kind == FILE_FOLDER;
-    if (folder || (known && status.kind == FILE_REGULAR))
-        listing->ok = add(listing->files, path, listing->err);
-    else
-        memory_free(path);
-}
-
 static int by_path(const void *a, const void *b) {
     return strcmp(((const TextFile *)a)->path, ((const TextFile *)b)->path);
 }
@@ -112,26 +84,6 @@ bool texts_find(Texts *texts, char *const *operands, int count, Error *err) {
     else
         snprintf(texts->name, sizeof texts->name, "%s",
                  strcmp(texts->files->path, "-") == 0 ? "standard input" : texts->files->path);
-    return true;
-}
-
-bool texts_list(Texts *files, const char *folder, Error *err) {
-    *files = (Texts){0};
-    if (!add_operand(files, folder, err)) return false;
-    for (int i = 0; i < files->count;) {
-        char *path = files->files[i].path;
-        if (!file_is_directory(path)) {
-            i++;
-            continue;
-        }
-        Listing listing = {files, path, err, true};
-        files->files[i] = files->files[--files->count]; /* looked at next */
-        if (!filesystem_each(path, take_name, &listing))
-            listing.ok = fail(err, "%s: the folder cannot be read", path);
-        memory_free(path);
-        if (!listing.ok) return false;
-    }
-    sort(files);
     return true;
 }
 

@@ -24,11 +24,6 @@ typedef struct {
  * them with texts_free, even after a failure. */
 bool texts_find(Texts *texts, char *const *operands, int count, Error *err);
 
-/* Lists the files in a folder and in all folders below it, perhaps none. Leaves out names that
- * begin with a dot, links to folders, and all but regular files. The caller releases them with
- * texts_free, even after a failure. */
-bool texts_list(Texts *files, const char *folder, Error *err);
-
 /* Reads all of them, joined for `options` as tril_text_join says, into *bytes [*length]. The caller
  * releases *bytes with memory_free. */
 bool texts_read(const Texts *texts, const TrilOptions *options, char **bytes, size_t *length,

@@ -51,7 +51,7 @@ static int list_options(Option options[MAX_OPTIONS], Arguments *a) {
          "layer for --explain; default: what matters most"},
         {0, "head", OPTION_INT, &a->head, 0, TRIL_MAX_WIDTH, "N",
          "its head; default: what matters most"},
-        {0, "info", OPTION_FLAG, &a->info, .help = "what CHECKPOINT, or a folder of models, has"},
+        {0, "info", OPTION_FLAG, &a->info, .help = "what CHECKPOINT has"},
         {.kind = OPTION_SECTION, .help = "Other"},
         {'j', "threads", OPTION_INT, &s->threads, 1, TRIL_MAX_THREADS, "N",
          "threads (default: one per processor)"},
@@ -148,7 +148,6 @@ const char *arguments_checkpoint(const Arguments *a, int i, Error *err) {
     if (i < a->count) return a->checkpoints[i];
     if (file_exists(PROGRAM_MODEL)) return PROGRAM_MODEL;
     fail(err,
-         PROGRAM_MODEL ": no such file; train a model first (train FILE), or name a checkpoint: "
-                       "--info out lists those of earlier runs");
+         PROGRAM_MODEL ": no such file; train a model first (train FILE), or name a checkpoint");
     return NULL;
 }

@@ -8,7 +8,6 @@
 #include "library/message.h"
 #include "programs/common.h"
 #include "programs/sample/sample.h"
-#include "programs/texts.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -100,63 +99,6 @@ bool inspect_file(TrilModel *model, const Arguments *a, Error *err) {
     return true;
 }
 
-static bool ends(const char *path, const char *with) {
-    const size_t length = strlen(path), end = strlen(with);
-    return length >= end && strcmp(path + length - end, with) == 0;
-}
-
-/* Returns true if a file that is no model was meant as one: by its name or its beginning, or if it
- * cannot be opened. A folder with a config.json is another program's. */
-static bool is_meant(const char *path) {
-    char begin[9], config[4096]; /* the ninth byte begins a header, shorter than 2^56 bytes */
-    snprintf(config, sizeof config, "%.*sconfig.json", (int)(file_name(path) - path), path);
-    FILE *file = file_stream(path, STREAM_READ, &(Error){0});
-    if (!file) return true;
-    const bool like = fread(begin, sizeof begin, 1, file) == 1 && begin[7] == 0 && begin[8] == '{';
-    fclose(file);
-    return (like || ends(path, ".safetensors")) && !file_exists(config);
-}
-
-/* Prints a line about each model. Returns how many. Prints a message about each file that was meant
- * as a model but cannot be read, and leaves the last one in *err. */
-static int list_models(const Texts *files, Error *err) {
-    int found = 0;
-    for (int i = 0; i < files->count; i++) {
-        const char *path = files->files[i].path;
-        char about[ABOUT_SIZE + 1] = " ";
-        TrilModel *model;
-        Error own = {0};
-        /* a state is a model, too, but not the one that its training run keeps */
-        if (ends(path, ".last.safetensors")) continue;
-        if (tril_model_load(&model, path, message(&own)) != TRIL_OK) {
-            if (!is_meant(path)) continue;
-            if (*err->text) program_failed("sample", 0, err);
-            *err = own;
-            continue;
-        }
-        program_describe(model, path, about + 1);
-        escape_line(stdout, path, strlen(path));
-        putchar(':');
-        program_words(stdout, (int)strlen(path) + 1, 4, about);
-        tril_model_free(model);
-        found++;
-    }
-    return found;
-}
-
-bool inspect_folder(const char *folder, Error *err) {
-    Texts files;
-    Error unread = {0};
-    bool ok = texts_list(&files, folder, err);
-    ok = ok &&
-         (list_models(&files, &unread) > 0 || *unread.text ||
-          fail(err, "%s: no models are in this folder; train one (train FILE), or name another",
-               folder));
-    texts_free(&files);
-    if (ok && *unread.text) *err = unread;
-    return ok && !*unread.text;
-}
-
 /* ---- the score ---- */
 
 /* Scores a model on the text [length]. */
@@ -182,12 +124,6 @@ static const struct {
                      {"bits_per_char", 13, 6},
                      {"perplexity", 10, 4}};
 
-/* Returns true if a terminal is too narrow for this column beside a path: all but the loss. */
-static bool leaves_out(int column) {
-    const int wide = 80;
-    return column != 2 && terminal_is(stdout) && terminal_columns(stdout, wide) < wide;
-}
-
 /* Prints the scores as lines, or as a row of a table. */
 static void show_score(const char *path, const TrilScore *s, const Arguments *a) {
     const double numbers[] = {(double)s->characters, (double)s->unknown, s->nats,
@@ -196,7 +132,7 @@ static void show_score(const char *path, const TrilScore *s, const Arguments *a)
         const int digits = score_columns[i].digits;
         if (a->count <= 1)
             printf("%s %.*f\n", score_columns[i].name, digits, numbers[i]);
-        else if (!leaves_out(i))
+        else
             printf("%*.*f  ", score_columns[i].width, digits, numbers[i]);
     }
     if (a->count <= 1) return;
@@ -212,7 +148,7 @@ bool inspect_score(const Arguments *a, Error *err) {
     if (!(input ? file_read_input(&text, &length, err) : file_read(a->score, &text, &length, err)))
         return false;
     for (int i = 0; table && i < COUNT(score_columns); i++)
-        if (!leaves_out(i)) printf("%*s  ", score_columns[i].width, score_columns[i].name);
+        printf("%*s  ", score_columns[i].width, score_columns[i].name);
     if (table) puts("file");
     bool ok = true, unknown = false;
     for (int i = 0; ok && (i == 0 || i < a->count); i++) {

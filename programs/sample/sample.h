@@ -48,11 +48,6 @@ bool dialogue(const TrilModel *model, const Arguments *arguments, Error *err);
 /* Prints, for --info, the contents of the model's file. */
 bool inspect_file(TrilModel *model, const Arguments *arguments, Error *err);
 
-/* Does the same for all models in a folder and in those below it, as lines of program_describe.
- * Then fails if some of them cannot be read, with a message about each; and fails for a folder that
- * cannot be read or has no models. */
-bool inspect_folder(const char *folder, Error *err);
-
 /* Prints, for --score, each model's loss on a text: lines or a table. */
 bool inspect_score(const Arguments *arguments, Error *err);
 

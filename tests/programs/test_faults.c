@@ -156,8 +156,7 @@ TEST(each_fault) {
         "sample -n 3 -p THE @work/m.safetensors",
         "sample --score @work/texts/verse.txt @work/m.safetensors",
         "sample --explain THE @work/m.safetensors",
-        "sample --info @work/m.safetensors",
-        "sample --info @work"};
+        "sample --info @work/m.safetensors"};
     skip_without(FAULTY_MEMORY);
     char verse[] = "work/texts/verse.txt", rest[] = "work/n.txt", *play = slurp(ACT, NULL);
     Tree texts = {{{verse, play, 400}, {rest, play + 400, 60}}, 2};

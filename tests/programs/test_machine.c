@@ -70,30 +70,6 @@ TEST(bad_files) {
     scratch_remove(scratch("letters/more/c"));
 }
 
-/* The list of a folder's models names each file that was meant as one and cannot be read. */
-TEST(unread_models) {
-    size_t length;
-    must_run("train " TINY "-m gpt -l 1 -w 8 -H 1 -s 1 -o @u/model.safetensors " ACT);
-    must_run("train " TINY "-s 1 -o @u/more/whole " ACT); /* known by its beginning */
-    make_folder(scratch("u/other"));                      /* as transformers writes one */
-    scratch_put("u/other/config.json", "{}", 2);
-    scratch_put("u/other/model.safetensors", "", 0);
-    must_run("sample --info @u");
-    const char *whole = slurp(scratch("u/more/whole"), &length), *models = copy_text(ran.out);
-    for (int locked = 0; locked < (system_lacks(FILE_RIGHTS) ? 1 : 2); locked++) {
-        scratch_put("u/more/cut", whole, locked ? length : length - 1);
-        if (locked) set_rights(scratch("u/more/cut"), 0);
-        run("sample --info @u");
-        expect_exit(1, "u/more/cut: ", locked ? strerror(EACCES) : "");
-        assert_string_equal(ran.out, models);
-    }
-    scratch_put("u/none.safetensors", "", 0);
-    run("sample --info @u");
-    assert_true(strstr(ran.err, "u/more/cut: ") && strstr(ran.err, "u/none.safetensors: "));
-    assert_true(ran.status == 1 && strstr(ran.out, "u/model.safetensors") &&
-                strstr(ran.out, "u/more/whole"));
-}
-
 /* "-" is standard input, for both programs. */
 TEST(standard_input) {
     const char *file = trained("train " TINY "-s 20 -o @file/m.safetensors " ACT);

@@ -136,11 +136,6 @@ TEST(other_text) {
     date[strcspn(date, "\n")] = 0;
     const char *const about[] = {"one.txt", "gpt", loss, date + strlen("date             "), NULL};
     assert_non_null(find_line(slurp(scratch("o/earlier-1/about.txt"), NULL), about));
-    must_run("sample --info @o");
-    assert_non_null(find_line(ran.out, about));
-    make_folder(scratch("c.last.d"));
-    scratch_put("c.last.d/b.safetensors", before, length);
-    must_run("sample --info @c.last.d");
     must_run("train -r -s 30 -q -o @o/earlier-1/model.safetensors @one.txt");
     char one[900] = "@"; /* a long name for it */
     strcpy((char *)memset(one + 1, '/', 890) + 889, "one.txt");
@@ -151,10 +146,6 @@ TEST(other_text) {
     must_run("train -q -r -s 9 -o @o/model.safetensors @one.txt");
     must_fail(1, "train -q -r -s 9 -o @o/model.safetensors @two.txt", "two.txt: ");
     if (system_lacks(FILE_RIGHTS)) return;
-    set_rights(scratch("o/earlier-2"), 0);
-    run("sample --info @o");
-    assert_int_equal(ran.status, 1);
-    set_rights(scratch("o/earlier-2"), 0700);
     set_rights(scratch("o/model.last.safetensors"), 0);
     run("train -q -r -s 12 -o @o/model.safetensors @one.txt");
     assert_non_null(strstr(ran.err, strerror(EACCES)));

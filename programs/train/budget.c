@@ -67,15 +67,16 @@ Budget budget_open(const Plan *plan, const RungFiles *rung, double seconds, doub
                    const Progress *p) {
     /* a resumed training run may have measured its best weights before, but not kept the loss */
     bool known = !plan_is_bf16(plan) && p->now.step == 0;
-    const double any = 1e9, epochs = plan->options.epochs;
-    double most =
-        epochs > 0 ? epochs * (double)plan->input.trained_on / plan_step_characters(plan) : any;
+    const double epochs = plan->options.epochs;
+    double most = epochs > 0 ? epochs * (double)plan->input.trained_on / plan_step_characters(plan)
+                             : MOST_STEPS;
     if (rung->baseline) most = BASELINE_STEPS;
+    if (plan->ladder && plan_has_time(plan)) most = fmin(most, plan->options.steps);
     Budget b = {.by_time = plan_has_time(plan),
                 .seconds = seconds,
                 .time = plan_time(plan),
                 .steps = (int)plan->options.steps,
-                .max_steps = (int)fmax(1, fmin(most, any)),
+                .max_steps = (int)fmax(1, fmin(most, MOST_STEPS)),
                 .eval_every = (int)plan->options.eval_every,
                 .options = plan_options(plan, rung),
                 .slower = p->now.windows_grow ? rung->pace.slower : 1,

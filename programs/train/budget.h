@@ -6,7 +6,8 @@
 #include "programs/train/plan.h"
 
 enum {
-    BASELINE_STEPS = 1000 /* after which a bigram is as good as the counted one, within 0.02 */
+    BASELINE_STEPS = 1000, /* after which a bigram is as good as the counted one, within 0.02 */
+    MOST_STEPS = 1000000000
 };
 
 typedef struct {
@@ -15,7 +16,8 @@ typedef struct {
     double seconds; /* for the whole rung: a share of `time` */
     int steps;      /* in all; with a time limit, an estimate from the speed so far */
     int expected;   /* `steps` at the opening */
-    int max_steps;  /* with a time limit, the most steps, even if time is left */
+    int max_steps;  /* with a time limit, the most steps, even if time is left: in a ladder those
+                       that were announced, so that all rungs take as many */
     int eval_every; /* steps between evaluations. With a time limit there are ten, or fewer if they
                        would take more than a twentieth of the time */
     TrilOptions options; /* the rung's */

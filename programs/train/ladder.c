@@ -121,10 +121,12 @@ static void add_known(Ladder *l, const RungFiles *rung, const Result *known) {
     tril_model_free(kept);
 }
 
-/* Trains the rungs that are not complete. Under a time limit each gets the share of the seconds left
- * in which it takes as many steps as the later ones. A baseline needs few, and ends after them. */
+/* Trains the rungs that are not complete. Under a time limit each gets the share of the seconds
+ * left in which it takes as many steps as the later ones, and some to spare, for the speed may be
+ * lower than measured; what it does not need is left for the later ones. A baseline needs few
+ * steps. */
 static bool train_rungs(Ladder *l, Error *err) {
-    const double min = 0.1; /* seconds */
+    const double min = 0.1, spare = 0.05; /* seconds; a share of those that are left */
     const Plan *plan = l->plan;
     const int rungs = plan->rung_count, place = plan_place(plan);
     double earlier = 0; /* seconds of complete rungs */
@@ -140,7 +142,8 @@ static bool train_rungs(Ladder *l, Error *err) {
         } else {
             report_next(l, rung);
             double seconds = plan_has_time(plan) ? fmax(min, plan_left(plan) - earlier) : 0;
-            seconds = budget_share(plan, i, seconds);
+            seconds = fmin(seconds,
+                           budget_share(plan, i, seconds) + (rung->baseline ? 0 : spare * seconds));
             /* the state of a later rung is worth more than the state of this one */
             bool keeps_state = i >= place || place == rungs;
             if (!train_rung(l, rung, seconds, i == place, keeps_state, err)) return false;

@@ -375,6 +375,7 @@ static void expect_steps(Plan *plan, Reasons *d) {
     TrilOptions *o = &plan->options;
     const double epochs = o->steps * plan_step_characters(plan) / (double)plan->input.trained_on;
     double left = plan_left(plan);
+    o->steps = MOST_STEPS; /* a ladder has no more than these */
     for (int i = 0; i < plan->rung_count; i++) {
         const RungFiles *rung = &plan->rungs[i];
         if (rung->left_out) continue;
@@ -397,7 +398,7 @@ static void expect_steps(Plan *plan, Reasons *d) {
 /* Chooses sizes for the time limit. The steps are estimated only roughly. */
 static bool decide_by_time(Plan *plan, RungFiles *rung, Reasons *d, Error *err) {
     TrilOptions *o = &plan->options;
-    const double characters = (double)plan->input.trained_on, most_steps = 1e9;
+    const double characters = (double)plan->input.trained_on;
     const double seconds = seconds_of(plan, rung);
     if (isnan(o->epochs)) o->epochs = tril_epochs_that_help(characters, plan->init != NULL);
     show_activity(plan, "measuring the speed of this machine");
@@ -408,7 +409,7 @@ static bool decide_by_time(Plan *plan, RungFiles *rung, Reasons *d, Error *err) 
     if (!check_speed(plan, rung, d->choice.speed, seconds, err)) return false;
     double read = d->choice.speed * seconds;
     if (o->epochs > 0) read = fmin(read, o->epochs * characters);
-    o->steps = floor(fmin(most_steps, fmax(1, read / plan_step_characters(plan))));
+    o->steps = floor(fmin(MOST_STEPS, fmax(1, read / plan_step_characters(plan))));
     return true;
 }
 
@@ -482,6 +483,10 @@ bool plan_decide(Plan *plan, Error *err) {
         !((plan->state || plan_count(plan, err)) && measure_rungs(plan, err)))
         return false;
     if (plan_has_time(plan) && !plan->state) expect_steps(plan, &d);
+    if (plan_has_time(plan) && plan->state) { /* for another time limit, or a first one */
+        const double ratio = plan_time(plan) / tril_state_options(plan->state).time;
+        o->steps = isnan(ratio) ? MOST_STEPS : ceil(ratio * o->steps);
+    }
     if (plan->training == 0) number_training(plan);
     if (!set_origins(plan, err)) return false;
     if (!plan->arguments->quiet && !plan->state) show_decisions(plan, &d);

@@ -126,6 +126,20 @@ TEST(more_time) {
     assert_int_equal(count_progress(), 0);
 }
 
+/* Under a time limit the rungs of a ladder take the same number of steps, the announced one. A
+ * slower clock, as on a busy machine, may end a rung earlier. */
+TEST(equal_steps) {
+    double announced[4];
+    must_run_clocked(0.002, "",
+                     "train --ladder " TINY_SIZES "-e 0 --patience 1 -t 20 -o @even/m " PLAY);
+    assert_int_equal(numbers_of(expect_line("a second: about "), announced, 4), 3);
+    for (int i = 0; tril_rung(i); i++) {
+        const char *log = scratch(formatted("even/%s.csv", tril_rung(i)));
+        const int steps = schedule_of(file_exists(log) ? log : scratch("even/m.csv")).steps;
+        assert_in_range(steps, 0.9 * announced[1], announced[1]);
+    }
+}
+
 /* An interrupted ladder resumes with the rung under way: each of those before it had its share. */
 TEST(ladder) {
     skip_without(SIGNALS);

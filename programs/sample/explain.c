@@ -122,19 +122,21 @@ static double chance_without(Explanation *e, const TrilLine *line, int head) {
     return e->p[e->first];
 }
 
+static bool fail_number(const char *of, int number, int count, Error *err) {
+    return count == 1 ? fail(err, "--%s %d: the model has only %s 0", of, number, of)
+                      : fail(err, "--%s %d: the model has %ss 0 to %d", of, number, of, count - 1);
+}
+
 /* Sets e->line and e->head. ANY: those without which the probability of the likeliest character
  * would change most, as a ratio. Fails if the model does not have the others. */
 static bool choose(Explanation *e, int layer, int head, Error *err) {
     int layers, heads;
     double most = -1;
     tril_reading_heads(e->reading, &layers, &heads);
-    if (layer >= layers || head >= heads) {
-        const bool of_layers = layer >= layers;
-        return layers == 0 ? fail(err, "--layer and --head: the model has no attention")
-                           : fail(err, "--%s %d: the model has %d, counted from 0",
-                                  of_layers ? "layer" : "head", of_layers ? layer : head,
-                                  of_layers ? layers : heads);
-    }
+    if (layers == 0 && (layer >= 0 || head >= 0))
+        return fail(err, "--layer and --head: the model has no attention");
+    if (layer >= layers) return fail_number("layer", layer, layers, err);
+    if (head >= heads) return fail_number("head", head, heads, err);
     for (int l = layer < 0 ? 0 : layer; l <= (layer < 0 ? layers - 1 : layer); l++) {
         const TrilLine *line = lens_attention(&e->lens, l);
         for (int h = head < 0 ? 0 : head; h <= (head < 0 ? heads - 1 : head) && line; h++) {

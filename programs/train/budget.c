@@ -71,7 +71,7 @@ Budget budget_open(const Plan *plan, const RungFiles *rung, double seconds, doub
     double most = epochs > 0 ? epochs * (double)plan->input.trained_on / plan_step_characters(plan)
                              : MOST_STEPS;
     if (rung->baseline) most = BASELINE_STEPS;
-    if (plan->ladder && plan_has_time(plan)) most = fmin(most, plan->options.steps);
+    if (plan->ladder_steps > 0) most = fmin(most, plan->ladder_steps);
     Budget b = {.by_time = plan_has_time(plan),
                 .seconds = seconds,
                 .time = plan_time(plan),

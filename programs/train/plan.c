@@ -50,6 +50,11 @@ double plan_time(const Plan *plan) {
     return plan_has_time(plan) ? plan->options.time : 0;
 }
 
+bool plan_windows_grow(const Plan *plan, const RungFiles *rung) {
+    const double read = plan->options.steps * plan_step_characters(plan);
+    return tril_windows_grow(rung->name, read / (double)plan->input.trained_on, plan->init != NULL);
+}
+
 double plan_step_characters(const Plan *plan) {
     return plan->options.batch * plan->options.context;
 }

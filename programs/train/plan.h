@@ -81,7 +81,8 @@ typedef struct {
     const Arguments *arguments; /* borrowed */
     TrilOptions options;        /* as decided for one rung; plan_options has those of each */
     bool ladder;                /* trains every rung */
-    uint64_t training;          /* identifies the training run in its files; not TRIL_NO_DIGEST */
+    double ladder_steps; /* of each rung of a ladder with a time limit; 0 until that is known */
+    uint64_t training;   /* identifies the training run in its files; not TRIL_NO_DIGEST */
     Origin origins[ORIGINS];
 
     /* files */
@@ -134,6 +135,9 @@ void result_take(Result *result, const TrilModel *checkpoint);
 
 /* Returns the steps of a result's training so far, if its log is known. */
 double result_steps(const Result *result);
+
+/* Returns true if the rung's windows grow, in a training run that begins now. */
+bool plan_windows_grow(const Plan *plan, const RungFiles *rung);
 
 /* Returns the number of characters in a step. */
 double plan_step_characters(const Plan *plan);

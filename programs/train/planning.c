@@ -373,20 +373,17 @@ static bool measure_rungs(Plan *plan, Error *err) {
 /* Estimates the steps of the rung for which the sizes were chosen. */
 static void expect_steps(Plan *plan, Reasons *d) {
     TrilOptions *o = &plan->options;
-    const double epochs = o->steps * plan_step_characters(plan) / (double)plan->input.trained_on;
     double left = plan_left(plan);
-    o->steps = MOST_STEPS; /* a ladder has no more than these */
     for (int i = 0; i < plan->rung_count; i++) {
         const RungFiles *rung = &plan->rungs[i];
         if (rung->left_out) continue;
-        const Progress none = {.best = INFINITY,
-                               .now.windows_grow =
-                                   tril_windows_grow(rung->name, epochs, plan->init != NULL)};
+        const Progress none = {.best = INFINITY, .now.windows_grow = plan_windows_grow(plan, rung)};
         const Budget b = budget_open(plan, rung, budget_share(plan, i, left), 0, &none);
         left -= budget_expected(&b);
         if (strcmp(rung->name, d->rung) != 0) continue;
         const double read = plan_step_characters(plan);
         o->steps = b.steps;
+        if (plan->ladder) plan->ladder_steps = b.steps;
         d->speed = read / b.step;
         d->epochs_seen = b.steps < b.max_steps || o->epochs <= 0
                              ? o->steps * read / (double)plan->input.trained_on
@@ -483,9 +480,9 @@ bool plan_decide(Plan *plan, Error *err) {
         !((plan->state || plan_count(plan, err)) && measure_rungs(plan, err)))
         return false;
     if (plan_has_time(plan) && !plan->state) expect_steps(plan, &d);
-    if (plan_has_time(plan) && plan->state) { /* for another time limit, or a first one */
+    if (plan->ladder && plan_has_time(plan) && plan->state) { /* perhaps of another time limit */
         const double ratio = plan_time(plan) / tril_state_options(plan->state).time;
-        o->steps = isnan(ratio) ? MOST_STEPS : ceil(ratio * o->steps);
+        if (!isnan(ratio)) plan->ladder_steps = ceil(ratio * o->steps);
     }
     if (plan->training == 0) number_training(plan);
     if (!set_origins(plan, err)) return false;

@@ -12,7 +12,6 @@ import pathlib
 import shutil
 import subprocess
 import sys
-import tempfile
 import unittest
 import unittest.mock
 
@@ -21,6 +20,7 @@ import numpy
 import safetensors.numpy
 
 import tril
+from test_tril import Case
 from tril import exchange
 
 GOLDEN = pathlib.Path(__file__).resolve().parent / "golden.json"
@@ -52,20 +52,13 @@ def random_weights(shapes):
             for name, shape in sorted(shapes.items())}
 
 
-class Folder(unittest.TestCase):
+class Folder(Case):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
+        super().setUp()
         self.golden = json.loads(GOLDEN.read_text(encoding="utf-8"))
 
     def fails(self, name, call, kind="file"):
-        """Checks for an error whose one sentence has a name."""
-        with self.assertRaises(tril.Error) as caught:
-            call()
-        self.assertIn(name, str(caught.exception))
-        self.assertEqual(caught.exception.kind, kind)
-        self.assertNotIn("\n", str(caught.exception))
+        super().fails(kind, name, call)
 
     def saved(self, kind, change=lambda x: x, **others):
         """Saves a golden model as transformers does, but with changed numbers, or other parts than its own."""

@@ -65,11 +65,12 @@ class Case(unittest.TestCase):
         return tril.Model.load(self.folder / "program.last.safetensors")
 
     def fails(self, kind, name, call):
-        """Checks the kind of an error, and the name or number in it."""
+        """Checks the kind of an error, and the name or number in its one sentence."""
         with self.assertRaises(tril.Error) as caught:
             call()
         self.assertEqual(caught.exception.kind, kind)
         self.assertIn(name, str(caught.exception))
+        self.assertNotIn("\n", str(caught.exception))
 
 
 class SameAsThePrograms(Case):

@@ -139,7 +139,8 @@ static const struct {
     size_t data;
 } hostile[] = {
     /* not one object of objects; test_json has what is no JSON */
-    {"", 0}, {"[]", 0}, {"null", 0}, {"{'a':[]}", 0}, {"{'a':{}}", 0}, {"{" ONE "}}", 4}, {TYPED("32"), 4},
+    {"", 0}, {"[]", 0}, {"null", 0}, {"{'a':[]}", 0}, {"{'a':{}}", 0}, {"{" ONE "}}", 4},
+    {TYPED("32"), 4},
     {"{" ONE ",'a\\u0000':{" F32_1 ",'data_offsets':[4,8]}}", 8}, {TYPED("'F32\\u0000'"), 4},
     {META("{'a\\u0000':''}"), 0},
     /* numbers */
@@ -148,7 +149,7 @@ static const struct {
     {SIZED("[1.0]", "[0,4]"), 4}, {SIZED("[1e0]", "[0,4]"), 4}, {SIZED("1", "[0,4]"), 4},
     {SIZED("null", "[0,4]"), 4}, {SIZED("{}", "[0,4]"), 4}, {SIZED("[1]", "{'a':0,'b':4}"), 4},
     {SIZED("[1,1,1,1,1,1,1,1,1]", "[0,4]"), 4}, {SIZED("[1]", "[0,2,4]"), 4},
-    {SIZED("[1]", "[]"), 4}, {SIZED("[1]", "[4]"), 4},
+    {SIZED("[1]", "[]"), 4}, {SIZED("[1]", "[4]"), 4}, {SIZED("[2]", "[0]"), 4},
     /* keys */
     {"{'a':{'x':1," F32_1 ",'data_offsets':[0,4]}}", 4},
     {"{'a':{'Dtype':'F32','shape':[1],'data_offsets':[0,4]}}", 4},
@@ -166,8 +167,8 @@ static const struct {
     {"{" ONE ",'b':{'dtype':'F32','shape':[0],'data_offsets':[2,2]}}", 4}, {"{" ONE "}", 5},
     {"{}", 4}, {"{" ONE "}", 3}, {"{" ONE "," TWO "}", 4}, {SIZED("[1]", "[4,0]"), 4},
     {SIZED("[1]", "[18446744073709551615,3]"), 4}, {SIZED("[1]", "[0,18446744073709551615]"), 4},
-    {SIZED("[2]", "[0,4]"), 4}, {SIZED("[0]", "[0,4]"), 4}, {SIZED("[]", "[0,0]"), 0},
-    {TYPED("''"), 4}, {TYPED("'F33'"), 4}, {TYPED("'f32'"), 4},
+    {SIZED("[2]", "[0,8]"), 4}, {SIZED("[2]", "[0,4]"), 4}, {SIZED("[0]", "[0,4]"), 4},
+    {SIZED("[]", "[0,0]"), 0}, {TYPED("''"), 4}, {TYPED("'F33'"), 4}, {TYPED("'f32'"), 4},
     {SIZED("[4611686018427387905]", "[0,4]"), 4}, /* 4 + 2^64 bytes */
     {SIZED("[4294967296,4294967296]", "[0,0]"), 0}, {SIZED("[4,18446744073709551615]", "[0,4]"), 4},
 };
@@ -179,18 +180,6 @@ TEST(hostile_headers) {
         if (read_header(&file, hostile[i].header, hostile[i].data))
             fail_msg("accepted: %s", hostile[i].header);
         assert_refusal(&file, hostile[i].header);
-    }
-}
-
-/* Other faults would follow from these: bytes left over, or a wrong size. */
-TEST(wrong_offsets) {
-    static const char *const cases[][2] = {{"[0,8]", "'a'"}, {"[]", " 2"}, {"[0]", " 2"}};
-    for (int i = 0; i < COUNT(cases); i++) {
-        SafeTensors file;
-        const char *header =
-            formatted("{'a':{'dtype':'F32','shape':[2],'data_offsets':%s}}", cases[i][0]);
-        assert_false(read_header(&file, header, 4));
-        expect_case(cases[i][0], err, cases[i][1]);
     }
 }
 

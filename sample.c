@@ -1,7 +1,6 @@
 /* sample.c - writes text with a trained model, or shows the model. */
 #include "base/file.h"
 #include "base/terminal.h"
-#include "library/message.h"
 #include "library/tril.h"
 #include "programs/common.h"
 #include "programs/sample/sample.h"
@@ -54,7 +53,7 @@ static bool write_samples(const TrilModel *model, const Arguments *a, Error *err
     if (!writer_open(&texts.writer, model, NULL, NULL, err)) return false;
     TrilStatus status =
         tril_generate_texts(model, texts.prompt, strlen(texts.prompt), &sampling,
-                            (size_t)a->samples, a->stop, show_text, &texts, message(err));
+                            (size_t)a->samples, a->stop, show_text, &texts, err);
     if (status != TRIL_OK && texts.begun) writer_end_text(texts.writer);
     writer_close(texts.writer);
     return status == TRIL_OK || status == TRIL_STOPPED;
@@ -86,7 +85,7 @@ static bool run_program(const Arguments *a, Error *err) {
     if (a->score) return inspect_score(a, err);
     const char *path = arguments_checkpoint(a, 0, err);
     if (!path) return false;
-    if (tril_model_load(&model, path, message(err)) != TRIL_OK) {
+    if (tril_model_load(&model, path, err) != TRIL_OK) {
         const Error own = *err;
         return is_like_text(path) &&
                fail(err, "%s; to score a text: sample --score FILE", own.text);

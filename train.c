@@ -6,7 +6,6 @@
 #include "base/file.h"
 #include "base/options.h"
 #include "base/terminal.h"
-#include "library/message.h"
 #include "programs/common.h"
 #include "programs/train/display.h"
 #include "programs/train/ladder.h"
@@ -38,7 +37,7 @@ static bool check_options(const Plan *plan, Error *err) {
     for (int i = 0; i < plan->rung_count; i++) {
         TrilOptions of = plan->options;
         of.rung = plan->rungs[i].name;
-        if (tril_options_check(&of, message(err)) != TRIL_OK) return false;
+        if (tril_options_check(&of, err) != TRIL_OK) return false;
     }
     return true;
 }
@@ -103,7 +102,7 @@ int main(int argc, char **argv) {
     int number, status = EXIT_SUCCESS;
     Error err;
     terminal_prepare(&argc, &argv);
-    if (tril_processes_join(&number, message(&err)) != TRIL_OK) {
+    if (tril_processes_join(&number, &err) != TRIL_OK) {
         status = number == 0 ? program_failed("train", EXIT_FAILURE, &err) : EXIT_FAILURE;
     } else if (number == 0) {
         status = first_process(argc, argv);

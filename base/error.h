@@ -1,4 +1,4 @@
-/* error.h - the error of a function that failed, as a message.
+/* error.h - the error of a function that failed, as a message: the TrilError of tril.h.
  *
  * A function that can fail because of a file, memory or input returns bool and takes an Error last.
  * On failure it returns fail(err, ...), which is false. The message is one sentence: the file, the
@@ -7,11 +7,9 @@
 #define TRIL_BASE_ERROR_H
 
 #include "base/compiler.h"
+#include "library/tril.h"
 
-typedef struct {
-    char text[512]; /* one line, no newline; empty while nothing has failed */
-    bool no_memory; /* the failure was a lack of memory */
-} Error;
+typedef TrilError Error;
 
 /* Writes the message, escaped (escape.h). If it does not fit, "..." replaces its middle; the end
  * of a message of more than 4 KiB is lost. */
@@ -26,6 +24,12 @@ void error_write(Error *err, const char *format, ...) __attribute__((format(prin
 
 static inline bool error_false(void) {
     return false;
+}
+
+/* Puts `name` and a colon before the message. Returns false. */
+static inline bool message_of(Error *err, const char *name) {
+    const Error own = *err;
+    return fail(err, "%s: %s", name, own.text);
 }
 
 #endif

@@ -82,7 +82,7 @@ static double evaluation_interval(double steps, const TrilText *text, double epo
 TrilStatus tril_options_decide(TrilOptions *options, const TrilText *text, bool trained,
                                double *epochs, TrilError *error) {
     const double gentle = 1.0 / 3; /* not less: a short text has few steps to learn in */
-    Error err = {0};
+    Error own = {0}, *err = error ? error : &own;
     Config config;
     if (!text || !options) return null_argument(error);
     TrilOptions decided = *options, *o = &decided;
@@ -91,7 +91,7 @@ TrilStatus tril_options_decide(TrilOptions *options, const TrilText *text, bool 
     fill_windows(o, usual.context, usual.batch, INFINITY, text);
     options_fill(o);
     const Vocab *vocab = &text->vocab;
-    if (!options_config(o, vocab->size, &config, &err)) return failed(TRIL_ARGUMENT, &err, error);
+    if (!options_config(o, vocab->size, &config, err)) return failed(TRIL_ARGUMENT, err);
     const Recipe recipe = recipe_with(o->rung, o);
     double train = (double)text->train, epochs_of_step = o->batch * o->context / train;
     if (isnan(o->epochs)) o->epochs = isnan(o->steps) ? tril_epochs_that_help(train, trained) : 0;
@@ -150,12 +150,12 @@ static bool same_sizes(const TrilOptions *a, const TrilOptions *b) {
 }
 
 TrilStatus tril_options_check(const TrilOptions *options, TrilError *error) {
-    Error err = {0};
+    Error own = {0}, *err = error ? error : &own;
     Config config;
     if (!options) return null_argument(error);
     const TrilOptions smallest = filled(options, &candidates[0], INFINITY, NULL);
-    const bool ok = options_in_range(options, &err) && options_config(&smallest, 1, &config, &err);
-    return outcome(ok, TRIL_ARGUMENT, &err, error);
+    const bool ok = options_in_range(options, err) && options_config(&smallest, 1, &config, err);
+    return outcome(ok, TRIL_ARGUMENT, err);
 }
 
 /* The inputs of the search. */
@@ -301,16 +301,16 @@ static bool choose(TrilOptions *o, Search *search, TrilChoice *choice, Error *er
 
 TrilStatus tril_options_choose(TrilOptions *o, const TrilText *text, double seconds, TrilStop stop,
                                void *user, TrilChoice *choice, TrilError *error) {
-    Error err = {0};
+    Error own = {0}, *err = error ? error : &own;
     Search search = {text, seconds, INFINITY, 0, {stop, user, false}};
     if (!text || !choice) return null_argument(error);
     TrilStatus status = tril_options_check(o, error);
     if (status != TRIL_OK) return status;
-    if (!(seconds > 0) && !fail(&err, "the number of seconds, %g, is not positive", seconds))
-        return failed(TRIL_ARGUMENT, &err, error);
-    if (!text_suits(text, &text->vocab, o->context, &err)) return failed(TRIL_TEXT, &err, error);
+    if (!(seconds > 0) && !fail(err, "the number of seconds, %g, is not positive", seconds))
+        return failed(TRIL_ARGUMENT, err);
+    if (!text_suits(text, &text->vocab, o->context, err)) return failed(TRIL_TEXT, err);
     if (o->epochs > 0) search.most = o->epochs * (double)text->train;
-    return outcome(choose(o, &search, choice, &err), TRIL_ARGUMENT, &err, error);
+    return outcome(choose(o, &search, choice, err), TRIL_ARGUMENT, err);
 }
 
 double tril_steps_taken(const TrilOptions *options, double slower, double time) {
@@ -331,16 +331,15 @@ double tril_steps_taken(const TrilOptions *options, double slower, double time) 
 
 TrilStatus tril_estimate(const TrilOptions *options, int vocabulary, TrilEstimate *found,
                          TrilError *error) {
-    Error err = {0};
+    Error own = {0}, *err = error ? error : &own;
     Config config;
     if (!found || !options) return null_argument(error);
     TrilOptions filled_in = *options;
     options_fill(&filled_in);
-    if (!options_config(&filled_in, vocabulary, &config, &err))
-        return failed(TRIL_ARGUMENT, &err, error);
+    if (!options_config(&filled_in, vocabulary, &config, err)) return failed(TRIL_ARGUMENT, err);
     const RunOptions run = options_run(&filled_in);
     RunMemory memory;
-    if (!run_estimate(&config, &run, &memory, &err)) return failed(TRIL_ARGUMENT, &err, error);
+    if (!run_estimate(&config, &run, &memory, err)) return failed(TRIL_ARGUMENT, err);
     found->bytes = memory.all;
     found->parameters = (size_t)model_parameters(&config);
     return TRIL_OK;

@@ -26,14 +26,14 @@ bool read_sampler(Sampler *sampler, const TrilSampling *s, Error *err) {
 
 TrilStatus tril_probabilities(const TrilSampling *sampling, const float *logits, int size,
                               double *p, TrilError *error) {
-    Error err = {0};
+    Error own = {0}, *err = error ? error : &own;
     Sampler sampler;
     double *scratch;
     if (!sampling || !logits || !p) return null_argument(error);
-    if (!read_sampler(&sampler, sampling, &err) ||
-        !in_range(size, 1, MAX_VOCABULARY, "the size of the vocabulary", &err) ||
-        !memory_alloc(&scratch, SAMPLER_SCRATCH * (size_t)size, sizeof *scratch, "sampling", &err))
-        return failed(TRIL_ARGUMENT, &err, error);
+    if (!read_sampler(&sampler, sampling, err) ||
+        !in_range(size, 1, MAX_VOCABULARY, "the size of the vocabulary", err) ||
+        !memory_alloc(&scratch, SAMPLER_SCRATCH * (size_t)size, sizeof *scratch, "sampling", err))
+        return failed(TRIL_ARGUMENT, err);
     sampler_probabilities(&sampler, logits, size, p, scratch);
     memory_free(scratch);
     return TRIL_OK;
@@ -89,7 +89,7 @@ void tril_writer_close(TrilWriter *w) {
 
 TrilStatus tril_writer_open(TrilWriter **writer, const TrilModel *model,
                             const TrilSampling *sampling, TrilError *error) {
-    Error err = {0};
+    Error own = {0}, *err = error ? error : &own;
     TrilWriter *w = NULL;
     Precision precision;
     int threads;
@@ -98,14 +98,13 @@ TrilStatus tril_writer_open(TrilWriter **writer, const TrilModel *model,
     TrilStatus status = model_read(model, error);
     if (status != TRIL_OK) return status;
     const size_t V = (size_t)model->vocab.size;
-    bool ok =
-        memory_alloc(&w, 1, sizeof *w, "the writer", &err) &&
-        read_sampler(&w->sampler, sampling, &err) &&
-        memory_alloc(&w->scratch, SAMPLER_SCRATCH * V, sizeof *w->scratch, "sampling", &err) &&
-        precision_read(&precision, sampling->precision, &err) &&
-        threads_wanted(sampling->threads, &threads, &err) &&
-        generator_open(&w->generator, to_read(model), 1, threads, precision, NULL, &err) &&
-        weigh_counts(w->generator.run, sampling, &err);
+    bool ok = memory_alloc(&w, 1, sizeof *w, "the writer", err) &&
+              read_sampler(&w->sampler, sampling, err) &&
+              memory_alloc(&w->scratch, SAMPLER_SCRATCH * V, sizeof *w->scratch, "sampling", err) &&
+              precision_read(&precision, sampling->precision, err) &&
+              threads_wanted(sampling->threads, &threads, err) &&
+              generator_open(&w->generator, to_read(model), 1, threads, precision, NULL, err) &&
+              weigh_counts(w->generator.run, sampling, err);
     model_leave(model);
     if (ok) {
         w->model = model;
@@ -115,20 +114,20 @@ TrilStatus tril_writer_open(TrilWriter **writer, const TrilModel *model,
     } else {
         tril_writer_close(w);
     }
-    return outcome(ok, TRIL_ARGUMENT, &err, error);
+    return outcome(ok, TRIL_ARGUMENT, err);
 }
 
 TrilStatus tril_writer_set(TrilWriter *writer, const TrilSampling *sampling, TrilError *error) {
-    Error err = {0};
+    Error own = {0}, *err = error ? error : &own;
     Sampler sampler;
     if (!writer || !sampling) return null_argument(error);
     TrilStatus status = enter(writer, error);
     if (status != TRIL_OK) return status;
-    bool ok = read_sampler(&sampler, sampling, &err) &&
-              weigh_counts(writer->generator.run, sampling, &err);
+    bool ok =
+        read_sampler(&sampler, sampling, err) && weigh_counts(writer->generator.run, sampling, err);
     if (ok) writer->sampler = sampler;
     leave(writer);
-    return outcome(ok, TRIL_ARGUMENT, &err, error);
+    return outcome(ok, TRIL_ARGUMENT, err);
 }
 
 void tril_writer_begin(TrilWriter *w, uint64_t number) {
@@ -154,13 +153,13 @@ static void catch_up(TrilWriter *w) {
 }
 
 TrilStatus tril_writer_read(TrilWriter *writer, const char *text, size_t length, TrilError *error) {
-    Error err = {0};
+    Error own = {0}, *err = error ? error : &own;
     int32_t *ids;
     size_t count;
     if (!writer || (length > 0 && !text)) return null_argument(error);
     if (length == 0) return TRIL_OK;
-    if (!vocab_encode(writer->vocab, text, length, &ids, &count, NULL, &err))
-        return failed(TRIL_TEXT, &err, error);
+    if (!vocab_encode(writer->vocab, text, length, &ids, &count, NULL, err))
+        return failed(TRIL_TEXT, err);
     TrilStatus status = TRIL_OK;
     if (count > 0 && (status = enter(writer, error)) == TRIL_OK) {
         catch_up(writer);
@@ -193,7 +192,7 @@ int tril_writer_write(TrilWriter *w, char text[UTF8_MAX]) {
 TrilStatus tril_generate(const TrilModel *model, const char *prompt, size_t length,
                          const TrilSampling *sampling, TrilOnText on_text, void *user,
                          TrilError *error) {
-    Error err = {0};
+    Error own = {0}, *err = error ? error : &own;
     TrilWriter *writer;
     if (!on_text) return null_argument(error);
     TrilStatus status = tril_writer_open(&writer, model, sampling, error);
@@ -203,10 +202,10 @@ TrilStatus tril_generate(const TrilModel *model, const char *prompt, size_t leng
         char one[UTF8_MAX];
         const int bytes = tril_writer_write(writer, one);
         if (bytes == 0) {
-            status = failed(diverged_model(&err), &err, error);
+            status = failed(diverged_model(err), err);
         } else if (on_text(one, (size_t)bytes, user) != 0) {
-            fail(&err, "stopped after %zu characters of %zu", i + 1, sampling->length);
-            status = failed(TRIL_STOPPED, &err, error);
+            fail(err, "stopped after %zu characters of %zu", i + 1, sampling->length);
+            status = failed(TRIL_STOPPED, err);
         }
     }
     tril_writer_close(writer);

@@ -244,7 +244,7 @@ static void close_texts(Texts *t) {
 TrilStatus tril_generate_texts(const TrilModel *model, const char *prompt, size_t length,
                                const TrilSampling *sampling, size_t count, const char *stop,
                                TrilOnTexts on_text, void *user, TrilError *error) {
-    Error err = {0};
+    Error own = {0}, *err = error ? error : &own;
     if (!model || (length > 0 && !prompt) || !sampling || !on_text) return null_argument(error);
     Texts t = {.vocab = &model->vocab, .length = sampling->length, .count = count};
     t.stop = stop ? stop : "";
@@ -252,13 +252,13 @@ TrilStatus tril_generate_texts(const TrilModel *model, const char *prompt, size_
     if (t.length == 0) t.count = 0;
     TrilStatus status = model_read(model, error);
     if (status != TRIL_OK) return status;
-    if (!encode_prompt(t.vocab, prompt, length, &t.prompt, &t.prompt_count, &err))
+    if (!encode_prompt(t.vocab, prompt, length, &t.prompt, &t.prompt_count, err))
         status = TRIL_TEXT;
-    else if (t.count > 0 && !open_texts(&t, model, sampling, &err))
+    else if (t.count > 0 && !open_texts(&t, model, sampling, err))
         status = TRIL_ARGUMENT;
     else if (t.count > 0)
-        status = write_texts(&t, on_text, user, &err);
+        status = write_texts(&t, on_text, user, err);
     close_texts(&t);
     model_leave(model);
-    return outcome(status == TRIL_OK, status, &err, error);
+    return outcome(status == TRIL_OK, status, err);
 }

@@ -14,16 +14,16 @@ bool precision_read(Precision *precision, const char *name, Error *err) {
 }
 
 TrilStatus use_begin(Uses *uses, bool changes, const char *what, TrilError *error) {
-    Error err = {0};
+    Error own = {0}, *err = error ? error : &own;
     int now = 0;
     if (!changes) now = atomic_load(uses);
     while (now >= 0 && !(changes && now > 0))
         if (atomic_compare_exchange_weak(uses, &now, changes ? -1 : now + 1)) return TRIL_OK;
-    fail(&err,
+    fail(err,
          "the %s is in use: another thread, or the function that called this one, has not finished "
          "with it",
          what);
-    return failed(TRIL_BUSY, &err, error);
+    return failed(TRIL_BUSY, err);
 }
 
 void use_end(Uses *uses) {
@@ -53,11 +53,10 @@ bool threads_wanted(int wanted, int *threads, Error *err) {
     return in_range(wanted, 0, TRIL_MAX_THREADS, "threads", err);
 }
 
-TrilStatus failed(TrilStatus status, const Error *err, TrilError *error) {
-    if (error) snprintf(error->text, sizeof error->text, "%s", err->text);
+TrilStatus failed(TrilStatus status, const Error *err) {
     return err->no_memory ? TRIL_NO_MEMORY : status;
 }
 
-TrilStatus outcome(bool ok, TrilStatus status, const Error *err, TrilError *error) {
-    return ok ? TRIL_OK : failed(status, err, error);
+TrilStatus outcome(bool ok, TrilStatus status, const Error *err) {
+    return ok ? TRIL_OK : failed(status, err);
 }

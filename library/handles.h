@@ -70,16 +70,16 @@ bool in_range(double x, double least, double most, const char *name, Error *err)
 /* Sets *threads to the number that `wanted` stands for. Fails for one out of range. */
 bool threads_wanted(int wanted, int *threads, Error *err);
 
-/* Gives the message to the caller. Returns TRIL_NO_MEMORY if that is the reason, else `status`. */
-TrilStatus failed(TrilStatus status, const Error *err, TrilError *error);
+/* Returns TRIL_NO_MEMORY if that is the reason for the failure, else `status`. */
+TrilStatus failed(TrilStatus status, const Error *err);
 
-/* Returns TRIL_OK if `ok`; otherwise does the same as `failed`. */
-TrilStatus outcome(bool ok, TrilStatus status, const Error *err, TrilError *error);
+/* Returns TRIL_OK if `ok`; otherwise the same as `failed`. */
+TrilStatus outcome(bool ok, TrilStatus status, const Error *err);
 
 /* Fails with TRIL_ARGUMENT: an argument is NULL. */
 static inline TrilStatus null_argument(TrilError *error) {
-    return failed(TRIL_ARGUMENT, &(Error){.text = "an argument is NULL; tril.h says which may be"},
-                  error);
+    if (error) fail(error, "an argument is NULL; tril.h says which may be");
+    return TRIL_ARGUMENT;
 }
 
 #endif

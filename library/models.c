@@ -2,7 +2,6 @@
 #include "base/digest.h"
 #include "base/memory.h"
 #include "base/number.h"
-#include "library/message.h"
 #include "library/option_table.h"
 
 #include <math.h>
@@ -33,25 +32,25 @@ bool model_new(TrilModel **made, Error *err) {
 
 /* Gives the model to the caller or, after a failure, releases it. */
 static TrilStatus give(TrilModel **model, TrilModel *made, bool ok, TrilStatus status,
-                       const Error *err, TrilError *error) {
+                       const Error *err) {
     *model = ok ? made : NULL;
     if (!ok) tril_model_free(made);
-    return outcome(ok, status, err, error);
+    return outcome(ok, status, err);
 }
 
 TrilStatus tril_model_make(TrilModel **model, const TrilTokenizer *tokenizer,
                            const TrilOptions *options, TrilError *error) {
-    Error err = {0};
+    Error own = {0}, *err = error ? error : &own;
     Config config;
     TrilModel *made = NULL;
     if (model) *model = NULL;
     if (!model || !tokenizer || !options) return null_argument(error);
-    bool ok = options_config(options, tokenizer->size, &config, &err) && model_new(&made, &err) &&
-              vocab_copy(&made->vocab, tokenizer, &err);
+    bool ok = options_config(options, tokenizer->size, &config, err) && model_new(&made, err) &&
+              vocab_copy(&made->vocab, tokenizer, err);
     config.dropout = 0;
-    ok = ok && model_build(&made->model, &config, options->seed, &err);
+    ok = ok && model_build(&made->model, &config, options->seed, err);
     if (ok) made->seed = options->seed;
-    return give(model, made, ok, TRIL_ARGUMENT, &err, error);
+    return give(model, made, ok, TRIL_ARGUMENT, err);
 }
 
 /* ---- more characters ---- */
@@ -84,17 +83,17 @@ static bool extend(TrilModel *made, const TrilModel *model, uint64_t seed, Error
 
 TrilStatus tril_model_extend(TrilModel **extended, const TrilModel *model, const char *text,
                              size_t length, uint64_t seed, TrilError *error) {
-    Error err = {0};
+    Error own = {0}, *err = error ? error : &own;
     TrilModel *made = NULL;
     if (extended) *extended = NULL;
     if (!extended || !model || !text) return null_argument(error);
     TrilStatus status = model_read(model, error);
     if (status != TRIL_OK) return status;
     const bool read =
-        model_new(&made, &err) && vocab_extend(&made->vocab, &model->vocab, text, length, &err);
-    const bool ok = read && extend(made, model, seed, &err);
+        model_new(&made, err) && vocab_extend(&made->vocab, &model->vocab, text, length, err);
+    const bool ok = read && extend(made, model, seed, err);
     model_leave(model);
-    return give(extended, made, ok, read ? TRIL_ARGUMENT : TRIL_TEXT, &err, error);
+    return give(extended, made, ok, read ? TRIL_ARGUMENT : TRIL_TEXT, err);
 }
 
 /* ---- files ---- */
@@ -132,29 +131,29 @@ static void take_file(TrilModel *model, Checkpoint *from) {
 }
 
 TrilStatus tril_model_load(TrilModel **model, const char *path, TrilError *error) {
-    Error err = {0};
+    Error own = {0}, *err = error ? error : &own;
     Checkpoint c = {.first_moments = NULL};
     TrilModel *made;
     if (model) *model = NULL;
     if (!model || !path) return null_argument(error);
-    bool ok = model_new(&made, &err) && checkpoint_load(&c, path, &err) &&
-              checkpoint_vocab(&c, path, &made->vocab, &err);
+    bool ok = model_new(&made, err) && checkpoint_load(&c, path, err) &&
+              checkpoint_vocab(&c, path, &made->vocab, err);
     if (ok) take_file(made, &c);
     checkpoint_free(&c); /* the moments of a state are not needed */
-    return give(model, made, ok, TRIL_FILE, &err, error);
+    return give(model, made, ok, TRIL_FILE, err);
 }
 
 TrilStatus tril_file_digest(const char *path, const char *key, uint64_t *digest, TrilError *error) {
-    Error err = {0};
+    Error own = {0}, *err = error ? error : &own;
     File from;
     SafeTensors file = {0};
     if (!path || !key || !digest) return null_argument(error);
     *digest = 0;
-    bool ok = file_open(&from, path, &err) && safetensors_open(&file, &from, &err);
+    bool ok = file_open(&from, path, err) && safetensors_open(&file, &from, err);
     if (ok) digest_read(safetensors_value(&file, key), 0, digest);
     file_close(&from);
     safetensors_free(&file);
-    return outcome(ok, TRIL_FILE, &err, error);
+    return outcome(ok, TRIL_FILE, err);
 }
 
 void tril_model_free(TrilModel *model) {

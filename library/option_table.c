@@ -109,13 +109,13 @@ static bool set(TrilOptions *o, const TrilOption *row, const char *text, Error *
 
 TrilStatus tril_options_set(TrilOptions *options, const char *name, const char *text,
                             TrilError *error) {
-    Error err = {0};
+    Error own = {0}, *err = error ? error : &own;
     int i = 0;
     if (!options || !name || !text) return null_argument(error);
     while (i < ROWS && strcmp(table[i].name, name) != 0) i++;
-    bool ok = i < ROWS ? set(options, &table[i], text, &err)
-                       : fail(&err, "there is no option '%.64s'", name);
-    return outcome(ok, TRIL_ARGUMENT, &err, error);
+    bool ok = i < ROWS ? set(options, &table[i], text, err)
+                       : fail(err, "there is no option '%.64s'", name);
+    return outcome(ok, TRIL_ARGUMENT, err);
 }
 
 static bool is_set(const TrilOptions *o, const TrilOption *row) {
@@ -216,12 +216,12 @@ const char *tril_preset(int i) {
 }
 
 TrilStatus tril_options_preset(TrilOptions *options, const char *name, TrilError *error) {
-    Error err = {0};
+    Error own = {0}, *err = error ? error : &own;
     const char *names[COUNT(presets) + 1] = {NULL};
     int i;
     if (!options || !name) return null_argument(error);
     for (i = 0; i < COUNT(presets); i++) names[i] = presets[i].name;
-    if (!name_find(names, name, &i, "preset", &err)) return failed(TRIL_ARGUMENT, &err, error);
+    if (!name_find(names, name, &i, "preset", err)) return failed(TRIL_ARGUMENT, err);
     for (int j = 0; j < COUNT(columns); j++)
         if (presets[i].values[j])
             tril_options_set(options, columns[j], presets[i].values[j], error);

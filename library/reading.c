@@ -2,7 +2,6 @@
 #include "base/array.h"
 #include "base/memory.h"
 #include "library/generate.h"
-#include "library/message.h"
 
 #include <math.h>
 #include <string.h>
@@ -48,24 +47,24 @@ static TrilStatus read_text(TrilReading *r, const TrilModel *model, const char *
 
 TrilStatus tril_reading_open(TrilReading **reading, const TrilModel *model, const char *text,
                              size_t length, bool traced, int threads, TrilError *error) {
-    Error err = {0};
+    Error own = {0}, *err = error ? error : &own;
     TrilReading *r;
     if (reading) *reading = NULL;
     if (!reading || !model || !text) return null_argument(error);
-    if (!threads_wanted(threads, &threads, &err) ||
-        !memory_alloc(&r, 1, sizeof *r, "the reading", &err))
-        return failed(TRIL_ARGUMENT, &err, error);
+    if (!threads_wanted(threads, &threads, err) ||
+        !memory_alloc(&r, 1, sizeof *r, "the reading", err))
+        return failed(TRIL_ARGUMENT, err);
     r->traced = traced;
-    TrilStatus status = model_read(model, message(&err));
+    TrilStatus status = model_read(model, err);
     if (status == TRIL_OK) {
-        status = read_text(r, model, text, length, threads, &err);
+        status = read_text(r, model, text, length, threads, err);
         model_leave(model);
     }
     if (status == TRIL_OK)
         *reading = r;
     else
         tril_reading_close(r);
-    return outcome(status == TRIL_OK, status, &err, error);
+    return outcome(status == TRIL_OK, status, err);
 }
 
 /* ---- the text ---- */
@@ -171,13 +170,13 @@ static void take_softmax(float *scores, float scale, int t, int T) {
 
 static TrilStatus write_map(const TrilReading *reading, int layer, int head, bool weights,
                             float *map, size_t capacity, TrilError *error) {
-    Error err = {0};
+    Error own = {0}, *err = error ? error : &own;
     TrilLine line;
     if (!reading || !map) return null_argument(error);
-    if (!find_head(reading, layer, head, capacity, &line, &err) ||
+    if (!find_head(reading, layer, head, capacity, &line, err) ||
         (!weights && !line.inputs[1].data &&
-         !fail(&err, "this layer takes the mean of the past; it has no attention scores")))
-        return failed(TRIL_ARGUMENT, &err, error);
+         !fail(err, "this layer takes the mean of the past; it has no attention scores")))
+        return failed(TRIL_ARGUMENT, err);
     for (int t = 0, T = reading->tokens; t < T; t++, map += T) {
         const float scale = write_scores(&line, head, t, T, map);
         if (weights) take_softmax(map, scale, t, T);

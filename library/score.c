@@ -1,6 +1,5 @@
 /* score.c - the loss of a model on a text. */
 #include "base/memory.h"
-#include "library/message.h"
 #include "library/training.h"
 
 #include <math.h>
@@ -33,27 +32,27 @@ TrilScoring tril_scoring(void) {
 TrilStatus tril_score(const TrilModel *model, const char *text, size_t length,
                       const TrilScoring *scoring, TrilScore *score, TrilError *error) {
     enum { WINDOWS = 16 }; /* windows of the model's context in a batch */
-    Error err = {0};
+    Error own = {0}, *err = error ? error : &own;
     int32_t *ids;
     if (!model || !text || !scoring || !score) return null_argument(error);
     RunOptions options = {.batch = WINDOWS, .length = model->model.config.T, .frozen = true};
-    if (!precision_read(&options.precision, scoring->precision, &err) ||
-        !threads_wanted(scoring->threads, &options.threads, &err))
-        return failed(TRIL_ARGUMENT, &err, error);
+    if (!precision_read(&options.precision, scoring->precision, err) ||
+        !threads_wanted(scoring->threads, &options.threads, err))
+        return failed(TRIL_ARGUMENT, err);
     *score = (TrilScore){0};
     const Vocab *vocab = &model->vocab;
-    if (!vocab_encode(vocab, text, length, &ids, &score->characters, &score->unknown, &err))
-        return failed(TRIL_TEXT, &err, error);
+    if (!vocab_encode(vocab, text, length, &ids, &score->characters, &score->unknown, err))
+        return failed(TRIL_TEXT, err);
     size_t known = 0;
     for (size_t i = 0; i < score->characters; i++)
         if (ids[i] >= 0) ids[known++] = ids[i];
-    TrilStatus status = model_read(model, message(&err));
+    TrilStatus status = model_read(model, err);
     if (status == TRIL_OK) {
-        status = score_ids(score, model, ids, known, &options, &err);
+        status = score_ids(score, model, ids, known, &options, err);
         model_leave(model);
     }
     memory_free(ids);
-    return outcome(status == TRIL_OK, status, &err, error);
+    return outcome(status == TRIL_OK, status, err);
 }
 
 /* ---- evaluation, by all processes (base/world.h) ---- */
@@ -61,28 +60,28 @@ TrilStatus tril_score(const TrilModel *model, const char *text, size_t length,
 TrilStatus tril_text_evaluate(const TrilText *text, const TrilModel *model, bool trained_on,
                               size_t characters, int batch, int threads, TrilStop stop, void *user,
                               double *nats, TrilError *error) {
-    Error err = {0};
+    Error own = {0}, *err = error ? error : &own;
     RunOptions options = {.batch = batch, .frozen = true};
     Workers workers = {0};
     Asking asking = {stop, user, false};
     if (!text || !model || !nats) return null_argument(error);
-    if (!in_range(batch, 1, 65536, "the batch", &err) ||
-        !threads_wanted(threads, &options.threads, &err))
-        return failed(TRIL_ARGUMENT, &err, error);
+    if (!in_range(batch, 1, 65536, "the batch", err) ||
+        !threads_wanted(threads, &options.threads, err))
+        return failed(TRIL_ARGUMENT, err);
     options.length = model->model.config.T;
-    if (!text_suits(text, &model->vocab, 0, &err)) return failed(TRIL_TEXT, &err, error);
+    if (!text_suits(text, &model->vocab, 0, err)) return failed(TRIL_TEXT, err);
     TrilStatus status = model_read(model, error);
     if (status != TRIL_OK) return status;
     /* reads with counts of its own, in which each prediction leaves out its fold */
     Model read = model->model;
-    bool ok = !trained_on ||
-              model_fold(&model->model, text->ids, corpus_counted(text), &read.ngram, &err);
-    ok = ok && workers_open(&workers, &read, &options, text, &err) &&
-         workers_evaluate(&workers, trained_on, characters, &asking, nats, &err);
+    bool ok =
+        !trained_on || model_fold(&model->model, text->ids, corpus_counted(text), &read.ngram, err);
+    ok = ok && workers_open(&workers, &read, &options, text, err) &&
+         workers_evaluate(&workers, trained_on, characters, &asking, nats, err);
     workers_close(&workers);
     if (trained_on) ngram_free(read.ngram);
     model_leave(model);
-    if (!ok) return failed(TRIL_ARGUMENT, &err, error);
-    ok = !asking.stopped || fail(&err, "the evaluation was stopped");
-    return outcome(ok, TRIL_STOPPED, &err, error);
+    if (!ok) return failed(TRIL_ARGUMENT, err);
+    ok = !asking.stopped || fail(err, "the evaluation was stopped");
+    return outcome(ok, TRIL_STOPPED, err);
 }

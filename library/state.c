@@ -79,7 +79,7 @@ static bool put_notes(Notes *notes, const Notes *own, Error *err) {
 }
 
 TrilStatus tril_model_save(const TrilModel *model, const char *path, TrilError *error) {
-    Error err = {0};
+    Error own = {0}, *err = error ? error : &own;
     Notes notes = {.count = 0};
     char loss[NUMBER_SIZE];
     if (!model || !path) return null_argument(error);
@@ -87,43 +87,43 @@ TrilStatus tril_model_save(const TrilModel *model, const char *path, TrilError *
     if (status != TRIL_OK) return status;
     number_write(loss, sizeof loss, 'f', 6, model->validation);
     bool ok =
-        begin(&notes, &model->vocab, model->seed, model->text, &err) &&
-        put_number(&notes, "step", model->step, &err) &&
-        (isnan(model->validation) || notes_print(&notes, "validation_loss", &err, "%s", loss)) &&
-        put_notes(&notes, &model->notes, &err) &&
-        checkpoint_save(path, &model->model, NULL, notes.list, notes.count, &err);
+        begin(&notes, &model->vocab, model->seed, model->text, err) &&
+        put_number(&notes, "step", model->step, err) &&
+        (isnan(model->validation) || notes_print(&notes, "validation_loss", err, "%s", loss)) &&
+        put_notes(&notes, &model->notes, err) &&
+        checkpoint_save(path, &model->model, NULL, notes.list, notes.count, err);
     model_leave(model);
     notes_free(&notes);
-    return outcome(ok, TRIL_FILE, &err, error);
+    return outcome(ok, TRIL_FILE, err);
 }
 
 TrilStatus tril_training_save(TrilTraining *t, const char *path, TrilError *error) {
-    Error err = {0};
+    Error own = {0}, *err = error ? error : &own;
     Notes notes = {.count = 0};
     char key[KEY_SIZE], text[TRIL_OPTION_SIZE];
     if (!t || !path) return null_argument(error);
     TrilStatus status = model_change(t->model, error);
     if (status != TRIL_OK) return status;
     workers_collect(&t->workers);
-    bool ok = begin(&notes, &t->model->vocab, t->options.seed, t->text->digest, &err) &&
-              notes_print(&notes, "state", &err, "%s", version);
+    bool ok = begin(&notes, &t->model->vocab, t->options.seed, t->text->digest, err) &&
+              notes_print(&notes, "state", err, "%s", version);
     for (int i = 0; i < NUMBERS && ok; i++) {
         const char *member = (const char *)&t->progress + numbers[i].member;
         double x = numbers[i].whole ? *(const int *)(const void *)member
                                     : *(const double *)(const void *)member;
-        ok = isnan(x) || put_number(&notes, numbers[i].key, x, &err);
+        ok = isnan(x) || put_number(&notes, numbers[i].key, x, err);
     }
     for (int i = 0; tril_option(i) && ok; i++) {
         option_key(i, key);
         if (is_stored(tril_option(i)) && tril_options_get(&t->options, i, text))
-            ok = notes_print(&notes, key, &err, "%s", text);
+            ok = notes_print(&notes, key, err, "%s", text);
     }
-    ok = ok && notes_print(&notes, "kernels", &err, "%s", run_kernels(t->workers.run)) &&
-         put_notes(&notes, &t->notes, &err) &&
-         checkpoint_save(path, &t->model->model, t->workers.run, notes.list, notes.count, &err);
+    ok = ok && notes_print(&notes, "kernels", err, "%s", run_kernels(t->workers.run)) &&
+         put_notes(&notes, &t->notes, err) &&
+         checkpoint_save(path, &t->model->model, t->workers.run, notes.list, notes.count, err);
     model_leave(t->model);
     notes_free(&notes);
-    return outcome(ok, TRIL_FILE, &err, error);
+    return outcome(ok, TRIL_FILE, err);
 }
 
 /* ---- metadata of a program ---- */
@@ -139,19 +139,19 @@ static bool has_key(const char *key) {
 static TrilStatus add_note(Notes *notes, TrilModel *model, const char *key, const char *text,
                            TrilError *error) {
     enum { MOST = 32 };
-    Error err = {0};
+    Error own = {0}, *err = error ? error : &own;
     int i = 0;
     if (!key || !text) return null_argument(error);
     TrilStatus status = model_change(model, error);
     if (status != TRIL_OK) return status;
     while (i < notes->count && strcmp(notes->list[i].key, key) != 0) i++;
-    bool ok = ((utf8_valid(key) && utf8_valid(text)) || fail(&err, "the metadata is not UTF-8")) &&
+    bool ok = ((utf8_valid(key) && utf8_valid(text)) || fail(err, "the metadata is not UTF-8")) &&
               (!has_key(key) ||
-               fail(&err, "'%.64s' is a reserved key of the metadata; choose another", key)) &&
-              (i < MOST || fail(&err, "more than %d entries of metadata", (int)MOST)) &&
-              notes_put(notes, key, text, strlen(text), &err);
+               fail(err, "'%.64s' is a reserved key of the metadata; choose another", key)) &&
+              (i < MOST || fail(err, "more than %d entries of metadata", (int)MOST)) &&
+              notes_put(notes, key, text, strlen(text), err);
     model_leave(model);
-    return outcome(ok, TRIL_ARGUMENT, &err, error);
+    return outcome(ok, TRIL_ARGUMENT, err);
 }
 
 TrilStatus tril_training_mark(TrilTraining *training, const char *key, const char *text,
@@ -239,29 +239,29 @@ static const char *read_metadata(TrilState *s) {
 }
 
 TrilStatus tril_state_load(TrilState **state, const char *path, TrilError *error) {
-    Error err = {0};
+    Error own = {0}, *err = error ? error : &own;
     TrilState *s = NULL;
     const char *bad = NULL;
     if (state) *state = NULL;
     if (!state || !path) return null_argument(error);
-    bool ok = memory_alloc(&s, 1, sizeof *s, "the state", &err) &&
-              checkpoint_load(&s->checkpoint, path, &err);
+    bool ok = memory_alloc(&s, 1, sizeof *s, "the state", err) &&
+              checkpoint_load(&s->checkpoint, path, err);
     if (ok && !s->checkpoint.first_moments)
-        ok = fail(&err, "%s: is a model, not the state of a training run", path);
+        ok = fail(err, "%s: is a model, not the state of a training run", path);
     const char *of = ok ? safetensors_value(&s->checkpoint.file, "state") : NULL;
     if (ok && (!of || strcmp(of, version) != 0))
-        ok = fail(&err,
+        ok = fail(err,
                   "%s: was written by another version of tril and cannot be resumed; begin a new "
                   "run from its model with --init",
                   path);
-    ok = ok && checkpoint_vocab(&s->checkpoint, path, &s->vocab, &err);
+    ok = ok && checkpoint_vocab(&s->checkpoint, path, &s->vocab, err);
     if (ok && (bad = read_metadata(s)))
-        ok = fail(&err, "%s: its metadata has no valid '%s'", path, bad);
+        ok = fail(err, "%s: its metadata has no valid '%s'", path, bad);
     if (ok)
         *state = s;
     else
         tril_state_free(s);
-    return outcome(ok, TRIL_FILE, &err, error);
+    return outcome(ok, TRIL_FILE, err);
 }
 
 void tril_state_free(TrilState *s) {
@@ -325,18 +325,18 @@ static bool take_model(TrilModel **model, TrilState *state, Error *err) {
 
 static TrilStatus resume(TrilTraining **training, TrilModel **model, TrilState *state,
                          const TrilText *text, const TrilOptions *options, TrilError *error) {
-    Error err = {0};
+    Error own = {0}, *err = error ? error : &own;
     const Checkpoint *c = &state->checkpoint;
     if (!options) options = &state->options;
-    TrilStatus status = check_same(state, text, options, &err);
-    if (status != TRIL_OK) return failed(status, &err, error);
+    TrilStatus status = check_same(state, text, options, err);
+    if (status != TRIL_OK) return failed(status, err);
     TrilOptions now = *options;
     options_take_sizes(&now, &state->options);
     options_complete(&now, &state->options);
-    if (!take_model(model, state, &err) || !training_make(training, *model, text, &now, &err)) {
+    if (!take_model(model, state, err) || !training_make(training, *model, text, &now, err)) {
         tril_model_free(*model);
         *model = NULL;
-        return failed(TRIL_ARGUMENT, &err, error);
+        return failed(TRIL_ARGUMENT, err);
     }
     training_restore(*training, &state->progress, c->first_moments, c->second_moments);
     return TRIL_OK;

@@ -22,33 +22,33 @@ static bool wrap(TrilTokenizer **tokenizer, Vocab *vocab, bool ok, Error *err) {
 
 TrilStatus tril_tokenizer_make(TrilTokenizer **tokenizer, const char *text, size_t length,
                                TrilError *error) {
-    Error err = {0};
+    Error own = {0}, *err = error ? error : &own;
     Vocab vocab;
     if (tokenizer) *tokenizer = NULL;
     if (!tokenizer || !text) return null_argument(error);
     const Characters characters = characters_of(&(Vocab){0}, text, length);
-    bool ok = (characters.at < length || fail(&err, "the text is empty")) &&
-              vocab_build(&vocab, text, length, false, &err);
-    return outcome(wrap(tokenizer, &vocab, ok, &err), TRIL_TEXT, &err, error);
+    bool ok = (characters.at < length || fail(err, "the text is empty")) &&
+              vocab_build(&vocab, text, length, false, err);
+    return outcome(wrap(tokenizer, &vocab, ok, err), TRIL_TEXT, err);
 }
 
 TrilStatus tril_tokenizer_of_bytes(TrilTokenizer **tokenizer, TrilError *error) {
-    Error err = {0};
+    Error own = {0}, *err = error ? error : &own;
     Vocab vocab;
     if (!tokenizer) return null_argument(error);
     *tokenizer = NULL;
-    bool ok = vocab_build(&vocab, NULL, 0, true, &err);
-    return outcome(wrap(tokenizer, &vocab, ok, &err), TRIL_ARGUMENT, &err, error);
+    bool ok = vocab_build(&vocab, NULL, 0, true, err);
+    return outcome(wrap(tokenizer, &vocab, ok, err), TRIL_ARGUMENT, err);
 }
 
 TrilStatus tril_tokenizer_copy(TrilTokenizer **copy, const TrilTokenizer *tokenizer,
                                TrilError *error) {
-    Error err = {0};
+    Error own = {0}, *err = error ? error : &own;
     Vocab vocab;
     if (copy) *copy = NULL;
     if (!copy || !tokenizer) return null_argument(error);
-    bool ok = vocab_copy(&vocab, tokenizer, &err);
-    return outcome(wrap(copy, &vocab, ok, &err), TRIL_ARGUMENT, &err, error);
+    bool ok = vocab_copy(&vocab, tokenizer, err);
+    return outcome(wrap(copy, &vocab, ok, err), TRIL_ARGUMENT, err);
 }
 
 TrilStatus tril_tokenizer_load(TrilTokenizer **tokenizer, const char *path, TrilError *error) {
@@ -84,21 +84,21 @@ int32_t tril_tokenizer_start(const TrilTokenizer *tokenizer) {
 
 TrilStatus tril_encode(const TrilTokenizer *tokenizer, const char *text, size_t length,
                        int32_t *ids, size_t capacity, size_t *count, TrilError *error) {
-    Error err = {0};
+    Error own = {0}, *err = error ? error : &own;
     int32_t *all;
     if (!tokenizer || !text || !count) return null_argument(error);
-    if (!vocab_encode(tokenizer, text, length, &all, count, NULL, &err))
-        return failed(TRIL_TEXT, &err, error);
+    if (!vocab_encode(tokenizer, text, length, &all, count, NULL, err))
+        return failed(TRIL_TEXT, err);
     bool fits = !ids || *count <= capacity ||
-                fail(&err, "the text has %zu ids, but there is room for %zu", *count, capacity);
+                fail(err, "the text has %zu ids, but there is room for %zu", *count, capacity);
     if (ids && fits && *count > 0) memcpy(ids, all, *count * sizeof *ids);
     memory_free(all);
-    return outcome(fits, TRIL_ARGUMENT, &err, error);
+    return outcome(fits, TRIL_ARGUMENT, err);
 }
 
 TrilStatus tril_decode(const TrilTokenizer *tokenizer, const int32_t *ids, size_t count, char *text,
                        size_t capacity, size_t *length, TrilError *error) {
-    Error err = {0};
+    Error own = {0}, *err = error ? error : &own;
     if (!tokenizer || !length || (count > 0 && !ids) || (capacity > 0 && !text))
         return null_argument(error);
     size_t needed = 0;
@@ -106,15 +106,15 @@ TrilStatus tril_decode(const TrilTokenizer *tokenizer, const int32_t *ids, size_
     for (size_t i = 0; i < count && ok; i++) {
         char one[UTF8_MAX];
         ok = (ids[i] >= 0 && ids[i] < tokenizer->size) ||
-             fail(&err, "id %d is not in the vocabulary of %d", (int)ids[i], tokenizer->size);
+             fail(err, "id %d is not in the vocabulary of %d", (int)ids[i], tokenizer->size);
         size_t bytes = ok ? (size_t)vocab_text(tokenizer, ids[i], one) : 0;
         if (needed + bytes <= capacity && bytes > 0) memcpy(text + needed, one, bytes);
         needed += bytes;
     }
     *length = needed;
     ok = ok && (needed <= capacity ||
-                fail(&err, "the text has %zu bytes, but there is room for %zu", needed, capacity));
-    return outcome(ok, TRIL_ARGUMENT, &err, error);
+                fail(err, "the text has %zu bytes, but there is room for %zu", needed, capacity));
+    return outcome(ok, TRIL_ARGUMENT, err);
 }
 
 /* ---- texts ---- */
@@ -124,26 +124,26 @@ static const double HELD_OUT_MARGIN = 1e-6;
 TrilStatus tril_text_join(const char *const *texts, const size_t *lengths, int count, bool bytes,
                           double held_out, char *joined, size_t *length, int *which,
                           TrilError *error) {
-    Error err = {0};
+    Error own = {0}, *err = error ? error : &own;
     if (!texts || !lengths || !joined || !length || !which) return null_argument(error);
-    if (!in_range(held_out, HELD_OUT_MARGIN, 1 - HELD_OUT_MARGIN, "the held-out share", &err))
-        return failed(TRIL_ARGUMENT, &err, error);
-    bool ok = corpus_join(texts, lengths, count, bytes, held_out, joined, length, which, &err);
-    return outcome(ok, TRIL_TEXT, &err, error);
+    if (!in_range(held_out, HELD_OUT_MARGIN, 1 - HELD_OUT_MARGIN, "the held-out share", err))
+        return failed(TRIL_ARGUMENT, err);
+    bool ok = corpus_join(texts, lengths, count, bytes, held_out, joined, length, which, err);
+    return outcome(ok, TRIL_TEXT, err);
 }
 
 TrilStatus tril_text_make(TrilText **text, const TrilTokenizer *tokenizer, const char *bytes,
                           size_t length, double held_out, TrilError *error) {
-    Error err = {0};
+    Error own = {0}, *err = error ? error : &own;
     if (text) *text = NULL;
     if (!text || !tokenizer || !bytes) return null_argument(error);
-    if (!in_range(held_out, HELD_OUT_MARGIN, 1 - HELD_OUT_MARGIN, "the held-out share", &err) ||
-        !memory_alloc(text, 1, sizeof **text, "the text", &err))
-        return failed(TRIL_ARGUMENT, &err, error);
-    if (corpus_make(*text, tokenizer, bytes, length, held_out, &err)) return TRIL_OK;
+    if (!in_range(held_out, HELD_OUT_MARGIN, 1 - HELD_OUT_MARGIN, "the held-out share", err) ||
+        !memory_alloc(text, 1, sizeof **text, "the text", err))
+        return failed(TRIL_ARGUMENT, err);
+    if (corpus_make(*text, tokenizer, bytes, length, held_out, err)) return TRIL_OK;
     memory_free(*text);
     *text = NULL;
-    return failed(TRIL_TEXT, &err, error);
+    return failed(TRIL_TEXT, err);
 }
 
 void tril_text_free(TrilText *text) {
@@ -156,9 +156,9 @@ TrilExtent tril_text_extent(const TrilText *text) {
 }
 
 TrilStatus tril_text_repeated(const TrilText *text, double *share, TrilError *error) {
-    Error err = {0};
+    Error own = {0}, *err = error ? error : &own;
     if (!text || !share) return null_argument(error);
-    return outcome(corpus_repeated(text, share, &err), TRIL_NO_MEMORY, &err, error);
+    return outcome(corpus_repeated(text, share, err), TRIL_NO_MEMORY, err);
 }
 
 const int32_t *tril_text_ids(const TrilText *text) {
@@ -175,11 +175,10 @@ void tril_text_set_counted(TrilText *text, size_t characters) {
 
 TrilStatus tril_text_count(const TrilText *text, int context, TrilCounts *counts,
                            TrilError *error) {
-    Error err = {0};
+    Error own = {0}, *err = error ? error : &own;
     if (!text || !counts) return null_argument(error);
-    if (!in_range(context, 1, MAX_TOKENS, "context", &err))
-        return failed(TRIL_ARGUMENT, &err, error);
+    if (!in_range(context, 1, MAX_TOKENS, "context", err)) return failed(TRIL_ARGUMENT, err);
     bool ok = count_losses(text->ids, corpus_counted(text), text->ids + text->train,
-                           text->length - text->train, text->vocab.size, context, counts, &err);
-    return outcome(ok, TRIL_NO_MEMORY, &err, error);
+                           text->length - text->train, text->vocab.size, context, counts, err);
+    return outcome(ok, TRIL_NO_MEMORY, err);
 }

@@ -1,7 +1,6 @@
 /* training.c - the training runs of tril.h, which the caller opens and advances step by step. */
 #include "library/training.h"
 #include "base/memory.h"
-#include "library/message.h"
 
 #include <math.h>
 #include <string.h>
@@ -86,13 +85,12 @@ static void follow_beginning(TrilTraining *t) {
 
 static TrilStatus open_training(TrilTraining **training, TrilModel *model, const TrilText *text,
                                 const TrilOptions *options, TrilError *error) {
-    Error err = {0};
+    Error own = {0}, *err = error ? error : &own;
     if (model->in_training) {
-        fail(&err, "the model is already being trained");
-        return failed(TRIL_ARGUMENT, &err, error);
+        fail(err, "the model is already being trained");
+        return failed(TRIL_ARGUMENT, err);
     }
-    if (!text_suits(text, &model->vocab, model->model.config.T, &err))
-        return failed(TRIL_TEXT, &err, error);
+    if (!text_suits(text, &model->vocab, model->model.config.T, err)) return failed(TRIL_TEXT, err);
     TrilOptions decided = *options;
     const TrilOptions sizes = tril_model_sizes(model);
     const bool trained = model->trained;
@@ -100,8 +98,7 @@ static TrilStatus open_training(TrilTraining **training, TrilModel *model, const
     options_take_sizes(&decided, &sizes);
     TrilStatus status = tril_options_decide(&decided, text, trained, &epochs, error);
     if (status != TRIL_OK) return status;
-    if (!training_make(training, model, text, &decided, &err))
-        return failed(TRIL_ARGUMENT, &err, error);
+    if (!training_make(training, model, text, &decided, err)) return failed(TRIL_ARGUMENT, err);
     TrilTraining *t = *training;
     t->progress.windows_grow = tril_windows_grow(decided.rung, epochs, trained);
     if (t->recipe.own_decay)
@@ -149,9 +146,9 @@ TrilProgress tril_training_progress(const TrilTraining *training) {
 }
 
 TrilStatus tril_training_set_steps(TrilTraining *t, int steps, TrilError *error) {
-    Error err = {0};
+    Error own = {0}, *err = error ? error : &own;
     if (!t) return null_argument(error);
-    if (!in_range(steps, 1, 1e9, "steps", &err)) return failed(TRIL_ARGUMENT, &err, error);
+    if (!in_range(steps, 1, 1e9, "steps", err)) return failed(TRIL_ARGUMENT, err);
     TrilStatus status = model_change(t->model, error);
     if (status != TRIL_OK) return status;
     TrilProgress *p = &t->progress;
@@ -248,27 +245,27 @@ static TrilStatus update(TrilTraining *t, TrilStep *step, Error *err) {
 }
 
 TrilStatus tril_training_step(TrilTraining *training, TrilStep *step, TrilError *error) {
-    Error err = {0};
-    TrilStep own;
+    Error own = {0}, *err = error ? error : &own;
+    TrilStep unread;
     if (!training) return null_argument(error);
     TrilStatus status = model_change(training->model, error);
     if (status != TRIL_OK) return status;
-    status = update(training, step ? step : &own, &err);
+    status = update(training, step ? step : &unread, err);
     model_leave(training->model);
-    return outcome(status == TRIL_OK, status, &err, error);
+    return outcome(status == TRIL_OK, status, err);
 }
 
 TrilStatus tril_training_run(TrilTraining *training, TrilOnStep on_step, void *user,
                              TrilError *error) {
-    Error err = {0};
+    Error own = {0}, *err = error ? error : &own;
     TrilStatus status = TRIL_OK;
     if (!training) return null_argument(error);
     while (status == TRIL_OK && training->progress.step < training->progress.steps) {
         TrilStep step;
         status = tril_training_step(training, &step, error);
         if (status == TRIL_OK && on_step && on_step(&step, user) != 0) {
-            fail(&err, "stopped after step %d of %d", step.step, step.steps);
-            status = failed(TRIL_STOPPED, &err, error);
+            fail(err, "stopped after step %d of %d", step.step, step.steps);
+            status = failed(TRIL_STOPPED, err);
         }
     }
     return status;
@@ -277,16 +274,16 @@ TrilStatus tril_training_run(TrilTraining *training, TrilOnStep on_step, void *u
 /* ---- evaluations ---- */
 
 static TrilStatus evaluate(TrilTraining *t, size_t characters, double *nats, TrilError *error) {
-    Error err = {0};
+    Error own = {0}, *err = error ? error : &own;
     TrilProgress *p = &t->progress;
     t->stop.stopped = false;
-    if (!workers_evaluate(&t->workers, false, characters, &t->stop, nats, &err))
-        return failed(TRIL_ARGUMENT, &err, error);
+    if (!workers_evaluate(&t->workers, false, characters, &t->stop, nats, err))
+        return failed(TRIL_ARGUMENT, err);
     if (t->stop.stopped) {
-        fail(&err, "the evaluation was stopped");
-        return failed(TRIL_STOPPED, &err, error);
+        fail(err, "the evaluation was stopped");
+        return failed(TRIL_STOPPED, err);
     }
-    if (!isfinite(*nats)) return failed(diverged(t, p->step, &err), &err, error);
+    if (!isfinite(*nats)) return failed(diverged(t, p->step, err), err);
     if (characters == 0) t->model->validation = *nats;
     p->recent = NAN;
     p->recent_steps = 0;
@@ -311,13 +308,13 @@ TrilStatus tril_training_evaluate(TrilTraining *t, size_t characters, double *na
 /* ---- the profile ---- */
 
 TrilStatus tril_training_profile(TrilTraining *training, TrilError *error) {
-    Error err = {0};
+    Error own = {0}, *err = error ? error : &own;
     if (!training) return null_argument(error);
     const TrilStatus status = model_change(training->model, error);
     if (status != TRIL_OK) return status;
-    const bool ok = run_profile(training->workers.run, &err);
+    const bool ok = run_profile(training->workers.run, err);
     model_leave(training->model);
-    return outcome(ok, TRIL_NO_MEMORY, &err, error);
+    return outcome(ok, TRIL_NO_MEMORY, err);
 }
 
 int tril_training_parts(const TrilTraining *training, TrilPart *parts, int capacity) {

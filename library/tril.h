@@ -2,7 +2,7 @@
  *
  * Failures. A function that can fail returns a TrilStatus: TRIL_OK, or the kind of the failure.
  * After a failure it has written a sentence to *error, unless `error` is NULL, and a pointer to a
- * result is NULL. After TRIL_OK *error is unchanged. A NULL where a pointer is required gives
+ * result is NULL. After TRIL_OK *error is arbitrary. A NULL where a pointer is required gives
  * TRIL_ARGUMENT; functions without a status accept NULL only if they release something or their
  * comment says so. The sentence of TRIL_TEXT does not name the text, so that a program can put the
  * name of its file before it. The library never prints, never ends the program, and handles no
@@ -52,6 +52,7 @@ typedef enum {
 
 typedef struct {
     char text[512]; /* one sentence in UTF-8, without a newline */
+    bool no_memory; /* the failure was a lack of memory */
 } TrilError;
 
 enum {

@@ -286,13 +286,13 @@ static void execute(Worker *w, const Command *command) {
 static bool met; /* all processes run the same build */
 
 TrilStatus tril_processes_join(int *number, TrilError *error) {
-    Error err = {0};
+    Error own = {0}, *err = error ? error : &own;
     char build[64] = {0};
     if (!number) return null_argument(error);
-    if (!world_join(number, &err)) return failed(TRIL_ARGUMENT, &err, error);
+    if (!world_join(number, err)) return failed(TRIL_ARGUMENT, err);
     snprintf(build, sizeof build, "tril %s, %zu", TRIL_VERSION, sizeof(Command));
-    met = same(build, sizeof build, "is another build of the program than the first one's", &err);
-    return outcome(met, TRIL_ARGUMENT, &err, error);
+    met = same(build, sizeof build, "is another build of the program than the first one's", err);
+    return outcome(met, TRIL_ARGUMENT, err);
 }
 
 void tril_processes_serve(void) {

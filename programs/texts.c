@@ -2,7 +2,6 @@
 #include "base/digest.h"
 #include "base/file.h"
 #include "base/memory.h"
-#include "library/message.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -108,7 +107,7 @@ static bool join(const Texts *texts, char *const *bytes, const size_t *lengths,
     for (int i = 0; i < texts->count; i++) capacity += lengths[i];
     if (!memory_alloc(joined, capacity, 1, "the text", err)) return false;
     if (tril_text_join((const char *const *)bytes, lengths, texts->count, o->bytes, o->held_out,
-                       *joined, length, &which, message(err)) == TRIL_OK)
+                       *joined, length, &which, err) == TRIL_OK)
         return true;
     memory_free(*joined);
     *joined = NULL;

@@ -4,7 +4,6 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/utf8.h"
-#include "library/message.h"
 #include "extras/page/figure.h"
 #include "programs/common.h"
 #include "programs/train/interruption.h"
@@ -135,7 +134,7 @@ static void read_prompt(Report *r) {
 static bool load(const Report *r, const RungFiles *rung, TrilModel **model, Error *err) {
     *model = NULL;
     if (!file_exists(rung->checkpoint)) return true;
-    if (tril_model_load(model, rung->checkpoint, message(err)) != TRIL_OK) return false;
+    if (tril_model_load(model, rung->checkpoint, err) != TRIL_OK) return false;
     if (tril_tokenizer_same(tril_model_tokenizer(*model), r->plan->tokenizer)) return true;
     tril_model_free(*model);
     *model = NULL;
@@ -495,8 +494,8 @@ static bool write_attention(const Report *r, FILE *out, Error *err) {
     if (!model) return true;
     int tokens = min_int((int)tril_model_sizes(model).context, r->line_tokens);
     size_t length = decode(r->plan, ids, tokens, text);
-    bool ok = tril_reading_open(&reading, model, text, length, 0, 1, message(err)) == TRIL_OK &&
-              write_heads(r, out, reading, message(err));
+    bool ok = tril_reading_open(&reading, model, text, length, 0, 1, err) == TRIL_OK &&
+              write_heads(r, out, reading, err);
     tril_reading_close(reading);
     tril_model_free(kept);
     return ok || !kept;

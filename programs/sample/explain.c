@@ -1,7 +1,6 @@
 #include "base/escape.h"
 #include "base/memory.h"
 #include "base/terminal.h"
-#include "library/message.h"
 #include "programs/common.h"
 #include "programs/glyph.h"
 #include "programs/sample/lens.h"
@@ -296,7 +295,7 @@ static bool write_all(Explanation *e, const char *rung, int layer, int head, Err
     softmax(e, logits);
     write_next(e, rung);
     if (e->line && tril_reading_attention(e->reading, e->line->layer, e->head, e->weights,
-                                          (size_t)e->T * (size_t)e->T, message(err)) != TRIL_OK)
+                                          (size_t)e->T * (size_t)e->T, err) != TRIL_OK)
         return false;
     if (e->line) write_map(e);
     if (e->line && e->line->inputs[1].data) write_numbers(e);
@@ -330,10 +329,10 @@ bool explain_text(const Arguments *a, Error *err) {
     const int columns = terminal_columns(stdout, 80), least = 40;
     TrilModel *model = NULL;
     TrilReading *reading = NULL;
-    bool ok = path && tril_model_load(&model, path, message(err)) == TRIL_OK;
+    bool ok = path && tril_model_load(&model, path, err) == TRIL_OK;
     if (ok) {
-        TrilStatus status = tril_reading_open(&reading, model, a->explain, strlen(a->explain), true,
-                                              1, message(err));
+        TrilStatus status =
+            tril_reading_open(&reading, model, a->explain, strlen(a->explain), true, 1, err);
         ok = status == TRIL_OK || (status == TRIL_TEXT && message_of(err, "--explain"));
     }
     ok = ok &&

@@ -5,7 +5,6 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/terminal.h"
-#include "library/message.h"
 #include "programs/common.h"
 #include "programs/sample/sample.h"
 
@@ -105,8 +104,8 @@ bool inspect_file(TrilModel *model, const Arguments *a, Error *err) {
 static bool score(const char *path, const char *text, size_t length, const Arguments *a,
                   TrilScore *found, Error *err) {
     TrilModel *model;
-    if (tril_model_load(&model, path, message(err)) != TRIL_OK) return false;
-    TrilStatus status = tril_score(model, text, length, &a->scoring, found, message(err));
+    if (tril_model_load(&model, path, err) != TRIL_OK) return false;
+    TrilStatus status = tril_score(model, text, length, &a->scoring, found, err);
     tril_model_free(model);
     if (status == TRIL_OK) return true;
     if (status == TRIL_TEXT)

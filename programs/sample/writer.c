@@ -4,7 +4,6 @@
 #include "base/memory.h"
 #include "base/terminal.h"
 #include "base/utf8.h"
-#include "library/message.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -35,7 +34,7 @@ bool writer_open(Writer **opened, const TrilModel *model, const TrilSampling *sa
     w->stop = stop ? stop : "";
     w->stop_length = strlen(w->stop);
     if (!memory_alloc(&w->tail, w->stop_length, 1, "the writer", err) ||
-        (sampling && tril_writer_open(&w->text, model, sampling, message(err)) != TRIL_OK)) {
+        (sampling && tril_writer_open(&w->text, model, sampling, err) != TRIL_OK)) {
         writer_close(w);
         return false;
     }
@@ -142,7 +141,7 @@ bool writer_continue(Writer *w, int length, const volatile sig_atomic_t *interru
 bool writer_knows(const TrilModel *model, const char *name, const char *text, size_t length,
                   Error *err) {
     size_t count;
-    return tril_encode(tril_model_tokenizer(model), text, length, NULL, 0, &count, message(err)) ==
+    return tril_encode(tril_model_tokenizer(model), text, length, NULL, 0, &count, err) ==
                TRIL_OK ||
            message_of(err, name);
 }

@@ -4,7 +4,6 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/number.h"
-#include "library/message.h"
 #include "programs/run_files.h"
 #include "programs/train/budget.h"
 #include "programs/train/display.h"
@@ -97,7 +96,7 @@ static bool check_memory(const Plan *plan, Error *err) {
     for (int i = 0; i < plan->rung_count; i++) {
         const TrilOptions options = plan_options(plan, &plan->rungs[i]);
         if (!plan->rungs[i].left_out &&
-            tril_estimate(&options, plan->input.distinct, &estimate, message(err)) != TRIL_OK)
+            tril_estimate(&options, plan->input.distinct, &estimate, err) != TRIL_OK)
             return false;
     }
     return true;

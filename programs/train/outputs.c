@@ -1,7 +1,6 @@
 #include "programs/train/outputs.h"
 #include "base/file.h"
 #include "base/memory.h"
-#include "library/message.h"
 #include "programs/common.h"
 #include "programs/run_files.h"
 
@@ -41,7 +40,7 @@ bool outputs_open(Ladder *l, Error *err) {
     if (!ok || !plan->state) return ok;
     /* before the claims, another training run may have written the state */
     uint64_t now;
-    if (tril_file_digest(plan->state_file, "digest", &now, message(err)) != TRIL_OK) return false;
+    if (tril_file_digest(plan->state_file, "digest", &now, err) != TRIL_OK) return false;
     return now == plan->state_digest ||
            fail(err, "%s: another training run has just written this file; start again",
                 plan->state_file);
@@ -130,7 +129,7 @@ bool outputs_make_way(Ladder *l, char where[PATH_SIZE], Error *err) {
         const RungFiles *rung = &plan->rungs[i];
         uint64_t of = 0;
         TrilStatus status =
-            resumed ? tril_file_digest(rung->checkpoint, "training", &of, message(err)) : TRIL_FILE;
+            resumed ? tril_file_digest(rung->checkpoint, "training", &of, err) : TRIL_FILE;
         const bool own_model = status == TRIL_OK && of == plan->training;
         if (status == TRIL_NO_MEMORY) return false;
         if (!resumed || !is_own_log(rung, plan, own_page)) paths[count++] = rung->log;

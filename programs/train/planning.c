@@ -5,7 +5,6 @@
 #include "base/memory.h"
 #include "base/shell.h"
 #include "base/utf8.h"
-#include "library/message.h"
 #include "base/clock.h"
 #include "programs/common.h"
 #include "programs/run_files.h"
@@ -166,7 +165,7 @@ static bool begin_anew(Plan *plan, Error *err) {
     plan->ladder = asked->ladder;
     if (!asked->preset) o->context = o->batch = NAN;
     if (!isnan(asked->options.time) && !asked->preset) o->layers = o->heads = o->width = NAN;
-    return (!asked->init || tril_model_load(&plan->init, asked->init, message(err)) == TRIL_OK) &&
+    return (!asked->init || tril_model_load(&plan->init, asked->init, err) == TRIL_OK) &&
            command_line_over(asked, o, err) && (!plan->init || take_sizes(plan, err));
 }
 
@@ -218,8 +217,7 @@ static bool check_reading(const Plan *plan, Error *err) {
 /* Adds all characters of the text to the model of --init. */
 static bool extend_model(Plan *plan, const char *text, size_t length, Error *err) {
     TrilModel *extended;
-    if (tril_model_extend(&extended, plan->init, text, length, plan->options.seed, message(err)) !=
-        TRIL_OK)
+    if (tril_model_extend(&extended, plan->init, text, length, plan->options.seed, err) != TRIL_OK)
         return message_of(err, plan->texts.name);
     plan->added = tril_tokenizer_size(tril_model_tokenizer(extended)) -
                   tril_tokenizer_size(tril_model_tokenizer(plan->init));
@@ -240,16 +238,16 @@ static bool make_input(Plan *plan, const char *text, size_t length, Error *err) 
     if (plan->state) known = tril_state_tokenizer(plan->state);
     if (plan->init) known = tril_model_tokenizer(plan->init);
     TrilTokenizer **made = &plan->tokenizer;
-    TrilStatus status = known      ? tril_tokenizer_copy(made, known, message(err))
-                        : o->bytes ? tril_tokenizer_of_bytes(made, message(err))
-                                   : tril_tokenizer_make(made, text, length, message(err));
+    TrilStatus status = known      ? tril_tokenizer_copy(made, known, err)
+                        : o->bytes ? tril_tokenizer_of_bytes(made, err)
+                                   : tril_tokenizer_make(made, text, length, err);
     if (status == TRIL_OK)
-        status = tril_text_make(&plan->corpus, *made, text, length, o->held_out, message(err));
+        status = tril_text_make(&plan->corpus, *made, text, length, o->held_out, err);
     if (status != TRIL_OK) return status == TRIL_TEXT && message_of(err, path);
     plan->input = tril_text_extent(plan->corpus);
     tril_text_set_counted(plan->corpus, (size_t)plan->counted);
     return plan->arguments->quiet || plan->state ||
-           tril_text_repeated(plan->corpus, &plan->repeated, message(err)) == TRIL_OK;
+           tril_text_repeated(plan->corpus, &plan->repeated, err) == TRIL_OK;
 }
 
 bool plan_read_text(Plan *plan, Error *err) {
@@ -314,8 +312,7 @@ bool plan_count(Plan *plan, Error *err) {
         const double before = clock_seconds();
         if (by_time) plan->counted = fmin(next, all);
         tril_text_set_counted(plan->corpus, (size_t)plan->counted);
-        status =
-            tril_text_count(plan->corpus, (int)plan->options.context, &plan->counts, message(err));
+        status = tril_text_count(plan->corpus, (int)plan->options.context, &plan->counts, err);
         took = clock_seconds() - before;
         next = plan->counted * fmin(GROWTH, (most - (before + took - begun)) / (slower * took));
         if (status != TRIL_OK || !by_time || !plan_counts_part(plan) || next < 2 * plan->counted)
@@ -356,7 +353,7 @@ static bool measure_rungs(Plan *plan, Error *err) {
         if (rung->left_out) continue;
         show_activity(plan, "measuring the speed of this machine");
         TrilStatus status = tril_options_choose(&o, plan->corpus, fmax(seconds, least), NULL, NULL,
-                                                &rung->pace, message(err));
+                                                &rung->pace, err);
         clear_activity(plan);
         if (status != TRIL_OK) return false;
     }
@@ -399,8 +396,7 @@ static bool decide_by_time(Plan *plan, RungFiles *rung, Reasons *d, Error *err) 
     const double seconds = seconds_of(plan, rung);
     if (isnan(o->epochs)) o->epochs = tril_epochs_that_help(characters, plan->init != NULL);
     show_activity(plan, "measuring the speed of this machine");
-    TrilStatus status =
-        tril_options_choose(o, plan->corpus, seconds, NULL, NULL, &d->choice, message(err));
+    TrilStatus status = tril_options_choose(o, plan->corpus, seconds, NULL, NULL, &d->choice, err);
     clear_activity(plan);
     if (status != TRIL_OK) return false;
     if (!check_speed(plan, rung, d->choice.speed, seconds, err)) return false;
@@ -469,8 +465,7 @@ bool plan_decide(Plan *plan, Error *err) {
         while (plan->ladder && i > 0 && tril_rung_recipe(plan->rungs[i].name, NULL).longer > 1) i--;
         d.rung = o->rung = plan->rungs[i].name;
         if ((plan_has_time(plan) && !decide_by_time(plan, &plan->rungs[i], &d, err)) ||
-            tril_options_decide(o, plan->corpus, plan->init != NULL, &epochs, message(err)) !=
-                TRIL_OK)
+            tril_options_decide(o, plan->corpus, plan->init != NULL, &epochs, err) != TRIL_OK)
             return false;
         if (!plan_has_time(plan)) d.epochs_seen = epochs;
         o->rung = chosen;

@@ -2,7 +2,6 @@
 #include "base/array.h"
 #include "base/digest.h"
 #include "base/number.h"
-#include "library/message.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -45,7 +44,7 @@ static bool is_of_run(const TrilOption *row) {
 /* ---- writing ---- */
 
 static bool note(TrilTraining *training, const char *key, const char *text, Error *err) {
-    return tril_training_mark(training, key, text, message(err)) == TRIL_OK;
+    return tril_training_mark(training, key, text, err) == TRIL_OK;
 }
 
 bool saved_write(const Plan *plan, TrilTraining *training, const Progress *progress,
@@ -77,7 +76,7 @@ bool saved_write(const Plan *plan, TrilTraining *training, const Progress *progr
     }
     return ok && (!plan->ladder || note(training, "ladder", "1", err)) &&
            note(training, "results", lines, err) &&
-           tril_training_save(training, plan->state_file, message(err)) == TRIL_OK;
+           tril_training_save(training, plan->state_file, err) == TRIL_OK;
 }
 
 /* ---- reading ---- */
@@ -163,7 +162,7 @@ static bool read_options(Plan *plan) {
 }
 
 bool saved_load(Plan *plan, Error *err) {
-    if (tril_state_load(&plan->state, plan->state_file, message(err)) != TRIL_OK) return false;
+    if (tril_state_load(&plan->state, plan->state_file, err) != TRIL_OK) return false;
     plan->progress.now = tril_state_progress(plan->state);
     const char *bad = read_progress(plan);
     if (!bad && !read_options(plan)) bad = "run";

@@ -2,7 +2,6 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/terminal.h"
-#include "library/message.h"
 #include "programs/common.h"
 #include "programs/train/budget.h"
 #include "programs/train/display.h"
@@ -99,8 +98,8 @@ static bool open_training(Trainer *t, bool resumes, double seconds, Error *err) 
     if (resumes) {
         TrilState **state = &t->ladder->plan->state;
         snprintf(t->kernels, sizeof t->kernels, "%s", tril_state_note(*state, "kernels"));
-        status = tril_training_resume(&t->training, &t->own, *state, plan->corpus, &t->options,
-                                      message(err));
+        status =
+            tril_training_resume(&t->training, &t->own, *state, plan->corpus, &t->options, err);
         tril_state_free(*state);
         *state = NULL;
         t->progress = plan->progress;
@@ -108,19 +107,17 @@ static bool open_training(Trainer *t, bool resumes, double seconds, Error *err) 
             t->result->kept = t->progress.now.lowest_step;
         notice_removal(t);
     } else if (!t->rung->chosen || !plan->init) {
-        status = tril_model_make(&t->own, plan->tokenizer, &t->options, message(err));
+        status = tril_model_make(&t->own, plan->tokenizer, &t->options, err);
     }
     t->model = t->own ? t->own : plan->init;
     if (status == TRIL_OK && !resumes)
-        status =
-            tril_training_open(&t->training, t->model, plan->corpus, &t->options, message(err));
+        status = tril_training_open(&t->training, t->model, plan->corpus, &t->options, err);
     if (status == TRIL_OK && plan->arguments->profile)
-        status = tril_training_profile(t->training, message(err));
+        status = tril_training_profile(t->training, err);
     if (status != TRIL_OK) return false;
     for (int i = 0; i < ORIGINS; i++) {
         const Origin *origin = &plan->origins[i];
-        if (*origin->text &&
-            tril_model_mark(t->model, origin->key, origin->text, message(err)) != TRIL_OK)
+        if (*origin->text && tril_model_mark(t->model, origin->key, origin->text, err) != TRIL_OK)
             return false;
     }
     t->result->parameters = tril_model_parameters(t->model);
@@ -132,8 +129,7 @@ static bool open_training(Trainer *t, bool resumes, double seconds, Error *err) 
     const double opening = clock_seconds() - begun;
     t->progress.seconds += opening;
     t->budget = budget_open(plan, t->rung, seconds, opening, &t->progress);
-    if (tril_training_set_steps(t->training, t->budget.steps, message(err)) != TRIL_OK)
-        return false;
+    if (tril_training_set_steps(t->training, t->budget.steps, err) != TRIL_OK) return false;
     t->saved = begun;
     return true;
 }
@@ -153,8 +149,8 @@ static bool train_step(Trainer *t, LogRow *row, Error *err) {
     TrilStep step = {.loss = NAN};
     const TrilTraffic before = tril_processes_traffic();
     const double stepped = p->now.seconds;
-    TrilStatus status = tril_training_set_steps(t->training, t->budget.steps, message(err));
-    if (status == TRIL_OK) status = tril_training_step(t->training, &step, message(err));
+    TrilStatus status = tril_training_set_steps(t->training, t->budget.steps, err);
+    if (status == TRIL_OK) status = tril_training_step(t->training, &step, err);
     if (status == TRIL_DIVERGED)
         return diverged(t, isfinite(step.loss) ? "the gradient is no longer finite" : no_number,
                         p->now.step + 1, err);
@@ -187,7 +183,7 @@ static bool save_model(Trainer *t) {
     Error *failed = &t->best_failed;
     *failed = (Error){0};
     if (!claims_hold(t->ladder->claims, failed) ||
-        tril_model_save(t->model, t->rung->checkpoint, message(failed)) != TRIL_OK)
+        tril_model_save(t->model, t->rung->checkpoint, failed) != TRIL_OK)
         return false;
     t->result->kept = t->progress.now.step;
     return true;
@@ -215,7 +211,7 @@ static bool evaluate(Trainer *t, LogRow *row, Error *err) {
     row->validation = NAN;
     show_activity(t->plan, "evaluating");
     TrilStatus status = tril_training_evaluate(
-        t->training, budget_sample(&t->budget, plan_held_out(t->plan)), &validation, message(err));
+        t->training, budget_sample(&t->budget, plan_held_out(t->plan)), &validation, err);
     double took = clock_seconds() - begun;
     t->times.evaluations += took;
     if (status == TRIL_STOPPED) return true;
@@ -398,7 +394,7 @@ static bool measure_part(const Trainer *t, const TrilModel *kept, bool trained_o
     if (interrupted_twice()) return true;
     TrilStatus status =
         tril_text_evaluate(t->plan->corpus, kept, trained_on, characters, (int)t->options.batch,
-                           (int)t->options.threads, is_stopped, NULL, &found, message(err));
+                           (int)t->options.threads, is_stopped, NULL, &found, err);
     if (status == TRIL_OK) *loss = found;
     return status == TRIL_OK || status == TRIL_STOPPED;
 }
@@ -412,7 +408,7 @@ static bool measure(Trainer *t, Error *err) {
     const char *path = t->rung->checkpoint;
     TrilModel *kept;
     show_activity(t->plan, "measuring the best model");
-    if (tril_model_load(&kept, path, message(err)) != TRIL_OK) return false;
+    if (tril_model_load(&kept, path, err) != TRIL_OK) return false;
     const TrilOptions has = tril_model_sizes(kept);
     const double best = isfinite(t->progress.best) ? t->progress.best : NAN;
     result->sampled = t->budget.part < 1;

@@ -51,9 +51,8 @@ static bool write_samples(const TrilModel *model, const Arguments *a, Error *err
     TextPrinter texts = {.prompt = a->prompt ? a->prompt : ""};
     sampling.length = (size_t)a->length;
     if (!writer_open(&texts.writer, model, NULL, NULL, err)) return false;
-    TrilStatus status =
-        tril_generate_texts(model, texts.prompt, strlen(texts.prompt), &sampling,
-                            (size_t)a->samples, a->stop, show_text, &texts, err);
+    TrilStatus status = tril_generate_texts(model, texts.prompt, strlen(texts.prompt), &sampling,
+                                            (size_t)a->samples, a->stop, show_text, &texts, err);
     if (status != TRIL_OK && texts.begun) writer_end_text(texts.writer);
     writer_close(texts.writer);
     return status == TRIL_OK || status == TRIL_STOPPED;

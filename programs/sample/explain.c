@@ -64,47 +64,50 @@ static void put_glyph(const Explanation *e, int t, int cell) {
     fprintf(e->out, "%*s%s", cell - glyph.columns, "", glyph.text);
 }
 
-/* Writes a row of `count` numbers, `step` floats apart, as many as fit. */
-static void put_row(const Explanation *e, const char *label, const float *numbers, size_t step,
-                    int count) {
+/* Writes a row of `count` numbers, as many as fit. */
+static void put_row(const Explanation *e, const char *label, const float *numbers, int count) {
     static const char dots[] = " ...";
-    int fit = (e->columns - LABEL - (int)strlen(dots)) / CELL;
-    if (fit < 1) fit = 1;
+    const int fit = (e->columns - LABEL - (int)strlen(dots)) / CELL;
     fprintf(e->out, "  %-*s", LABEL - 2, label);
-    for (int i = 0; i < count && i < fit; i++)
-        put_number(e, (double)numbers[(size_t)i * step], CELL);
+    for (int i = 0; i < count && i < fit; i++) put_number(e, (double)numbers[i], CELL);
     fprintf(e->out, "%s\n", count > fit ? dots : "");
 }
 
 /* ---- the next character ---- */
 
+static int likeliest_of(const double *p, int V) {
+    int likeliest = 0;
+    for (int v = 1; v < V; v++)
+        if (p[v] > p[likeliest]) likeliest = v;
+    return likeliest;
+}
+
 /* Sets e->p to the softmax of logits, and returns the likeliest character. */
 static int softmax(Explanation *e, const float *logits) {
-    TrilSampling all = tril_sampling();
-    int likeliest = 0;
-    all.temperature = all.top_p = 1;
-    all.top_k = TRIL_EVERY_CHARACTER;
-    if (tril_probabilities(&all, logits, e->V, e->p, NULL) != TRIL_OK) return 0;
-    for (int v = 1; v < e->V; v++)
-        if (e->p[v] > e->p[likeliest]) likeliest = v;
+    double sum = 0;
+    for (int v = 0; v < e->V; v++) e->p[v] = (double)logits[v];
+    const int likeliest = likeliest_of(e->p, e->V);
+    const double largest = e->p[likeliest];
+    for (int v = 0; v < e->V; v++) sum += e->p[v] = exp(e->p[v] - largest);
+    for (int v = 0; v < e->V; v++) e->p[v] /= sum;
     return likeliest;
 }
 
 static void write_next(Explanation *e, const char *rung) {
-    enum { SHOWN = 8, LONGEST = 40 };
-    const size_t skipped = tril_reading_skipped(e->reading);
+    enum { SHOWN = 8, LONGEST = 40, END = 30 };
     const int room = e->columns - 14, longest = room < LONGEST ? room : LONGEST;
-    char end[128];
-    glyph_line(e->tokenizer, e->ids, e->T, (int)sizeof end, end, sizeof end);
-    say(e, "%s after '%s'%s: the likeliest next characters", rung, end,
-        skipped > 0 ? ", all that it reads of the text" : "");
+    const int from = e->T > END ? e->T - END : 0;
+    char end[END * sizeof(Glyph)];
+    glyph_line(e->tokenizer, e->ids + from, e->T - from, END * GLYPH_COLUMNS, end, sizeof end);
+    say(e, "%s after '%s': the likeliest next characters", rung, end);
+    if (tril_reading_skipped(e->reading) > 0)
+        say(e, "(It reads only the last %d characters of the text.)", e->T);
     for (int i = 0; i < SHOWN && i < e->V; i++) {
-        int likeliest = 0;
-        for (int v = 1; v < e->V; v++)
-            if (e->p[v] > e->p[likeliest]) likeliest = v;
+        const int likeliest = likeliest_of(e->p, e->V);
         const double p = e->p[likeliest];
-        fprintf(e->out, "  %s %6.1f%%  ", glyph_padded(e->tokenizer, likeliest).text, 100 * p);
-        for (int bar = 0; bar < (int)round(p * longest); bar++) fputs("█", e->out);
+        fprintf(e->out, "  %s %6.1f%%", glyph_padded(e->tokenizer, likeliest).text, 100 * p);
+        for (int bar = 0; bar < (int)round(p * longest); bar++)
+            fprintf(e->out, "%s█", bar == 0 ? "  " : "");
         fputc('\n', e->out);
         e->p[likeliest] = -1;
     }
@@ -112,11 +115,11 @@ static void write_next(Explanation *e, const char *rung) {
 
 /* ---- the head that matters ---- */
 
-/* Returns the probability of the likeliest character without a head; as it is if that is unknown.
- */
+/* Returns the probability of the likeliest character without a head, or NaN if the last steps read
+ * more than the stream. */
 static double chance_without(Explanation *e, const TrilLine *line, int head) {
     const float *logits = lens_without(&e->lens, line, head);
-    if (!logits) return e->chance;
+    if (!logits) return NAN;
     softmax(e, logits);
     return e->p[e->first];
 }
@@ -139,7 +142,8 @@ static bool choose(Explanation *e, int layer, int head, Error *err) {
     for (int l = layer < 0 ? 0 : layer; l <= (layer < 0 ? layers - 1 : layer); l++) {
         const TrilLine *line = lens_attention(&e->lens, l);
         for (int h = head < 0 ? 0 : head; h <= (head < 0 ? heads - 1 : head) && line; h++) {
-            const double change = fabs(log(e->chance / chance_without(e, line, h)));
+            const double without = chance_without(e, line, h);
+            const double change = isnan(without) ? 0 : fabs(log(e->chance / without));
             if (!(change > most)) continue;
             most = change;
             e->line = line;
@@ -155,16 +159,16 @@ static void write_map(Explanation *e) {
     const TrilLine *line = e->line;
     const int fit = (e->columns - 2) / SQUARE, shown = fit < ROWS ? fit : ROWS;
     const int from = e->T > shown ? e->T - shown : 0;
-    const Glyph likeliest = glyph_of(e->tokenizer, e->first);
-    char name[64] = "The mean of the past";
+    const double without = chance_without(e, line, e->head);
+    char name[64] = "The mean of the past", loss[96] = "";
     if (line->inputs[1].data)
         snprintf(name, sizeof name, "Layer %d, head %d of %d", line->layer, e->head,
                  line_heads(line));
+    if (!isnan(without))
+        snprintf(loss, sizeof loss, ": without it, '%s' would have %.1f%% in place of %.1f%%",
+                 glyph_of(e->tokenizer, e->first).text, 100 * without, 100 * e->chance);
     fputc('\n', e->out);
-    say(e,
-        "%s: without it, '%s' would have %.1f%% in place of %.1f%%. Each row shows where a "
-        "character looks, in percent%s:",
-        name, likeliest.text, 100 * chance_without(e, line, e->head), 100 * e->chance,
+    say(e, "%s%s. Each row shows where a character looks, in percent%s:", name, loss,
         from > 0 ? " (the last characters)" : "");
     fputs("  ", e->out);
     for (int s = from; s < e->T; s++) put_glyph(e, s, SQUARE);
@@ -249,19 +253,25 @@ static void write_numbers(Explanation *e) {
     fputc('\n', e->out);
     say(e, "There, the query of '%s' at position %d times the key of '%s' at %d:",
         glyph_at(e, e->last).text, e->last, glyph_at(e, most).text, most);
-    put_row(e, "query", query, 1, dk);
-    put_row(e, "key", key, 1, dk);
-    put_row(e, "product", product, 1, dk);
+    put_row(e, "query", query, dk);
+    put_row(e, "key", key, dk);
+    put_row(e, "product", product, dk);
     say(e,
         "The sum of all %d products, %.3f, divided by the square root of %d, is the score %.3f. "
         "The softmax makes weights of the scores, and the output is the sum of the values by "
         "weight:",
         dk, sum, dk, sum / sqrt(dk));
     write_sum(e, query, dk);
-    put_row(e, "output", lens_row(&e->lens, output) + e->head * dv, 1, dv);
+    put_row(e, "output", lens_row(&e->lens, output) + e->head * dv, dv);
 }
 
 /* ---- the layers in between ---- */
+
+static void write_stage(Explanation *e, const char *name, const float *logits) {
+    const int id = softmax(e, logits);
+    fprintf(e->out, "  %-12s  %s %6.1f%%  (%.1f%%)\n", name, glyph_padded(e->tokenizer, id).text,
+            100 * e->p[id], 100 * e->p[e->first]);
+}
 
 /* Writes the prediction of each stage, or of every other if there are many. */
 static void write_stages(Explanation *e) {
@@ -274,15 +284,11 @@ static void write_stages(Explanation *e) {
         "If the model ended after each step, it would predict (and '%s' would have):", first.text);
     for (int i = (stages - 1) % step; i < stages; i += step) {
         char name[STAGE_NAME];
-        const int id = softmax(e, lens_logits(&e->lens, i));
         lens_name(&e->lens, i, name);
-        fprintf(e->out, "  %-12s  %s %6.1f%%  (%.1f%%)\n", name,
-                glyph_padded(e->tokenizer, id).text, 100 * e->p[id], 100 * e->p[e->first]);
+        write_stage(e, name, lens_logits(&e->lens, i));
     }
-    if (!e->lens.trusted) return;
-    const int id = softmax(e, lens_row(&e->lens, &e->lens.trusted->inputs[2]));
-    fprintf(e->out, "  %-12s  %s %6.1f%%  (%.1f%%)\n", "counting",
-            glyph_padded(e->tokenizer, id).text, 100 * e->p[id], 100 * e->p[e->first]);
+    if (e->lens.trusted)
+        write_stage(e, "counting", lens_row(&e->lens, &e->lens.trusted->inputs[2]));
 }
 
 /* ---- the whole ---- */

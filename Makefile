@@ -53,7 +53,7 @@ FLAGS    = -std=c11 -ffp-contract=off $(SYSTEM) -I. -I$(BUILD)/text $(WARNINGS) 
 
 # The register tiles and vector loops are compiled once for each instruction set. No -ffast-math: masks
 # need infinities and tests need NaNs. Loops begin at a cache line; otherwise their speed depends on the
-# code before them (docs/performance.md).
+# code before them.
 ISA_FLAGS        = -fno-math-errno -fno-trapping-math -falign-loops=64
 ISA_FLAGS_avx2   = -mavx2 -mfma
 ISA_FLAGS_avx512 = -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mprefer-vector-width=512

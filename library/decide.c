@@ -35,8 +35,8 @@ static double dropout_for(const Recipe *recipe, const Config *config, double epo
 
 /* Returns the factor, at least 1, that lengthens an unset context and shrinks an unset batch. It
  * starts at the recipe's and is halved until every process has a window, and the text holds 100
- * windows. It is 1 if most characters are rare: a step then has
- * to see many places of the text. Found by trial (docs/records.md). */
+ * windows. It is 1 if most characters are rare: a step then has to see many places of the text.
+ * Found by trial (docs/records.md). */
 static double longer_windows(const TrilOptions *o, const TrilText *text, double context,
                              double batch) {
     const double few = 100, rare = 200, train = (double)text->train;

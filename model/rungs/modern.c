@@ -46,7 +46,7 @@ typedef struct {
 } Activations;
 
 /* Places of dropout: each has its own masks. GPT-2 also has it on the embedding, where it
- * did not help here (docs/records.md). */
+ * did not help here. */
 enum { DROP_ATTENTION, DROP_PROJ, DROP_MLP };
 
 /* ---- forward ---- */

@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* In trials that trained twice as long, the loss fell by another FALL_MIN to FALL_MAX times its
- * fall between 0.3 and 0.6 of the steps (docs/training.md). */
+ * fall between 0.3 and 0.6 of the steps. */
 #define FALL_MIN 0.4
 #define FALL_MAX 0.8
 

@@ -4,7 +4,7 @@
 
 #include "programs/train/plan.h"
 
-/* In trials the default model learned more than pairs from these many (docs/training.md). */
+/* In trials the default model learned more than pairs from these many. */
 enum { LONGER_SIZE = 64, ENOUGH_CHARACTERS = 4000 };
 
 /* Sets the verdicts of `results`, at most one for each rung. `results` begin with the counted

@@ -16,38 +16,20 @@ static void keep(Rows *kept, const LogRow *row) {
 }
 
 static void add_evaluation(Course *c, const LogRow *row) {
-    const double loss = c->loss_count > 0 ? c->loss_sum / c->loss_count : NAN;
+    const double n = c->loss_count, loss = n > 0 ? c->loss_sum / n : NAN;
+    const double noise = sqrt(fmax(0, c->loss_squares / n - loss * loss) / n);
     const bool lowest = c->evaluated.seen == 0 || row->validation < c->lowest.validation;
     if (c->evaluated.seen == 1) c->second_loss = loss;
     c->before = c->last;
-    c->last = (Evaluation){row->step, loss, row->validation};
+    c->last = (Evaluation){row->step, loss, noise, row->validation};
     if (lowest) c->lowest = c->last;
+    if (c->evaluated.seen == 0 || !(c->floor.loss <= loss)) {
+        c->floor = c->last;
+        c->peak = 0;
+    }
     c->since_lowest = lowest ? 0 : c->since_lowest + 1;
-    c->loss_sum = c->loss_count = 0;
+    c->loss_sum = c->loss_squares = c->loss_count = 0;
     keep(&c->evaluated, row);
-}
-
-/* Small batches need a longer interval. */
-static void add_to_interval(Course *c, const LogRow *row) {
-    const double enough = fmax(2000, row->characters / 200);
-    const int few = 20;
-    c->interval.sum += row->loss;
-    c->interval.squares += row->loss * row->loss;
-    if (++c->interval.rows < few || row->characters - c->interval.begin < enough) return;
-    const int n = c->interval.rows;
-    const double mean = c->interval.sum / n;
-    if (c->floor.noise == 0 || mean < c->floor.loss) {
-        c->floor.loss = mean;
-        c->floor.noise = sqrt(fmax(1e-12, c->interval.squares / n - mean * mean) / n);
-    }
-    if (mean - c->floor.loss > c->rise.to - c->rise.from) {
-        c->rise.step = row->step;
-        c->rise.from = c->floor.loss;
-        c->rise.to = mean;
-        c->rise.rate = row->rate;
-    }
-    c->interval.sum = c->interval.squares = c->interval.rows = 0;
-    c->interval.begin = row->characters;
 }
 
 void course_add(Course *c, const LogRow *row) {
@@ -55,9 +37,10 @@ void course_add(Course *c, const LogRow *row) {
     c->steps = row->step;
     c->characters = row->characters;
     c->compute = row->compute;
+    c->peak = fmax(c->peak, row->rate);
     c->loss_sum += row->loss * steps;
+    c->loss_squares += row->loss * row->loss * steps;
     c->loss_count += steps;
-    add_to_interval(c, row);
     keep(&c->all, row);
     if (!isnan(row->validation)) add_evaluation(c, row);
 }
@@ -81,17 +64,8 @@ void course_read(Course *course, const char *path) {
 }
 
 double course_validation(const Course *c, double share) {
-    const double step = share * c->steps;
-    const LogRow *before = NULL;
-    for (const LogRow *row = c->evaluated.rows; row < c->evaluated.rows + c->evaluated.count;
-         row++) {
-        if (row->step == step) return row->validation;
-        if (row->step > step)
-            return !before
-                       ? NAN
-                       : before->validation + (step - before->step) / (row->step - before->step) *
-                                                  (row->validation - before->validation);
-        before = row;
-    }
-    return NAN;
+    double found = NAN;
+    for (int i = 0; i < c->evaluated.count && c->evaluated.rows[i].step <= share * c->steps; i++)
+        found = c->evaluated.rows[i].validation;
+    return found;
 }

@@ -16,6 +16,7 @@ typedef struct {
 typedef struct {
     int step;
     double loss;       /* mean training loss since the evaluation before, if there were steps */
+    double noise;      /* the standard deviation of that mean */
     double validation; /* loss on the held-out text */
 } Evaluation;
 
@@ -23,26 +24,16 @@ typedef struct {
 typedef struct {
     Rows all, evaluated; /* all rows, and those with a validation loss */
     int steps;
-    double characters; /* read by the training in these steps */
-    double compute;    /* floating-point operations in these steps, if known */
-    Evaluation last, before,
-        lowest;         /* evaluations: the last two, and the one with the lowest loss */
-    int since_lowest;   /* evaluations after that one */
-    double second_loss; /* Evaluation.loss of the second evaluation */
-    double loss_sum;    /* sum of the training losses since the last evaluation */
+    double characters;                      /* read by the training in these steps */
+    double compute;                         /* floating-point operations in these steps, if known */
+    Evaluation last, before, lowest, floor; /* the last two, and those with the lowest loss on the
+                                               held-out text and in training */
+    double peak;                            /* the highest learning rate since the floor */
+    int since_lowest;                       /* evaluations after the lowest */
+    double second_loss;                     /* Evaluation.loss of the second evaluation */
+    double loss_sum, loss_squares; /* sums of the training losses since the last evaluation */
     int loss_count;
-    struct {
-        double sum, squares, begin; /* begin: the characters before it */
-        int rows;
-    } interval; /* of rows, long enough for a mean with little chance */
-    struct {
-        double loss, noise; /* the lowest mean of an interval, and its standard deviation */
-    } floor;
-    struct {
-        int step;
-        double from, to, rate; /* the floor then, the mean, and the learning rate */
-    } rise;                    /* the highest of an interval's mean above the floor of its time */
-    bool ended;                /* the training has ended as planned; the owner sets it */
+    bool ended; /* the training has ended as planned; the owner sets it */
 } Course;
 
 /* Adds the next row. */
@@ -54,8 +45,7 @@ void course_read(Course *course, const char *path);
 /* Adds the evaluation of a trained model before its first step, which is not in the log. */
 void course_begin(Course *course, double validation);
 
-/* Returns the validation loss after a share of the steps, interpolated; NaN before the first one.
- */
+/* Returns the last validation loss in a share of the steps; NaN before the first one. */
 double course_validation(const Course *course, double share);
 
 #endif

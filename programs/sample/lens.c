@@ -80,7 +80,7 @@ static int line_of(const Lens *lens, int stage) {
     return stage > 0 ? lens->sums[stage - 1] : lens->embedding;
 }
 
-/* Returns true if a sum adds what a linear layer makes of the counted probabilities. */
+/* Returns true if a sum adds a linear layer of the counted probabilities. */
 static bool adds_counts(const Lens *lens, int sum) {
     for (int i = 0; i < 2; i++) {
         const TrilLine *linear = maker_of(lens, lens->lines[sum].inputs[i].number);

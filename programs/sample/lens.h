@@ -1,6 +1,6 @@
 /* lens.h - the residual stream of a reading, after its last character: x is the embedding plus the
  * sums of attention and MLPs, and the last steps make logits of it. Applied to an earlier x, they
- * show what the model would predict if it ended there: the logit lens (nostalgebraist, 2020). */
+ * give the predictions of a model that ends there: the logit lens (nostalgebraist, 2020). */
 #ifndef TRIL_PROGRAMS_SAMPLE_LENS_H
 #define TRIL_PROGRAMS_SAMPLE_LENS_H
 
@@ -37,8 +37,8 @@ const float *lens_logits(Lens *lens, int stage);
 /* Returns the line of a layer that attends or takes the mean of the past, or NULL. */
 const TrilLine *lens_attention(const Lens *lens, int layer);
 
-/* Returns the logits as lens_logits does, of x without the output of a head of that line. What
- * later layers made of that output stays in x. */
+/* Returns the logits as lens_logits does, of x without the output of a head of that line. The
+ * outputs of later layers, which read it, stay in x. */
 const float *lens_without(Lens *lens, const TrilLine *attention, int head);
 
 /* Returns the last character's row of an array. */

@@ -57,7 +57,7 @@ bool inspect_score(const Arguments *arguments, Error *err);
 bool explain_text(const Arguments *arguments, Error *err);
 
 /* Writes to `out`, in lines of at most `columns` >= 40 columns: the likeliest next characters; the
- * map of one head, its numbers for the last character; and what the model would predict if it ended
+ * map of one head, and its numbers for the last character; the predictions of the model if it ended
  * earlier. ANY layer or head: the one that changes the probability of the likeliest character most
  * by its output. The reading is traced. Fails for a layer or head that the model does not have, and
  * without memory. */

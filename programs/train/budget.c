@@ -54,8 +54,8 @@ static int expected_steps(const Budget *b, const Progress *p) {
     return steps < b->max_steps ? (int)steps : b->max_steps;
 }
 
-/* Sets what the measured speed of the rung says: the time of a step, and of an evaluation, which
- * reads a sample if the last ones would take too long. */
+/* Sets, by the measured speed of the rung, the time of a step and of an evaluation, which reads a
+ * sample if the last ones would take too long. */
 static void expect(Budget *b, const Plan *plan, const RungFiles *rung) {
     const double most = 0.25, whole = plan_held_out(plan) / rung->pace.evaluating;
     b->step = step_seconds(plan, rung, b->slower);

@@ -122,8 +122,8 @@ static void add_known(Ladder *l, const RungFiles *rung, const Result *known) {
 
 /* Trains the rungs that are not complete. Under a time limit each gets the share of the seconds
  * left in which it takes as many steps as the later ones, and some to spare, for the speed may be
- * lower than measured; what it does not need is left for the later ones. A baseline needs few
- * steps. */
+ * lower than measured; the time that it does not need is left for the later ones. A baseline needs
+ * few steps. */
 static bool train_rungs(Ladder *l, Error *err) {
     const double min = 0.1, spare = 0.05; /* seconds; a share of those that are left */
     const Plan *plan = l->plan;

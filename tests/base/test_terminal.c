@@ -287,8 +287,8 @@ static void expect_on_terminal(const Author *a) {
     free(shown);
 }
 
-/* A terminal shows what it could not print, and a pipe gets all bytes and characters unchanged. At
- * the end of characters is a newline. */
+/* A terminal shows characters that it could not print, and a pipe gets all bytes and characters
+ * unchanged. At the end of characters is a newline. */
 TEST(terminal_and_pipe) {
     static const char *const models[] = {"bytes", "forged"}, *const shown[][2] = {
                                                                  {"\uFFFD", "\\x1b"},

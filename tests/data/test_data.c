@@ -504,8 +504,8 @@ static size_t take(const char *joined, size_t *at, const char *text, size_t leng
     return characters;
 }
 
-/* The beginnings of all texts, to a character of their share, then their ends: what is trained on,
- * and what is held out. */
+/* The beginnings of all texts, to a character of their share, then their ends: the part to train
+ * on, and the held-out part. */
 TEST(join) {
     enum { TEXTS = 5, MOST = 4000 };
     static char texts[TEXTS][MOST], joined[TEXTS * MOST + 2 * TEXTS];

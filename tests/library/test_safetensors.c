@@ -138,7 +138,7 @@ static const struct {
     const char *header;
     size_t data;
 } hostile[] = {
-    /* not one object of objects; test_json has what is no JSON */
+    /* not one object of objects; test_json has all that is no JSON */
     {"", 0}, {"[]", 0}, {"null", 0}, {"{'a':[]}", 0}, {"{'a':{}}", 0}, {"{" ONE "}}", 4},
     {TYPED("32"), 4},
     {"{" ONE ",'a\\u0000':{" F32_1 ",'data_offsets':[4,8]}}", 8}, {TYPED("'F32\\u0000'"), 4},

@@ -190,7 +190,7 @@ TEST(folds) {
 }
 
 /* A training run counts the part to train on, and nothing that is held out. An evaluation of that
- * part leaves out what is read, and changes no model. */
+ * part leaves out the fold that is read, and changes no model. */
 TEST(trainings) {
     size_t length;
     double nats[2];

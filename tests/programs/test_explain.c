@@ -229,7 +229,7 @@ TEST(counts) {
 
 /* ---- the lines of a reading ---- */
 
-/* Each linear layer and each sum is what the weights make of the inputs, in double precision. */
+/* Each linear layer and each sum follows from weights and inputs, in double precision. */
 TEST_OF_EACH(tril_rung, lines) {
     TrilModel *model = subject(name);
     const TrilReading *reading = read_by(model);

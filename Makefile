@@ -76,7 +76,7 @@ OBJECTS = $(SOURCES:.c=.o) $(ISAS:%=model/kernels/isa_%.o) $(BF16)
 # The longest tests first, so that none runs alone at the end.
 ALL     = $(patsubst %.c,%,$(wildcard tests/*/test_*.c))
 LONG    = $(patsubst %,tests/programs/test_%,faults clock resume verdict) tests/model/test_sampler \
-          tests/model/test_kernels $(patsubst %,tests/programs/test_%,interruption programs outputs)
+          tests/model/test_kernels $(patsubst %,tests/programs/test_%,interruption programs folder)
 TESTS   = $(LONG) $(filter-out $(LONG),$(ALL))
 SUPPORT = $(patsubst %,tests/%.o,main support blocks system_posix) model/kernels/isa_portable.o model/kernels/isa_scalar.o \
           $(patsubst %.c,%.o,$(filter-out %entry.c,$(wildcard tests/fuzz/*.c)))

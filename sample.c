@@ -58,8 +58,11 @@ static bool write_samples(const TrilModel *model, const Arguments *a, Error *err
     return status == TRIL_OK || status == TRIL_STOPPED;
 }
 
-static bool use_model(TrilModel *model, const Arguments *a, Error *err) {
-    if (a->info) return inspect_file(model, a, err);
+static bool use_model(TrilModel *model, const char *path, const Arguments *a, Error *err) {
+    if (a->info) {
+        inspect_file(model, path);
+        return true;
+    }
     if (a->prompt && !writer_knows(model, "--prompt", a->prompt, strlen(a->prompt), err))
         return false;
     if (a->stop && !writer_knows(model, "--stop", a->stop, strlen(a->stop), err)) return false;
@@ -80,16 +83,16 @@ static bool is_like_text(const char *path) {
 
 static bool run_program(const Arguments *a, Error *err) {
     TrilModel *model;
+    char path[PROGRAM_PATH];
     if (a->explain) return explain_text(a, err) && file_flush_output(err);
     if (a->score) return inspect_score(a, err);
-    const char *path = arguments_checkpoint(a, 0, err);
-    if (!path) return false;
+    if (!arguments_checkpoint(a, 0, path, err)) return false;
     if (tril_model_load(&model, path, err) != TRIL_OK) {
         const Error own = *err;
         return is_like_text(path) &&
                fail(err, "%s; to score a text: sample --score FILE", own.text);
     }
-    bool ok = use_model(model, a, err) && file_flush_output(err);
+    bool ok = use_model(model, path, a, err) && file_flush_output(err);
     tril_model_free(model);
     return ok;
 }
@@ -103,7 +106,7 @@ int main(int argc, char **argv) {
     if (arguments.help) {
         program_usage(
             *argv, "[options] [CHECKPOINT]",
-            "Writes text with the model in CHECKPOINT (" PROGRAM_MODEL
+            "Writes text with the model in CHECKPOINT, a file or the folder of a run (" PROGRAM_OUT
             "). A full context forgets all but its last quarter (rungs below modern: last 16th).");
         arguments_print_options();
         return program_printed("sample");

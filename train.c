@@ -69,14 +69,10 @@ static bool check_effect(const Plan *plan, Error *err) {
     return true;
 }
 
-/* Claims the files first, so that conflicts are found before the text is read. */
 static bool train(Plan *plan, Error *err) {
-    Ladder *ladder;
-    bool ok = ladder_open(&ladder, plan, err) && plan_read_text(plan, err);
-    if (ok && !plan->arguments->quiet) show_corpus(plan);
-    ok = ok && plan_decide(plan, err) && ladder_train(ladder, err) && file_flush_output(err);
-    ladder_close(ladder);
-    return ok;
+    if (!plan_read_text(plan, err)) return false;
+    if (!plan->arguments->quiet) show_corpus(plan);
+    return plan_decide(plan, err) && ladder_train(plan, err) && file_flush_output(err);
 }
 
 static int first_process(int argc, char **argv) {

@@ -329,7 +329,7 @@ bool file_make_parent(const char *path, size_t *made, Error *err) {
     bool ok = true;
     for (char *slash = strchr(copy + 1, '/'); slash && ok; slash = strchr(slash + 1, '/')) {
         *slash = 0;
-        bool made_now = filesystem_make_folder(copy, FOR_USER);
+        bool made_now = filesystem_make_folder(copy);
         int why = errno;
         if (!made_now && !file_is_directory(copy))
             ok = fail(err, "%s: cannot be created: %s", copy,

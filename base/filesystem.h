@@ -39,7 +39,7 @@ typedef enum {
     OPEN_AT_ONCE, /* the same without waiting */
     OPEN_UPDATE,  /* an existing file to read and write, not through a link */
     OPEN_CREATE,  /* a file that must not exist, to write */
-    OPEN_LOCKS    /* a file to hold locks, created if it is missing, for all users */
+    OPEN_LOCKS    /* a file to hold locks, created if it is missing, not through a link */
 } OpenMode;
 
 /* Returns a descriptor, or -1. */
@@ -50,23 +50,22 @@ bool filesystem_status(int file, FileStatus *status);
 /* Sets *status to that of the file or link at `path`, or, with `follow`, of the link's target. */
 bool filesystem_look(const char *path, bool follow, FileStatus *status);
 
-/* Creates a folder with the user's usual rights, or with all rights for all users, so that a folder
- * that one user leaves behind does not keep others out. (On Windows it has its parent's rights.) */
-typedef enum { FOR_USER, FOR_ALL_USERS } FolderUse;
-bool filesystem_make_folder(const char *path, FolderUse use);
+/* Returns the absolute path of what `path` leads to, without links; the caller releases it with
+ * free. NULL if there is nothing, or without memory. */
+char *filesystem_real(const char *path);
+
+/* Creates a folder with the user's usual rights (on Windows with its parent's). */
+bool filesystem_make_folder(const char *path);
 
 /* filesystem_remove_folder removes an empty folder, filesystem_remove a file. */
 bool filesystem_remove_folder(const char *path);
 bool filesystem_remove(const char *path);
 
-/* Returns true if this program may create files in the folder. */
-bool filesystem_is_writable(const char *folder);
-
 /* Calls take(context, name) for each name in the folder but "." and "..". */
 bool filesystem_each(const char *folder, void (*take)(void *context, const char *name),
                      void *context);
 
-/* Renames a file. `to` must not exist. */
+/* Renames a file or a folder. `to` must not exist. */
 bool filesystem_move(const char *from, const char *to);
 
 /* ---- temporary files ---- */

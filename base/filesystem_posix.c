@@ -1,3 +1,4 @@
+#define _XOPEN_SOURCE 700 /* realpath */
 #include "base/filesystem.h"
 
 #include <dirent.h>
@@ -22,10 +23,7 @@ int filesystem_open(const char *path, OpenMode mode) {
         [OPEN_CREATE] = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW,
         [OPEN_LOCKS] = O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK,
     };
-    int file = open(path, flags[mode] | O_CLOEXEC | O_NOCTTY, 0666);
-    if (file >= 0 && mode == OPEN_LOCKS)
-        fchmod(file, 0666); /* a folder that is left behind must not keep other users out */
-    return file;
+    return open(path, flags[mode] | O_CLOEXEC | O_NOCTTY, 0666);
 }
 
 static void convert(const struct stat *from, FileStatus *to) {
@@ -56,10 +54,12 @@ bool filesystem_look(const char *path, bool follow, FileStatus *status) {
     return true;
 }
 
-bool filesystem_make_folder(const char *path, FolderUse use) {
-    bool made = mkdir(path, 0777) == 0;
-    if (made && use == FOR_ALL_USERS) chmod(path, 0777);
-    return made;
+char *filesystem_real(const char *path) {
+    return realpath(path, NULL);
+}
+
+bool filesystem_make_folder(const char *path) {
+    return mkdir(path, 0777) == 0;
 }
 
 bool filesystem_remove_folder(const char *path) {
@@ -68,10 +68,6 @@ bool filesystem_remove_folder(const char *path) {
 
 bool filesystem_remove(const char *path) {
     return unlink(path) == 0;
-}
-
-bool filesystem_is_writable(const char *folder) {
-    return access(folder, W_OK | X_OK) == 0;
 }
 
 bool filesystem_each(const char *folder, void (*take)(void *context, const char *name),

@@ -143,19 +143,6 @@ TrilStatus tril_model_load(TrilModel **model, const char *path, TrilError *error
     return give(model, made, ok, TRIL_FILE, err);
 }
 
-TrilStatus tril_file_digest(const char *path, const char *key, uint64_t *digest, TrilError *error) {
-    Error own = {0}, *err = error ? error : &own;
-    File from;
-    SafeTensors file = {0};
-    if (!path || !key || !digest) return null_argument(error);
-    *digest = 0;
-    bool ok = file_open(&from, path, err) && safetensors_open(&file, &from, err);
-    if (ok) digest_read(safetensors_value(&file, key), 0, digest);
-    file_close(&from);
-    safetensors_free(&file);
-    return outcome(ok, TRIL_FILE, err);
-}
-
 void tril_model_free(TrilModel *model) {
     if (!model) return;
     model_free(&model->model);

@@ -13,7 +13,7 @@
 #include <string.h>
 
 /* The version of the metadata of states. Another version cannot be resumed. */
-static const char version[] = "2";
+static const char version[] = "3";
 
 /* The members of a TrilProgress, under their keys. */
 static const struct {
@@ -36,8 +36,8 @@ static const struct {
 };
 enum { NUMBERS = COUNT(numbers), KEY_SIZE = 40 };
 
-static const char *const keys[] = {"characters", "vocabulary",      "seed", "text", "state",
-                                   "kernels",    "validation_loss", "lines"};
+static const char *const keys[] = {"characters", "vocabulary", "seed",           "text",
+                                   "state",      "kernels",    "validation_loss"};
 
 static void option_key(int i, char key[KEY_SIZE]) {
     snprintf(key, KEY_SIZE, "option.%s", tril_option(i)->name);

@@ -286,15 +286,6 @@ TRIL_API TrilStatus tril_model_make(TrilModel **model, const TrilTokenizer *toke
  * tril_model_free. */
 TRIL_API TrilStatus tril_model_load(TrilModel **model, const char *path, TrilError *error);
 
-/* The digest of a text or a file that does not exist. */
-enum { TRIL_NO_DIGEST = 0 };
-
-/* Sets *digest to a digest in the metadata of the file at `path`, a model or a state; to
- * TRIL_NO_DIGEST if it has none under this key: "text" for the text, "training" for the number by
- * which ./train knows its own files, "digest" for the whole file. Only reads the file's header. */
-TRIL_API TrilStatus tril_file_digest(const char *path, const char *key, uint64_t *digest,
-                                     TrilError *error);
-
 /* Makes a model that also knows all characters of a text, as ./train --init does. It predicts the
  * same as `model` among the characters that both know. The weights of new characters start as a
  * mean, with noise that follows from the seed. Ids of characters change. Without new characters it

@@ -82,11 +82,6 @@ int program_failed(const char *name, int status, const Error *err) {
     return status;
 }
 
-void program_describe(const TrilModel *model, const char *path, char about[ABOUT_SIZE]) {
-    const char *text = tril_model_note(model, "text_name");
-    char date[FILE_DATE], loss[32] = "unknown";
-    file_date(path, date);
-    if (!isnan(tril_model_loss(model))) snprintf(loss, sizeof loss, "%.4f", tril_model_loss(model));
-    snprintf(about, ABOUT_SIZE, "text %s, model %s, held-out loss %s, %s", text ? text : "unknown",
-             tril_model_sizes(model).rung, loss, *date ? date : "unknown date");
+void program_model(const char *named, char path[PROGRAM_PATH]) {
+    snprintf(path, PROGRAM_PATH, "%s%s", named, file_is_directory(named) ? "/" PROGRAM_MODEL : "");
 }

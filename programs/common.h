@@ -7,10 +7,12 @@
 
 #include <stdio.h>
 
-/* The model that ./train writes and ./sample reads unless the command line names another. */
-#define PROGRAM_MODEL "out/model.safetensors"
+/* The folder of a run, which ./train makes and ./sample reads unless the command line names
+ * another, and its model. */
+#define PROGRAM_OUT   "out"
+#define PROGRAM_MODEL "model.safetensors"
 
-enum { EXIT_USAGE = 2, ABOUT_SIZE = 2048 };
+enum { EXIT_USAGE = 2, PROGRAM_PATH = 4096 };
 
 /* Prints the usage of the program at `path`. */
 void program_usage(const char *path, const char *arguments, const char *purpose);
@@ -44,7 +46,7 @@ int program_printed(const char *name);
 /* Prints the message of the program `name`, after all other output. Returns `status`. */
 int program_failed(const char *name, int status, const Error *err);
 
-/* Describes the model of the file at `path` in one line: its text, rung, loss and date. */
-void program_describe(const TrilModel *model, const char *path, char about[ABOUT_SIZE]);
+/* Writes the path of the model that the command line names: its file, or the folder of a run. */
+void program_model(const char *named, char path[PROGRAM_PATH]);
 
 #endif

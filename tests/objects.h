@@ -4,6 +4,7 @@
 #define TRIL_OBJECTS_H
 
 #include "tests/support.h"
+#include "base/file.h"
 #include "library/tril.h"
 
 static TrilError error; /* of the last call that failed */
@@ -64,9 +65,11 @@ static inline void shake(TrilModel *model) {
     }
 }
 
+/* The model of a file, or of the folder of a run. */
 static inline TrilModel *load_model(const char *path) {
     TrilModel *model;
-    must(tril_model_load(&model, path, &error));
+    const char *file = file_is_directory(path) ? formatted("%s/model.safetensors", path) : path;
+    must(tril_model_load(&model, file, &error));
     at_end(release_model, model);
     return model;
 }

@@ -11,6 +11,7 @@ static const char *const script[] = {
 
 void page_begin(FILE *out, const char *title) {
     markup(out,
+           "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
            "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
            "<meta name=\"color-scheme\" content=\"light dark\">\n"
            "<link rel=\"icon\" href=\"data:,\">\n<title>%s</title>\n<style>\n",

@@ -191,7 +191,6 @@ static void write_head(const Report *r, FILE *out) {
     const char *text = r->plan->texts.name, *model = r->shown->name;
     char title[TEXTS_NAME + 64];
     snprintf(title, sizeof title, "%s, trained on %s", model, text);
-    outputs_begin_page(r->ladder, out);
     page_begin(out, title);
     markup(out,
            "<header>\n<h1>%s, trained on <bdi>%s</bdi></h1>\n<p>%s is %s. The text has %s "
@@ -523,7 +522,7 @@ static bool write_page(Report *r, const TrilModel *model, Error *err) {
     r->model = model;
     r->shown = model ? r->next : best_of(r);
     verdicts_judge(r->plan, r->ladder->results, r->ladder->count);
-    return claims_hold(r->ladder->claims, err) && file_print(r->plan->page, print_page, r, err);
+    return folder_hold(r->plan->folder, err) && file_print(r->plan->page, print_page, r, err);
 }
 
 bool report_open(Ladder *l, Error *err) {

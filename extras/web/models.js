@@ -35,7 +35,7 @@ async function writeTrained() {
 async function download(rung) {
   const r = rungs.get(rung), { step } = r, bytes = r.worker && !r.failed ? await r.worker.ask("save") : r.latest.bytes;
   r.downloaded = step;
-  const link = element("a", { href: URL.createObjectURL(new Blob([bytes])), download: `${r.name}.last.safetensors` });
+  const link = element("a", { href: URL.createObjectURL(new Blob([bytes])), download: `${r.name}.safetensors` });
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 10000);
 }

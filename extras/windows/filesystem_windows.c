@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <io.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <windows.h>
 
@@ -182,9 +183,27 @@ bool filesystem_look(const char *path, bool follow, FileStatus *status) {
 
 /* ---- folders and names ---- */
 
-bool filesystem_make_folder(const char *path, FolderUse use) {
+char *filesystem_real(const char *path) {
+    WCHAR wide[PATH], real[PATH];
+    char *text = NULL;
+    if (!widen(path, wide)) return NULL;
+    HANDLE handle = CreateFileW(wide, FILE_READ_ATTRIBUTES, SHARE_ALL, NULL, OPEN_EXISTING,
+                                FILE_FLAG_BACKUP_SEMANTICS, NULL);
+    if (handle == INVALID_HANDLE_VALUE) return NULL;
+    const DWORD length = GetFinalPathNameByHandleW(handle, real, PATH, 0);
+    const int size = length > 0 && length < PATH
+                         ? WideCharToMultiByte(CP_UTF8, 0, real, -1, NULL, 0, NULL, NULL)
+                         : 0;
+    CloseHandle(handle);
+    if (size > 0 && (text = malloc((size_t)size))) {
+        WideCharToMultiByte(CP_UTF8, 0, real, -1, text, size, NULL, NULL);
+        filesystem_slash(text);
+    }
+    return text;
+}
+
+bool filesystem_make_folder(const char *path) {
     WCHAR wide[PATH];
-    (void)use;
     return widen(path, wide) && (CreateDirectoryW(wide, NULL) || failed());
 }
 
@@ -196,14 +215,6 @@ bool filesystem_remove_folder(const char *path) {
 bool filesystem_remove(const char *path) {
     WCHAR wide[PATH];
     return widen(path, wide) && (DeleteFileW(wide) || failed());
-}
-
-/* The access lists do not count: only creating a file would show whether they allow it. */
-bool filesystem_is_writable(const char *folder) {
-    FileStatus status;
-    if (!filesystem_look(folder, true, &status)) return false;
-    errno = ENOTDIR;
-    return status.kind == FILE_FOLDER;
 }
 
 bool filesystem_each(const char *folder, void (*take)(void *context, const char *name),

@@ -144,10 +144,9 @@ void arguments_print_options(void) {
 
 /* ---- the checkpoint ---- */
 
-const char *arguments_checkpoint(const Arguments *a, int i, Error *err) {
-    if (i < a->count) return a->checkpoints[i];
-    if (file_exists(PROGRAM_MODEL)) return PROGRAM_MODEL;
-    fail(err,
-         PROGRAM_MODEL ": no such file; train a model first (train FILE), or name a checkpoint");
-    return NULL;
+bool arguments_checkpoint(const Arguments *a, int i, char path[PROGRAM_PATH], Error *err) {
+    program_model(i < a->count ? a->checkpoints[i] : PROGRAM_OUT, path);
+    return i < a->count || file_exists(path) ||
+           fail(err, "%s: no such file; train a model first (train FILE), or name a checkpoint",
+                path);
 }

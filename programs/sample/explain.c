@@ -331,11 +331,12 @@ bool explain(FILE *out, int columns, const TrilModel *model, const TrilReading *
 }
 
 bool explain_text(const Arguments *a, Error *err) {
-    const char *path = arguments_checkpoint(a, 0, err);
+    char path[PROGRAM_PATH];
     const int columns = terminal_columns(stdout, 80), least = 40;
     TrilModel *model = NULL;
     TrilReading *reading = NULL;
-    bool ok = path && tril_model_load(&model, path, err) == TRIL_OK;
+    bool ok =
+        arguments_checkpoint(a, 0, path, err) && tril_model_load(&model, path, err) == TRIL_OK;
     if (ok) {
         TrilStatus status =
             tril_reading_open(&reading, model, a->explain, strlen(a->explain), true, 1, err);

@@ -65,9 +65,8 @@ static void put_tensors(TrilModel *model) {
     }
 }
 
-bool inspect_file(TrilModel *model, const Arguments *a, Error *err) {
+void inspect_file(TrilModel *model, const char *path) {
     static const char *const notes[] = {"step", "seed", "validation_loss", "best_loss"};
-    const char *path = arguments_checkpoint(a, 0, err);
     const TrilOptions s = tril_model_sizes(model);
     const char *dropout = tril_model_note(model, "dropout");
     char date[FILE_DATE];
@@ -95,7 +94,6 @@ bool inspect_file(TrilModel *model, const Arguments *a, Error *err) {
     put_text("digest", digest_text(tril_model_digest(model)).text);
     put_vocabulary(tril_model_tokenizer(model));
     put_tensors(model);
-    return true;
 }
 
 /* ---- the score ---- */
@@ -151,8 +149,8 @@ bool inspect_score(const Arguments *a, Error *err) {
     if (table) puts("file");
     bool ok = true, unknown = false;
     for (int i = 0; ok && (i == 0 || i < a->count); i++) {
-        const char *path = arguments_checkpoint(a, i, err);
-        ok = path && score(path, text, length, a, &found, err);
+        char path[PROGRAM_PATH];
+        ok = arguments_checkpoint(a, i, path, err) && score(path, text, length, a, &found, err);
         if (ok) show_score(path, &found, a);
         unknown = unknown || (ok && found.unknown > 0);
     }

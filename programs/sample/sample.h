@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "library/tril.h"
+#include "programs/common.h"
 
 #include <stdio.h>
 
@@ -30,9 +31,9 @@ bool arguments_read(Arguments *a, int argc, char **argv, Error *err);
 /* Prints the options with their defaults. */
 void arguments_print_options(void);
 
-/* Returns the path of checkpoint i, or of the default one if none is named. Returns NULL if that is
+/* Writes the path of checkpoint i, or of the default one if none is named. Fails if that is
  * missing; the message then says how to get one. */
-const char *arguments_checkpoint(const Arguments *a, int i, Error *err);
+bool arguments_checkpoint(const Arguments *a, int i, char path[PROGRAM_PATH], Error *err);
 
 /* ---- a dialogue (dialogue.c) ---- */
 
@@ -45,8 +46,8 @@ bool dialogue(const TrilModel *model, const Arguments *arguments, Error *err);
 
 /* ---- inspection (inspect.c) ---- */
 
-/* Prints, for --info, the contents of the model's file. */
-bool inspect_file(TrilModel *model, const Arguments *arguments, Error *err);
+/* Prints, for --info, the contents of the model's file at `path`. */
+void inspect_file(TrilModel *model, const char *path);
 
 /* Prints, for --score, each model's loss on a text: lines or a table. */
 bool inspect_score(const Arguments *arguments, Error *err);

@@ -19,7 +19,7 @@ static int list(Option rows[MAX_ROWS], Arguments *a, TrilOptions *o) {
          "small (default), quick, base, nanogpt-cpu, nanogpt-gpu"},
         {0, "ladder", OPTION_FLAG, &a->ladder, .help = "train every rung on the same budget"},
         {0, "init", OPTION_PATH, &a->init, .argument = "PATH", "begin from a model"},
-        {'o', "out", OPTION_PATH, &a->out, .argument = "FILE", "the checkpoint to write"},
+        {'o', "out", OPTION_PATH, &a->out, .argument = "DIR", "the folder of the run"},
         {'r', "resume", OPTION_FLAG, &a->resume, .help = "resume the run of --out"},
         {0, "continue", OPTION_FLAG, &a->continues,
          .help = "resume if text and model are the same, else start anew"},
@@ -93,7 +93,7 @@ bool command_line_read(Arguments *a, int argc, char **argv, Error *err) {
                      .count = argc,
                      .begun = clock_seconds(),
                      .options = tril_options_empty(),
-                     .out = PROGRAM_MODEL};
+                     .out = PROGRAM_OUT};
     if (!parse(a, &a->options, &first, err)) return false;
     a->texts = argv + first;
     a->text_count = argc - first;
@@ -148,6 +148,6 @@ bool command_line_resume(const Arguments *a, const TrilOptions *before, bool lad
 void command_line_print_options(void) {
     Option rows[MAX_ROWS];
     TrilOptions usual = tril_options();
-    Arguments a = {.out = PROGRAM_MODEL};
+    Arguments a = {.out = PROGRAM_OUT};
     options_print(stdout, rows, list(rows, &a, &usual));
 }

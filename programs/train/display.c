@@ -1,5 +1,6 @@
 #include "programs/train/display.h"
 #include "base/array.h"
+#include "base/digest.h"
 #include "base/memory.h"
 #include "base/shell.h"
 #include "base/terminal.h"
@@ -258,7 +259,7 @@ static void put_path(const char *before, const char *path) {
 }
 
 static bool has_usual_out(const Plan *plan) {
-    return strcmp(plan->arguments->out, PROGRAM_MODEL) == 0;
+    return strcmp(plan->arguments->out, PROGRAM_OUT) == 0;
 }
 
 /* Prints the command that writes text with a rung's model. */
@@ -272,7 +273,10 @@ static void show_sampler(const Plan *plan, const RungFiles *rung) {
     fputs("\nTo read what it writes:  ", stdout);
     shell_program(stdout, sampler, shell_put);
     fputs(" -n 500", stdout);
-    if (!has_usual_out(plan) || !rung->chosen) put_path(" ", rung->checkpoint);
+    if (!rung->chosen)
+        put_path(" ", rung->checkpoint);
+    else if (!has_usual_out(plan))
+        put_path(" ", plan->arguments->out);
     putchar('\n');
 }
 

@@ -4,7 +4,6 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/number.h"
-#include "programs/run_files.h"
 #include "programs/train/budget.h"
 #include "programs/train/display.h"
 #include "programs/train/interruption.h"
@@ -161,7 +160,7 @@ static void add_figure(Buffer *table, const char *end, int digits, double figure
 
 static Buffer table_of(const Ladder *l, Error *err) {
     Buffer table = buffer_begin(l->plan->table, err);
-    buffer_printf(&table, "%s", TABLE_HEADING);
+    buffer_printf(&table, "model,parameters,train_loss,val_loss,bits_per_char,seconds,tflop\n");
     for (int i = 0; i < l->count; i++) {
         const Result *r = &l->results[i];
         buffer_printf(&table, "%s,%zu,", r->name, r->parameters);
@@ -174,20 +173,17 @@ static Buffer table_of(const Ladder *l, Error *err) {
     return table;
 }
 
-/* Writes the page and, with --ladder, then the table, whose digest the page has. */
+/* Writes the page and, with --ladder, the table. */
 static bool write_results(Ladder *l, Error *err) {
     const char *path = l->plan->table;
-    Buffer table = {0};
-    Error page_failed;
-    if (*path) table = table_of(l, err);
-    if (*path && !table.failed) l->tables[1] = tril_digest(table.bytes, table.length);
-    bool page = report_end(l, NULL, &page_failed);
-    bool ok = !*path ||
-              (!table.failed && file_write(path, &(FilePart){table.bytes, table.length}, 1, err));
+    const bool page = report_end(l, NULL, err);
+    if (!l->plan->ladder) return page;
+    Buffer table = table_of(l, err);
+    const bool ok =
+        !table.failed && file_write(path, &(FilePart){table.bytes, table.length}, 1, err);
     buffer_end(&table);
-    if (!ok) return false;
-    if (*path) show_line("\nThe table is also in %s.", path);
-    return page || fail(err, "%s", page_failed.text);
+    if (ok) show_line("\nThe table is also in %s.", path);
+    return ok && page;
 }
 
 /* Shows and writes the results. */
@@ -212,29 +208,27 @@ static bool compare(Ladder *l, Error *err) {
     return *l->failed.text ? fail(err, "%s", l->failed.text) : written; /* the first error */
 }
 
-bool ladder_train(Ladder *l, Error *err) {
-    const Plan *plan = l->plan;
-    char where[PATH_SIZE];
-    if (!check_budgets(plan, err) || !check_memory(plan, err)) return false;
-    bool ok = add_closed_forms(l, err);
-    if (ok) interruption_catch(!plan->arguments->quiet); /* until now there was nothing to save */
-    ok = ok && outputs_make_way(l, where, err);
-    if (ok && *where) show_line("existing files were moved to %s", where);
-    if (!ok || !report_open(l, err)) return false;
-    if (train_rungs(l, err)) return compare(l, err);
-    report_end(l, err, &(Error){0});
-    return false;
-}
-
-bool ladder_open(Ladder **ladder, Plan *plan, Error *err) {
-    if (!memory_alloc(ladder, 1, sizeof **ladder, "the results", err)) return false;
-    (*ladder)->plan = plan;
-    return outputs_open(*ladder, err);
-}
-
-void ladder_close(Ladder *l) {
-    if (!l) return;
+static bool train(Ladder *l, Error *err) {
+    Plan *plan = l->plan;
+    char earlier[PATH_SIZE] = "";
+    if (!add_closed_forms(l, err)) return false;
+    interruption_catch(!plan->arguments->quiet); /* until now there was nothing to save */
+    if (!plan->state && !folder_begin(plan->folder, earlier, err)) return false;
+    if (*earlier) show_line("the earlier run is now in %s", earlier);
+    if (!report_open(l, err)) return false;
+    const bool trained = train_rungs(l, err), ok = trained && compare(l, err);
+    if (!trained) report_end(l, err, &(Error){0});
     report_close(l);
-    claims_close(l->claims);
-    memory_free(l);
+    return ok;
+}
+
+bool ladder_train(Plan *plan, Error *err) {
+    Ladder *ladder;
+    if (!check_budgets(plan, err) || !check_memory(plan, err) ||
+        !memory_alloc(&ladder, 1, sizeof *ladder, "the results", err))
+        return false;
+    ladder->plan = plan;
+    const bool ok = train(ladder, err);
+    memory_free(ladder);
+    return ok;
 }

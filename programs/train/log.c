@@ -1,30 +1,18 @@
 #include "programs/train/log.h"
 #include "base/file.h"
 #include "base/number.h"
-#include "programs/run_files.h"
 
+#include <errno.h>
 #include <math.h>
 #include <string.h>
 #include <unistd.h>
 
 enum { QUOTED_SIZE = 2 * SAMPLE_SIZE + 4, LINE_SIZE = QUOTED_SIZE + 512 };
 
-/* ---- writing the log ---- */
+static const char heading[] =
+    "step,tokens,seconds,lr,train_loss,val_loss,grad_norm,tokens_per_second,sample,tflop\n";
 
-static void put(Log *log, const char *text, size_t length) {
-    fwrite(text, 1, length, log->file);
-    digest_add(&log->digest, text, length);
-    log->length += length;
-}
-
-/* A new file replaces the old one, which stays if it cannot be written. */
-bool log_create(Log *log, const char *path, Error *err) {
-    *log = (Log){.digest = digest_start()};
-    if (!file_write(path, &(FilePart){LOG_HEADING, strlen(LOG_HEADING)}, 1, err)) return false;
-    log->file = file_stream(path, STREAM_UPDATE, err);
-    if (log->file) put(log, LOG_HEADING, strlen(LOG_HEADING));
-    return log->file != NULL;
-}
+/* ---- writing ---- */
 
 /* Returns true if a spreadsheet would read the text, without leading apostrophes, as a formula. */
 static bool like_formula(const char *text) {
@@ -54,7 +42,7 @@ static void round_row(LogRow *row) {
     row->compute = TERA * (round(tera * scale) / scale);
 }
 
-void log_row(Log *log, LogRow *row) {
+void log_row(FILE *log, LogRow *row) {
     char line[LINE_SIZE], quoted[QUOTED_SIZE] = "";
     char seconds[NUMBER_SIZE], rate[NUMBER_SIZE], loss[NUMBER_SIZE], norm[NUMBER_SIZE];
     char validation[NUMBER_SIZE] = "", compute[NUMBER_SIZE] = "";
@@ -68,7 +56,7 @@ void log_row(Log *log, LogRow *row) {
     int length = snprintf(line, sizeof line, "%d,%.0f,%s,%s,%s,%s,%s,%.0f,%s%s%s\n", row->step,
                           row->characters, seconds, rate, loss, validation, norm, row->speed,
                           quoted, *compute ? "," : "", compute);
-    put(log, line, (size_t)length);
+    fwrite(line, 1, (size_t)length, log);
     round_row(row);
 }
 
@@ -78,13 +66,8 @@ bool log_has_row(int step) {
     return step % every == 0;
 }
 
-bool log_flush(Log *log) {
-    return fflush(log->file) == 0 && !ferror(log->file);
-}
-
-void log_close(Log *log) {
-    if (log->file) fclose(log->file);
-    log->file = NULL;
+bool log_flush(FILE *log) {
+    return fflush(log) == 0 && !ferror(log);
 }
 
 /* ---- reading rows ---- */
@@ -141,40 +124,40 @@ bool log_read(FILE *log, LogRow *row) {
     return false;
 }
 
-/* ---- continuing the log ---- */
+/* ---- opening ---- */
 
-/* Reads `length` bytes and computes their digest: false if the file ends before. */
-static bool read_known(FILE *file, size_t length, Digest *digest) {
-    char bytes[4096];
-    *digest = digest_start();
-    while (length > 0) {
-        size_t want = length < sizeof bytes ? length : sizeof bytes;
-        if (fread(bytes, 1, want, file) != want) return false;
-        digest_add(digest, bytes, want);
-        length -= want;
-    }
-    return true;
-}
-
-/* Returns true if only rows follow, which were written after the last save and will be written
- * again. The last of them may be incomplete. */
-static bool only_rows_follow(FILE *file) {
+/* Sets *kept to the length of the log up to the row of `step`. Fails for a line that is no row; the
+ * last line may be incomplete. */
+static bool check_rows(FILE *log, const char *path, int step, off_t *kept, Error *err) {
     char line[LINE_SIZE];
-    LogRow row;
-    while (fgets(line, sizeof line, file))
-        if (strchr(line, '\n') ? !read_row(line, &row) : strspn(line, "0123456789") == 0)
-            return false;
-    return !ferror(file);
+    LogRow row = {.step = 0};
+    for (int number = 1; fgets(line, sizeof line, log); number++) {
+        const bool whole = strchr(line, '\n') != NULL;
+        const bool known = number == 1 ? strncmp(line, heading, strlen(line)) == 0
+                           : whole     ? read_row(line, &row)
+                                       : strspn(line, "0123456789") > 0;
+        if (!known)
+            return fail(err,
+                        "%s: line %d is no row of a log; rename the file, and a new log begins",
+                        path, number);
+        if (whole && row.step <= step) *kept = ftello(log);
+    }
+    return !ferror(log) || fail(err, "%s: cannot be read: %s", path, strerror(errno));
 }
 
-bool log_reopen(Log *log, const char *path, size_t length, uint64_t digest) {
-    Error none;
-    *log = (Log){.length = length, .file = file_stream(path, STREAM_UPDATE, &none)};
-    if (!log->file) return false;
-    if (read_known(log->file, length, &log->digest) && digest_value(&log->digest) == digest &&
-        only_rows_follow(log->file) && ftruncate(fileno(log->file), (off_t)length) == 0 &&
-        fseeko(log->file, 0, SEEK_END) == 0)
-        return true;
-    log_close(log);
-    return false;
+bool log_open(FILE **log, const char *path, int step, Error *err) {
+    off_t kept = 0;
+    *log = NULL;
+    if (!file_is_taken(path) && !file_write(path, NULL, 0, err)) return false;
+    FILE *file = file_stream(path, STREAM_UPDATE, err);
+    if (!file) return false;
+    bool ok = check_rows(file, path, step, &kept, err);
+    if (ok && !(ftruncate(fileno(file), kept) == 0 && fseeko(file, kept, SEEK_SET) == 0 &&
+                (kept > 0 || (fputs(heading, file) >= 0 && log_flush(file)))))
+        ok = fail(err, "%s: cannot be written: %s", path, strerror(errno));
+    if (ok)
+        *log = file;
+    else
+        fclose(file);
+    return ok;
 }

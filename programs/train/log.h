@@ -3,7 +3,6 @@
 #ifndef TRIL_PROGRAMS_TRAIN_LOG_H
 #define TRIL_PROGRAMS_TRAIN_LOG_H
 
-#include "base/digest.h"
 #include "base/error.h"
 #include "programs/glyph.h"
 
@@ -23,38 +22,24 @@ typedef struct {
     char sample[SAMPLE_SIZE];   /* the line of UTF-8 that the model generated, or empty */
 } LogRow;
 
-/* A log that is being written. */
-typedef struct {
-    FILE *file;    /* owned */
-    size_t length; /* bytes written so far */
-    Digest digest; /* digest of the bytes written so far */
-} Log;
-
 /* The log's unit of operations. */
 #define TERA 1e12
 
-/* Creates a log at `path`, in place of an existing file. If the new file cannot be written, fails
- * and leaves that one alone. */
-bool log_create(Log *log, const char *path, Error *err);
-
-/* Continues the log at `path` after its first `length` bytes, which must have this digest. If the
- * digest differs, or if anything but rows follows, the file was changed or is another one: returns
- * false and leaves it alone. */
-bool log_reopen(Log *log, const char *path, size_t length, uint64_t digest);
+/* Opens the log of a run at `path` after the row of `step`, and creates it if it is missing. Later
+ * rows are removed, because they will be written again. Fails, and leaves the file alone, if it has
+ * any other line. The caller closes *log with fclose. */
+bool log_open(FILE **log, const char *path, int step, Error *err);
 
 /* Writes the row, and rounds it to the digits in the log: a page is then the same after resuming,
  * which reads the log. */
-void log_row(Log *log, LogRow *row);
+void log_row(FILE *log, LogRow *row);
 
 /* True for the steps that always have a row: each up to step 10,000, every second from there on,
  * every fourth from 20,000 on, and so on. A day of tiny steps then takes a few megabytes. */
 bool log_has_row(int step);
 
 /* Flushes the rows so far. Returns false if some of them could not be written. */
-bool log_flush(Log *log);
-
-/* Closes the log, if it is open. */
-void log_close(Log *log);
+bool log_flush(FILE *log);
 
 /* Reads the next row of a log, and skips all other lines. Returns false at the end of the file. */
 bool log_read(FILE *log, LogRow *row);

@@ -1,5 +1,4 @@
-/* no_report.c - report.h in a build without extras/page: the page only has the number of the
- * training, by which a later run recognizes the files beside it (outputs.h). */
+/* no_report.c - report.h in a build without extras/page: the page only says so. */
 #include "base/file.h"
 #include "programs/train/report.h"
 
@@ -13,10 +12,9 @@ void report_close(Ladder *l) {
 }
 
 static bool print_page(FILE *out, void *ladder, Error *err) {
-    (void)err;
-    outputs_begin_page(ladder, out);
+    (void)ladder, (void)err;
     fputs(
-        "<title>tril</title>\n</head>\n<body>\n<p>This build of tril is without extras/page, which "
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<title>tril</title>\n</head>\n<body>\n<p>This build of tril is without extras/page, which "
         "draws the page of a run.</p>\n</body>\n</html>\n",
         out);
     return true;
@@ -33,5 +31,5 @@ void report_renew(Ladder *l, const TrilModel *model, double at, bool evaluated) 
 
 bool report_end(Ladder *l, const Error *failure, Error *err) {
     (void)failure;
-    return claims_hold(l->claims, err) && file_print(l->plan->page, print_page, l, err);
+    return folder_hold(l->plan->folder, err) && file_print(l->plan->page, print_page, l, err);
 }

@@ -5,30 +5,29 @@
 
 #include "programs/train/command_line.h"
 #include "programs/train/course.h"
+#include "programs/train/folder.h"
 #include "programs/texts.h"
 
 enum {
     MAX_RUNGS = 16,
-    PATH_SIZE = 1024,
     TRAIN_BATCHES = 32 /* most batches of the final training loss */
 };
 
 /* A rung to train, and the files that it writes. */
 typedef struct {
-    const char *name, *idea;    /* constants */
-    bool chosen;                /* the rung of --model */
-    bool baseline;              /* not requested, but trained for comparison */
-    bool left_out;              /* a baseline that is not trained */
-    char why[80];               /* the reason to show, or empty */
-    TrilChoice pace;            /* with a time limit: as measured before the training */
-    char checkpoint[PATH_SIZE]; /* --out for --model; else a file beside it */
-    char log[PATH_SIZE];        /* beside NAME.safetensors as NAME.csv */
+    const char *name, *idea; /* constants */
+    bool chosen;             /* the rung of --model */
+    bool baseline;           /* not requested, but trained for comparison */
+    bool left_out;           /* a baseline that is not trained */
+    char why[80];            /* the reason to show, or empty */
+    TrilChoice pace;         /* with a time limit: as measured before the training */
+    char checkpoint[PATH_SIZE], log[PATH_SIZE];
 } RungFiles;
 
 /* The origin of a model: metadata in all of its files. */
-enum { OF_TRAINING, OF_TEXT, OF_COMMAND, ORIGINS, ORIGIN_SIZE = TEXTS_NAME };
+enum { OF_TEXT, OF_COMMAND, ORIGINS, ORIGIN_SIZE = TEXTS_NAME };
 typedef struct {
-    const char *key;        /* "training", "text_name" or "command" */
+    const char *key;        /* "text_name" or "command" */
     char text[ORIGIN_SIZE]; /* "command": a line for a shell, which ends with "..." if it was cut */
 } Origin;
 
@@ -57,11 +56,10 @@ typedef struct {
     double seconds;           /* spent in training */
     double characters;        /* seen in training; planned, if the training ended early */
     double time;              /* plan_time */
-    uint64_t digest;          /* the weights' (tril_model_digest), or TRIL_NO_DIGEST */
+    uint64_t digest;          /* the weights' (tril_model_digest), or 0 */
     int kept;                 /* the step of the model in the checkpoint, if known */
     double compute;           /* floating-point operations of the training, if known */
     const Course *course;     /* borrowed; NULL for a baseline that is counted, not trained */
-    uint64_t log_digest;      /* the whole log's */
     bool sampled;             /* `validation` is of a sample of the held-out text */
     Verdict verdict;          /* set by verdicts_judge */
 } Result;
@@ -69,12 +67,10 @@ typedef struct {
 /* The progress of a rung's training. States have `now`; all else is metadata of ./train. */
 typedef struct {
     TrilProgress now;
-    double best;         /* lowest validation loss of saved weights, or INFINITY */
-    double seconds;      /* since the beginning */
-    double log_length;   /* bytes of the log */
-    double time_limit;   /* plan_time, once the rung has used its share */
-    double early_stop;   /* the planned steps, once --patience has ended it */
-    uint64_t log_digest; /* the digest of the log's bytes */
+    double best;       /* lowest validation loss of saved weights, or INFINITY */
+    double seconds;    /* since the beginning */
+    double time_limit; /* plan_time, once the rung has used its share */
+    double early_stop; /* the planned steps, once --patience has ended it */
 } Progress;
 
 typedef struct {
@@ -82,20 +78,17 @@ typedef struct {
     TrilOptions options;        /* as decided for one rung; plan_options has those of each */
     bool ladder;                /* trains every rung */
     double ladder_steps; /* of each rung of a ladder with a time limit; 0 until that is known */
-    uint64_t training;   /* identifies the training run in its files; not TRIL_NO_DIGEST */
     Origin origins[ORIGINS];
 
     /* files */
     Texts texts;                /* owned */
     RungFiles rungs[MAX_RUNGS]; /* lowest first */
     int rung_count;
-    char state_file[PATH_SIZE]; /* NAME.last.safetensors */
-    char page[PATH_SIZE];       /* report.html beside --out */
-    char table[PATH_SIZE];      /* ladder.csv beside --out; empty without --ladder */
+    Folder *folder; /* that of --out, locked; owned */
+    char state_file[PATH_SIZE], page[PATH_SIZE], table[PATH_SIZE];
 
     /* the start: at most one of `state` and `init` */
     TrilState *state;        /* of the resumed training run, if any; owned */
-    uint64_t state_digest;   /* its file's digest */
     Progress progress;       /* that of its rung */
     Result known[MAX_RUNGS]; /* results of the rungs before that rung */
     int known_count;

@@ -1,66 +1,56 @@
 #include "programs/train/planning.h"
 #include "base/buffer.h"
-#include "base/digest.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/shell.h"
 #include "base/utf8.h"
 #include "base/clock.h"
 #include "programs/common.h"
-#include "programs/run_files.h"
 #include "programs/train/budget.h"
 #include "programs/train/display.h"
 #include "programs/train/saved.h"
 
 #include <errno.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 /* ---- files ---- */
 
-__attribute__((format(printf, 3, 4))) static bool make_path(char path[PATH_SIZE], Error *err,
-                                                            const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    int length = vsnprintf(path, PATH_SIZE, format, arguments);
-    va_end(arguments);
-    return length < PATH_SIZE || fail(err, "%s: too long a path", path);
+static void name_files(Plan *plan) {
+    folder_file(plan->folder, FOLDER_STATE, "", plan->state_file);
+    folder_file(plan->folder, FOLDER_PAGE, "", plan->page);
+    folder_file(plan->folder, FOLDER_TABLE, "", plan->table);
 }
 
-/* Returns the length of a path without its ending .safetensors, if it has it. */
-static int stem_of(const char *path) {
-    static const char ending[] = ".safetensors";
-    size_t length = strlen(path), cut = sizeof ending - 1;
-    return (int)(length > cut && strcmp(path + length - cut, ending) == 0 ? length - cut : length);
+/* Lists the rungs to train, and names their files. */
+static void list_rungs(Plan *plan) {
+    for (int i = 0; tril_rung(i) && plan->rung_count < MAX_RUNGS; i++) {
+        const char *name = tril_rung(i);
+        const bool chosen = strcmp(name, plan->options.rung) == 0;
+        if (!chosen && !plan->ladder && i > 0) continue;
+        RungFiles *rung = &plan->rungs[plan->rung_count++];
+        rung->name = name;
+        rung->idea = tril_rung_idea(i);
+        rung->chosen = chosen;
+        rung->baseline = !chosen && !plan->ladder;
+        const char *file = chosen ? FOLDER_MODEL : name;
+        folder_file(plan->folder, file, ".safetensors", rung->checkpoint);
+        folder_file(plan->folder, file, ".csv", rung->log);
+    }
 }
 
-/* Adds a rung and names its files. `folder` is the length of the folder in --out. */
-static bool add_rung(Plan *plan, int i, int folder, Error *err) {
-    const Arguments *a = plan->arguments;
-    RungFiles *rung = &plan->rungs[plan->rung_count++];
-    rung->name = tril_rung(i);
-    rung->idea = tril_rung_idea(i);
-    rung->chosen = strcmp(rung->name, plan->options.rung) == 0;
-    rung->baseline = !rung->chosen && !plan->ladder;
-    if (!(rung->chosen
-              ? make_path(rung->checkpoint, err, "%s", a->out)
-              : make_path(rung->checkpoint, err, "%.*s%s.safetensors", folder, a->out, rung->name)))
-        return false;
-    return make_path(rung->log, err, "%.*s.csv", stem_of(rung->checkpoint), rung->checkpoint);
-}
-
-/* Names the files of all rungs, or of --model and its baseline. */
-static bool name_files(Plan *plan, Error *err) {
-    const char *out = plan->arguments->out;
-    const int folder = (int)(file_name(out) - out);
-    bool ok = make_path(plan->page, err, "%.*s" RUN_PAGE, folder, out) &&
-              (!plan->ladder || make_path(plan->table, err, "%.*sladder.csv", folder, out));
-    for (int i = 0; tril_rung(i) && plan->rung_count < MAX_RUNGS && ok; i++)
-        if (plan->ladder || i == 0 || strcmp(tril_rung(i), plan->options.rung) == 0)
-            ok = add_rung(plan, i, folder, err);
-    return ok;
+/* Fails if a text is in the folder of an earlier run, which a new run would rename. */
+static bool check_texts(const Plan *plan, Error *err) {
+    for (int i = 0; i < plan->texts.count && folder_is_used(plan->folder); i++) {
+        const char *text = plan->texts.files[i].path;
+        if (folder_contains(plan->folder, text))
+            return fail(err,
+                        "%s: is in the folder of an earlier run, %s, which a new run renames; move "
+                        "it, or choose another --out",
+                        text, plan->arguments->out);
+    }
+    return true;
 }
 
 /* ---- the state of the training that is resumed ---- */
@@ -85,29 +75,17 @@ static bool is_wanted(const Plan *plan, bool *wanted, Error *err) {
     return true;
 }
 
-static bool name_state(Plan *plan, Error *err) {
-    const char *out = plan->arguments->out;
-    return make_path(plan->state_file, err, "%.*s.last.safetensors", stem_of(out), out);
-}
-
 /* Loads the state to resume, if there is one. */
 static bool load_state(Plan *plan, Error *err) {
     const Arguments *asked = plan->arguments;
     const char *path = plan->state_file;
     bool wanted;
-    if (!file_exists(path)) {
-        if (errno != ENOENT && errno != ENOTDIR)
-            return fail(err, "%s: cannot be opened: %s", path, strerror(errno));
+    if (!file_is_taken(path))
         return asked->continues ||
-               fail(
-                   err,
-                   "%s: no such file, so there is no run to resume; name the --out of that run, or "
-                   "begin a new one without --resume",
-                   path);
-    }
-    if (!file_can_be_read(path, err)) return false;
-    if (!file_begins(path, ""))
-        return fail(err, "%s: is not a regular file, so it cannot be the state of a run", path);
+               fail(err,
+                    "%s: no such file, so there is no run to resume; name the --out of that run, "
+                    "or begin a new one without --resume",
+                    path);
     for (int i = 0; i < plan->texts.count && asked->continues; i++) {
         const char *text = plan->texts.files[i].path;
         if (strcmp(text, "-") != 0 && !file_can_be_read(text, err)) return false;
@@ -122,9 +100,11 @@ static bool load_state(Plan *plan, Error *err) {
     if (!saved_load(plan, err) || !is_wanted(plan, &wanted, err)) return false;
     if (!wanted) {
         const Texts texts = plan->texts;
+        Folder *folder = plan->folder;
         tril_state_free(plan->state);
-        *plan = (Plan){.arguments = asked, .texts = texts};
-        return name_state(plan, err);
+        *plan = (Plan){.arguments = asked, .texts = texts, .folder = folder};
+        name_files(plan);
+        return true;
     }
     const TrilOptions before = plan->options;
     return command_line_resume(asked, &before, plan->ladder, &plan->options, err) ||
@@ -161,11 +141,14 @@ static bool take_sizes(Plan *plan, Error *err) {
 static bool begin_anew(Plan *plan, Error *err) {
     const Arguments *asked = plan->arguments;
     TrilOptions *o = &plan->options;
+    char model[PROGRAM_PATH];
+    if (!check_texts(plan, err)) return false;
     *o = tril_options();
     plan->ladder = asked->ladder;
+    if (asked->init) program_model(asked->init, model);
     if (!asked->preset) o->context = o->batch = NAN;
     if (!isnan(asked->options.time) && !asked->preset) o->layers = o->heads = o->width = NAN;
-    return (!asked->init || tril_model_load(&plan->init, asked->init, err) == TRIL_OK) &&
+    return (!asked->init || tril_model_load(&plan->init, model, err) == TRIL_OK) &&
            command_line_over(asked, o, err) && (!plan->init || take_sizes(plan, err));
 }
 
@@ -175,13 +158,16 @@ bool plan_open(Plan **made, const Arguments *arguments, Error *err) {
     if (!memory_alloc(&plan, 1, sizeof *plan, "the plan", err)) return false;
     plan->arguments = arguments;
     bool ok = texts_find(&plan->texts, arguments->texts, arguments->text_count, err) &&
-              name_state(plan, err) &&
-              (!(arguments->resume || arguments->continues) || load_state(plan, err)) &&
-              (plan->state || begin_anew(plan, err)) && name_files(plan, err);
-    if (ok)
+              folder_open(&plan->folder, arguments->out, err);
+    if (ok) name_files(plan);
+    ok = ok && (!(arguments->resume || arguments->continues) || load_state(plan, err)) &&
+         (plan->state || begin_anew(plan, err));
+    if (ok) {
+        list_rungs(plan);
         *made = plan;
-    else
+    } else {
         plan_close(plan);
+    }
     return ok;
 }
 
@@ -192,6 +178,7 @@ void plan_close(Plan *plan) {
     tril_model_free(plan->init);
     tril_state_free(plan->state);
     texts_free(&plan->texts);
+    folder_close(plan->folder);
     memory_free(plan);
 }
 
@@ -406,23 +393,6 @@ static bool decide_by_time(Plan *plan, RungFiles *rung, Reasons *d, Error *err) 
     return true;
 }
 
-/* Sets the number by which a new training run recognizes its files. It follows from the text, the
- * options, the name of --out, and the model of --init. */
-static void number_training(Plan *plan) {
-    const char *name = file_name(plan->arguments->out);
-    const uint64_t models[] = {plan->input.digest, plan->init ? tril_model_digest(plan->init) : 0};
-    Digest digest = digest_start();
-    for (int i = 0; tril_option(i); i++) {
-        char text[TRIL_OPTION_SIZE];
-        tril_options_get(&plan->options, i, text);
-        if (tril_option(i)->lasting != TRIL_FRESH) digest_add(&digest, text, strlen(text) + 1);
-    }
-    digest_add(&digest, &plan->ladder, sizeof plan->ladder);
-    digest_add(&digest, name, strlen(name) + 1);
-    digest_add(&digest, models, sizeof models);
-    plan->training = digest_value(&digest);
-}
-
 static void put_in_buffer(void *buffer, const char *text, size_t length) {
     buffer_put(buffer, text, length);
 }
@@ -431,12 +401,9 @@ static void put_in_buffer(void *buffer, const char *text, size_t length) {
 static bool set_origins(Plan *plan, Error *err) {
     static const char more[] = " ...";
     const Arguments *a = plan->arguments;
-    Origin *training = &plan->origins[OF_TRAINING], *text = &plan->origins[OF_TEXT],
-           *command = &plan->origins[OF_COMMAND];
+    Origin *text = &plan->origins[OF_TEXT], *command = &plan->origins[OF_COMMAND];
     Buffer line = buffer_begin("the command", err);
     size_t whole = 0; /* of the arguments that fit */
-    training->key = "training";
-    snprintf(training->text, ORIGIN_SIZE, "%s", digest_text(plan->training).text);
     text->key = "text_name";
     if (utf8_valid(plan->texts.name)) snprintf(text->text, ORIGIN_SIZE, "%s", plan->texts.name);
     command->key = "command";
@@ -479,7 +446,6 @@ bool plan_decide(Plan *plan, Error *err) {
         const double ratio = plan_time(plan) / tril_state_options(plan->state).time;
         if (!isnan(ratio)) plan->ladder_steps = ceil(ratio * o->steps);
     }
-    if (plan->training == 0) number_training(plan);
     if (!set_origins(plan, err)) return false;
     if (!plan->arguments->quiet && !plan->state) show_decisions(plan, &d);
     if (plan->ladder) o->dropout = dropout; /* each rung has its own */

@@ -1,6 +1,5 @@
 #include "programs/train/saved.h"
 #include "base/array.h"
-#include "base/digest.h"
 #include "base/number.h"
 
 #include <math.h>
@@ -17,7 +16,6 @@ static const struct {
 } numbers[] = {
     {"best_loss", offsetof(Progress, best), INFINITY},
     {"seconds", offsetof(Progress, seconds), 1e9},
-    {"log_bytes", offsetof(Progress, log_length), 1e15},
     {"spent", offsetof(Progress, time_limit), 1e9},
     {"given_up", offsetof(Progress, early_stop), 1e9},
 };
@@ -59,7 +57,6 @@ bool saved_write(const Plan *plan, TrilTraining *training, const Progress *progr
     for (int i = 0; i < ORIGINS && ok; i++)
         ok = *plan->origins[i].text == 0 ||
              note(training, plan->origins[i].key, plan->origins[i].text, err);
-    ok = ok && note(training, "log_digest", digest_text(progress->log_digest).text, err);
     for (int i = 0; tril_option(i) && ok; i++) {
         if (!is_of_run(tril_option(i))) continue;
         snprintf(key, KEY_SIZE, "run.%s", tril_option(i)->name);
@@ -72,7 +69,7 @@ bool saved_write(const Plan *plan, TrilTraining *training, const Progress *progr
             to += number_write(to, NUMBER_SIZE, 'g', 17, *number_at(r, figures[i]));
             *to++ = ' ';
         }
-        to += sprintf(to, "%s%s\n", digest_text(r->log_digest).text, r->sampled ? " ~" : "");
+        to += sprintf(to, "%s\n", r->sampled ? "~" : "");
     }
     return ok && (!plan->ladder || note(training, "ladder", "1", err)) &&
            note(training, "results", lines, err) &&
@@ -104,11 +101,9 @@ static const char *read_result(const char *line, Result *result) {
     for (int i = 0; i < COUNT(figures); i++)
         line = read_number(line, 1e15, ' ', number_at(result, figures[i]));
     if (line) result->parameters = (size_t)parameters;
-    const char *rest = digest_read(line, '\n', &result->log_digest),
-               *marked = digest_read(line, ' ', &result->log_digest);
-    if (!marked || strncmp(marked, "~\n", 2) != 0) return rest;
-    result->sampled = true;
-    return marked + 2;
+    result->sampled = line && *line == '~';
+    if (result->sampled) line++;
+    return line && *line == '\n' ? line + 1 : NULL;
 }
 
 /* Returns the key of the first invalid metadata, or NULL. A state that the library wrote has none
@@ -125,10 +120,6 @@ static const char *read_progress(Plan *plan) {
         if (!read_number(text, numbers[i].max, 0, number_at(p, numbers[i].member)))
             return numbers[i].key;
     }
-    if (!digest_read(tril_state_note(plan->state, "log_digest"), 0, &p->log_digest))
-        return "log_digest";
-    if (!digest_read(tril_state_note(plan->state, "training"), 0, &plan->training))
-        return "training";
     const char *line = tril_state_note(plan->state, "results"),
                *counted = tril_state_note(plan->state, "counted");
     if (!read_number(counted, 1e15, 0, &plan->counted)) return "counted";
@@ -166,8 +157,6 @@ bool saved_load(Plan *plan, Error *err) {
     plan->progress.now = tril_state_progress(plan->state);
     const char *bad = read_progress(plan);
     if (!bad && !read_options(plan)) bad = "run";
-    if (!bad && !digest_read(tril_state_note(plan->state, "digest"), 0, &plan->state_digest))
-        bad = "digest";
     if (!bad) return true;
     tril_state_free(plan->state);
     plan->state = NULL;

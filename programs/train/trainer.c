@@ -32,7 +32,7 @@ typedef struct {
     TrilTraffic traffic; /* during `steps` */
     int steps;           /* steps of this run of the program */
     RungTimes times;     /* times of this run of the program */
-    Log log;
+    FILE *log;
     LogRow row;       /* that of the last step, logged or not */
     double loss_sum;  /* sum of the training losses of the steps since the log's last row */
     int loss_count;   /* the number of these steps */
@@ -66,26 +66,15 @@ static void renew_progress(Trainer *t) {
     t->progress.now = tril_training_progress(t->training);
 }
 
-/* Continues the log if it is as the training left it; else moves it aside and begins another. */
+/* Opens the log, and reads the course from it. */
 static bool open_log(Trainer *t, Error *err) {
     const char *path = t->rung->log;
-    const Progress *p = &t->progress;
-    char where[PATH_SIZE];
-    if (p->now.step > 0 && p->now.lowest_step <= 0 && isfinite(p->now.lowest))
-        course_begin(t->course, p->now.lowest);
-    if (p->log_length > 0 && log_reopen(&t->log, path, (size_t)p->log_length, p->log_digest)) {
-        course_read(t->course, path);
-        return true;
-    }
-    bool begun = p->now.step > 0 || p->log_length > 0;
-    if (begun && !claims_set_aside(t->ladder->claims, &path, 1, where, PATH_SIZE, err))
-        return false;
-    if (begun && *where && t->shows)
-        show_line(
-            "%s: changed since this run wrote it, or cannot be written; moved to %s, and a new "
-            "log begins",
-            path, where);
-    return log_create(&t->log, path, err);
+    const TrilProgress *now = &t->progress.now;
+    if (now->step > 0 && now->lowest_step <= 0 && isfinite(now->lowest))
+        course_begin(t->course, now->lowest);
+    if (!log_open(&t->log, path, now->step, err)) return false;
+    course_read(t->course, path);
+    return true;
 }
 
 /* Opens the training of the plan's state, and releases the state, because its weights and moments
@@ -182,7 +171,7 @@ static bool train_step(Trainer *t, LogRow *row, Error *err) {
 static bool save_model(Trainer *t) {
     Error *failed = &t->best_failed;
     *failed = (Error){0};
-    if (!claims_hold(t->ladder->claims, failed) ||
+    if (!folder_hold(t->plan->folder, failed) ||
         tril_model_save(t->model, t->rung->checkpoint, failed) != TRIL_OK)
         return false;
     t->result->kept = t->progress.now.step;
@@ -253,11 +242,10 @@ static void keep_state(Trainer *t) {
     if (!t->keeps_state) return;
     bool shown = take_turn_to_show(t);
     if (shown) show_activity(t->plan, "saving");
-    p->log_length = log_flush(&t->log) ? (double)t->log.length : 0;
-    p->log_digest = digest_value(&t->log.digest);
+    log_flush(t->log);
     p->seconds = clock_seconds() - t->started;
     t->state_failed = (Error){0};
-    if (claims_hold(l->claims, &t->state_failed))
+    if (folder_hold(t->plan->folder, &t->state_failed))
         saved_write(t->plan, t->training, p, l->results + CLOSED_FORMS, l->count - CLOSED_FORMS - 1,
                     &t->state_failed);
     if (shown) clear_activity(t->plan);
@@ -310,7 +298,7 @@ static bool decide_end(Trainer *t, bool used, bool judged) {
 static void log_steps(Trainer *t) {
     if (t->loss_count == 0) return;
     t->row.loss = t->loss_sum / t->loss_count;
-    log_row(&t->log, &t->row);
+    log_row(t->log, &t->row);
     course_add(t->course, &t->row);
     t->loss_sum = t->loss_count = 0;
 }
@@ -332,7 +320,7 @@ static bool advance(Trainer *t, bool *last, Error *err) {
     bool judged =
         evaluated && !used && tril_training_window(t->training) == t->plan->options.context;
     if (judged && ok) decay_early(t);
-    double now = clock_seconds();
+    const double now = t->started + p->seconds;
     *last = decide_end(t, used, judged);
     bool saves = evaluated || *last || (t->keeps_state && now - t->saved >= SAVE_SECONDS);
     t->loss_sum += t->row.loss;
@@ -432,7 +420,7 @@ static void note_failures(Trainer *t) {
         *failed = t->best_failed;
     else if (*t->state_failed.text)
         *failed = t->state_failed;
-    else if (!log_flush(&t->log))
+    else if (!log_flush(t->log))
         fail(failed, "%s: cannot be written", t->rung->log);
 }
 
@@ -446,7 +434,6 @@ static void note_work(Trainer *t) {
     result->time = plan_time(t->plan);
     result->characters = steps * plan_step_characters(t->plan);
     result->compute = p->now.operations;
-    result->log_digest = digest_value(&t->log.digest);
     t->course->ended = budget_complete(&t->budget, p);
 }
 
@@ -489,7 +476,7 @@ bool train_rung(Ladder *ladder, const RungFiles *rung, double seconds, bool resu
     clear_activity(t.plan);
     note_work(&t);
     tril_model_free(t.own);
-    log_close(&t.log);
+    if (t.log) fclose(t.log);
     t.times.all = clock_seconds() - begun;
     if (ok && profiles) show_profile(rung->name, &t.times);
     return ok;

@@ -68,7 +68,7 @@ static void expect_words_of(const char *line, const char *const words[], int cou
 TEST(names) {
     size_t length;
     const char *play = slurp(ACT, &length), *out = copy_text(scratch("two words/it's"));
-    const char *page = copy_text(scratch("two words/report.html"));
+    const char *page = copy_text(scratch("two words/it's/report.html"));
     const char *text = copy_text(scratch_put("my text\033[31m\xC2\x9B\n.txt", play, length));
     const char *const read[] = {"sample", "-n", "500", out}, *const see[] = {page},
                       *const on[] = {"clocked/train", "--resume", "--out", out, text};
@@ -83,7 +83,7 @@ TEST(names) {
     expect_shown(ran.out);
     expect_words_of(strchr(has_line("train --resume --out "), ':') + 1, on, 5);
     must_fail(1, "train -r -j 1 " TINY "-o @two~words/never\033 " ACT,
-              "/two words/never\\x1b.last.safetensors: ");
+              "/two words/never\\x1b/state.safetensors: ");
 }
 
 /* ---- threads ---- */

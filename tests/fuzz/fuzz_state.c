@@ -19,7 +19,7 @@ void fuzz_state(const uint8_t *bytes, size_t length) {
     Note notes[MOST + 1];
     int count = 0;
     if (!run) {
-        if (!checkpoint_load(&stored, "tests/golden/formats/state-2.safetensors", &err) ||
+        if (!checkpoint_load(&stored, "tests/golden/formats/state-3.safetensors", &err) ||
             !run_open(&run, &stored.model, &options, &err))
             fuzz_fail("a stored state");
         run_restore(run, 1, stored.first_moments, stored.second_moments);

@@ -127,12 +127,12 @@ static TrilModel *train(const char *rung, int threads) {
 /* ---- the same as the programs ---- */
 
 /* The last weights, in the state, are the same; so is the whole file of the best ones, which here
- * are the last, if it has the program's number of the training. */
+ * are the last, if it has the program's notes. */
 TEST(same_weights) {
     for (int i = 0; tril_rung(i); i++) {
-        must_run("train -q -m %s %s " FEW "--seed 7 -s %d -o @program.safetensors " ACT,
-                 tril_rung(i), used_by(tril_rung(i), "--layers=1 --heads=2 --width=32"), STEPS);
-        const TrilModel *program = load("program.safetensors");
+        must_run("train -q -m %s %s " FEW "--seed 7 -s %d -o @program " ACT, tril_rung(i),
+                 used_by(tril_rung(i), "--layers=1 --heads=2 --width=32"), STEPS);
+        const TrilModel *program = load("program/model.safetensors");
         for (int threads = 1; threads <= 2; threads++) { /* each has 16 channels of a norm */
             TrilOptions sizes = sized(tril_rung(i), 1, 2, 32, 16);
             TrilOptions options = few(STEPS, threads);
@@ -145,15 +145,16 @@ TEST(same_weights) {
             TrilTraining *training = begin(model, &options);
             must(tril_training_run(training, NULL, NULL, &error));
             must(tril_training_evaluate(training, 0, &nats, &error));
-            for (int note = 0; note < 3; note++) {
-                static const char *const notes[] = {"training", "text_name", "command"};
+            for (int note = 0; note < 2; note++) {
+                static const char *const notes[] = {"text_name", "command"};
                 const char *text = tril_model_note(program, notes[note]);
                 assert_non_null(text);
                 must(tril_model_mark(model, notes[note], text, &error));
             }
             must(tril_model_save(model, scratch("library.safetensors"), &error));
-            assert_int_equal(tril_model_digest(model), digest_of("program.last.safetensors"));
-            if (threads == 1) scratch_expect_same("program.safetensors", "library.safetensors");
+            assert_int_equal(tril_model_digest(model), digest_of("program/state.safetensors"));
+            if (threads == 1)
+                scratch_expect_same("program/model.safetensors", "library.safetensors");
         }
     }
 }
@@ -166,14 +167,14 @@ TEST(same_defaults) {
     char *text = scrap(TIMES, play_length);
     for (size_t i = 0; i < TIMES; i++) memcpy(text + i * play_length, play, play_length);
     scratch_put("longer", text, TIMES * play_length);
-    must_run("train -q -s 2 --precision f32 -o @usual.safetensors @longer");
+    must_run("train -q -s 2 --precision f32 -o @usual @longer");
     TrilOptions options = tril_options();
     TrilModel *model = make(options, options.seed), *other = make(options, options.seed);
     const TrilText *longer = text_of(letters, text, TIMES * play_length, 0.1);
     options.steps = 2;
     options.precision = "f32";
     must(tril_training_run(begin_on(model, longer, &options), NULL, NULL, &error));
-    assert_int_equal(tril_model_digest(model), digest_of("usual.last.safetensors"));
+    assert_int_equal(tril_model_digest(model), digest_of("usual/state.safetensors"));
     options.steps = NAN;
     options = tril_training_options(begin(other, &options));
     assert_in_range(options.steps, 1, 2499);
@@ -456,7 +457,7 @@ TEST(states) {
     TrilTraining *training = begin(model, &options);
     must(tril_training_set_steps(training, STEPS, &error));
     assert_int_equal(tril_training_run(training, count, &steps, &error), TRIL_STOPPED);
-    must(tril_training_save(training, scratch("half.last.safetensors"), &error));
+    must(tril_training_save(training, scratch("half.safetensors"), &error));
     steps.until = 0;
     must(tril_training_run(training, count, &steps, &error));
     assert_int_equal(steps.calls, STEPS);
@@ -464,7 +465,7 @@ TEST(states) {
     assert_int_equal(tril_training_step(training, NULL, &error), TRIL_ARGUMENT);
 
     for (int i = 0; i < 2; i++) {
-        must(resume_with(&training, &model, state_of("half.last.safetensors"), whole_play,
+        must(resume_with(&training, &model, state_of("half.safetensors"), whole_play,
                          i == 0 ? NULL : &unset));
         const TrilOptions now = tril_training_options(training);
         assert_int_equal(tril_training_progress(training).step, STEPS / 2);
@@ -475,9 +476,13 @@ TEST(states) {
         assert_int_equal(end_of(training, model), whole);
     }
     const TrilText *shorter = text_of(letters, play, play_length - 1, 0.1);
-    expect(resume(&training, &model, "half.last.safetensors", shorter), TRIL_TEXT, "");
-    must_run("train -q --resume -o @half.safetensors " ACT);
-    assert_int_equal(digest_of("half.last.safetensors"), whole);
+    expect(resume(&training, &model, "half.safetensors", shorter), TRIL_TEXT, "");
+    size_t length;
+    char *bytes = slurp(scratch("half.safetensors"), &length);
+    make_folder(scratch("half"));
+    scratch_put("half/state.safetensors", bytes, length);
+    must_run("train -q --resume -o @half " ACT);
+    assert_int_equal(digest_of("half/state.safetensors"), whole);
 }
 
 /* ---- decisions of ./train, and resuming ---- */
@@ -486,8 +491,8 @@ TEST(states) {
 TEST(other_options) {
     TrilTraining *training;
     TrilModel *model;
-    must_run("train -q -m gpt " SMALL "-s %d -o @one/m.safetensors " ACT, STEPS / 2);
-    TrilState *saved = state_of("one/m.last.safetensors");
+    must_run("train -q -m gpt " SMALL "-s %d -o @one " ACT, STEPS / 2);
+    TrilState *saved = state_of("one/state.safetensors");
     assert_int_equal(tril_state_text(saved), tril_digest(play, play_length));
     assert_int_equal(tril_state_progress(saved).step, STEPS / 2);
     assert_true(*tril_state_note(saved, "kernels"));
@@ -506,8 +511,8 @@ TEST(other_options) {
         text_of(tril_state_tokenizer(saved), play, play_length, options.held_out);
     must(resume_with(&training, &model, saved, text, &options));
     assert_near(tril_training_options(training).learning_rate, 0.002, 0);
-    must_run("train -q --resume -s %d --lr 0.002 -d 0.1 -o @one/m.safetensors " ACT, STEPS);
-    assert_int_equal(end_of(training, model), digest_of("one/m.last.safetensors"));
+    must_run("train -q --resume -s %d --lr 0.002 -d 0.1 -o @one " ACT, STEPS);
+    assert_int_equal(end_of(training, model), digest_of("one/state.safetensors"));
     expect(resume_with(&training, &model, saved, text, &options), TRIL_ARGUMENT, "");
 }
 
@@ -792,17 +797,12 @@ TEST(cool_down) {
     }
 }
 
-/* A file has the digest of its text, and its metadata. test_checkpoint has damaged ones. */
+/* A file has its metadata. test_checkpoint has damaged ones. */
 TEST(files) {
-    uint64_t text;
     TrilState *saved;
     TrilTokenizer *tokenizer;
     TrilModel *model = train("gpt", 1), *loaded;
     must(tril_model_save(model, scratch("of.safetensors"), &error));
-    must(tril_file_digest(scratch("of.safetensors"), "text", &text, &error));
-    assert_int_equal(text, tril_digest(play, play_length));
-    expect(tril_file_digest(ACT, "text", &text, &error), TRIL_FILE, "");
-    assert_int_equal(text, 0);
     loaded = load("of.safetensors");
     assert_string_equal(tril_model_note(loaded, "step"), "30");
     assert_null(tril_model_note(loaded, "digest of the moon"));
@@ -890,7 +890,7 @@ TEST_OF_EACH(tril_rung, more_characters) {
     TrilModel *model = train(name, 1), *extended, *same;
     must(tril_model_save(model, scratch("known.safetensors"), &error));
     must_run("train -q --init @known.safetensors -j 1 -b 4 -s 5 --precision f32 --patience 1 "
-             "-o @init.safetensors @other.txt");
+             "-o @init @other.txt");
     TrilText *more;
     expect(tril_text_make(&more, letters, text, strlen(text), 0.1, &error), TRIL_TEXT, "'ü'");
     must(tril_model_extend(&extended, model, text, strlen(text), options.seed, &error));
@@ -899,7 +899,7 @@ TEST_OF_EACH(tril_rung, more_characters) {
     assert_int_equal(tril_tokenizer_size(tril_model_tokenizer(extended)),
                      tril_tokenizer_size(tril_model_tokenizer(model)) + 2);
     assert_int_equal(end_of(begin_on(extended, more, &options), extended),
-                     digest_of("init.last.safetensors"));
+                     digest_of("init/state.safetensors"));
     /* without new characters it is a copy */
     must(tril_model_extend(&same, model, "the", 3, 1, &error));
     at_end(release_model, same);
@@ -1237,7 +1237,6 @@ TEST(null_arguments) {
     WITHOUT(1, tril_options_check(NEEDED(&options), e));
     WITHOUT(3, tril_model_make(NEEDED(any), NEEDED(letters), NEEDED(&options), e));
     WITHOUT(2, tril_model_load(NEEDED(any), NEEDED(path), e));
-    WITHOUT(3, tril_file_digest(NEEDED(path), NEEDED("text"), NEEDED(any), e));
     WITHOUT(3, tril_model_extend(NEEDED(any), NEEDED(model), NEEDED("a"), 1, 1, e));
     WITHOUT(2, tril_model_save(NEEDED(model), NEEDED(path), e));
     WITHOUT(3, tril_model_mark(NEEDED(model), NEEDED("a"), NEEDED("b"), e));

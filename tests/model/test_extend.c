@@ -131,36 +131,36 @@ static void write_texts(void) {
 /* From a checkpoint or the last state, and with --resume. */
 TEST(ways) {
     write_texts();
-    must_run("train -q " TINY "-s 40 -o @way/m.safetensors @old.txt");
-    must_run("train -q --init @way/m.last.safetensors -b 4 -s 5 -o @state/m @new.txt");
-    must_run("train --init @way/m.safetensors -b 4 -s 20 -o @c/m @new.txt");
+    must_run("train -q " TINY "-s 40 -o @way @old.txt");
+    must_run("train -q --init @way/state.safetensors -b 4 -s 5 -o @state @new.txt");
+    must_run("train --init @way/model.safetensors -b 4 -s 20 -o @c @new.txt");
     expect_line("2", "63");
-    must_run("train -r -s 30 -o @c/m @new.txt");
+    must_run("train -r -s 30 -o @c @new.txt");
     expect_line("20");
     assert_non_null(has_line("30/30"));
-    must_run("sample --info @c/m");
+    must_run("sample --info @c");
     assert_non_null(strstr(expect_line("63"), "é"));
-    must_run("sample -n 5 -p é0 @c/m");
+    must_run("sample -n 5 -p é0 @c");
 }
 
 /* A model of bytes knows all texts. */
 TEST(bytes) {
     write_texts();
-    must_run("train -q --bytes " TINY "-s 20 -o @bytes/m @old.txt");
-    must_run("train --init @bytes/m -b 4 -s 5 -o @other/m @new.txt");
-    must_run("sample --info @other/m");
+    must_run("train -q --bytes " TINY "-s 20 -o @bytes @old.txt");
+    must_run("train --init @bytes -b 4 -s 5 -o @other @new.txt");
+    must_run("sample --info @other");
     expect_line("256");
 }
 
 /* A training run that starts from a model has its loss at the start, and continues as usual. */
 TEST(init) {
-    must_run("train -q " TINY "-s 300 --eval-every 20 -o @first/m.safetensors " ACT);
+    must_run("train -q " TINY "-s 300 --eval-every 20 -o @first " ACT);
     const double first = row_of("modern").validation;
-    must_run("train --init @first/m.safetensors -b 4 -j 1 -s 200 -o @next/m.safetensors " ACT);
+    must_run("train --init @first/model.safetensors -b 4 -j 1 -s 200 -o @next " ACT);
     assert_near(first_loss(), first, 2e-3); /* in bf16 */
     assert_true(row_of("modern").validation < first);
     /* if the loss never falls, the model stays as it was */
-    must_run("train -q --init @first/m.safetensors -b 4 -j 1 -s 3 --lr 1 -o @worse/m " ACT);
+    must_run("train -q --init @first/model.safetensors -b 4 -j 1 -s 3 --lr 1 -o @worse " ACT);
     assert_near(row_of("modern").validation, first, 1e-4);
 }
 
@@ -168,17 +168,17 @@ TEST(init) {
  * also in a resumed training run. */
 TEST(shared_heads) {
     must_run("train -q -b 4 -j 1 -s 40 --init tests/golden/formats/imported.safetensors "
-             "-o @wide/m.safetensors " ACT);
+             "-o @wide " ACT);
     const double first = row_of("modern").validation;
-    must_run("train -q -b 4 -j 1 -s 40 --init @wide/m.safetensors --kv-heads 1 "
-             "-o @shared/m.safetensors " ACT);
+    must_run("train -q -b 4 -j 1 -s 40 --init @wide/model.safetensors --kv-heads 1 "
+             "-o @shared " ACT);
     const double then = row_of("modern").validation;
-    must_run("train -q -r -s 80 -o @shared/m.safetensors " ACT);
+    must_run("train -q -r -s 80 -o @shared " ACT);
     assert_true(then < first && row_of("modern").validation < then);
-    must_run("sample --info @shared/m.safetensors");
+    must_run("sample --info @shared/model.safetensors");
     assert_true(atoi(after("\nkv_heads ")) == 1 && atoi(after("\nhidden ")) == 19);
-    must_run("train -q " TINY "-s 1 --kv-heads 2 -o @usual/m.safetensors " ACT);
-    must_run("sample --info @usual/m.safetensors");
+    must_run("train -q " TINY "-s 1 --kv-heads 2 -o @usual " ACT);
+    must_run("sample --info @usual/model.safetensors");
     assert_null(strstr(ran.out, "kv_heads"));
 }
 
@@ -187,16 +187,15 @@ TEST(shared_heads) {
 TEST(init_resumed) {
     static const char how[] = "-b 4 -j 1 -s 200 --eval-every 50 -d 0.1";
     skip_without(SIGNALS);
-    must_run("train -q " TINY "-s 100 -o @base/m.safetensors " ACT);
-    must_run("train -q %s --init @base/m.safetensors -o @whole/m.safetensors " ACT, how);
-    run_clocked(0.01, " 15@2", "train %s --init @base/m.safetensors -o @parts/m.safetensors " ACT,
-                how);
+    must_run("train -q " TINY "-s 100 -o @base " ACT);
+    must_run("train -q %s --init @base/model.safetensors -o @whole " ACT, how);
+    run_clocked(0.01, " 15@2", "train %s --init @base/model.safetensors -o @parts " ACT, how);
     expect_success();
     expect_line("train --resume --out ");
     scratch_remove(scratch("base"));
-    must_run("train -r -j 1 -o @parts/m.safetensors " ACT);
+    must_run("train -r -j 1 -o @parts " ACT);
     assert_false(scratch_has("parts/bigram.safetensors"));
-    expect_same_model("whole/m.safetensors", "parts/m.safetensors");
+    expect_same_model("whole/model.safetensors", "parts/model.safetensors");
 }
 
 TEST(bad_init) {
@@ -205,24 +204,22 @@ TEST(bad_init) {
         const char *words, *name, *other;
     } refused[] = {
         {1, "--init @none " ACT, "/none: ", ""},
-        {1, "--init @init " ACT, "/init: ", ""},
         {1, "--init " ACT " " ACT, "act.txt: ", ""},
-        {1, "--init @init/m.safetensors -m gpt " ACT, " --model ", " gpt"},
-        {1, "--init @init/m.safetensors -w 32 " ACT, " --width ", " 32"},
-        {1, "--init @init/m.safetensors -c 32 " ACT, " --context ", " 32"},
-        {1, "--init @init/m.safetensors -H 4 " ACT, " --heads ", " 4"},
-        {1, "--init @init/m.safetensors --kv-heads 1 " ACT, " --kv-heads ", " 1"},
-        {1, "--init @init/m.safetensors --bytes " ACT, "--bytes", ""},
-        {1, "--init @init/m.safetensors -o @init/m.safetensors " ACT, "init/", "--init"},
-        {1, "--init @init/m.last.safetensors -o @init/m.safetensors " ACT, "init/", "--init"},
-        {1, "-m bigram -c 8 -o @more.txt @more.txt", "more.txt: ", ""},
-        {2, "--init @init/m.safetensors --preset quick " ACT, "--init", "--preset"},
-        {2, "--init @init/m.safetensors --ladder " ACT, "--init", "--ladder"},
+        {1, "--init @init/model.safetensors -m gpt " ACT, " --model ", " gpt"},
+        {1, "--init @init/model.safetensors -w 32 " ACT, " --width ", " 32"},
+        {1, "--init @init/model.safetensors -c 32 " ACT, " --context ", " 32"},
+        {1, "--init @init/model.safetensors -H 4 " ACT, " --heads ", " 4"},
+        {1, "--init @init/model.safetensors --kv-heads 1 " ACT, " --kv-heads ", " 1"},
+        {1, "--init @init/model.safetensors --bytes " ACT, "--bytes", ""},
+        {1, "--init @folder " ACT, "/folder/model.safetensors: ", ""},
+        {2, "--init @init/model.safetensors --preset quick " ACT, "--init", "--preset"},
+        {2, "--init @init/model.safetensors --ladder " ACT, "--init", "--ladder"},
     };
-    must_run("train -q " TINY "-s 20 -o @init/m.safetensors " ACT);
+    must_run("train -q " TINY "-s 20 -o @init " ACT);
+    make_folder(scratch("folder"));
     scratch_put("more.txt", "a+b or é: not all of these does it know", 40);
     for (int i = 0; i < COUNT(refused); i++) {
-        run("train -q -s 5 -o @out/m.safetensors %s", refused[i].words);
+        run("train -q -s 5 -o @out %s", refused[i].words);
         expect_failure(refused[i].status, refused[i].name, refused[i].other);
     }
 }

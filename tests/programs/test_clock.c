@@ -10,7 +10,7 @@
 #define TINY_SIZES "-m gpt -l 1 -w 8 -H 2 -c 16 -b 4 -j 1 "
 
 /* The readings of the clock in a step, and those after the beginning of the last one. */
-enum { LOOKS = 4, LAST_LOOKS = 12 };
+enum { LOOKS = 3, LAST_LOOKS = 12 };
 
 /* The schedule as read from a log. */
 typedef struct {
@@ -56,11 +56,11 @@ TEST(time) {
     for (int i = 0; i < repeats(2, COUNT(machines)); i++) {
         double tick = machines[i].tick, time = machines[i].time, step = LOOKS * tick;
         double passed = must_run_clocked(
-            tick, "", "train " TINY_SIZES "-e 0 --patience 1 -t %g -o @timed/m " PLAY, time);
+            tick, "", "train " TINY_SIZES "-e 0 --patience 1 -t %g -o @timed " PLAY, time);
         /* evaluations read the clock less often than predicted, so some time remains */
         if (!(passed <= time + LAST_LOOKS * tick && passed > 0.97 * time - 10 * step))
             fail_msg("tick %g: %g seconds of %g", tick, passed, time);
-        Schedule gpt = schedule_of(scratch("timed/m.csv")),
+        Schedule gpt = schedule_of(scratch("timed/model.csv")),
                  bigram = schedule_of(scratch("timed/bigram.csv"));
         double share = fmin(time / 10, 1000 * step); /* it needs no more */
         assert_true(bigram.seconds <= share + step && bigram.seconds > share - 50 * step);
@@ -105,24 +105,24 @@ TEST(late_evaluation) {
 /* A training run resumes with more time; less time is an error. */
 TEST(more_time) {
     const double first =
-        must_run_clocked(0.01, "", "train " TINY_SIZES "-e 0 --patience 1 -t 30 -o @more/m " PLAY);
-    int before = schedule_of(scratch("more/m.csv")).steps;
-    const double passed = must_run_clocked(0.01, "", "train -r -t 45 -o @more/m " PLAY);
+        must_run_clocked(0.01, "", "train " TINY_SIZES "-e 0 --patience 1 -t 30 -o @more " PLAY);
+    int before = schedule_of(scratch("more/model.csv")).steps;
+    const double passed = must_run_clocked(0.01, "", "train -r -t 45 -o @more " PLAY);
     expect_line(measured(before));
     assert_near(first + passed, 45, 1);
-    Schedule s = schedule_of(scratch("more/m.csv")),
+    Schedule s = schedule_of(scratch("more/model.csv")),
              bigram = schedule_of(scratch("more/bigram.csv"));
     double longer = (45 - bigram.seconds) / (30 - bigram.seconds);
     assert_near(s.steps, before * longer, 0.06 * before);
     assert_true(s.last < 0.55e-3);
-    must_run_clocked(0.01, "", "train -r -o @more/m " PLAY); /* the time comes from the state */
+    must_run_clocked(0.01, "", "train -r -o @more " PLAY); /* the time comes from the state */
     assert_int_equal(count_progress(), 0);
-    run_clocked(0.01, "", "train -r -q -t 20 -o @more/m " PLAY);
+    run_clocked(0.01, "", "train -r -q -t 20 -o @more " PLAY);
     expect_failure(1, "--time 20");
-    run_clocked(0.01, "", "train -r -q -s 3 -o @more/m " PLAY);
+    run_clocked(0.01, "", "train -r -q -s 3 -o @more " PLAY);
     expect_failure(1, "--steps 3");
     /* --continue has nothing left to do */
-    must_run_clocked(0.01, "", "train --continue -t 20 -o @more/m " PLAY);
+    must_run_clocked(0.01, "", "train --continue -t 20 -o @more " PLAY);
     assert_int_equal(count_progress(), 0);
 }
 
@@ -131,11 +131,11 @@ TEST(more_time) {
 TEST(equal_steps) {
     double announced[4];
     must_run_clocked(0.002, "",
-                     "train --ladder " TINY_SIZES "-e 0 --patience 1 -t 20 -o @even/m " PLAY);
+                     "train --ladder " TINY_SIZES "-e 0 --patience 1 -t 20 -o @even " PLAY);
     assert_int_equal(numbers_of(expect_line("a second: about "), announced, 4), 3);
     for (int i = 0; tril_rung(i); i++) {
         const char *log = scratch(formatted("even/%s.csv", tril_rung(i)));
-        const int steps = schedule_of(file_exists(log) ? log : scratch("even/m.csv")).steps;
+        const int steps = schedule_of(file_exists(log) ? log : scratch("even/model.csv")).steps;
         assert_in_range(steps, 0.5 * announced[1], announced[1]);
     }
 }
@@ -143,38 +143,37 @@ TEST(equal_steps) {
 /* An interrupted ladder resumes with the rung under way: each of those before it had its share. */
 TEST(ladder) {
     skip_without(SIGNALS);
-    must_run_clocked(0.01, " 15@25", "train --ladder " TINY_SIZES "-t 30 -o @ladder/m " PLAY);
-    assert_true(must_run_clocked(0.01, "", "train -r -o @ladder/m " PLAY) < 10);
+    must_run_clocked(0.01, " 15@25", "train --ladder " TINY_SIZES "-t 30 -o @ladder " PLAY);
+    assert_true(must_run_clocked(0.01, "", "train -r -o @ladder " PLAY) < 10);
     /* less time than one of them took is refused */
-    must_run_clocked(0.01, " 15@9", "train --ladder " TINY_SIZES "-s 100 -o @slow/m " PLAY);
-    run_clocked(0.01, "", "train -r -q -t 2 -o @slow/m " PLAY);
-    expect_failure(1, "m.last.safetensors: average ", "--time 2");
+    must_run_clocked(0.01, " 15@7", "train --ladder " TINY_SIZES "-s 100 -o @slow " PLAY);
+    run_clocked(0.01, "", "train -r -q -t 2 -o @slow " PLAY);
+    expect_failure(1, "state.safetensors: average ", "--time 2");
 }
 
 /* The command that trains further does so, also where the epochs ended the training. */
 TEST(further) {
-    must_run_clocked(1e-3, "", "train " TINY_SIZES "-e 1 --patience 1 -t 60 -o @further/m " PLAY);
-    int before = schedule_of(scratch("further/m.csv")).steps;
+    must_run_clocked(1e-3, "", "train " TINY_SIZES "-e 1 --patience 1 -t 60 -o @further " PLAY);
+    int before = schedule_of(scratch("further/model.csv")).steps;
     expect_line(" --resume --time 240 --epochs 4 ");
-    must_run_clocked(1e-3, "", "train --resume --time 240 --epochs 4 -o @further/m " PLAY);
-    assert_in_range(schedule_of(scratch("further/m.csv")).steps, 4 * before, 4 * before + 3);
+    must_run_clocked(1e-3, "", "train --resume --time 240 --epochs 4 -o @further " PLAY);
+    assert_in_range(schedule_of(scratch("further/model.csv")).steps, 4 * before, 4 * before + 3);
     scratch_remove(scratch("further"));
 }
 
 /* A plan keeps requested sizes. */
 TEST(plan) {
     skip_without(SIGNALS);
-    must_run_clocked(0.01, "",
-                     "train --precision f32 -t 2 -w 24 -l 1 -b 3 -d 0.05 -o @plan/m " PLAY);
+    must_run_clocked(0.01, "", "train --precision f32 -t 2 -w 24 -l 1 -b 3 -d 0.05 -o @plan " PLAY);
     expect_line("2", "1", "24", "3 x 64", "0.05");
     expect_line("6,400"); /* characters a second: 3 x 64 / 0.03, as a step takes three readings */
     /* the next larger size: layers and width were asked for */
     expect_line("(", "1", "24", "128", "800,000");
-    assert_near(state_number("plan/m", "width"), 24, 0);
-    assert_near(state_number("plan/m", "context"), 64, 0);
-    must_run_clocked(0.01, "", "train -r -o @plan/m " PLAY); /* keeps the plan */
+    assert_near(state_number("plan/model.safetensors", "width"), 24, 0);
+    assert_near(state_number("plan/model.safetensors", "context"), 64, 0);
+    must_run_clocked(0.01, "", "train -r -o @plan " PLAY); /* keeps the plan */
     assert_null(has_line("3 x 64", "0.05"));
-    must_fail(2, "train -t 2 -w 24 -H 5 -o @plan/m " PLAY, "24", "5");
+    must_fail(2, "train -t 2 -w 24 -H 5 -o @plan " PLAY, "24", "5");
 }
 
 /* Returns the steps that a run announced, and sets *taken to those of its log. */
@@ -189,14 +188,14 @@ static double announced(const char *log, double *taken) {
  * counting and of evaluations. A run whose steps become slower says so: with --profile they read
  * the clock more often. */
 TEST(announced) {
-    static const char command[] = "train " TINY_SIZES "-e 0 --patience 1 -t 20 -o @said/m " PLAY;
+    static const char command[] = "train " TINY_SIZES "-e 0 --patience 1 -t 20 -o @said " PLAY;
     double taken;
     must_run_clocked(2e-3, "", "%s", command);
-    const double said = announced("said/m.csv", &taken);
+    const double said = announced("said/model.csv", &taken);
     assert_near(said, taken, 0.3 * said);
     assert_null(has_line("only", measured(taken)));
     must_run_clocked(2e-3, "", "%s --profile", command);
-    assert_true(announced("said/m.csv", &taken) > 2 * taken);
+    assert_true(announced("said/model.csv", &taken) > 2 * taken);
     after("\ngpt: ");
     expect_line("only", measured(taken));
 }
@@ -205,7 +204,7 @@ TEST(announced) {
  * do, and that is said. Without a time limit all is read. */
 TEST(samples) {
     scratch_random("long", 400000, 5, 3);
-    const double passed = must_run_clocked(0.1, "", "train " TINY_SIZES "-t 12 -o @part/m @long");
+    const double passed = must_run_clocked(0.1, "", "train " TINY_SIZES "-t 12 -o @part @long");
     assert_true(passed < 1.1 * 12 + 2);
     const double all = 40000;
     double read[2];
@@ -215,28 +214,28 @@ TEST(samples) {
     assert_true(read[0] >= 64 && read[0] < all / 4 && read[1] == all);
     assert_non_null(strchr(after("\ngpt  "), '~'));
     expect_line("~ ");
-    must_run("train -q " TINY_SIZES "-s 2 -o @all/m @long");
+    must_run("train -q " TINY_SIZES "-s 2 -o @all @long");
     assert_null(has_line("~"));
 }
 
 /* A time in which a step takes more than a twentieth is refused, with one that is enough. */
 TEST(too_short) {
     double enough[3]; /* after those of the step and the limit */
-    run_clocked(0.2, "", "train -q " TINY_SIZES "-t 10 -o @hasty/m " PLAY);
+    run_clocked(0.2, "", "train -q " TINY_SIZES "-t 10 -o @hasty " PLAY);
     expect_failure(1, "gpt: ", "--time 10");
     assert_int_equal(numbers_of(ran.err, enough, 3), 3);
     assert_in_range(enough[2], 11, 100);
-    must_run_clocked(0.2, "", "train " TINY_SIZES "-t %g -o @hasty/m " PLAY, enough[2]);
-    assert_true(schedule_of(scratch("hasty/m.csv")).steps >= 10);
+    must_run_clocked(0.2, "", "train " TINY_SIZES "-t %g -o @hasty " PLAY, enough[2]);
+    assert_true(schedule_of(scratch("hasty/model.csv")).steps >= 10);
 }
 
 /* Windows do not grow where the text is seen often, also if all sizes are given. */
 TEST(windows) {
     skip_without(SIGNALS);
     static const char sizes[] = "-m modern -l 1 -w 8 -H 2 -c 256 -b 4 -j 1 -d 0 -e 0 --patience 1";
-    must_run_clocked(0.01, " 2@1 2@1.1", "train %s -t 5 -o @seldom/m " PLAY, sizes);
+    must_run_clocked(0.01, " 2@1 2@1.1", "train %s -t 5 -o @seldom " PLAY, sizes);
     expect_line("64", "256");
-    must_run_clocked(0.01, " 2@8 2@8.1", "train %s -t 50 -o @often/m " PLAY, sizes);
+    must_run_clocked(0.01, " 2@8 2@8.1", "train %s -t 50 -o @often " PLAY, sizes);
     after("\nmodern: "); /* the bigram had its tenth of the time */
     assert_null(has_line("64", "256"));
 }
@@ -246,19 +245,19 @@ TEST(windows) {
 TEST(enough) {
     skip_without(SIGNALS);
     scratch_random("short", 1000, 5, 3); /* 900 of them for training */
-    must_run_clocked(1e-4, "", "train " TINY_SIZES "-c 15 -t 5 --patience 1 -o @brief/m @short");
+    must_run_clocked(1e-4, "", "train " TINY_SIZES "-c 15 -t 5 --patience 1 -o @brief @short");
     expect_line("40.0", "(--epochs)");
     assert_null(has_line("(", "15")); /* no larger size: all sizes were asked for */
     assert_true(has_line("600/~600") > has_line("gpt: "));
-    must_run_clocked(1e-4, "", "train -r -t 5 -o @brief/m @short");
+    must_run_clocked(1e-4, "", "train -r -t 5 -o @brief @short");
     assert_int_equal(count_progress(), 0);
-    must_run_clocked(1e-4, " 2@0.5 2@0.6", "train -t 5 -c 15 -o @larger/m @short");
+    must_run_clocked(1e-4, " 2@0.5 2@0.6", "train -t 5 -c 15 -o @larger @short");
     expect_line("2", "64", "15", "250,000");
     scratch_random("noise", 400, 5, 3);
     must_run_clocked(1e-3, "",
-                     "train " TINY_SIZES "-w 64 -d 0 --lr 0.001 -t 4 -e 1000 -o @heart/t @noise");
-    expect_given_up("\ngpt: ", state_number("heart/t.last.safetensors", "lowest_step"));
-    must_run_clocked(1e-3, "", "train -r -o @heart/t @noise");
+                     "train " TINY_SIZES "-w 64 -d 0 --lr 0.001 -t 4 -e 1000 -o @heart @noise");
+    expect_given_up("\ngpt: ", state_number("heart/state.safetensors", "lowest_step"));
+    must_run_clocked(1e-3, "", "train -r -o @heart @noise");
     assert_int_equal(count_progress(), 0);
 }
 
@@ -270,13 +269,13 @@ TEST(cooling) {
     scratch_random("random", 400, 5, 3);
     must_run_clocked(1e-4, " 2@1.78 2@1.79",
                      "train " TINY_SIZES
-                     "-m modern --precision f32 -w 64 -d 0 -t 4 -e 100000 -o @cool/t @random");
-    double end = state_number("cool/t.last.safetensors", "cooled"),
-           step = state_number("cool/t.last.safetensors", "step");
+                     "-m modern --precision f32 -w 64 -d 0 -t 4 -e 100000 -o @cool @random");
+    double end = state_number("cool/state.safetensors", "cooled"),
+           step = state_number("cool/state.safetensors", "step");
     assert_true(step > 2500 && end > step + 100 && end < 9000);
-    must_run_clocked(1e-4, "", "train -r -o @cool/t @random");
-    assert_near(state_number("cool/t.last.safetensors", "step"), floor(end), 0);
-    assert_near(state_number("cool/t.last.safetensors", "cooled"), end, 0);
+    must_run_clocked(1e-4, "", "train -r -o @cool @random");
+    assert_near(state_number("cool/state.safetensors", "step"), floor(end), 0);
+    assert_near(state_number("cool/state.safetensors", "cooled"), end, 0);
 }
 
 /* Where nothing can be learned, the learning rates of modern decay early, to 0. An interruption
@@ -287,8 +286,8 @@ TEST(cooling) {
 TEST(early_decay) {
     skip_without(SIGNALS);
     scratch_random("noise", 400, 6, 3); /* nothing can be learned from it */
-    double passed = must_run_clocked(1e-3, "", DECAY "-o @early/m @noise");
-    int lowest = (int)state_number("early/m.last.safetensors", "cooling") - 120;
+    double passed = must_run_clocked(1e-3, "", DECAY "-o @early @noise");
+    int lowest = (int)state_number("early/state.safetensors", "cooling") - 120;
     expect_given_up("\nmodern: ", lowest);
     /* evaluated every 20 steps; no progress means 40 steps after the lowest loss, or 100, a
      * fortieth of all */
@@ -296,16 +295,16 @@ TEST(early_decay) {
     const char *end = formatted("%d/%d", at, at);
     assert_non_null(has_line(end));
     double best = row_of("modern").validation,
-           seconds = schedule_of(scratch("early/m.csv")).seconds;
+           seconds = schedule_of(scratch("early/model.csv")).seconds;
     const char *signal = formatted(" 15@%.3f", passed - seconds * decay / 2 / at);
-    must_run_clocked(1e-3, signal, DECAY "-o @late/m @noise");
+    must_run_clocked(1e-3, signal, DECAY "-o @late @noise");
     assert_null(has_line(end));
     expect_given_up("\nmodern: ", lowest);
     expect_line(" --resume --out ");
-    must_run_clocked(1e-3, "", "train -r -o @late/m @noise");
+    must_run_clocked(1e-3, "", "train -r -o @late @noise");
     assert_non_null(has_line(end));
     assert_near(row_of("modern").validation, best, 1e-9);
-    expect_same_model("late/m", "early/m");
+    expect_same_model("late/model.safetensors", "early/model.safetensors");
 }
 
 /* A rung of a ladder whose rates decayed early is complete: a training run that is interrupted
@@ -315,14 +314,14 @@ TEST(early_decay_of_a_rung) {
     static const char ladder[] = "train --ladder -m gpt -l 1 -w 16 -H 2 -c 16 -b 4 -j 1 -d 0 "
                                  "-s 800 --eval-every 20 --patience 0.1 ";
     scratch_random("noise", 400, 6, 3); /* nothing can be learned from it */
-    double passed = must_run_clocked(1e-3, "", "%s-o @whole/m @noise", ladder);
+    double passed = must_run_clocked(1e-3, "", "%s-o @whole @noise", ladder);
     assert_in_range(schedule_of(scratch("whole/modern.csv")).steps, 100, 799);
     double seconds = schedule_of(scratch("whole/ngram.csv")).seconds;
     const char *signal = formatted(" 15@%.3f", passed - seconds / 2);
-    must_run_clocked(1e-3, signal, "%s-o @parts/m @noise", ladder);
+    must_run_clocked(1e-3, signal, "%s-o @parts @noise", ladder);
     after("\nngram: ");
     expect_line(" --resume --out ");
-    must_run_clocked(1e-3, "", "train -r -o @parts/m @noise");
+    must_run_clocked(1e-3, "", "train -r -o @parts @noise");
     const char *modern = strstr(ran.out, "\nmodern: "); /* only in a verdict */
     assert_true(!modern || modern > after("\nuniform  "));
     assert_non_null(strstr(after("\nngram: "), "/800 "));
@@ -334,10 +333,10 @@ TEST(early_decay_of_a_rung) {
 static void check_saved(double tick, double end) {
     run_clocked(tick, formatted(" 9@%.9g", end),
                 "train -m bigram -c 16 -b 4 -j 1 -s 1000000 --eval-every 1000000 --patience 1 "
-                "-e 0 -o @saved/b.safetensors " PLAY);
+                "-e 0 -o @saved " PLAY);
     assert_int_equal(ran.status, KILLED);
-    double seconds = state_number("saved/b.last.safetensors", "seconds"),
-           step = state_number("saved/b.last.safetensors", "step");
+    double seconds = state_number("saved/state.safetensors", "seconds"),
+           step = state_number("saved/state.safetensors", "step");
     if (!(seconds <= end && seconds >= end - 60 - 20 * tick))
         fail_msg("tick %g: %g seconds saved of %g", tick, seconds, end);
     assert_near(step * LOOKS * tick, seconds, 0.05 * seconds);

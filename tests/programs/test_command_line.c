@@ -45,7 +45,7 @@ TEST(nothing) {
     assert_near(a.options.patience, 0, 0);
     assert_string_equal(a.texts[0], ACT);
     assert_int_equal(a.text_count, 1);
-    assert_string_equal(a.out, "out/model.safetensors");
+    assert_string_equal(a.out, "out");
 }
 
 /* The command line takes precedence over the preset, in any order. */
@@ -196,17 +196,17 @@ static const Plan *plan_of(const Arguments *arguments) {
 
 /* The rungs of a training run, and their files. */
 TEST(rungs) {
-    const Arguments a = asked("-m head -o there/x.safetensors"), b = asked("-m bigram"),
-                    c = asked("-m gpt --ladder");
+    const char *out = scratch("there");
+    const Arguments a = asked(formatted("-m head -o %s", out)),
+                    b = asked(formatted("-m bigram -o %s", out)),
+                    c = asked(formatted("-m gpt --ladder -o %s", out));
     const Plan *plan = plan_of(&a);
     assert_int_equal(plan->rung_count, 2);
     assert_true(plan->rungs[0].baseline && plan->rungs[1].chosen);
-    assert_string_equal(plan->rungs[0].checkpoint, "there/bigram.safetensors");
-    assert_string_equal(plan->rungs[0].log, "there/bigram.csv");
-    assert_string_equal(plan->rungs[1].checkpoint, "there/x.safetensors");
-    assert_string_equal(plan->rungs[1].log, "there/x.csv");
-    assert_string_equal(plan->state_file, "there/x.last.safetensors");
-    assert_string_equal(plan->table, "");
+    assert_string_equal(plan->rungs[0].checkpoint, scratch("there/bigram.safetensors"));
+    assert_string_equal(plan->rungs[0].log, scratch("there/bigram.csv"));
+    assert_string_equal(plan->rungs[1].checkpoint, scratch("there/model.safetensors"));
+    assert_string_equal(plan->rungs[1].log, scratch("there/model.csv"));
     assert_int_equal(plan_of(&b)->rung_count, 1);
     plan = plan_of(&c);
     for (int i = 0; i < plan->rung_count; i++)
@@ -214,34 +214,4 @@ TEST(rungs) {
     assert_null(tril_rung(plan->rung_count));
 }
 
-/* A training run that is decided has this number. */
-static uint64_t number_of(const char *line) {
-    const Arguments a = asked(line);
-    Plan *plan;
-    assert_ok(plan_open(&plan, &a, &err), err);
-    assert_ok(plan_read_text(plan, &err) && plan_decide(plan, &err), err);
-    const uint64_t number = plan->training;
-    plan_close(plan);
-    return number;
-}
-
-/* The number of a training run follows from every option that lasts, the rungs and the name of
- * --out, and from no other argument. */
-TEST(numbers) {
-    static const char *const values[] = {
-        [TRIL_WHOLE] = "=2", [TRIL_REAL] = "=0.25", [TRIL_FLAG] = "", [TRIL_SEED] = "=7"};
-    static const char *const more[] = {"--ladder", "-o out/other", "-o other/model.safetensors"};
-    const uint64_t usual = number_of("-q -m bigram"); /* of any sizes */
-    for (int i = 0; tril_option(i); i++) {
-        const TrilOption *t = tril_option(i);
-        if (t->kind == TRIL_TIME) continue; /* it would measure the machine's speed */
-        const char *option = formatted("-q -m bigram --%s", t->name);
-        const bool named = t->kind == TRIL_NAME;
-        const char *line =
-            formatted("%s%s%s", option, named ? "=" : "", named ? t->names[2] : values[t->kind]);
-        const uint64_t other = named ? number_of(formatted("%s=%s", option, t->names[1])) : usual;
-        if ((number_of(line) != other) != (t->lasting != TRIL_FRESH)) fail_msg("%s", line);
-    }
-    for (int i = 0; i < COUNT(more); i++)
-        assert_int_equal(number_of(formatted("-q -m bigram %s", more[i])) != usual, i < 2);
-}
+FIXTURE(scratch_open, scratch_close)

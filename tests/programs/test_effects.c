@@ -3,7 +3,7 @@
 
 #define SIZES "-l 1 -H 2 -w 16 -c 16 "
 #define BASE  "-m modern " SIZES "-b 4 -s 12 "
-#define MODEL "@e/m.safetensors"
+#define MODEL "@e"
 
 /* Each option with a command line without it and one with it. */
 typedef struct {
@@ -15,7 +15,7 @@ static const Effect of_train[] = {
     {"model", BASE, BASE "-m gpt", NULL},
     {"preset", "-s 2 -w 16 -c 16", "-s 2 -w 16 -c 16 --preset nanogpt-cpu", NULL},
     {"ladder", "-s 2 -w 16 -c 16", "-s 2 -w 16 -c 16 --ladder", "\nmultihead "},
-    {"init", "-m ngram " SIZES "-b 4 -s 12", "--init @first.safetensors -b 4 -s 12", NULL},
+    {"init", "-m ngram " SIZES "-b 4 -s 12", "--init @first -b 4 -s 12", NULL},
     {"out", BASE, BASE "-o @e/other", "e/other"},
     {"resume", BASE, "-s 13 --resume", "13/13"},
     {"continue", BASE, "-s 13 --continue", "13/13"},
@@ -53,7 +53,7 @@ static const Effect of_sample[] = {
     {"temperature", MODEL, "-t 2 " MODEL, NULL},
     {"top-k", MODEL, "-k 2 " MODEL, NULL},
     {"top-p", MODEL, "-P 0.3 " MODEL, NULL},
-    {"counts", "@first.safetensors", "--counts 0 @first.safetensors", NULL},
+    {"counts", "@first", "--counts 0 @first", NULL},
     {"seed", MODEL, "--seed 3 " MODEL, NULL},
     {"score", MODEL, "--score " ACT " " MODEL, "nats_per_char"},
     {"explain", MODEL, "--explain THE " MODEL, "softmax"},
@@ -99,7 +99,7 @@ static void train_in_e(const char *options) {
 }
 
 static uint64_t weights_in_e(void) {
-    return tril_model_digest(load_model(scratch("e/m.last.safetensors")));
+    return tril_model_digest(load_model(scratch("e/state.safetensors")));
 }
 
 /* Fails the test unless only the second output says what it should. */
@@ -111,7 +111,7 @@ static void expect_said(const Effect *e, const char *first) {
 TEST(train) {
     enum { COUNT = sizeof of_train / sizeof *of_train };
     expect_rows("train", of_train, COUNT);
-    must_run("train -m ngram " SIZES "-b 4 -s 12 -o @first.safetensors " ACT);
+    must_run("train -m ngram " SIZES "-b 4 -s 12 -o @first " ACT);
     for (size_t i = 0; i < COUNT; i++) {
         const Effect *e = &of_train[i];
         if (strcmp(e->option, "precision") == 0 && strcmp(tril_precision("auto"), "bf16") != 0)
@@ -130,7 +130,7 @@ TEST(train) {
 TEST(sample) {
     enum { COUNT = sizeof of_sample / sizeof *of_sample };
     expect_rows("sample", of_sample, COUNT);
-    must_run("train -m ngram " SIZES "-b 4 -s 12 -o @first.safetensors " ACT);
+    must_run("train -m ngram " SIZES "-b 4 -s 12 -o @first " ACT);
     must_run("train -m modern -l 2 -H 2 -w 16 -c 16 -b 4 -s 12 -o " MODEL " " ACT);
     command_input = scratch_put("lines", "THE\nAND\n", 8);
     for (size_t i = 0; i < COUNT; i++) {
@@ -175,7 +175,7 @@ TEST(refusals) {
         {"train -s 5 --epochs 2 " ACT, "--epochs"},
         {"train --preset quick -e 2 " ACT, "--epochs"},
         {"train -s 5 -t 5 " ACT, "--time"},
-        {"train --resume --init @first.safetensors " ACT, "--init"},
+        {"train --resume --init @first " ACT, "--init"},
         {"train --resume --continue " ACT, "--continue"},
         {"train --ladder -m bigram --decay 1 " ACT, "--decay"},
         {"sample -t 0 -k 5 " MODEL, "--top-k"},

@@ -8,17 +8,17 @@
 
 static void resume(const char *kernels, int steps, const char *words) {
     setenv("KERNELS", kernels, 1);
-    must_run("train -r -s %d %s-o @k/m.safetensors " ACT, steps, words);
+    must_run("train -r -s %d %s-o @k " ACT, steps, words);
 }
 
 /* Resuming with the same kernels prints nothing, with others one line, with -q nothing. */
 TEST(other_kernels) {
-    static const char path[] = "k/m.last.safetensors";
+    static const char path[] = "k/state.safetensors";
     const Isa *tables[ISA_MAX];
     if (isa_available(tables) < 2) skip();
     const char *base = tables[0]->name, *other = tables[1]->name;
     const char *before = set_variable("KERNELS", base);
-    must_run("train " TINY "-q -s 20 -o @k/m.safetensors " ACT);
+    must_run("train " TINY "-q -s 20 -o @k " ACT);
     resume(base, 30, "");
     assert_null(has_line(other));
     resume(other, 40, "");
@@ -30,8 +30,7 @@ TEST(other_kernels) {
     static const char *const bad[] = {"\33[2J", "avx2 ", "sixteen0letters0"};
     for (int i = 0; i < COUNT(bad); i++) {
         state_edit(path, path, "kernels", bad[i], 1);
-        must_fail(1, "train -r -q -s 70 -o @k/m.safetensors " ACT, ".last.safetensors",
-                  "'kernels'");
+        must_fail(1, "train -r -q -s 70 -o @k " ACT, "state.safetensors", "'kernels'");
     }
     set_variable("KERNELS", before);
 }
@@ -53,12 +52,12 @@ TEST(launchers) {
         const char *size = set_variable(started[i].size, started[i].count);
         const bool alone = i == COUNT(started) - 1;
         const char *descriptor = set_variable("PMI_FD", "1");
-        run("train " TINY "-q -s 2 -o @launched/m.safetensors " ACT);
+        run("train " TINY "-q -s 2 -o @launched/m " ACT);
         if (!alone) expect_failure(1, "make MPI=1");
         assert_null(strstr(ran.out, "cmd=abort")); /* the output is not a socket */
         make_sockets(ends);
         if (i == 0) close(ends[0]); /* nor does anybody read this one */
-        Process child = start("train " TINY "-q -s 2 -o @launched/n.safetensors " ACT, ends[1]);
+        Process child = start("train " TINY "-q -s 2 -o @launched/n " ACT, ends[1]);
         close(ends[1]);
         if (i > 0) assert_true(read(ends[0], sent, sizeof sent - 1) >= 0);
         if (i > 0) assert_true(strcmp(sent, "cmd=abort exitcode=1\n") == 0 || alone || lacks);
@@ -75,14 +74,14 @@ TEST(launchers) {
 TEST(devices) {
     static const char *const devices[] = {"/dev/null", "/dev/full", "/dev/zero"};
     static const char *const commands[] = {
-        "train -q -s 2 -o @dev/m.safetensors %s",
-        "train -q -s 2 --bytes -o @dev/m.safetensors %s",
-        "train -q -s 2 -o @dev/m.safetensors --init %s data/sample.txt",
+        "train -q -s 2 -o @dev %s",
+        "train -q -s 2 --bytes -o @dev %s",
+        "train -q -s 2 -o @dev --init %s data/sample.txt",
         "sample %s",
         "sample --info %s",
-        "sample --score %s @there/m.safetensors",
+        "sample --score %s @there/model.safetensors",
     };
-    must_run("train " TINY "-q -s 2 -o @there/m.safetensors " ACT);
+    must_run("train " TINY "-q -s 2 -o @there " ACT);
     for (int i = 0; i < COUNT(devices); i++) {
         if (system_lacks(DEVICE_FILES) || access(devices[i], R_OK) != 0) continue;
         for (int j = 0; j < COUNT(commands); j++)
@@ -109,14 +108,14 @@ static void run_poured(const char *from, const char *format) {
 TEST(pipes) {
     skip_without(NAMED_PIPES);
     make_named_pipe(scratch("pipe"));
-    must_run("train " TINY "-q -s 2 -o @plain/m.safetensors " ACT);
-    run_poured(ACT, "train " TINY "-q -s 2 -o @poured/m.safetensors %s");
-    expect_same_model("plain/m.safetensors", "poured/m.safetensors");
-    must_run("sample --score " ACT " @plain/m.safetensors");
+    must_run("train " TINY "-q -s 2 -o @plain " ACT);
+    run_poured(ACT, "train " TINY "-q -s 2 -o @poured %s");
+    expect_same_model("plain/model.safetensors", "poured/model.safetensors");
+    must_run("sample --score " ACT " @plain/model.safetensors");
     keep();
-    run_poured(ACT, "sample --score %s @plain/m.safetensors");
+    run_poured(ACT, "sample --score %s @plain/model.safetensors");
     assert_string_equal(ran.out, kept);
-    run_poured(scratch("plain/m.safetensors"), "sample --score " ACT " %s");
+    run_poured(scratch("plain/model.safetensors"), "sample --score " ACT " %s");
     assert_string_equal(ran.out, kept);
 }
 
@@ -142,39 +141,39 @@ TEST(line_ends) {
     char *score = NULL;
     for (int i = 0; i < COUNT(cases); i++) {
         write_ends("text", cases[i].mark, cases[i].end);
-        must_run("train " TINY "-s 20 -o @ends%d/m.safetensors @text", i);
+        must_run("train " TINY "-s 20 -o @ends%d @text", i);
         if (i > 1) expect_line("line ends");
         if (i <= 1) assert_null(has_line("line ends"));
-        must_run("train -q -r -s 30 -o @ends%d/m.safetensors @text", i);
-        expect_same_model("ends0/m.safetensors", formatted("ends%d/m.safetensors", i));
-        must_run("sample --score @text @ends%d/m.safetensors", i);
+        must_run("train -q -r -s 30 -o @ends%d @text", i);
+        expect_same_model("ends0/model.safetensors", formatted("ends%d/model.safetensors", i));
+        must_run("sample --score @text @ends%d/model.safetensors", i);
         if (i > 0) assert_string_equal(ran.out, score);
         score = copy_text(ran.out);
-        must_run("train " TINY "-q -s 2 -o @both%d/m.safetensors @text " ACT, i);
-        expect_same_model("both0/m.safetensors", formatted("both%d/m.safetensors", i));
-        must_run("train " TINY "-q -s 2 --init @ends0/m.safetensors -o @more/m @text");
-        must_run("sample --info @more/m");
+        must_run("train " TINY "-q -s 2 -o @both%d @text " ACT, i);
+        expect_same_model("both0/model.safetensors", formatted("both%d/model.safetensors", i));
+        must_run("train " TINY "-q -s 2 --init @ends0/model.safetensors -o @more @text");
+        must_run("sample --info @more");
         keep();
-        must_run("sample --info @ends0/m.safetensors");
+        must_run("sample --info @ends0/model.safetensors");
         assert_string_equal(find_line(kept, TEXTS("vocabulary")), has_line("vocabulary"));
     }
-    must_run("train " TINY "-s 2 --bytes -o @bytes/m.safetensors @text");
+    must_run("train " TINY "-s 2 --bytes -o @bytes @text");
     expect_line("65 distinct"); /* the play's 61, CR and the mark */
     assert_null(has_line("line ends"));
     scratch_put("mark", "\xEF\xBB\xBF", 3);
-    must_fail(1, "train -q -o @none/m.safetensors @mark", "mark: ", "empty");
-    must_run("sample -n 5 -p \xEF\xBB\xBF @ends0/m.safetensors");
+    must_fail(1, "train -q -o @none @mark", "mark: ", "empty");
+    must_run("sample -n 5 -p \xEF\xBB\xBF @ends0/model.safetensors");
 }
 
 /* A text in another encoding: the message has the place, the encoding, and the command for it. */
 TEST(encodings) {
     static const char *const commands[] = {
-        "train -q -s 2 -o @none/m.safetensors @text",
-        "train -q -s 2 -o @none/m.safetensors " ACT " @text",
-        "train -q -s 2 --init @plain/m.safetensors -o @none/m.safetensors @text",
-        "sample --score @text @plain/m.safetensors",
+        "train -q -s 2 -o @none @text",
+        "train -q -s 2 -o @none " ACT " @text",
+        "train -q -s 2 --init @plain/model.safetensors -o @none @text",
+        "sample --score @text @plain/model.safetensors",
     };
-    must_run("train " TINY "-q -s 2 -o @plain/m.safetensors " ACT);
+    must_run("train " TINY "-q -s 2 -o @plain " ACT);
     for (int i = 0; i < COUNT(commands); i++) {
         scratch_put("text", "A\nCAF\xC9 AND TEA\n", 15);
         must_fail(1, commands[i], "text: line 2: ", "0xC9", " 5 ", "`iconv -f LATIN1 -t UTF-8 ");
@@ -183,7 +182,7 @@ TEST(encodings) {
         scratch_put("text", "THE CAT\0AND THE DOG\n", 20);
         must_fail(1, commands[i], "text: line 1: ", "0x00", " 7 ");
     }
-    must_run("train " TINY "-q -s 2 --bytes -o @bytes/m.safetensors @text");
+    must_run("train " TINY "-q -s 2 --bytes -o @bytes @text");
 }
 
 /* Passages that are in both parts are mentioned from a tenth of the held-out part on, when a run
@@ -195,11 +194,11 @@ TEST(copies) {
     for (int copied = 0; copied <= 1; copied++) {
         memcpy(play + length - tenth, play + tenth, tenth * (size_t)copied / 5);
         scratch_put("text", play, length);
-        must_run("train " TINY "-s 2 -o @copies/m.safetensors @text");
+        must_run("train " TINY "-s 2 -o @copies @text");
         if (copied) expect_line("20%", "50");
         if (!copied) assert_null(has_line("passages"));
     }
-    must_run("train -r -s 4 -j 1 -o @copies/m.safetensors @text");
+    must_run("train -r -s 4 -j 1 -o @copies @text");
     assert_null(has_line("passages"));
 }
 
@@ -216,17 +215,17 @@ static void write_narrow(const char *program, const char *programs) {
  * frames are several times as large. */
 TEST(small_stack) {
     static const char *const commands[] = {
-        "train " TINY "-j 2 -q --ladder -s 40 -o @thin/m.safetensors " ACT,
-        "train " TINY "-j 2 --ladder -r -s 60 -o @thin/m.safetensors " ACT,
-        "train " TINY "-m gpt -d 0.1 -l 2 -s 40 -o @thin/gpt.safetensors " ACT,
-        "train -t 5 -j 2 -o @timed/m.safetensors " ACT,
-        "sample -n 40 @thin/m.safetensors",
-        "sample --precision f32 -n 40 @thin/gpt.safetensors",
-        "sample --score " ACT " @thin/m.safetensors",
-        "sample --explain Whether @thin/m.safetensors",
-        "sample --explain Whether --layer 1 --head 1 @thin/gpt.safetensors",
-        "sample --info @thin/m.safetensors",
-        "train -q -b 4 -s 5 -j 2 --init @thin/m.safetensors -o @thin/next.safetensors " ACT,
+        "train " TINY "-j 2 -q --ladder -s 40 -o @thin " ACT,
+        "train " TINY "-j 2 --ladder -r -s 60 -o @thin " ACT,
+        "train " TINY "-m gpt -d 0.1 -l 2 -s 40 -o @thin-gpt " ACT,
+        "train -t 5 -j 2 -o @timed " ACT,
+        "sample -n 40 @thin",
+        "sample --precision f32 -n 40 @thin-gpt",
+        "sample --score " ACT " @thin",
+        "sample --explain Whether @thin",
+        "sample --explain Whether --layer 1 --head 1 @thin-gpt",
+        "sample --info @thin",
+        "train -q -b 4 -s 5 -j 2 --init @thin -o @thin-next " ACT,
     };
     if (SANITIZED) skip();
     skip_without(SHELL_TOOLS);
@@ -244,6 +243,8 @@ TEST(small_stack) {
             unsetenv("KERNELS");
         for (int j = 0; j < COUNT(commands); j++) must_run("%s", commands[j]);
         scratch_remove(scratch("thin"));
+        scratch_remove(scratch("thin-gpt"));
+        scratch_remove(scratch("thin-next"));
         scratch_remove(scratch("timed"));
     }
     set_variable("TRIL_PROGRAMS", kept_programs);

@@ -27,15 +27,14 @@ static int count_notices(void) {
 
 /* Checks the files, and the hint for resuming, after an interruption of the model's training. */
 static void expect_all(const char *folder) {
-    static const char *const names[] = {"model.safetensors", "model.last.safetensors",
-                                        "model.csv",         "bigram.safetensors",
-                                        "bigram.csv",        "report.html"};
+    static const char *const names[] = {"model.safetensors",  "state.safetensors", "model.csv",
+                                        "bigram.safetensors", "bigram.csv",        "report.html"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!scratch_has(formatted("%s/%s", folder, names[i]))) fail_msg("no %s", names[i]);
     assert_false(scratch_has_temporary(folder));
     expect_line("sample -n 500 ");
     expect_line("train --resume --out ");
-    assert_true(state_number(formatted("%s/model.last.safetensors", folder), "step") > 0);
+    assert_true(state_number(formatted("%s/state.safetensors", folder), "step") > 0);
     must_run("sample -n 5 @%s/model.safetensors", folder);
 }
 
@@ -59,8 +58,7 @@ TEST(signals) {
                  {" 13@60 1@60 1@60", 0}};
     for (int i = 0; i < COUNT(cases); i++) {
         /* the baseline takes fifty seconds, and the model is in training at sixty */
-        must_run_clocked(tick, cases[i].signals,
-                         "train " SIZES "-t 1000 -o @signal/model.safetensors " ACT);
+        must_run_clocked(tick, cases[i].signals, "train " SIZES "-t 1000 -o @signal " ACT);
         int notices = count_notices();
         if (notices != cases[i].notices) fail_msg("%s: %d notices", cases[i].signals, notices);
         if (notices == 1)
@@ -70,13 +68,13 @@ TEST(signals) {
         expect_all("signal");
         scratch_remove(scratch("signal"));
     }
-    must_run_clocked(tick, " 2@3", "train " PAIRS "-q -o @quiet/m " ACT);
+    must_run_clocked(tick, " 2@3", "train " PAIRS "-q -o @quiet " ACT);
     assert_int_equal(count_notices(), 0);
 }
 
 /* A baseline interrupted before its first evaluation leaves a model. The next one is not begun. */
 TEST(baseline) {
-    must_run_clocked(tick, " 2@3", "train " LONG "-o @base/model.safetensors " ACT);
+    must_run_clocked(tick, " 2@3", "train " LONG "-o @base " ACT);
     const double loss = state_number("base/bigram.safetensors", "validation_loss");
     assert_near(row_of("bigram").validation, loss, 5e-5);
     assert_null(strstr(ran.out, "\ngpt "));
@@ -90,22 +88,22 @@ TEST(within_evaluation) {
     enum { LOOKS = 30 }; /* five steps and an evaluation take at least 25 readings */
     for (int i = 0; i < LOOKS; i += repeats(2, 1)) {
         const char *signals = formatted(" 2@%.3f 2@%.3f", 1.0 + 0.01 * i, 1.0 + 0.01 * i);
-        must_run_clocked(tick, signals, "train " PAIRS "--eval-every 5 -o @within/m " ACT);
+        must_run_clocked(tick, signals, "train " PAIRS "--eval-every 5 -o @within " ACT);
         expect_line("train --resume --out ");
-        assert_in_range(state_number("within/m.last.safetensors", "step"), 15, 30);
-        must_run("sample -n 5 @within/m");
+        assert_in_range(state_number("within/state.safetensors", "step"), 15, 30);
+        must_run("sample -n 5 @within");
         scratch_remove(scratch("within"));
     }
 }
 
 /* After a signal in the last evaluation, resuming repeats that evaluation. */
 TEST(last_evaluation) {
-    must_run("train " PAIRS "-s 20 --eval-every 10 -q -o @whole2/m " ACT);
+    must_run("train " PAIRS "-s 20 --eval-every 10 -q -o @whole2 " ACT);
     for (int i = 0; i < 24; i += repeats(3, 1)) {
         const char *signals = formatted(" 2@%.3f 2@%.3f", 0.9 + 0.01 * i, 0.9 + 0.01 * i);
-        must_run_clocked(tick, signals, "train " PAIRS "-s 20 --eval-every 10 -o @end/m " ACT);
-        must_run("train -r -q -o @end/m " ACT);
-        expect_same_model("end/m", "whole2/m");
+        must_run_clocked(tick, signals, "train " PAIRS "-s 20 --eval-every 10 -o @end " ACT);
+        must_run("train -r -q -o @end " ACT);
+        expect_same_model("end/model.safetensors", "whole2/model.safetensors");
         scratch_remove(scratch("end"));
     }
 }
@@ -113,15 +111,14 @@ TEST(last_evaluation) {
 /* The third signal ends the program at once and removes temporary files; so does one before there
  * is anything to save: --time 1000 measures the speed first. */
 TEST(third) {
-    run_clocked(tick, " 2@0.05", "train " SIZES "-t 1000 -o @none/model.safetensors " ACT);
+    run_clocked(tick, " 2@0.05", "train " SIZES "-t 1000 -o @none " ACT);
     assert_int_equal(ran.status, -SIGINT);
     assert_false(scratch_has("none/bigram.safetensors"));
-    must_run("train " PAIRS "-s 50 -q -o @third/model.safetensors " ACT);
-    run_clocked(tick, " 2@3 2@3 2@3",
-                "train -r -s 100000 --eval-every 20 -o @third/model.safetensors " ACT);
+    must_run("train " PAIRS "-s 50 -q -o @third " ACT);
+    run_clocked(tick, " 2@3 2@3 2@3", "train -r -s 100000 --eval-every 20 -o @third " ACT);
     assert_int_equal(ran.status, -SIGINT);
     assert_false(scratch_has_temporary("third"));
-    assert_true(state_number("third/model.last.safetensors", "step") >= 50 + 20);
+    assert_true(state_number("third/state.safetensors", "step") >= 50 + 20);
 }
 
 /* A signal that was ignored at the start, as under nohup, stays ignored. Another signal does not
@@ -130,7 +127,7 @@ TEST(ignored) {
     signal(SIGHUP, SIG_IGN);
     must_run_clocked(tick, " 1@3 1@3", "train " PAIRS "-s 300 -q -o @ignored/m " ACT);
     assert_null(has_line("train --resume --out "));
-    assert_int_equal(state_number("ignored/m.last.safetensors", "step"), 300);
+    assert_int_equal(state_number("ignored/m/state.safetensors", "step"), 300);
     run_clocked(tick, " 15@3 1@3 1@3", "train " PAIRS "-q -o @ignored/n " ACT);
     signal(SIGHUP, SIG_DFL);
     expect_success();
@@ -142,15 +139,15 @@ TEST(ignored) {
 TEST(reader_gone) {
     int from;
     char text[10];
-    Process child = start_piped("train " PAIRS "--eval-every 100 -o @reader/m " ACT, &from);
+    Process child = start_piped("train " PAIRS "--eval-every 100 -o @reader " ACT, &from);
     assert_true(read(from, text, sizeof text) > 0);
     close(from);
     scratch_put("stdout", "", 0);
     finish(child);
     assert_int_equal(ran.status, 1);
-    assert_true(state_number("reader/m.last.safetensors", "step") > 0);
-    must_run("sample -n 5 @reader/m");
-    child = start_piped("sample -n 1000000000 @reader/m", &from);
+    assert_true(state_number("reader/state.safetensors", "step") > 0);
+    must_run("sample -n 5 @reader");
+    child = start_piped("sample -n 1000000000 @reader", &from);
     assert_true(read(from, text, sizeof text) > 0);
     close(from);
     assert_int_equal(end_of_process(child), -SIGPIPE);
@@ -176,7 +173,7 @@ TEST(closed_terminals) {
     const char *often = getenv("TRIL_CLOSINGS");
     int closings = often ? atoi(often) : repeats(10, 100);
     char *command = formatted("%s/train " PAIRS "-s 100000000 -o %s %s; true", programs_folder(),
-                              scratch("closed/m.safetensors"), ACT);
+                              scratch("closed"), ACT);
     for (int i = 0; i < closings; i++) {
         int terminal, alive, looks = 0;
         char text[256];
@@ -193,8 +190,8 @@ TEST(closed_terminals) {
         while (read(alive, text, sizeof text) != 0) {
         } /* waits for the training, too */
         close(alive);
-        assert_true(state_number("closed/m.last.safetensors", "step") > 0);
-        assert_true(state_number("closed/m.safetensors", "step") > 0);
+        assert_true(state_number("closed/state.safetensors", "step") > 0);
+        assert_true(state_number("closed/model.safetensors", "step") > 0);
         assert_false(scratch_has_temporary("closed"));
         if (!scratch_has("closed/report.html")) fail_msg("no page");
         scratch_remove(scratch("closed"));

@@ -35,18 +35,16 @@ TEST(several_files) {
     char *b = slurp(scratch("letters/b"), NULL), *a = slurp(scratch("letters/more/a"), NULL);
     const char *joined = formatted("%.1620s\n%.90s\n%s\n%s", b, a, b + 1620, a + 90);
     scratch_put("joined", joined, strlen(joined));
-    const char *one = trained("train " TINY "-s 20 -o @one/m.safetensors @joined");
-    assert_string_equal(trained("train " TINY "-s 20 -o @many/m.safetensors " LETTERS), one);
+    const char *one = trained("train " TINY "-s 20 -o @one @joined");
+    assert_string_equal(trained("train " TINY "-s 20 -o @many " LETTERS), one);
     assert_string_equal(
-        trained(
-            "train " TINY
-            "-s 20 -o @three/m.safetensors @letters/more/a @letters/b @letters/more/b @letters/b"),
+        trained("train " TINY
+                "-s 20 -o @three @letters/more/a @letters/b @letters/more/b @letters/b"),
         one);
-    one = trained("train -q -r -s 30 -o @one/m.safetensors @joined");
-    assert_string_equal(
-        trained("train -q -r -s 30 -o @many/m.safetensors @letters/b @letters/more/a"), one);
-    must_fail(1, "train -q -r -s 40 -o @many/m.safetensors @letters/b", "letters/b: ", "--resume");
-    must_run("train -r -s 30 -j 1 -o @many/m.safetensors " LETTERS); /* names its files */
+    one = trained("train -q -r -s 30 -o @one @joined");
+    assert_string_equal(trained("train -q -r -s 30 -o @many @letters/b @letters/more/a"), one);
+    must_fail(1, "train -q -r -s 40 -o @many @letters/b", "letters/b: ", "--resume");
+    must_run("train -r -s 30 -j 1 -o @many " LETTERS); /* names its files */
     expect_line("letters/b");
     expect_line("letters/more/a");
     char *page = slurp(scratch("many/report.html"), NULL);
@@ -55,52 +53,52 @@ TEST(several_files) {
         assert_non_null(strstr(page, "letters/more/a<"));
     }
     /* bytes are joined without newlines, and any file is one */
-    must_run("train -m bigram -c 16 -b 4 -j 1 --bytes -s 1 -o @bytes/m.safetensors " LETTERS);
+    must_run("train -m bigram -c 16 -b 4 -j 1 --bytes -s 1 -o @bytes " LETTERS);
     expect_line("1,900");
 }
 
 TEST(bad_files) {
     make_folder(scratch("empty"));
-    must_fail(1, "train -q -o @o/m @letters/b @letters/more/", "letters/more: ", "more/*.txt");
-    must_fail(1, "sample --info @empty", "empty: ");
+    must_fail(1, "train -q -o @o @letters/b @letters/more/", "letters/more: ", "more/*.txt");
+    must_fail(1, "sample --info @empty", "empty/model.safetensors: ");
     scratch_put("letters/more/c", "fine\xff", 5);
-    must_fail(1, "train -q -o @o/m @letters/b @letters/more/c", "letters/more/c: ", "0xFF", "4");
-    must_fail(1, "train -q -o @o/m @letters/b @nowhere", "nowhere: ");
-    must_fail(1, "train -q -o @letters/b @letters/b", "letters/b: ");
+    must_fail(1, "train -q -o @o @letters/b @letters/more/c", "letters/more/c: ", "0xFF", "4");
+    must_fail(1, "train -q -o @o @letters/b @nowhere", "nowhere: ");
+    must_fail(1, "train -q -o @letters/b " ACT, "letters/b: ");
     scratch_remove(scratch("letters/more/c"));
 }
 
 /* "-" is standard input, for both programs. */
 TEST(standard_input) {
-    const char *file = trained("train " TINY "-s 20 -o @file/m.safetensors " ACT);
-    must_run("sample --score " ACT " @file/m.safetensors");
+    const char *file = trained("train " TINY "-s 20 -o @file " ACT);
+    must_run("sample --score " ACT " @file");
     keep();
     command_input = ACT;
-    assert_string_equal(trained("train " TINY "-s 20 -o @input/m.safetensors -"), file);
-    must_run("sample --score - @file/m.safetensors");
+    assert_string_equal(trained("train " TINY "-s 20 -o @input -"), file);
+    must_run("sample --score - @file");
     assert_string_equal(ran.out, kept);
     command_input = copy_text(scratch_put("latin1", "caf\xE9", 4));
-    must_fail(1, "sample --score - @file/m.safetensors", "0xE9");
+    must_fail(1, "sample --score - @file", "0xE9");
     command_input = NULL;
-    must_fail(1, "train -q -o @input/n.safetensors -", "");
+    must_fail(1, "train -q -o @other -", "");
 }
 
 /* A table of scores has those of each model alone. */
 TEST(scores) {
     double alone[2], row[3];
     for (int i = 0; i < 2; i++) {
-        must_run("train " TINY "-q -s %d -o @score%d/m.safetensors " ACT, 10 + i, i);
-        must_run("sample --score " ACT " @score%d/m.safetensors", i);
+        must_run("train " TINY "-q -s %d -o @score%d " ACT, 10 + i, i);
+        must_run("sample --score " ACT " @score%d", i);
         assert_int_equal(numbers_of(after("nats_per_char"), &alone[i], 1), 1);
     }
-    must_run("sample --score " ACT " @score0/m.safetensors @score1/m.safetensors");
+    must_run("sample --score " ACT " @score0 @score1");
     const char *line = strchr(ran.out, '\n') + 1;
     for (int i = 0; i < 2; i++, line = strchr(line, '\n') + 1) {
         assert_int_equal(numbers_of(line, row, 3), 3);
         assert_near(row[2], alone[i], 0);
     }
     assert_true(alone[0] != alone[1]);
-    run("sample --score " ACT " @score0/m.safetensors @nowhere");
+    run("sample --score " ACT " @score0 @nowhere");
     expect_exit(1, "nowhere: ");
 }
 

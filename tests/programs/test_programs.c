@@ -94,21 +94,21 @@ TEST(training) {
     enum { V = 63 }; /* distinct characters of the play */
     size_t length, training, held_out;
     slurp(PLAY, &length);
-    train("--precision f32 -o @new/deep/model.safetensors " PLAY); /* as in the table */
+    train("--precision f32 -o @new/deep " PLAY); /* as in the table */
     split_of(&training, &held_out);
     assert_true(training + held_out == length && training == length * 9 / 10);
     assert_near(row_of("uniform").train, log(V), 1e-4);
     assert_near(row_of("uniform").validation, log(V), 1e-4);
     assert_true(row_of("counted unigram").validation < row_of("uniform").validation);
     assert_true(row_of("counted bigram").validation < row_of("counted unigram").validation);
-    assert_int_equal(scratch_count("new/deep"), 6);
+    assert_int_equal(scratch_count("new/deep"), 7);
     assert_near(check_log(scratch("new/deep/model.csv")), learned("gpt").validation, 1e-4);
     assert_near(check_log(scratch("new/deep/bigram.csv")), learned("bigram").validation, 1e-4);
     expect_line(": ", PLAY);
-    expect_line("  sample -n 500 ", scratch("new/deep/model.safetensors"));
+    expect_line("  sample -n 500 ", scratch("new/deep"));
     expect_line("  ", scratch("new/deep/report.html"));
-    const char *last = expect_line("  train --resume --steps 160 --out ",
-                                   scratch("new/deep/model.safetensors"), PLAY);
+    const char *last =
+        expect_line("  train --resume --steps 160 --out ", scratch("new/deep"), PLAY);
     assert_string_equal(strchr(last, '\n'), "\n");
     assert_int_equal(row_of("bigram").parameters, V * V);
     check_sample(scratch("new/deep/model.csv"), "@new/deep/model.safetensors");
@@ -125,7 +125,7 @@ TEST(memory) {
     skip_without(CHILD_MEMORY);
     if (strstr(programs_folder(), "san")) skip(); /* use more */
     for (int i = 0; i < repeats(2, COUNT(sizes)); i++) {
-        run("train -s 2 --eval-every 2 -o @memory/model -m %s %s " VERSE, sizes[i][0], sizes[i][1]);
+        run("train -s 2 --eval-every 2 -o @memory -m %s %s " VERSE, sizes[i][0], sizes[i][1]);
         assert_int_equal(ran.status, 0);
         double stated;
         const char *of_model = after(formatted("\n%s: ", sizes[i][0]));
@@ -138,19 +138,19 @@ TEST(memory) {
 /* A training run that memorises the text ends early. Resuming needs a larger --patience. */
 TEST(patience) {
     scratch_random("noise", 400, 5, 3);
-    must_run("train " TINY_SIZES "-w 64 -d 0 --lr 0.001 -s 400 --eval-every 20 -o @heart/m %s",
+    must_run("train " TINY_SIZES "-w 64 -d 0 --lr 0.001 -s 400 --eval-every 20 -o @heart %s",
              scratch("noise"));
-    double step = state_number("heart/m.last.safetensors", "lowest_step");
+    double step = state_number("heart/state.safetensors", "lowest_step");
     double best = row_of("gpt").validation;
-    assert_near(state_number("heart/m.last.safetensors", "stale"), 7, 0);
+    assert_near(state_number("heart/state.safetensors", "stale"), 7, 0);
     const char *last = formatted("%.0f/400", step + 7 * 20);
     assert_true(step >= 20 && step <= 200 && has_line(last));
     expect_line_of(has_line(last), ran.command, TEXTS(measured(step)));
     assert_null(has_line("400/400"));
-    must_run("train -r -o @heart/m %s", scratch("noise"));
+    must_run("train -r -o @heart %s", scratch("noise"));
     assert_int_equal(count_progress(), 0);
     assert_near(row_of("gpt").validation, best, 1e-6);
-    must_run("train -r --patience 1 -o @heart/m %s", scratch("noise"));
+    must_run("train -r --patience 1 -o @heart %s", scratch("noise"));
     assert_non_null(has_line("400/400"));
     assert_near(row_of("gpt").validation, best, 1e-6);
 }
@@ -159,10 +159,10 @@ TEST(patience) {
 TEST(more_steps) {
     scratch_random("noise", 900, 5, 3);
     must_run("train -q -m modern -l 2 -w 32 -H 2 -c 16 -b 8 -d 0 -j 1 --precision f32 --lr 0.02 "
-             "-s 100 --eval-every 25 -o @steps/m @noise");
-    must_run("train -r -q -s 140 --eval-every 1000 -o @steps/m @noise");
-    must_run("train -r -q -s 200 -o @steps/m @noise");
-    assert_near(state_number("steps/m.last.safetensors", "step"), 200, 0);
+             "-s 100 --eval-every 25 -o @steps @noise");
+    must_run("train -r -q -s 140 --eval-every 1000 -o @steps @noise");
+    must_run("train -r -q -s 200 -o @steps @noise");
+    assert_near(state_number("steps/state.safetensors", "step"), 200, 0);
 }
 
 TEST(ladder) {
@@ -170,7 +170,7 @@ TEST(ladder) {
                                           "counted 7-gram", "running 7-gram"};
     int rungs = 0;
     while (model_name(rungs)) rungs++;
-    train("--ladder -o @ladder/model.safetensors " PLAY);
+    train("--ladder -o @ladder " PLAY);
     expect_line(scratch("ladder/ladder.csv"));
     char *text = slurp(scratch("ladder/ladder.csv"), NULL), *line = text;
     const char *head = "model,parameters,train_loss,val_loss,bits_per_char,seconds,tflop\n";
@@ -192,7 +192,7 @@ TEST(ladder) {
         assert_near(bits, losses[1] / log(2.0), 1e-5);
     }
     assert_string_equal(line, "");
-    assert_int_equal(scratch_count("ladder"), 2 * rungs + 3); /* 2 each; table, page, state */
+    assert_int_equal(scratch_count("ladder"), 2 * rungs + 4); /* 2 each; table, page, state, mark */
     sample("-n 5 @ladder/multihead.safetensors");
 }
 
@@ -202,18 +202,18 @@ TEST(ladder_alone) {
     int last = 0;
     while (model_name(last + 1)) last++;
     scratch_random("short", 300, 5, 3);
-    must_run("train -q " TINY "--ladder -m head --lr 0.02 --decay 0.3 -o @rungs/head @short");
+    must_run("train -q " TINY "--ladder -m head --lr 0.02 --decay 0.3 -o @rungs @short");
     for (int i = 0; i <= last; i++) {
         const char *name = model_name(i), *alone = formatted("alone/%s", name);
         const bool head = strcmp(name, "head") == 0;
-        const char *rung = formatted("rungs/%s%s", name, head ? "" : ".safetensors");
+        const char *rung = formatted("rungs/%s.safetensors", head ? "model" : name);
         const char *dropout = formatted("--dropout=%.2f", state_number(rung, "dropout"));
         must_run("train -q --profile -c 16 -b 4 -j 1 -s 40 --eval-every 20 -m %s %s %s %s -o @%s "
                  "@short",
                  name, used_by(name, "--layers=1 --heads=2 --width=16"),
                  head ? "--lr 0.02 --decay 0.3" : "", i < last ? used_by(name, dropout) : "",
                  alone);
-        expect_same_model(rung, alone);
+        expect_same_model(rung, formatted("%s/model.safetensors", alone));
     }
 }
 
@@ -221,9 +221,9 @@ TEST(ladder_alone) {
  * again; a resumed training run, which must measure them, finds the same loss, and all digests. */
 TEST(evaluated_once) {
     must_run("train " TINY_SIZES "--ladder --precision f32 -s 61 --eval-every 20 "
-             "-o @once/m.safetensors " ACT);
+             "-o @once " ACT);
     char *digests = copy_text(after(" bigram: "));
-    char *log = slurp(scratch("once/m.csv"), NULL);
+    char *log = slurp(scratch("once/model.csv"), NULL);
     int evaluated[61], count = 0;
     for (char *line = strchr(log, '\n') + 1; *line; line = strchr(line, '\n') + 1) {
         int step, before = 0;
@@ -232,7 +232,7 @@ TEST(evaluated_once) {
     }
     assert_true(count == 3 && evaluated[0] == 20 && evaluated[1] == 40 && evaluated[2] == 61);
     char *table = slurp(scratch("once/ladder.csv"), NULL);
-    must_run("train -r -o @once/m.safetensors " ACT);
+    must_run("train -r -o @once " ACT);
     assert_int_equal(count_progress(), 0); /* no rung is trained again */
     char *again = slurp(scratch("once/ladder.csv"), NULL);
     const char *last = strstr(table, "\nmodern,"), *same = strstr(again, "\nmodern,");
@@ -249,7 +249,7 @@ TEST(one_character) {
     char text[300];
     memset(text, 'a', sizeof text);
     scratch_put("a.txt", text, sizeof text);
-    train("--ladder -o @alone/model @a.txt");
+    train("--ladder -o @single @a.txt");
     for (int i = 0; model_name(i); i++) {
         Row row = {0, 1, 1, 1, 0};
         assert_true(find_row(model_name(i), &row));
@@ -257,7 +257,7 @@ TEST(one_character) {
     }
     Row counted;
     assert_true(find_row("counted bigram", &counted) && counted.validation == 0);
-    sample("-n 12 -p a @alone/model");
+    sample("-n 12 -p a @single");
     assert_string_equal(ran.out, "aaaaaaaaaaaaa\n");
 }
 
@@ -331,7 +331,7 @@ static void check_score(const char *options, const char *path, bool bytes) {
     assert_near(s.nats, loss, 1e-4);
     assert_near(s.bits, s.nats / log(2.0), 1e-5);
     assert_near(s.perplexity, exp(s.nats), 1e-3);
-    assert_near(state_number("scored", "validation_loss"), s.nats, 1e-5);
+    assert_near(state_number("scored/model.safetensors", "validation_loss"), s.nats, 1e-5);
 }
 
 TEST(score) {
@@ -361,7 +361,7 @@ TEST(no_model) {
     if (*folder != '/') folder = formatted("%s/%s", root, folder);
     const char *before = set_variable("TRIL_PROGRAMS", folder);
     assert_int_equal(chdir(scratch_directory), 0);
-    must_fail(1, "sample", "out/model.safetensors: ");
+    must_fail(1, "sample", "out: ");
     make_folder(scratch("out"));
     scratch_put("out/model.safetensors", "", 0);
     must_fail(1, "sample", "out/model.safetensors: ");
@@ -384,12 +384,11 @@ TEST(bad_input) {
         {1, "/latin1.txt: ",           "--bytes",         "@latin1.txt"},
         {1, "/short.txt: ",            "--context",       "@short.txt"},
         {1, "/verse.txt: ",            "--val",           "--val 0.999 @verse.txt"},
-        {1, "/plain: ",                "",                "-o @plain/model " ACT},
+        {1, "/plain: ",                "",                "-o @plain " ACT},
         {2, "--steps",                 "'12x'",           "-s 12x " ACT},
         {2, "3 ",                      " 16",             "--heads 3 " ACT},
         {1, "data: ",                  "",                "-o data " ACT},
         {1, "/dev/null: ",             "",                "-o /dev/null " ACT},
-        {1, "/bigram.safetensors: ",   "",                "-o @bigram.safetensors " ACT},
         {1, "gpt: ",                   " GiB",            "--width 100000 " ACT},
         {1, "gpt: ",                   " GiB",            "-m gpt -w 1048576 -b 65536 " ACT},
         {1, "65536 x 512",             "",                "-b 65536 -c 512 " ACT},
@@ -420,7 +419,7 @@ TEST(bad_input) {
       };
     for (size_t i = 0; i < sizeof training / sizeof *training; i++) {
         if (strstr(training[i].words, "/dev/") && system_lacks(DEVICE_FILES)) continue;
-        run("train " TINY "-q -o @refused/model %s", training[i].words);
+        run("train " TINY "-q -o @refused %s", training[i].words);
         expect_failure(training[i].status, training[i].name, training[i].other);
         assert_false(scratch_has("refused"));
     }
@@ -434,13 +433,13 @@ TEST(bad_input) {
 
 TEST(bad_surroundings) {
     const char *before = set_variable("KERNELS", "nonsense");
-    must_fail(1, "train " TINY "-q -o @refused/model " ACT, "KERNELS=nonsense", "base");
+    must_fail(1, "train " TINY "-q -o @refused " ACT, "KERNELS=nonsense", "base");
     assert_false(scratch_has("refused"));
     must_fail(1, "sample @play", "KERNELS=nonsense", "base");
     set_variable("KERNELS", before);
-    run("train -m bigram -c 16 -b 4 -j 1 -s 40 --eval-every 20 -q -o @plain/model " ACT);
+    run("train -m bigram -c 16 -b 4 -j 1 -s 40 --eval-every 20 -q -o @plain " ACT);
     expect_failure(1, scratch("plain"));
-    must_run("train -m bigram -c 16 -b 4 -j 1 -s 40 --eval-every 20 -q -o @logs/model " ACT);
+    must_run("train -m bigram -c 16 -b 4 -j 1 -s 40 --eval-every 20 -q -o @logs " ACT);
     check_log(scratch("logs/model.csv"));
 }
 
@@ -482,7 +481,7 @@ static int set_up(void **state) {
     train("-s 150 --lr 0.03 -o @chinese @chinese.txt");
     train("-s 200 --bytes -o @chinese_bytes @chinese.txt");
 
-    whole = slurp(scratch("play"), &length);
+    whole = slurp(scratch("play/model.safetensors"), &length);
     scratch_put("cut", whole, length - 4);
     scratch_put("void.txt", "", 0);
     scratch_put("one.txt", "T", 1);

@@ -45,8 +45,8 @@ static void part_of_play(const char *name, size_t characters) {
  * the step which is named. */
 TEST(overfitting) {
     part_of_play("three", 3000);
-    must_run("train " SMALL "-c 16 -d 0 -s 600 --eval-every 60 --patience 1 -o @over/m @three");
-    const char *since = measured(state_number("over/m", "step"));
+    must_run("train " SMALL "-c 16 -d 0 -s 600 --eval-every 60 --patience 1 -o @over @three");
+    const char *since = measured(state_number("over/model.safetensors", "step"));
     const char *live = expect_line(since);
     assert_true(live < after("\nuniform  "));
     expect_verdicts(TEXTS("modern"));
@@ -58,28 +58,28 @@ TEST(overfitting) {
 /* The loss is lower with the steps that were said. */
 TEST(still_falling) {
     if (SANITIZED) skip(); /* it is long, and runs no other code than the other tests */
-    must_run("train " SMALL "-s 400 -o @fall/m " PLAY);
+    must_run("train " SMALL "-s 400 -o @fall " PLAY);
     expect_verdicts(TEXTS("modern"));
     expect_verdict("modern", "--steps 800");
     const double once = row_of("modern").validation;
     expect_line("\u2193 ");
     expect_line("train --resume --steps 800 --out ");
-    must_run("train " SMALL "-s 800 -o @fall/m " PLAY);
+    must_run("train " SMALL "-s 800 -o @fall " PLAY);
     assert_true(row_of("modern").validation < once - 0.02);
 }
 
 TEST(short_text) {
     part_of_play("four", 400);
-    must_run("train " TINY "-o @short/m @four");
+    must_run("train " TINY "-o @short @four");
     expect_verdict("modern", "400", "40", "--init MODEL");
     expect_no_more("modern");
     part_of_play("hundred", 150); /* counted pairs are worse than uniform chances there */
-    must_run("train " TINY "-b 16 -c 64 -o @short/m @hundred");
+    must_run("train " TINY "-b 16 -c 64 -o @short @hundred");
     assert_true(row_of("counted bigram").validation > row_of("uniform").validation);
     expect_verdict("modern", "150", "38", "--init MODEL");
     expect_no_more("modern");
     part_of_play("ten", 10000); /* seen as often as helps: more epochs are not asked for */
-    must_run("train " TINY "-b 8 -o @short/m @ten");
+    must_run("train " TINY "-b 8 -o @short @ten");
     expect_verdicts(TEXTS("modern"));
     expect_verdict("modern", "--model ngram");
     expect_no_more("modern");
@@ -92,7 +92,7 @@ TEST(rate) {
     } cases[] = {{"head", "0.3", "-j 1 -w 32 -c 32 -b 8 --precision f32 "}, {"modern", "1", TINY}};
     for (int i = 0; i < 2; i++) {
         double lower;
-        must_run("train %s-m %s --lr %s -s 300 --eval-every 30 -o @rate/m " PLAY, cases[i].sizes,
+        must_run("train %s-m %s --lr %s -s 300 --eval-every 30 -o @rate " PLAY, cases[i].sizes,
                  cases[i].rung, cases[i].rate);
         if (i == 0) {
             expect_no_more("head");
@@ -105,7 +105,7 @@ TEST(rate) {
                                           TEXTS(cases[i].rung, "--lr ", cases[i].rate));
         assert_int_equal(sscanf(strstr(said, "--lr "), "--lr %lf", &lower), 1);
         double bad = row_of(cases[i].rung).validation;
-        must_run("train %s-m %s --lr %g -s 300 --eval-every 30 -o @rate/m " PLAY, cases[i].sizes,
+        must_run("train %s-m %s --lr %g -s 300 --eval-every 30 -o @rate " PLAY, cases[i].sizes,
                  cases[i].rung, lower);
         said = verdict_on(cases[i].rung);
         assert_true(!said || !find_line(said, TEXTS("--lr ")));
@@ -115,11 +115,11 @@ TEST(rate) {
 
 /* A loss that is no longer a number ends the training, with the rate to try. */
 TEST(diverged) {
-    run("train " TINY "--lr 6 -s 200 -o @gone/m " PLAY);
+    run("train " TINY "--lr 6 -s 200 -o @gone " PLAY);
     assert_int_equal(ran.status, 1);
     expect_line_of(ran.err, ran.command, TEXTS("modern: ", "6", "--lr 0.006"));
-    must_run("train " TINY "--lr 0.006 -s 200 -o @gone/m " PLAY);
-    run("train " TINY "--lr 5 -s 40 --eval-every 20 -o @gone/m " PLAY);
+    must_run("train " TINY "--lr 0.006 -s 200 -o @gone " PLAY);
+    run("train " TINY "--lr 5 -s 40 --eval-every 20 -o @gone " PLAY);
     after("e+");
     for (const char *c = ran.out; *c; c++) { /* no figure has ten digits before its point */
         size_t digits = strspn(c, "0123456789");
@@ -130,9 +130,9 @@ TEST(diverged) {
 /* In a short ladder, rungs that are not below the one before them are named and marked, and an
  * untrained bigram is no baseline. */
 TEST(ladder) {
-    must_run("train " TINY "--ladder -s 300 -o @ladder/m.safetensors " PLAY);
+    must_run("train " TINY "--ladder -s 300 -o @ladder " PLAY);
     assert_false(verdict_on("conv")); /* the table marks it */
-    must_run("train " TINY "--ladder -s 100 -o @ladder/m.safetensors " PLAY);
+    must_run("train " TINY "--ladder -s 100 -o @ladder " PLAY);
     expect_verdict("bigram", "100");
     expect_verdict("average", "counted bigram");
     expect_verdict("gpt", "multihead");
@@ -148,7 +148,7 @@ TEST(ladder) {
 TEST(staircase) {
     const double chance = 0.01;
     must_run(
-        "train -q --ladder -j 1 -l 2 -w 32 -H 2 -c 32 -b 8 -s 400 --precision f32 -o @stairs/m " PLAY);
+        "train -q --ladder -j 1 -l 2 -w 32 -H 2 -c 32 -b 8 -s 400 --precision f32 -o @stairs " PLAY);
     for (int i = 1; i < 7; i++) { /* ngram begins where counting ends */
         const double before = row_of(model_name(i - 1)).validation,
                      is = row_of(model_name(i)).validation;
@@ -158,7 +158,7 @@ TEST(staircase) {
 
 /* The table's compute: 6 for each parameter but the positions, and 12 L T C, by characters read. */
 TEST(compute) {
-    must_run("train -q " TINY "--ladder -l 2 -s 60 --eval-every 30 -o @sum/m.safetensors " PLAY);
+    must_run("train -q " TINY "--ladder -l 2 -s 60 --eval-every 30 -o @sum " PLAY);
     const double read = 60 * 4 * 16, T = 16, C = 16, L = 2;
     for (int i = 0; model_name(i); i++) {
         const char *name = model_name(i);
@@ -181,9 +181,9 @@ TEST(compute) {
 
 /* The operations of a complete training are known from its log, and unknown without it. */
 TEST(without_log) {
-    must_run("train -q " TINY "--ladder -s 20 -o @logs/m.safetensors " PLAY);
+    must_run("train -q " TINY "--ladder -s 20 -o @logs " PLAY);
     assert_int_equal(unlink(scratch("logs/average.csv")), 0);
-    must_run("train -q " TINY "--ladder -s 20 -r -o @logs/m.safetensors " PLAY);
+    must_run("train -q " TINY "--ladder -s 20 -r -o @logs " PLAY);
     char *table = slurp(scratch("logs/ladder.csv"), NULL);
     const char *average = strstr(table, "\naverage,"), *head = strstr(table, "\nhead,");
     assert_true(average && head && head[-1] == ',');
@@ -193,13 +193,13 @@ TEST(without_log) {
 
 /* Verdicts do not depend on whether a training run was interrupted; --quiet has none. */
 TEST(resumed) {
-    must_run("train " TINY "-s 100 -o @whole/m " PLAY);
+    must_run("train " TINY "-s 100 -o @whole " PLAY);
     expect_verdicts(TEXTS("bigram", "modern"));
     char *whole = copy_text(verdict_on("bigram"));
     *strstr(whole, "\n\n") = 0; /* before the digests: a baseline that was complete has none */
-    must_run("train " TINY "-s 100 -r -o @whole/m " PLAY); /* nothing is left to train */
+    must_run("train " TINY "-s 100 -r -o @whole " PLAY); /* nothing is left to train */
     assert_memory_equal(verdict_on("bigram"), whole, strlen(whole));
-    must_run("train -q " TINY "-s 100 -o @whole/m " PLAY);
+    must_run("train -q " TINY "-s 100 -o @whole " PLAY);
     expect_verdicts(TEXTS(NULL));
 }
 

@@ -65,9 +65,9 @@ def write_tril(folder):
     with open(f"{folder}/text", "w", encoding="utf-8") as file:
         file.write(text)
     sizes = [f"-l{LAYERS}", f"-H{HEADS}", f"-w{C}", f"-c{T}", "-b1", "-s1", "-j1"]
-    subprocess.run(["./train", "-q", "-m", "modern", *sizes, "--out", f"{folder}/model.safetensors",
+    subprocess.run(["./train", "-q", "-m", "modern", *sizes, "--out", f"{folder}/tril",
                     f"{folder}/text"], check=True, capture_output=True)
-    info = subprocess.run(["./sample", "--info", f"{folder}/model.safetensors"], check=True,
+    info = subprocess.run(["./sample", "--info", f"{folder}/tril"], check=True,
                           capture_output=True, text=True).stdout
     assert f"mlp.gate_proj.weight {HIDDEN} x {C}" in " ".join(info.split()), info
 
@@ -99,7 +99,7 @@ def main():
         write_model(model)
         write_tokenizer(tokenizer)
         write_tril(folder)
-        ours = ["./sample", "-j1", "-t1", "-P0.9", f"{folder}/model.safetensors"]
+        ours = ["./sample", "-j1", "-t1", "-P0.9", f"{folder}/tril"]
         writers = {
             "llama2.c": lambda n: [program, model, "-z", tokenizer, "-n", str(n), "-s", "1337"],
             "tril f32": lambda n: [*ours, "--precision=f32", f"-n{n}"],

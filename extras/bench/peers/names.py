@@ -116,7 +116,7 @@ class Port:
 
 class Tril:
     def __init__(self, folder, names, width):
-        self.model, self.names, self.width = f"{folder}/tril.safetensors", names, width
+        self.out, self.names, self.width = f"{folder}/tril", names, width
 
     def train(self, rung, steps):
         """Returns the processor's seconds and the log."""
@@ -124,9 +124,9 @@ class Tril:
         if rung != "bigram":
             sizes += [f"-w{self.width}", "-l1", "-H4", "-d0"]
         took = timed(["./train", "-q", "-m", rung, *sizes, "--precision=f32",
-                      "--patience=1", f"-s{steps}", f"--eval-every={steps}", f"--out={self.model}",
+                      "--patience=1", f"-s{steps}", f"--eval-every={steps}", f"--out={self.out}",
                       self.names])[1]
-        with open(self.model.replace(".safetensors", ".csv"), encoding="utf-8") as file:
+        with open(f"{self.out}/model.csv", encoding="utf-8") as file:
             return took, list(csv.DictReader(file))
 
     def step_seconds(self):
@@ -139,7 +139,7 @@ class Tril:
 
     def characters_a_second(self):
         few, many = 1000, 101000
-        short, long = (timed(["./sample", "-j1", f"-n{n}", self.model])[1] for n in (few, many))
+        short, long = (timed(["./sample", "-j1", f"-n{n}", self.out])[1] for n in (few, many))
         return (many - few) / (long - short)
 
 

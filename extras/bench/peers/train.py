@@ -165,9 +165,8 @@ def ours(text, sizes, steps, precision, threads):
         flags += [f"--steps={steps}", f"--eval-every={steps}", f"--seed={SEED}", f"--lr={RATE}"]
         flags += [f"--threads={threads}", f"--precision={precision}", "--val=0.1", "--quiet"]
         flags += ["--model=gpt"]
-        path = f"{out}/model.safetensors"
-        subprocess.run(["./train", *flags, "--out", path, text], check=True, capture_output=True)
-        with open(f"{out}/model.csv") as file:
+        subprocess.run(["./train", *flags, "--out", f"{out}/run", text], check=True, capture_output=True)
+        with open(f"{out}/run/model.csv") as file:
             rows = list(csv.DictReader(file))
     return float(rows[-1]["tokens_per_second"]), [float(row["train_loss"]) for row in rows]
 

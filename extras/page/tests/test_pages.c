@@ -32,8 +32,8 @@ static size_t points_of(const char *page, const char *curve) {
 /* The page of a resumed training has the steps before, too. The test in a browser compares values.
  */
 TEST(page) {
-    train("-o @page/model " ACT);
-    must_run("train -r -s 60 -q -o @page/model " ACT);
+    train("-o @page " ACT);
+    must_run("train -r -s 60 -q -o @page " ACT);
     char *page = slurp(scratch("page/report.html"), NULL);
     assert_int_equal(points_of(page, "gpt\""), 3);
     assert_int_equal(points_of(page, "gpt, "), 60);
@@ -56,7 +56,7 @@ static bool page_says(const char *path, const char *text) {
  * A kill leaves it unchanged; a later run completes it. */
 TEST(live_page) {
     int out = create_file(scratch("stdout"));
-    Process child = start("train " PAIRS "-s 1000000 -q -o @live/model " ACT, out);
+    Process child = start("train " PAIRS "-s 1000000 -q -o @live " ACT, out);
     while (!page_says("live/report.html", "<div id=\"live\" data-every=\"") ||
            page_says("live/report.html", "data-version=\"1\"")) /* before the first step */
         assert_true(is_running(child));
@@ -64,14 +64,14 @@ TEST(live_page) {
     close(out);
     finish(child);
     assert_true(page_says("live/report.html", "<div id=\"live\""));
-    must_run("train " TINY "-q -o @live/model " ACT);
+    must_run("train " TINY "-q -o @live " ACT);
     assert_false(page_says("live/report.html", "<div id=\"live\""));
     assert_true(page_says("live/report.html", "<div class=\"writings\">"));
 }
 
 /* After many evaluations the page shows some lines, including the last. */
 TEST(many_lines) {
-    train("-s 100 --eval-every 1 -o @lines/model " ACT);
+    train("-s 100 --eval-every 1 -o @lines " ACT);
     char *page = slurp(scratch("lines/report.html"), NULL);
     assert_in_range(occurrences(page, "<td class=\"text\">"), 30, 40);
     assert_non_null(strstr(page, "<tr><th scope=\"row\">100</th>"));
@@ -80,7 +80,7 @@ TEST(many_lines) {
 /* The page of a failed training shows the error and the curve until then, and no longer says that
  * the training runs. */
 TEST(failed_page) {
-    run("train -q " TINY "-m conv --lr 6 -s 200 -o @gone/m " ACT);
+    run("train -q " TINY "-m conv --lr 6 -s 200 -o @gone " ACT);
     assert_int_equal(ran.status, 1);
     char *page = slurp(scratch("gone/report.html"), NULL);
     expect_line_of(page, ran.command, TEXTS("id=\"failure\"", "conv"));
@@ -90,7 +90,7 @@ TEST(failed_page) {
 
 /* An arrow marks a rung whose loss was still falling, as in the table of ./train. */
 TEST(arrows) {
-    must_run("train -q " TINY "--ladder -s 300 --eval-every 30 -o @ladder/m.safetensors " ACT);
+    must_run("train -q " TINY "--ladder -s 300 --eval-every 30 -o @ladder " ACT);
     char *page = slurp(scratch("ladder/report.html"), NULL), row[64];
     for (int i = 0; i < 7; i++) { /* ngram begins where counting ends */
         snprintf(row, sizeof row, "<th scope=\"row\">%s \u2193</th>", model_name(i));
@@ -118,17 +118,16 @@ static void read_status(const char *path, int place, double *one, double *other,
 TEST(page_status) {
     enum { BY_STEPS = 2, BY_TIME = 3 };
     double before, done, all, share;
-    run_clocked(0.01, " 9@70",
-                "train -q " SMALL_SIZES "-e 0 --patience 1 -t 100 -o @status/m " ACT);
+    run_clocked(0.01, " 9@70", "train -q " SMALL_SIZES "-e 0 --patience 1 -t 100 -o @status " ACT);
     read_status(scratch("status/report.html"), BY_TIME, &before, &all, &share);
     assert_true(before > 50 && before < 70 && all == 100);
     assert_near(share, before / all, 0.006);
-    run_clocked(0.01, " 9@25", "train -r -q -o @status/m " ACT);
+    run_clocked(0.01, " 9@25", "train -r -q -o @status " ACT);
     read_status(scratch("status/report.html"), BY_TIME, &done, &all, &share);
     assert_true(done > before + 10 && done < before + 27);
     assert_near(share, done / all, 0.006);
     run_clocked(0.01, " 9@9",
-                "train -q -b 4 -j 1 -s 3000 --eval-every 50 --init @status/m -o @one/m " ACT);
+                "train -q -b 4 -j 1 -s 3000 --eval-every 50 --init @status -o @one " ACT);
     read_status(scratch("one/report.html"), BY_STEPS, &done, &all, &share);
     assert_true(done >= 50 && done < 500);
     assert_near(share, done / all, 0.0006);

@@ -61,8 +61,8 @@ class Case(unittest.TestCase):
 
     def trained(self, *words):
         """The model that ./train has after the last step."""
-        program("train", "-q", "-o", self.folder / "program.safetensors", *words)
-        return tril.Model.load(self.folder / "program.last.safetensors")
+        program("train", "-q", "-o", self.folder / "run", *words)
+        return tril.Model.load(self.folder / "run" / "state.safetensors")
 
     def fails(self, kind, name, call):
         """Checks the kind of an error, and the name or number in its one sentence."""
@@ -77,7 +77,7 @@ class SameAsThePrograms(Case):
     def test_weights(self):
         last = self.trained(*SMALL_WORDS, PATH)
         self.assertEqual(small().digest, last.digest)
-        self.assertIn(last.digest, program("sample", "--info", self.folder / "program.last.safetensors"))
+        self.assertIn(last.digest, program("sample", "--info", self.folder / "run" / "state.safetensors"))
 
     def test_defaults(self):
         text = self.folder / "text"

@@ -1,0 +1,179 @@
+#include "programs/train/folder.h"
+#include "base/file.h"
+#include "base/filesystem.h"
+#include "base/memory.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* LONGEST_NAME: the most bytes of a name in the folder, or after the folder's own. */
+enum { LONGEST_NAME = 64, MAX_EARLIER = 100000 };
+
+struct Folder {
+    char path[PATH_SIZE - LONGEST_NAME]; /* without a slash at its end */
+    char mark[PATH_SIZE]; /* the file that shows that the folder is a run's, and has the lock */
+    int lock;             /* its descriptor, or -1 */
+    size_t made;          /* for file_remove_parent */
+};
+
+/* ---- content ---- */
+
+typedef struct {
+    bool readable, marked;
+    int others; /* files that are neither the mark nor temporary */
+} Content;
+
+static void count_file(void *content, const char *name) {
+    Content *c = content;
+    if (strcmp(name, FOLDER_MARK) == 0 || strcmp(name, FOLDER_STATE) == 0) c->marked = true;
+    if (strcmp(name, FOLDER_MARK) != 0 && !file_is_temporary(name)) c->others++;
+}
+
+static Content content_of(const char *path) {
+    Content content = {0};
+    content.readable = filesystem_each(path, count_file, &content);
+    return content;
+}
+
+bool folder_is_used(const Folder *f) {
+    const Content content = content_of(f->path);
+    return content.others > 0 || !content.readable;
+}
+
+void folder_file(const Folder *f, const char *name, const char *ending, char path[PATH_SIZE]) {
+    snprintf(path, PATH_SIZE, "%s/%s%s", f->path, name, ending);
+}
+
+bool folder_contains(const Folder *f, const char *path) {
+    char *file = filesystem_real(path), *folder = filesystem_real(f->path);
+    const size_t length = folder ? strlen(folder) : 0;
+    const bool inside = file && folder && strncmp(file, folder, length) == 0 && file[length] == '/';
+    free(file);
+    free(folder);
+    return inside;
+}
+
+/* ---- the lock ---- */
+
+/* Returns true if the lock's file is still at its path. */
+static bool is_current(const Folder *f) {
+    FileStatus own, there;
+    return f->lock >= 0 && filesystem_status(f->lock, &own) &&
+           filesystem_look(f->mark, false, &there) && own.id.device == there.id.device &&
+           own.id.number == there.id.number;
+}
+
+static void drop_lock(Folder *f) {
+    if (f->lock >= 0) close(f->lock);
+    f->lock = -1;
+}
+
+/* Creates what is missing, and takes the lock. Tries again if another process moves the folder
+ * meanwhile. A file system without locks is not an error. */
+static bool take_lock(Folder *f, Error *err) {
+    enum { TRIES = 100 };
+    FileStatus status;
+    long holder;
+    for (int tries = 0;; tries++) {
+        if (!file_make_parent(f->mark, &f->made, err)) return false;
+        f->lock = filesystem_open(f->mark, OPEN_LOCKS);
+        if (f->lock < 0 && errno == ENOENT && tries < TRIES) continue;
+        if (f->lock < 0) return fail(err, "%s: cannot be created: %s", f->mark, strerror(errno));
+        if (!filesystem_status(f->lock, &status) || status.kind != FILE_REGULAR) {
+            drop_lock(f);
+            return fail(err, "%s: is not a regular file, so it cannot be locked; remove it",
+                        f->mark);
+        }
+        const LockResult lock = filesystem_lock(f->lock, &holder);
+        if (lock != LOCK_REFUSED && is_current(f)) return true;
+        drop_lock(f);
+        if (lock != LOCK_REFUSED) continue;
+        char process[48] = "another process";
+        if (holder > 0) snprintf(process, sizeof process, "process %ld", holder);
+        return fail(err, "%s: %s is training there; wait until it ends, or choose another --out",
+                    f->path, process);
+    }
+}
+
+bool folder_hold(Folder *f, Error *err) {
+    if (is_current(f)) return true;
+    drop_lock(f);
+    return take_lock(f, err);
+}
+
+/* ---- opening and closing ---- */
+
+/* Checks that a run can be at the path: in a folder that is missing, empty, or a run's. */
+static bool check_place(const char *path, Error *err) {
+    const char *name = file_name(path);
+    FileStatus status;
+    if (!*name || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+        return fail(err, "--out=%s: is not the name of a folder for the run", path);
+    if (!filesystem_look(path, false, &status)) return true;
+    if (status.kind != FILE_FOLDER)
+        return fail(err, "%s: is not a folder (links are not followed); choose another --out",
+                    path);
+    const Content content = content_of(path);
+    if (!content.readable) return fail(err, "%s: cannot be read: %s", path, strerror(errno));
+    return content.marked || content.others == 0 ||
+           fail(err, "%s: this folder has files, but no run of tril; choose another --out", path);
+}
+
+bool folder_open(Folder **made, const char *path, Error *err) {
+    Folder *f;
+    size_t length = strlen(path);
+    *made = NULL;
+    while (length > 1 && path[length - 1] == '/') length--;
+    if (length + LONGEST_NAME >= PATH_SIZE) return fail(err, "%s: too long a path", path);
+    if (!memory_alloc(&f, 1, sizeof *f, "the folder", err)) return false;
+    f->lock = -1;
+    snprintf(f->path, sizeof f->path, "%.*s", (int)length, path);
+    folder_file(f, FOLDER_MARK, "", f->mark);
+    if (check_place(f->path, err) && take_lock(f, err)) {
+        *made = f;
+        return true;
+    }
+    if (f->made > 0) filesystem_remove(f->mark);
+    file_remove_parent(f->mark, f->made);
+    memory_free(f);
+    return false;
+}
+
+void folder_close(Folder *f) {
+    if (!f) return;
+    const bool leaves = is_current(f) && !folder_is_used(f);
+    drop_lock(f); /* on Windows an open file cannot be removed */
+    if (leaves) {
+        filesystem_remove(f->mark);
+        file_remove_parent(f->mark, f->made);
+    }
+    memory_free(f);
+}
+
+/* ---- an earlier run ---- */
+
+/* Renames the folder. Its open lock prevents that on Windows, so then it is dropped first. */
+static bool move(Folder *f, const char *to) {
+    if (filesystem_move(f->path, to)) return true;
+    drop_lock(f);
+    return filesystem_move(f->path, to);
+}
+
+bool folder_begin(Folder *f, char earlier[PATH_SIZE], Error *err) {
+    *earlier = 0;
+    if (!folder_is_used(f)) return true;
+    for (int number = 1; number < MAX_EARLIER; number++) {
+        snprintf(earlier, PATH_SIZE, "%s-%d", f->path, number);
+        if (!file_is_taken(earlier)) break;
+    }
+    if (!move(f, earlier))
+        return fail(err, "%s: an earlier run, which cannot be renamed to %s: %s", f->path, earlier,
+                    strerror(errno));
+    drop_lock(f);
+    if (take_lock(f, err)) return true;
+    filesystem_move(earlier, f->path);
+    return false;
+}

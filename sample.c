@@ -10,17 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Writes one text. */
-static bool write_sample(const TrilModel *model, const Arguments *a, Error *err) {
-    Writer *writer;
-    if (!writer_open(&writer, model, &a->sampling, a->stop, err)) return false;
-    if (a->prompt) writer_say(writer, a->prompt, strlen(a->prompt));
-    bool ok = writer_continue(writer, a->length, NULL, err);
-    writer_end_text(writer);
-    writer_close(writer);
-    return ok;
-}
-
 /* Texts that are printed as they are generated. */
 typedef struct {
     Writer *writer;
@@ -28,31 +17,36 @@ typedef struct {
     bool begun; /* the current text */
 } TextPrinter;
 
+/* Prints the prompt of text `number`, after a line that divides it from the text before. */
+static void begin_text(TextPrinter *texts, size_t number) {
+    if (number > 0) {
+        writer_end_line(texts->writer);
+        puts("----");
+    }
+    writer_begin(texts->writer);
+    writer_print(texts->writer, texts->prompt, strlen(texts->prompt));
+    texts->begun = true;
+}
+
 /* Prints a part of a text. */
 static int show_text(size_t number, const char *text, size_t length, bool ended, void *user) {
     TextPrinter *texts = user;
-    if (!texts->begun) {
-        if (number > 0) {
-            writer_end_line(texts->writer);
-            puts("----");
-        }
-        writer_begin(texts->writer, (int)number);
-        writer_print(texts->writer, texts->prompt, strlen(texts->prompt));
-    }
+    if (!texts->begun) begin_text(texts, number);
     writer_print(texts->writer, text, length);
     if (ended) writer_end_text(texts->writer);
     texts->begun = !ended;
     return ferror(stdout);
 }
 
-/* Writes `samples` texts with a line between them. */
-static bool write_samples(const TrilModel *model, const Arguments *a, Error *err) {
+/* Writes the texts. */
+static bool write_texts(const TrilModel *model, const Arguments *a, Error *err) {
     TrilSampling sampling = a->sampling;
     TextPrinter texts = {.prompt = a->prompt ? a->prompt : ""};
     sampling.length = (size_t)a->length;
-    if (!writer_open(&texts.writer, model, NULL, NULL, err)) return false;
+    if (!writer_open(&texts.writer, model, NULL, err)) return false;
+    begin_text(&texts, 0);
     TrilStatus status = tril_generate_texts(model, texts.prompt, strlen(texts.prompt), &sampling,
-                                            (size_t)a->samples, a->stop, show_text, &texts, err);
+                                            (size_t)a->samples, show_text, &texts, err);
     if (status != TRIL_OK && texts.begun) writer_end_text(texts.writer);
     writer_close(texts.writer);
     return status == TRIL_OK || status == TRIL_STOPPED;
@@ -65,9 +59,9 @@ static bool use_model(TrilModel *model, const char *path, const Arguments *a, Er
     }
     if (a->prompt && !writer_knows(model, "--prompt", a->prompt, strlen(a->prompt), err))
         return false;
-    if (a->stop && !writer_knows(model, "--stop", a->stop, strlen(a->stop), err)) return false;
-    if (a->interactive) return dialogue(model, a, err);
-    return a->samples > 1 ? write_samples(model, a, err) : write_sample(model, a, err);
+    const char *stop = a->sampling.stop;
+    if (stop && !writer_knows(model, "--stop", stop, strlen(stop), err)) return false;
+    return a->interactive ? dialogue(model, a, err) : write_texts(model, a, err);
 }
 
 /* Returns true if a regular file begins like a text: a checkpoint has a zero in its first eight

@@ -53,9 +53,14 @@ int vocab_text(const Vocab *vocab, int id, char text[UTF8_MAX]);
 /* Sets *ids to the *count ids of a text. The caller releases them with memory_free. With `unknown`,
  * characters that are not in the vocabulary get NO_ID, and *unknown is their number; if it is NULL,
  * fails for them, and the message gives the first one and its place. Fails as characters_fail says.
- * There is room for one more id. */
+ */
 bool vocab_encode(const Vocab *vocab, const char *text, size_t length, int32_t **ids, size_t *count,
                   size_t *unknown, Error *err);
+
+/* Does the same for the beginning of a text that a model continues: if it is empty, the only id is
+ * vocab_start. */
+bool vocab_prompt(const Vocab *vocab, const char *text, size_t length, int32_t **ids, size_t *count,
+                  Error *err);
 
 /* Sets *text to all characters of the vocabulary in order, in UTF-8, *length bytes, perhaps with a
  * NUL among them. The caller releases it with memory_free. Not for byte vocabularies. */

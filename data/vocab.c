@@ -151,6 +151,14 @@ bool vocab_encode(const Vocab *vocab, const char *text, size_t length, int32_t *
     return false;
 }
 
+/* vocab_encode leaves space for one more id. */
+bool vocab_prompt(const Vocab *vocab, const char *text, size_t length, int32_t **ids, size_t *count,
+                  Error *err) {
+    if (!vocab_encode(vocab, text, length, ids, count, NULL, err)) return false;
+    if (*count == 0) (*ids)[(*count)++] = vocab_start(vocab);
+    return true;
+}
+
 bool vocab_join(const Vocab *vocab, char **text, size_t *length, Error *err) {
     *length = 0;
     if (!memory_alloc(text, (size_t)vocab->size * UTF8_MAX, 1, "the vocabulary", err)) return false;

@@ -1,10 +1,17 @@
-/* generate.c - generates text, at once or character by character. */
-#include "library/generate.h"
+/* generate.c - generates text: one, character by character, or many at a time. Each text grows in a
+ * slot of a decoder, and depends only on its number, not on the texts beside it. */
+#include "base/array.h"
+#include "base/buffer.h"
+#include "base/clock.h"
 #include "base/memory.h"
+#include "base/threads.h"
+#include "library/handles.h"
+#include "model/generation.h"
 
-#include <assert.h>
 #include <limits.h>
 #include <string.h>
+
+/* ---- settings ---- */
 
 /* Reading weights from memory takes most of the time of generation. int8 reads a quarter. */
 TrilSampling tril_sampling(void) {
@@ -16,7 +23,8 @@ TrilSampling tril_sampling(void) {
                           .precision = "int8"};
 }
 
-bool read_sampler(Sampler *sampler, const TrilSampling *s, Error *err) {
+/* Sets *sampler to the settings of `s`. Fails for one outside the ranges of ./sample. */
+static bool read_sampler(Sampler *sampler, const TrilSampling *s, Error *err) {
     *sampler = (Sampler){s->temperature, s->top_k, s->top_p, s->seed, NULL};
     return sampler_prepare(sampler, err) && in_range(s->temperature, 0, 100, "temperature", err) &&
            in_range(s->top_k, 0, INT_MAX, "top_k", err) && in_range(s->top_p, 0, 1, "top_p", err) &&
@@ -39,33 +47,100 @@ TrilStatus tril_probabilities(const TrilSampling *sampling, const float *logits,
     return TRIL_OK;
 }
 
-bool weigh_counts(Run *run, const TrilSampling *s, Error *err) {
-    const Model *model = run_model(run);
+/* ---- the decoder ---- */
+
+enum { SLOTS = 64 }; /* the most texts that share a decoder */
+
+typedef struct {
+    uint64_t number, place; /* of the text; of its next choice: the characters written so far */
+    size_t matched;         /* bytes of the stop text with which they end */
+    bool stopped;           /* they end with all of it */
+    bool diverged;          /* the next character could not be chosen */
+    Buffer written;         /* of many texts: characters that were not passed on */
+} Text;
+
+/* Continues texts, each in its slot. Owns all but the vocabulary, which is the model's, and the
+ * texts. */
+typedef struct {
+    Generator generator;
+    const Vocab *vocab;
+    Sampler sampler;
+    double *scratch;    /* the sampler's */
+    char *stop;         /* the stop text; empty if there is none */
+    Text *texts[SLOTS]; /* by slot; NULL in a free one */
+} Decoder;
+
+/* Sets how characters are chosen. */
+static bool decoder_set(Decoder *d, const TrilSampling *s, Error *err) {
+    Run *run = d->generator.run;
+    Sampler sampler;
+    if (!read_sampler(&sampler, s, err)) return false;
+    if (s->counts != 1 && !run_model(run)->ngram)
+        return fail(err, "counts: %g has no effect on %s, which has no counts; leave it out",
+                    s->counts, run_model(run)->config.model);
+    d->sampler = sampler;
     run_weigh_counts(run, s->counts);
-    return s->counts == 1 || model->ngram ||
-           fail(err, "counts: %g has no effect on %s, which has no counts; leave it out", s->counts,
-                model->config.model);
-}
-
-/* ---- character by character ---- */
-
-bool encode_prompt(const Vocab *vocab, const char *text, size_t length, int32_t **ids,
-                   size_t *count, Error *err) {
-    if (!vocab_encode(vocab, text, length, ids, count, NULL, err)) return false;
-    if (*count == 0) (*ids)[(*count)++] = vocab_start(vocab);
     return true;
 }
 
+/* Opens a decoder, which is all zero, with free slots. Uses the packed weights of `first`, unless
+ * it is NULL. decoder_close releases it, also after a failure. */
+static bool decoder_open(Decoder *d, const TrilModel *model, const TrilSampling *s, int slots,
+                         const Decoder *first, Error *err) {
+    const size_t V = (size_t)model->vocab.size;
+    Precision precision;
+    int threads;
+    d->vocab = &model->vocab;
+    return precision_read(&precision, s->precision, err) &&
+           threads_wanted(s->threads, &threads, err) &&
+           memory_copy(&d->stop, s->stop ? s->stop : "", err) &&
+           memory_alloc(&d->scratch, SAMPLER_SCRATCH * V, sizeof *d->scratch, "sampling", err) &&
+           generator_open(&d->generator, to_read(model), slots, first ? 1 : threads, precision,
+                          first ? first->generator.run : NULL, err) &&
+           decoder_set(d, s, err);
+}
+
+static void decoder_close(Decoder *d) {
+    generator_close(&d->generator);
+    memory_free(d->stop);
+    memory_free(d->scratch);
+}
+
+/* Returns the bytes of the stop text with which a text ends that ended with `matched` of them, less
+ * than all, and is one byte longer. */
+static size_t match(const char *stop, size_t matched, char byte) {
+    size_t now = *stop ? matched + 1 : 0;
+    while (now > 0 &&
+           (stop[now - 1] != byte || memcmp(stop, stop + matched + 1 - now, now - 1) != 0))
+        now--;
+    return now;
+}
+
+/* Chooses the next character of a text that has been read to its end, and appends it. Returns its
+ * number of bytes, or 0 if the predictions are not finite numbers. */
+static int decoder_write(Decoder *d, int slot, char character[UTF8_MAX]) {
+    const int V = d->vocab->size;
+    const float *logits = generator_logits(&d->generator, slot);
+    Text *text = d->texts[slot];
+    text->diverged = !are_finite(logits, (size_t)V);
+    if (text->diverged) return 0;
+    const int32_t id =
+        sampler_pick(&d->sampler, logits, V, text->number, text->place++, d->scratch);
+    const int bytes = vocab_text(d->vocab, id, character);
+    generator_append(&d->generator, slot, &id, 1);
+    for (int i = 0; i < bytes; i++) text->matched = match(d->stop, text->matched, character[i]);
+    text->stopped = text->matched > 0 && !d->stop[text->matched];
+    if (text->stopped) text->matched = 0;
+    return bytes;
+}
+
+/* ---- one text ---- */
+
 struct TrilWriter {
     const TrilModel *model; /* borrowed */
-    const Vocab *vocab;     /* the model's */
     Uses uses;
-    Sampler sampler;
-    Generator generator;
-    double *scratch;        /* the sampler's; owned */
-    const float *logits;    /* for the next character, once something is read */
-    int32_t unread;         /* an id that was written but not yet read, or NO_ID */
-    uint64_t number, place; /* the number of the text; that of the next choice in it */
+    Decoder decoder; /* of one slot */
+    Text text;
 };
 
 /* Begins to use the writer and to read its model, until `leave`. */
@@ -82,8 +157,7 @@ static void leave(TrilWriter *w) {
 
 void tril_writer_close(TrilWriter *w) {
     if (!w) return;
-    generator_close(&w->generator);
-    memory_free(w->scratch);
+    decoder_close(&w->decoder);
     memory_free(w);
 }
 
@@ -91,25 +165,16 @@ TrilStatus tril_writer_open(TrilWriter **writer, const TrilModel *model,
                             const TrilSampling *sampling, TrilError *error) {
     Error own = {0}, *err = error ? error : &own;
     TrilWriter *w = NULL;
-    Precision precision;
-    int threads;
     if (writer) *writer = NULL;
     if (!writer || !model || !sampling) return null_argument(error);
     TrilStatus status = model_read(model, error);
     if (status != TRIL_OK) return status;
-    const size_t V = (size_t)model->vocab.size;
-    bool ok = memory_alloc(&w, 1, sizeof *w, "the writer", err) &&
-              read_sampler(&w->sampler, sampling, err) &&
-              memory_alloc(&w->scratch, SAMPLER_SCRATCH * V, sizeof *w->scratch, "sampling", err) &&
-              precision_read(&precision, sampling->precision, err) &&
-              threads_wanted(sampling->threads, &threads, err) &&
-              generator_open(&w->generator, to_read(model), 1, threads, precision, NULL, err) &&
-              weigh_counts(w->generator.run, sampling, err);
+    const bool ok = memory_alloc(&w, 1, sizeof *w, "the writer", err) &&
+                    decoder_open(&w->decoder, model, sampling, 1, NULL, err);
     model_leave(model);
     if (ok) {
         w->model = model;
-        w->vocab = &model->vocab;
-        tril_writer_begin(w, 0);
+        w->decoder.texts[0] = &w->text;
         *writer = w;
     } else {
         tril_writer_close(w);
@@ -119,37 +184,12 @@ TrilStatus tril_writer_open(TrilWriter **writer, const TrilModel *model,
 
 TrilStatus tril_writer_set(TrilWriter *writer, const TrilSampling *sampling, TrilError *error) {
     Error own = {0}, *err = error ? error : &own;
-    Sampler sampler;
     if (!writer || !sampling) return null_argument(error);
     TrilStatus status = enter(writer, error);
     if (status != TRIL_OK) return status;
-    bool ok =
-        read_sampler(&sampler, sampling, err) && weigh_counts(writer->generator.run, sampling, err);
-    if (ok) writer->sampler = sampler;
+    const bool ok = decoder_set(&writer->decoder, sampling, err);
     leave(writer);
     return outcome(ok, TRIL_ARGUMENT, err);
-}
-
-void tril_writer_begin(TrilWriter *w, uint64_t number) {
-    if (enter(w, NULL) != TRIL_OK) return;
-    generator_begin(&w->generator, 0);
-    w->logits = NULL;
-    w->unread = NO_ID;
-    w->number = number;
-    w->place = 0;
-    leave(w);
-}
-
-static void feed(TrilWriter *w, const int32_t *ids, size_t count) {
-    generator_append(&w->generator, 0, ids, count);
-    while (!generator_has_read(&w->generator, 0))
-        w->logits = generator_read(&w->generator, &(int){0}, 1);
-}
-
-/* Reads the last written character. */
-static void catch_up(TrilWriter *w) {
-    if (w->unread != NO_ID) feed(w, &w->unread, 1);
-    w->unread = NO_ID;
 }
 
 TrilStatus tril_writer_read(TrilWriter *writer, const char *text, size_t length, TrilError *error) {
@@ -158,36 +198,34 @@ TrilStatus tril_writer_read(TrilWriter *writer, const char *text, size_t length,
     size_t count;
     if (!writer || (length > 0 && !text)) return null_argument(error);
     if (length == 0) return TRIL_OK;
-    if (!vocab_encode(writer->vocab, text, length, &ids, &count, NULL, err))
-        return failed(TRIL_TEXT, err);
-    TrilStatus status = TRIL_OK;
-    if (count > 0 && (status = enter(writer, error)) == TRIL_OK) {
-        catch_up(writer);
-        feed(writer, ids, count);
-        leave(writer);
+    TrilStatus status = enter(writer, error);
+    if (status != TRIL_OK) return status;
+    Decoder *d = &writer->decoder;
+    const bool ok = vocab_encode(d->vocab, text, length, &ids, &count, NULL, err);
+    if (ok) {
+        generator_append(&d->generator, 0, ids, count);
+        writer->text.matched = 0;
+        writer->text.stopped = false;
+        memory_free(ids);
     }
-    memory_free(ids);
-    return status;
+    leave(writer);
+    return outcome(ok, TRIL_TEXT, err);
 }
 
-int tril_writer_write(TrilWriter *w, char text[UTF8_MAX]) {
-    const int V = w->vocab->size;
-    int length = 0;
-    if (enter(w, NULL) != TRIL_OK) return 0;
-    catch_up(w);
-    if (!w->logits) {
-        const int32_t start = vocab_start(w->vocab);
-        feed(w, &start, 1);
-    }
-    if (are_finite(w->logits, (size_t)V)) {
-        w->unread = sampler_pick(&w->sampler, w->logits, V, w->number, w->place++, w->scratch);
-        length = vocab_text(w->vocab, w->unread, text);
-    }
-    leave(w);
-    return length;
+int tril_writer_write(TrilWriter *writer, char text[UTF8_MAX]) {
+    Decoder *d = &writer->decoder;
+    const int32_t start = vocab_start(d->vocab);
+    if (enter(writer, NULL) != TRIL_OK) return 0;
+    if (d->generator.texts[0].length == 0) generator_append(&d->generator, 0, &start, 1);
+    while (!generator_logits(&d->generator, 0)) generator_read(&d->generator);
+    const int bytes = decoder_write(d, 0, text);
+    leave(writer);
+    return bytes;
 }
 
-/* ---- whole texts ---- */
+bool tril_writer_stopped(const TrilWriter *writer) {
+    return writer->text.stopped;
+}
 
 TrilStatus tril_generate(const TrilModel *model, const char *prompt, size_t length,
                          const TrilSampling *sampling, TrilOnText on_text, void *user,
@@ -196,7 +234,6 @@ TrilStatus tril_generate(const TrilModel *model, const char *prompt, size_t leng
     TrilWriter *writer;
     if (!on_text) return null_argument(error);
     TrilStatus status = tril_writer_open(&writer, model, sampling, error);
-    assert(status != TRIL_OK || writer);
     if (status == TRIL_OK) status = tril_writer_read(writer, prompt, length, error);
     for (size_t i = 0; status == TRIL_OK && i < sampling->length; i++) {
         char one[UTF8_MAX];
@@ -206,8 +243,184 @@ TrilStatus tril_generate(const TrilModel *model, const char *prompt, size_t leng
         } else if (on_text(one, (size_t)bytes, user) != 0) {
             fail(err, "stopped after %zu characters of %zu", i + 1, sampling->length);
             status = failed(TRIL_STOPPED, err);
+        } else if (tril_writer_stopped(writer)) {
+            break;
         }
     }
     tril_writer_close(writer);
     return status;
+}
+
+/* ---- many texts ----
+ *
+ * Each thread has a decoder with some of the texts: their rows share each read of the weights, and
+ * threads never wait for each other within a pass. After every round of some milliseconds the
+ * caller gets the characters that are ready, text after text. */
+
+/* AHEAD: texts in memory for each slot, so that a long one does not stop the others. */
+enum { AHEAD = 4, KEPT_BYTES = 1 << 28 };
+static const double round_seconds = 0.02;
+
+typedef struct {
+    int32_t *prompt; /* owned */
+    size_t prompt_count, length, count;
+    Text *ring; /* [most]: text n is at n % most; owned */
+    size_t most;
+    size_t first;       /* the text that is passed on next */
+    atomic_size_t next; /* the text that begins next */
+    double end;         /* of this round, in seconds of the clock */
+    Decoder *decoders;  /* [threads]; owned */
+    int threads;
+    Error err; /* set if a buffer lacked memory */
+} Texts;
+
+/* Begins the next text in a slot. Returns false if there is none, or if too many are in memory. */
+static bool begin_text(Texts *t, Decoder *d, int slot) {
+    size_t number = atomic_load(&t->next);
+    do
+        if (number >= min_size(t->count, t->first + t->most)) return false;
+    while (!atomic_compare_exchange_strong(&t->next, &number, number + 1));
+    Text *text = d->texts[slot] = &t->ring[number % t->most];
+    *text = (Text){.number = number, .written = text->written};
+    generator_append(&d->generator, slot, t->prompt, t->prompt_count);
+    return true;
+}
+
+static bool has_ended(const Texts *t, const Text *text) {
+    return text->diverged || text->stopped || text->place == t->length;
+}
+
+/* Writes the next character of a text. Frees its slot after the last one. */
+static void continue_text(const Texts *t, Decoder *d, int slot) {
+    Text *text = d->texts[slot];
+    char character[UTF8_MAX];
+    buffer_put(&text->written, character, (size_t)decoder_write(d, slot, character));
+    if (!has_ended(t, text) && !text->written.failed) return;
+    d->texts[slot] = NULL;
+    generator_begin(&d->generator, slot);
+}
+
+/* The work of a round: continues the texts of a thread until its time is over. */
+static void write_round(void *argument, int index, int count) {
+    Texts *t = argument;
+    Decoder *d = &t->decoders[index];
+    (void)count;
+    do {
+        bool any = false;
+        for (int i = 0; i < d->generator.slots; i++)
+            any = d->texts[i] || begin_text(t, d, i) || any;
+        if (!any) return;
+        generator_read(&d->generator);
+        for (int i = 0; i < d->generator.slots; i++)
+            if (generator_logits(&d->generator, i)) continue_text(t, d, i);
+    } while (clock_seconds() < t->end);
+}
+
+/* Passes on the new characters of the first text; once it has ended, of the next one. */
+static TrilStatus pass_on(Texts *t, TrilOnTexts on_text, void *user, Error *err) {
+    for (; t->first < atomic_load(&t->next); t->first++) {
+        Text *text = &t->ring[t->first % t->most];
+        const size_t more = text->written.length;
+        const bool ended = has_ended(t, text);
+        if (text->written.failed) {
+            *err = t->err;
+            return TRIL_NO_MEMORY;
+        }
+        if (text->diverged) return diverged_model(err);
+        if ((more > 0 || ended) && on_text(t->first, text->written.bytes, more, ended, user) != 0) {
+            fail(err, "stopped in text %zu of %zu", t->first + 1, t->count);
+            return TRIL_STOPPED;
+        }
+        text->written.length = 0;
+        if (!ended) break;
+    }
+    return TRIL_OK;
+}
+
+static TrilStatus write_texts(Texts *t, TrilOnTexts on_text, void *user, Error *err) {
+    Threads *team;
+    TrilStatus status = TRIL_OK;
+    if (!threads_open(&team, t->threads, err)) return TRIL_NO_MEMORY;
+    while (status == TRIL_OK && t->first < t->count) {
+        t->end = clock_seconds() + round_seconds;
+        int count = threads_begin(team, t->threads, write_round, t);
+        write_round(t, 0, count);
+        threads_end(team);
+        status = pass_on(t, on_text, user, err);
+    }
+    threads_close(team);
+    return status;
+}
+
+/* Sets *size to the number of slots of a decoder. Its texts share each read of the weights, so the
+ * more the better. But if the weights fit the L2 cache, it has only as many slots as fit it, too:
+ * reads are then several times as fast. */
+static bool choose_slots(const TrilModel *model, Precision precision, size_t count, int threads,
+                         int *size, Error *err) {
+    const size_t cache = memory_cache() / 4 * 3;
+    RunOptions options = {.batch = 1,
+                          .length = model->model.config.T,
+                          .frozen = true,
+                          .threads = 1,
+                          .precision = precision,
+                          .slots = 1};
+    RunMemory memory;
+    size_t each = ceil_div(count, (size_t)threads);
+    if (!run_estimate(&model->model.config, &options, &memory, err)) return false;
+    const size_t activations = (size_t)memory.activations,
+                 packed = (size_t)memory.weights - model->model.weights_size * sizeof(float);
+    /* a quarter of the memory is read: half of the values, and one of two copies of the keys */
+    size_t most = packed < cache ? (cache - packed) / (activations / 4) : SLOTS;
+    most = most < 1 ? 1 : most > SLOTS ? SLOTS : most;
+    if (most * activations > KEPT_BYTES) most = 1 + KEPT_BYTES / activations;
+    *size = (int)min_size(each, most);
+    return true;
+}
+
+static bool open_texts(Texts *t, const TrilModel *model, const TrilSampling *sampling, Error *err) {
+    Precision precision;
+    int size;
+    if (!precision_read(&precision, sampling->precision, err) ||
+        !threads_wanted(sampling->threads, &t->threads, err) ||
+        !choose_slots(model, precision, t->count, t->threads, &size, err))
+        return false;
+    /* texts in memory have space for all their characters */
+    const size_t space = 1 + KEPT_BYTES / UTF8_MAX / t->length;
+    t->most = min_size(t->count, min_size((size_t)size * (size_t)t->threads * AHEAD, space));
+    t->threads = (int)min_size((size_t)t->threads, t->most);
+    if (!memory_alloc(&t->ring, t->most, sizeof *t->ring, "the texts", err) ||
+        !memory_alloc(&t->decoders, (size_t)t->threads, sizeof *t->decoders, "the texts", err))
+        return false;
+    for (int i = 0; i < t->threads; i++)
+        if (!decoder_open(&t->decoders[i], model, sampling, size, i > 0 ? t->decoders : NULL, err))
+            return false;
+    for (size_t i = 0; i < t->most; i++) t->ring[i].written = buffer_begin("the texts", &t->err);
+    return true;
+}
+
+static void close_texts(Texts *t) {
+    for (size_t i = 0; t->ring && i < t->most; i++) buffer_end(&t->ring[i].written);
+    for (int i = t->decoders ? t->threads : 0; i-- > 0;) decoder_close(&t->decoders[i]);
+    memory_free(t->ring);
+    memory_free(t->decoders);
+    memory_free(t->prompt);
+}
+
+TrilStatus tril_generate_texts(const TrilModel *model, const char *prompt, size_t length,
+                               const TrilSampling *sampling, size_t count, TrilOnTexts on_text,
+                               void *user, TrilError *error) {
+    Error own = {0}, *err = error ? error : &own;
+    if (!model || (length > 0 && !prompt) || !sampling || !on_text) return null_argument(error);
+    Texts t = {.length = sampling->length, .count = sampling->length > 0 ? count : 0};
+    TrilStatus status = model_read(model, error);
+    if (status != TRIL_OK) return status;
+    if (!vocab_prompt(&model->vocab, prompt, length, &t.prompt, &t.prompt_count, err))
+        status = TRIL_TEXT;
+    else if (t.count > 0 && !open_texts(&t, model, sampling, err))
+        status = TRIL_ARGUMENT;
+    else if (t.count > 0)
+        status = write_texts(&t, on_text, user, err);
+    close_texts(&t);
+    model_leave(model);
+    return outcome(status == TRIL_OK, status, err);
 }

@@ -1,7 +1,7 @@
 /* reading.c - reads a text with a model: predictions, attention, all intermediate results. */
 #include "base/array.h"
 #include "base/memory.h"
-#include "library/generate.h"
+#include "library/handles.h"
 
 #include <math.h>
 #include <string.h>
@@ -30,7 +30,7 @@ static TrilStatus read_text(TrilReading *r, const TrilModel *model, const char *
                             int threads, Error *err) {
     const size_t T = (size_t)model->model.config.T;
     size_t count;
-    if (!encode_prompt(&model->vocab, text, length, &r->ids, &count, err)) return TRIL_TEXT;
+    if (!vocab_prompt(&model->vocab, text, length, &r->ids, &count, err)) return TRIL_TEXT;
     r->tokens = (int)min_size(count, T);
     r->read = r->ids + count - r->tokens;
     r->skipped = count - (size_t)r->tokens;

@@ -16,9 +16,9 @@
  * per process. Several threads may generate from, read with, evaluate and save the same model, as
  * long as no thread trains it. Any other use of one object is for one thread at a time: a function
  * with a status then fails with TRIL_BUSY, tril_training_cool_down returns false, and
- * tril_writer_begin and tril_writer_write do nothing. After tril_processes_join only the thread
- * that joined may do the work that processes share. An argument `threads` is the number of threads
- * that a function uses, or TRIL_ALL_THREADS.
+ * tril_writer_write does nothing. After tril_processes_join only the thread that joined may do the
+ * work that processes share. An argument `threads` is the number of threads that a function uses,
+ * or TRIL_ALL_THREADS.
  *
  * Losses are in nats per character. Unknown losses and unset options are NaN; all else that does
  * not apply is 0 or NULL. A model sees ids from 0 to the size of its vocabulary - 1. */
@@ -680,6 +680,7 @@ TRIL_API bool tril_reading_line(const TrilReading *reading, int i, TrilLine *lin
 enum { TRIL_GREEDY = 0, TRIL_EVERY_CHARACTER = 0 };
 typedef struct {
     size_t length;      /* characters to write */
+    const char *stop;   /* a text also ends after writing this, unless it is NULL or empty */
     double temperature; /* higher is bolder; TRIL_GREEDY always takes the likeliest */
     int top_k;          /* chooses among the k likeliest, or TRIL_EVERY_CHARACTER */
     double top_p;  /* of those, chooses among the likeliest with this share of their probability */
@@ -708,31 +709,27 @@ TRIL_API TrilStatus tril_generate(const TrilModel *model, const char *prompt, si
  * its last part, which may be empty. It returns 0 to continue, anything else to stop. */
 typedef int (*TrilOnTexts)(size_t number, const char *text, size_t length, bool ended, void *user);
 
-/* Continues the prompt `count` times: text n is the one that a TrilWriter writes as number n of the
- * seed. Writes many texts at the same time, so that they share each read of the weights. Passes the
- * texts to the callback in order, in the calling thread: the first while it is written. A text also
- * ends after writing `stop`, which may be NULL. */
+/* Continues the prompt `count` times; text 0 is that of tril_generate, each other one has its own
+ * random choices. Writes many texts at the same time, so that they share each read of the weights.
+ * Passes the texts to the callback in order, in the calling thread: the first while it is written.
+ */
 TRIL_API TrilStatus tril_generate_texts(const TrilModel *model, const char *prompt, size_t length,
                                         const TrilSampling *sampling, size_t count,
-                                        const char *stop, TrilOnTexts on_text, void *user,
-                                        TrilError *error);
+                                        TrilOnTexts on_text, void *user, TrilError *error);
 
 /* A text that a model writes, character by character. */
 typedef struct TrilWriter TrilWriter;
 
-/* Begins text number 0 of the seed. Borrows the model. If its weights change meanwhile, the next
- * characters come from a mixture of old and new weights. Ignores the length of the sampling.
- * Released by tril_writer_close. */
+/* Begins a text, that of tril_generate with the same settings. Borrows the model. If its weights
+ * change meanwhile, the next characters come from a mixture of old and new weights. Ignores the
+ * length of the sampling. Released by tril_writer_close. */
 TRIL_API TrilStatus tril_writer_open(TrilWriter **writer, const TrilModel *model,
                                      const TrilSampling *sampling, TrilError *error);
 TRIL_API void tril_writer_close(TrilWriter *writer);
 
-/* Uses this temperature, top_k, top_p and seed from now on; `counts` after the next character. */
+/* Uses this temperature, top_k, top_p, counts and seed from now on. */
 TRIL_API TrilStatus tril_writer_set(TrilWriter *writer, const TrilSampling *sampling,
                                     TrilError *error);
-
-/* Begins another text. Each number has its own random choices, as with ./sample --samples. */
-TRIL_API void tril_writer_begin(TrilWriter *writer, uint64_t number);
 
 /* Appends characters to the text. TRIL_TEXT: an unknown one; the text is then unchanged. */
 TRIL_API TrilStatus tril_writer_read(TrilWriter *writer, const char *text, size_t length,
@@ -741,6 +738,10 @@ TRIL_API TrilStatus tril_writer_read(TrilWriter *writer, const char *text, size_
 /* Appends the next character, and writes it to text[4]. Returns its number of bytes, 1 to 4. If the
  * model's predictions are not finite numbers, appends nothing and returns 0. */
 TRIL_API int tril_writer_write(TrilWriter *writer, char text[4]);
+
+/* Returns true if the characters written since the last tril_writer_read end with the stop text.
+ * The writer may go on. */
+TRIL_API bool tril_writer_stopped(const TrilWriter *writer);
 
 /* Writes the probability of choosing each id to p[size], given logits[size]. Ignores `counts`. */
 TRIL_API TrilStatus tril_probabilities(const TrilSampling *sampling, const float *logits, int size,

@@ -5,7 +5,6 @@
 #include "base/random.h"
 #include "model/kernels/isa.h"
 
-#include <assert.h>
 #include <string.h>
 
 /* ---- the sampler ---- */
@@ -137,8 +136,9 @@ void sampler_probabilities(const Sampler *sampler, const float *logits, int V, d
 
 bool generator_open(Generator *g, Model *model, int slots, int threads, Precision precision,
                     const Run *packed_by, Error *err) {
+    enum { PROMPT_TOKENS = 32 }; /* in a pass over a prompt: they share each read of the weights */
     const size_t count = (size_t)slots, T = (size_t)model->config.T;
-    *g = (Generator){.most = slots > PROMPT_TOKENS ? slots : PROMPT_TOKENS};
+    *g = (Generator){.slots = slots, .most = slots > PROMPT_TOKENS ? slots : PROMPT_TOKENS};
     const RunOptions options = {.batch = g->most,
                                 .length = model->config.T,
                                 .frozen = true,
@@ -147,8 +147,7 @@ bool generator_open(Generator *g, Model *model, int slots, int threads, Precisio
                                 .slots = slots,
                                 .packed_by = packed_by};
     if (memory_alloc(&g->windows, count * T, sizeof(int32_t), "the texts", err) &&
-        memory_alloc(&g->lengths, count, sizeof(int), "the texts", err) &&
-        memory_alloc(&g->read, count, sizeof(int), "the texts", err) &&
+        memory_alloc(&g->texts, count, sizeof *g->texts, "the texts", err) &&
         memory_alloc(&g->next, (size_t)g->most, sizeof *g->next, "the texts", err) &&
         run_open(&g->run, model, &options, err))
         return true;
@@ -159,8 +158,7 @@ bool generator_open(Generator *g, Model *model, int slots, int threads, Precisio
 void generator_close(Generator *g) {
     run_close(g->run);
     memory_free(g->windows);
-    memory_free(g->lengths);
-    memory_free(g->read);
+    memory_free(g->texts);
     memory_free(g->next);
     *g = (Generator){0};
 }
@@ -169,50 +167,43 @@ static int32_t *window_of(const Generator *g, int slot) {
     return g->windows + (size_t)slot * (size_t)run_model(g->run)->config.T;
 }
 
-/* Makes room for `more` tokens in a window. The kept ones are read again, because their keys and
- * values depend on those before them. Fewer would cost less time, more would be better predicted:
- * an eighth costs as much as the shorter contexts save. */
-static void make_room(Generator *g, int slot, int more) {
-    const int T = run_model(g->run)->config.T, keep = min_int(T / 8, T - more);
-    int32_t *window = window_of(g, slot);
-    memmove(window, window + g->lengths[slot] - keep, (size_t)keep * sizeof *window);
-    g->lengths[slot] = keep;
-    g->read[slot] = 0;
-}
-
 void generator_begin(Generator *g, int slot) {
-    g->lengths[slot] = g->read[slot] = 0;
+    g->texts[slot].length = g->texts[slot].read = 0;
 }
 
+/* The tokens that a full window keeps are read again, because their keys and values depend on those
+ * before them. Fewer would cost less time, more would be better predicted: an eighth costs as much
+ * as the shorter contexts save. */
 void generator_append(Generator *g, int slot, const int32_t *ids, size_t count) {
     const int T = run_model(g->run)->config.T, some = (int)min_size(count, (size_t)T);
-    assert(generator_has_read(g, slot));
-    if (g->lengths[slot] + some > T) make_room(g, slot, some);
-    memcpy(window_of(g, slot) + g->lengths[slot], ids + count - some, (size_t)some * sizeof *ids);
-    g->lengths[slot] += some;
-}
-
-bool generator_has_read(const Generator *g, int slot) {
-    return g->read[slot] == g->lengths[slot];
-}
-
-/* Lists the next `count` tokens of a text, as read, from g->next[*listed] on. */
-static void list_tokens(Generator *g, int slot, int count, int *listed) {
-    for (int i = 0; i < count; i++) {
-        const int past = g->read[slot]++;
-        g->next[(*listed)++] = (Continuation){window_of(g, slot) + past, past, slot};
+    int32_t *window = window_of(g, slot);
+    int *length = &g->texts[slot].length;
+    if (*length + some > T) {
+        const int keep = min_int(T / 8, T - some);
+        memmove(window, window + *length - keep, (size_t)keep * sizeof *window);
+        *length = keep;
+        g->texts[slot].read = 0;
     }
+    memcpy(window + *length, ids + count - some, (size_t)some * sizeof *ids);
+    *length += some;
 }
 
-/* The last token of each text comes last, so that their logits are one block. */
-const float *generator_read(Generator *g, const int *slots, int count) {
+void generator_read(Generator *g) {
     int listed = 0;
-    for (int i = 0; i < count; i++) {
-        const int unread = g->lengths[slots[i]] - g->read[slots[i]];
-        list_tokens(g, slots[i], min_int(unread - 1, g->most - count - listed), &listed);
+    for (int slot = 0; slot < g->slots; slot++) {
+        const int room = g->most - listed - (g->slots - 1 - slot); /* later texts get one each */
+        int *read = &g->texts[slot].read;
+        const int end = min_int(g->texts[slot].length, *read + room);
+        for (; *read < end; ++*read) {
+            g->texts[slot].row = listed;
+            g->next[listed++] = (Continuation){window_of(g, slot) + *read, *read, slot};
+        }
     }
-    const int before = listed;
-    for (int i = 0; i < count; i++) list_tokens(g, slots[i], 1, &listed);
-    const float *logits = run_grow(g->run, g->next, listed);
-    return logits + (size_t)before * (size_t)run_model(g->run)->config.V;
+    g->logits = run_grow(g->run, g->next, listed);
+}
+
+const float *generator_logits(const Generator *g, int slot) {
+    const size_t V = (size_t)run_model(g->run)->config.V, row = (size_t)g->texts[slot].row;
+    const int length = g->texts[slot].length;
+    return length > 0 && g->texts[slot].read == length ? g->logits + row * V : NULL;
 }

@@ -29,17 +29,20 @@ int sampler_pick(const Sampler *sampler, const float *logits, int V, uint64_t st
 void sampler_probabilities(const Sampler *sampler, const float *logits, int V, double *p,
                            double *scratch);
 
-enum { PROMPT_TOKENS = 32 }; /* in a pass over a prompt: they share each read of the weights */
-
 /* Texts that grow: a run, and a slot for each text with its window, the tokens that a prediction
  * sees. When they fill the context, only the last eighth of it is kept, and read again. So all
  * logits are those of the window in one pass, to the last bit. */
 typedef struct {
     Run *run;
-    int32_t *windows;    /* [slots][T], T the model's context; owned, as the following */
-    int *lengths, *read; /* [slots]: tokens in a window; how many of them the run has read */
-    int most;            /* tokens in a pass */
-    Continuation *next;  /* [most]: scratch */
+    int slots;
+    int32_t *windows; /* [slots][T], T the model's context; owned, as the following */
+    struct {
+        int length, read; /* tokens in the window; how many of them the run has read */
+        int row;          /* of the last one in the pass that read it */
+    } * texts;            /* [slots] */
+    int most;             /* tokens in a pass */
+    Continuation *next;   /* [most]: scratch */
+    const float *logits;  /* of the last pass */
 } Generator;
 
 /* Opens a growing run of `model`, which is borrowed, for texts in `slots` slots. Up to `threads`
@@ -52,16 +55,16 @@ void generator_close(Generator *g);
 /* Drops the text in a slot, to begin another. */
 void generator_begin(Generator *g, int slot);
 
-/* Appends ids[count], count >= 1, to a text that has been read to its end. If count is larger than
- * the context, only the last tokens are appended. */
+/* Appends ids[count] to a text. If count is larger than the context, only the last tokens are
+ * appended. */
 void generator_append(Generator *g, int slot, const int32_t *ids, size_t count);
 
-/* Returns true if the text in a slot has been read to its end. */
-bool generator_has_read(const Generator *g, int slot);
+/* Reads as many tokens as fit a pass, at least one of each text with unread ones. There must be one
+ * such text. */
+void generator_read(Generator *g);
 
-/* Reads at least one token of each text in slots[count], all of which have an unread one: as many
- * as fit a pass. Returns logits[count,V] after the last token read of each, which the next call
- * overwrites. */
-const float *generator_read(Generator *g, const int *slots, int count);
+/* Returns logits[V] after the last token of a text that the last generator_read has read to its
+ * end; NULL if the text is empty or not read to its end. */
+const float *generator_logits(const Generator *g, int slot);
 
 #endif

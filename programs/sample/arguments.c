@@ -30,7 +30,7 @@ static int list_options(Option options[MAX_OPTIONS], Arguments *a) {
         {'p', "prompt", OPTION_TEXT, &a->prompt, .argument = "TEXT", "the beginning of the text"},
         {0, "samples", OPTION_INT, &a->samples, 1, 1e6, "N",
          "texts to write, separated by lines of ----"},
-        {0, "stop", OPTION_TEXT, &a->stop, .argument = "TEXT", "end a text after writing TEXT"},
+        {0, "stop", OPTION_TEXT, &s->stop, .argument = "TEXT", "end a text after writing TEXT"},
         {'i', "interactive", OPTION_FLAG, &a->interactive,
          .help = "take turns: you begin a line, the model continues"},
         {.kind = OPTION_SECTION, .help = "How to choose each character"},
@@ -119,7 +119,7 @@ static bool check(const Arguments *a, const Option *options, uint64_t given, Err
     for (int i = 0; i < COUNT(needs); i++)
         if (needs[i].given && !needs[i].has)
             return fail(err, "%s needs %s", needs[i].name, needs[i].needed);
-    if (a->stop && !*a->stop) return fail(err, "--stop: an empty TEXT would never end a text");
+    if (s->stop && !*s->stop) return fail(err, "--stop: an empty TEXT would never end a text");
     return a->count <= 1 || a->score ||
            fail(err, "one CHECKPOINT is expected, not %d; see --help", a->count);
 }

@@ -39,7 +39,7 @@ bool dialogue(const TrilModel *model, const Arguments *a, Error *err) {
     char *line = NULL;
     size_t capacity = 0;
     Writer *writer;
-    if (!writer_open(&writer, model, &a->sampling, a->stop, err)) return false;
+    if (!writer_open(&writer, model, &a->sampling, err)) return false;
     if (terminal) {
         signals_catch(on_signal);
         program_words(stdout, 0, 0,

@@ -12,7 +12,7 @@
 typedef struct {
     char *const *checkpoints; /* [count], as named */
     int count;
-    const char *prompt, *stop;
+    const char *prompt;
     int length, samples;
     TrilSampling sampling; /* except its length */
     const char *precision; /* as given */

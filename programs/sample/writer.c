@@ -6,7 +6,6 @@
 #include "base/utf8.h"
 
 #include <stdio.h>
-#include <string.h>
 
 struct Writer {
     TrilWriter *text;
@@ -18,27 +17,20 @@ struct Writer {
     double flushed, looked; /* when it was flushed, and when the clock was read */
     int unlooked;           /* characters to print before the clock is read again */
     char last;              /* the last byte printed */
-    /* the stop text */
-    const char *stop;
-    char *tail; /* the last stop_length bytes written, after zero bytes; owned */
-    size_t stop_length;
 };
 
 bool writer_open(Writer **opened, const TrilModel *model, const TrilSampling *sampling,
-                 const char *stop, Error *err) {
+                 Error *err) {
     Writer *w;
     *opened = NULL;
     if (!memory_alloc(&w, 1, sizeof *w, "the writer", err)) return false;
     w->bytes = tril_tokenizer_has_bytes(tril_model_tokenizer(model));
     w->terminal = terminal_is(stdout);
-    w->stop = stop ? stop : "";
-    w->stop_length = strlen(w->stop);
-    if (!memory_alloc(&w->tail, w->stop_length, 1, "the writer", err) ||
-        (sampling && tril_writer_open(&w->text, model, sampling, err) != TRIL_OK)) {
+    if (sampling && tril_writer_open(&w->text, model, sampling, err) != TRIL_OK) {
         writer_close(w);
         return false;
     }
-    writer_begin(w, 0);
+    writer_begin(w);
     *opened = w;
     return true;
 }
@@ -46,12 +38,10 @@ bool writer_open(Writer **opened, const TrilModel *model, const TrilSampling *sa
 void writer_close(Writer *w) {
     if (!w) return;
     tril_writer_close(w->text);
-    memory_free(w->tail);
     memory_free(w);
 }
 
-void writer_begin(Writer *w, int number) {
-    if (w->text) tril_writer_begin(w->text, (uint64_t)number);
+void writer_begin(Writer *w) {
     w->pending = (Utf8Stream){0};
     w->end = w->last = '\n';
 }
@@ -119,7 +109,6 @@ void writer_new_line(Writer *w) {
 }
 
 bool writer_continue(Writer *w, int length, const volatile sig_atomic_t *interrupted, Error *err) {
-    memset(w->tail, 0, w->stop_length);
     for (int i = 0; i < length && !ferror(stdout) && !(interrupted && *interrupted); i++) {
         char text[UTF8_MAX];
         int bytes = tril_writer_write(w->text, text);
@@ -128,12 +117,7 @@ bool writer_continue(Writer *w, int length, const volatile sig_atomic_t *interru
                              "large");
         w->end = text[bytes - 1];
         put(w, text, bytes);
-        if (w->stop_length == 0) continue;
-        for (int j = 0; j < bytes; j++) {
-            memmove(w->tail, w->tail + 1, w->stop_length - 1);
-            w->tail[w->stop_length - 1] = text[j];
-        }
-        if (memcmp(w->tail, w->stop, w->stop_length) == 0) break;
+        if (tril_writer_stopped(w->text)) break;
     }
     return true;
 }

@@ -12,14 +12,13 @@
 
 typedef struct Writer Writer;
 
-/* Opens a writer, which borrows the model and `stop`, after which a text ends. `stop` may be NULL,
- * and `sampling`, if the writer only prints. The caller closes it. On failure *writer is NULL. */
-bool writer_open(Writer **writer, const TrilModel *model, const TrilSampling *sampling,
-                 const char *stop, Error *err);
+/* Opens a writer, which borrows the model. `sampling` is NULL if the writer only prints. The caller
+ * closes it. On failure *writer is NULL. */
+bool writer_open(Writer **writer, const TrilModel *model, const TrilSampling *sampling, Error *err);
 void writer_close(Writer *writer);
 
-/* Begins a new text: number `number` of the seed. */
-void writer_begin(Writer *writer, int number);
+/* Begins to print another text. */
+void writer_begin(Writer *writer);
 
 /* Prints a text of known characters. */
 void writer_print(Writer *writer, const char *text, size_t length);

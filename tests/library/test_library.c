@@ -1,9 +1,11 @@
 /* test_library.c - tril as a library (library/tril.h): it trains, scores and writes like the
  * programs, to the bit; every failure is a value and a sentence; models in different threads do not
  * interfere. */
+#include "library/handles.h" /* before the error of the tests, which it would shadow */
 #include "tests/command.h"
 #include "tests/decimal.h"
 #include "base/memory.h"
+#include "model/generation.h"
 
 #include <limits.h>
 #include <pthread.h>
@@ -205,7 +207,7 @@ TEST(same_text) {
         if (i == 1) {
             must_run("sample -p THE -n 90 -t 1.2 -k 9 -P 0.9 --seed 5 --precision f32 "
                      "@model.safetensors");
-            sampling = (TrilSampling){90, 1.2, 9, 0.9, 1, 5, "f32", 2};
+            sampling = (TrilSampling){90, NULL, 1.2, 9, 0.9, 1, 5, "f32", 2};
             write_down(prompt, strlen(prompt), &written);
         }
         if (i == 2) {
@@ -235,30 +237,59 @@ static int write_several(size_t number, const char *text, size_t length, bool en
     return ++several->parts == several->most;
 }
 
-/* Texts that are written together are those that a writer writes one by one: of every rung, with
- * any number of threads, beyond the context, up to a stop text. */
+/* Writes a text with a generator of its own. */
+static void write_alone(Generator *alone, const TrilModel *model, const TrilSampling *s,
+                        uint64_t number, const char *prompt, Written *to) {
+    enum { MOST = 128 };
+    const int V = model->vocab.size;
+    const size_t end = strlen(s->stop);
+    Sampler sampler = {s->temperature, s->top_k, s->top_p, s->seed, NULL};
+    double scratch[SAMPLER_SCRATCH * MOST];
+    int32_t *ids;
+    size_t count;
+    assert_true(V <= MOST);
+    assert_ok(sampler_prepare(&sampler, &error), error);
+    assert_ok(vocab_prompt(&model->vocab, prompt, strlen(prompt), &ids, &count, &error), error);
+    generator_begin(alone, 0);
+    generator_append(alone, 0, ids, count);
+    memory_free(ids);
+    for (size_t i = 0; i < s->length; i++) {
+        char text[4];
+        while (!generator_logits(alone, 0)) generator_read(alone);
+        const int32_t id =
+            sampler_pick(&sampler, generator_logits(alone, 0), V, number, i, scratch);
+        write_down(text, (size_t)vocab_text(&model->vocab, id, text), to);
+        if (end > 0 && to->length >= end && !memcmp(to->text + to->length - end, s->stop, end))
+            break;
+        generator_append(alone, 0, &id, 1);
+    }
+}
+
+/* Texts that are written together are those that are written one by one: of every rung, with any
+ * number of threads, beyond the context, up to a stop text. */
 static void check_texts(const TrilModel *model, TrilSampling sampling, size_t count,
                         const char *prompt, const char *stop) {
     static Several several;
+    Generator alone;
+    Precision precision;
+    sampling.stop = stop;
     several = (Several){.ended = 0};
-    must(tril_generate_texts(model, prompt, strlen(prompt), &sampling, count, stop, write_several,
+    must(tril_generate_texts(model, prompt, strlen(prompt), &sampling, count, write_several,
                              &several, &error));
     assert_int_equal(several.ended, count);
-    TrilWriter *writer = write_with(model, &sampling);
+    assert_ok(precision_read(&precision, sampling.precision, &error), error);
+    assert_ok(generator_open(&alone, to_read(model), 1, 1, precision, NULL, &error), error);
     for (size_t i = 0; i < count; i++) {
-        const size_t end = strlen(stop);
         Written one = {.length = 0};
-        char text[4];
-        tril_writer_begin(writer, i);
-        must(tril_writer_read(writer, prompt, strlen(prompt), &error));
-        for (size_t j = 0; j < sampling.length; j++) {
-            write_down(text, (size_t)tril_writer_write(writer, text), &one);
-            if (end > 0 && one.length >= end && memcmp(one.text + one.length - end, stop, end) == 0)
-                break;
-        }
+        write_alone(&alone, model, &sampling, i, prompt, &one);
         assert_int_equal(several.texts[i].length, one.length);
         assert_memory_equal(several.texts[i].text, one.text, one.length);
     }
+    generator_close(&alone);
+    Written first = {.length = 0};
+    must(tril_generate(model, prompt, strlen(prompt), &sampling, write_down, &first, &error));
+    assert_int_equal(several.texts[0].length, first.length);
+    assert_memory_equal(several.texts[0].text, first.text, first.length);
 }
 
 TEST(texts_together) {
@@ -274,6 +305,30 @@ TEST(texts_together) {
         }
         sampling.temperature = 0;
         check_texts(model, sampling, 2, "A", "th");
+    }
+}
+
+/* A stop text may begin within what looked like another one. */
+TEST(stop_texts) {
+    static const char *const stops[] = {"aab", "abab", "aabaab", "bbbb"};
+    const TrilOptions sizes = small("gpt");
+    TrilTokenizer *two;
+    TrilModel *model;
+    TrilSampling sampling = tril_sampling();
+    sampling.length = 90;
+    sampling.temperature = 10;
+    must(tril_tokenizer_make(&two, "ab", 2, &error));
+    must(tril_model_make(&model, two, &sizes, &error));
+    tril_tokenizer_free(two);
+    at_end(release_model, model);
+    for (int i = 0; i < COUNT(stops); i++) check_texts(model, sampling, 40, "aa", stops[i]);
+    sampling.stop = "aa"; /* a text that goes on stops again after two more of them */
+    TrilWriter *writer = write_with(model, &sampling);
+    for (int i = 0, run = 0; i < 200; i++) {
+        char text[4];
+        assert_int_equal(tril_writer_write(writer, text), 1);
+        run = *text == 'a' ? run % 2 + 1 : 0;
+        assert_int_equal(tril_writer_stopped(writer), run == 2);
     }
 }
 
@@ -297,7 +352,7 @@ TEST(reading_in_between) {
         write_down(text, (size_t)length, &whole);
     }
     assert_int_equal(whole.length, LENGTH); /* each character is a byte */
-    tril_writer_begin(writer, 0);
+    writer = write_with(model, &sampling);
     for (int i = 0; i < LENGTH; i++) {
         if (i == FROM) must(tril_writer_read(writer, whole.text + FROM, TO - FROM, &error));
         if (i < FROM || i >= TO) {
@@ -348,8 +403,6 @@ TEST(counts) {
         TrilSampling sampling = tril_sampling();
         sampling.temperature = 0;
         sampling.precision = "f32";
-        sampling.counts = weights[0];
-        TrilWriter *writer = write_with(model, &sampling);
         for (int w = 0; w < 3; w++) {
             char text[4];
             size_t count;
@@ -360,9 +413,10 @@ TEST(counts) {
                 if (y > most) best = v;
                 if (y > most) most = y;
             }
+            sampling.counts = weights[0];
+            TrilWriter *writer = write_with(model, &sampling);
             sampling.counts = weights[w];
             if (w > 0) must(tril_writer_set(writer, &sampling, &error));
-            tril_writer_begin(writer, 0);
             must(tril_writer_read(writer, prompt, LENGTH, &error));
             const size_t length = (size_t)tril_writer_write(writer, text);
             must(tril_encode(letters, text, length, &picks[w], 1, &count, &error));
@@ -1167,7 +1221,7 @@ TEST(in_use) {
     tril_training_set_stop(b.training, try_beside, &b);
     expect(tril_training_evaluate(b.training, 0, &nats, &error), TRIL_STOPPED, "");
     b.read = TRIL_OK;
-    expect(tril_generate_texts(model, "", 0, &sampling, 1, NULL, try_beside_text, &b, &error),
+    expect(tril_generate_texts(model, "", 0, &sampling, 1, try_beside_text, &b, &error),
            TRIL_STOPPED, "");
     assert_int_equal(b.calls, 2);
     must(tril_training_run(b.training, NULL, NULL, &error)); /* nothing stays in use */
@@ -1264,7 +1318,7 @@ TEST(null_arguments) {
     WITHOUT(2, tril_reading_scores(NEEDED(reading), 0, 0, NEEDED(any), 4, e));
     WITHOUT(4, tril_generate(NEEDED(model), NEEDED("a"), 1, NEEDED(&sampling), NEEDED(write_down),
                              NULL, e));
-    WITHOUT(4, tril_generate_texts(NEEDED(model), NEEDED("a"), 1, NEEDED(&sampling), 2, NULL,
+    WITHOUT(4, tril_generate_texts(NEEDED(model), NEEDED("a"), 1, NEEDED(&sampling), 2,
                                    NEEDED(write_several), NULL, e));
     WITHOUT(3, tril_writer_open(NEEDED(any), NEEDED(model), NEEDED(&sampling), e));
     WITHOUT(2, tril_writer_set(NEEDED(writer), NEEDED(&sampling), e));
@@ -1291,12 +1345,12 @@ TEST(wrong_calls) {
     expect(tril_score(model, "ab", 2, &scoring, &score, &error), TRIL_ARGUMENT, "");
     expect(tril_reading_open(&reading, model, "§", 2, 0, 0, &error), TRIL_TEXT, "§");
     expect(tril_generate(model, "§", 2, &sampling, write_down, &written, &error), TRIL_TEXT, "§");
-    expect(tril_generate_texts(model, "§", 2, &sampling, 2, NULL, write_several, &several, &error),
+    expect(tril_generate_texts(model, "§", 2, &sampling, 2, write_several, &several, &error),
            TRIL_TEXT, "§");
-    expect(tril_generate_texts(model, "", 0, &sampling, 3, NULL, write_several, &several, &error),
+    expect(tril_generate_texts(model, "", 0, &sampling, 3, write_several, &several, &error),
            TRIL_STOPPED, " 1 ");
     sampling.length = 0;
-    must(tril_generate_texts(model, NULL, 0, &sampling, 3, NULL, write_several, &several, &error));
+    must(tril_generate_texts(model, NULL, 0, &sampling, 3, write_several, &several, &error));
     must(tril_writer_read(write_with(model, &sampling), NULL, 0, &error));
     sampling.length = 500;
     assert_int_equal(several.parts, 1);
@@ -1304,11 +1358,12 @@ TEST(wrong_calls) {
     const struct {
         TrilSampling sampling;
         const char *words;
-    } wrong[] = {
-        {{3, -1, 0, 1, 1, 1, "f32", 1}, "temperature"}, {{3, 1, 0, NAN, 1, 1, "f32", 1}, "top_p"},
-        {{3, 1, -1, 1, 1, 1, "f32", 1}, "top_k"},       {{3, 1, 0, 1, 2, 1, "f32", 1}, "counts"},
-        {{3, 1, 0, 1, 0.5, 1, "f32", 1}, "gpt"}, /* which counts nothing */
-        {{3, 1, 0, 1, 1, 1, "auto", 1}, "precision"}};
+    } wrong[] = {{{3, NULL, -1, 0, 1, 1, 1, "f32", 1}, "temperature"},
+                 {{3, NULL, 1, 0, NAN, 1, 1, "f32", 1}, "top_p"},
+                 {{3, NULL, 1, -1, 1, 1, 1, "f32", 1}, "top_k"},
+                 {{3, NULL, 1, 0, 1, 2, 1, "f32", 1}, "counts"},
+                 {{3, NULL, 1, 0, 1, 0.5, 1, "f32", 1}, "gpt"}, /* which counts nothing */
+                 {{3, NULL, 1, 0, 1, 1, 1, "auto", 1}, "precision"}};
     for (int i = 0; i < 6; i++)
         expect(tril_generate(model, "", 0, &wrong[i].sampling, write_down, &written, &error),
                TRIL_ARGUMENT, wrong[i].words);
@@ -1491,9 +1546,7 @@ static TrilStatus use(uint64_t *results) {
     if (!s) s = tril_model_make(&made, letters, &sizes, &error);
     if (!s) s = loss_on(model, play, 20, &nats);
     if (!s) s = tril_reading_open(&reading, model, play, 20, 1, 1, &error);
-    if (!s)
-        s = tril_generate_texts(model, play, 5, &sampling, 2, NULL, write_several, &several,
-                                &error);
+    if (!s) s = tril_generate_texts(model, play, 5, &sampling, 2, write_several, &several, &error);
     if (!s) s = tril_generate(model, play, 5, &sampling, write_down, &written, &error);
     if (!s) s = tril_writer_open(&writer, model, &sampling, &error);
     if (!s) s = tril_writer_read(writer, play, 5, &error);

@@ -25,6 +25,10 @@ TEST(turns) {
     assert_string_equal(ran.out, kept);
     converse("-n 30", "THE CLOCK"); /* the end of the input also ends a line */
     assert_string_equal(ran.out, kept);
+    must_run("sample -n 300 --stop e -p THE~CLOCK @model");
+    keep();
+    converse("-n 300 --stop e", "THE CLOCK\n");
+    assert_string_equal(ran.out, kept);
     must_run("sample -n 40 -p THE~CLOCK @model");
     const char *whole = ran.out;
     converse("-n 10", "THE CLOCK\n\n\n\n");

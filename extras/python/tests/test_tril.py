@@ -184,6 +184,7 @@ class Models(Case):
         texts = model.texts(3, length=30)
         self.assertEqual((texts[0], len(set(texts))), (text, 3))
         self.assertTrue(all(t.endswith("e") or len(t) == 90 for t in model.texts(5, "THE", stop="e", length=90)))
+        self.assertEqual(model.texts(1, "THE", stop="e"), [model.generate("THE", stop="e")])
         with self.assertRaises(ZeroDivisionError):
             model.generate(on_text=lambda piece: 1 / 0)
 

@@ -514,8 +514,8 @@ class Model(_Object):
 
     def generate(self, prompt: Text = "", *, on_text: Optional[Callable[[str], Any]] = None, **sampling: Any) -> str:
         """Continues a prompt, and returns the continuation. `on_text` gets each new character; if it
-        returns False, the text ends. Options as those of `./sample`: length, temperature, top_k, top_p,
-        counts, seed, precision ("int8" or "f32"), threads."""
+        returns False, the text ends. Options as those of `./sample`: length, stop, temperature, top_k,
+        top_p, counts, seed, precision ("int8" or "f32"), threads."""
         given, how = _bytes_of(prompt), _lib.tril_sampling()
         _fill(how, sampling)
         writer = _Writing._made("writer_open", self, ctypes.byref(how), borrowed=[self])
@@ -527,13 +527,13 @@ class Model(_Object):
             if size == 0:
                 raise Error("the model's predictions are not finite numbers, or another thread is training it", "diverged")
             written.append(decoder.decode(character.raw[:size]))
-            if on_text and written[-1] and on_text(written[-1]) is False:
+            if on_text and written[-1] and on_text(written[-1]) is False or _call("writer_stopped", writer):
                 break
         return "".join(written)
 
-    def texts(self, count: int, prompt: Text = "", *, stop: Optional[str] = None, **sampling: Any) -> List[str]:
+    def texts(self, count: int, prompt: Text = "", **sampling: Any) -> List[str]:
         """Several continuations of a prompt, as `./sample --samples` writes them: together, in a fraction
-        of the time of one after another. A text also ends after `stop`. Options as those of `generate`."""
+        of the time of one after another. Options as those of `generate`."""
         given, how = _bytes_of(prompt), _lib.tril_sampling()
         parts: Dict[int, bytearray] = collections.defaultdict(bytearray)
         interrupted: List[bool] = []
@@ -544,7 +544,7 @@ class Model(_Object):
             return len(interrupted)
 
         call = ("generate_texts", self, given, len(given), ctypes.byref(how), _checked(_Size, count, "count"),
-                None if stop is None else _terminated(stop.encode()), ctypes.cast(_TAKES_TEXT(take), ctypes.c_void_p), None)
+                ctypes.cast(_TAKES_TEXT(take), ctypes.c_void_p), None)
         # Ctrl-C would be lost in `take`, and may become another error where the classes of `threading` wait
         ended, failures = _thread.allocate_lock(), cast(List[BaseException], [])
 

@@ -51,7 +51,7 @@ typedef struct {
 typedef struct Report {
     Ladder *ladder;
     const Plan *plan;        /* the ladder's */
-    const RungFiles *next;   /* the rung in training or to be trained next, or NULL */
+    const RungPlan *next;    /* the rung in training or to be trained next, or NULL */
     int version;             /* pages written so far */
     double written, allowed; /* clock_seconds() of the last page; and the earliest for the next */
     size_t line;             /* the index of the first id of a line of the held-out text */
@@ -64,12 +64,12 @@ typedef struct Report {
     double done, every;     /* the share of the training, and seconds until the next page */
     const char *failure;    /* the reason for an early end, or NULL */
     const TrilModel *model; /* of the rung in training, or NULL */
-    const RungFiles *shown; /* the model that it shows in detail */
+    const RungPlan *shown;  /* the model that it shows in detail */
     Point points[2 * MAX_RUNGS][COURSE_KEPT];
 } Report;
 
 /* Returns the result of a rung, or NULL if its training has not begun. */
-static const Result *result_of(const Report *r, const RungFiles *rung) {
+static const Result *result_of(const Report *r, const RungPlan *rung) {
     for (const Result *m = r->ladder->results; m < r->ladder->results + r->ladder->count; m++)
         if (strcmp(m->name, rung->name) == 0) return m;
     return NULL;
@@ -131,7 +131,7 @@ static void read_prompt(Report *r) {
 
 /* Loads the checkpoint of a rung. *model is NULL if it is not there yet, was removed, or belongs to
  * another text. */
-static bool load(const Report *r, const RungFiles *rung, TrilModel **model, Error *err) {
+static bool load(const Report *r, const RungPlan *rung, TrilModel **model, Error *err) {
     *model = NULL;
     if (!file_exists(rung->checkpoint)) return true;
     if (tril_model_load(model, rung->checkpoint, err) != TRIL_OK) return false;
@@ -157,7 +157,7 @@ static void collect_writings(Report *r) {
     sampling.precision = "f32";
     sampling.threads = (int)r->plan->options.threads;
     for (int i = 0; i < r->plan->rung_count && !interrupted_twice(); i++) {
-        const RungFiles *rung = &r->plan->rungs[i];
+        const RungPlan *rung = &r->plan->rungs[i];
         Writing *to = &r->writings[1 + i];
         TrilModel *model;
         Error none;
@@ -174,9 +174,9 @@ static void collect_writings(Report *r) {
 
 /* Returns the rung with the lowest loss in a ladder; otherwise the last one, which is the model if
  * its training run has begun. */
-static const RungFiles *best_of(const Report *r) {
+static const RungPlan *best_of(const Report *r) {
     const Plan *plan = r->plan;
-    const RungFiles *best = NULL;
+    const RungPlan *best = NULL;
     double lowest = INFINITY;
     for (int i = 0; i < plan->rung_count; i++) {
         const Result *m = result_of(r, &plan->rungs[i]);
@@ -579,7 +579,7 @@ static void write_live(Report *r, const TrilModel *model) {
     r->allowed = r->written + fmax(pause, (r->written - begun) * (1 / share - 1));
 }
 
-void report_next(Ladder *l, const RungFiles *next) {
+void report_next(Ladder *l, const RungPlan *next) {
     l->report->next = next;
     collect_writings(l->report);
     write_live(l->report, NULL);

@@ -7,7 +7,7 @@ static const double RARE = 20; /* training between two evaluations takes as many
 
 /* Returns the measured seconds of a step, the mean over all windows, if the time of a step with
  * whole ones is `slower` times that of one with the shortest. */
-static double step_seconds(const Plan *plan, const RungFiles *rung, double slower) {
+static double step_seconds(const Plan *plan, const RungPlan *rung, double slower) {
     enum { PARTS = 100 };
     const TrilOptions options = plan_options(plan, rung);
     return plan_step_characters(plan) / rung->pace.speed / slower *
@@ -19,7 +19,7 @@ double budget_share(const Plan *plan, int i, double left) {
     double all = 0, own = 0;
     if (plan->rungs[i].baseline) return most * left;
     for (int j = plan->rung_count - 1; j >= i; j--) {
-        const RungFiles *rung = &plan->rungs[j];
+        const RungPlan *rung = &plan->rungs[j];
         if (rung->left_out) continue;
         const double slower = plan_windows_grow(plan, rung) ? rung->pace.slower : 1;
         own = rung->pace.speed > 0 ? step_seconds(plan, rung, slower) : 1;
@@ -56,14 +56,14 @@ static int expected_steps(const Budget *b, const Progress *p) {
 
 /* Sets, by the measured speed of the rung, the time of a step and of an evaluation, which reads a
  * sample if the last ones would take too long. */
-static void expect(Budget *b, const Plan *plan, const RungFiles *rung) {
+static void expect(Budget *b, const Plan *plan, const RungPlan *rung) {
     const double most = 0.25, whole = plan_held_out(plan) / rung->pace.evaluating;
     b->step = step_seconds(plan, rung, b->slower);
     b->part = fmin(1, most * b->seconds / (b->closing * whole));
     b->evaluation = b->part * whole;
 }
 
-Budget budget_open(const Plan *plan, const RungFiles *rung, double seconds, double opening,
+Budget budget_open(const Plan *plan, const RungPlan *rung, double seconds, double opening,
                    const Progress *p) {
     /* a resumed training run may have measured its best weights before, but not kept the loss */
     bool known = !plan_is_bf16(plan) && p->now.step == 0;

@@ -40,7 +40,7 @@ double budget_share(const Plan *plan, int i, double left);
 
 /* Returns the budget of a rung after `progress`: `seconds` if the plan has a time limit. `opening`:
  * the seconds that it took to open the training, which are in progress->seconds. */
-Budget budget_open(const Plan *plan, const RungFiles *rung, double seconds, double opening,
+Budget budget_open(const Plan *plan, const RungPlan *rung, double seconds, double opening,
                    const Progress *progress);
 
 /* Returns the seconds that the whole rung is expected to take, at most Budget.seconds. */

@@ -45,12 +45,15 @@ static int list(Option rows[MAX_ROWS], Arguments *a, TrilOptions *o) {
     return count;
 }
 
-/* Reads all arguments into `a` and `o`. */
-static bool parse(Arguments *a, TrilOptions *o, int *first, Error *err) {
+/* Reads all arguments. */
+static bool parse(Arguments *a, int *first, Error *err) {
     Option rows[MAX_ROWS];
-    int count = list(rows, a, o);
+    const int count = list(rows, a, &a->options);
     uint64_t given;
-    return options_parse(rows, count, a->count, a->command, first, &given, err);
+    if (!options_parse(rows, count, a->count, a->command, first, &given, err)) return false;
+    for (int i = 0; i < count; i++)
+        if (rows[i].kind == OPTION_SEED) a->seeded = given >> i & 1;
+    return true;
 }
 
 /* Replaces names by the table's constants. */
@@ -94,25 +97,17 @@ bool command_line_read(Arguments *a, int argc, char **argv, Error *err) {
                      .begun = clock_seconds(),
                      .options = tril_options_empty(),
                      .out = PROGRAM_OUT};
-    if (!parse(a, &a->options, &first, err)) return false;
+    if (!parse(a, &first, err)) return false;
     a->texts = argv + first;
     a->text_count = argc - first;
     return a->help || a->version ||
            (check(a, argc - first, err) && take_names(&a->options, err) &&
-            command_line_over(a, &with_preset, err));
+            command_line_lay(a, OVER_DEFAULTS, &with_preset, err));
 }
 
-bool command_line_over(const Arguments *a, TrilOptions *options, Error *err) {
-    Arguments any = *a;
-    int first;
-    TrilError error;
-    if (a->preset && tril_options_preset(options, a->preset, &error) != TRIL_OK)
-        return fail(err, "--%s", error.text);
-    if (!isnan(a->options.steps) || (a->preset && isnan(a->options.time))) options->time = NAN;
-    return parse(&any, options, &first, err) && take_names(options, err);
-}
+/* ---- options over options ---- */
 
-/* Gives a training run with --continue no fewer steps, and no less time, than before. */
+/* Gives a run with --continue no fewer steps, and no less time, than before. */
 static void keep_budget(TrilOptions *o, const TrilOptions *before) {
     if (!isnan(before->time)) {
         o->time = isnan(o->time) ? before->time : fmax(o->time, before->time);
@@ -122,27 +117,44 @@ static void keep_budget(TrilOptions *o, const TrilOptions *before) {
     }
 }
 
-bool command_line_resume(const Arguments *a, const TrilOptions *before, bool ladder,
-                         TrilOptions *options, Error *err) {
-    *options = *before;
-    if (!command_line_over(a, options, err)) return false;
-    if (a->continues) keep_budget(options, before);
-    if (a->ladder && !ladder) return fail(err, "was trained without --ladder; resume without it");
+/* Fails if an option was changed that is fixed once there is a model, or a run. A size that was
+ * given again may be a default, which stays unset. */
+static bool check_fixed(LaidOver over, const TrilOptions *before, TrilOptions *o, Error *err) {
+    const TrilOptions sizes[] = {tril_options_sizes(before), tril_options_sizes(o)};
     for (int i = 0; tril_option(i); i++) {
         const TrilOption *t = tril_option(i);
+        const bool size = t->lasting == TRIL_MODEL;
         char was[TRIL_OPTION_SIZE], now[TRIL_OPTION_SIZE];
+        if (!size && t->kind != TRIL_FLAG && !(over == OVER_RUN && t->lasting == TRIL_FIXED))
+            continue;
+        tril_options_get(size ? &sizes[0] : before, i, was);
+        tril_options_get(size ? &sizes[1] : o, i, now);
+        if (strcmp(was, now) != 0 && t->kind == TRIL_FLAG)
+            return fail(err, "was trained without --%s; leave it out", t->name);
+        if (strcmp(was, now) != 0)
+            return fail(err, "was trained with --%s=%s, not --%s=%s; give the same value", t->name,
+                        was, t->name, now);
         tril_options_get(before, i, was);
-        tril_options_get(options, i, now);
-        bool fixed = t->lasting == TRIL_MODEL || t->lasting == TRIL_FIXED;
-        if (!fixed || strcmp(was, now) == 0) continue;
-        if (t->kind == TRIL_FLAG)
-            return fail(err, "was trained without --%s; resume without it", t->name);
-        return !*was
-                   ? fail(err, "was trained without --%s=%s; resume without it", t->name, now)
-                   : fail(err, "was trained with --%s=%s, not --%s=%s; resume with the same value",
-                          t->name, was, t->name, now);
+        tril_options_set(o, t->name, was, NULL);
     }
     return true;
+}
+
+bool command_line_lay(const Arguments *a, LaidOver over, TrilOptions *o, Error *err) {
+    const TrilOptions before = *o, *given = &a->options;
+    TrilError error;
+    if (a->preset && tril_options_preset(o, a->preset, &error) != TRIL_OK)
+        return fail(err, "--%s", error.text);
+    if (!isnan(given->steps) || (a->preset && isnan(given->time))) o->time = NAN;
+    for (int i = 0; tril_option(i); i++) {
+        const TrilOption *t = tril_option(i);
+        char text[TRIL_OPTION_SIZE];
+        const bool set = tril_options_get(given, i, text) && (t->kind != TRIL_SEED || a->seeded) &&
+                         (t->kind != TRIL_FLAG || strcmp(text, "0") != 0);
+        if (set && tril_options_set(o, t->name, text, err) != TRIL_OK) return false;
+    }
+    if (over == OVER_RUN && a->continues) keep_budget(o, &before);
+    return over == OVER_DEFAULTS || check_fixed(over, &before, o, err);
 }
 
 void command_line_print_options(void) {

@@ -10,7 +10,8 @@ typedef struct {
     char **command; /* the arguments; NULL ends them */
     int count;
     double begun;        /* clock_seconds() when they were read */
-    TrilOptions options; /* those that were given; the seed is always set */
+    TrilOptions options; /* those that were given */
+    bool seeded;         /* the seed was given; without it, options.seed is the default */
     char *const *texts;  /* [text_count], files and folders as named; "-" is standard input */
     int text_count;
     const char *init, *out, *preset;
@@ -21,15 +22,13 @@ typedef struct {
  * unknown preset, no text, and options that contradict each other. */
 bool command_line_read(Arguments *arguments, int argc, char **argv, Error *err);
 
-/* Sets the options of the preset, then those of the command line. If they give a number of steps,
- * unsets an earlier time limit. */
-bool command_line_over(const Arguments *arguments, TrilOptions *options, Error *err);
+typedef enum { OVER_DEFAULTS, OVER_MODEL, OVER_RUN } LaidOver;
 
-/* Sets *options to those of a resumed training run: `before`, overridden by the command line. With
- * --continue the training gets no fewer steps and no less time than before. `ladder`: it was begun
- * with --ladder. Fails for a change of an option that cannot change. */
-bool command_line_resume(const Arguments *arguments, const TrilOptions *before, bool ladder,
-                         TrilOptions *options, Error *err);
+/* Lays the preset and then the options given over *options: the defaults, the sizes of --init's
+ * model, or the options of a resumed run. A number of steps unsets an earlier time limit; with
+ * --continue the run gets no fewer steps and no less time than before. Fails for an unknown preset
+ * and, over a model or a run, for a change of an option that is fixed. */
+bool command_line_lay(const Arguments *arguments, LaidOver over, TrilOptions *options, Error *err);
 
 /* Prints the options with their defaults. */
 void command_line_print_options(void);

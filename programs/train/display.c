@@ -102,7 +102,7 @@ static void show_memory(double training, double weights, const TrilExtent *input
               fmax((training + weights + text) / MiB + program, (double)memory_peak() / MiB));
 }
 
-void show_training(const RungFiles *rung, const TrilModel *model, const TrilTraining *training,
+void show_training(const RungPlan *rung, const TrilModel *model, const TrilTraining *training,
                    const Plan *plan, const char *kernels) {
     char steps[NUMBER_SIZE] = "", processes[NUMBER_SIZE] = "";
     const char *now = tril_training_kernels(training);
@@ -263,7 +263,7 @@ static bool has_usual_out(const Plan *plan) {
 }
 
 /* Prints the command that writes text with a rung's model. */
-static void show_sampler(const Plan *plan, const RungFiles *rung) {
+static void show_sampler(const Plan *plan, const RungPlan *rung) {
     static const char own[] = "train"; /* tril-sample is beside tril-train */
     const char *train = *plan->arguments->command;
     size_t length = strlen(train), end = strlen(own);
@@ -285,7 +285,7 @@ void show_next_steps(const Plan *plan, const Result *model, bool page) {
     char longer[LONGER_SIZE] = "";
     const bool stopped = interrupted();
     const bool further = model && !stopped && !plan->ladder && verdict_further(plan, model, longer);
-    const RungFiles *rung = model ? plan_rung(plan, model->name) : NULL;
+    const RungPlan *rung = model ? plan_rung(plan, model->name) : NULL;
     if (model) show_sampler(plan, rung);
     if (model && page) {
         put_path("To see what it learned:  ", plan->page);

@@ -25,7 +25,7 @@ void show_decisions(const Plan *plan, const Reasons *decisions);
 
 /* Prints the rung, its size, the step from which it is resumed, its windows, and the memory of the
  * training, the text and the program. `kernels` names those that trained it before, or is empty. */
-void show_training(const RungFiles *rung, const TrilModel *model, const TrilTraining *training,
+void show_training(const RungPlan *rung, const TrilModel *model, const TrilTraining *training,
                    const Plan *plan, const char *kernels);
 
 /* Prints the progress line, which overwrites itself and never takes two lines: for a terminal only.

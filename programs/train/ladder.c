@@ -48,7 +48,7 @@ static bool add_closed_forms(Ladder *l, Error *err) {
  * planned, a requested rung needs exactly these, a baseline at least these. If a time limit is
  * planned, a requested rung needs one at least as long; a baseline, any time limit or
  * BASELINE_STEPS. */
-static const Result *complete(const Plan *plan, const RungFiles *rung) {
+static const Result *complete(const Plan *plan, const RungPlan *rung) {
     const Result *r = plan_known(plan, rung);
     if (!r) return NULL;
     double steps = r->characters / plan_step_characters(plan), more = steps - plan->options.steps;
@@ -105,7 +105,7 @@ static bool check_memory(const Plan *plan, Error *err) {
 
 /* Adds the result of a complete rung, with the course from its log and the digest of its model if
  * they still exist. */
-static void add_known(Ladder *l, const RungFiles *rung, const Result *known) {
+static void add_known(Ladder *l, const RungPlan *rung, const Result *known) {
     Course *course = &l->courses[l->count];
     Result *result = &l->results[l->count++];
     TrilModel *kept;
@@ -129,7 +129,7 @@ static bool train_rungs(Ladder *l, Error *err) {
     const int rungs = plan->rung_count, place = plan_place(plan);
     double earlier = 0; /* seconds of complete rungs */
     for (int i = 0; i < rungs && (l->count == CLOSED_FORMS || !interrupted()); i++) {
-        const RungFiles *rung = &plan->rungs[i];
+        const RungPlan *rung = &plan->rungs[i];
         const Result *known = complete(plan, rung);
         if (rung->left_out) {
             if (!plan->arguments->quiet && *rung->why)

@@ -20,7 +20,7 @@ static bool print_page(FILE *out, void *ladder, Error *err) {
     return true;
 }
 
-void report_next(Ladder *l, const RungFiles *next) {
+void report_next(Ladder *l, const RungPlan *next) {
     (void)next;
     report_end(l, NULL, &(Error){0});
 }

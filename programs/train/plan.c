@@ -12,7 +12,7 @@ bool plan_same_sizes(const TrilOptions *one, const TrilOptions *other) {
            a.hidden == b.hidden;
 }
 
-TrilOptions plan_options(const Plan *plan, const RungFiles *rung) {
+TrilOptions plan_options(const Plan *plan, const RungPlan *rung) {
     TrilOptions options = plan->options;
     options.rung = rung->name;
     if (rung->chosen) return options;
@@ -20,19 +20,19 @@ TrilOptions plan_options(const Plan *plan, const RungFiles *rung) {
     return options;
 }
 
-double plan_usual_rate(const Plan *plan, const RungFiles *rung) {
+double plan_usual_rate(const Plan *plan, const RungPlan *rung) {
     TrilOptions options = plan_options(plan, rung);
     options.learning_rate = NAN;
     return tril_rung_recipe(rung->name, &options).learning_rate;
 }
 
-const RungFiles *plan_rung(const Plan *plan, const char *name) {
-    for (const RungFiles *rung = plan->rungs; rung < plan->rungs + plan->rung_count; rung++)
+const RungPlan *plan_rung(const Plan *plan, const char *name) {
+    for (const RungPlan *rung = plan->rungs; rung < plan->rungs + plan->rung_count; rung++)
         if (strcmp(rung->name, name) == 0) return rung;
     return NULL;
 }
 
-const Result *plan_known(const Plan *plan, const RungFiles *rung) {
+const Result *plan_known(const Plan *plan, const RungPlan *rung) {
     for (int i = 0; i < plan->known_count; i++)
         if (strcmp(plan->known[i].name, rung->name) == 0) return &plan->known[i];
     return NULL;
@@ -50,7 +50,7 @@ double plan_time(const Plan *plan) {
     return plan_has_time(plan) ? plan->options.time : 0;
 }
 
-bool plan_windows_grow(const Plan *plan, const RungFiles *rung) {
+bool plan_windows_grow(const Plan *plan, const RungPlan *rung) {
     const double read = plan->options.steps * plan_step_characters(plan);
     return tril_windows_grow(rung->name, read / (double)plan->input.trained_on, plan->init != NULL);
 }
@@ -84,7 +84,7 @@ double plan_held_out(const Plan *plan) {
 
 int plan_place(const Plan *plan) {
     const char *rung = plan->state ? tril_state_options(plan->state).rung : "";
-    const RungFiles *found = plan_rung(plan, rung);
+    const RungPlan *found = plan_rung(plan, rung);
     return found ? (int)(found - plan->rungs) : plan->rung_count;
 }
 

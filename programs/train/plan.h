@@ -22,7 +22,7 @@ typedef struct {
     char why[80];            /* the reason to show, or empty */
     TrilChoice pace;         /* with a time limit: as measured before the training */
     char checkpoint[PATH_SIZE], log[PATH_SIZE];
-} RungFiles;
+} RungPlan;
 
 /* The origin of a model: metadata in all of its files. */
 enum { OF_TEXT, OF_COMMAND, ORIGINS, ORIGIN_SIZE = TEXTS_NAME };
@@ -81,8 +81,8 @@ typedef struct {
     Origin origins[ORIGINS];
 
     /* files */
-    Texts texts;                /* owned */
-    RungFiles rungs[MAX_RUNGS]; /* lowest first */
+    Texts texts;               /* owned */
+    RungPlan rungs[MAX_RUNGS]; /* lowest first */
     int rung_count;
     Folder *folder; /* that of --out, locked; owned */
     char state_file[PATH_SIZE], page[PATH_SIZE], table[PATH_SIZE];
@@ -105,16 +105,16 @@ typedef struct {
 } Plan;
 
 /* Returns the options of a rung. Learning rate and weight decay are for --model alone. */
-TrilOptions plan_options(const Plan *plan, const RungFiles *rung);
+TrilOptions plan_options(const Plan *plan, const RungPlan *rung);
 
 /* Returns the peak learning rate that the rung has without --lr. */
-double plan_usual_rate(const Plan *plan, const RungFiles *rung);
+double plan_usual_rate(const Plan *plan, const RungPlan *rung);
 
 /* Returns the rung of this name, or NULL if the plan has none. */
-const RungFiles *plan_rung(const Plan *plan, const char *name);
+const RungPlan *plan_rung(const Plan *plan, const char *name);
 
 /* Returns the result of a rung that the resumed training run has completed, if it has. */
-const Result *plan_known(const Plan *plan, const RungFiles *rung);
+const Result *plan_known(const Plan *plan, const RungPlan *rung);
 
 /* Returns true if both are sizes of the same model. */
 bool plan_same_sizes(const TrilOptions *one, const TrilOptions *other);
@@ -130,7 +130,7 @@ void result_take(Result *result, const TrilModel *checkpoint);
 double result_steps(const Result *result);
 
 /* Returns true if the rung's windows grow, in a training run that begins now. */
-bool plan_windows_grow(const Plan *plan, const RungFiles *rung);
+bool plan_windows_grow(const Plan *plan, const RungPlan *rung);
 
 /* Returns the number of characters in a step. */
 double plan_step_characters(const Plan *plan);

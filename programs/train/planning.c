@@ -29,7 +29,7 @@ static void list_rungs(Plan *plan) {
         const char *name = tril_rung(i);
         const bool chosen = strcmp(name, plan->options.rung) == 0;
         if (!chosen && !plan->ladder && i > 0) continue;
-        RungFiles *rung = &plan->rungs[plan->rung_count++];
+        RungPlan *rung = &plan->rungs[plan->rung_count++];
         rung->name = name;
         rung->idea = tril_rung_idea(i);
         rung->chosen = chosen;
@@ -63,7 +63,7 @@ static bool is_wanted(const Plan *plan, bool *wanted, Error *err) {
     *wanted = true;
     if (!asked->continues) return true;
     TrilOptions now = plan->options;
-    if (!command_line_over(asked, &now, err)) return false;
+    if (!command_line_lay(asked, OVER_DEFAULTS, &now, err)) return false;
     *wanted = strcmp(now.rung, plan->options.rung) == 0;
     if (!*wanted) return true;
     if (!texts_read(&plan->texts, &plan->options, &text, &length, err)) {
@@ -106,50 +106,37 @@ static bool load_state(Plan *plan, Error *err) {
         name_files(plan);
         return true;
     }
-    const TrilOptions before = plan->options;
-    return command_line_resume(asked, &before, plan->ladder, &plan->options, err) ||
-           message_of(err, path);
+    if (asked->ladder && !plan->ladder)
+        return fail(err, "%s: was trained without --ladder; leave it out", path);
+    return command_line_lay(asked, OVER_RUN, &plan->options, err) || message_of(err, path);
 }
 
 /* ---- trained models ---- */
-
-/* Sets the sizes and characters to those of --init's model. Fails if other ones were given. */
-static bool take_sizes(Plan *plan, Error *err) {
-    const Arguments *asked = plan->arguments;
-    const TrilOptions own = tril_model_sizes(plan->init), has = tril_options_sizes(&own);
-    const TrilTokenizer *tokenizer = tril_model_tokenizer(plan->init);
-    const bool bytes = tril_tokenizer_has_bytes(tokenizer);
-    if (asked->options.bytes && !bytes)
-        return fail(err, "%s: reads UTF-8 characters, not --bytes", asked->init);
-    for (int i = 0; tril_option(i); i++) {
-        char is[TRIL_OPTION_SIZE], wanted[TRIL_OPTION_SIZE];
-        const TrilOption *row = tril_option(i);
-        if (row->lasting != TRIL_MODEL) continue;
-        tril_options_get(&has, i, is);
-        if (tril_options_get(&asked->options, i, wanted) && strcmp(is, wanted) != 0)
-            return fail(err, "%s: its --%s is %s, not %s", asked->init, row->name, is, wanted);
-        memcpy((char *)&plan->options + row->member, (const char *)&own + row->member,
-               row->kind == TRIL_NAME ? sizeof own.rung : sizeof own.layers);
-    }
-    plan->options.hidden = own.hidden;
-    plan->options.bytes = bytes;
-    return true;
-}
 
 /* Sets the options of a new run. Without a preset, the context and the batch follow from the
  * text and the rung, and with a time limit all sizes are chosen later. */
 static bool begin_anew(Plan *plan, Error *err) {
     const Arguments *asked = plan->arguments;
     TrilOptions *o = &plan->options;
-    char model[PROGRAM_PATH];
+    char path[PROGRAM_PATH];
     if (!check_texts(plan, err)) return false;
     *o = tril_options();
     plan->ladder = asked->ladder;
-    if (asked->init) program_model(asked->init, model);
     if (!asked->preset) o->context = o->batch = NAN;
     if (!isnan(asked->options.time) && !asked->preset) o->layers = o->heads = o->width = NAN;
-    return (!asked->init || tril_model_load(&plan->init, model, err) == TRIL_OK) &&
-           command_line_over(asked, o, err) && (!plan->init || take_sizes(plan, err));
+    if (!asked->init) return command_line_lay(asked, OVER_DEFAULTS, o, err);
+    program_model(asked->init, path);
+    if (tril_model_load(&plan->init, path, err) != TRIL_OK) return false;
+    const TrilOptions sizes = tril_model_sizes(plan->init);
+    for (int i = 0; tril_option(i); i++) {
+        const TrilOption *row = tril_option(i);
+        if (row->lasting == TRIL_MODEL)
+            memcpy((char *)o + row->member, (const char *)&sizes + row->member,
+                   row->kind == TRIL_NAME ? sizeof sizes.rung : sizeof sizes.layers);
+    }
+    o->hidden = sizes.hidden;
+    o->bytes = tril_tokenizer_has_bytes(tril_model_tokenizer(plan->init));
+    return command_line_lay(asked, OVER_MODEL, o, err) || message_of(err, path);
 }
 
 bool plan_open(Plan **made, const Arguments *arguments, Error *err) {
@@ -268,7 +255,7 @@ static void leave_out(Plan *plan) {
     enum { MAX_VOCABULARY = 8192 };
     const int place = plan_place(plan), size = tril_tokenizer_size(plan->tokenizer);
     for (int i = 0; i < plan->rung_count; i++) {
-        RungFiles *rung = &plan->rungs[i];
+        RungPlan *rung = &plan->rungs[i];
         const bool resumed = place < plan->rung_count && i != place && !plan_known(plan, rung);
         rung->left_out =
             rung->baseline && (size > MAX_VOCABULARY || plan->arguments->init || resumed);
@@ -279,7 +266,7 @@ static void leave_out(Plan *plan) {
 
 /* Returns the seconds for a rung, of those that are left now; before the speeds are measured, those
  * for an average one. */
-static double seconds_of(const Plan *plan, const RungFiles *rung) {
+static double seconds_of(const Plan *plan, const RungPlan *rung) {
     const int i = rung->baseline ? (int)(rung - plan->rungs)
                   : plan->ladder ? 0
                                  : plan->rung_count - 1;
@@ -316,7 +303,7 @@ bool plan_count(Plan *plan, Error *err) {
 
 /* Checks that the measured speed allows TRIL_LEAST_STEPS in `seconds`. Leaves out a baseline that
  * is too slow. */
-static bool check_speed(const Plan *plan, RungFiles *rung, double speed, double seconds,
+static bool check_speed(const Plan *plan, RungPlan *rung, double speed, double seconds,
                         Error *err) {
     const double step = plan_step_characters(plan) / speed, all = TRIL_LEAST_STEPS * step;
     char why[48];
@@ -334,7 +321,7 @@ static bool measure_rungs(Plan *plan, Error *err) {
     const double least = TRIL_LEAST_STEPS * 1e-9;
     double left = fmax(plan_left(plan), least);
     for (int i = 0; i < plan->rung_count; i++) {
-        RungFiles *rung = &plan->rungs[i];
+        RungPlan *rung = &plan->rungs[i];
         TrilOptions o = plan_options(plan, rung);
         const double seconds = plan->ladder ? largest * plan_left(plan) : seconds_of(plan, rung);
         if (rung->left_out) continue;
@@ -359,7 +346,7 @@ static void expect_steps(Plan *plan, Reasons *d) {
     TrilOptions *o = &plan->options;
     double left = plan_left(plan);
     for (int i = 0; i < plan->rung_count; i++) {
-        const RungFiles *rung = &plan->rungs[i];
+        const RungPlan *rung = &plan->rungs[i];
         if (rung->left_out) continue;
         const Progress none = {.best = INFINITY, .now.windows_grow = plan_windows_grow(plan, rung)};
         const Budget b = budget_open(plan, rung, budget_share(plan, i, left), 0, &none);
@@ -377,7 +364,7 @@ static void expect_steps(Plan *plan, Reasons *d) {
 }
 
 /* Chooses sizes for the time limit. The steps are estimated only roughly. */
-static bool decide_by_time(Plan *plan, RungFiles *rung, Reasons *d, Error *err) {
+static bool decide_by_time(Plan *plan, RungPlan *rung, Reasons *d, Error *err) {
     TrilOptions *o = &plan->options;
     const double characters = (double)plan->input.trained_on;
     const double seconds = seconds_of(plan, rung);

@@ -15,7 +15,7 @@ void report_close(Ladder *ladder);
 
 /* Writes the page before `next` is trained, with the results so far and the texts of their models.
  * To save memory, no training may be open. */
-void report_next(Ladder *ladder, const RungFiles *next);
+void report_next(Ladder *ladder, const RungPlan *next);
 
 /* Writes the page while the model of the last result trains, if that is due at `at`, a value of
  * clock_seconds(). `evaluated` is true if it has just been evaluated. */

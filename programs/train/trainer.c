@@ -20,7 +20,7 @@ static const char no_number[] = "the loss is no longer a number";
 typedef struct {
     Ladder *ladder;
     const Plan *plan;
-    const RungFiles *rung;
+    const RungPlan *rung;
     TrilOptions options;    /* the rung's */
     TrilModel *model, *own; /* the model if it is owned here, not by the plan; released here */
     TrilTraining *training; /* that of `model` */
@@ -437,7 +437,7 @@ static void note_work(Trainer *t) {
     t->course->ended = budget_complete(&t->budget, p);
 }
 
-bool train_rung(Ladder *ladder, const RungFiles *rung, double seconds, bool resumes,
+bool train_rung(Ladder *ladder, const RungPlan *rung, double seconds, bool resumes,
                 bool keeps_state, Error *err) {
     const double begun = clock_seconds();
     const bool shows = !ladder->plan->arguments->quiet, profiles = ladder->plan->arguments->profile;

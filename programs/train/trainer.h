@@ -15,7 +15,7 @@
  * not end the training: the message goes to `failed`. A loss or gradient that is not finite is an
  * error that ends the training at once and leaves the files as they are. Also fails if there is no
  * checkpoint at the end. */
-bool train_rung(Ladder *ladder, const RungFiles *rung, double seconds, bool resumes,
+bool train_rung(Ladder *ladder, const RungPlan *rung, double seconds, bool resumes,
                 bool keeps_state, Error *err);
 
 #endif

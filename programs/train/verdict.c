@@ -13,7 +13,7 @@ enum { MORE = 2, MUCH = 4 };
 /* A result to judge, and the results that it is compared with. */
 typedef struct {
     const Plan *plan;
-    const RungFiles *rung;
+    const RungPlan *rung;
     const Result *result;
     const Course *course;
     const Result *below;   /* the rung before it in a ladder, or NULL */

@@ -26,7 +26,7 @@ static Arguments asked(const char *line) {
 static TrilOptions new_training(const char *line) {
     const Arguments a = asked(line);
     TrilOptions options = tril_options();
-    assert_ok(command_line_over(&a, &options, &err), err);
+    assert_ok(command_line_lay(&a, OVER_DEFAULTS, &options, &err), err);
     return options;
 }
 
@@ -131,8 +131,8 @@ TEST(budgets) {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const TrilOptions before = new_training(cases[i].before);
         const Arguments a = asked(cases[i].now);
-        TrilOptions now;
-        assert_ok(command_line_resume(&a, &before, false, &now, &err), err);
+        TrilOptions now = before;
+        assert_ok(command_line_lay(&a, OVER_RUN, &now, &err), err);
         double steps = isnan(now.steps) ? 0 : now.steps, time = isnan(now.time) ? 0 : now.time;
         if (steps != cases[i].steps || time != cases[i].time)
             fail_msg("%s, then %s: %g steps, %g seconds", cases[i].before, cases[i].now, steps,
@@ -149,22 +149,23 @@ TEST(resume) {
         {"-H 2", "--heads=4", "--heads=2"},
         {"-l 3", "--layers=4", "--layers=3"},
         {"-c 8", "--context=256", "--context=8"},
-        {"--kv-heads 1", "--kv-heads=1", ""},
+        {"--kv-heads 1", "--kv-heads=4", "--kv-heads=1"},
         {"--val 0.2", "--val=0.1", "--val=0.2"},
         {"--bytes", "--bytes", ""},
-        {"--ladder", "--ladder", ""},
     };
     const TrilOptions before = new_training("--seed 5 --lr 0.01");
-    TrilOptions now;
+    TrilOptions now = before;
     Arguments a = asked("-r --lr 0.1");
-    assert_ok(command_line_resume(&a, &before, false, &now, &err), err);
+    assert_ok(command_line_lay(&a, OVER_RUN, &now, &err), err);
     assert_true(now.learning_rate == 0.1 && now.seed == 5);
     a = asked("-r --seed 1337 -w 128");
-    assert_ok(command_line_resume(&a, &before, true, &now, &err), err);
+    now = before;
+    assert_ok(command_line_lay(&a, OVER_RUN, &now, &err), err);
     assert_true(now.learning_rate == 0.01 && now.seed == 1337);
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) {
         a = asked(fixed[i][0]);
-        assert_false(command_line_resume(&a, &before, false, &now, &err));
+        now = before;
+        assert_false(command_line_lay(&a, OVER_RUN, &now, &err));
         expect_error(err, fixed[i][1], fixed[i][2]);
     }
 }

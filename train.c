@@ -1,11 +1,13 @@
 /* train.c - trains models on a text, and compares the ideas of the ladder side by side.
  *
- * The arguments become a plan, and the ladder carries it out. With several processes, the first one
- * does all this and sends commands to the others. */
+ * The arguments become a plan, and the ladder carries it out: on every process, if MPI started
+ * several. */
+#include "base/digest.h"
 #include "base/escape.h"
 #include "base/file.h"
 #include "base/options.h"
 #include "base/terminal.h"
+#include "base/world.h"
 #include "programs/common.h"
 #include "programs/train/display.h"
 #include "programs/train/ladder.h"
@@ -69,43 +71,58 @@ static bool check_effect(const Plan *plan, Error *err) {
     return true;
 }
 
+/* Checks that every process was started alike. */
+static bool same_arguments(int argc, char **argv, Error *err) {
+    Digest digest = digest_start();
+    digest_add(&digest, TRIL_VERSION, sizeof TRIL_VERSION);
+    for (int i = 1; i < argc; i++) digest_add(&digest, argv[i], strlen(argv[i]) + 1);
+    return world_same(digest_value(&digest),
+                      "has another command line than the first process, or another version", err);
+}
+
+/* Checks that every process read the same text and, if any, the same model or state. */
+static bool same_files(const Plan *plan, Error *err) {
+    const uint64_t model = plan->init ? tril_model_digest(plan->init) : 0;
+    const char *state = plan->state ? tril_state_note(plan->state, "digest") : "";
+    return world_same(plan->input.digest, "reads another text than the first process", err) &&
+           world_same(model, "begins with another model than the first process", err) &&
+           world_same(digest_bytes(state, strlen(state)),
+                      "resumes another state than the first process", err);
+}
+
 static bool train(Plan *plan, Error *err) {
-    if (!plan_read_text(plan, err)) return false;
+    if (!plan_read_text(plan, err) || !same_files(plan, err)) return false;
     if (!plan->arguments->quiet) show_corpus(plan);
     return plan_decide(plan, err) && ladder_train(plan, err) && file_flush_output(err);
 }
 
-static int first_process(int argc, char **argv) {
+/* Returns the exit status. *err is empty unless a message is to be printed. */
+static int run(int argc, char **argv, Error *err) {
     Arguments arguments;
     Plan *plan;
-    Error err = {0};
     int status = EXIT_SUCCESS;
-    if (!command_line_read(&arguments, argc, argv, &err))
-        return program_failed("train", EXIT_USAGE, &err);
+    if (!same_arguments(argc, argv, err)) return EXIT_FAILURE;
+    if (!command_line_read(&arguments, argc, argv, err)) return EXIT_USAGE;
     if (arguments.help) return show_help(*argv);
     if (arguments.version) return program_version("train");
     terminal_send_lines();
-    bool open = plan_open(&plan, &arguments, &err);
-    if (open && !(check_options(plan, &err) && check_effect(plan, &err)))
+    bool open = plan_open(&plan, &arguments, err);
+    if (open && !(check_options(plan, err) && check_effect(plan, err)))
         status = EXIT_USAGE;
-    else if (!open || !train(plan, &err))
+    else if (!open || !train(plan, err))
         status = EXIT_FAILURE;
     plan_close(plan);
-    return status == EXIT_SUCCESS ? status : program_failed("train", status, &err);
+    return status;
 }
 
 int main(int argc, char **argv) {
-    int number, status = EXIT_SUCCESS;
-    Error err;
+    Error err = {0};
     terminal_prepare(&argc, &argv);
-    if (tril_processes_join(&number, &err) != TRIL_OK) {
-        status = number == 0 ? program_failed("train", EXIT_FAILURE, &err) : EXIT_FAILURE;
-    } else if (number == 0) {
-        status = first_process(argc, argv);
-    } else {
-        signals_catch(SIGNALS_IGNORED); /* the first process gets the same signals, and decides */
-        tril_processes_serve();
+    const int status = world_join(&err) ? run(argc, argv, &err) : EXIT_FAILURE;
+    if (status != EXIT_SUCCESS && *err.text) {
+        world_blame(&err);
+        program_failed("train", status, &err);
     }
-    tril_processes_leave();
+    world_leave(status);
     return status;
 }

@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "base/terminal.h"
+#include "base/world.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -199,6 +200,7 @@ bool file_print(const char *path, bool (*print)(FILE *out, void *what, Error *er
                 Error *err) {
     size_t capacity = strlen(path) + TEMPORARY;
     char *temporary;
+    if (world_rank() > 0) return true;
     if (!file_can_be_replaced(path, "a file", err) ||
         !memory_alloc(&temporary, capacity, 1, path, err))
         return false;

@@ -1,4 +1,5 @@
-/* file.h - reads files, whole or in pieces; writes whole files. */
+/* file.h - reads files, whole or in pieces; writes whole files. Of several processes (world.h) only
+ * the first writes: in the others file_print and file_write succeed without doing anything. */
 #ifndef TRIL_BASE_FILE_H
 #define TRIL_BASE_FILE_H
 

@@ -95,9 +95,4 @@ typedef enum { LOCK_TAKEN, LOCK_REFUSED, LOCK_UNSUPPORTED } LockResult;
  * is closed. *holder is the number of a process that has locked it, if the system gives it. */
 LockResult filesystem_lock(int file, long *holder);
 
-/* ---- sockets ---- */
-
-/* Sends the text if the descriptor is a socket that somebody reads. On Windows does nothing. */
-void filesystem_send(int socket, const char *text);
-
 #endif

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -98,14 +97,6 @@ LockResult filesystem_lock(int file, long *holder) {
     bool known = fcntl(file, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK && lock.l_pid > 0;
     *holder = known ? (long)lock.l_pid : 0;
     return LOCK_REFUSED;
-}
-
-/* ---- sockets ---- */
-
-void filesystem_send(int socket, const char *text) {
-    struct stat found;
-    if (fstat(socket, &found) == 0 && S_ISSOCK(found.st_mode))
-        send(socket, text, strlen(text), MSG_NOSIGNAL);
 }
 
 /* ---- temporary files ---- */

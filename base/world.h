@@ -1,30 +1,32 @@
-/* world.h - the processes that train together, on one machine or several: over MPI with `make
- * MPI=1` (extras/mpi/world_mpi.c), else one process (world.c), for which these functions do
- * nothing.
+/* world.h - the processes that train together: with `make MPI=1` those that mpirun started
+ * (extras/mpi/world_mpi.c), else this one alone (world.c), for which these functions do nothing.
  *
- * Collective functions must be called by every process, in the same order, from the thread that
- * called world_join. MPI reports errors of communication and ends all processes. */
+ * Every process runs the same program on the same text with the same options, and computes its part
+ * of each batch. So all call the collective functions in the same order, from the thread that
+ * called world_join. What they cannot all know, such as the time or a signal, they ask the first
+ * process (world_first). It alone prints, and it alone writes files (file.h). A process that fails
+ * prints why, and ends all. */
 #ifndef TRIL_BASE_WORLD_H
 #define TRIL_BASE_WORLD_H
 
+#include "base/clock.h"
 #include "base/error.h"
 
 #include <stddef.h>
+#include <stdint.h>
 
-/* Joins the other processes, once. Sets *number to this process's rank, even on failure. A process
- * that cannot reach the others gets 0, so it reports its own error. Before this call, and after
- * world_leave, this process is alone. Fails if several processes were started but cannot
- * communicate, and on a second call. */
-bool world_join(int *number, Error *err);
+/* Joins the other processes, once. From then on only the first one has standard input and output.
+ */
+bool world_join(Error *err);
 
-/* Leaves the others. If it could not reach them, it ends them, since they may wait for it. */
-void world_leave(void);
+/* Prepares the message of a failure that will end this process. Usually all processes fail alike,
+ * and the first one's message is enough; so another one gives it time to end them all, and then
+ * adds its own number to the message. */
+void world_blame(Error *err);
 
-/* Returns true if, by the environment, mpirun or a batch queue started only this process. */
-bool launcher_alone(void);
-
-/* Ends all processes that the launcher started, after this one has said why. */
-void launcher_end(void);
+/* Leaves the others at the end of the program, or ends them if this process's exit status is not
+ * EXIT_SUCCESS. */
+void world_leave(int status);
 
 /* Return the number of processes, and this process's rank, from 0. */
 int world_size(void);
@@ -35,7 +37,7 @@ int world_beside(void);
 
 /* ---- collective, blocking ---- */
 
-/* Copies `size` bytes from process 0 to the others. */
+/* Copies `size` bytes from the first process to the others. */
 void world_broadcast(void *bytes, size_t size);
 
 /* Sums x[count] over all processes, in place. All processes get the same bits. */
@@ -43,6 +45,25 @@ void world_allreduce(double *x, size_t count);
 
 /* Returns true if `ok` is true on all processes. Else each gets the first failure's message. */
 bool world_agree(bool ok, Error *err);
+
+/* Returns true if all processes have the first one's value. Else the message is `fault`, after the
+ * number of the process. */
+static inline bool world_same(uint64_t value, const char *fault, Error *err) {
+    uint64_t first = value;
+    world_broadcast(&first, sizeof first);
+    return world_agree(value == first || fail(err, "%s", fault), err);
+}
+
+/* Returns the first process's value. */
+static inline double world_first(double value) {
+    world_broadcast(&value, sizeof value);
+    return value;
+}
+
+/* Returns clock_seconds() of the first process, for decisions that all take. */
+static inline double world_seconds(void) {
+    return world_first(clock_seconds());
+}
 
 /* ---- collective, not blocking ----
  * Do not touch x or buffer before world_wait returns. */

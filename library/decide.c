@@ -1,6 +1,5 @@
 /* decide.c - fills unset options: by the text, or by a time limit and this machine's speed. */
 #include "base/array.h"
-#include "base/clock.h"
 #include "base/memory.h"
 #include "base/world.h"
 #include "library/training.h"
@@ -168,38 +167,38 @@ typedef struct {
 
 /* Takes steps for about a share of the time, but at least two and at most `most`. Returns the mean
  * time of all but the first, which is slow. */
-static double time_steps(Workers *workers, const Recipe *recipe, int window, int most,
+static double time_steps(Batches *batches, const Recipe *recipe, int window, int most,
                          Search *search) {
-    const double share = 0.005, begun = clock_seconds();
+    const double share = 0.005, begun = world_seconds();
     double first = 0, all = 0;
     int i = 0;
     while (i < 2 || (i < most && all < share * search->seconds)) {
         if (ask(&search->asking)) return INFINITY;
         Optimizer optimizer = recipe_step(recipe, i, most);
-        workers_step(workers, (uint64_t)i, window, &optimizer);
-        all = clock_seconds() - begun;
+        batches_step(batches, (uint64_t)i, window, &optimizer);
+        all = world_seconds() - begun;
         if (i++ == 0) first = all;
     }
     return (all - first) / (i - 1);
 }
 
 /* Measures an opened run: its steps and, if a whole batch fits, short windows and an evaluation. */
-static bool time_run(Workers *workers, const Recipe *recipe, bool whole, Search *search,
+static bool time_run(Batches *batches, const Recipe *recipe, bool whole, Search *search,
                      double *step, TrilChoice *pace, Error *err) {
     enum { FEW = 2 };
     const int most = whole ? search->steps : FEW;
     const double share = 0.002; /* of the time, for an evaluation of as many characters */
-    const int T = workers->options.length, shortest = recipe_window(recipe, T, 0, most);
-    double read = (double)workers->options.batch * T, loss;
-    *step = time_steps(workers, recipe, T, most, search);
+    const int T = batches->options.length, shortest = recipe_window(recipe, T, 0, most);
+    double read = (double)batches->options.batch * T, loss;
+    *step = time_steps(batches, recipe, T, most, search);
     pace->speed = read / *step;
     if (!whole || !(*step <= search->seconds / TRIL_LEAST_STEPS)) return true;
     if (shortest < T)
-        pace->slower = fmax(1, *step / time_steps(workers, recipe, shortest, most, search));
+        pace->slower = fmax(1, *step / time_steps(batches, recipe, shortest, most, search));
     read = fmin(fmax(read, share * search->seconds * pace->speed), (double)search->text->train);
-    const double begun = clock_seconds();
-    if (!workers_evaluate(workers, true, (size_t)read, &search->asking, &loss, err)) return false;
-    pace->evaluating = read / (clock_seconds() - begun);
+    const double begun = world_seconds();
+    if (!batches_evaluate(batches, true, (size_t)read, &search->asking, &loss, err)) return false;
+    pace->evaluating = read / (world_seconds() - begun);
     return true;
 }
 
@@ -213,7 +212,7 @@ static bool measure_speed(const TrilOptions *o, Search *search, TrilChoice *pace
     const Recipe recipe = recipe_with(o->rung, o);
     Config config;
     Model model = {0};
-    Workers workers = {0};
+    Batches batches = {0};
     *pace = (TrilChoice){.slower = 1, .evaluating = INFINITY};
     if (!options_config(o, corpus->vocab.size, &config, err)) return false;
     RunOptions run = options_run(o);
@@ -224,13 +223,14 @@ static bool measure_speed(const TrilOptions *o, Search *search, TrilChoice *pace
     /* not random: with many characters that would take longer than a step */
     for (size_t i = 0; ok && i < model.weights_size; i++)
         model.weights[i] = 0.01f * (float)((int)(i % 13) - 6);
+    ok = world_agree(ok, err);
     const int batch = run.batch;
     run.batch = min_int(batch, world_size());
     for (bool more = ok; more;) {
         double step = 0;
-        ok = workers_open(&workers, &model, &run, corpus, err) &&
-             time_run(&workers, &recipe, run.batch == batch, search, &step, pace, err);
-        workers_close(&workers);
+        ok = batches_open(&batches, &model, &run, corpus, err) &&
+             time_run(&batches, &recipe, run.batch == batch, search, &step, pace, err);
+        batches_close(&batches);
         more = ok && run.batch < batch && step <= longest && !ask(&search->asking);
         if (more) run.batch = (int)fmin(batch, run.batch * fmax(2, longest / step));
     }

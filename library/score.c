@@ -55,14 +55,14 @@ TrilStatus tril_score(const TrilModel *model, const char *text, size_t length,
     return outcome(status == TRIL_OK, status, err);
 }
 
-/* ---- evaluation, by all processes (base/world.h) ---- */
+/* ---- evaluation ---- */
 
 TrilStatus tril_text_evaluate(const TrilText *text, const TrilModel *model, bool trained_on,
                               size_t characters, int batch, int threads, TrilStop stop, void *user,
                               double *nats, TrilError *error) {
     Error own = {0}, *err = error ? error : &own;
     RunOptions options = {.batch = batch, .frozen = true};
-    Workers workers = {0};
+    Batches batches = {0};
     Asking asking = {stop, user, false};
     if (!text || !model || !nats) return null_argument(error);
     if (!in_range(batch, 1, 65536, "the batch", err) ||
@@ -76,9 +76,9 @@ TrilStatus tril_text_evaluate(const TrilText *text, const TrilModel *model, bool
     Model read = model->model;
     bool ok =
         !trained_on || model_fold(&model->model, text->ids, corpus_counted(text), &read.ngram, err);
-    ok = ok && workers_open(&workers, &read, &options, text, err) &&
-         workers_evaluate(&workers, trained_on, characters, &asking, nats, err);
-    workers_close(&workers);
+    ok = ok && batches_open(&batches, &read, &options, text, err) &&
+         batches_evaluate(&batches, trained_on, characters, &asking, nats, err);
+    batches_close(&batches);
     if (trained_on) ngram_free(read.ngram);
     model_leave(model);
     if (!ok) return failed(TRIL_ARGUMENT, err);

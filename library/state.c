@@ -104,7 +104,7 @@ TrilStatus tril_training_save(TrilTraining *t, const char *path, TrilError *erro
     if (!t || !path) return null_argument(error);
     TrilStatus status = model_change(t->model, error);
     if (status != TRIL_OK) return status;
-    workers_collect(&t->workers);
+    run_collect(t->batches.run);
     bool ok = begin(&notes, &t->model->vocab, t->options.seed, t->text->digest, err) &&
               notes_print(&notes, "state", err, "%s", version);
     for (int i = 0; i < NUMBERS && ok; i++) {
@@ -118,9 +118,9 @@ TrilStatus tril_training_save(TrilTraining *t, const char *path, TrilError *erro
         if (is_stored(tril_option(i)) && tril_options_get(&t->options, i, text))
             ok = notes_print(&notes, key, err, "%s", text);
     }
-    ok = ok && notes_print(&notes, "kernels", err, "%s", run_kernels(t->workers.run)) &&
+    ok = ok && notes_print(&notes, "kernels", err, "%s", run_kernels(t->batches.run)) &&
          put_notes(&notes, &t->notes, err) &&
-         checkpoint_save(path, &t->model->model, t->workers.run, notes.list, notes.count, err);
+         checkpoint_save(path, &t->model->model, t->batches.run, notes.list, notes.count, err);
     model_leave(t->model);
     notes_free(&notes);
     return outcome(ok, TRIL_FILE, err);

@@ -25,7 +25,7 @@ static bool open_run(TrilTraining *t, const RunOptions *run, Error *err) {
     Model *model = &t->model->model;
     count_operations(t, model);
     if (!model_count(model, t->text->ids, corpus_counted(t->text), true, err)) return false;
-    return workers_open(&t->workers, model, run, t->text, err);
+    return batches_open(&t->batches, model, run, t->text, err);
 }
 
 bool training_make(TrilTraining **training, TrilModel *model, const TrilText *text,
@@ -55,14 +55,14 @@ bool training_make(TrilTraining **training, TrilModel *model, const TrilText *te
         return true;
     }
     model->model.config.dropout = dropout;
-    workers_close(&t->workers);
+    batches_close(&t->batches);
     memory_free(t);
     return false;
 }
 
 void tril_training_close(TrilTraining *t) {
     if (!t) return;
-    workers_close(&t->workers);
+    batches_close(&t->batches);
     notes_free(&t->notes);
     t->model->in_training = false;
     memory_free(t);
@@ -129,15 +129,15 @@ TrilOptions tril_training_options(const TrilTraining *t) {
 }
 
 double tril_training_memory(const TrilTraining *t) {
-    return run_memory(t->workers.run).all;
+    return run_memory(t->batches.run).all;
 }
 
 const char *tril_training_kernels(const TrilTraining *training) {
-    return run_kernels(training->workers.run);
+    return run_kernels(training->batches.run);
 }
 
 int tril_training_window(const TrilTraining *t) {
-    return recipe_window(&t->recipe, t->workers.options.length, t->progress.step,
+    return recipe_window(&t->recipe, t->batches.options.length, t->progress.step,
                          t->progress.steps);
 }
 
@@ -194,7 +194,7 @@ void training_restore(TrilTraining *t, const TrilProgress *progress, const float
     t->progress = *progress;
     t->progress.steps = steps;
     t->model->step = progress->step;
-    workers_restore(&t->workers, (uint64_t)progress->step, first_moments, second_moments);
+    run_restore(t->batches.run, (uint64_t)progress->step, first_moments, second_moments);
     follow_beginning(t);
     if (progress->cooling > 0) follow_cooling(t);
 }
@@ -219,19 +219,19 @@ static TrilStatus update(TrilTraining *t, TrilStep *step, Error *err) {
         return TRIL_ARGUMENT;
     }
     int window = tril_training_window(t);
-    double before = t->workers.seconds;
+    double before = t->batches.seconds;
     Optimizer optimizer = recipe_step(&t->recipe, p->step, p->steps);
-    Step taken = workers_step(&t->workers, (uint64_t)p->step, window, &optimizer);
+    Step taken = batches_step(&t->batches, (uint64_t)p->step, window, &optimizer);
     bool finite = isfinite(taken.loss) && isfinite(taken.norm);
     if (finite) {
-        const RunOptions *run = &t->workers.options;
+        const RunOptions *run = &t->batches.options;
         double sum = p->recent_steps > 0 ? p->recent * p->recent_steps : 0;
         p->step++;
         p->recent_steps++;
         p->recent = (sum + taken.loss) / p->recent_steps;
         p->operations +=
             (double)run->batch * run->length * (t->per_character + window * t->per_pair);
-        p->seconds += t->workers.seconds - before;
+        p->seconds += t->batches.seconds - before;
         t->model->step = p->step;
         t->model->validation = NAN;
     }
@@ -277,7 +277,7 @@ static TrilStatus evaluate(TrilTraining *t, size_t characters, double *nats, Tri
     Error own = {0}, *err = error ? error : &own;
     TrilProgress *p = &t->progress;
     t->stop.stopped = false;
-    if (!workers_evaluate(&t->workers, false, characters, &t->stop, nats, err))
+    if (!batches_evaluate(&t->batches, false, characters, &t->stop, nats, err))
         return failed(TRIL_ARGUMENT, err);
     if (t->stop.stopped) {
         fail(err, "the evaluation was stopped");
@@ -312,11 +312,11 @@ TrilStatus tril_training_profile(TrilTraining *training, TrilError *error) {
     if (!training) return null_argument(error);
     const TrilStatus status = model_change(training->model, error);
     if (status != TRIL_OK) return status;
-    const bool ok = run_profile(training->workers.run, err);
+    const bool ok = run_profile(training->batches.run, err);
     model_leave(training->model);
     return outcome(ok, TRIL_NO_MEMORY, err);
 }
 
 int tril_training_parts(const TrilTraining *training, TrilPart *parts, int capacity) {
-    return run_profile_parts(training->workers.run, parts, capacity);
+    return run_profile_parts(training->batches.run, parts, capacity);
 }

@@ -12,13 +12,11 @@
  * NULL. A pointer that a function returns belongs to the object that it was called for. Texts and
  * options are only read during the call. Texts have a length in bytes and may contain zero bytes.
  *
- * Threads. Different threads may use different objects at the same time; only tril_processes_* is
- * per process. Several threads may generate from, read with, evaluate and save the same model, as
- * long as no thread trains it. Any other use of one object is for one thread at a time: a function
- * with a status then fails with TRIL_BUSY, tril_training_cool_down returns false, and
- * tril_writer_write does nothing. After tril_processes_join only the thread that joined may do the
- * work that processes share. An argument `threads` is the number of threads that a function uses,
- * or TRIL_ALL_THREADS.
+ * Threads. Different threads may use different objects at the same time. Several threads may
+ * generate from, read with, evaluate and save the same model, as long as no thread trains it. Any
+ * other use of one object is for one thread at a time: a function with a status then fails with
+ * TRIL_BUSY, tril_training_cool_down returns false, and tril_writer_write does nothing. An argument
+ * `threads` is the number of threads that a function uses, or TRIL_ALL_THREADS.
  *
  * Losses are in nats per character. Unknown losses and unset options are NaN; all else that does
  * not apply is 0 or NULL. A model sees ids from 0 to the size of its vocabulary - 1. */
@@ -746,35 +744,6 @@ TRIL_API bool tril_writer_stopped(const TrilWriter *writer);
 /* Writes the probability of choosing each id to p[size], given logits[size]. Ignores `counts`. */
 TRIL_API TrilStatus tril_probabilities(const TrilSampling *sampling, const float *logits, int size,
                                        double *p, TrilError *error);
-
-/* ---- several processes ---- */
-
-/* Joins the processes that mpirun started. All of them call it once, before they make a model. Sets
- * *number to the number of this process, from 0. From then on the processes share each training
- * run, each tril_text_evaluate and each tril_options_choose, one at a time. Process 0 runs the
- * program, from this thread; the others only call tril_processes_serve. After a failure each
- * process is alone, and *number is 0 in the one that should report it. TRIL_ARGUMENT: several
- * processes, but a library without MPI or with another MPI than that of mpirun; different builds of
- * tril; a second call. */
-TRIL_API TrilStatus tril_processes_join(int *number, TrilError *error);
-
-/* Takes part in the work that process 0 shares, until that process leaves. Returns at once in
- * process 0 and in a process that is alone. */
-TRIL_API void tril_processes_serve(void);
-
-/* Leaves the other processes. Each process calls it at the end of the program, even if it could not
- * join. If a process ends without it, or cannot reach the others, MPI ends all of them: Open MPI
- * only if that process exits with a status other than 0. */
-TRIL_API void tril_processes_leave(void);
-
-/* Return the number of processes that have joined, and the communication of this one so far. */
-TRIL_API int tril_processes_count(void);
-
-typedef struct {
-    double bytes;   /* gradients and weights that it exchanged */
-    double seconds; /* spent waiting for other processes */
-} TrilTraffic;
-TRIL_API TrilTraffic tril_processes_traffic(void);
 
 #ifdef __cplusplus
 }

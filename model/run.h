@@ -54,7 +54,9 @@ enum { MAX_TOKENS = 1 << 24 };
 
 /* Opens a run of `model`, which it borrows and, in training, changes. run_close releases it; NULL
  * is allowed. Fails for a training batch with fewer sequences than processes, for a batch of more
- * than MAX_TOKENS tokens, for unavailable kernels, and without memory; *run is then NULL. */
+ * than MAX_TOKENS tokens, for unavailable kernels, and without memory; *run is then NULL. A shared
+ * run also fails for kernels that differ between processes, because they round differently; and if
+ * it fails in one process, it fails in all. */
 bool run_open(Run **run, Model *model, const RunOptions *options, Error *err);
 void run_close(Run *run);
 
@@ -120,8 +122,7 @@ double run_update(Run *run, const Optimizer *optimizer);
 void run_collect(Run *run);
 
 /* Continues a training run after `step` updates: sets the step and copies the moments, which are
- * laid out like the weights. The model must have the weights of that step. Collective; only the
- * first process passes the moments. */
+ * laid out like the weights; NULL: 0. The model must have the weights of that step. */
 void run_restore(Run *run, uint64_t step, const float *first_moments, const float *second_moments);
 
 /* Measures the parts of training steps from now on: from run_forward_training to the end of
@@ -158,7 +159,8 @@ typedef struct {
 
 /* Returns the mean loss over the windows, in nats, without dropout. Collective: each process reads
  * its part of the windows; the number of processes does not change a bit of the result. Calls
- * stopped(user) often, unless it is NULL. If it is true in any process, ends without a loss. */
+ * stopped(user) often, unless it is NULL, and ends without a loss if it is true, as it must then be
+ * in every process. */
 double run_evaluate(Run *run, Windows windows, int (*stopped)(void *user), void *user);
 
 #endif

@@ -130,7 +130,6 @@ int run_shell(const char *command);
 
 /* Makes a pipe: ends[0] to read, ends[1] to write. No started program inherits them. */
 void make_pipe(int ends[2]);
-void make_sockets(int ends[2]); /* the same, sockets where the system has them */
 
 /* Opens a terminal, on POSIX. Returns the test's end, which no started program inherits. */
 int open_terminal(const char **name);

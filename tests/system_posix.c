@@ -8,7 +8,6 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -152,11 +151,6 @@ int run_shell(const char *command) {
 
 void make_pipe(int ends[2]) {
     assert_int_equal(pipe(ends), 0);
-    for (int i = 0; i < 2; i++) assert_int_equal(fcntl(ends[i], F_SETFD, FD_CLOEXEC), 0);
-}
-
-void make_sockets(int ends[2]) {
-    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
     for (int i = 0; i < 2; i++) assert_int_equal(fcntl(ends[i], F_SETFD, FD_CLOEXEC), 0);
 }
 

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { REPEATS = 7, V = 65, CALL = 256 /* bytes */ };
+enum { REPEATS = 7, V = 65 };
 
 typedef struct {
     Model model;
@@ -53,19 +53,22 @@ static void send_weights(Bench *b) {
     if (b->run->buckets) buckets_share(b->run->buckets, b->model.weights);
 }
 
-/* Sends the command, the loss and the parts of the norm. */
+/* Sends what ./train asks the first process in a step: twice the time, and whether to stop. */
+static void send_questions(void) {
+    for (int i = 0; i < 3; i++) world_first(i);
+}
+
+/* Sends all else of a step: these, the loss and the parts of the norm. */
 static void send_rest(Bench *b) {
     enum { CHUNK = 4096 };
-    char call[CALL] = {0};
     double loss = 0;
-    world_broadcast(call, sizeof call);
+    send_questions();
     world_allreduce(&loss, 1);
     world_allreduce(b->run->squares, b->model.parameters / CHUNK);
 }
 
 static void step(Bench *b) {
-    char call[CALL] = {0};
-    world_broadcast(call, sizeof call);
+    send_questions();
     train(b);
 }
 
@@ -131,21 +134,22 @@ int main(int argc, char **argv) {
     Error err = {0};
     Bench b = {0};
     double t[WAYS], bytes;
-    int number;
     if (argc != 6) {
         fputs("usage: scale LAYERS HEADS WIDTH CONTEXT BATCH\n", stderr);
         return 2;
     }
-    bool ok = world_join(&number, &err) && world_agree(prepare(&b, argv, &err), &err);
+    bool ok = world_join(&err) && world_agree(prepare(&b, argv, &err), &err);
     if (ok) measure(&b, t, &bytes, &err);
-    if (ok && world_rank() == 0)
+    if (ok)
         printf("%d,%zu,%d,%d,%.0f,%.6f,%.6f,%.6f,%.6f,%.6f\n", world_size(), b.model.parameters,
                b.count * b.T, b.run->buckets ? buckets_number(b.run->buckets) : 0, bytes, t[0],
                t[1], t[2], t[3], t[4]);
+    if (!ok) world_blame(&err);
     if (!ok) fprintf(stderr, "scale: %s\n", err.text);
     run_close(b.run);
     model_free(&b.model);
     free(b.ids);
-    if (ok) world_leave();
-    return ok ? EXIT_SUCCESS : EXIT_FAILURE;
+    const int status = ok ? EXIT_SUCCESS : EXIT_FAILURE;
+    world_leave(status);
+    return status;
 }

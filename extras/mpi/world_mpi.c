@@ -3,12 +3,14 @@
  * Uses non-blocking messages and polls for completion. A process that waits yields the processor
  * between polls; a blocking wait in MPI would occupy it. */
 #include "base/world.h"
-#include "base/clock.h"
 
 #include <limits.h>
 #include <mpi.h>
 #include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 /* Maximum elements in a message, maximum messages in flight, and maximum processes that send
  * directly to each other. */
@@ -23,7 +25,6 @@ typedef struct {
 
 static struct {
     int rank, size, beside;
-    bool apart; /* started with others, but cannot reach them */
     MPI_Request requests[MAX];
     MPI_Status statuses[MAX]; /* never read: MPICH's way to ignore them causes warnings */
     int count;
@@ -32,42 +33,39 @@ static struct {
     Traffic traffic;
 } world = {.size = 1, .beside = 1};
 
-bool world_join(int *number, Error *err) {
+bool world_join(Error *err) {
     int provided; /* only the thread that joins sends; other threads compute */
-    int begun;
     MPI_Comm beside;
-    *number = world.rank;
-    MPI_Initialized(&begun);
-    if (begun) return fail(err, "this process has already joined the others");
     MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided);
     MPI_Comm_rank(MPI_COMM_WORLD, &world.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &world.size);
     MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &beside);
     MPI_Comm_size(beside, &world.beside);
     MPI_Comm_free(&beside);
-    *number = world.rank;
-    world.apart = world.size == 1 && !launcher_alone();
-    if (world.apart)
-        fail(err,
-             "several processes were started, but with the mpirun of another MPI than this program "
-             "was built with");
-    else if (provided < MPI_THREAD_FUNNELED)
-        fail(err, "this MPI does not support programs with threads");
-    else
-        return true;
-    world_leave();
-    return false;
+    if (provided < MPI_THREAD_FUNNELED)
+        return fail(err, "this MPI does not support programs with threads");
+    return world.rank == 0 ||
+           (freopen("/dev/null", "r", stdin) && freopen("/dev/null", "w", stdout)) ||
+           fail(err, "/dev/null: cannot be opened");
 }
 
-void world_leave(void) {
-    int begun, ended;
-    MPI_Initialized(&begun);
-    MPI_Finalized(&ended);
-    if (ended && world.apart) launcher_end();
-    if (!begun || ended) return;
-    MPI_Finalize();
-    world.rank = 0;
-    world.size = 1;
+void world_blame(Error *err) {
+    const struct timespec time = {.tv_sec = 5};
+    const Error own = *err;
+    if (world.rank == 0) return;
+    nanosleep(&time, NULL);
+    error_write(err, "process %d: %s", world.rank, own.text);
+}
+
+/* MPICH's mpirun may end at once, so it first gets a moment to read the message. */
+void world_leave(int status) {
+    const struct timespec moment = {.tv_nsec = 200000000};
+    if (status == EXIT_SUCCESS || world.size == 1) {
+        MPI_Finalize();
+        return;
+    }
+    nanosleep(&moment, NULL);
+    MPI_Abort(MPI_COMM_WORLD, status);
 }
 
 int world_size(void) {

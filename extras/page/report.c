@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/utf8.h"
+#include "base/world.h"
 #include "extras/page/figure.h"
 #include "programs/common.h"
 #include "programs/train/interruption.h"
@@ -152,6 +153,7 @@ static int take_text(const char *text, size_t length, void *writing) {
  */
 static void collect_writings(Report *r) {
     TrilSampling sampling = tril_sampling();
+    if (world_rank() > 0) return; /* writes no page */
     sampling.length = WRITING_TOKENS;
     sampling.seed = r->plan->options.seed;
     sampling.precision = "f32";

@@ -299,10 +299,6 @@ void filesystem_remove_unused(const char *path) {
         filesystem_remove(path); /* fails while it is open */
 }
 
-void filesystem_send(int socket, const char *text) {
-    (void)socket, (void)text;
-}
-
 /* ---- locks ---- */
 
 LockResult filesystem_lock(int file, long *holder) {

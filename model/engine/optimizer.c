@@ -185,7 +185,4 @@ void run_restore(Run *run, uint64_t step, const float *first_moments, const floa
     run->step = step;
     if (first_moments) memcpy(run->first, first_moments, bytes);
     if (second_moments) memcpy(run->second, second_moments, bytes);
-    if (!run->options.shared) return;
-    world_broadcast(run->first, bytes);
-    world_broadcast(run->second, bytes);
 }

@@ -2,6 +2,7 @@
 #include "model/engine/inside.h"
 #include "base/array.h"
 #include "base/clock.h"
+#include "base/digest.h"
 #include "base/memory.h"
 #include "base/random.h"
 #include "base/threads.h"
@@ -135,10 +136,8 @@ static bool plan(Run **planned, Model *model, const RunOptions *options, Error *
     return true;
 }
 
-bool run_open(Run **opened, Model *model, const RunOptions *options, Error *err) {
-    assert(!options->training || (options->precision != INT8_WEIGHTS && options->slots == 0));
-    assert(options->threads >= 1 && options->threads <= TRIL_MAX_THREADS);
-    assert(options->batch >= 1 && options->length >= 1 && options->length <= model->config.T);
+/* Opens this process's part of a run. */
+static bool open_part(Run **opened, Model *model, const RunOptions *options, Error *err) {
     Run *run;
     *opened = NULL;
     if (!plan(&run, model, options, err)) return false;
@@ -154,6 +153,24 @@ bool run_open(Run **opened, Model *model, const RunOptions *options, Error *err)
                  execute_packing, run);
     *opened = run;
     return true;
+}
+
+bool run_open(Run **opened, Model *model, const RunOptions *options, Error *err) {
+    assert(!options->training || (options->precision != INT8_WEIGHTS && options->slots == 0));
+    assert(options->threads >= 1 && options->threads <= TRIL_MAX_THREADS);
+    assert(options->batch >= 1 && options->length >= 1 && options->length <= model->config.T);
+    bool ok = open_part(opened, model, options, err);
+    if (options->shared)
+        ok = world_agree(ok, err) &&
+             world_same(digest_bytes((*opened)->isa->name, strlen((*opened)->isa->name)) +
+                            (*opened)->options.precision,
+                        "computes with other kernels than the first process; KERNELS=base in the "
+                        "environment of each makes them the same",
+                        err);
+    if (ok) return true;
+    run_close(*opened);
+    *opened = NULL;
+    return false;
 }
 
 bool run_estimate(const Config *config, const RunOptions *options, RunMemory *memory, Error *err) {
@@ -369,16 +386,15 @@ static void read_windows(Run *run, const Windows *w, size_t first, size_t end, d
 }
 
 /* Processes share the windows of one round at a time. The windows' sums are added in order, so the
- * number of processes and the size of a round do not change a bit. Beside its sums each process
- * adds a flag, whether it was told to stop, so that all stop after the same round. */
+ * number of processes and the size of a round do not change a bit. */
 double run_evaluate(Run *run, Windows w, int (*stopped)(void *user), void *user) {
-    enum { ROUND = WINDOWS_AT_ONCE - 1, BATCHES = 4 };
+    enum { BATCHES = 4 };
     assert(w.count >= 2 && w.every >= 1);
     const size_t length = (size_t)run->options.length, count = ceil_div(w.count - 1, length);
     const size_t batch = (size_t)run->whole, span = batch * w.every;
     const size_t last = count % span; /* one batch of it is read */
     const size_t all = count / span * batch + min_size(last, batch);
-    const size_t max = BATCHES * batch < ROUND ? BATCHES * batch : ROUND;
+    const size_t max = min_size(BATCHES * batch, WINDOWS_AT_ONCE);
     const bool shared = run->options.shared;
     const size_t rank = shared ? (size_t)world_rank() : 0, size = shared ? (size_t)world_size() : 1;
     const size_t rest = left_from(run, &w, number_of(run, &w, all - 1)); /* in the last window */
@@ -388,9 +404,8 @@ double run_evaluate(Run *run, Windows w, int (*stopped)(void *user), void *user)
         size_t first = windows * rank / size, end = windows * (rank + 1) / size;
         memset(sums, 0, windows * sizeof *sums);
         read_windows(run, &w, round + first, round + end, sums + first);
-        sums[windows] = stopped && stopped(user);
-        if (shared) world_allreduce(sums, windows + 1);
-        if (sums[windows] > 0) return NAN;
+        if (stopped && stopped(user)) return NAN;
+        if (shared) world_allreduce(sums, windows);
         for (size_t i = 0; i < windows; i++) total += sums[i];
     }
     return total / (double)((all - 1) * length + min_size(rest, length));

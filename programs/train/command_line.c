@@ -1,6 +1,6 @@
 #include "programs/train/command_line.h"
 #include "base/array.h"
-#include "base/clock.h"
+#include "base/world.h"
 #include "base/options.h"
 #include "programs/common.h"
 
@@ -94,7 +94,7 @@ bool command_line_read(Arguments *a, int argc, char **argv, Error *err) {
     TrilOptions with_preset = tril_options();
     *a = (Arguments){.command = argv,
                      .count = argc,
-                     .begun = clock_seconds(),
+                     .begun = world_seconds(),
                      .options = tril_options_empty(),
                      .out = PROGRAM_OUT};
     if (!parse(a, &first, err)) return false;

@@ -9,7 +9,7 @@
 typedef struct {
     char **command; /* the arguments; NULL ends them */
     int count;
-    double begun;        /* clock_seconds() when they were read */
+    double begun;        /* world_seconds() when they were read */
     TrilOptions options; /* those that were given */
     bool seeded;         /* the seed was given; without it, options.seed is the default */
     char *const *texts;  /* [text_count], files and folders as named; "-" is standard input */

@@ -108,8 +108,7 @@ void show_training(const RungPlan *rung, const TrilModel *model, const TrilTrain
     const char *now = tril_training_kernels(training);
     int done = tril_training_progress(training).step, window = tril_training_window(training);
     if (!plan_has_time(plan)) snprintf(steps, sizeof steps, "%.0f ", plan->options.steps);
-    if (tril_processes_count() > 1)
-        snprintf(processes, sizeof processes, ", %d processes", tril_processes_count());
+    if (world_size() > 1) snprintf(processes, sizeof processes, ", %d processes", world_size());
     show_line("\n%s: %s", rung->name, rung->idea);
     show_line("  %s parameters, %ssteps of %g x %g characters, %s kernels%s",
               grouped((double)tril_model_parameters(model)), steps, plan->options.batch,
@@ -198,9 +197,9 @@ void show_evaluation(const Progress *p, const Plan *plan, int steps, double rece
     show_line("        | %.*s", length, sample);
 }
 
-void show_sharing(const TrilTraffic *traffic, int steps, double seconds) {
+void show_sharing(const Traffic *traffic, int steps, double seconds) {
     const double MB = 1e6;
-    if (tril_processes_count() > 1 && steps > 0)
+    if (world_size() > 1 && steps > 0)
         show_line(
             "  %.3g MB of gradients and weights exchanged in each step, which takes %.0f%% of "
             "the time",

@@ -2,6 +2,7 @@
 #ifndef TRIL_PROGRAMS_TRAIN_DISPLAY_H
 #define TRIL_PROGRAMS_TRAIN_DISPLAY_H
 
+#include "base/world.h"
 #include "programs/train/plan.h"
 #include "programs/train/verdict.h"
 
@@ -55,7 +56,7 @@ void show_profile(const char *of, const RungTimes *times);
 
 /* With several processes, prints the bytes sent in each of `steps` steps, which took `seconds`
  * seconds, and the share of the time that this process waited. */
-void show_sharing(const TrilTraffic *traffic, int steps, double seconds);
+void show_sharing(const Traffic *traffic, int steps, double seconds);
 
 /* Prints the table of losses and compute. An arrow marks rungs that need more steps. */
 void show_results(const Result *results, int count);

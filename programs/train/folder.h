@@ -1,5 +1,6 @@
 /* folder.h - the folder of a training run: fixed names and one lock. An earlier run makes way, and
- * nothing else in the file system is touched. */
+ * nothing else in the file system is touched. Of several processes (base/world.h) only the first
+ * locks it, and moves or creates anything. */
 #ifndef TRIL_PROGRAMS_TRAIN_FOLDER_H
 #define TRIL_PROGRAMS_TRAIN_FOLDER_H
 

@@ -1,6 +1,7 @@
 #include "programs/train/interruption.h"
 #include "base/file.h"
 #include "base/terminal.h"
+#include "base/world.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -37,7 +38,7 @@ static void on_interruption(Signal which) {
 void interruption_catch(bool shows) {
     loud = shows;
     terminal = terminal_is(stdout);
-    signals_catch(on_interruption);
+    signals_catch(world_rank() > 0 ? SIGNALS_IGNORED : on_interruption);
 }
 
 bool interrupted(void) {

@@ -1,9 +1,9 @@
 #include "programs/train/ladder.h"
 #include "base/buffer.h"
-#include "base/clock.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "base/world.h"
 #include "programs/train/budget.h"
 #include "programs/train/display.h"
 #include "programs/train/interruption.h"
@@ -128,7 +128,7 @@ static bool train_rungs(Ladder *l, Error *err) {
     const Plan *plan = l->plan;
     const int rungs = plan->rung_count, place = plan_place(plan);
     double earlier = 0; /* seconds of complete rungs */
-    for (int i = 0; i < rungs && (l->count == CLOSED_FORMS || !interrupted()); i++) {
+    for (int i = 0; i < rungs && (l->count == CLOSED_FORMS || !world_first(interrupted())); i++) {
         const RungPlan *rung = &plan->rungs[i];
         const Result *known = complete(plan, rung);
         if (rung->left_out) {

@@ -1,5 +1,5 @@
 #include "programs/train/plan.h"
-#include "base/clock.h"
+#include "base/world.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -89,7 +89,7 @@ int plan_place(const Plan *plan) {
 }
 
 double plan_left(const Plan *plan) {
-    return plan_time(plan) - (clock_seconds() - plan->arguments->begun);
+    return plan_time(plan) - (world_seconds() - plan->arguments->begun);
 }
 
 /* All evaluations but the first are in float32, which takes nearly twice as long as bfloat16. */

@@ -4,7 +4,7 @@
 #include "base/memory.h"
 #include "base/shell.h"
 #include "base/utf8.h"
-#include "base/clock.h"
+#include "base/world.h"
 #include "programs/common.h"
 #include "programs/train/budget.h"
 #include "programs/train/display.h"
@@ -277,17 +277,17 @@ bool plan_count(Plan *plan, Error *err) {
     enum { FIRST = 1 << 15, GROWTH = 32 };
     const double share = plan->ladder ? 0.07 : 0.1; /* `ngram` counts again */
     const double slower = 2;                        /* larger tables are */
-    const double all = (double)plan->input.trained_on, begun = clock_seconds();
+    const double all = (double)plan->input.trained_on, begun = world_seconds();
     const bool by_time = plan_has_time(plan) && !plan->state;
     const double most = by_time ? share * plan_left(plan) : 0;
     TrilStatus status;
     show_activity(plan, "counting the text");
     for (double next = by_time ? FIRST : 0, took;;) {
-        const double before = clock_seconds();
+        const double before = world_seconds();
         if (by_time) plan->counted = fmin(next, all);
         tril_text_set_counted(plan->corpus, (size_t)plan->counted);
         status = tril_text_count(plan->corpus, (int)plan->options.context, &plan->counts, err);
-        took = clock_seconds() - before;
+        took = world_seconds() - before;
         next = plan->counted * fmin(GROWTH, (most - (before + took - begun)) / (slower * took));
         if (status != TRIL_OK || !by_time || !plan_counts_part(plan) || next < 2 * plan->counted)
             break;

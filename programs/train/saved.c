@@ -1,6 +1,7 @@
 #include "programs/train/saved.h"
 #include "base/array.h"
 #include "base/number.h"
+#include "base/world.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -71,9 +72,9 @@ bool saved_write(const Plan *plan, TrilTraining *training, const Progress *progr
         }
         to += sprintf(to, "%s\n", r->sampled ? "~" : "");
     }
-    return ok && (!plan->ladder || note(training, "ladder", "1", err)) &&
-           note(training, "results", lines, err) &&
-           tril_training_save(training, plan->state_file, err) == TRIL_OK;
+    ok = ok && (!plan->ladder || note(training, "ladder", "1", err)) &&
+         note(training, "results", lines, err);
+    return world_agree(ok, err) && tril_training_save(training, plan->state_file, err) == TRIL_OK;
 }
 
 /* ---- reading ---- */

@@ -1,7 +1,7 @@
 #include "programs/train/trainer.h"
-#include "base/clock.h"
 #include "base/file.h"
 #include "base/terminal.h"
+#include "base/world.h"
 #include "programs/common.h"
 #include "programs/train/budget.h"
 #include "programs/train/display.h"
@@ -27,11 +27,11 @@ typedef struct {
     Progress progress;
     Budget budget;
     bool keeps_state;
-    double started;      /* clock_seconds(), less the seconds of earlier runs */
-    double saved;        /* clock_seconds() when the state was last written */
-    TrilTraffic traffic; /* during `steps` */
-    int steps;           /* steps of this run of the program */
-    RungTimes times;     /* times of this run of the program */
+    double started;  /* world_seconds(), less the seconds of earlier runs */
+    double saved;    /* world_seconds() when the state was last written */
+    Traffic traffic; /* during `steps` */
+    int steps;       /* steps of this run of the program */
+    RungTimes times; /* times of this run of the program */
     FILE *log;
     LogRow row;       /* that of the last step, logged or not */
     double loss_sum;  /* sum of the training losses of the steps since the log's last row */
@@ -51,7 +51,7 @@ typedef struct {
 /* Tells an evaluation to stop if the user does not wait for it. */
 static int is_stopped(void *user) {
     (void)user;
-    return interrupted_twice();
+    return (int)world_first(interrupted_twice());
 }
 
 /* Forgets the best model if its file was removed, or is none any more, so that it is written again.
@@ -81,7 +81,7 @@ static bool open_log(Trainer *t, Error *err) {
  * take much memory; else that of the model of --init or of random weights. */
 static bool open_training(Trainer *t, bool resumes, double seconds, Error *err) {
     const Plan *plan = t->plan;
-    const double begun = clock_seconds();
+    const double begun = world_seconds();
     TrilStatus status = TRIL_OK;
     t->progress.best = INFINITY;
     if (resumes) {
@@ -115,7 +115,7 @@ static bool open_training(Trainer *t, bool resumes, double seconds, Error *err) 
     tril_training_set_stop(t->training, is_stopped, NULL);
     if (!open_log(t, err)) return false;
     t->started = begun - t->progress.seconds;
-    const double opening = clock_seconds() - begun;
+    const double opening = world_seconds() - begun;
     t->progress.seconds += opening;
     t->budget = budget_open(plan, t->rung, seconds, opening, &t->progress);
     if (tril_training_set_steps(t->training, t->budget.steps, err) != TRIL_OK) return false;
@@ -136,7 +136,7 @@ static bool diverged(const Trainer *t, const char *what, int step, Error *err) {
 static bool train_step(Trainer *t, LogRow *row, Error *err) {
     Progress *p = &t->progress;
     TrilStep step = {.loss = NAN};
-    const TrilTraffic before = tril_processes_traffic();
+    const Traffic before = world_traffic();
     const double stepped = p->now.seconds;
     TrilStatus status = tril_training_set_steps(t->training, t->budget.steps, err);
     if (status == TRIL_OK) status = tril_training_step(t->training, &step, err);
@@ -145,13 +145,13 @@ static bool train_step(Trainer *t, LogRow *row, Error *err) {
                         p->now.step + 1, err);
     if (status != TRIL_OK) return false;
 
-    const TrilTraffic after = tril_processes_traffic();
+    const Traffic after = world_traffic();
     renew_progress(t);
     t->steps++;
     t->times.steps += p->now.seconds - stepped;
     t->traffic.bytes += after.bytes - before.bytes;
     t->traffic.seconds += after.seconds - before.seconds;
-    p->seconds = clock_seconds() - t->started;
+    p->seconds = world_seconds() - t->started;
     double characters = p->now.step * plan_step_characters(t->plan);
     *row = (LogRow){.step = p->now.step,
                     .characters = characters,
@@ -196,12 +196,12 @@ static void write_sample(Trainer *t, char sample[SAMPLE_SIZE]) {
  * user did not wait. */
 static bool evaluate(Trainer *t, LogRow *row, Error *err) {
     Progress *p = &t->progress;
-    double begun = clock_seconds(), recent = p->now.recent, validation;
+    double begun = world_seconds(), recent = p->now.recent, validation;
     row->validation = NAN;
     show_activity(t->plan, "evaluating");
     TrilStatus status = tril_training_evaluate(
         t->training, budget_sample(&t->budget, plan_held_out(t->plan)), &validation, err);
-    double took = clock_seconds() - begun;
+    double took = world_seconds() - begun;
     t->times.evaluations += took;
     if (status == TRIL_STOPPED) return true;
     if (status == TRIL_DIVERGED) return diverged(t, no_number, p->now.step, err);
@@ -219,7 +219,7 @@ static bool evaluate(Trainer *t, LogRow *row, Error *err) {
         t->measured = saved && !plan_is_bf16(t->plan);
         mark = saved ? " *" : " not saved";
     }
-    p->seconds = clock_seconds() - t->started;
+    p->seconds = world_seconds() - t->started;
     budget_evaluated(&t->budget, p, t->started + p->seconds - begun);
     if (t->shows)
         show_evaluation(p, t->plan, t->budget.steps, recent, validation, mark, row->sample);
@@ -243,13 +243,13 @@ static void keep_state(Trainer *t) {
     bool shown = take_turn_to_show(t);
     if (shown) show_activity(t->plan, "saving");
     log_flush(t->log);
-    p->seconds = clock_seconds() - t->started;
+    p->seconds = world_seconds() - t->started;
     t->state_failed = (Error){0};
-    if (folder_hold(t->plan->folder, &t->state_failed))
+    if (world_first(folder_hold(t->plan->folder, &t->state_failed)))
         saved_write(t->plan, t->training, p, l->results + CLOSED_FORMS, l->count - CLOSED_FORMS - 1,
                     &t->state_failed);
     if (shown) clear_activity(t->plan);
-    t->saved = clock_seconds();
+    t->saved = world_seconds();
 }
 
 /* ---- training ---- */
@@ -291,7 +291,7 @@ static bool decide_end(Trainer *t, bool used, bool judged) {
     bool stops = judged && budget_early_stop(&t->budget, p);
     p->time_limit = used ? plan_time(t->plan) : 0;
     p->early_stop = stops ? t->budget.steps : 0;
-    return used || stops || budget_complete(&t->budget, p) || interrupted();
+    return used || stops || budget_complete(&t->budget, p) || world_first(interrupted());
 }
 
 /* Logs the steps since the last row, if any. A save ends a row, so no state needs a part of one. */
@@ -364,8 +364,8 @@ static bool take_steps(Trainer *t, Error *err) {
 static bool keep_something(Trainer *t, Error *err) {
     LogRow row = {.validation = NAN};
     notice_removal(t);
-    if (isfinite(t->progress.best) || *t->best_failed.text) return true;
-    if (!interrupted_twice() && !evaluate(t, &row, err)) return false;
+    if (world_first(isfinite(t->progress.best) || *t->best_failed.text)) return true;
+    if (!world_first(interrupted_twice()) && !evaluate(t, &row, err)) return false;
     if (isnan(row.validation)) save_model(t);
     return true;
 }
@@ -379,12 +379,34 @@ static bool measure_part(const Trainer *t, const TrilModel *kept, bool trained_o
     const double some = TRAIN_BATCHES * plan_step_characters(t->plan);
     size_t characters =
         trained_on ? (size_t)fmax(1, b->part * some) : budget_sample(b, plan_held_out(t->plan));
-    if (interrupted_twice()) return true;
+    if (is_stopped(NULL)) return true;
     TrilStatus status =
         tril_text_evaluate(t->plan->corpus, kept, trained_on, characters, (int)t->options.batch,
                            (int)t->options.threads, is_stopped, NULL, &found, err);
     if (status == TRIL_OK) *loss = found;
     return status == TRIL_OK || status == TRIL_STOPPED;
+}
+
+/* Loads the checkpoint. Only the first process has written one: for the others' own model,
+ * share_weights follows. */
+static bool load_best(Trainer *t, TrilModel **kept, Error *err) {
+    const char *path = t->rung->checkpoint;
+    *kept = t->model;
+    if (world_rank() > 0) return true;
+    if (tril_model_load(kept, path, err) != TRIL_OK) return false;
+    const TrilOptions has = tril_model_sizes(*kept);
+    if (plan_same_sizes(&has, &t->options) &&
+        tril_tokenizer_same(tril_model_tokenizer(*kept), t->plan->tokenizer))
+        return true;
+    tril_model_free(*kept);
+    return fail(err, "%s: was replaced by another program", path);
+}
+
+/* Gives the model the first process's weights. */
+static void share_weights(TrilModel *model) {
+    TrilTensor tensor;
+    for (int i = 0; world_size() > 1 && tril_model_tensor(model, i, &tensor); i++)
+        world_broadcast(tensor.data, sizeof(float) * (size_t)tensor.rows * (size_t)tensor.columns);
 }
 
 /* Sets the losses of the best checkpoint, read back from its file, in float32: on the held-out
@@ -393,23 +415,19 @@ static bool measure_part(const Trainer *t, const TrilModel *kept, bool trained_o
  * the other is unknown. */
 static bool measure(Trainer *t, Error *err) {
     Result *result = t->result;
-    const char *path = t->rung->checkpoint;
     TrilModel *kept;
     show_activity(t->plan, "measuring the best model");
-    if (tril_model_load(&kept, path, err) != TRIL_OK) return false;
-    const TrilOptions has = tril_model_sizes(kept);
+    if (!load_best(t, &kept, err)) return false;
     const double best = isfinite(t->progress.best) ? t->progress.best : NAN;
     result->sampled = t->budget.part < 1;
     double in_file = result->sampled ? best : tril_model_loss(kept); /* it has no sample's loss */
-    bool known = t->measured && fabs(in_file - best) < 1e-6;
+    const bool known = world_first(t->measured && fabs(in_file - best) < 1e-6);
     result->validation = known ? best : in_file;
-    bool ok = (plan_same_sizes(&has, &t->options) &&
-               tril_tokenizer_same(tril_model_tokenizer(kept), t->plan->tokenizer)) ||
-              fail(err, "%s: was replaced by another program", path);
-    ok = ok && measure_part(t, kept, true, &result->train, err) &&
-         (known || measure_part(t, kept, false, &result->validation, err));
+    share_weights(kept);
+    const bool ok = measure_part(t, kept, true, &result->train, err) &&
+                    (known || measure_part(t, kept, false, &result->validation, err));
     result_take(result, kept);
-    tril_model_free(kept);
+    if (kept != t->model) tril_model_free(kept);
     return ok;
 }
 

@@ -1324,7 +1324,6 @@ TEST(null_arguments) {
     WITHOUT(2, tril_writer_set(NEEDED(writer), NEEDED(&sampling), e));
     WITHOUT(2, tril_writer_read(NEEDED(writer), NEEDED("a"), 1, e));
     WITHOUT(3, tril_probabilities(NEEDED(&sampling), NEEDED(any), 4, NEEDED(any), e));
-    WITHOUT(1, tril_processes_join(NEEDED(any), e));
     sampling.precision = NULL;
     expect(tril_writer_open(&other, model, &sampling, e), TRIL_ARGUMENT, "precision");
 }
@@ -1477,25 +1476,6 @@ TEST(wrong_numbers_of_texts) {
         /* the same with weights that are not numbers */
         for (int i = 0; tril_model_tensor(model, i, &tensor); i++) tensor.data[0] = NAN;
     }
-}
-
-/* ---- processes ---- */
-
-/* A process without others joins none, serves none, and may continue. (extras/mpi/tests/test has
- * several.) */
-TEST(alone) {
-    int number = -1;
-    tril_processes_leave();
-    tril_processes_serve();
-    must(tril_processes_join(&number, &error));
-    assert_int_equal(number, 0);
-    number = 5;
-    expect(tril_processes_join(&number, &error), TRIL_ARGUMENT, "");
-    assert_int_equal(number, 0);
-    assert_int_equal(tril_processes_count(), 1);
-    assert_true(tril_processes_traffic().bytes == 0);
-    tril_processes_serve();
-    tril_processes_leave();
 }
 
 /* ---- too little memory ---- */

@@ -1,5 +1,5 @@
 /* test_inputs.c - unusual inputs of the programs: files that are not regular, texts in other
- * encodings, states of other kernels, environments of other launchers, small stacks. */
+ * encodings, states of other kernels, small stacks. */
 #include "tests/command.h"
 #include "tests/state.h"
 #include "model/kernels/isa.h"
@@ -33,41 +33,6 @@ TEST(other_kernels) {
         must_fail(1, "train -r -q -s 70 -o @k " ACT, "state.safetensors", "'kernels'");
     }
     set_variable("KERNELS", before);
-}
-
-/* Each of several processes says that they cannot communicate; with MPICH it ends the others. */
-TEST(launchers) {
-    static const struct {
-        const char *rank, *size, *number, *count;
-    } started[] = {
-        {"PMIX_RANK", "OMPI_COMM_WORLD_SIZE", "3", NULL},
-        {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "0", "2"},
-        {"PMI_RANK", "PMI_SIZE", "2", "3"},
-        {"PMI_RANK", "PMI_SIZE", "0", "1"},
-    };
-    const bool lacks = system_lacks(SIGNALS);
-    for (int i = 0, ends[2]; i < COUNT(started); i++) {
-        char sent[64] = "";
-        const char *rank = set_variable(started[i].rank, started[i].number);
-        const char *size = set_variable(started[i].size, started[i].count);
-        const bool alone = i == COUNT(started) - 1;
-        const char *descriptor = set_variable("PMI_FD", "1");
-        run("train " TINY "-q -s 2 -o @launched/m " ACT);
-        if (!alone) expect_failure(1, "make MPI=1");
-        assert_null(strstr(ran.out, "cmd=abort")); /* the output is not a socket */
-        make_sockets(ends);
-        if (i == 0) close(ends[0]); /* nor does anybody read this one */
-        Process child = start("train " TINY "-q -s 2 -o @launched/n " ACT, ends[1]);
-        close(ends[1]);
-        if (i > 0) assert_true(read(ends[0], sent, sizeof sent - 1) >= 0);
-        if (i > 0) assert_true(strcmp(sent, "cmd=abort exitcode=1\n") == 0 || alone || lacks);
-        assert_int_equal(end_of_process(child), !alone);
-        if (i > 0) close(ends[0]);
-        set_variable("PMI_FD", descriptor);
-        set_variable(started[i].rank, rank);
-        set_variable(started[i].size, size);
-        assert_true(scratch_has("launched") == alone);
-    }
 }
 
 /* A device, which may be endless, is an error for all readers; so is a folder. */

@@ -281,10 +281,6 @@ void make_pipe(int ends[2]) {
     assert_int_equal(_pipe(ends, SIZE, _O_BINARY | _O_NOINHERIT), 0);
 }
 
-void make_sockets(int ends[2]) {
-    make_pipe(ends);
-}
-
 double largest_memory(void) {
     lacks(CHILD_MEMORY);
 }

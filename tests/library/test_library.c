@@ -258,7 +258,8 @@ static void write_alone(Generator *alone, const TrilModel *model, const TrilSamp
         while (!generator_logits(alone, 0)) generator_read(alone);
         const int32_t id =
             sampler_pick(&sampler, generator_logits(alone, 0), V, number, i, scratch);
-        write_down(text, (size_t)vocab_text(&model->vocab, id, text), to);
+        const int bytes = vocab_text(&model->vocab, id, text);
+        write_down(text, (size_t)bytes, to);
         if (end > 0 && to->length >= end && !memcmp(to->text + to->length - end, s->stop, end))
             break;
         generator_append(alone, 0, &id, 1);

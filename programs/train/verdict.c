@@ -34,10 +34,42 @@ __attribute__((format(printf, 4, 5))) static bool say(Verdict *v, VerdictKind ki
     return true;
 }
 
-/* Returns the article of the result's name in a sentence, if it needs one. */
-static const char *the(const Result *r) {
-    return strncmp(r->name, "counted", strlen("counted")) == 0 ? "the " : "";
+/* ---- how long to train ---- */
+
+static double epochs_of(const Case *k) {
+    return k->course->characters / (double)k->plan->input.trained_on;
 }
+
+/* Returns MORE unless the loss no longer fell, or twice the steps would show the text more often
+ * than helps. */
+static int more(const Case *k) {
+    const double margin = 1.25;
+    const double most = tril_epochs_that_help((double)k->plan->input.trained_on, false);
+    return k->course->since_lowest <= 0 && 2 * epochs_of(k) <= margin * most ? MORE : 0;
+}
+
+/* Writes the options that train longer. Where --epochs ended the training, more time alone changes
+ * nothing. */
+static const char *longer(const Plan *plan, const Course *c, int times, char text[LONGER_SIZE]) {
+    const bool by_time = plan_has_time(plan);
+    const double epochs = plan->options.epochs, next = c->characters + plan_step_characters(plan);
+    int length = snprintf(text, LONGER_SIZE, by_time ? "--time %.0f" : "--steps %.0f",
+                          times * (by_time ? plan->options.time : plan->options.steps));
+    if (by_time && epochs > 0 && next > epochs * (double)plan->input.trained_on)
+        snprintf(text + length, LONGER_SIZE - (size_t)length, " --epochs %g", times * epochs);
+    return text;
+}
+
+/* Returns true if the loss fell in the middle of the training, and is the lowest at the end; also
+ * if there are too few evaluations to tell. In trials that trained twice as long, it fell by
+ * another 0.4 to 0.8 times its fall between 0.3 and 0.6 of the steps. */
+static bool still_falling(const Course *c) {
+    const double worth = 0.03;
+    return c->since_lowest == 0 &&
+           !(course_validation(c, 0.3) - course_validation(c, 0.6) <= worth);
+}
+
+/* ---- the verdicts ---- */
 
 double verdict_lower_rate(double usual, double rate) {
     return fmin(usual, rate / 3);
@@ -54,79 +86,34 @@ static bool judge_rate(const Case *k, Verdict *v) {
     if (c->last.loss - c->floor.loss > fmax(far, deviations * (c->floor.noise + c->last.noise)) &&
         rate >= same * c->peak)
         return say(v, RATE_TOO_HIGH, 0,
-                   "the learning rate is too high: by step %d the training loss had risen from "
-                   "%s to %s. Try --lr %.2g instead of %.2g.",
-                   c->last.step, figure(c->floor.loss, 4), figure(c->last.loss, 4), lower, rate);
+                   "the learning rate of %.2g is too high: by step %d the training loss had risen "
+                   "from %s to %s; try --lr %.2g.",
+                   rate, c->last.step, figure(c->floor.loss, 4), figure(c->last.loss, 4), lower);
     return c->ended && k->pairs && rate >= high * usual &&
            k->result->validation >= k->pairs->validation &&
            say(v, RATE_TOO_HIGH, 0,
-               "the learning rate, %.2g, is probably too high: it is %.3g times the usual one, and the "
-               "loss, %s, is not below that of counting pairs, %.4f. Try --lr %.2g.",
-               rate, rate / usual, figure(k->result->validation, 4), k->pairs->validation, lower);
+               "not below the counted bigram: the learning rate of %.2g, %.3g times the usual one, is "
+               "probably too high; try --lr %.2g.",
+               rate, rate / usual, lower);
 }
 
 /* The training loss still falls, far below the held-out loss, which has risen since its lowest. At
- * least two evaluations must show that, because one can be chance. At the end even a small rise
- * counts, and none is needed if the training text is known by heart. */
+ * least two evaluations must show that, because one can be chance. */
 static bool judge_overfitting(const Case *k, Verdict *v) {
-    const double rise = 0.03, small_rise = 0.01, by_heart = 0.25, apart = 0.2, fall = 0.02;
+    const double rise = 0.03, small_rise = 0.01, apart = 0.2, fall = 0.02;
     const Course *c = k->course;
-    const Result *r = k->result;
-    const bool known = c->ended && r->validation - r->train > by_heart * r->validation;
-    const double most = c->lowest.validation + (known      ? 0
-                                                : c->ended ? small_rise
-                                                           : rise),
+    const double most = c->lowest.validation + (c->ended ? small_rise : rise),
                  from = isnan(c->lowest.loss) ? c->second_loss : c->lowest.loss;
-    char kept[48] = "";
-    if (r->kept > 0) snprintf(kept, sizeof kept, " The model of step %d is kept.", r->kept);
     return c->since_lowest >= 2 && fmin(c->before.validation, c->last.validation) > most &&
            c->last.validation - c->last.loss > apart && from - c->last.loss > fall &&
            say(v, OVERFITTING, 0,
-               "overfitting since step %d: the training loss still falls (%.4f), but the held-out "
-               "loss no longer does (%.4f then, %.4f now).%s%s",
-               c->lowest.step, c->last.loss, c->lowest.validation, c->last.validation, kept,
-               c->ended ? " A longer text helps most; then a smaller model, or more --dropout."
-                        : "");
+               "overfitting since step %d, whose model is kept: the training loss still falls "
+               "(%.4f), but the held-out loss no longer does (%.4f then, %.4f now); a longer text "
+               "helps most, then more --dropout.",
+               c->lowest.step, c->last.loss, c->lowest.validation, c->last.validation);
 }
 
-/* Returns true if the loss fell in the middle of the training, and is the lowest at the end; also
- * if there are too few evaluations to tell. In trials that trained twice as long, it fell by
- * another 0.4 to 0.8 times its fall between 0.3 and 0.6 of the steps. */
-static bool still_falling(const Course *c) {
-    const double worth = 0.03;
-    return c->since_lowest == 0 &&
-           !(course_validation(c, 0.3) - course_validation(c, 0.6) <= worth);
-}
-
-static double epochs_of(const Case *k) {
-    return k->course->characters / (double)k->plan->input.trained_on;
-}
-
-/* Returns true if twice the steps would show the text more often than helps. */
-static bool twice_too_often(const Case *k) {
-    const double margin = 1.25;
-    return 2 * epochs_of(k) >
-           margin * tril_epochs_that_help((double)k->plan->input.trained_on, false);
-}
-
-/* Returns MORE if nothing speaks against a longer training, else 0. */
-static int more(const Case *k) {
-    return k->course->since_lowest <= 0 && !twice_too_often(k) ? MORE : 0;
-}
-
-/* Writes the options that train longer. Where --epochs ended the training, more time alone changes
- * nothing. */
-static const char *longer(const Plan *plan, const Course *c, int times, char text[LONGER_SIZE]) {
-    const bool by_time = plan_has_time(plan);
-    const double epochs = plan->options.epochs, next = c->characters + plan_step_characters(plan);
-    int length = snprintf(text, LONGER_SIZE, by_time ? "--time %.0f" : "--steps %.0f",
-                          times * (by_time ? plan->options.time : plan->options.steps));
-    if (by_time && epochs > 0 && next > epochs * (double)plan->input.trained_on)
-        snprintf(text + length, LONGER_SIZE - (size_t)length, " --epochs %g", times * epochs);
-    return text;
-}
-
-/* Returns true for a text so short that seeing it again teaches nothing but itself. */
+/* Returns true for a text so short that seeing it so often teaches nothing but itself. */
 static bool seen_too_often(const Case *k) {
     const double often = 10;
     return k->plan->input.characters < ENOUGH_CHARACTERS && epochs_of(k) >= often;
@@ -145,68 +132,48 @@ static const Result *not_below(const Case *k) {
     return is >= k->counted->validation - (seen_too_often(k) ? slack : 0) ? k->counted : NULL;
 }
 
+/* Says why a result is not below another: the text is learned by heart, the steps were too few, or
+ * neither. */
 static bool judge_counting(const Case *k, Verdict *v) {
-    const double learned = 0.05; /* learned: a loss with nothing left to learn */
     const Result *r = k->result, *base = not_below(k);
-    char options[LONGER_SIZE];
-    if (!base || r->validation < learned) return false;
-    const bool falling = still_falling(k->course);
+    const Course *c = k->course;
+    char options[LONGER_SIZE], pair[96];
+    if (!base) return false;
+    const bool falling = still_falling(c), counted = strncmp(base->name, "counted", 7) == 0;
+    snprintf(pair, sizeof pair, "below %s%s (%s against %.4f)", counted ? "the " : "", base->name,
+             figure(r->validation, 4), base->validation);
     if (base == k->ngram)
+        return say(v, NO_BETTER, falling ? MUCH : more(k),
+                   "not %s, with which it begins: its text comes from counting; the network has "
+                   "learned nothing yet.",
+                   pair);
+    if (seen_too_often(k) || (base == k->below && (c->since_lowest > 0 || r->train < base->train)))
         return say(
-            v, NO_BETTER, falling ? MUCH : more(k),
-            "not below the %s, with which it begins (%.4f against %.4f): its text comes from "
-            "counting; the network has learned nothing yet.",
-            base->name, r->validation, base->validation);
-    if (base == k->below && (k->course->since_lowest > 0 || r->train < base->train))
-        return say(v, OVERFITTING, 0,
-                   "not below %s%s (%.4f against %.4f): it learns the training text by heart "
-                   "(training loss %.4f). A longer text helps.",
-                   the(base), base->name, r->validation, base->validation, k->course->last.loss);
-    if (seen_too_often(k))
-        return say(
-            v, NO_BETTER, 0,
-            "not below %s%s (%.4f against %.4f): the text is too short, %s characters seen %.0f "
-            "times. A model needs about %s, or --init MODEL to begin with.",
-            the(base), base->name, r->validation, base->validation,
-            grouped((double)k->plan->input.characters), epochs_of(k), grouped(ENOUGH_CHARACTERS));
+            v, OVERFITTING, 0,
+            "not %s: it learns the training text, %s characters seen %.0f times, by heart; a "
+            "longer text helps, or --init MODEL to begin with.",
+            pair, grouped((double)k->plan->input.characters), epochs_of(k));
     if (falling || base == k->below)
-        return say(
-            v, NO_BETTER, MUCH,
-            "not yet below %s%s (%.4f against %.4f): %d steps are too few. Train longer: %s, "
-            "for example.",
-            the(base), base->name, r->validation, base->validation, k->course->steps,
-            longer(k->plan, k->course, MUCH, options));
-    return say(v, NO_BETTER, more(k),
-               "no better than %s%s (%.4f against %.4f), which needs no training.", the(base),
-               base->name, r->validation, base->validation);
+        return say(v, NO_BETTER, MUCH, "not yet %s: %d steps are too few; try %s.", pair, c->steps,
+                   longer(k->plan, c, MUCH, options));
+    return say(v, NO_BETTER, more(k), "not %s, which needs no training.", pair);
 }
 
 static bool judge_steps(const Case *k, Verdict *v) {
-    const double learned = 0.05; /* a loss that has nowhere to fall to */
     char options[LONGER_SIZE];
-    return !isnan(course_validation(k->course, 0.3)) && still_falling(k->course) &&
-           !twice_too_often(k) && k->result->validation > learned &&
+    return !isnan(course_validation(k->course, 0.3)) && still_falling(k->course) && more(k) > 0 &&
            say(v, STILL_FALLING, MORE, "the loss was still falling: it would be lower with %s.",
                longer(k->plan, k->course, MORE, options));
 }
 
-/* The counted n-gram needs no training either. A ladder's table shows it. */
-static bool judge_ngram(const Case *k, Verdict *v) {
-    const double is = k->result->validation;
-    return k->ngram && !k->plan->ladder && is >= k->ngram->validation &&
-           say(v, NO_BETTER, more(k),
-               "no better than the %s (%.4f against %.4f), which needs no training: --model ngram begins "
-               "with its counts, and learns what they miss.",
-               k->ngram->name, is, k->ngram->validation);
-}
-
 /* Sets the first verdict that applies. A baseline only has to be trained for long enough. While the
- * training runs, it is judged alone. */
+ * training runs, it is judged alone. A loss of nearly 0 has nowhere to fall to. */
 static void judge(const Case *k, Verdict *v) {
+    const double learned = 0.05;
     *v = (Verdict){.kind = NO_VERDICT};
     if (!k->rung->baseline && (judge_rate(k, v) || judge_overfitting(k, v))) return;
-    if (!k->counted || !k->course->ended || isnan(k->result->validation)) return;
-    if (judge_counting(k, v) || k->rung->baseline || judge_steps(k, v) || judge_ngram(k, v)) return;
+    if (!k->counted || !k->course->ended || !(k->result->validation > learned)) return;
+    if (judge_counting(k, v) || k->rung->baseline || judge_steps(k, v)) return;
     v->longer = more(k);
 }
 

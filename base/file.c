@@ -355,10 +355,3 @@ void file_remove_parent(const char *path, size_t made) {
     }
     memory_free(copy);
 }
-
-bool file_within(const char *directory, const char *name, char **path, Error *err) {
-    size_t capacity = strlen(directory) + strlen(name) + 2;
-    if (!memory_alloc(path, capacity, 1, name, err)) return false;
-    snprintf(*path, capacity, "%s/%s", directory, name);
-    return true;
-}

@@ -96,7 +96,4 @@ bool file_make_parent(const char *path, size_t *made, Error *err);
  * with "..", those after the last one. */
 void file_remove_parent(const char *path, size_t made);
 
-/* Sets *path to `directory`/`name`, released by memory_free; on failure to NULL. */
-bool file_within(const char *directory, const char *name, char **path, Error *err);
-
 #endif

@@ -214,17 +214,11 @@ const JsonValue *json_next(const JsonValue *of, const JsonValue *value) {
 }
 
 const JsonValue *json_member(const JsonValue *object, const char *key) {
-    for (;;) {
-        const size_t length = strcspn(key, ".");
-        const JsonValue *found = NULL;
-        if (!object || object->kind != JSON_OBJECT) return NULL;
-        json_each(member, object)
-            if (member->key_length == length && memcmp(member->key, key, length) == 0)
-                found = member;
-        if (!found || !key[length]) return found;
-        key += length + 1;
-        object = found;
-    }
+    const size_t length = strlen(key);
+    if (!object || object->kind != JSON_OBJECT) return NULL;
+    json_each(member, object)
+        if (member->key_length == length && memcmp(member->key, key, length) == 0) return member;
+    return NULL;
 }
 
 bool json_name(const JsonValue *value, const char **name) {
@@ -260,19 +254,4 @@ void json_quote(Buffer *text, const char *string, size_t length) {
         }
     }
     buffer_put(text, "\"", 1);
-}
-
-void json_add(Buffer *text, const char *key, const char *value) {
-    int last = text->length > 0 ? text->bytes[text->length - 1] : '{';
-    if (last != '{' && last != '[') buffer_put(text, ",", 1);
-    if (key) {
-        json_quote(text, key, strlen(key));
-        buffer_put(text, ":", 1);
-    }
-    buffer_put(text, value, strlen(value));
-}
-
-void json_add_text(Buffer *text, const char *key, const char *string) {
-    json_add(text, key, "");
-    json_quote(text, string, strlen(string));
 }

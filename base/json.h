@@ -34,7 +34,7 @@ const JsonValue *json_next(const JsonValue *of, const JsonValue *value);
 bool json_read(JsonValue **root, const char *name, const char *claim, char *text, size_t length,
                Error *err);
 
-/* Returns the member with this key, or OUTER.INNER; NULL if there is none. `object` may be NULL. */
+/* Returns the member with this key; NULL if there is none. `object` may be NULL. */
 const JsonValue *json_member(const JsonValue *object, const char *key);
 
 /* Sets *name to a string without zero bytes. Returns false for any other value. */
@@ -47,12 +47,5 @@ bool json_size(const JsonValue *value, size_t *size);
 
 /* Appends a text in quotes, escaped. Bytes that are not UTF-8 become U+FFFD. */
 void json_quote(Buffer *text, const char *string, size_t length);
-
-/* Append `"key":` and a value, after a comma unless it is the first in its object. JSON_ELEMENT in
- * place of a key: the value is an element of an array. json_add appends a value as it is, or its
- * beginning, such as "[": its members follow; json_add_text appends a string. */
-#define JSON_ELEMENT NULL
-void json_add(Buffer *text, const char *key, const char *value);
-void json_add_text(Buffer *text, const char *key, const char *string);
 
 #endif

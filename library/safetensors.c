@@ -265,18 +265,18 @@ const char *safetensors_value(const SafeTensors *file, const char *key) {
 
 static void write_header(Buffer *out, const SafeTensors *file) {
     size_t offset = 0;
-    json_add(out, JSON_ELEMENT, "{");
-    json_add(out, "__metadata__", "{");
-    for (const Note *note = file->notes; note < file->notes + file->note_count; note++) {
-        json_add(out, note->key, "");
+    buffer_printf(out, "{\"__metadata__\":{");
+    for (int i = 0; i < file->note_count; i++) {
+        const Note *note = &file->notes[i];
+        if (i > 0) buffer_printf(out, ",");
+        json_quote(out, note->key, strlen(note->key));
+        buffer_printf(out, ":");
         json_quote(out, note->value, note->length);
     }
     buffer_printf(out, "}");
     for (int i = 0; i < file->tensor_count; i++) {
         const SafeTensor *tensor = &file->tensors[i];
-        json_add(out, tensor->name, "{");
-        json_add_text(out, "dtype", tensor->type);
-        json_add(out, "shape", "[");
+        buffer_printf(out, ",\"%s\":{\"dtype\":\"%s\",\"shape\":[", tensor->name, tensor->type);
         for (int j = 0; j < tensor->rank; j++)
             buffer_printf(out, "%s%zu", j ? "," : "", tensor->shape[j]);
         buffer_printf(out, "],\"data_offsets\":[%zu,%zu]}", offset, offset + tensor->bytes);

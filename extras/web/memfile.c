@@ -95,12 +95,6 @@ bool file_is_directory(const char *path) {
     return false;
 }
 
-bool file_within(const char *directory, const char *name, char **path, Error *err) {
-    (void)name;
-    *path = NULL;
-    return fail(err, "%s: there are no folders here", directory);
-}
-
 bool file_can_be_replaced(const char *path, const char *what, Error *err) {
     (void)path, (void)what, (void)err;
     return true;

@@ -14,30 +14,17 @@
 
 /* ---- the contents of a file ---- */
 
-/* Each of these prints a line if there is a value. */
-
-static void put_text(const char *name, const char *value) {
+/* Prints a line if there is a value; a number that is not whole with at most six decimals. */
+static void put(const char *name, const char *value) {
     if (!value || !*value) return;
+    char *end;
+    const double x = number_read(value, &end);
     printf("%-16s ", name);
-    escape_line(stdout, value, strlen(value));
-    putchar('\n');
-}
-
-static void put_number(const char *name, double value) {
-    if (!isnan(value)) printf("%-16s %.*g\n", name, value == floor(value) ? 17 : 10, value);
-}
-
-/* Prints a number of the file's metadata, of any length, such as a seed. */
-static void put_note(const TrilModel *model, const char *key) {
-    const char *value = tril_model_note(model, key);
-    const char *name = strcmp(key, "validation_loss") == 0 ? "held_out_loss" : key;
-    const bool whole = value && *value && strspn(value, "0123456789") == strlen(value);
-    char *end = NULL;
-    const double x = value ? number_read(value, &end) : NAN;
-    if (end > value && !*end && !whole)
-        put_number(name, round(x * 1e6) / 1e6);
+    if (*end || !strchr(value, '.'))
+        escape_line(stdout, value, strlen(value));
     else
-        put_text(name, value);
+        printf("%.10g", round(x * 1e6) / 1e6);
+    putchar('\n');
 }
 
 /* Prints the vocabulary: its size, whether it is of bytes, and its characters. */
@@ -66,32 +53,21 @@ static void put_tensors(TrilModel *model) {
 }
 
 void inspect_file(TrilModel *model, const char *path) {
-    static const char *const notes[] = {"step", "seed", "validation_loss", "best_loss"};
-    const TrilOptions s = tril_model_sizes(model);
-    const char *dropout = tril_model_note(model, "dropout");
+    static const char *const keys[] = {"model",   "layers",  "heads",    "width",
+                                       "context", "dropout", "kv_heads", "hidden",
+                                       "step",    "seed",    "best_loss"};
     char date[FILE_DATE];
     size_t counted;
     const int order = tril_model_counted(model, &counted);
-    const struct {
-        const char *name;
-        double number; /* if the rung has it */
-    } sizes[] = {{"parameters", (double)tril_model_parameters(model)},
-                 {"layers", s.layers},
-                 {"heads", s.heads},
-                 {"width", s.width},
-                 {"context", s.context},
-                 {"dropout", dropout ? number_read(dropout, NULL) : 0},
-                 {"kv_heads", s.kv_heads},
-                 {"hidden", s.hidden}};
-    put_text("model", s.rung);
-    for (int i = 0; i < COUNT(sizes); i++) put_number(sizes[i].name, sizes[i].number);
+    for (int i = 0; i < COUNT(keys); i++) put(keys[i], tril_model_note(model, keys[i]));
+    printf("%-16s %zu\n", "parameters", tril_model_parameters(model));
     if (order > 0) printf("%-16s %zu characters, up to %d at a time\n", "counted", counted, order);
-    for (int i = 0; i < COUNT(notes); i++) put_note(model, notes[i]);
-    put_text("text", tril_model_note(model, "text_name"));
+    put("held_out_loss", tril_model_note(model, "validation_loss"));
+    put("text", tril_model_note(model, "text_name"));
     file_date(path, date);
-    put_text("date", date);
-    put_text("command", tril_model_note(model, "command"));
-    put_text("digest", digest_text(tril_model_digest(model)).text);
+    put("date", date);
+    put("command", tril_model_note(model, "command"));
+    put("digest", digest_text(tril_model_digest(model)).text);
     put_vocabulary(tril_model_tokenizer(model));
     put_tensors(model);
 }

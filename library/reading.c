@@ -168,30 +168,15 @@ static void take_softmax(float *scores, float scale, int t, int T) {
     for (int s = t + 1; s < T; s++) scores[s] = 0;
 }
 
-static TrilStatus write_map(const TrilReading *reading, int layer, int head, bool weights,
-                            float *map, size_t capacity, TrilError *error) {
-    Error own = {0}, *err = error ? error : &own;
-    TrilLine line;
-    if (!reading || !map) return null_argument(error);
-    if (!find_head(reading, layer, head, capacity, &line, err) ||
-        (!weights && !line.inputs[1].data &&
-         !fail(err, "this layer takes the mean of the past; it has no attention scores")))
-        return failed(TRIL_ARGUMENT, err);
-    for (int t = 0, T = reading->tokens; t < T; t++, map += T) {
-        const float scale = write_scores(&line, head, t, T, map);
-        if (weights) take_softmax(map, scale, t, T);
-    }
-    return TRIL_OK;
-}
-
 TrilStatus tril_reading_attention(const TrilReading *reading, int layer, int head, float *weights,
                                   size_t capacity, TrilError *error) {
-    return write_map(reading, layer, head, true, weights, capacity, error);
-}
-
-TrilStatus tril_reading_scores(const TrilReading *reading, int layer, int head, float *scores,
-                               size_t capacity, TrilError *error) {
-    return write_map(reading, layer, head, false, scores, capacity, error);
+    Error own = {0}, *err = error ? error : &own;
+    TrilLine line;
+    if (!reading || !weights) return null_argument(error);
+    if (!find_head(reading, layer, head, capacity, &line, err)) return failed(TRIL_ARGUMENT, err);
+    for (int t = 0, T = reading->tokens; t < T; t++, weights += T)
+        take_softmax(weights, write_scores(&line, head, t, T, weights), t, T);
+    return TRIL_OK;
 }
 
 /* ---- line by line ---- */

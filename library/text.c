@@ -51,16 +51,6 @@ TrilStatus tril_tokenizer_copy(TrilTokenizer **copy, const TrilTokenizer *tokeni
     return outcome(wrap(copy, &vocab, ok, err), TRIL_ARGUMENT, err);
 }
 
-TrilStatus tril_tokenizer_load(TrilTokenizer **tokenizer, const char *path, TrilError *error) {
-    TrilModel *model;
-    if (tokenizer) *tokenizer = NULL;
-    if (!tokenizer) return null_argument(error);
-    TrilStatus status = tril_model_load(&model, path, error);
-    if (status == TRIL_OK) status = tril_tokenizer_copy(tokenizer, &model->vocab, error);
-    tril_model_free(model);
-    return status;
-}
-
 void tril_tokenizer_free(TrilTokenizer *tokenizer) {
     if (tokenizer) vocab_free(tokenizer);
     memory_free(tokenizer);
@@ -76,10 +66,6 @@ bool tril_tokenizer_has_bytes(const TrilTokenizer *tokenizer) {
 
 bool tril_tokenizer_same(const TrilTokenizer *one, const TrilTokenizer *other) {
     return vocab_same(one, other);
-}
-
-int32_t tril_tokenizer_start(const TrilTokenizer *tokenizer) {
-    return vocab_start(tokenizer);
 }
 
 TrilStatus tril_encode(const TrilTokenizer *tokenizer, const char *text, size_t length,

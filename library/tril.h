@@ -84,13 +84,11 @@ TRIL_API const char *tril_rung_idea(int i);
  */
 typedef struct TrilTokenizer TrilTokenizer;
 
-/* Make a tokenizer of all characters of a UTF-8 text, of the 256 byte values, or of a model's
- * file, or copy one. Released by tril_tokenizer_free. */
+/* Make a tokenizer of all characters of a UTF-8 text or of the 256 byte values, or copy one.
+ * Released by tril_tokenizer_free. */
 TRIL_API TrilStatus tril_tokenizer_make(TrilTokenizer **tokenizer, const char *text, size_t length,
                                         TrilError *error);
 TRIL_API TrilStatus tril_tokenizer_of_bytes(TrilTokenizer **tokenizer, TrilError *error);
-TRIL_API TrilStatus tril_tokenizer_load(TrilTokenizer **tokenizer, const char *path,
-                                        TrilError *error);
 TRIL_API TrilStatus tril_tokenizer_copy(TrilTokenizer **copy, const TrilTokenizer *tokenizer,
                                         TrilError *error);
 TRIL_API void tril_tokenizer_free(TrilTokenizer *tokenizer);
@@ -101,9 +99,6 @@ TRIL_API bool tril_tokenizer_has_bytes(const TrilTokenizer *tokenizer);
 
 /* Returns true if both give the same ids to the same characters. */
 TRIL_API bool tril_tokenizer_same(const TrilTokenizer *one, const TrilTokenizer *other);
-
-/* Returns the id before a text without a prompt: the newline, else the space, else the first. */
-TRIL_API int32_t tril_tokenizer_start(const TrilTokenizer *tokenizer);
 
 /* Writes the ids of a text to ids[capacity] and their number, at most the bytes of the text, to
  * *count. If `ids` is NULL, only counts. TRIL_TEXT: an unknown character. TRIL_ARGUMENT: too small
@@ -591,8 +586,8 @@ typedef struct {
 TRIL_API TrilStatus tril_score(const TrilModel *model, const char *text, size_t length,
                                const TrilScoring *scoring, TrilScore *score, TrilError *error);
 
-/* A text that a model has read, or its end if it is longer than the context. Row 0 of an empty text
- * is tril_tokenizer_start. */
+/* A text that a model has read, or its end if it is longer than the context. Of an empty text it
+ * has read the start of every text: the newline, else the space, else the first id. */
 typedef struct TrilReading TrilReading;
 
 /* Reads a text in float32. Borrows the model. If `traced`, keeps all intermediate results for
@@ -627,12 +622,6 @@ TRIL_API void tril_reading_heads(const TrilReading *reading, int *layers, int *h
  * TRIL_ARGUMENT: no such head, or too small a capacity. */
 TRIL_API TrilStatus tril_reading_attention(const TrilReading *reading, int layer, int head,
                                            float *weights, size_t capacity, TrilError *error);
-
-/* Writes the scores of a head to scores[T, T]: each query (row) times each key (column). Divided by
- * the square root of the head's channels, masked and put through the softmax, they are the weights
- * above. TRIL_ARGUMENT: as above; the mean of rung "average", which has no scores. */
-TRIL_API TrilStatus tril_reading_scores(const TrilReading *reading, int layer, int head,
-                                        float *scores, size_t capacity, TrilError *error);
 
 /* Columns of an array that a model computes; empty where a line has no such array. */
 typedef struct {

@@ -97,4 +97,20 @@ static inline TrilWriter *write_with(const TrilModel *model, const TrilSampling 
     return writer;
 }
 
+/* ---- numbers of a reading ---- */
+
+static inline double at(const TrilArray *array, int t, int column) {
+    return (double)array->data[(size_t)t * array->row + (size_t)column];
+}
+
+/* The score of tokens t and s in a head, before it is scaled. Heads share keys and values. */
+static inline double score(const TrilLine *line, int head, int t, int s) {
+    const TrilArray *q = &line->inputs[0], *k = &line->inputs[1];
+    const int heads = line->heads > 0 ? line->heads : 1, size = q->width / heads;
+    const int shared = head / (heads / (k->width / size));
+    double sum = 0;
+    for (int i = 0; i < size; i++) sum += at(q, t, head * size + i) * at(k, s, shared * size + i);
+    return sum;
+}
+
 #endif

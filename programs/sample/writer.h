@@ -27,8 +27,8 @@ void writer_print(Writer *writer, const char *text, size_t length);
 void writer_say(Writer *writer, const char *text, size_t length);
 
 /* Generates `length` more characters. Stops early at the stop text, if printing fails, or once
- * *interrupted, unless that is NULL, is true. An empty text begins after tril_tokenizer_start,
- * which is not printed. Fails if the model's predictions are not finite numbers. */
+ * *interrupted, unless that is NULL, is true. An empty text begins after the start of every text
+ * (TrilReading), which is not printed. Fails if the model's predictions are not finite numbers. */
 bool writer_continue(Writer *writer, int length, const volatile sig_atomic_t *interrupted,
                      Error *err);
 

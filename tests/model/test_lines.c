@@ -24,19 +24,6 @@ static TrilModel *make(const char *rung) {
     return model;
 }
 
-static double at(const TrilArray *array, int t, int column) {
-    return (double)array->data[(size_t)t * array->row + (size_t)column];
-}
-
-/* The score of tokens t and s in a head, before it is scaled. Heads share keys and values. */
-static double score(const TrilLine *line, int head, int t, int s) {
-    const TrilArray *q = &line->inputs[0], *k = &line->inputs[1];
-    int size = q->width / line->heads, shared = head / (line->heads / (k->width / size));
-    double sum = 0;
-    for (int i = 0; i < size; i++) sum += at(q, t, head * size + i) * at(k, s, shared * size + i);
-    return sum;
-}
-
 /* ---- tests ---- */
 
 /* How many results of lines before it a line reads. (The angles of rotary positions are none.) */
@@ -116,26 +103,24 @@ TEST_OF_EACH(tril_rung, lines) {
     }
 }
 
-/* The scores of each rung with attention are those of the line's queries and keys, and their
- * softmax is the map, in which nothing later is read. A mean is a map without scores. */
-static void check_scores(const TrilReading *reading, const TrilLine *line, int head) {
-    float scores[T * T], weights[T * T];
+/* The softmax of the scores of the line's queries and keys is the map, in which nothing later is
+ * read. A mean is a map without scores. */
+static void check_map(const TrilReading *reading, const TrilLine *line, int head) {
+    float weights[T * T];
     const double scale = 1 / sqrt(line->inputs[0].width / line->heads);
-    must(tril_reading_scores(reading, line->layer, head, scores, T * T, &error));
     must(tril_reading_attention(reading, line->layer, head, weights, T * T, &error));
     for (int t = 0; t < T; t++) {
         double total = 0;
-        for (int s = 0; s <= t; s++) total += exp((double)scores[t * T + s] * scale);
+        for (int s = 0; s <= t; s++) total += exp(score(line, head, t, s) * scale);
         for (int s = 0; s < T; s++) {
-            const double weight = exp((double)scores[t * T + s] * scale) / total;
-            assert_near(scores[t * T + s], score(line, head, t, s), 1e-5);
-            assert_near(weights[t * T + s], s <= t ? weight : 0, s <= t ? 1e-5 : 0);
+            const double weight = s <= t ? exp(score(line, head, t, s) * scale) / total : 0;
+            assert_near(weights[t * T + s], weight, s <= t ? 1e-5 : 0);
         }
     }
 }
 
-TEST(scores) {
-    float scores[T * T], weights[T * T];
+TEST(maps) {
+    float weights[T * T];
     TrilLine line;
     TrilTensor tensor;
     int heads = 0;
@@ -144,15 +129,10 @@ TEST(scores) {
         for (int i = 0; tril_reading_line(reading, i, &line); i++)
             for (int head = 0; strcmp(line.operation, "attention") == 0 && head < line.heads;
                  head++)
-                check_scores(reading, &line, head), heads++;
+                check_map(reading, &line, head), heads++;
     }
     assert_true(heads > 0);
-    const TrilReading *reading = read_with(make("modern"), text, LENGTH, 1, 1);
-    assert_int_equal(tril_reading_scores(reading, 0, HEADS, scores, T * T, &error), TRIL_ARGUMENT);
-    assert_int_equal(tril_reading_scores(reading, 0, 0, scores, T * T - 1, &error), TRIL_ARGUMENT);
-    reading = read_with(make("average"), text, LENGTH, 1, 1);
-    assert_int_equal(tril_reading_scores(reading, 0, 0, scores, T * T, &error), TRIL_ARGUMENT);
-    expect_error(error, "");
+    const TrilReading *reading = read_with(make("average"), text, LENGTH, 1, 1);
     assert_int_equal(tril_reading_attention(reading, 0, 0, weights, T * T, &error), TRIL_OK);
     for (int i = 0; i < T * T; i++)
         assert_near(weights[i], i % T <= i / T ? 1.0 / (i / T + 1) : 0, 1e-6);

@@ -147,22 +147,23 @@ TEST(heads) {
     assert_true(shown == most);
 }
 
-/* Map, scores and weights are those of the reading, and the output is the sum of the values. */
+/* Map, scores and weights are those of the reading and its line, and the output is the sum of the
+ * values. */
 static void check_head(const TrilModel *model, const TrilReading *reading, int layer, int head) {
-    float weights[T * T], scores[T * T];
+    float weights[T * T];
     double row[T], values[T], sum = 0;
     const char *page = explained(model, reading, 80, layer, head);
     TrilLine line;
     int i = 0, heads;
     must(tril_reading_attention(reading, layer, head, weights, T * T, &error));
-    must(tril_reading_scores(reading, layer, head, scores, T * T, &error));
     while (tril_reading_line(reading, i, &line) && !(line.attends && line.layer == layer)) i++;
     heads = line.heads > 0 ? line.heads : 1;
     row_of(strstr(page, "percent"), "\nZ ", row, T);
     for (int t = 0; t < T; t++) assert_near(row[t], 100 * weights[T * T - T + t], 0.51);
     row_of(page, "\nscore  ", row, T);
     for (int t = 0; t < T; t++)
-        assert_near(row[t], scores[T * T - T + t] / sqrt(line.inputs[0].width / heads), 0.051);
+        assert_near(row[t], score(&line, head, T - 1, t) / sqrt(line.inputs[0].width / heads),
+                    0.051);
     row_of(page, "\nweight", row, T);
     for (int t = 0; t < T; t++) assert_near(row[t], weights[T * T - T + t], 0.00051);
     row_of(page, "\nvalue[0]", values, T);

@@ -401,11 +401,6 @@ class Tokenizer(_Object):
             given = _bytes_of(text)
             _call("tokenizer_make", self._own(), given, len(given))
 
-    @classmethod
-    def load(cls, path: Path) -> "Tokenizer":
-        """The tokenizer of a model's file."""
-        return cls._made("tokenizer_load", _path(path))
-
     def __len__(self) -> int:
         return _call("tokenizer_size", self)
 
@@ -646,16 +641,9 @@ class Reading(_Object):
 
     def attention(self, layer: int, head: int) -> Any:
         """[T, T]: how much each character (row) attends to each other one (column). Each row sums to 1."""
-        return self._map("reading_attention", layer, head)
-
-    def scores(self, layer: int, head: int) -> Any:
-        """[T, T]: each query times each key, before scaling, mask and softmax."""
-        return self._map("reading_scores", layer, head)
-
-    def _map(self, name: str, layer: int, head: int) -> Any:
         T = len(self)
         numbers = (ctypes.c_float * (T * T))()
-        _call(name, self, layer, head, numbers, T * T)
+        _call("reading_attention", self, layer, head, numbers, T * T)
         return _numbers(ctypes.addressof(numbers), [T, T], numbers)
 
     def lines(self) -> List[Line]:

@@ -79,11 +79,10 @@ static double evaluation_interval(double steps, const TrilText *text, double epo
 }
 
 TrilStatus tril_options_decide(TrilOptions *options, const TrilText *text, bool trained,
-                               double *epochs, TrilError *error) {
+                               double *epochs, Error *err) {
     const double gentle = 1.0 / 3; /* not less: a short text has few steps to learn in */
-    Error own = {0}, *err = error ? error : &own;
     Config config;
-    if (!text || !options) return null_argument(error);
+    if (!text || !options || !err) return null_argument(err);
     TrilOptions decided = *options, *o = &decided;
     const TrilOptions usual = tril_options();
     if (isnan(o->heads)) o->heads = usual.heads;
@@ -148,10 +147,9 @@ static bool same_sizes(const TrilOptions *a, const TrilOptions *b) {
            a->width == b->width && a->batch == b->batch;
 }
 
-TrilStatus tril_options_check(const TrilOptions *options, TrilError *error) {
-    Error own = {0}, *err = error ? error : &own;
+TrilStatus tril_options_check(const TrilOptions *options, Error *err) {
     Config config;
-    if (!options) return null_argument(error);
+    if (!options || !err) return null_argument(err);
     const TrilOptions smallest = filled(options, &candidates[0], INFINITY, NULL);
     const bool ok = options_in_range(options, err) && options_config(&smallest, 1, &config, err);
     return outcome(ok, TRIL_ARGUMENT, err);
@@ -300,11 +298,10 @@ static bool choose(TrilOptions *o, Search *search, TrilChoice *choice, Error *er
 }
 
 TrilStatus tril_options_choose(TrilOptions *o, const TrilText *text, double seconds, TrilStop stop,
-                               void *user, TrilChoice *choice, TrilError *error) {
-    Error own = {0}, *err = error ? error : &own;
+                               void *user, TrilChoice *choice, Error *err) {
     Search search = {text, seconds, INFINITY, 0, {stop, user, false}};
-    if (!text || !choice) return null_argument(error);
-    TrilStatus status = tril_options_check(o, error);
+    if (!text || !choice || !err) return null_argument(err);
+    TrilStatus status = tril_options_check(o, err);
     if (status != TRIL_OK) return status;
     if (!(seconds > 0) && !fail(err, "the number of seconds, %g, is not positive", seconds))
         return failed(TRIL_ARGUMENT, err);
@@ -330,10 +327,9 @@ double tril_steps_taken(const TrilOptions *options, double slower, double time) 
 /* ---- sizes ---- */
 
 TrilStatus tril_estimate(const TrilOptions *options, int vocabulary, TrilEstimate *found,
-                         TrilError *error) {
-    Error own = {0}, *err = error ? error : &own;
+                         Error *err) {
     Config config;
-    if (!found || !options) return null_argument(error);
+    if (!found || !options || !err) return null_argument(err);
     TrilOptions filled_in = *options;
     options_fill(&filled_in);
     if (!options_config(&filled_in, vocabulary, &config, err)) return failed(TRIL_ARGUMENT, err);

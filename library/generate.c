@@ -33,11 +33,10 @@ static bool read_sampler(Sampler *sampler, const TrilSampling *s, Error *err) {
 }
 
 TrilStatus tril_probabilities(const TrilSampling *sampling, const float *logits, int size,
-                              double *p, TrilError *error) {
-    Error own = {0}, *err = error ? error : &own;
+                              double *p, Error *err) {
     Sampler sampler;
     double *scratch;
-    if (!sampling || !logits || !p) return null_argument(error);
+    if (!sampling || !logits || !p || !err) return null_argument(err);
     if (!read_sampler(&sampler, sampling, err) ||
         !in_range(size, 1, MAX_VOCABULARY, "the size of the vocabulary", err) ||
         !memory_alloc(&scratch, SAMPLER_SCRATCH * (size_t)size, sizeof *scratch, "sampling", err))
@@ -144,9 +143,9 @@ struct TrilWriter {
 };
 
 /* Begins to use the writer and to read its model, until `leave`. */
-static TrilStatus enter(TrilWriter *w, TrilError *error) {
-    TrilStatus status = use_begin(&w->uses, true, "writer", error);
-    if (status == TRIL_OK && (status = model_read(w->model, error)) != TRIL_OK) use_end(&w->uses);
+static TrilStatus enter(TrilWriter *w, Error *err) {
+    TrilStatus status = use_begin(&w->uses, true, "writer", err);
+    if (status == TRIL_OK && (status = model_read(w->model, err)) != TRIL_OK) use_end(&w->uses);
     return status;
 }
 
@@ -162,12 +161,11 @@ void tril_writer_close(TrilWriter *w) {
 }
 
 TrilStatus tril_writer_open(TrilWriter **writer, const TrilModel *model,
-                            const TrilSampling *sampling, TrilError *error) {
-    Error own = {0}, *err = error ? error : &own;
+                            const TrilSampling *sampling, Error *err) {
     TrilWriter *w = NULL;
     if (writer) *writer = NULL;
-    if (!writer || !model || !sampling) return null_argument(error);
-    TrilStatus status = model_read(model, error);
+    if (!writer || !model || !sampling || !err) return null_argument(err);
+    TrilStatus status = model_read(model, err);
     if (status != TRIL_OK) return status;
     const bool ok = memory_alloc(&w, 1, sizeof *w, "the writer", err) &&
                     decoder_open(&w->decoder, model, sampling, 1, NULL, err);
@@ -182,23 +180,21 @@ TrilStatus tril_writer_open(TrilWriter **writer, const TrilModel *model,
     return outcome(ok, TRIL_ARGUMENT, err);
 }
 
-TrilStatus tril_writer_set(TrilWriter *writer, const TrilSampling *sampling, TrilError *error) {
-    Error own = {0}, *err = error ? error : &own;
-    if (!writer || !sampling) return null_argument(error);
-    TrilStatus status = enter(writer, error);
+TrilStatus tril_writer_set(TrilWriter *writer, const TrilSampling *sampling, Error *err) {
+    if (!writer || !sampling || !err) return null_argument(err);
+    TrilStatus status = enter(writer, err);
     if (status != TRIL_OK) return status;
     const bool ok = decoder_set(&writer->decoder, sampling, err);
     leave(writer);
     return outcome(ok, TRIL_ARGUMENT, err);
 }
 
-TrilStatus tril_writer_read(TrilWriter *writer, const char *text, size_t length, TrilError *error) {
-    Error own = {0}, *err = error ? error : &own;
+TrilStatus tril_writer_read(TrilWriter *writer, const char *text, size_t length, Error *err) {
     int32_t *ids;
     size_t count;
-    if (!writer || (length > 0 && !text)) return null_argument(error);
+    if (!writer || (length > 0 && !text) || !err) return null_argument(err);
     if (length == 0) return TRIL_OK;
-    TrilStatus status = enter(writer, error);
+    TrilStatus status = enter(writer, err);
     if (status != TRIL_OK) return status;
     Decoder *d = &writer->decoder;
     const bool ok = vocab_encode(d->vocab, text, length, &ids, &count, NULL, err);
@@ -215,7 +211,7 @@ TrilStatus tril_writer_read(TrilWriter *writer, const char *text, size_t length,
 int tril_writer_write(TrilWriter *writer, char text[UTF8_MAX]) {
     Decoder *d = &writer->decoder;
     const int32_t start = vocab_start(d->vocab);
-    if (enter(writer, NULL) != TRIL_OK) return 0;
+    if (enter(writer, &(Error){0}) != TRIL_OK) return 0;
     if (d->generator.texts[0].length == 0) generator_append(&d->generator, 0, &start, 1);
     while (!generator_logits(&d->generator, 0)) generator_read(&d->generator);
     const int bytes = decoder_write(d, 0, text);
@@ -228,13 +224,11 @@ bool tril_writer_stopped(const TrilWriter *writer) {
 }
 
 TrilStatus tril_generate(const TrilModel *model, const char *prompt, size_t length,
-                         const TrilSampling *sampling, TrilOnText on_text, void *user,
-                         TrilError *error) {
-    Error own = {0}, *err = error ? error : &own;
+                         const TrilSampling *sampling, TrilOnText on_text, void *user, Error *err) {
     TrilWriter *writer;
-    if (!on_text) return null_argument(error);
-    TrilStatus status = tril_writer_open(&writer, model, sampling, error);
-    if (status == TRIL_OK) status = tril_writer_read(writer, prompt, length, error);
+    if (!on_text || !err) return null_argument(err);
+    TrilStatus status = tril_writer_open(&writer, model, sampling, err);
+    if (status == TRIL_OK) status = tril_writer_read(writer, prompt, length, err);
     for (size_t i = 0; status == TRIL_OK && i < sampling->length; i++) {
         char one[UTF8_MAX];
         const int bytes = tril_writer_write(writer, one);
@@ -408,11 +402,11 @@ static void close_texts(Texts *t) {
 
 TrilStatus tril_generate_texts(const TrilModel *model, const char *prompt, size_t length,
                                const TrilSampling *sampling, size_t count, TrilOnTexts on_text,
-                               void *user, TrilError *error) {
-    Error own = {0}, *err = error ? error : &own;
-    if (!model || (length > 0 && !prompt) || !sampling || !on_text) return null_argument(error);
+                               void *user, Error *err) {
+    if (!model || (length > 0 && !prompt) || !sampling || !on_text || !err)
+        return null_argument(err);
     Texts t = {.length = sampling->length, .count = sampling->length > 0 ? count : 0};
-    TrilStatus status = model_read(model, error);
+    TrilStatus status = model_read(model, err);
     if (status != TRIL_OK) return status;
     if (!vocab_prompt(&model->vocab, prompt, length, &t.prompt, &t.prompt_count, err))
         status = TRIL_TEXT;

@@ -13,8 +13,7 @@ bool precision_read(Precision *precision, const char *name, Error *err) {
     return found;
 }
 
-TrilStatus use_begin(Uses *uses, bool changes, const char *what, TrilError *error) {
-    Error own = {0}, *err = error ? error : &own;
+TrilStatus use_begin(Uses *uses, bool changes, const char *what, Error *err) {
     int now = 0;
     if (!changes) now = atomic_load(uses);
     while (now >= 0 && !(changes && now > 0))

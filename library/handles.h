@@ -15,7 +15,7 @@ typedef atomic_int Uses;
 
 /* Begins to use an object, whose kind is `what`. Fails with TRIL_BUSY while another call changes it
  * or, if this one `changes` it, reads it. After TRIL_OK the caller calls use_end. */
-TrilStatus use_begin(Uses *uses, bool changes, const char *what, TrilError *error);
+TrilStatus use_begin(Uses *uses, bool changes, const char *what, Error *err);
 void use_end(Uses *uses);
 
 struct TrilModel {
@@ -45,11 +45,11 @@ static inline Model *to_read(const TrilModel *model) {
 }
 
 /* Call use_begin, to change a model or to read it, and use_end. */
-static inline TrilStatus model_change(TrilModel *model, TrilError *error) {
-    return use_begin(&model->uses, true, "model", error);
+static inline TrilStatus model_change(TrilModel *model, Error *err) {
+    return use_begin(&model->uses, true, "model", err);
 }
-static inline TrilStatus model_read(const TrilModel *model, TrilError *error) {
-    return use_begin((Uses *)&model->uses, false, "model", error);
+static inline TrilStatus model_read(const TrilModel *model, Error *err) {
+    return use_begin((Uses *)&model->uses, false, "model", err);
 }
 static inline void model_leave(const TrilModel *model) {
     use_end((Uses *)&model->uses);
@@ -77,8 +77,8 @@ TrilStatus failed(TrilStatus status, const Error *err);
 TrilStatus outcome(bool ok, TrilStatus status, const Error *err);
 
 /* Fails with TRIL_ARGUMENT: an argument is NULL. */
-static inline TrilStatus null_argument(TrilError *error) {
-    if (error) fail(error, "an argument is NULL; tril.h says which may be");
+static inline TrilStatus null_argument(Error *err) {
+    if (err) fail(err, "an argument is NULL; tril.h says which may be");
     return TRIL_ARGUMENT;
 }
 

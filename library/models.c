@@ -39,12 +39,11 @@ static TrilStatus give(TrilModel **model, TrilModel *made, bool ok, TrilStatus s
 }
 
 TrilStatus tril_model_make(TrilModel **model, const TrilTokenizer *tokenizer,
-                           const TrilOptions *options, TrilError *error) {
-    Error own = {0}, *err = error ? error : &own;
+                           const TrilOptions *options, Error *err) {
     Config config;
     TrilModel *made = NULL;
     if (model) *model = NULL;
-    if (!model || !tokenizer || !options) return null_argument(error);
+    if (!model || !tokenizer || !options || !err) return null_argument(err);
     bool ok = options_config(options, tokenizer->size, &config, err) && model_new(&made, err) &&
               vocab_copy(&made->vocab, tokenizer, err);
     config.dropout = 0;
@@ -82,12 +81,11 @@ static bool extend(TrilModel *made, const TrilModel *model, uint64_t seed, Error
 }
 
 TrilStatus tril_model_extend(TrilModel **extended, const TrilModel *model, const char *text,
-                             size_t length, uint64_t seed, TrilError *error) {
-    Error own = {0}, *err = error ? error : &own;
+                             size_t length, uint64_t seed, Error *err) {
     TrilModel *made = NULL;
     if (extended) *extended = NULL;
-    if (!extended || !model || !text) return null_argument(error);
-    TrilStatus status = model_read(model, error);
+    if (!extended || !model || !text || !err) return null_argument(err);
+    TrilStatus status = model_read(model, err);
     if (status != TRIL_OK) return status;
     const bool read =
         model_new(&made, err) && vocab_extend(&made->vocab, &model->vocab, text, length, err);
@@ -130,12 +128,11 @@ static void take_file(TrilModel *model, Checkpoint *from) {
     *file = (SafeTensors){.notes = NULL};
 }
 
-TrilStatus tril_model_load(TrilModel **model, const char *path, TrilError *error) {
-    Error own = {0}, *err = error ? error : &own;
+TrilStatus tril_model_load(TrilModel **model, const char *path, Error *err) {
     Checkpoint c = {.first_moments = NULL};
     TrilModel *made;
     if (model) *model = NULL;
-    if (!model || !path) return null_argument(error);
+    if (!model || !path || !err) return null_argument(err);
     bool ok = model_new(&made, err) && checkpoint_load(&c, path, err) &&
               checkpoint_vocab(&c, path, &made->vocab, err);
     if (ok) take_file(made, &c);

@@ -107,11 +107,9 @@ static bool set(TrilOptions *o, const TrilOption *row, const char *text, Error *
     return true;
 }
 
-TrilStatus tril_options_set(TrilOptions *options, const char *name, const char *text,
-                            TrilError *error) {
-    Error own = {0}, *err = error ? error : &own;
+TrilStatus tril_options_set(TrilOptions *options, const char *name, const char *text, Error *err) {
     int i = 0;
-    if (!options || !name || !text) return null_argument(error);
+    if (!options || !name || !text || !err) return null_argument(err);
     while (i < ROWS && strcmp(table[i].name, name) != 0) i++;
     bool ok = i < ROWS ? set(options, &table[i], text, err)
                        : fail(err, "there is no option '%.64s'", name);
@@ -215,16 +213,14 @@ const char *tril_preset(int i) {
     return i >= 0 && i < COUNT(presets) ? presets[i].name : NULL;
 }
 
-TrilStatus tril_options_preset(TrilOptions *options, const char *name, TrilError *error) {
-    Error own = {0}, *err = error ? error : &own;
+TrilStatus tril_options_preset(TrilOptions *options, const char *name, Error *err) {
     const char *names[COUNT(presets) + 1] = {NULL};
     int i;
-    if (!options || !name) return null_argument(error);
+    if (!options || !name || !err) return null_argument(err);
     for (i = 0; i < COUNT(presets); i++) names[i] = presets[i].name;
     if (!name_find(names, name, &i, "preset", err)) return failed(TRIL_ARGUMENT, err);
     for (int j = 0; j < COUNT(columns); j++)
-        if (presets[i].values[j])
-            tril_options_set(options, columns[j], presets[i].values[j], error);
+        if (presets[i].values[j]) tril_options_set(options, columns[j], presets[i].values[j], err);
     return TRIL_OK;
 }
 

@@ -46,11 +46,10 @@ static TrilStatus read_text(TrilReading *r, const TrilModel *model, const char *
 }
 
 TrilStatus tril_reading_open(TrilReading **reading, const TrilModel *model, const char *text,
-                             size_t length, bool traced, int threads, TrilError *error) {
-    Error own = {0}, *err = error ? error : &own;
+                             size_t length, bool traced, int threads, Error *err) {
     TrilReading *r;
     if (reading) *reading = NULL;
-    if (!reading || !model || !text) return null_argument(error);
+    if (!reading || !model || !text || !err) return null_argument(err);
     if (!threads_wanted(threads, &threads, err) ||
         !memory_alloc(&r, 1, sizeof *r, "the reading", err))
         return failed(TRIL_ARGUMENT, err);
@@ -169,10 +168,9 @@ static void take_softmax(float *scores, float scale, int t, int T) {
 }
 
 TrilStatus tril_reading_attention(const TrilReading *reading, int layer, int head, float *weights,
-                                  size_t capacity, TrilError *error) {
-    Error own = {0}, *err = error ? error : &own;
+                                  size_t capacity, Error *err) {
     TrilLine line;
-    if (!reading || !weights) return null_argument(error);
+    if (!reading || !weights || !err) return null_argument(err);
     if (!find_head(reading, layer, head, capacity, &line, err)) return failed(TRIL_ARGUMENT, err);
     for (int t = 0, T = reading->tokens; t < T; t++, weights += T)
         take_softmax(weights, write_scores(&line, head, t, T, weights), t, T);

@@ -30,11 +30,10 @@ TrilScoring tril_scoring(void) {
 }
 
 TrilStatus tril_score(const TrilModel *model, const char *text, size_t length,
-                      const TrilScoring *scoring, TrilScore *score, TrilError *error) {
+                      const TrilScoring *scoring, TrilScore *score, Error *err) {
     enum { WINDOWS = 16 }; /* windows of the model's context in a batch */
-    Error own = {0}, *err = error ? error : &own;
     int32_t *ids;
-    if (!model || !text || !scoring || !score) return null_argument(error);
+    if (!model || !text || !scoring || !score || !err) return null_argument(err);
     RunOptions options = {.batch = WINDOWS, .length = model->model.config.T, .frozen = true};
     if (!precision_read(&options.precision, scoring->precision, err) ||
         !threads_wanted(scoring->threads, &options.threads, err))
@@ -59,18 +58,17 @@ TrilStatus tril_score(const TrilModel *model, const char *text, size_t length,
 
 TrilStatus tril_text_evaluate(const TrilText *text, const TrilModel *model, bool trained_on,
                               size_t characters, int batch, int threads, TrilStop stop, void *user,
-                              double *nats, TrilError *error) {
-    Error own = {0}, *err = error ? error : &own;
+                              double *nats, Error *err) {
     RunOptions options = {.batch = batch, .frozen = true};
     Batches batches = {0};
     Asking asking = {stop, user, false};
-    if (!text || !model || !nats) return null_argument(error);
+    if (!text || !model || !nats || !err) return null_argument(err);
     if (!in_range(batch, 1, 65536, "the batch", err) ||
         !threads_wanted(threads, &options.threads, err))
         return failed(TRIL_ARGUMENT, err);
     options.length = model->model.config.T;
     if (!text_suits(text, &model->vocab, 0, err)) return failed(TRIL_TEXT, err);
-    TrilStatus status = model_read(model, error);
+    TrilStatus status = model_read(model, err);
     if (status != TRIL_OK) return status;
     /* reads with counts of its own, in which each prediction leaves out its fold */
     Model read = model->model;

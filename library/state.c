@@ -78,12 +78,11 @@ static bool put_notes(Notes *notes, const Notes *own, Error *err) {
     return true;
 }
 
-TrilStatus tril_model_save(const TrilModel *model, const char *path, TrilError *error) {
-    Error own = {0}, *err = error ? error : &own;
+TrilStatus tril_model_save(const TrilModel *model, const char *path, Error *err) {
     Notes notes = {.count = 0};
     char loss[NUMBER_SIZE];
-    if (!model || !path) return null_argument(error);
-    TrilStatus status = model_read(model, error);
+    if (!model || !path || !err) return null_argument(err);
+    TrilStatus status = model_read(model, err);
     if (status != TRIL_OK) return status;
     number_write(loss, sizeof loss, 'f', 6, model->validation);
     bool ok =
@@ -97,12 +96,11 @@ TrilStatus tril_model_save(const TrilModel *model, const char *path, TrilError *
     return outcome(ok, TRIL_FILE, err);
 }
 
-TrilStatus tril_training_save(TrilTraining *t, const char *path, TrilError *error) {
-    Error own = {0}, *err = error ? error : &own;
+TrilStatus tril_training_save(TrilTraining *t, const char *path, Error *err) {
     Notes notes = {.count = 0};
     char key[KEY_SIZE], text[TRIL_OPTION_SIZE];
-    if (!t || !path) return null_argument(error);
-    TrilStatus status = model_change(t->model, error);
+    if (!t || !path || !err) return null_argument(err);
+    TrilStatus status = model_change(t->model, err);
     if (status != TRIL_OK) return status;
     run_collect(t->batches.run);
     bool ok = begin(&notes, &t->model->vocab, t->options.seed, t->text->digest, err) &&
@@ -137,12 +135,11 @@ static bool has_key(const char *key) {
 
 /* Adds an entry to the notes of a model, or of its training. */
 static TrilStatus add_note(Notes *notes, TrilModel *model, const char *key, const char *text,
-                           TrilError *error) {
+                           Error *err) {
     enum { MOST = 32 };
-    Error own = {0}, *err = error ? error : &own;
     int i = 0;
-    if (!key || !text) return null_argument(error);
-    TrilStatus status = model_change(model, error);
+    if (!key || !text || !err) return null_argument(err);
+    TrilStatus status = model_change(model, err);
     if (status != TRIL_OK) return status;
     while (i < notes->count && strcmp(notes->list[i].key, key) != 0) i++;
     bool ok = ((utf8_valid(key) && utf8_valid(text)) || fail(err, "the metadata is not UTF-8")) &&
@@ -155,13 +152,13 @@ static TrilStatus add_note(Notes *notes, TrilModel *model, const char *key, cons
 }
 
 TrilStatus tril_training_mark(TrilTraining *training, const char *key, const char *text,
-                              TrilError *error) {
-    return training ? add_note(&training->notes, training->model, key, text, error)
-                    : null_argument(error);
+                              Error *err) {
+    return training ? add_note(&training->notes, training->model, key, text, err)
+                    : null_argument(err);
 }
 
-TrilStatus tril_model_mark(TrilModel *model, const char *key, const char *text, TrilError *error) {
-    return model ? add_note(&model->notes, model, key, text, error) : null_argument(error);
+TrilStatus tril_model_mark(TrilModel *model, const char *key, const char *text, Error *err) {
+    return model ? add_note(&model->notes, model, key, text, err) : null_argument(err);
 }
 
 /* ---- reading ---- */
@@ -211,7 +208,7 @@ static const char *read_options(const Checkpoint *c, TrilOptions *options) {
         option_key(i, key);
         const Note *note = safetensors_note(&c->file, key);
         if (note ? note->length == 0 || strlen(note->value) != note->length ||
-                       tril_options_set(options, row->name, note->value, NULL) != TRIL_OK
+                       tril_options_set(options, row->name, note->value, &(Error){0}) != TRIL_OK
                  : row->standard != NULL)
             return row->name;
     }
@@ -238,12 +235,11 @@ static const char *read_metadata(TrilState *s) {
     return NULL;
 }
 
-TrilStatus tril_state_load(TrilState **state, const char *path, TrilError *error) {
-    Error own = {0}, *err = error ? error : &own;
+TrilStatus tril_state_load(TrilState **state, const char *path, Error *err) {
     TrilState *s = NULL;
     const char *bad = NULL;
     if (state) *state = NULL;
-    if (!state || !path) return null_argument(error);
+    if (!state || !path || !err) return null_argument(err);
     bool ok = memory_alloc(&s, 1, sizeof *s, "the state", err) &&
               checkpoint_load(&s->checkpoint, path, err);
     if (ok && !s->checkpoint.first_moments)
@@ -324,8 +320,7 @@ static bool take_model(TrilModel **model, TrilState *state, Error *err) {
 }
 
 static TrilStatus resume(TrilTraining **training, TrilModel **model, TrilState *state,
-                         const TrilText *text, const TrilOptions *options, TrilError *error) {
-    Error own = {0}, *err = error ? error : &own;
+                         const TrilText *text, const TrilOptions *options, Error *err) {
     const Checkpoint *c = &state->checkpoint;
     if (!options) options = &state->options;
     TrilStatus status = check_same(state, text, options, err);
@@ -343,14 +338,13 @@ static TrilStatus resume(TrilTraining **training, TrilModel **model, TrilState *
 }
 
 TrilStatus tril_training_resume(TrilTraining **training, TrilModel **model, TrilState *state,
-                                const TrilText *text, const TrilOptions *options,
-                                TrilError *error) {
+                                const TrilText *text, const TrilOptions *options, Error *err) {
     if (training) *training = NULL;
     if (model) *model = NULL;
-    if (!training || !model || !state || !text) return null_argument(error);
-    TrilStatus status = use_begin(&state->uses, true, "state", error);
+    if (!training || !model || !state || !text || !err) return null_argument(err);
+    TrilStatus status = use_begin(&state->uses, true, "state", err);
     if (status != TRIL_OK) return status;
-    status = resume(training, model, state, text, options, error);
+    status = resume(training, model, state, text, options, err);
     use_end(&state->uses);
     return status;
 }

@@ -21,32 +21,28 @@ static bool wrap(TrilTokenizer **tokenizer, Vocab *vocab, bool ok, Error *err) {
 }
 
 TrilStatus tril_tokenizer_make(TrilTokenizer **tokenizer, const char *text, size_t length,
-                               TrilError *error) {
-    Error own = {0}, *err = error ? error : &own;
+                               Error *err) {
     Vocab vocab;
     if (tokenizer) *tokenizer = NULL;
-    if (!tokenizer || !text) return null_argument(error);
+    if (!tokenizer || !text || !err) return null_argument(err);
     const Characters characters = characters_of(&(Vocab){0}, text, length);
     bool ok = (characters.at < length || fail(err, "the text is empty")) &&
               vocab_build(&vocab, text, length, false, err);
     return outcome(wrap(tokenizer, &vocab, ok, err), TRIL_TEXT, err);
 }
 
-TrilStatus tril_tokenizer_of_bytes(TrilTokenizer **tokenizer, TrilError *error) {
-    Error own = {0}, *err = error ? error : &own;
+TrilStatus tril_tokenizer_of_bytes(TrilTokenizer **tokenizer, Error *err) {
     Vocab vocab;
-    if (!tokenizer) return null_argument(error);
-    *tokenizer = NULL;
+    if (tokenizer) *tokenizer = NULL;
+    if (!tokenizer || !err) return null_argument(err);
     bool ok = vocab_build(&vocab, NULL, 0, true, err);
     return outcome(wrap(tokenizer, &vocab, ok, err), TRIL_ARGUMENT, err);
 }
 
-TrilStatus tril_tokenizer_copy(TrilTokenizer **copy, const TrilTokenizer *tokenizer,
-                               TrilError *error) {
-    Error own = {0}, *err = error ? error : &own;
+TrilStatus tril_tokenizer_copy(TrilTokenizer **copy, const TrilTokenizer *tokenizer, Error *err) {
     Vocab vocab;
     if (copy) *copy = NULL;
-    if (!copy || !tokenizer) return null_argument(error);
+    if (!copy || !tokenizer || !err) return null_argument(err);
     bool ok = vocab_copy(&vocab, tokenizer, err);
     return outcome(wrap(copy, &vocab, ok, err), TRIL_ARGUMENT, err);
 }
@@ -69,10 +65,9 @@ bool tril_tokenizer_same(const TrilTokenizer *one, const TrilTokenizer *other) {
 }
 
 TrilStatus tril_encode(const TrilTokenizer *tokenizer, const char *text, size_t length,
-                       int32_t *ids, size_t capacity, size_t *count, TrilError *error) {
-    Error own = {0}, *err = error ? error : &own;
+                       int32_t *ids, size_t capacity, size_t *count, Error *err) {
     int32_t *all;
-    if (!tokenizer || !text || !count) return null_argument(error);
+    if (!tokenizer || !text || !count || !err) return null_argument(err);
     if (!vocab_encode(tokenizer, text, length, &all, count, NULL, err))
         return failed(TRIL_TEXT, err);
     bool fits = !ids || *count <= capacity ||
@@ -83,10 +78,9 @@ TrilStatus tril_encode(const TrilTokenizer *tokenizer, const char *text, size_t 
 }
 
 TrilStatus tril_decode(const TrilTokenizer *tokenizer, const int32_t *ids, size_t count, char *text,
-                       size_t capacity, size_t *length, TrilError *error) {
-    Error own = {0}, *err = error ? error : &own;
-    if (!tokenizer || !length || (count > 0 && !ids) || (capacity > 0 && !text))
-        return null_argument(error);
+                       size_t capacity, size_t *length, Error *err) {
+    if (!tokenizer || !length || (count > 0 && !ids) || (capacity > 0 && !text) || !err)
+        return null_argument(err);
     size_t needed = 0;
     bool ok = true;
     for (size_t i = 0; i < count && ok; i++) {
@@ -108,10 +102,8 @@ TrilStatus tril_decode(const TrilTokenizer *tokenizer, const int32_t *ids, size_
 static const double HELD_OUT_MARGIN = 1e-6;
 
 TrilStatus tril_text_join(const char *const *texts, const size_t *lengths, int count, bool bytes,
-                          double held_out, char *joined, size_t *length, int *which,
-                          TrilError *error) {
-    Error own = {0}, *err = error ? error : &own;
-    if (!texts || !lengths || !joined || !length || !which) return null_argument(error);
+                          double held_out, char *joined, size_t *length, int *which, Error *err) {
+    if (!texts || !lengths || !joined || !length || !which || !err) return null_argument(err);
     if (!in_range(held_out, HELD_OUT_MARGIN, 1 - HELD_OUT_MARGIN, "the held-out share", err))
         return failed(TRIL_ARGUMENT, err);
     bool ok = corpus_join(texts, lengths, count, bytes, held_out, joined, length, which, err);
@@ -119,10 +111,9 @@ TrilStatus tril_text_join(const char *const *texts, const size_t *lengths, int c
 }
 
 TrilStatus tril_text_make(TrilText **text, const TrilTokenizer *tokenizer, const char *bytes,
-                          size_t length, double held_out, TrilError *error) {
-    Error own = {0}, *err = error ? error : &own;
+                          size_t length, double held_out, Error *err) {
     if (text) *text = NULL;
-    if (!text || !tokenizer || !bytes) return null_argument(error);
+    if (!text || !tokenizer || !bytes || !err) return null_argument(err);
     if (!in_range(held_out, HELD_OUT_MARGIN, 1 - HELD_OUT_MARGIN, "the held-out share", err) ||
         !memory_alloc(text, 1, sizeof **text, "the text", err))
         return failed(TRIL_ARGUMENT, err);
@@ -141,9 +132,8 @@ TrilExtent tril_text_extent(const TrilText *text) {
     return (TrilExtent){text->length, text->train, text->distinct, text->digest, text->returns};
 }
 
-TrilStatus tril_text_repeated(const TrilText *text, double *share, TrilError *error) {
-    Error own = {0}, *err = error ? error : &own;
-    if (!text || !share) return null_argument(error);
+TrilStatus tril_text_repeated(const TrilText *text, double *share, Error *err) {
+    if (!text || !share || !err) return null_argument(err);
     return outcome(corpus_repeated(text, share, err), TRIL_NO_MEMORY, err);
 }
 
@@ -159,10 +149,8 @@ void tril_text_set_counted(TrilText *text, size_t characters) {
     text->counted = characters;
 }
 
-TrilStatus tril_text_count(const TrilText *text, int context, TrilCounts *counts,
-                           TrilError *error) {
-    Error own = {0}, *err = error ? error : &own;
-    if (!text || !counts) return null_argument(error);
+TrilStatus tril_text_count(const TrilText *text, int context, TrilCounts *counts, Error *err) {
+    if (!text || !counts || !err) return null_argument(err);
     if (!in_range(context, 1, MAX_TOKENS, "context", err)) return failed(TRIL_ARGUMENT, err);
     bool ok = count_losses(text->ids, corpus_counted(text), text->ids + text->train,
                            text->length - text->train, text->vocab.size, context, counts, err);

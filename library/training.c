@@ -84,8 +84,7 @@ static void follow_beginning(TrilTraining *t) {
 }
 
 static TrilStatus open_training(TrilTraining **training, TrilModel *model, const TrilText *text,
-                                const TrilOptions *options, TrilError *error) {
-    Error own = {0}, *err = error ? error : &own;
+                                const TrilOptions *options, Error *err) {
     if (model->in_training) {
         fail(err, "the model is already being trained");
         return failed(TRIL_ARGUMENT, err);
@@ -96,7 +95,7 @@ static TrilStatus open_training(TrilTraining **training, TrilModel *model, const
     const bool trained = model->trained;
     double epochs;
     options_take_sizes(&decided, &sizes);
-    TrilStatus status = tril_options_decide(&decided, text, trained, &epochs, error);
+    TrilStatus status = tril_options_decide(&decided, text, trained, &epochs, err);
     if (status != TRIL_OK) return status;
     if (!training_make(training, model, text, &decided, err)) return failed(TRIL_ARGUMENT, err);
     TrilTraining *t = *training;
@@ -109,12 +108,12 @@ static TrilStatus open_training(TrilTraining **training, TrilModel *model, const
 }
 
 TrilStatus tril_training_open(TrilTraining **training, TrilModel *model, const TrilText *text,
-                              const TrilOptions *options, TrilError *error) {
+                              const TrilOptions *options, Error *err) {
     if (training) *training = NULL;
-    if (!training || !model || !text || !options) return null_argument(error);
-    TrilStatus status = model_change(model, error);
+    if (!training || !model || !text || !options || !err) return null_argument(err);
+    TrilStatus status = model_change(model, err);
     if (status != TRIL_OK) return status;
-    status = open_training(training, model, text, options, error);
+    status = open_training(training, model, text, options, err);
     model_leave(model);
     return status;
 }
@@ -145,11 +144,10 @@ TrilProgress tril_training_progress(const TrilTraining *training) {
     return training->progress;
 }
 
-TrilStatus tril_training_set_steps(TrilTraining *t, int steps, TrilError *error) {
-    Error own = {0}, *err = error ? error : &own;
-    if (!t) return null_argument(error);
+TrilStatus tril_training_set_steps(TrilTraining *t, int steps, Error *err) {
+    if (!t || !err) return null_argument(err);
     if (!in_range(steps, 1, 1e9, "steps", err)) return failed(TRIL_ARGUMENT, err);
-    TrilStatus status = model_change(t->model, error);
+    TrilStatus status = model_change(t->model, err);
     if (status != TRIL_OK) return status;
     TrilProgress *p = &t->progress;
     if (p->cooling > 0 && steps > p->cooled) steps = p->cooled;
@@ -182,7 +180,7 @@ static bool cool_down(TrilTraining *t) {
 }
 
 bool tril_training_cool_down(TrilTraining *t) {
-    if (model_change(t->model, NULL) != TRIL_OK) return false;
+    if (model_change(t->model, &(Error){0}) != TRIL_OK) return false;
     const bool cools = cool_down(t);
     model_leave(t->model);
     return cools;
@@ -244,25 +242,22 @@ static TrilStatus update(TrilTraining *t, TrilStep *step, Error *err) {
     return finite ? TRIL_OK : diverged(t, p->step + 1, err);
 }
 
-TrilStatus tril_training_step(TrilTraining *training, TrilStep *step, TrilError *error) {
-    Error own = {0}, *err = error ? error : &own;
+TrilStatus tril_training_step(TrilTraining *training, TrilStep *step, Error *err) {
     TrilStep unread;
-    if (!training) return null_argument(error);
-    TrilStatus status = model_change(training->model, error);
+    if (!training || !err) return null_argument(err);
+    TrilStatus status = model_change(training->model, err);
     if (status != TRIL_OK) return status;
     status = update(training, step ? step : &unread, err);
     model_leave(training->model);
     return outcome(status == TRIL_OK, status, err);
 }
 
-TrilStatus tril_training_run(TrilTraining *training, TrilOnStep on_step, void *user,
-                             TrilError *error) {
-    Error own = {0}, *err = error ? error : &own;
+TrilStatus tril_training_run(TrilTraining *training, TrilOnStep on_step, void *user, Error *err) {
     TrilStatus status = TRIL_OK;
-    if (!training) return null_argument(error);
+    if (!training || !err) return null_argument(err);
     while (status == TRIL_OK && training->progress.step < training->progress.steps) {
         TrilStep step;
-        status = tril_training_step(training, &step, error);
+        status = tril_training_step(training, &step, err);
         if (status == TRIL_OK && on_step && on_step(&step, user) != 0) {
             fail(err, "stopped after step %d of %d", step.step, step.steps);
             status = failed(TRIL_STOPPED, err);
@@ -273,8 +268,7 @@ TrilStatus tril_training_run(TrilTraining *training, TrilOnStep on_step, void *u
 
 /* ---- evaluations ---- */
 
-static TrilStatus evaluate(TrilTraining *t, size_t characters, double *nats, TrilError *error) {
-    Error own = {0}, *err = error ? error : &own;
+static TrilStatus evaluate(TrilTraining *t, size_t characters, double *nats, Error *err) {
     TrilProgress *p = &t->progress;
     t->stop.stopped = false;
     if (!batches_evaluate(&t->batches, false, characters, &t->stop, nats, err))
@@ -295,22 +289,20 @@ static TrilStatus evaluate(TrilTraining *t, size_t characters, double *nats, Tri
     return TRIL_OK;
 }
 
-TrilStatus tril_training_evaluate(TrilTraining *t, size_t characters, double *nats,
-                                  TrilError *error) {
-    if (!t || !nats) return null_argument(error);
-    TrilStatus status = model_change(t->model, error);
+TrilStatus tril_training_evaluate(TrilTraining *t, size_t characters, double *nats, Error *err) {
+    if (!t || !nats || !err) return null_argument(err);
+    TrilStatus status = model_change(t->model, err);
     if (status != TRIL_OK) return status;
-    status = evaluate(t, characters, nats, error);
+    status = evaluate(t, characters, nats, err);
     model_leave(t->model);
     return status;
 }
 
 /* ---- the profile ---- */
 
-TrilStatus tril_training_profile(TrilTraining *training, TrilError *error) {
-    Error own = {0}, *err = error ? error : &own;
-    if (!training) return null_argument(error);
-    const TrilStatus status = model_change(training->model, error);
+TrilStatus tril_training_profile(TrilTraining *training, Error *err) {
+    if (!training || !err) return null_argument(err);
+    const TrilStatus status = model_change(training->model, err);
     if (status != TRIL_OK) return status;
     const bool ok = run_profile(training->batches.run, err);
     model_leave(training->model);

@@ -1,8 +1,8 @@
 /* tril.h - tril as a library: tokenizers, models, training, and text.
  *
  * Failures. A function that can fail returns a TrilStatus: TRIL_OK, or the kind of the failure.
- * After a failure it has written a sentence to *error, unless `error` is NULL, and a pointer to a
- * result is NULL. After TRIL_OK *error is arbitrary. A NULL where a pointer is required gives
+ * After a failure it has written a sentence to *error, and a pointer to a result is NULL. After
+ * TRIL_OK *error is arbitrary. A NULL where a pointer is required gives
  * TRIL_ARGUMENT; functions without a status accept NULL only if they release something or their
  * comment says so. The sentence of TRIL_TEXT does not name the text, so that a program can put the
  * name of its file before it. The library never prints, never ends the program, and handles no

@@ -56,7 +56,7 @@ Glyph glyph_of(const TrilTokenizer *tokenizer, int32_t id) {
     char text[UTF8_MAX];
     size_t length;
     uint32_t code;
-    tril_decode(tokenizer, &id, 1, text, sizeof text, &length, NULL);
+    tril_decode(tokenizer, &id, 1, text, sizeof text, &length, &(TrilError){0});
     return glyph_from(text, length, tril_tokenizer_has_bytes(tokenizer), &code);
 }
 
@@ -88,7 +88,7 @@ void glyph_line(const TrilTokenizer *tokenizer, const int32_t *ids, int count, i
     bool room = true;
     *text = 0;
     for (int i = 0; i < count && room; i++) {
-        tril_decode(tokenizer, &ids[i], 1, character, sizeof character, &length, NULL);
+        tril_decode(tokenizer, &ids[i], 1, character, sizeof character, &length, &(TrilError){0});
         room = glyph_take(character, length, &line) == 0;
     }
 }

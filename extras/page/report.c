@@ -81,7 +81,8 @@ static const Result *result_of(const Report *r, const RungPlan *rung) {
 /* Writes the text of ids [count], which has room for UTF8_MAX bytes each. Returns its length. */
 static size_t decode(const Plan *plan, const int32_t *ids, int count, char *text) {
     size_t length = 0;
-    tril_decode(plan->tokenizer, ids, (size_t)count, text, UTF8_MAX * (size_t)count, &length, NULL);
+    tril_decode(plan->tokenizer, ids, (size_t)count, text, UTF8_MAX * (size_t)count, &length,
+                &(TrilError){0});
     return length;
 }
 
@@ -90,7 +91,8 @@ static int32_t id_of(const Plan *plan, char character) {
     int32_t id;
     size_t count;
     bool known =
-        tril_encode(plan->tokenizer, &character, 1, &id, 1, &count, NULL) == TRIL_OK && count == 1;
+        tril_encode(plan->tokenizer, &character, 1, &id, 1, &count, &(TrilError){0}) == TRIL_OK &&
+        count == 1;
     return known ? id : -1;
 }
 
@@ -165,8 +167,8 @@ static void collect_writings(Report *r) {
         Error none;
         if (!result_of(r, rung) || to->length > 0 || !load(r, rung, &model, &none) || !model)
             continue;
-        if (tril_generate(model, r->prompt, r->prompt_length, &sampling, take_text, to, NULL) !=
-            TRIL_OK)
+        if (tril_generate(model, r->prompt, r->prompt_length, &sampling, take_text, to,
+                          &(TrilError){0}) != TRIL_OK)
             to->length = 0;
         tril_model_free(model);
     }

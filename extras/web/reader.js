@@ -52,9 +52,9 @@ function openReader(library) {
   // for a rung without heads, and for a line that the model cannot read.
   function focusOf(own, line) {
     const to = room(4);
-    if (line.length === 0 || call("tril_reading_open", to, own, line, 0, 1, 0) !== 0) return null;
+    if (line.length === 0 || call("tril_reading_open", to, own, line, 0, 1, room(1024)) !== 0) return null;
     const reading = pointerAt(to), T = call("tril_reading_tokens", reading), weights = room(4 * T * T);
-    const failed = call("tril_reading_attention", reading, 0, 0, weights, T * T, 0) !== 0;
+    const failed = call("tril_reading_attention", reading, 0, 0, weights, T * T, room(1024)) !== 0;
     const row = floatsAt(weights + 4 * T * (T - 1), T), weight = Math.max(...row), id = whole(call("tril_reading_ids", reading) + 4 * row.indexOf(weight));
     call("tril_reading_close", reading);
     return failed ? null : { weight, even: 1 / T, glyph: glyphOf(tokenizerOf(own), id) };

@@ -52,8 +52,8 @@ function openTrainer(library) {
         call("tril_model_free", model);
         model = extended;
         const { made } = textOf(model), state = room(4), outs = room(8);
-        call("tril_state_load", state, name, 0); // 0, and so no training, of a model
-        const status = call("tril_training_resume", outs, outs + 4, pointerAt(state), made, 0, 0);
+        call("tril_state_load", state, name, room(1024)); // 0, and so no training, of a model
+        const status = call("tril_training_resume", outs, outs + 4, pointerAt(state), made, 0, room(1024));
         call("tril_state_free", pointerAt(state));
         if (status === 0) {
           call("tril_model_free", model);

@@ -36,7 +36,7 @@ static void put_vocabulary(const TrilTokenizer *tokenizer) {
     for (int32_t id = 0; id < size; id++) {
         char text[4];
         size_t length = 0;
-        tril_decode(tokenizer, &id, 1, text, sizeof text, &length, NULL);
+        tril_decode(tokenizer, &id, 1, text, sizeof text, &length, &(TrilError){0});
         escape_line(stdout, text, length);
     }
     putchar('\n');

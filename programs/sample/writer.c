@@ -99,13 +99,14 @@ void writer_print(Writer *w, const char *text, size_t length) {
 void writer_say(Writer *w, const char *text, size_t length) {
     writer_print(w, text, length);
     if (length == 0) return;
-    tril_writer_read(w->text, text, length, NULL);
+    tril_writer_read(w->text, text, length, &(TrilError){0});
     w->end = text[length - 1];
 }
 
 void writer_new_line(Writer *w) {
     writer_end_line(w);
-    if (w->end != '\n' && tril_writer_read(w->text, "\n", 1, NULL) == TRIL_OK) w->end = '\n';
+    if (w->end != '\n' && tril_writer_read(w->text, "\n", 1, &(TrilError){0}) == TRIL_OK)
+        w->end = '\n';
 }
 
 bool writer_continue(Writer *w, int length, const volatile sig_atomic_t *interrupted, Error *err) {

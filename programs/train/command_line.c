@@ -135,7 +135,7 @@ static bool check_fixed(LaidOver over, const TrilOptions *before, TrilOptions *o
             return fail(err, "was trained with --%s=%s, not --%s=%s; give the same value", t->name,
                         was, t->name, now);
         tril_options_get(before, i, was);
-        tril_options_set(o, t->name, was, NULL);
+        tril_options_set(o, t->name, was, &(TrilError){0});
     }
     return true;
 }

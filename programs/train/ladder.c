@@ -114,7 +114,7 @@ static void add_known(Ladder *l, const RungPlan *rung, const Result *known) {
     *result = *known;
     result->course = course;
     result->compute = course->steps > 0 ? course->compute : NAN;
-    if (tril_model_load(&kept, rung->checkpoint, NULL) != TRIL_OK) return;
+    if (tril_model_load(&kept, rung->checkpoint, &(TrilError){0}) != TRIL_OK) return;
     result_take(result, kept);
     tril_model_free(kept);
 }

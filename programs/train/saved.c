@@ -96,7 +96,7 @@ static const char *read_result(const char *line, Result *result) {
     size_t length = strcspn(line, " \n");
     if (line[length] != ' ' || length >= sizeof name) return NULL;
     snprintf(name, sizeof name, "%.*s", (int)length, line);
-    if (tril_options_set(&of, "model", name, NULL) != TRIL_OK || !of.rung) return NULL;
+    if (tril_options_set(&of, "model", name, &(TrilError){0}) != TRIL_OK || !of.rung) return NULL;
     *result = (Result){.name = of.rung};
     line = read_number(line + length + 1, 1e15, ' ', &parameters);
     for (int i = 0; i < COUNT(figures); i++)
@@ -144,7 +144,8 @@ static bool read_options(Plan *plan) {
         char key[KEY_SIZE];
         snprintf(key, KEY_SIZE, "run.%s", row->name);
         const char *text = tril_state_note(plan->state, key);
-        if (is_of_run(row) && (!text || tril_options_set(o, row->name, text, NULL) != TRIL_OK))
+        if (is_of_run(row) &&
+            (!text || tril_options_set(o, row->name, text, &(TrilError){0}) != TRIL_OK))
             return false;
     }
     TrilOptions of_rung = *o;

@@ -188,7 +188,7 @@ static void write_sample(Trainer *t, char sample[SAMPLE_SIZE]) {
     sampling.seed = t->plan->options.seed;
     sampling.threads = (int)t->plan->options.threads;
     *sample = 0;
-    tril_generate(t->model, "", 0, &sampling, glyph_take, &line, NULL);
+    tril_generate(t->model, "", 0, &sampling, glyph_take, &line, &(TrilError){0});
 }
 
 /* Measures the loss on the held-out text, or on the budget's sample of it, and keeps the weights if

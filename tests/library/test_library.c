@@ -1138,7 +1138,6 @@ TEST_OF_EACH(tril_rung, any_size) {
             if (!model && !isnan(real[j]))
                 expect_message(error.text, sizeof error.text, NULL,
                                TEXTS(formatted("%.10g", real[j])));
-            if (!model) assert_int_equal(tril_model_make(&model, letters, &sizes, NULL), status);
             tril_model_free(model);
         }
     }
@@ -1242,15 +1241,16 @@ static bool is_next_null(void) {
     return pointers++ == null_at;
 }
 
-/* Calls a function once for each of its `count` NEEDED pointers, which is then NULL. If its first
- * one is to get a new object, the object is NULL. */
+/* Calls a function once for each of its `count` NEEDED pointers, and once for its error, which is
+ * then NULL. If its first one is to get a new object, the object is NULL. */
 #define NEEDED(pointer) (is_next_null() ? NULL : (pointer))
 #define WITHOUT(count, call)                                       \
-    for (int made = null_at = 0; null_at < (count); null_at++) {   \
+    for (int made = null_at = 0; null_at <= (count); null_at++) {  \
         *(void **)any = any;                                       \
         pointers = 0;                                              \
+        strcpy(error.text, "NULL");                                \
         expect(call, TRIL_ARGUMENT, "NULL");                       \
-        assert_int_equal(pointers, count);                         \
+        assert_int_equal(pointers, (count) + 1);                   \
         made += *(void **)any != NULL;                             \
         if (strstr(#call, "(NEEDED(any)")) assert_true(made <= 1); \
     }
@@ -1264,61 +1264,63 @@ TEST(null_arguments) {
     const TrilReading *reading = read_with(model, "ab", 2, 1, 1);
     TrilTraining *training = begin(model, &options);
     TrilWriter *writer = write_with(model, &sampling), *other;
-    TrilError *e = &error;
     const char *texts[] = {"a", "b"}, *path = scratch("state");
     const size_t lengths[] = {1, 1};
     void *any = scrap(1, sizeof(TrilChoice)); /* of whatever the function gets or sets */
-    must(tril_training_save(training, path, e));
+    must(tril_training_save(training, path, &error));
     TrilState *saved = state_of("state");
-    WITHOUT(2, tril_tokenizer_make(NEEDED(any), NEEDED("a"), 1, e));
-    WITHOUT(1, tril_tokenizer_of_bytes(NEEDED(any), e));
-    WITHOUT(2, tril_tokenizer_copy(NEEDED(any), NEEDED(letters), e));
-    WITHOUT(3, tril_encode(NEEDED(letters), NEEDED("a"), 1, NULL, 0, NEEDED(any), e));
-    WITHOUT(4, tril_decode(NEEDED(letters), NEEDED(any), 1, NEEDED(any), 8, NEEDED(any), e));
+    WITHOUT(2, tril_tokenizer_make(NEEDED(any), NEEDED("a"), 1, NEEDED(&error)));
+    WITHOUT(1, tril_tokenizer_of_bytes(NEEDED(any), NEEDED(&error)));
+    WITHOUT(2, tril_tokenizer_copy(NEEDED(any), NEEDED(letters), NEEDED(&error)));
+    WITHOUT(3, tril_encode(NEEDED(letters), NEEDED("a"), 1, NULL, 0, NEEDED(any), NEEDED(&error)));
+    WITHOUT(4, tril_decode(NEEDED(letters), NEEDED(any), 1, NEEDED(any), 8, NEEDED(any),
+                           NEEDED(&error)));
     WITHOUT(5, tril_text_join(NEEDED(texts), NEEDED(lengths), 2, 0, 0.1, NEEDED(any), NEEDED(any),
-                              NEEDED(any), e));
-    WITHOUT(3, tril_text_make(NEEDED(any), NEEDED(letters), NEEDED("a"), 1, 0.1, e));
-    WITHOUT(2, tril_text_repeated(NEEDED(whole_play), NEEDED(any), e));
-    WITHOUT(2, tril_text_count(NEEDED(whole_play), 8, NEEDED(any), e));
-    WITHOUT(3, tril_options_set(NEEDED(&options), NEEDED("lr"), NEEDED("1"), e));
-    WITHOUT(2, tril_options_preset(NEEDED(&options), NEEDED("quick"), e));
-    WITHOUT(1, tril_options_check(NEEDED(&options), e));
-    WITHOUT(3, tril_model_make(NEEDED(any), NEEDED(letters), NEEDED(&options), e));
-    WITHOUT(2, tril_model_load(NEEDED(any), NEEDED(path), e));
-    WITHOUT(3, tril_model_extend(NEEDED(any), NEEDED(model), NEEDED("a"), 1, 1, e));
-    WITHOUT(2, tril_model_save(NEEDED(model), NEEDED(path), e));
-    WITHOUT(3, tril_model_mark(NEEDED(model), NEEDED("a"), NEEDED("b"), e));
+                              NEEDED(any), NEEDED(&error)));
+    WITHOUT(3, tril_text_make(NEEDED(any), NEEDED(letters), NEEDED("a"), 1, 0.1, NEEDED(&error)));
+    WITHOUT(2, tril_text_repeated(NEEDED(whole_play), NEEDED(any), NEEDED(&error)));
+    WITHOUT(2, tril_text_count(NEEDED(whole_play), 8, NEEDED(any), NEEDED(&error)));
+    WITHOUT(3, tril_options_set(NEEDED(&options), NEEDED("lr"), NEEDED("1"), NEEDED(&error)));
+    WITHOUT(2, tril_options_preset(NEEDED(&options), NEEDED("quick"), NEEDED(&error)));
+    WITHOUT(1, tril_options_check(NEEDED(&options), NEEDED(&error)));
+    WITHOUT(3, tril_model_make(NEEDED(any), NEEDED(letters), NEEDED(&options), NEEDED(&error)));
+    WITHOUT(2, tril_model_load(NEEDED(any), NEEDED(path), NEEDED(&error)));
+    WITHOUT(3, tril_model_extend(NEEDED(any), NEEDED(model), NEEDED("a"), 1, 1, NEEDED(&error)));
+    WITHOUT(2, tril_model_save(NEEDED(model), NEEDED(path), NEEDED(&error)));
+    WITHOUT(3, tril_model_mark(NEEDED(model), NEEDED("a"), NEEDED("b"), NEEDED(&error)));
     WITHOUT(3, tril_options_choose(NEEDED(&options), NEEDED(whole_play), 1, NULL, NULL, NEEDED(any),
-                                   e));
-    WITHOUT(2, tril_options_decide(NEEDED(&options), NEEDED(whole_play), 0, NULL, e));
-    WITHOUT(2, tril_estimate(NEEDED(&options), 65, NEEDED(any), e));
-    WITHOUT(
-        4, tril_training_open(NEEDED(any), NEEDED(model), NEEDED(whole_play), NEEDED(&options), e));
-    WITHOUT(1, tril_training_set_steps(NEEDED(training), 1, e));
-    WITHOUT(1, tril_training_step(NEEDED(training), NULL, e));
-    WITHOUT(1, tril_training_run(NEEDED(training), NULL, NULL, e));
-    WITHOUT(2, tril_training_evaluate(NEEDED(training), 0, NEEDED(any), e));
-    WITHOUT(1, tril_training_profile(NEEDED(training), e));
-    WITHOUT(2, tril_training_save(NEEDED(training), NEEDED(path), e));
-    WITHOUT(3, tril_training_mark(NEEDED(training), NEEDED("a"), NEEDED("b"), e));
-    WITHOUT(2, tril_state_load(NEEDED(any), NEEDED(path), e));
+                                   NEEDED(&error)));
+    WITHOUT(2, tril_options_decide(NEEDED(&options), NEEDED(whole_play), 0, NULL, NEEDED(&error)));
+    WITHOUT(2, tril_estimate(NEEDED(&options), 65, NEEDED(any), NEEDED(&error)));
+    WITHOUT(4, tril_training_open(NEEDED(any), NEEDED(model), NEEDED(whole_play), NEEDED(&options),
+                                  NEEDED(&error)));
+    WITHOUT(1, tril_training_set_steps(NEEDED(training), 1, NEEDED(&error)));
+    WITHOUT(1, tril_training_step(NEEDED(training), NULL, NEEDED(&error)));
+    WITHOUT(1, tril_training_run(NEEDED(training), NULL, NULL, NEEDED(&error)));
+    WITHOUT(2, tril_training_evaluate(NEEDED(training), 0, NEEDED(any), NEEDED(&error)));
+    WITHOUT(1, tril_training_profile(NEEDED(training), NEEDED(&error)));
+    WITHOUT(2, tril_training_save(NEEDED(training), NEEDED(path), NEEDED(&error)));
+    WITHOUT(3, tril_training_mark(NEEDED(training), NEEDED("a"), NEEDED("b"), NEEDED(&error)));
+    WITHOUT(2, tril_state_load(NEEDED(any), NEEDED(path), NEEDED(&error)));
     WITHOUT(4, tril_training_resume(NEEDED(any), NEEDED(any), NEEDED(saved), NEEDED(whole_play),
-                                    NULL, e));
+                                    NULL, NEEDED(&error)));
     WITHOUT(3, tril_text_evaluate(NEEDED(whole_play), NEEDED(model), 0, 0, 4, 1, NULL, NULL,
-                                  NEEDED(any), e));
-    WITHOUT(4, tril_score(NEEDED(model), NEEDED("ab"), 2, NEEDED(&scoring), NEEDED(any), e));
-    WITHOUT(3, tril_reading_open(NEEDED(any), NEEDED(model), NEEDED("ab"), 2, 0, 0, e));
-    WITHOUT(2, tril_reading_attention(NEEDED(reading), 0, 0, NEEDED(any), 4, e));
+                                  NEEDED(any), NEEDED(&error)));
+    WITHOUT(4, tril_score(NEEDED(model), NEEDED("ab"), 2, NEEDED(&scoring), NEEDED(any),
+                          NEEDED(&error)));
+    WITHOUT(3,
+            tril_reading_open(NEEDED(any), NEEDED(model), NEEDED("ab"), 2, 0, 0, NEEDED(&error)));
+    WITHOUT(2, tril_reading_attention(NEEDED(reading), 0, 0, NEEDED(any), 4, NEEDED(&error)));
     WITHOUT(4, tril_generate(NEEDED(model), NEEDED("a"), 1, NEEDED(&sampling), NEEDED(write_down),
-                             NULL, e));
+                             NULL, NEEDED(&error)));
     WITHOUT(4, tril_generate_texts(NEEDED(model), NEEDED("a"), 1, NEEDED(&sampling), 2,
-                                   NEEDED(write_several), NULL, e));
-    WITHOUT(3, tril_writer_open(NEEDED(any), NEEDED(model), NEEDED(&sampling), e));
-    WITHOUT(2, tril_writer_set(NEEDED(writer), NEEDED(&sampling), e));
-    WITHOUT(2, tril_writer_read(NEEDED(writer), NEEDED("a"), 1, e));
-    WITHOUT(3, tril_probabilities(NEEDED(&sampling), NEEDED(any), 4, NEEDED(any), e));
+                                   NEEDED(write_several), NULL, NEEDED(&error)));
+    WITHOUT(3, tril_writer_open(NEEDED(any), NEEDED(model), NEEDED(&sampling), NEEDED(&error)));
+    WITHOUT(2, tril_writer_set(NEEDED(writer), NEEDED(&sampling), NEEDED(&error)));
+    WITHOUT(2, tril_writer_read(NEEDED(writer), NEEDED("a"), 1, NEEDED(&error)));
+    WITHOUT(3, tril_probabilities(NEEDED(&sampling), NEEDED(any), 4, NEEDED(any), NEEDED(&error)));
     sampling.precision = NULL;
-    expect(tril_writer_open(&other, model, &sampling, e), TRIL_ARGUMENT, "precision");
+    expect(tril_writer_open(&other, model, &sampling, &error), TRIL_ARGUMENT, "precision");
 }
 
 TEST(wrong_calls) {

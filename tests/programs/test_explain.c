@@ -115,7 +115,8 @@ TEST_OF_EACH(tril_rung, first) {
     char glyph[8] = "";
     const int32_t first = probabilities(model, reading, p);
     size_t length;
-    tril_decode(tril_model_tokenizer(model), &first, 1, glyph, sizeof glyph - 1, &length, NULL);
+    tril_decode(tril_model_tokenizer(model), &first, 1, glyph, sizeof glyph - 1, &length,
+                &(TrilError){0});
     row_of(explained(model, reading, 80, ANY, ANY),
            formatted("characters\n  %s ", *glyph == '\n' ? "↵" : glyph), &shown, 1);
     assert_near(shown, 100 * p[first], 0.051);

@@ -19,7 +19,7 @@ TEST(glyphs) {
         assert_string_equal(glyph_padded(tokenizer_of(expected[i][0]), 0).text, expected[i][1]);
     }
     TrilTokenizer *bytes;
-    assert_int_equal(tril_tokenizer_of_bytes(&bytes, NULL), TRIL_OK);
+    assert_int_equal(tril_tokenizer_of_bytes(&bytes, &error), TRIL_OK);
     assert_string_equal(glyph_padded(bytes, 'a').text, "a ");
     assert_string_equal(glyph_padded(bytes, '\r').text, "· ");
     assert_string_equal(glyph_padded(bytes, 0xA0).text, "· "); /* half a character, not a space */

@@ -2,7 +2,8 @@
 #include "base/array.h"
 #include "base/memory.h"
 #include "base/world.h"
-#include "library/training.h"
+#include "library/option_table.h"
+#include "library/batches.h"
 #include "model/generation.h"
 
 #include <math.h>

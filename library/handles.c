@@ -47,6 +47,11 @@ bool in_range(double x, double least, double most, const char *name, Error *err)
 }
 
 /* Threads beyond the processors would only wait. */
+int tril_threads(double wanted) {
+    if (isnan(wanted)) wanted = run_default_threads();
+    return (int)fmin(fmax(wanted, 1), run_max_threads());
+}
+
 bool threads_wanted(int wanted, int *threads, Error *err) {
     *threads = tril_threads(wanted > 0 ? wanted : (double)NAN);
     return in_range(wanted, 0, TRIL_MAX_THREADS, "threads", err);

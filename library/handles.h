@@ -70,6 +70,10 @@ bool in_range(double x, double least, double most, const char *name, Error *err)
 /* Sets *threads to the number that `wanted` stands for. Fails for one out of range. */
 bool threads_wanted(int wanted, int *threads, Error *err);
 
+/* Checks that the text was encoded with a model's vocabulary and, unless the context is unset, that
+ * its training part exceeds the context. */
+bool text_suits(const TrilText *text, const Vocab *vocab, double context, Error *err);
+
 /* Returns TRIL_NO_MEMORY if that is the reason for the failure, else `status`. */
 TrilStatus failed(TrilStatus status, const Error *err);
 

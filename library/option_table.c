@@ -284,11 +284,6 @@ const char *tril_precision(const char *name) {
     return name && name_find(decided, name, &i, "", &(Error){0}) ? decided[i] : NULL;
 }
 
-int tril_threads(double wanted) {
-    if (isnan(wanted)) wanted = run_default_threads();
-    return (int)fmin(fmax(wanted, 1), run_max_threads());
-}
-
 RunOptions options_run(const TrilOptions *o) {
     const char *precision = tril_precision(o->precision ? o->precision : "auto");
     return (RunOptions){.training = true,

@@ -123,6 +123,14 @@ TrilStatus tril_text_make(TrilText **text, const TrilTokenizer *tokenizer, const
     return failed(TRIL_TEXT, err);
 }
 
+bool text_suits(const TrilText *text, const Vocab *vocab, double context, Error *err) {
+    if (!vocab_same(&text->vocab, vocab))
+        return fail(err, "the text was not encoded with the vocabulary of the model");
+    return !((double)text->train <= context) ||
+           fail(err, "too short for a context of %g: it has only %zu characters to train on",
+                context, text->train);
+}
+
 void tril_text_free(TrilText *text) {
     if (text) corpus_free(text);
     memory_free(text);

@@ -68,14 +68,6 @@ void tril_training_close(TrilTraining *t) {
     memory_free(t);
 }
 
-bool text_suits(const TrilText *text, const Vocab *vocab, double context, Error *err) {
-    if (!vocab_same(&text->vocab, vocab))
-        return fail(err, "the text was not encoded with the vocabulary of the model");
-    return !((double)text->train <= context) ||
-           fail(err, "too short for a context of %g: it has only %zu characters to train on",
-                context, text->train);
-}
-
 /* Sets the recipe's windows and decay to those of the beginning of the training run. */
 static void follow_beginning(TrilTraining *t) {
     t->recipe.grows = t->progress.windows_grow;

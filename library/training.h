@@ -26,8 +26,4 @@ bool training_make(TrilTraining **training, TrilModel *model, const TrilText *te
 void training_restore(TrilTraining *training, const TrilProgress *progress,
                       const float *first_moments, const float *second_moments);
 
-/* Checks that the text was encoded with a model's vocabulary and, unless the context is unset, that
- * its training part exceeds the context. */
-bool text_suits(const TrilText *text, const Vocab *vocab, double context, Error *err);
-
 #endif

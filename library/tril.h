@@ -2,21 +2,21 @@
  *
  * Failures. A function that can fail returns a TrilStatus: TRIL_OK, or the kind of the failure.
  * After a failure it has written a sentence to *error, and a pointer to a result is NULL. After
- * TRIL_OK *error is arbitrary. A NULL where a pointer is required gives
- * TRIL_ARGUMENT; functions without a status accept NULL only if they release something or their
- * comment says so. The sentence of TRIL_TEXT does not name the text, so that a program can put the
- * name of its file before it. The library never prints, never ends the program, and handles no
- * signals.
+ * TRIL_OK *error is arbitrary. A NULL where a pointer is required gives TRIL_ARGUMENT; functions
+ * without a status accept NULL only if they release something or their comment says so. The
+ * sentence of TRIL_TEXT does not name the text, so that a program can put the name of its file
+ * before it. The library never prints, never ends the program, and handles no signals.
  *
- * Ownership. The caller releases a new object with the function named in the comment, which accepts
- * NULL. A pointer that a function returns belongs to the object that it was called for. Texts and
- * options are only read during the call. Texts have a length in bytes and may contain zero bytes.
+ * Ownership. The caller releases a new object with the function of its kind, such as
+ * tril_model_free or tril_writer_close, which accepts NULL. A pointer that a function returns
+ * belongs to the object that it was called for. Texts and options are only read during the call.
+ * Texts have a length in bytes and may contain zero bytes.
  *
  * Threads. Different threads may use different objects at the same time. Several threads may
  * generate from, read with, evaluate and save the same model, as long as no thread trains it. Any
  * other use of one object is for one thread at a time: a function with a status then fails with
  * TRIL_BUSY, tril_training_cool_down returns false, and tril_writer_write does nothing. An argument
- * `threads` is the number of threads that a function uses, or TRIL_ALL_THREADS.
+ * or a member `threads` is the number of threads that a function uses, or TRIL_ALL_THREADS.
  *
  * Losses are in nats per character. Unknown losses and unset options are NaN; all else that does
  * not apply is 0 or NULL. A model sees ids from 0 to the size of its vocabulary - 1. */
@@ -84,8 +84,7 @@ TRIL_API const char *tril_rung_idea(int i);
  */
 typedef struct TrilTokenizer TrilTokenizer;
 
-/* Make a tokenizer of all characters of a UTF-8 text or of the 256 byte values, or copy one.
- * Released by tril_tokenizer_free. */
+/* Make a tokenizer of all characters of a UTF-8 text or of the 256 byte values, or copy one. */
 TRIL_API TrilStatus tril_tokenizer_make(TrilTokenizer **tokenizer, const char *text, size_t length,
                                         TrilError *error);
 TRIL_API TrilStatus tril_tokenizer_of_bytes(TrilTokenizer **tokenizer, TrilError *error);
@@ -93,7 +92,7 @@ TRIL_API TrilStatus tril_tokenizer_copy(TrilTokenizer **copy, const TrilTokenize
                                         TrilError *error);
 TRIL_API void tril_tokenizer_free(TrilTokenizer *tokenizer);
 
-/* Return the size of the vocabulary, and whether its ids stand for bytes, not characters. */
+/* Return the size of the vocabulary, and true if its ids stand for bytes. */
 TRIL_API int tril_tokenizer_size(const TrilTokenizer *tokenizer);
 TRIL_API bool tril_tokenizer_has_bytes(const TrilTokenizer *tokenizer);
 
@@ -114,7 +113,8 @@ TRIL_API TrilStatus tril_decode(const TrilTokenizer *tokenizer, const int32_t *i
 
 /* ---- texts ---- */
 
-/* A text as ids, with a held-out part at its end. One text serves any number of training runs. */
+/* A text as ids. No training run sees the part at its end that is held out. One text serves any
+ * number of training runs. */
 typedef struct TrilText TrilText;
 
 /* Joins texts [count], of `lengths` bytes each, to one for tril_text_make with the same share:
@@ -126,9 +126,9 @@ TRIL_API TrilStatus tril_text_join(const char *const *texts, const size_t *lengt
                                    bool bytes, double held_out, char *joined, size_t *length,
                                    int *which, TrilError *error);
 
-/* Makes a text with the ids of a tokenizer. `held_out` is the share at its end that no training
- * sees. TRIL_TEXT: an unknown character; fewer than two characters to train on or held out.
- * Released by tril_text_free, after the training runs on it. */
+/* Makes a text with the ids of a tokenizer. `held_out` is the share at its end that is held out.
+ * TRIL_TEXT: an unknown character; fewer than two characters to train on or held out. It is
+ * released after the training runs on it. */
 TRIL_API TrilStatus tril_text_make(TrilText **text, const TrilTokenizer *tokenizer,
                                    const char *bytes, size_t length, double held_out,
                                    TrilError *error);
@@ -174,18 +174,16 @@ typedef struct {
     int order;
 } TrilCounts;
 
-/* Sets *counts, in windows of `context` characters. TRIL_ARGUMENT: less than one. */
+/* Sets *counts, in windows of `context` characters. */
 TRIL_API TrilStatus tril_text_count(const TrilText *text, int context, TrilCounts *counts,
                                     TrilError *error);
 
 /* ---- options ---- */
 
-/* The options of a training run: the sizes of its model, how long and how fast it trains. ./train,
- * states and presets use the same record. An unset option is chosen later, as its row says
- * (tril_option). Begin with tril_options(), and change members.
+/* The options of a training run, of ./train, too: the sizes of its model, how long and how fast it
+ * trains. An unset option is chosen later, as its row says (tril_option).
  *
- * The library itself ignores time, eval_every and patience, which are for programs such as ./train:
- * it only checks their ranges and stores them in states. */
+ * The library only checks and stores time, eval_every and patience, which are for programs. */
 typedef struct TrilModel TrilModel;
 typedef struct {
     const char *rung; /* option "model" */
@@ -247,14 +245,14 @@ TRIL_API bool tril_options_get(const TrilOptions *options, int i, char text[TRIL
 /* Returns true if option i has an effect on a model of this rung, or on its training. */
 TRIL_API bool tril_rung_uses(const char *rung, int i);
 
-/* Return the defaults of ./train, and a record in which only the seed is set. */
+/* Return the defaults of ./train, and options of which only the seed is set. */
 TRIL_API TrilOptions tril_options(void);
 TRIL_API TrilOptions tril_options_empty(void);
 
 /* Returns the name of preset i, from 0: a constant, or NULL beyond the last preset. */
 TRIL_API const char *tril_preset(int i);
 
-/* Sets the options of the preset of this name. TRIL_ARGUMENT: no such preset. */
+/* Sets the options of a preset. TRIL_ARGUMENT: no such preset. */
 TRIL_API TrilStatus tril_options_preset(TrilOptions *options, const char *name, TrilError *error);
 
 /* Checks all ranges, and that a model of `rung` could have these sizes; unset ones count as the
@@ -270,19 +268,17 @@ TRIL_API TrilOptions tril_options_sizes(const TrilOptions *options);
 /* A TrilModel consists of a tokenizer and weights.
  *
  * Makes a model of the sizes of `options` with random weights, which follow from its seed. Copies
- * the tokenizer. TRIL_ARGUMENT: as tril_options_check; an unset size. Released by
- * tril_model_free. */
+ * the tokenizer. TRIL_ARGUMENT: as tril_options_check; an unset size. */
 TRIL_API TrilStatus tril_model_make(TrilModel **model, const TrilTokenizer *tokenizer,
                                     const TrilOptions *options, TrilError *error);
 
-/* Reads a model and checks all of it: a file of ./train or tril_model_save. Released by
- * tril_model_free. */
+/* Reads a model and checks all of it: a file of ./train or tril_model_save. */
 TRIL_API TrilStatus tril_model_load(TrilModel **model, const char *path, TrilError *error);
 
 /* Makes a model that also knows all characters of a text, as ./train --init does. It predicts the
  * same as `model` among the characters that both know. The weights of new characters start as a
  * mean, with noise that follows from the seed. Ids of characters change. Without new characters it
- * is a copy. Released by tril_model_free. */
+ * is a copy. */
 TRIL_API TrilStatus tril_model_extend(TrilModel **extended, const TrilModel *model,
                                       const char *text, size_t length, uint64_t seed,
                                       TrilError *error);
@@ -292,11 +288,12 @@ TRIL_API TrilStatus tril_model_extend(TrilModel **extended, const TrilModel *mod
 TRIL_API TrilStatus tril_model_save(const TrilModel *model, const char *path, TrilError *error);
 
 /* Adds metadata of the program to all files of the model that are written from now on. Replaces the
- * text of the same key. Copies key and text. TRIL_ARGUMENT: as tril_training_mark. */
+ * text of the same key. Copies key and text. TRIL_ARGUMENT: a key that files of tril use; a key or
+ * a text that is not UTF-8; more than 32 keys. */
 TRIL_API TrilStatus tril_model_mark(TrilModel *model, const char *key, const char *text,
                                     TrilError *error);
 
-/* Releases a model. Its training must be closed before. */
+/* Releases a model, after its training run and all that borrows it. */
 TRIL_API void tril_model_free(TrilModel *model);
 
 /* Return its tokenizer, sizes, number of parameters, and their digest: the same for equal bits. */
@@ -331,7 +328,8 @@ TRIL_API bool tril_model_tensor(TrilModel *model, int i, TrilTensor *tensor);
 
 /* ---- decisions ---- */
 
-/* A callback, called often. It returns 0 to continue, else to stop. `user` is the caller's. */
+/* A callback, called often. Every callback gets the caller's `user`, and returns 0 to continue,
+ * anything else to stop. */
 typedef int (*TrilStop)(void *user);
 
 /* The recipe of a rung, for the sizes and steps in `options`, which also override it; NULL: for the
@@ -346,9 +344,9 @@ enum { TRIL_COSINE = 0 };
 TRIL_API TrilRecipe tril_rung_recipe(const char *rung, const TrilOptions *options);
 
 /* Returns true if windows are short at first, and grow, in a training run of this rung that sees
- * its text `epochs` times. They do not if the model is already `trained`, because it knows near
- * context; nor if the text is seen often: a model may memorize it, which evaluations do not show
- * while windows are short. */
+ * its text `epochs` times. They do not if the model is already trained, because it knows near
+ * context (`trained`, here and below); nor if the text is seen often: a model may memorize it,
+ * which evaluations do not show while windows are short. */
 TRIL_API bool tril_windows_grow(const char *rung, double epochs, bool trained);
 
 /* Returns a constant, the precision that a name means on this machine: "f32", "bf16", or else NULL.
@@ -396,15 +394,13 @@ TRIL_API TrilStatus tril_options_choose(TrilOptions *options, const TrilText *te
  * or 1 if they do not grow. */
 TRIL_API double tril_steps_taken(const TrilOptions *options, double slower, double time);
 
-/* Fills unset options with the values that a training run on the text would use. `trained` is true
- * if its model is already trained. A learning rate or weight decay that stays unset is the
- * rung's own. Sets *epochs, which may be NULL, to how often the training would see the text.
- * TRIL_ARGUMENT: as tril_training_open. */
+/* Fills unset options with the values that a training run on the text would use. A learning rate or
+ * weight decay that stays unset is the rung's own. Sets *epochs, which may be NULL, to how often
+ * the training would see the text. TRIL_ARGUMENT: as tril_training_open. */
 TRIL_API TrilStatus tril_options_decide(TrilOptions *options, const TrilText *text, bool trained,
                                         double *epochs, TrilError *error);
 
-/* Returns the most epochs that help when training on this number of characters. `trained` is true
- * if the model is already trained. */
+/* Returns the most epochs that help when training on this number of characters. */
 TRIL_API double tril_epochs_that_help(double characters, bool trained);
 
 /* ---- sizes ---- */
@@ -435,8 +431,8 @@ typedef struct {
 /* Opens a training run of `model` on a text that was made with its vocabulary; borrows both. With
  * f32, the same seed, sizes and options give the weights of ./train, to the bit. Holds out the part
  * that the text holds out, whatever the options say. TRIL_TEXT: another vocabulary; too short a
- * text for the model's context. TRIL_ARGUMENT: an option out of range; a
- * model that is already in training. Released by tril_training_close. */
+ * text for the model's context. TRIL_ARGUMENT: an option out of range; a model that is already in
+ * training. */
 TRIL_API TrilStatus tril_training_open(TrilTraining **training, TrilModel *model,
                                        const TrilText *text, const TrilOptions *options,
                                        TrilError *error);
@@ -485,19 +481,17 @@ TRIL_API bool tril_training_cool_down(TrilTraining *training);
  * TRIL_DIVERGED: the loss or the norm is no longer finite; the model is then useless. */
 TRIL_API TrilStatus tril_training_step(TrilTraining *training, TrilStep *step, TrilError *error);
 
-/* A callback that is called after each step and may use the model with other functions. It returns
- * 0 to continue, anything else to stop. */
+/* A callback that is called after each step, and may use the model. */
 typedef int (*TrilOnStep)(const TrilStep *step, void *user);
 
-/* Takes all steps that are left. `on_step` may be NULL. TRIL_STOPPED: `on_step` asked to stop;
- * another call resumes the training. */
+/* Takes all steps that are left. `on_step` may be NULL. After TRIL_STOPPED another call takes the
+ * rest. */
 TRIL_API TrilStatus tril_training_run(TrilTraining *training, TrilOnStep on_step, void *user,
                                       TrilError *error);
 
 /* Sets *nats to the mean loss over the held-out text, cut into windows of the model's context that
  * are laid end to end. A positive number of `characters` below the length of the text limits it to
- * evenly spaced windows of about that many characters, the same each time. TRIL_STOPPED: the
- * callback of tril_training_set_stop asked to stop. */
+ * evenly spaced windows of about that many characters, the same each time. */
 TRIL_API TrilStatus tril_training_evaluate(TrilTraining *training, size_t characters, double *nats,
                                            TrilError *error);
 
@@ -519,20 +513,19 @@ TRIL_API int tril_training_parts(const TrilTraining *training, TrilPart *parts, 
 /* ---- states of a training run ---- */
 
 /* Writes the state of the training as one file, from which ./train --resume and
- * tril_training_resume continue, and which tril_model_load also reads. Replaces and fails as
- * tril_model_save does. */
+ * tril_training_resume continue, and which tril_model_load also reads. Otherwise as
+ * tril_model_save. */
 TRIL_API TrilStatus tril_training_save(TrilTraining *training, const char *path, TrilError *error);
 
-/* Adds metadata of the program to all states that are saved from now on. Replaces the text of the
- * same key. Copies key and text. A resumed training run begins without any. TRIL_ARGUMENT: a key
- * that the state itself uses; a key or a text that is not UTF-8; more than 32 keys. */
+/* Adds metadata of the program to all states that are saved from now on, as tril_model_mark does to
+ * models. A resumed training run begins without any. */
 TRIL_API TrilStatus tril_training_mark(TrilTraining *training, const char *key, const char *text,
                                        TrilError *error);
 
 /* A state that was read, to inspect it and to resume its training run. */
 typedef struct TrilState TrilState;
 
-/* Reads a state and checks all of it. Released by tril_state_free. */
+/* Reads a state and checks all of it. */
 TRIL_API TrilStatus tril_state_load(TrilState **state, const char *path, TrilError *error);
 TRIL_API void tril_state_free(TrilState *state);
 
@@ -562,7 +555,7 @@ TRIL_API TrilStatus tril_training_resume(TrilTraining **training, TrilModel **mo
 
 /* Sets *nats to the mean loss of a model, in float32, on a part of a text that was made with its
  * vocabulary: the held-out end or, with `trained_on`, the part before it. `characters` is as in
- * tril_training_evaluate. `batch` is in windows. `stop` may be NULL. TRIL_STOPPED: it asked to. */
+ * tril_training_evaluate. `batch` is in windows. `stop` may be NULL. */
 TRIL_API TrilStatus tril_text_evaluate(const TrilText *text, const TrilModel *model,
                                        bool trained_on, size_t characters, int batch, int threads,
                                        TrilStop stop, void *user, double *nats, TrilError *error);
@@ -591,7 +584,7 @@ TRIL_API TrilStatus tril_score(const TrilModel *model, const char *text, size_t 
 typedef struct TrilReading TrilReading;
 
 /* Reads a text in float32. Borrows the model. If `traced`, keeps all intermediate results for
- * tril_reading_line, which needs more memory. Released by tril_reading_close. */
+ * tril_reading_line, which needs more memory. */
 TRIL_API TrilStatus tril_reading_open(TrilReading **reading, const TrilModel *model,
                                       const char *text, size_t length, bool traced, int threads,
                                       TrilError *error);
@@ -682,18 +675,18 @@ typedef struct {
 TRIL_API TrilSampling tril_sampling(void);
 
 /* A callback that is called with each new character: text[length], 1 to 4 bytes of UTF-8, or one
- * byte from a tokenizer of bytes. It returns 0 to continue, anything else to stop. */
+ * byte from a tokenizer of bytes. */
 typedef int (*TrilOnText)(const char *text, size_t length, void *user);
 
-/* Continues a prompt, which may be empty and is not passed to the callback. Writes the same text as
+/* Continues a prompt, which may be empty and is not passed to the callback. Writes the text of
  * ./sample with the same settings; between the steps of a training run, with the weights of the
- * last step. TRIL_STOPPED: the callback asked to stop. */
+ * last step. */
 TRIL_API TrilStatus tril_generate(const TrilModel *model, const char *prompt, size_t length,
                                   const TrilSampling *sampling, TrilOnText on_text, void *user,
                                   TrilError *error);
 
 /* A callback that is called with a part of text `number`: text[length], whole characters. `ended`:
- * its last part, which may be empty. It returns 0 to continue, anything else to stop. */
+ * its last part, which may be empty. */
 typedef int (*TrilOnTexts)(size_t number, const char *text, size_t length, bool ended, void *user);
 
 /* Continues the prompt `count` times; text 0 is that of tril_generate, each other one has its own
@@ -709,7 +702,7 @@ typedef struct TrilWriter TrilWriter;
 
 /* Begins a text, that of tril_generate with the same settings. Borrows the model. If its weights
  * change meanwhile, the next characters come from a mixture of old and new weights. Ignores the
- * length of the sampling. Released by tril_writer_close. */
+ * length of the sampling. */
 TRIL_API TrilStatus tril_writer_open(TrilWriter **writer, const TrilModel *model,
                                      const TrilSampling *sampling, TrilError *error);
 TRIL_API void tril_writer_close(TrilWriter *writer);

@@ -101,7 +101,7 @@ int main(int argc, char **argv) {
         program_usage(
             *argv, "[options] [CHECKPOINT]",
             "Writes text with the model in CHECKPOINT, a file or the folder of a run (" PROGRAM_OUT
-            "). A full context forgets all but its last quarter (rungs below modern: last 16th).");
+            "). When the context is full, only its last eighth stays.");
         arguments_print_options();
         return program_printed("sample");
     }

@@ -80,8 +80,9 @@ static bool check(const Arguments *a, int operands, Error *err) {
     if (a->ladder && a->init)
         return fail(err, "--init is for one model, but --ladder trains several; give only one");
     if (a->resume && a->continues)
-        return fail(err, "--resume fails without a run to resume, but --continue then begins one; "
-                         "give only one");
+        return fail(err,
+                    "--resume fails without a run to resume, but --continue then starts a new run; "
+                    "give only one");
     if (a->resume && a->init)
         return fail(err, "--init begins a new run, but --resume continues one; give only one");
     if (a->preset && a->init)
@@ -117,8 +118,9 @@ static void keep_budget(TrilOptions *o, const TrilOptions *before) {
     }
 }
 
-/* Fails if an option was changed that is fixed once there is a model, or a run. A size that was
- * given again may be a default, which stays unset. */
+/* Fails if the command line changes an option that the model or the run fixes. Sizes are compared
+ * with their defaults filled in, so repeating a default is no change; the option then stays unset.
+ */
 static bool check_fixed(LaidOver over, const TrilOptions *before, TrilOptions *o, Error *err) {
     const TrilOptions sizes[] = {tril_options_sizes(before), tril_options_sizes(o)};
     for (int i = 0; tril_option(i); i++) {

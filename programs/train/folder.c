@@ -17,6 +17,7 @@ struct Folder {
     char path[PATH_SIZE - LONGEST_NAME]; /* without a slash at its end */
     char mark[PATH_SIZE]; /* the file that shows that the folder is a run's, and has the lock */
     int lock;             /* its descriptor, or -1 */
+    bool lockless;        /* the file system has no locks */
     size_t made;          /* for file_remove_parent */
 };
 
@@ -59,12 +60,12 @@ bool folder_contains(const Folder *f, const char *path) {
 
 /* ---- the lock ---- */
 
-/* Returns true if the lock's file is still at its path. */
+/* Returns true if the lock's file is still at its path. Without locks any file there will do. */
 static bool is_current(const Folder *f) {
     FileStatus own, there;
     return f->lock >= 0 && filesystem_status(f->lock, &own) &&
-           filesystem_look(f->mark, false, &there) && own.id.device == there.id.device &&
-           own.id.number == there.id.number;
+           filesystem_look(f->mark, false, &there) &&
+           (f->lockless || (own.id.device == there.id.device && own.id.number == there.id.number));
 }
 
 static void drop_lock(Folder *f) {
@@ -72,36 +73,44 @@ static void drop_lock(Folder *f) {
     f->lock = -1;
 }
 
-/* Creates what is missing, and takes the lock. Tries again if another process moves the folder
- * meanwhile. A file system without locks is not an error. */
-static bool take_lock(Folder *f, Error *err) {
-    enum { TRIES = 100 };
+/* Opens and locks the mark. *again: another process has moved the folder meanwhile. */
+static bool lock_mark(Folder *f, bool *again, Error *err) {
     FileStatus status;
     long holder;
-    for (int tries = 0;; tries++) {
-        if (!file_make_parent(f->mark, &f->made, err)) return false;
-        f->lock = filesystem_open(f->mark, OPEN_LOCKS);
-        if (f->lock < 0 && errno == ENOENT && tries < TRIES) continue;
-        if (f->lock < 0) return fail(err, "%s: cannot be created: %s", f->mark, strerror(errno));
-        if (!filesystem_status(f->lock, &status) || status.kind != FILE_REGULAR) {
-            drop_lock(f);
-            return fail(err, "%s: is not a regular file, so it cannot be locked; remove it",
-                        f->mark);
-        }
-        const LockResult lock = filesystem_lock(f->lock, &holder);
-        if (lock != LOCK_REFUSED && is_current(f)) return true;
-        drop_lock(f);
-        if (lock != LOCK_REFUSED) continue;
-        char process[48] = "another process";
-        if (holder > 0) snprintf(process, sizeof process, "process %ld", holder);
-        return fail(err, "%s: %s is training there; wait until it ends, or choose another --out",
-                    f->path, process);
+    f->lock = filesystem_open(f->mark, OPEN_LOCKS);
+    *again = f->lock < 0 && errno == ENOENT;
+    if (f->lock < 0) return fail(err, "%s: cannot be opened: %s", f->mark, strerror(errno));
+    if (!filesystem_status(f->lock, &status) || status.kind != FILE_REGULAR)
+        return fail(err, "%s: is not a regular file, so it cannot be locked; remove it", f->mark);
+    const LockResult lock = filesystem_lock(f->lock, &holder);
+    f->lockless = lock == LOCK_UNSUPPORTED;
+    if (lock != LOCK_REFUSED) {
+        *again = !is_current(f);
+        return !*again || fail(err, "%s: other processes move this folder", f->path);
     }
+    char process[48] = "another process";
+    if (holder > 0) snprintf(process, sizeof process, "process %ld", holder);
+    return fail(err, "%s: %s is training there; wait until it ends, or choose another --out",
+                f->path, process);
+}
+
+/* Creates what is missing, and takes the lock. A file system without locks is not an error. */
+static bool take_lock(Folder *f, Error *err) {
+    enum { TRIES = 100 };
+    bool again = true, locked = false;
+    for (int tries = 0; tries < TRIES && again && !locked; tries++) {
+        drop_lock(f);
+        if (!file_make_parent(f->mark, &f->made, err)) return false;
+        locked = lock_mark(f, &again, err);
+    }
+    if (!locked) drop_lock(f);
+    return locked;
 }
 
 bool folder_hold(Folder *f, Error *err) {
     if (world_rank() > 0 || is_current(f)) return true;
-    drop_lock(f);
+    if (file_is_taken(f->mark) && folder_is_used(f))
+        return fail(err, "%s: another run is there now", f->path);
     return take_lock(f, err);
 }
 
@@ -137,7 +146,6 @@ bool folder_open(Folder **made, const char *path, Error *err) {
         *made = f;
         return true;
     }
-    if (f->made > 0) filesystem_remove(f->mark);
     file_remove_parent(f->mark, f->made);
     memory_free(f);
     return false;
@@ -146,11 +154,9 @@ bool folder_open(Folder **made, const char *path, Error *err) {
 void folder_close(Folder *f) {
     if (!f) return;
     const bool leaves = is_current(f) && !folder_is_used(f);
-    drop_lock(f); /* on Windows an open file cannot be removed */
-    if (leaves) {
-        filesystem_remove(f->mark);
-        file_remove_parent(f->mark, f->made);
-    }
+    if (leaves) filesystem_remove(f->mark);
+    drop_lock(f);
+    if (leaves) file_remove_parent(f->mark, f->made);
     memory_free(f);
 }
 
@@ -176,5 +182,6 @@ bool folder_begin(Folder *f, char earlier[PATH_SIZE], Error *err) {
     drop_lock(f);
     if (take_lock(f, err)) return true;
     filesystem_move(earlier, f->path);
+    *earlier = 0;
     return false;
 }

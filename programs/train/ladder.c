@@ -179,8 +179,8 @@ static bool write_results(Ladder *l, Error *err) {
     const bool page = report_end(l, NULL, err);
     if (!l->plan->ladder) return page;
     Buffer table = table_of(l, err);
-    const bool ok =
-        !table.failed && file_write(path, &(FilePart){table.bytes, table.length}, 1, err);
+    const bool ok = !table.failed && folder_hold(l->plan->folder, err) &&
+                    file_write(path, &(FilePart){table.bytes, table.length}, 1, err);
     buffer_end(&table);
     if (ok) show_line("\nThe table is also in %s.", path);
     return ok && page;

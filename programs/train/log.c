@@ -139,7 +139,7 @@ static bool check_rows(FILE *log, const char *path, int step, off_t *kept, Error
                                        : strspn(line, "0123456789") > 0;
         if (!known)
             return fail(err,
-                        "%s: line %d is no row of a log; rename the file, and a new log begins",
+                        "%s: line %d is no row of a log; rename it, and ./train begins a new log",
                         path, number);
         if (whole && row.step <= step) *kept = ftello(log);
     }
@@ -148,8 +148,11 @@ static bool check_rows(FILE *log, const char *path, int step, off_t *kept, Error
 
 bool log_open(FILE **log, const char *path, int step, Error *err) {
     off_t kept = 0;
-    *log = world_rank() > 0 ? fopen("/dev/null", "w") : NULL; /* only the first process keeps one */
-    if (*log) return true;
+    *log = NULL;
+    if (world_rank() > 0) { /* only the first process keeps a log */
+        *log = fopen("/dev/null", "w");
+        return *log || fail(err, "/dev/null: cannot be opened: %s", strerror(errno));
+    }
     if (!file_is_taken(path) && !file_write(path, NULL, 0, err)) return false;
     FILE *file = file_stream(path, STREAM_UPDATE, err);
     if (!file) return false;

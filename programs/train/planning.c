@@ -44,7 +44,7 @@ static void list_rungs(Plan *plan) {
 static bool check_texts(const Plan *plan, Error *err) {
     for (int i = 0; i < plan->texts.count && folder_is_used(plan->folder); i++) {
         const char *text = plan->texts.files[i].path;
-        if (folder_contains(plan->folder, text))
+        if (strcmp(text, "-") != 0 && folder_contains(plan->folder, text))
             return fail(err,
                         "%s: is in the folder of an earlier run, %s, which a new run renames; move "
                         "it, or choose another --out",
@@ -89,11 +89,9 @@ static bool load_state(Plan *plan, Error *err) {
     for (int i = 0; i < plan->texts.count && asked->continues; i++) {
         const char *text = plan->texts.files[i].path;
         if (strcmp(text, "-") != 0 && !file_can_be_read(text, err)) return false;
-        if (!file_begins(text, ""))
-            return fail(
-                err,
-                "%s: is not a regular file, which --continue needs because it reads the text twice",
-                text);
+        if (strcmp(text, "-") == 0 || !file_begins(text, ""))
+            return fail(err, "%s: --continue reads the text twice, so it needs a regular file",
+                        text);
     }
     /* the state makes --init unnecessary, but a wrong path is still an error */
     if (asked->init && !file_can_be_read(asked->init, err)) return false;

@@ -5,11 +5,12 @@
 
 #include "programs/train/plan.h"
 
-/* Reads the state to resume, or the model of --init. Sets the options to theirs or
- * to the defaults, overridden by the command line, and names the files. Fails for a state or a
- * model that cannot be read, a text that --continue cannot read twice, a change of an option that
- * the state or the model fixes, and a path that is too long. The
- * caller releases *plan with plan_close; on failure it is NULL. */
+/* Locks the folder of --out, and creates it if it is missing. Reads the state to resume, or the
+ * model of --init. Takes the options from it, else the defaults, and lays the command line over
+ * them. Fails where folder_open and command_line_lay fail, for a state or a model that cannot be
+ * read, without a state for --resume, and for a text that is a folder, is in the folder of an
+ * earlier run, or cannot be read twice for --continue. The caller releases *plan with plan_close;
+ * on failure it is NULL. */
 bool plan_open(Plan **plan, const Arguments *arguments, Error *err);
 void plan_close(Plan *plan);
 
@@ -19,8 +20,8 @@ void plan_close(Plan *plan);
  * held-out part of fewer than two. */
 bool plan_read_text(Plan *plan, Error *err);
 
-/* Counts the text, which takes at most a tenth of a time limit: then only its beginning is counted,
- * which it says. Counts also the text with pieces of all of it held out, unless that takes long. */
+/* Counts the text. Under a time limit, counting stops after a tenth of the time (with --ladder 7
+ * %), and a line says how much was counted. */
 bool plan_count(Plan *plan, Error *err);
 
 /* Decides the unset options (tril_options_decide) and prints the decisions. With a time limit,

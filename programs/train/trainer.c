@@ -214,7 +214,7 @@ static bool evaluate(Trainer *t, LogRow *row, Error *err) {
     notice_removal(t);
     if (validation < p->best) {
         show_activity(t->plan, "saving");
-        const bool saved = save_model(t);
+        const bool saved = world_first(save_model(t)) != 0;
         if (saved) p->best = validation;
         t->measured = saved && !plan_is_bf16(t->plan);
         mark = saved ? " *" : " not saved";

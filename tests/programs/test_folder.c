@@ -257,6 +257,16 @@ TEST(held) {
     assert_int_equal(end_of_process(child), KILLED);
     close(alive);
     assert_ok(folder_hold(folder, &err), err);
+    /* another run that was moved there is never written into */
+    assert_int_equal(rename(scratch("h/deep"), scratch("h/own")), 0);
+    make_folder(scratch("h/deep"));
+    scratch_put("h/deep/.tril", "", 0);
+    scratch_put("h/deep/model.safetensors", "mine", 4);
+    assert_false(folder_hold(folder, &err));
+    expect_error(err, "h/deep: ");
+    scratch_remove(scratch("h/deep"));
+    assert_int_equal(rename(scratch("h/own"), scratch("h/deep")), 0);
+    assert_ok(folder_hold(folder, &err), err);
     folder_close(folder);
     assert_false(scratch_has("h"));
 }

@@ -54,15 +54,17 @@ static inline bool world_same(uint64_t value, const char *fault, Error *err) {
     return world_agree(value == first || fail(err, "%s", fault), err);
 }
 
-/* Returns the first process's value. */
-static inline double world_first(double value) {
+/* Returns the first process's decision. */
+static inline bool world_first(bool value) {
     world_broadcast(&value, sizeof value);
     return value;
 }
 
 /* Returns clock_seconds() of the first process, for decisions that all take. */
 static inline double world_seconds(void) {
-    return world_first(clock_seconds());
+    double now = clock_seconds();
+    world_broadcast(&now, sizeof now);
+    return now;
 }
 
 /* ---- collective, not blocking ----

@@ -55,7 +55,7 @@ static void send_weights(Bench *b) {
 
 /* Sends what ./train asks the first process in a step: twice the time, and whether to stop. */
 static void send_questions(void) {
-    for (int i = 0; i < 3; i++) world_first(i);
+    for (int i = 0; i < 3; i++) world_first(true);
 }
 
 /* Sends all else of a step: these, the loss and the parts of the norm. */

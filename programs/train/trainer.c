@@ -51,7 +51,7 @@ typedef struct {
 /* Tells an evaluation to stop if the user does not wait for it. */
 static int is_stopped(void *user) {
     (void)user;
-    return (int)world_first(interrupted_twice());
+    return world_first(interrupted_twice());
 }
 
 /* Forgets the best model if its file was removed, or is none any more, so that it is written again.
@@ -214,7 +214,7 @@ static bool evaluate(Trainer *t, LogRow *row, Error *err) {
     notice_removal(t);
     if (validation < p->best) {
         show_activity(t->plan, "saving");
-        const bool saved = world_first(save_model(t)) != 0;
+        const bool saved = world_first(save_model(t));
         if (saved) p->best = validation;
         t->measured = saved && !plan_is_bf16(t->plan);
         mark = saved ? " *" : " not saved";

@@ -155,19 +155,23 @@ static bool open_part(Run **opened, Model *model, const RunOptions *options, Err
     return true;
 }
 
+/* Returns true if every process has opened its part, and computes with the same kernels. `run` is
+ * NULL if this one has not. */
+static bool agrees(const Run *run, Error *err) {
+    if (!world_agree(run != NULL, err) || !run) return false;
+    const char *name = run->isa->name;
+    return world_same(digest_bytes(name, strlen(name)) + run->options.precision,
+                      "computes with other kernels than the first process; KERNELS=base in the "
+                      "environment of each makes them the same",
+                      err);
+}
+
 bool run_open(Run **opened, Model *model, const RunOptions *options, Error *err) {
     assert(!options->training || (options->precision != INT8_WEIGHTS && options->slots == 0));
     assert(options->threads >= 1 && options->threads <= TRIL_MAX_THREADS);
     assert(options->batch >= 1 && options->length >= 1 && options->length <= model->config.T);
-    bool ok = open_part(opened, model, options, err);
-    if (options->shared)
-        ok = world_agree(ok, err) &&
-             world_same(digest_bytes((*opened)->isa->name, strlen((*opened)->isa->name)) +
-                            (*opened)->options.precision,
-                        "computes with other kernels than the first process; KERNELS=base in the "
-                        "environment of each makes them the same",
-                        err);
-    if (ok) return true;
+    const bool ok = open_part(opened, model, options, err);
+    if (options->shared ? agrees(*opened, err) : ok) return true;
     run_close(*opened);
     *opened = NULL;
     return false;

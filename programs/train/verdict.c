@@ -98,11 +98,16 @@ static bool judge_rate(const Case *k, Verdict *v) {
 }
 
 /* The training loss still falls, far below the held-out loss, which has risen since its lowest. At
- * least two evaluations must show that, because one can be chance. */
+ * least two evaluations must show that, because one can be chance. No rise is needed if the
+ * training text is known by heart. */
 static bool judge_overfitting(const Case *k, Verdict *v) {
-    const double rise = 0.03, small_rise = 0.01, apart = 0.2, fall = 0.02;
+    const double rise = 0.03, small_rise = 0.01, by_heart = 0.25, apart = 0.2, fall = 0.02;
     const Course *c = k->course;
-    const double most = c->lowest.validation + (c->ended ? small_rise : rise),
+    const Result *r = k->result;
+    const bool known = c->ended && r->validation - r->train > by_heart * r->validation;
+    const double most = c->lowest.validation + (known      ? 0
+                                                : c->ended ? small_rise
+                                                           : rise),
                  from = isnan(c->lowest.loss) ? c->second_loss : c->lowest.loss;
     return c->since_lowest >= 2 && fmin(c->before.validation, c->last.validation) > most &&
            c->last.validation - c->last.loss > apart && from - c->last.loss > fall &&

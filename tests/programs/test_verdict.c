@@ -318,14 +318,20 @@ TEST(curves) {
 TEST(thresholds) {
     static const struct {
         bool overfits, ended;
-        int since;                      /* evaluations since the lowest loss, 2 */
-        double then, before, last, now; /* the training losses then and now */
-    } cases[] = {
-        {true, false, 2, 1.5, 2.031, 2.031, 1.4}, {false, false, 1, 1.5, 2.1, 2.1, 1.4},
-        {false, false, 2, 1.5, 2.029, 2.1, 1.4},  {false, false, 2, 1.5, 2.1, 2.029, 1.4},
-        {true, false, 2, 1.9, 2.04, 2.04, 1.839}, {false, false, 2, 1.9, 2.04, 2.04, 1.841},
-        {true, false, 2, 1.5, 2.04, 2.04, 1.479}, {false, false, 2, 1.5, 2.04, 2.04, 1.481},
-        {true, true, 2, 1.5, 2.011, 2.011, 1.4},  {false, true, 2, 1.5, 2.009, 2.009, 1.4}};
+        int since;                             /* evaluations since the lowest loss, 2 */
+        double then, before, last, now, whole; /* training losses: then, now, of the whole text */
+    } cases[] = {{true, false, 2, 1.5, 2.031, 2.031, 1.4, 0},
+                 {false, false, 1, 1.5, 2.1, 2.1, 1.4, 0},
+                 {false, false, 2, 1.5, 2.029, 2.1, 1.4, 0},
+                 {false, false, 2, 1.5, 2.1, 2.029, 1.4, 0},
+                 {true, false, 2, 1.9, 2.04, 2.04, 1.839, 0},
+                 {false, false, 2, 1.9, 2.04, 2.04, 1.841, 0},
+                 {true, false, 2, 1.5, 2.04, 2.04, 1.479, 0},
+                 {false, false, 2, 1.5, 2.04, 2.04, 1.481, 0},
+                 {true, true, 2, 1.5, 2.011, 2.011, 1.4, 1.6},
+                 {false, true, 2, 1.5, 2.009, 2.009, 1.4, 1.6},
+                 {true, true, 2, 1.5, 2.001, 2.001, 1.4, 1.49},
+                 {false, true, 2, 1.5, 2.001, 2.001, 1.4, 1.51}};
     for (int i = 0; i < COUNT(cases); i++) {
         const Plan plan = plan_of("gpt", 1e-3, false);
         Result r = result_of("gpt", 1e-3, settled, settled);
@@ -337,6 +343,7 @@ TEST(thresholds) {
         c.last = (Evaluation){.step = 1000, .loss = cases[i].now, .validation = cases[i].last};
         r.course = &c;
         r.validation = c.ended ? 2 : NAN;
+        r.train = cases[i].whole;
         if ((verdict_of(&plan, r).kind == OVERFITTING) != cases[i].overfits) fail_msg("case %d", i);
     }
 }

@@ -72,7 +72,7 @@ def compare(program, path, text, held_out, context):
         subprocess.run([program, "-q", "--ladder", "-l", "1", "-w", "2", "-H", "1", "-c", str(context), "-b", "1",
                         "-s", "1", "--val", str(held_out), "-o", folder + "/m", path],
                        check=True, stdout=subprocess.DEVNULL)
-        with open(folder + "/ladder.csv", encoding="utf-8") as file:
+        with open(folder + "/m/ladder.csv", encoding="utf-8") as file:
             rows = [line.split(",") for line in file]
     theirs = {row[0]: float(row[3]) for row in rows if row[0].endswith("-gram")}
     order = int(next(iter(theirs)).split()[1].split("-")[0])

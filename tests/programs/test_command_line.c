@@ -197,10 +197,9 @@ static const Plan *plan_of(const Arguments *arguments) {
 
 /* The rungs of a training run, and their files. */
 TEST(rungs) {
-    const char *out = scratch("there");
-    const Arguments a = asked(formatted("-m head -o %s", out)),
-                    b = asked(formatted("-m bigram -o %s", out)),
-                    c = asked(formatted("-m gpt --ladder -o %s", out));
+    const Arguments a = asked(formatted("-m head -o %s", scratch("there"))),
+                    b = asked(formatted("-m bigram -o %s", scratch("b"))),
+                    c = asked(formatted("-m gpt --ladder -o %s", scratch("c")));
     const Plan *plan = plan_of(&a);
     assert_int_equal(plan->rung_count, 2);
     assert_true(plan->rungs[0].baseline && plan->rungs[1].chosen);

@@ -50,8 +50,8 @@ bool filesystem_status(int file, FileStatus *status);
 /* Sets *status to that of the file or link at `path`, or, with `follow`, of the link's target. */
 bool filesystem_look(const char *path, bool follow, FileStatus *status);
 
-/* Returns the absolute path of what `path` leads to, without links; the caller releases it with
- * free. NULL if there is nothing, or without memory. */
+/* Returns the absolute path of the file or folder to which `path` leads, without links; the caller
+ * releases it with free. NULL if there is none, or without memory. */
 char *filesystem_real(const char *path);
 
 /* Creates a folder with the user's usual rights (on Windows with its parent's). */

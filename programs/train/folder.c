@@ -94,7 +94,8 @@ static bool lock_mark(Folder *f, bool *again, Error *err) {
                 f->path, process);
 }
 
-/* Creates what is missing, and takes the lock. A file system without locks is not an error. */
+/* Creates the folder and its mark if they are missing, and takes the lock. A file system without
+ * locks is not an error. */
 static bool take_lock(Folder *f, Error *err) {
     enum { TRIES = 100 };
     bool again = true, locked = false;

@@ -29,7 +29,9 @@ static inline bool error_false(void) {
 /* Puts `name` and a colon before the message. Returns false. */
 static inline bool message_of(Error *err, const char *name) {
     const Error own = *err;
-    return fail(err, "%s: %s", name, own.text);
+    error_write(err, "%s: %s", name, own.text);
+    err->no_memory = own.no_memory;
+    return false;
 }
 
 #endif

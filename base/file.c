@@ -293,6 +293,11 @@ bool file_is_directory(const char *path) {
     return filesystem_look(path, true, &status) && status.kind == FILE_FOLDER;
 }
 
+bool file_is_regular(const char *path) {
+    FileStatus status;
+    return filesystem_look(path, true, &status) && status.kind == FILE_REGULAR;
+}
+
 bool file_can_be_read(const char *path, Error *err) {
     int file = filesystem_open(path, OPEN_AT_ONCE);
     bool ok = file >= 0 || file_is_directory(path);
@@ -311,16 +316,6 @@ FILE *file_stream(const char *path, FileStream how, Error *err) {
     fail(err, "%s: cannot be opened: %s", path, file < 0 ? strerror(errno) : "not a regular file");
     if (file >= 0) close(file);
     return NULL;
-}
-
-bool file_begins(const char *path, const char *text) {
-    char begin[256];
-    Error none;
-    size_t length = strlen(text);
-    FILE *file = length <= sizeof begin ? file_stream(path, STREAM_READ, &none) : NULL;
-    bool same = file && fread(begin, 1, length, file) == length && memcmp(begin, text, length) == 0;
-    if (file) fclose(file);
-    return same;
 }
 
 /* *made is the length of the path of the outermost directory that was created, or 0. */

@@ -65,11 +65,12 @@ bool file_is_temporary(const char *name);
 /* Flushes standard output. Fails if any output was lost. */
 bool file_flush_output(Error *err);
 
-/* file_exists: true if `path` leads to a file of any kind. file_is_taken: true if there is anything
- * at `path`, even a broken link. file_is_directory: true if `path` leads to a directory. */
+/* Return true if `path` leads to a file of any kind; if there is anything at `path`, even a broken
+ * link; if `path` leads to a directory; if it leads to a regular file. */
 bool file_exists(const char *path);
 bool file_is_taken(const char *path);
 bool file_is_directory(const char *path);
+bool file_is_regular(const char *path);
 
 /* Writes the time of the last change to the file at `path`, such as "2026-11-25 15:04 UTC", or an
  * empty text if it is unknown. */
@@ -84,9 +85,6 @@ typedef enum { STREAM_READ, STREAM_UPDATE } FileStream;
 /* Opens a regular file to read it, or to read and write it, not through a link. The caller closes
  * it with fclose. On failure NULL. */
 FILE *file_stream(const char *path, FileStream how, Error *err);
-
-/* Returns true if a regular file is at `path` and begins with this text of at most 256 bytes. */
-bool file_begins(const char *path, const char *text);
 
 /* Creates the missing directories above `path`. *made, which begins as 0, is for
  * file_remove_parent; `made` may be NULL. */

@@ -81,43 +81,19 @@ int vocab_text(const Vocab *vocab, int id, char text[UTF8_MAX]) {
     return 1;
 }
 
-/* Returns the last id of a row of neighbors that begins with `id`: digits, small or capital
- * letters, or characters beyond ASCII. */
-static int last_neighbor(const Vocab *vocab, int id) {
-    static const char *const rows[] = {"09", "AZ", "az"};
-    const uint32_t *codes = vocab->codes, first = codes[id];
-    uint32_t end = first < 0x80 ? first : UINT32_MAX;
-    for (int i = 0; i < COUNT(rows); i++)
-        if (first >= (uint32_t)rows[i][0] && first <= (uint32_t)rows[i][1])
-            end = (uint32_t)rows[i][1];
-    while (id + 1 < vocab->size && codes[id] < end && codes[id + 1] == codes[id] + 1) id++;
-    return id;
-}
+enum { KNOWN = 64 }; /* characters of a list of those that a model knows */
 
-enum { KNOWN = 60 }; /* characters of a list of those that a model knows */
-
-/* Lists the characters of the vocabulary but the space and control characters: A-Z for a row. */
-static void list_known(const Vocab *vocab, char list[KNOWN * UTF8_MAX]) {
-    int id = 0, shown = 0;
+/* Lists the first characters of the vocabulary but the space and control characters. */
+static void list_known(const Vocab *vocab, char list[KNOWN * UTF8_MAX + sizeof " ..."]) {
+    int id = 0;
     while (id < vocab->size && vocab->codes[id] <= ' ') id++;
-    for (int last; id < vocab->size && shown + 6 < KNOWN; id = last + 1, shown++) {
-        last = last_neighbor(vocab, id);
+    for (const int end = min_int(vocab->size, id + KNOWN); id < end; id++)
         list += utf8_encode(vocab->codes[id], list);
-        if (last < id + 3) {
-            last = id;
-        } else {
-            *list++ = '-';
-            list += utf8_encode(vocab->codes[last], list);
-            shown += 2;
-        }
-    }
-    static const char more[] = " ...";
-    *list = 0;
-    if (id < vocab->size) memcpy(list, more, sizeof more);
+    strcpy(list, id < vocab->size ? " ..." : "");
 }
 
 static bool fail_unknown(const Vocab *vocab, uint32_t code, size_t place, Error *err) {
-    char text[UTF8_MAX + 1] = {0}, known[KNOWN * UTF8_MAX];
+    char text[UTF8_MAX + 1] = {0}, known[KNOWN * UTF8_MAX + sizeof " ..."];
     const bool control = code < 0x20 || code == 0x7F;
     utf8_encode(code, text);
     list_known(vocab, known);
@@ -128,9 +104,7 @@ static bool fail_unknown(const Vocab *vocab, uint32_t code, size_t place, Error 
 
 bool vocab_encode(const Vocab *vocab, const char *text, size_t length, int32_t **ids, size_t *count,
                   size_t *unknown, Error *err) {
-    enum {
-        FREQUENT = 128
-    }; /* codes whose ids are found at once: a search takes most of the time */
+    enum { FREQUENT = 128 }; /* codes whose ids are found at once: a search takes longest */
     Characters characters = characters_of(vocab, text, length);
     int frequent[FREQUENT];
     bool ok = true;

@@ -42,8 +42,21 @@ bool checkpoint_has_key(const char *key) {
 static const char *const sets[] = {"", "first_moment.", "second_moment."};
 enum { SETS = COUNT(sets) };
 
-static void name_of(const Tensor *tensor, int set, char name[NAME]) {
-    snprintf(name, NAME, "%s%s", sets[set], tensor->name);
+/* Adds the tensors of a set, with names that point into `names`. `numbers` are laid out like the
+ * weights. */
+static void add_tensors(SafeTensors *file, const Model *model, int set, const float *numbers,
+                        char names[][NAME]) {
+    for (int i = 0; i < model->tensor_count; i++) {
+        const Tensor *tensor = &model->tensors[i];
+        snprintf(names[i], NAME, "%s%s", sets[set], tensor->name);
+        file->tensors[file->tensor_count++] =
+            (SafeTensor){.name = names[i],
+                         .type = "F32",
+                         .rank = tensor->rank,
+                         .shape = {(size_t)tensor->shape[0], (size_t)tensor->shape[1]},
+                         .data = numbers + tensor->offset,
+                         .bytes = tensor->size * sizeof(float)};
+    }
 }
 
 /* ---- the counted text ----
@@ -160,22 +173,6 @@ static bool describe(Notes *notes, const Config *config, Error *err) {
     return ok && notes_print(notes, "dropout", err, "%s", dropout);
 }
 
-/* Adds a set of tensors. `numbers` are laid out like the weights. Names point into `names`. */
-static void add_tensors(SafeTensors *file, const Model *model, int set, const float *numbers,
-                        char names[][NAME]) {
-    for (int i = 0; i < model->tensor_count; i++) {
-        const Tensor *tensor = &model->tensors[i];
-        name_of(tensor, set, names[i]);
-        file->tensors[file->tensor_count++] =
-            (SafeTensor){.name = names[i],
-                         .type = "F32",
-                         .rank = tensor->rank,
-                         .shape = {(size_t)tensor->shape[0], (size_t)tensor->shape[1]},
-                         .data = numbers + tensor->offset,
-                         .bytes = tensor->size * sizeof(float)};
-    }
-}
-
 /* Fails if a file that tril did not write is at `path`: a checkpoint would replace it. */
 static bool replaces_own(const char *path, Error *err) {
     File from;
@@ -271,19 +268,14 @@ static bool read_config(const SafeTensors *file, const char *path, Config *confi
     return true;
 }
 
-/* Checks that the file has the tensors of `count` sets, and no others. */
-static bool check_tensors(const Model *model, const SafeTensors *file, int count, const char *path,
-                          Error *err) {
+/* Checks the tensors of a set and, unless `numbers` is NULL, sets where they are read to: places
+ * like those of the weights. */
+static bool match_set(Checkpoint *c, int set, float *numbers, const char *path, Error *err) {
     char name[NAME];
-    const SafeTensor *text = safetensors_tensor(file, text_name);
-    if (text && !check_text(model, text, path, err)) return false;
-    if (file->tensor_count - (text != NULL) != count * model->tensor_count)
-        return fail(err, "%s: has %d tensors, but %s with these sizes has %d", path,
-                    file->tensor_count, model->config.model, model->tensor_count);
-    for (int i = 0; i < count * model->tensor_count; i++) {
-        const Tensor *tensor = &model->tensors[i % model->tensor_count];
-        name_of(tensor, i / model->tensor_count, name);
-        const SafeTensor *stored = safetensors_tensor(file, name);
+    for (int i = 0; i < c->model.tensor_count; i++) {
+        const Tensor *tensor = &c->model.tensors[i];
+        snprintf(name, NAME, "%s%s", sets[set], tensor->name);
+        SafeTensor *stored = safetensors_tensor(&c->file, name);
         if (!stored) return fail(err, "%s: tensor %s is missing", path, name);
         if (strcmp(stored->type, "F32") != 0)
             return fail(err, "%s: tensor %s is %s, not F32", path, name, stored->type);
@@ -291,13 +283,17 @@ static bool check_tensors(const Model *model, const SafeTensors *file, int count
             (stored->rank == 2 && stored->shape[1] != (size_t)tensor->shape[1]))
             return fail(err, "%s: the shape of tensor %s contradicts the sizes in its metadata",
                         path, name);
+        if (numbers) stored->data = numbers + tensor->offset;
     }
     return true;
 }
 
-/* Lays the model out by the file's notes, and checks the list of tensors. */
-static bool lay_out(Model *model, const SafeTensors *file, int *sets_there, const char *path,
-                    Error *err) {
+/* Lays the model out by the file's notes. Checks that the file has its tensors, and no others; only
+ * then gets the memory that they are read to. */
+static bool lay_out(Checkpoint *c, const char *path, Error *err) {
+    float **const to[SETS] = {&c->model.weights, &c->first_moments, &c->second_moments};
+    const SafeTensors *file = &c->file;
+    Model *model = &c->model;
     Config config;
     if (!read_config(file, path, &config, err)) return false;
     if (safetensors_note(file, "lines")) /* written by earlier versions */
@@ -306,14 +302,19 @@ static bool lay_out(Model *model, const SafeTensors *file, int *sets_there, cons
             "%s: was trained with --lines, line by line, which tril no longer does; train a "
             "model on the list as on any text",
             path);
-    if (!model_lay_out(model, &config, err)) {
-        const bool no_memory = err->no_memory;
-        message_of(err, path);
-        err->no_memory = no_memory;
-        return false;
-    }
-    *sets_there = file->tensor_count >= SETS * model->tensor_count ? SETS : 1;
-    return check_tensors(model, file, *sets_there, path, err);
+    if (!model_lay_out(model, &config, err)) return message_of(err, path);
+    const SafeTensor *text = safetensors_tensor(file, text_name);
+    const int count = file->tensor_count >= SETS * model->tensor_count ? SETS : 1;
+    if (text && !check_text(model, text, path, err)) return false;
+    if (file->tensor_count - (text != NULL) != count * model->tensor_count)
+        return fail(err, "%s: has %d tensors, but %s with these sizes has %d", path,
+                    file->tensor_count, model->config.model, model->tensor_count);
+    bool ok = true;
+    for (int set = 0; ok && set < count; set++) ok = match_set(c, set, NULL, path, err);
+    for (int set = 0; ok && set < count; set++)
+        ok = memory_alloc(to[set], model->weights_size, sizeof(float), path, err) &&
+             match_set(c, set, *to[set], path, err);
+    return ok;
 }
 
 /* Checks that the data are those that were written, and finite. */
@@ -327,34 +328,11 @@ static bool check_data(const SafeTensors *file, const char *path, Error *err) {
     return !wrong || fail(err, "%s: tensor %s has numbers that are not finite", path, wrong->name);
 }
 
-/* Sets where each tensor is read to: its place in the model or the moments. Clears only the padding
- * between tensors, because reading fills the rest. */
-static bool place_tensors(Checkpoint *c, int count, const char *path, Error *err) {
-    float **const to[SETS] = {&c->model.weights, &c->first_moments, &c->second_moments};
-    char name[NAME];
-    const Model *model = &c->model;
-    bool ok = true;
-    for (int set = 0; ok && set < count; set++) {
-        ok = memory_alloc_unset(to[set], model->weights_size, sizeof(float), path, err);
-        for (int i = 0; ok && i < model->tensor_count; i++) {
-            const Tensor *tensor = &model->tensors[i];
-            name_of(tensor, set, name);
-            SafeTensor *stored = (SafeTensor *)safetensors_tensor(&c->file, name);
-            stored->data = *to[set] + tensor->offset;
-            memset(*to[set] + tensor->offset + tensor->size, 0,
-                   (memory_lines(tensor->size) - tensor->size) * sizeof(float));
-        }
-    }
-    return ok;
-}
-
 bool checkpoint_load(Checkpoint *c, const char *path, Error *err) {
     File from;
-    int count;
     *c = (Checkpoint){.first_moments = NULL};
     bool ok = file_open(&from, path, err) && safetensors_open(&c->file, &from, err) &&
-              lay_out(&c->model, &c->file, &count, path, err) &&
-              place_tensors(c, count, path, err) && safetensors_fetch(&c->file, &from, err) &&
+              lay_out(c, path, err) && safetensors_fetch(&c->file, &from, err) &&
               check_data(&c->file, path, err);
     const SafeTensor *text = ok ? safetensors_tensor(&c->file, text_name) : NULL;
     ok = ok && (!text || take_text(&c->model, text, path, err));

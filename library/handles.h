@@ -32,12 +32,12 @@ struct TrilModel {
     SafeTensors file; /* the metadata of the file that it was read from */
 };
 
-/* Reads the vocabulary from the metadata of a checkpoint, and checks its size. `path` begins the
- * messages. The caller releases it with vocab_free. */
-bool checkpoint_vocab(const Checkpoint *checkpoint, const char *path, Vocab *vocab, Error *err);
-
 /* Makes a model without contents, for the caller to fill. Released by tril_model_free. */
 bool model_new(TrilModel **made, Error *err);
+
+/* Returns as `outcome` does. Unless `ok`, releases the model, which may be NULL, and sets it to
+ * NULL. */
+TrilStatus model_given(TrilModel **model, bool ok, TrilStatus status, const Error *err);
 
 /* Returns the model for a run that only reads it, although a run could change it. */
 static inline Model *to_read(const TrilModel *model) {

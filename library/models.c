@@ -1,11 +1,8 @@
 /* models.c - makes, reads and inspects the models of tril.h. */
-#include "base/digest.h"
 #include "base/memory.h"
-#include "base/number.h"
 #include "library/option_table.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 const char *tril_version(void) {
@@ -30,26 +27,25 @@ bool model_new(TrilModel **made, Error *err) {
     return true;
 }
 
-/* Gives the model to the caller or, after a failure, releases it. */
-static TrilStatus give(TrilModel **model, TrilModel *made, bool ok, TrilStatus status,
-                       const Error *err) {
-    *model = ok ? made : NULL;
-    if (!ok) tril_model_free(made);
+TrilStatus model_given(TrilModel **model, bool ok, TrilStatus status, const Error *err) {
+    if (!ok) {
+        tril_model_free(*model);
+        *model = NULL;
+    }
     return outcome(ok, status, err);
 }
 
 TrilStatus tril_model_make(TrilModel **model, const TrilTokenizer *tokenizer,
                            const TrilOptions *options, Error *err) {
     Config config;
-    TrilModel *made = NULL;
     if (model) *model = NULL;
     if (!model || !tokenizer || !options || !err) return null_argument(err);
-    bool ok = options_config(options, tokenizer->size, &config, err) && model_new(&made, err) &&
-              vocab_copy(&made->vocab, tokenizer, err);
+    bool ok = options_config(options, tokenizer->size, &config, err) && model_new(model, err) &&
+              vocab_copy(&(*model)->vocab, tokenizer, err);
     config.dropout = 0;
-    ok = ok && model_build(&made->model, &config, options->seed, err);
-    if (ok) made->seed = options->seed;
-    return give(model, made, ok, TRIL_ARGUMENT, err);
+    ok = ok && model_build(&(*model)->model, &config, options->seed, err);
+    if (ok) (*model)->seed = options->seed;
+    return model_given(model, ok, TRIL_ARGUMENT, err);
 }
 
 /* ---- more characters ---- */
@@ -82,62 +78,15 @@ static bool extend(TrilModel *made, const TrilModel *model, uint64_t seed, Error
 
 TrilStatus tril_model_extend(TrilModel **extended, const TrilModel *model, const char *text,
                              size_t length, uint64_t seed, Error *err) {
-    TrilModel *made = NULL;
     if (extended) *extended = NULL;
     if (!extended || !model || !text || !err) return null_argument(err);
     TrilStatus status = model_read(model, err);
     if (status != TRIL_OK) return status;
-    const bool read =
-        model_new(&made, err) && vocab_extend(&made->vocab, &model->vocab, text, length, err);
-    const bool ok = read && extend(made, model, seed, err);
+    const bool read = model_new(extended, err) &&
+                      vocab_extend(&(*extended)->vocab, &model->vocab, text, length, err);
+    const bool ok = read && extend(*extended, model, seed, err);
     model_leave(model);
-    return give(extended, made, ok, read ? TRIL_ARGUMENT : TRIL_TEXT, err);
-}
-
-/* ---- files ---- */
-
-bool checkpoint_vocab(const Checkpoint *checkpoint, const char *path, Vocab *vocab, Error *err) {
-    const Note *kind = safetensors_note(&checkpoint->file, "characters");
-    const Note *text = safetensors_note(&checkpoint->file, "vocabulary");
-    *vocab = (Vocab){0};
-    if (!kind || !text) return fail(err, "%s: its metadata has no vocabulary", path);
-    const bool bytes = strcmp(kind->value, "bytes") == 0;
-    if (!(bytes ? vocab_build(vocab, NULL, 0, true, err)
-                : vocab_split(vocab, text->value, text->length, err))) {
-        if (!err->no_memory) fail(err, "%s: its metadata has no valid 'vocabulary'", path);
-        return false;
-    }
-    if (vocab->size == checkpoint->model.config.V) return true;
-    vocab_free(vocab);
-    return fail(err, "%s: its vocabulary and its model have different sizes", path);
-}
-
-/* Takes the model and the metadata over. */
-static void take_file(TrilModel *model, Checkpoint *from) {
-    SafeTensors *file = &from->file;
-    const char *step = safetensors_value(file, "step"), *seed = safetensors_value(file, "seed");
-    const char *loss = safetensors_value(file, "validation_loss");
-    model->trained = true;
-    digest_read(safetensors_value(file, "text"), 0, &model->text);
-    if (step) model->step = (int)strtol(step, NULL, 10);
-    if (seed) model->seed = strtoull(seed, NULL, 10);
-    if (loss) model->validation = number_read(loss, NULL);
-    model->model = from->model;
-    model->file = *file;
-    from->model = (Model){0};
-    *file = (SafeTensors){.notes = NULL};
-}
-
-TrilStatus tril_model_load(TrilModel **model, const char *path, Error *err) {
-    Checkpoint c = {.first_moments = NULL};
-    TrilModel *made;
-    if (model) *model = NULL;
-    if (!model || !path || !err) return null_argument(err);
-    bool ok = model_new(&made, err) && checkpoint_load(&c, path, err) &&
-              checkpoint_vocab(&c, path, &made->vocab, err);
-    if (ok) take_file(made, &c);
-    checkpoint_free(&c); /* the moments of a state are not needed */
-    return give(model, made, ok, TRIL_FILE, err);
+    return model_given(extended, ok, read ? TRIL_ARGUMENT : TRIL_TEXT, err);
 }
 
 void tril_model_free(TrilModel *model) {

@@ -6,19 +6,22 @@
 #include <math.h>
 #include <string.h>
 
-struct TrilReading {
+/* A reading, of which tril.h declares the first member. */
+typedef struct {
+    TrilReading known;
     Run *run;
-    bool traced;         /* the run keeps its lines */
-    int32_t *ids;        /* the text; owned */
-    const int32_t *read; /* [tokens]: the last of them */
-    size_t skipped;
-    int tokens;
-    int V;
-    const float *logits;
+    bool traced;      /* the run keeps its lines */
+    int32_t *ids;     /* the whole text; owned */
+    int V;            /* size of the vocabulary */
     double *expected; /* [V]: scratch of the counted model, if there is one; owned */
-};
+} Reading;
 
-void tril_reading_close(TrilReading *r) {
+static const Reading *own(const TrilReading *reading) {
+    return (const Reading *)reading;
+}
+
+void tril_reading_close(TrilReading *reading) {
+    Reading *r = (Reading *)reading;
     if (!r) return;
     run_close(r->run);
     memory_free(r->ids);
@@ -26,28 +29,39 @@ void tril_reading_close(TrilReading *r) {
     memory_free(r);
 }
 
-static TrilStatus read_text(TrilReading *r, const TrilModel *model, const char *text, size_t length,
+static int heads_of(const TrilLine *line) {
+    return line->heads > 0 ? line->heads : 1;
+}
+
+static TrilStatus read_text(Reading *r, const TrilModel *model, const char *text, size_t length,
                             int threads, Error *err) {
-    const size_t T = (size_t)model->model.config.T;
+    TrilReading *known = &r->known;
+    TrilLine line;
     size_t count;
     if (!vocab_prompt(&model->vocab, text, length, &r->ids, &count, err)) return TRIL_TEXT;
-    r->tokens = (int)min_size(count, T);
-    r->read = r->ids + count - r->tokens;
-    r->skipped = count - (size_t)r->tokens;
+    known->tokens = (int)min_size(count, (size_t)model->model.config.T);
+    known->skipped = count - (size_t)known->tokens;
+    known->ids = r->ids + known->skipped;
     RunOptions options = {
-        .batch = 1, .length = r->tokens, .frozen = true, .threads = threads, .kept = r->traced};
+        .batch = 1, .length = known->tokens, .frozen = true, .threads = threads, .kept = r->traced};
     r->V = model->vocab.size;
     if (!run_open(&r->run, to_read(model), &options, err) ||
         (model->model.ngram &&
          !memory_alloc(&r->expected, (size_t)r->V, sizeof *r->expected, "the reading", err)))
         return TRIL_ARGUMENT;
-    r->logits = run_forward(r->run, r->read, 1, r->tokens);
-    return are_finite(r->logits, (size_t)r->tokens * (size_t)r->V) ? TRIL_OK : diverged_model(err);
+    known->logits = run_forward(r->run, known->ids, 1, known->tokens);
+    for (int i = 0; run_line(r->run, i, &line); i++) {
+        if (!line.attends) continue;
+        known->layers = line.layer + 1;
+        known->heads = heads_of(&line);
+    }
+    return are_finite(known->logits, (size_t)known->tokens * (size_t)r->V) ? TRIL_OK
+                                                                           : diverged_model(err);
 }
 
 TrilStatus tril_reading_open(TrilReading **reading, const TrilModel *model, const char *text,
                              size_t length, bool traced, int threads, Error *err) {
-    TrilReading *r;
+    Reading *r;
     if (reading) *reading = NULL;
     if (!reading || !model || !text || !err) return null_argument(err);
     if (!threads_wanted(threads, &threads, err) ||
@@ -60,34 +74,16 @@ TrilStatus tril_reading_open(TrilReading **reading, const TrilModel *model, cons
         model_leave(model);
     }
     if (status == TRIL_OK)
-        *reading = r;
+        *reading = &r->known;
     else
-        tril_reading_close(r);
+        tril_reading_close(&r->known);
     return outcome(status == TRIL_OK, status, err);
-}
-
-/* ---- the text ---- */
-
-int tril_reading_tokens(const TrilReading *reading) {
-    return reading->tokens;
-}
-
-const int32_t *tril_reading_ids(const TrilReading *reading) {
-    return reading->read;
-}
-
-size_t tril_reading_skipped(const TrilReading *reading) {
-    return reading->skipped;
 }
 
 /* ---- predictions ---- */
 
-const float *tril_reading_logits(const TrilReading *reading) {
-    return reading->logits;
-}
-
 double tril_reading_loss(const TrilReading *reading) {
-    const int V = reading->V;
+    const int V = own(reading)->V;
     double loss = 0;
     for (int t = 0; t + 1 < reading->tokens; t++) {
         const float *row = reading->logits + (size_t)t * (size_t)V;
@@ -96,34 +92,19 @@ double tril_reading_loss(const TrilReading *reading) {
             if (row[v] > most) most = row[v];
         double sum = exp((double)row[0] - (double)most);
         for (int v = 1; v < V; v++) sum += exp((double)row[v] - (double)most);
-        loss += (double)most + log(sum) - (double)row[tril_reading_ids(reading)[t + 1]];
+        loss += (double)most + log(sum) - (double)row[reading->ids[t + 1]];
     }
     return reading->tokens > 1 ? loss / (reading->tokens - 1) : NAN;
 }
 
-int tril_reading_match(const TrilReading *r, int t) {
-    return r->expected ? ngram_predict(run_model(r->run)->ngram, tril_reading_ids(r) + t,
-                                       (size_t)t + 1, ALL_FOLDS, r->expected)
+int tril_reading_match(const TrilReading *reading, int t) {
+    const Reading *r = own(reading);
+    return r->expected ? ngram_predict(run_model(r->run)->ngram, reading->ids + t, (size_t)t + 1,
+                                       ALL_FOLDS, r->expected)
                        : 0;
 }
 
 /* ---- attention ---- */
-
-static int heads_of(const TrilLine *line) {
-    return line->heads > 0 ? line->heads : 1;
-}
-
-void tril_reading_heads(const TrilReading *reading, int *layers, int *heads) {
-    TrilLine line;
-    int in_all = 0, in_each = 0;
-    for (int i = 0; run_line(reading->run, i, &line); i++) {
-        if (!line.attends) continue;
-        in_all = line.layer + 1;
-        in_each = heads_of(&line);
-    }
-    if (layers) *layers = in_all;
-    if (heads) *heads = in_each;
-}
 
 /* Finds the line of a head, and checks that its map fits into `capacity` numbers. */
 static bool find_head(const TrilReading *reading, int layer, int head, size_t capacity,
@@ -131,7 +112,7 @@ static bool find_head(const TrilReading *reading, int layer, int head, size_t ca
     const size_t numbers = (size_t)reading->tokens * (size_t)reading->tokens;
     if (numbers > capacity)
         return fail(err, "the map has %zu numbers, but there is room for %zu", numbers, capacity);
-    for (int i = 0; run_line(reading->run, i, line); i++)
+    for (int i = 0; run_line(own(reading)->run, i, line); i++)
         if (line->attends && line->layer == layer && head >= 0 && head < heads_of(line))
             return true;
     return fail(err, "there is no head %d in layer %d", head, layer);
@@ -180,5 +161,5 @@ TrilStatus tril_reading_attention(const TrilReading *reading, int layer, int hea
 /* ---- line by line ---- */
 
 bool tril_reading_line(const TrilReading *reading, int i, TrilLine *line) {
-    return reading->traced && run_line(reading->run, i, line);
+    return own(reading)->traced && run_line(own(reading)->run, i, line);
 }

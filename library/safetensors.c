@@ -1,9 +1,9 @@
 /* safetensors.c - a strict reader and a simple writer of safetensors. */
 #include "library/safetensors.h"
 #include "base/array.h"
-#include "base/file.h"
-#include "base/json.h"
+#include "base/buffer.h"
 #include "base/memory.h"
+#include "base/utf8.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -50,13 +50,138 @@ void notes_free(Notes *notes) {
 
 /* ---- the header ---- */
 
-/* Reads [a, b, ...] of at most `capacity` numbers. */
-static bool read_sizes(const JsonValue *list, size_t *sizes, int capacity, int *count) {
-    *count = 0;
-    if (list->kind != JSON_ARRAY) return false;
-    json_each(size, list)
-        if (*count == capacity || !json_size(size, &sizes[(*count)++])) return false;
+/* A header that is being read: JSON (RFC 8259), of which it needs only objects, strings and lists
+ * of whole numbers. Strings are decoded in place. */
+typedef struct {
+    SafeTensors *file;
+    const char *path;
+    char *at, *end;
+    size_t data_bytes;
+    bool described; /* the metadata are read */
+    Error *err;
+} Header;
+
+/* Fails with the place in the header. */
+static bool fail_at(const Header *h, const char *what) {
+    return fail(h->err, "%s: not a valid checkpoint: in its header: %s at byte %zu", h->path, what,
+                (size_t)(h->at - h->file->header));
+}
+
+/* Fails because of the entry of this name. */
+static bool fail_entry(const Header *h, const char *name, const char *fault) {
+    return fail(h->err, "%s: not a valid checkpoint: in its header: '%.64s' %s", h->path, name,
+                fault);
+}
+
+/* Skips up to `most` characters of the set. Returns their number. */
+static size_t skip(Header *h, const char *set, size_t most) {
+    size_t count = 0;
+    for (; count < most && h->at < h->end && *h->at && strchr(set, *h->at); count++) h->at++;
+    return count;
+}
+
+static void skip_space(Header *h) {
+    skip(h, " \t\r\n", SIZE_MAX);
+}
+
+/* Skips white space and then this character, if it is next. */
+static bool take(Header *h, char c) {
+    skip_space(h);
+    const bool there = h->at < h->end && *h->at == c;
+    h->at += there;
+    return there;
+}
+
+static bool expect(Header *h, char c) {
+    char what[] = "expected '?'";
+    what[10] = c;
+    return take(h, c) || fail_at(h, what);
+}
+
+/* Reads the four digits of \uXXXX. */
+static bool read_unit(Header *h, uint32_t *unit) {
+    char digits[5] = "";
+    if (skip(h, "0123456789abcdefABCDEF", 4) < 4) return fail_at(h, "a bad \\u");
+    memcpy(digits, h->at - 4, 4);
+    *unit = (uint32_t)strtoul(digits, NULL, 16);
     return true;
+}
+
+/* Reads a code point after "\u". Code points above U+FFFF are two surrogates. */
+static bool read_code(Header *h, uint32_t *code) {
+    uint32_t low;
+    if (!read_unit(h, code)) return false;
+    if (*code < 0xD800 || *code > 0xDFFF) return true;
+    if (*code > 0xDBFF || !skip(h, "\\", 1) || !skip(h, "u", 1) || !read_unit(h, &low) ||
+        low < 0xDC00 || low > 0xDFFF)
+        return fail_at(h, "half a surrogate pair");
+    *code = 0x10000 + ((*code & 0x3FF) << 10 | (low & 0x3FF));
+    return true;
+}
+
+/* Decodes a string in place, ended by a zero byte: no escape is shorter than its character. */
+static bool read_string(Header *h, const char **text, size_t *length) {
+    static const char escapes[] = "\"\\/bfnrt", meanings[] = "\"\\/\b\f\n\r\t";
+    if (!expect(h, '"')) return false;
+    char *to = h->at;
+    *text = to;
+    for (;;) {
+        uint32_t code;
+        const int taken = utf8_decode(h->at, (size_t)(h->end - h->at), &code);
+        if (taken <= 0) return fail_at(h, h->at < h->end ? "invalid UTF-8" : "an unclosed string");
+        if (code < 0x20) return fail_at(h, "a control character in a string");
+        h->at += taken;
+        if (code == '"') break;
+        if (code == '\\' && skip(h, "u", 1)) {
+            if (!read_code(h, &code)) return false;
+        } else if (code == '\\') {
+            if (!skip(h, escapes, 1)) return fail_at(h, "an unknown escape");
+            code = (uint32_t)meanings[strchr(escapes, h->at[-1]) - escapes];
+        }
+        to += utf8_encode(code, to);
+    }
+    *length = (size_t)(to - *text);
+    *to = 0;
+    return true;
+}
+
+/* Reads a string that is a name. */
+static bool read_name(Header *h, const char **name) {
+    size_t length;
+    if (!read_string(h, name, &length)) return false;
+    return strlen(*name) == length || fail_at(h, "a zero byte in a name");
+}
+
+/* Reads an object: calls `read` for the value of each member. */
+static bool read_object(Header *h, bool (*read)(Header *h, const char *key)) {
+    const char *key;
+    if (!expect(h, '{')) return false;
+    if (take(h, '}')) return true;
+    do
+        if (!read_name(h, &key) || !expect(h, ':') || !read(h, key)) return false;
+    while (take(h, ','));
+    return expect(h, '}');
+}
+
+/* Reads a list of at most `capacity` whole numbers. */
+static bool read_sizes(Header *h, size_t *sizes, int capacity, int *count) {
+    *count = 0;
+    if (!expect(h, '[')) return false;
+    if (take(h, ']')) return true;
+    do {
+        size_t size = 0, digits = 0;
+        skip_space(h);
+        for (; h->at < h->end && *h->at >= '0' && *h->at <= '9'; h->at++, digits++) {
+            const size_t digit = (size_t)(*h->at - '0');
+            if (size > (SIZE_MAX - digit) / 10) return fail_at(h, "too large a number");
+            if (size == 0 && digits > 0) return fail_at(h, "a number that begins with 0");
+            size = 10 * size + digit;
+        }
+        if (digits == 0) return fail_at(h, "expected a whole number");
+        if (*count == capacity) return fail_at(h, "too long a list");
+        sizes[(*count)++] = size;
+    } while (take(h, ','));
+    return expect(h, ']');
 }
 
 size_t safetensors_width(const char *type) {
@@ -83,49 +208,76 @@ static bool expected_bytes(const SafeTensor *tensor, size_t *bytes) {
     return true;
 }
 
-/* Reads {"dtype": ..., "shape": [...], "data_offsets": [begin, end]}. Returns any fault. */
-static const char *read_tensor(SafeTensor *tensor, const JsonValue *entry, size_t data_bytes) {
-    const JsonValue *type = json_member(entry, "dtype"), *shape = json_member(entry, "shape");
-    const JsonValue *place = json_member(entry, "data_offsets");
-    size_t offsets[2], bytes;
-    int members = 0, count;
-    json_each(member, entry) members++;
-    if (!type || !shape || !place) return "lacks its dtype, shape or data_offsets";
-    if (members > 3) return "has an unexpected key";
-    if (!json_name(type, &tensor->type)) return "has a dtype that is not a name";
-    if (!read_sizes(shape, tensor->shape, SAFETENSORS_RANK, &tensor->rank))
-        return "has a shape that is not a list of at most 8 whole numbers";
-    if (!read_sizes(place, offsets, 2, &count) || count != 2)
-        return "has data_offsets that are not a list of 2 whole numbers";
-    if (offsets[0] > offsets[1] || offsets[1] > data_bytes) return "lies outside of the file";
-    tensor->offset = offsets[0];
-    tensor->bytes = offsets[1] - offsets[0];
-    return expected_bytes(tensor, &bytes) && bytes == tensor->bytes
-               ? NULL
-               : "has a size that contradicts its dtype and shape";
+/* Reads a member of a tensor: "dtype": ..., "shape": [...], "data_offsets": [begin, end]. Those
+ * that are read no longer have the values of read_entry. */
+static bool read_property(Header *h, const char *key) {
+    SafeTensor *tensor = &h->file->tensors[h->file->tensor_count];
+    if (strcmp(key, "dtype") == 0 && !tensor->type) return read_name(h, &tensor->type);
+    if (strcmp(key, "shape") == 0 && tensor->rank < 0)
+        return read_sizes(h, tensor->shape, SAFETENSORS_RANK, &tensor->rank);
+    if (strcmp(key, "data_offsets") == 0 && tensor->offset == SIZE_MAX) {
+        size_t place[2];
+        int count;
+        if (!read_sizes(h, place, 2, &count)) return false;
+        if (count != 2 || place[0] > place[1] || place[1] > h->data_bytes)
+            return fail_entry(h, tensor->name, "lies outside of the file");
+        tensor->offset = place[0];
+        tensor->bytes = place[1] - place[0];
+        return true;
+    }
+    return fail_entry(h, tensor->name, "has an unexpected key, or one twice");
 }
 
-/* Reads the entries of the header. Returns the fault, with *at set to its key, or NULL. */
-static const char *read_entries(SafeTensors *file, const JsonValue *root, size_t data_bytes,
-                                const char **at) {
-    json_each(entry, root) {
-        *at = entry->key;
-        if (strlen(entry->key) != entry->key_length) return "has a zero byte in its name";
-        if (strcmp(entry->key, "__metadata__") != 0) {
-            SafeTensor *tensor = &file->tensors[file->tensor_count++];
-            tensor->name = entry->key;
-            const char *wrong = read_tensor(tensor, entry, data_bytes);
-            if (wrong) return wrong;
-            continue;
-        }
-        if (entry->kind != JSON_OBJECT) return "is not an object";
-        json_each(note, entry) {
-            if (note->kind != JSON_STRING) return "has a value that is not a string";
-            if (strlen(note->key) != note->key_length) return "has a zero byte in a key";
-            file->notes[file->note_count++] = (Note){note->key, note->text, note->length};
-        }
+/* Makes room for one more element in a list of `count`, whose capacity is a power of two. */
+static bool make_room(const Header *h, void *list, int count, size_t size) {
+    const size_t capacity = count > 0 ? 2 * (size_t)count : 1;
+    return (count & (count - 1)) != 0 ||
+           memory_resize(list, (size_t)count, capacity, size, h->path, h->err);
+}
+
+static bool read_note(Header *h, const char *key) {
+    SafeTensors *file = h->file;
+    if (!make_room(h, &file->notes, file->note_count, sizeof *file->notes)) return false;
+    Note *note = &file->notes[file->note_count++];
+    note->key = key;
+    return read_string(h, &note->value, &note->length);
+}
+
+/* Reads the metadata or a tensor. */
+static bool read_entry(Header *h, const char *key) {
+    SafeTensors *file = h->file;
+    size_t bytes;
+    if (strcmp(key, "__metadata__") == 0) {
+        if (h->described) return fail_entry(h, key, "appears twice");
+        h->described = true;
+        return read_object(h, read_note);
     }
-    return NULL;
+    if (!make_room(h, &file->tensors, file->tensor_count, sizeof *file->tensors)) return false;
+    SafeTensor *tensor = &file->tensors[file->tensor_count];
+    *tensor = (SafeTensor){.name = key, .rank = -1, .offset = SIZE_MAX};
+    if (!read_object(h, read_property)) return false;
+    file->tensor_count++;
+    if (!tensor->type || tensor->rank < 0 || tensor->offset == SIZE_MAX)
+        return fail_entry(h, key, "lacks its dtype, shape or data_offsets");
+    return (expected_bytes(tensor, &bytes) && bytes == tensor->bytes) ||
+           fail_entry(h, key, "has a size that contradicts its dtype and shape");
+}
+
+static int compare_names(const void *a, const void *b) {
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Checks that the names are distinct with which the elements of a list, of `size` bytes, begin. */
+static bool check_names(const Header *h, const void *list, int count, size_t size) {
+    const char **names;
+    bool ok = memory_alloc(&names, (size_t)count, sizeof *names, h->path, h->err);
+    for (int i = 0; ok && i < count; i++)
+        memcpy(&names[i], (const char *)list + (size_t)i * size, sizeof *names);
+    if (ok) qsort(names, (size_t)count, sizeof *names, compare_names);
+    for (int i = 1; ok && i < count; i++)
+        ok = strcmp(names[i - 1], names[i]) != 0 || fail_entry(h, names[i], "appears twice");
+    memory_free(names);
+    return ok;
 }
 
 static int compare_places(const void *a, const void *b) {
@@ -135,21 +287,35 @@ static int compare_places(const void *a, const void *b) {
 }
 
 /* Sorts the tensors by their places, and checks that they fill the data end to end. */
-static bool sort_places(SafeTensors *file, const char *name, size_t data_bytes, Error *err) {
+static bool sort_places(const Header *h) {
+    SafeTensors *file = h->file;
     size_t next = 0;
-    qsort(file->tensors, (size_t)file->tensor_count, sizeof *file->tensors, compare_places);
+    if (file->tensor_count > 0)
+        qsort(file->tensors, (size_t)file->tensor_count, sizeof *file->tensors, compare_places);
     for (int i = 0; i < file->tensor_count; i++) {
         const SafeTensor *tensor = &file->tensors[i];
         if (tensor->offset != next)
-            return fail(
-                err,
-                "%s: not a valid checkpoint: tensor %s does not begin where the one before it ends",
-                name, tensor->name);
+            return fail_entry(h, tensor->name, "does not begin where the tensor before it ends");
         next += tensor->bytes;
     }
-    return next == data_bytes ||
-           fail(err, "%s: not a valid checkpoint: its last %zu bytes belong to no tensor", name,
-                data_bytes - next);
+    return next == h->data_bytes ||
+           fail(h->err, "%s: not a valid checkpoint: its last %zu bytes belong to no tensor",
+                h->path, h->data_bytes - next);
+}
+
+static bool read_header(SafeTensors *file, const char *path, size_t length, size_t data_bytes,
+                        Error *err) {
+    Header h = {.file = file,
+                .path = path,
+                .at = file->header,
+                .end = file->header + length,
+                .data_bytes = data_bytes,
+                .err = err};
+    if (!read_object(&h, read_entry)) return false;
+    skip_space(&h);
+    if (h.at < h.end) return fail_at(&h, "unexpected text after the end");
+    return check_names(&h, file->tensors, file->tensor_count, sizeof *file->tensors) &&
+           check_names(&h, file->notes, file->note_count, sizeof *file->notes) && sort_places(&h);
 }
 
 /* Reads the header's length from the first bytes of a file of `length` bytes. */
@@ -174,24 +340,6 @@ static bool check_prefix(const char *bytes, size_t length, const char *name, siz
                 name, prefix, length);
 }
 
-static bool read_header(SafeTensors *file, const char *name, char *start, size_t header,
-                        size_t data_bytes, Error *err) {
-    JsonValue *root;
-    size_t tensors = 0, notes = 0;
-    const char *at = "header", *wrong = "is not an object";
-    if (!json_read(&root, name, "not a valid checkpoint: in its header", start, header, err))
-        return false;
-    json_each(entry, root) tensors++;
-    json_each(note, json_member(root, "__metadata__")) notes++;
-    bool ok = memory_alloc(&file->tensors, tensors, sizeof *file->tensors, name, err) &&
-              memory_alloc(&file->notes, notes, sizeof *file->notes, name, err);
-    if (ok && root->kind == JSON_OBJECT) wrong = read_entries(file, root, data_bytes, &at);
-    memory_free(root);
-    if (ok && wrong)
-        return fail(err, "%s: not a valid checkpoint: in its header: '%.64s' %s", name, at, wrong);
-    return ok && sort_places(file, name, data_bytes, err);
-}
-
 bool safetensors_open(SafeTensors *file, File *from, Error *err) {
     char prefix[PREFIX] = {0};
     size_t header;
@@ -200,7 +348,7 @@ bool safetensors_open(SafeTensors *file, File *from, Error *err) {
         check_prefix(prefix, from->length, from->path, &header, err) &&
         memory_alloc(&file->header, header, 1, from->path, err) &&
         file_take(from, file->header, header, err) &&
-        read_header(file, from->path, file->header, header, from->length - PREFIX - header, err))
+        read_header(file, from->path, header, from->length - PREFIX - header, err))
         return true;
     safetensors_free(file);
     return false;
@@ -244,7 +392,7 @@ void safetensors_free(SafeTensors *file) {
     *file = (SafeTensors){0};
 }
 
-const SafeTensor *safetensors_tensor(const SafeTensors *file, const char *name) {
+SafeTensor *safetensors_tensor(const SafeTensors *file, const char *name) {
     for (int i = 0; i < file->tensor_count; i++)
         if (strcmp(file->tensors[i].name, name) == 0) return &file->tensors[i];
     return NULL;
@@ -263,15 +411,30 @@ const char *safetensors_value(const SafeTensors *file, const char *key) {
 
 /* ---- the writer ---- */
 
+/* Appends a text in quotes, escaped. It is UTF-8, whose other bytes need no escapes. */
+static void quote(Buffer *out, const char *text, size_t length) {
+    buffer_put(out, "\"", 1);
+    for (const char *at = text; at < text + length; at++) {
+        const unsigned char byte = (unsigned char)*at;
+        if (byte < 0x20 || byte == 0x7F) {
+            buffer_printf(out, "\\u%04x", (unsigned)byte);
+        } else {
+            if (byte == '"' || byte == '\\') buffer_put(out, "\\", 1);
+            buffer_put(out, at, 1);
+        }
+    }
+    buffer_put(out, "\"", 1);
+}
+
 static void write_header(Buffer *out, const SafeTensors *file) {
     size_t offset = 0;
     buffer_printf(out, "{\"__metadata__\":{");
     for (int i = 0; i < file->note_count; i++) {
         const Note *note = &file->notes[i];
         if (i > 0) buffer_printf(out, ",");
-        json_quote(out, note->key, strlen(note->key));
+        quote(out, note->key, strlen(note->key));
         buffer_printf(out, ":");
-        json_quote(out, note->value, note->length);
+        quote(out, note->value, note->length);
     }
     buffer_printf(out, "}");
     for (int i = 0; i < file->tensor_count; i++) {

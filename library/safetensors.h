@@ -66,7 +66,7 @@ size_t safetensors_width(const char *type);
 
 /* Return the tensor of this name, the entry of this key, or that entry's value; NULL without one.
  */
-const SafeTensor *safetensors_tensor(const SafeTensors *file, const char *name);
+SafeTensor *safetensors_tensor(const SafeTensors *file, const char *name);
 const Note *safetensors_note(const SafeTensors *file, const char *key);
 const char *safetensors_value(const SafeTensors *file, const char *key);
 

@@ -26,18 +26,14 @@ static TrilStatus score_ids(TrilScore *score, const TrilModel *model, const int3
     return isfinite(score->nats) ? TRIL_OK : diverged_model(err);
 }
 
-TrilScoring tril_scoring(void) {
-    return (TrilScoring){.precision = "f32"};
-}
-
 TrilStatus tril_score(const TrilModel *model, const char *text, size_t length,
-                      const TrilScoring *scoring, TrilScore *score, Error *err) {
+                      const char *precision, int threads, TrilScore *score, Error *err) {
     enum { WINDOWS = 16 }; /* windows of the model's context in a batch */
     int32_t *ids;
-    if (!model || !text || !scoring || !score || !err) return null_argument(err);
+    if (!model || !text || !score || !err) return null_argument(err);
     RunOptions options = {.batch = WINDOWS, .length = model->model.config.T, .frozen = true};
-    if (!precision_read(&options.precision, scoring->precision, err) ||
-        !threads_wanted(scoring->threads, &options.threads, err))
+    if (!precision_read(&options.precision, precision, err) ||
+        !threads_wanted(threads, &options.threads, err))
         return failed(TRIL_ARGUMENT, err);
     *score = (TrilScore){0};
     const Vocab *vocab = &model->vocab;

@@ -10,6 +10,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* The version of the metadata of states. Another version cannot be resumed. */
@@ -163,14 +164,57 @@ TrilStatus tril_model_mark(TrilModel *model, const char *key, const char *text, 
 
 /* ---- reading ---- */
 
-struct TrilState {
-    Checkpoint checkpoint; /* with all metadata, a program's included */
-    Vocab vocab;
-    TrilProgress progress;
-    TrilOptions options;
-    uint64_t text;
+/* Reads the vocabulary from the metadata of a model's file, and checks its size. */
+static bool read_vocab(TrilModel *model, const char *path, Error *err) {
+    const Note *kind = safetensors_note(&model->file, "characters");
+    const Note *text = safetensors_note(&model->file, "vocabulary");
+    Vocab *vocab = &model->vocab;
+    if (!kind || !text) return fail(err, "%s: its metadata has no vocabulary", path);
+    if (!(strcmp(kind->value, "bytes") == 0 ? vocab_build(vocab, NULL, 0, true, err)
+                                            : vocab_split(vocab, text->value, text->length, err)))
+        return !err->no_memory && fail(err, "%s: its metadata has no valid 'vocabulary'", path);
+    return vocab->size == model->model.config.V ||
+           fail(err, "%s: its vocabulary and its model have different sizes", path);
+}
+
+/* Reads the model of a file and, unless `moments` is NULL, the moments of a state: NULL if it is
+ * none. The caller releases all of them, even after a failure. */
+static bool read_file(TrilModel **made, float *moments[2], const char *path, Error *err) {
+    Checkpoint c = {.first_moments = NULL};
+    if (!model_new(made, err) || !checkpoint_load(&c, path, err)) return false;
+    TrilModel *model = *made;
+    model->model = c.model;
+    model->file = c.file;
+    if (moments) {
+        moments[0] = c.first_moments;
+        moments[1] = c.second_moments;
+    } else {
+        memory_free(c.first_moments);
+        memory_free(c.second_moments);
+    }
+    const char *step = tril_model_note(model, "step"), *seed = tril_model_note(model, "seed"),
+               *loss = tril_model_note(model, "validation_loss");
+    model->trained = true;
+    digest_read(tril_model_note(model, "text"), 0, &model->text);
+    if (step) model->step = (int)strtol(step, NULL, 10);
+    if (seed) model->seed = strtoull(seed, NULL, 10);
+    if (loss) model->validation = number_read(loss, NULL);
+    return read_vocab(model, path, err);
+}
+
+TrilStatus tril_model_load(TrilModel **model, const char *path, Error *err) {
+    if (model) *model = NULL;
+    if (!model || !path || !err) return null_argument(err);
+    return model_given(model, read_file(model, NULL, path, err), TRIL_FILE, err);
+}
+
+/* A state, of which tril.h declares the first member. */
+typedef struct {
+    TrilState known;
+    TrilModel *model; /* with all metadata, a program's included; NULL once it is resumed */
+    float *moments[2];
     Uses uses;
-};
+} Stored;
 
 /* Reads a number in decimal digits, without a sign. */
 static bool read_number(const Note *note, bool whole, double *x) {
@@ -182,9 +226,9 @@ static bool read_number(const Note *note, bool whole, double *x) {
 }
 
 /* Returns the key of the first invalid entry, or NULL. */
-static const char *read_progress(const Checkpoint *c, TrilProgress *p) {
+static const char *read_progress(const SafeTensors *file, TrilProgress *p) {
     for (int i = 0; i < NUMBERS; i++) {
-        const Note *note = safetensors_note(&c->file, numbers[i].key);
+        const Note *note = safetensors_note(file, numbers[i].key);
         char *member = (char *)p + numbers[i].member;
         double x = NAN;
         if ((note || !numbers[i].may_lack) && !read_number(note, numbers[i].whole, &x))
@@ -199,109 +243,94 @@ static const char *read_progress(const Checkpoint *c, TrilProgress *p) {
 
 /* Reads the options, and returns as read_progress does. Every option that a training run decides
  * must be there. */
-static const char *read_options(const Checkpoint *c, TrilOptions *options) {
-    *options = options_of(&c->model.config);
+static const char *read_options(const TrilModel *model, TrilOptions *options) {
+    *options = tril_model_sizes(model);
     for (int i = 0; tril_option(i); i++) {
         const TrilOption *row = tril_option(i);
         char key[KEY_SIZE];
         if (!is_stored(row)) continue;
         option_key(i, key);
-        const Note *note = safetensors_note(&c->file, key);
+        const Note *note = safetensors_note(&model->file, key);
         if (note ? note->length == 0 || strlen(note->value) != note->length ||
                        tril_options_set(options, row->name, note->value, &(Error){0}) != TRIL_OK
                  : row->standard != NULL)
             return row->name;
     }
+    options->bytes = model->vocab.bytes;
     return isnan(options->steps)        ? "steps"
            : isnan(options->eval_every) ? "eval-every"
            : isnan(options->dropout)    ? "dropout"
                                         : NULL;
 }
 
-static const char *read_metadata(TrilState *s) {
+static const char *read_metadata(Stored *s) {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789";
-    const Checkpoint *c = &s->checkpoint;
-    const char *bad = read_progress(c, &s->progress);
-    if (!bad) bad = read_options(c, &s->options);
+    const SafeTensors *file = &s->model->file;
+    TrilProgress *progress = &s->known.progress;
+    const char *bad = read_progress(file, progress);
+    if (!bad) bad = read_options(s->model, &s->known.options);
     if (bad) return bad;
-    if (!digest_read(safetensors_value(&c->file, "text"), 0, &s->text)) return "text";
-    const Note *kernels = safetensors_note(&c->file, "kernels");
+    if (!digest_read(safetensors_value(file, "text"), 0, &s->known.text)) return "text";
+    const Note *kernels = safetensors_note(file, "kernels");
     if (!kernels || kernels->length > 15 || strspn(kernels->value, letters) != kernels->length)
         return "kernels";
-    s->progress.steps = (int)s->options.steps;
-    if (s->progress.cooling > 0 && s->progress.cooled < s->progress.steps)
-        s->progress.steps = s->progress.cooled;
-    s->options.bytes = s->vocab.bytes;
+    progress->steps = (int)s->known.options.steps;
+    if (progress->cooling > 0 && progress->cooled < progress->steps)
+        progress->steps = progress->cooled;
+    s->known.tokenizer = &s->model->vocab;
     return NULL;
 }
 
 TrilStatus tril_state_load(TrilState **state, const char *path, Error *err) {
-    TrilState *s = NULL;
+    Stored *s;
     const char *bad = NULL;
     if (state) *state = NULL;
     if (!state || !path || !err) return null_argument(err);
-    bool ok = memory_alloc(&s, 1, sizeof *s, "the state", err) &&
-              checkpoint_load(&s->checkpoint, path, err);
-    if (ok && !s->checkpoint.first_moments)
+    if (!memory_alloc(&s, 1, sizeof *s, "the state", err)) return TRIL_NO_MEMORY;
+    bool ok = read_file(&s->model, s->moments, path, err);
+    if (ok && !s->moments[0])
         ok = fail(err, "%s: is a model, not the state of a training run", path);
-    const char *of = ok ? safetensors_value(&s->checkpoint.file, "state") : NULL;
+    const char *of = ok ? tril_model_note(s->model, "state") : NULL;
     if (ok && (!of || strcmp(of, version) != 0))
         ok = fail(err,
                   "%s: was written by another version of tril and cannot be resumed; begin a new "
                   "run from its model with --init",
                   path);
-    ok = ok && checkpoint_vocab(&s->checkpoint, path, &s->vocab, err);
     if (ok && (bad = read_metadata(s)))
         ok = fail(err, "%s: its metadata has no valid '%s'", path, bad);
     if (ok)
-        *state = s;
+        *state = &s->known;
     else
-        tril_state_free(s);
+        tril_state_free(&s->known);
     return outcome(ok, TRIL_FILE, err);
 }
 
-void tril_state_free(TrilState *s) {
+void tril_state_free(TrilState *state) {
+    Stored *s = (Stored *)state;
     if (!s) return;
-    checkpoint_free(&s->checkpoint);
-    vocab_free(&s->vocab);
+    tril_model_free(s->model);
+    memory_free(s->moments[0]);
+    memory_free(s->moments[1]);
     memory_free(s);
 }
 
-const TrilTokenizer *tril_state_tokenizer(const TrilState *state) {
-    return &state->vocab;
-}
-
-TrilProgress tril_state_progress(const TrilState *state) {
-    return state->progress;
-}
-
-uint64_t tril_state_text(const TrilState *state) {
-    return state->text;
-}
-
 const char *tril_state_note(const TrilState *state, const char *key) {
-    return safetensors_value(&state->checkpoint.file, key);
-}
-
-TrilOptions tril_state_options(const TrilState *state) {
-    return state->options;
+    const TrilModel *model = ((const Stored *)state)->model;
+    return model ? tril_model_note(model, key) : NULL;
 }
 
 /* ---- resuming ---- */
 
 /* Checks that this can be the same training run. */
-static TrilStatus check_same(const TrilState *state, const TrilText *text,
-                             const TrilOptions *options, Error *err) {
-    const Vocab *vocab = &state->vocab;
-    const int context = state->checkpoint.model.config.T;
-    if ((!state->checkpoint.model.weights &&
-         !fail(err, "this state has already been resumed; load it again")) ||
+static TrilStatus check_same(const Stored *s, const TrilText *text, const TrilOptions *options,
+                             Error *err) {
+    const double held_out = s->known.options.held_out;
+    if ((!s->model && !fail(err, "this state has already been resumed; load it again")) ||
         !options_in_range(options, err))
         return TRIL_ARGUMENT;
-    const double held_out = state->options.held_out;
     const bool ok =
-        text_suits(text, vocab, context, err) &&
-        (text->digest == state->text ||
+        text_suits(text, &s->model->vocab, s->model->model.config.T, err) &&
+        (text->digest == s->known.text ||
          fail(err, "the text is not the one that the state was trained on")) &&
         (text->held_out == held_out ||
          fail(err,
@@ -311,40 +340,31 @@ static TrilStatus check_same(const TrilState *state, const TrilText *text,
     return ok ? TRIL_OK : TRIL_TEXT;
 }
 
-/* Moves the state's weights into a new model. */
-static bool take_model(TrilModel **model, TrilState *state, Error *err) {
-    if (!model_new(model, err) || !vocab_copy(&(*model)->vocab, &state->vocab, err)) return false;
-    (*model)->model = state->checkpoint.model;
-    state->checkpoint.model = (Model){0};
-    return true;
-}
-
-static TrilStatus resume(TrilTraining **training, TrilModel **model, TrilState *state,
+static TrilStatus resume(TrilTraining **training, TrilModel **model, Stored *s,
                          const TrilText *text, const TrilOptions *options, Error *err) {
-    const Checkpoint *c = &state->checkpoint;
-    if (!options) options = &state->options;
-    TrilStatus status = check_same(state, text, options, err);
+    const TrilOptions *own = &s->known.options;
+    TrilOptions now = options ? *options : *own;
+    const TrilStatus status = check_same(s, text, &now, err);
     if (status != TRIL_OK) return failed(status, err);
-    TrilOptions now = *options;
-    options_take_sizes(&now, &state->options);
-    options_complete(&now, &state->options);
-    if (!take_model(model, state, err) || !training_make(training, *model, text, &now, err)) {
-        tril_model_free(*model);
-        *model = NULL;
-        return failed(TRIL_ARGUMENT, err);
-    }
-    training_restore(*training, &state->progress, c->first_moments, c->second_moments);
-    return TRIL_OK;
+    options_take_sizes(&now, own);
+    options_complete(&now, own);
+    *model = s->model;
+    s->model = NULL;
+    s->known.tokenizer = NULL;
+    const bool ok = training_make(training, *model, text, &now, err);
+    if (ok) training_restore(*training, &s->known.progress, s->moments[0], s->moments[1]);
+    return model_given(model, ok, TRIL_ARGUMENT, err);
 }
 
 TrilStatus tril_training_resume(TrilTraining **training, TrilModel **model, TrilState *state,
                                 const TrilText *text, const TrilOptions *options, Error *err) {
+    Stored *s = (Stored *)state;
     if (training) *training = NULL;
     if (model) *model = NULL;
     if (!training || !model || !state || !text || !err) return null_argument(err);
-    TrilStatus status = use_begin(&state->uses, true, "state", err);
+    TrilStatus status = use_begin(&s->uses, true, "state", err);
     if (status != TRIL_OK) return status;
-    status = resume(training, model, state, text, options, err);
-    use_end(&state->uses);
+    status = resume(training, model, s, text, options, err);
+    use_end(&s->uses);
     return status;
 }

@@ -137,16 +137,13 @@ void tril_text_free(TrilText *text) {
 }
 
 TrilExtent tril_text_extent(const TrilText *text) {
-    return (TrilExtent){text->length, text->train, text->distinct, text->digest, text->returns};
+    return (TrilExtent){text->ids,      text->length, text->train,
+                        text->distinct, text->digest, text->returns};
 }
 
 TrilStatus tril_text_repeated(const TrilText *text, double *share, Error *err) {
     if (!text || !share || !err) return null_argument(err);
     return outcome(corpus_repeated(text, share, err), TRIL_NO_MEMORY, err);
-}
-
-const int32_t *tril_text_ids(const TrilText *text) {
-    return text->ids;
 }
 
 uint64_t tril_digest(const char *text, size_t length) {

@@ -3,23 +3,24 @@
  * Failures. A function that can fail returns a TrilStatus: TRIL_OK, or the kind of the failure.
  * After a failure it has written a sentence to *error, and a pointer to a result is NULL. After
  * TRIL_OK *error is arbitrary. A NULL where a pointer is required gives TRIL_ARGUMENT; functions
- * without a status accept NULL only if they release something or their comment says so. The
- * sentence of TRIL_TEXT does not name the text, so that a program can put the name of its file
- * before it. The library never prints, never ends the program, and handles no signals.
+ * without a status accept NULL only if they release something. The sentence of TRIL_TEXT does not
+ * name the text, so that a program can put the name of its file before it. The library never
+ * prints, never ends the program, and handles no signals.
  *
  * Ownership. The caller releases a new object with the function of its kind, such as
- * tril_model_free or tril_writer_close, which accepts NULL. A pointer that a function returns
- * belongs to the object that it was called for. Texts and options are only read during the call.
- * Texts have a length in bytes and may contain zero bytes.
+ * tril_model_free or tril_writer_close, which accepts NULL. A pointer that a function returns, or
+ * that a record has, belongs to the object that it was called for, or is a constant. Texts and
+ * options are only read during the call. Texts have a length in bytes and may contain zero bytes.
  *
  * Threads. Different threads may use different objects at the same time. Several threads may
  * generate from, read with, evaluate and save the same model, as long as no thread trains it. Any
  * other use of one object is for one thread at a time: a function with a status then fails with
  * TRIL_BUSY, tril_training_cool_down returns false, and tril_writer_write does nothing. An argument
- * or a member `threads` is the number of threads that a function uses, or TRIL_ALL_THREADS.
+ * or a member `threads` is the number of threads that a function uses; 0: one per processor.
  *
  * Losses are in nats per character. Unknown losses and unset options are NaN; all else that does
- * not apply is 0 or NULL. A model sees ids from 0 to the size of its vocabulary - 1. */
+ * not apply is 0 or NULL. A model sees ids from 0 to the size of its vocabulary - 1. Functions that
+ * return row i of a list count from 0, and return NULL or false beyond the last row. */
 #ifndef TRIL_H
 #define TRIL_H
 
@@ -27,14 +28,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#if defined __GNUC__ && !defined _WIN32
-#define TRIL_API __attribute__((visibility("default")))
-#else
-#define TRIL_API
-#endif
-
 #ifdef __cplusplus
 extern "C" {
+#endif
+#if defined __GNUC__ && !defined _WIN32 /* the shared library exports these functions alone */
+#pragma GCC visibility push(default)
 #endif
 
 typedef enum {
@@ -58,21 +56,14 @@ enum {
     TRIL_MAX_LAYERS = 256,
     TRIL_MAX_WIDTH = 1048576,
     TRIL_MAX_THREADS = 1024,
-    TRIL_ALL_THREADS = 0,       /* one thread per processor */
     TRIL_STANDARD_STEPS = 2500, /* default steps of a training run; fewer if the text is short */
-    TRIL_EVALUATIONS = 10       /* default evaluations of a training run; fewer if they take long */
+    TRIL_EVALUATIONS = 10,      /* default evaluations in it; fewer if they take long */
+    TRIL_LEAST_STEPS = 20       /* the fewest steps that are worth their time */
 };
 
-/* The version of this header. */
+/* The version of this header, and that of the library. */
 #define TRIL_VERSION "0.2.0"
-
-/* Returns the version of the library: a constant. */
-TRIL_API const char *tril_version(void);
-
-/* Return the name of rung i of the ladder, from 0, and the idea that it adds to the rung before it:
- * constants, or NULL beyond the last rung. */
-TRIL_API const char *tril_rung(int i);
-TRIL_API const char *tril_rung_idea(int i);
+const char *tril_version(void);
 
 /* ---- tokenizers ---- */
 
@@ -85,36 +76,34 @@ TRIL_API const char *tril_rung_idea(int i);
 typedef struct TrilTokenizer TrilTokenizer;
 
 /* Make a tokenizer of all characters of a UTF-8 text or of the 256 byte values, or copy one. */
-TRIL_API TrilStatus tril_tokenizer_make(TrilTokenizer **tokenizer, const char *text, size_t length,
-                                        TrilError *error);
-TRIL_API TrilStatus tril_tokenizer_of_bytes(TrilTokenizer **tokenizer, TrilError *error);
-TRIL_API TrilStatus tril_tokenizer_copy(TrilTokenizer **copy, const TrilTokenizer *tokenizer,
-                                        TrilError *error);
-TRIL_API void tril_tokenizer_free(TrilTokenizer *tokenizer);
+TrilStatus tril_tokenizer_make(TrilTokenizer **tokenizer, const char *text, size_t length,
+                               TrilError *error);
+TrilStatus tril_tokenizer_of_bytes(TrilTokenizer **tokenizer, TrilError *error);
+TrilStatus tril_tokenizer_copy(TrilTokenizer **copy, const TrilTokenizer *tokenizer,
+                               TrilError *error);
+void tril_tokenizer_free(TrilTokenizer *tokenizer);
 
-/* Return the size of the vocabulary, and true if its ids stand for bytes. */
-TRIL_API int tril_tokenizer_size(const TrilTokenizer *tokenizer);
-TRIL_API bool tril_tokenizer_has_bytes(const TrilTokenizer *tokenizer);
-
-/* Returns true if both give the same ids to the same characters. */
-TRIL_API bool tril_tokenizer_same(const TrilTokenizer *one, const TrilTokenizer *other);
+/* Return the size of the vocabulary; true if its ids stand for bytes; true if both give the same
+ * ids to the same characters. */
+int tril_tokenizer_size(const TrilTokenizer *tokenizer);
+bool tril_tokenizer_has_bytes(const TrilTokenizer *tokenizer);
+bool tril_tokenizer_same(const TrilTokenizer *one, const TrilTokenizer *other);
 
 /* Writes the ids of a text to ids[capacity] and their number, at most the bytes of the text, to
  * *count. If `ids` is NULL, only counts. TRIL_TEXT: an unknown character. TRIL_ARGUMENT: too small
  * a capacity; *count is then the capacity needed, and no id is written. */
-TRIL_API TrilStatus tril_encode(const TrilTokenizer *tokenizer, const char *text, size_t length,
-                                int32_t *ids, size_t capacity, size_t *count, TrilError *error);
+TrilStatus tril_encode(const TrilTokenizer *tokenizer, const char *text, size_t length,
+                       int32_t *ids, size_t capacity, size_t *count, TrilError *error);
 
 /* Writes the text of ids[count] to text[capacity] and its bytes, at most 4 for each id, to *length.
  * TRIL_ARGUMENT: an id that is not in the vocabulary; too small a capacity: *length is then the
  * capacity needed, and `text` has the beginning. */
-TRIL_API TrilStatus tril_decode(const TrilTokenizer *tokenizer, const int32_t *ids, size_t count,
-                                char *text, size_t capacity, size_t *length, TrilError *error);
+TrilStatus tril_decode(const TrilTokenizer *tokenizer, const int32_t *ids, size_t count, char *text,
+                       size_t capacity, size_t *length, TrilError *error);
 
 /* ---- texts ---- */
 
-/* A text as ids. No training run sees the part at its end that is held out. One text serves any
- * number of training runs. */
+/* A text as ids. The part at its end is held out: no training run sees it. */
 typedef struct TrilText TrilText;
 
 /* Joins texts [count], of `lengths` bytes each, to one for tril_text_make with the same share:
@@ -122,41 +111,38 @@ typedef struct TrilText TrilText;
  * A newline follows each part but the last; with `bytes`, none is added. Marks are left out. Writes
  * *length bytes to `joined`, which has the capacity of all texts and 2 * count bytes more.
  * TRIL_TEXT: text *which is not UTF-8. */
-TRIL_API TrilStatus tril_text_join(const char *const *texts, const size_t *lengths, int count,
-                                   bool bytes, double held_out, char *joined, size_t *length,
-                                   int *which, TrilError *error);
+TrilStatus tril_text_join(const char *const *texts, const size_t *lengths, int count, bool bytes,
+                          double held_out, char *joined, size_t *length, int *which,
+                          TrilError *error);
 
 /* Makes a text with the ids of a tokenizer. `held_out` is the share at its end that is held out.
  * TRIL_TEXT: an unknown character; fewer than two characters to train on or held out. It is
  * released after the training runs on it. */
-TRIL_API TrilStatus tril_text_make(TrilText **text, const TrilTokenizer *tokenizer,
-                                   const char *bytes, size_t length, double held_out,
-                                   TrilError *error);
-TRIL_API void tril_text_free(TrilText *text);
+TrilStatus tril_text_make(TrilText **text, const TrilTokenizer *tokenizer, const char *bytes,
+                          size_t length, double held_out, TrilError *error);
+void tril_text_free(TrilText *text);
 
 typedef struct {
+    const int32_t *ids;            /* of its characters */
     size_t characters, trained_on; /* all of them; those before the held-out part */
     int distinct;                  /* characters of the vocabulary that occur */
     uint64_t digest;               /* tril_digest of its bytes */
     bool returns;                  /* it has CR LF or CR, which are read as newlines */
 } TrilExtent;
-TRIL_API TrilExtent tril_text_extent(const TrilText *text);
-
-/* Sets *share to the share of the held-out characters that are in passages of 50 characters or more
- * that the training part has, too: a model may know them by heart. Of a held-out part of more than
- * 65,536 characters, looks at so many, in pieces all over it. */
-TRIL_API TrilStatus tril_text_repeated(const TrilText *text, double *share, TrilError *error);
-
-/* Returns the ids of its characters. */
-TRIL_API const int32_t *tril_text_ids(const TrilText *text);
+TrilExtent tril_text_extent(const TrilText *text);
 
 /* Returns the digest of a text, by which files identify the text that they were trained on. */
-TRIL_API uint64_t tril_digest(const char *text, size_t length);
+uint64_t tril_digest(const char *text, size_t length);
+
+/* Sets *share to the share of the held-out characters that are in passages of 50 characters or more
+ * that the training part has, too: a model may know them by heart. Looks at most at 65,536
+ * characters, in pieces all over the held-out part. */
+TrilStatus tril_text_repeated(const TrilText *text, double *share, TrilError *error);
 
 /* Makes tril_text_count, and models that count, read only the first `characters` of the part to
- * train on, at least 2, to save time; 0: all of it, as before any call. A training run that is
- * resumed reads the same again only after the same call. */
-TRIL_API void tril_text_set_counted(TrilText *text, size_t characters);
+ * train on, at least 2, to save time; 0: all of it. Call it again before resuming a training run.
+ */
+void tril_text_set_counted(TrilText *text, size_t characters);
 
 /* The losses of counting alone: on the held-out part, with frequencies from the part before it. If
  * fewer characters are counted than are held out, that many evenly spaced ones are predicted. */
@@ -164,35 +150,30 @@ typedef struct {
     double uniform;                 /* each character of the vocabulary is equally likely */
     double unigram, bigram;         /* how often each occurs; how often each follows each */
     double own_unigram, own_bigram; /* the same on the part in which they were counted */
-    /* how often each follows the order - 1 before it, with modified Kneser-Ney smoothing. As for
-       a model, a prediction sees nothing before its window; for the running text, all before it.
-       In the counted part, cut into tenths, each prediction leaves out the counts of its own
-       tenth. The order is 7, or 8 or 9 if each lowers own_ngram (less for a text that repeats
-       itself much). Of a long text only the last 16,777,216 characters are counted */
-    double ngram, own_ngram;     /* in windows */
-    double running, own_running; /* of the running text */
-    int order;
+    /* how often each follows the order - 1 before it, with modified Kneser-Ney smoothing, in the
+       last 16,777,216 characters at most. In the counted part, cut into tenths, each prediction
+       leaves out the counts of its own tenth */
+    double ngram, own_ngram;     /* in windows: as for a model, nothing before the window is seen */
+    double running, own_running; /* of the running text: all before is seen */
+    int order; /* 7, or 8 or 9 if each lowers own_ngram; less for a text that repeats itself much */
 } TrilCounts;
 
 /* Sets *counts, in windows of `context` characters. */
-TRIL_API TrilStatus tril_text_count(const TrilText *text, int context, TrilCounts *counts,
-                                    TrilError *error);
+TrilStatus tril_text_count(const TrilText *text, int context, TrilCounts *counts, TrilError *error);
 
 /* ---- options ---- */
 
-/* The options of a training run, of ./train, too: the sizes of its model, how long and how fast it
- * trains. An unset option is chosen later, as its row says (tril_option).
- *
- * The library only checks and stores time, eval_every and patience, which are for programs. */
-typedef struct TrilModel TrilModel;
+/* The options of a training run. The rows of tril_option tell what they mean, and how an unset one
+ * is chosen. The library only checks and stores time, eval_every and patience, which are for
+ * programs. */
 typedef struct {
     const char *rung; /* option "model" */
     double layers, heads, width, kv_heads, context;
     double hidden; /* no option: the channels inside the MLP of a model that another program made,
                       set by its file; unset: 8/3 of the width, rounded up to a multiple of 32 */
     double dropout;
-    double held_out; /* option "val": the share of the text, at its end, that is not trained on */
-    bool bytes;      /* the text is bytes, not UTF-8 */
+    double held_out; /* option "val" */
+    bool bytes;
     double steps, time, batch, epochs, eval_every, patience;
     double learning_rate, weight_decay; /* options "lr" and "decay" */
     const char *precision;
@@ -229,102 +210,104 @@ typedef struct {
     const char *section, *argument, *help;
 } TrilOption;
 
-/* Returns row i, from 0, of the table of options: a constant, or NULL beyond the last row. */
-TRIL_API const TrilOption *tril_option(int i);
+/* Return row i of the table of options, and the name of preset i; the defaults of ./train, and
+ * options of which only the seed is set. */
+const TrilOption *tril_option(int i);
+const char *tril_preset(int i);
+TrilOptions tril_options(void);
+TrilOptions tril_options_empty(void);
 
-/* Sets an option by its name to a value in the notation of the command line. An empty text unsets
- * it. TRIL_ARGUMENT: no such option or value; unsetting a flag or the seed. */
-TRIL_API TrilStatus tril_options_set(TrilOptions *options, const char *name, const char *text,
-                                     TrilError *error);
+/* Sets an option by its name to a value in the notation of the command line, or the options of a
+ * preset. An empty text unsets an option. TRIL_ARGUMENT: no such option, value or preset; unsetting
+ * a flag or the seed. */
+TrilStatus tril_options_set(TrilOptions *options, const char *name, const char *text,
+                            TrilError *error);
+TrilStatus tril_options_preset(TrilOptions *options, const char *name, TrilError *error);
 
 /* Writes the value of option i to `text` as tril_options_set reads it, and returns true. If it is
  * unset, or if there is no option i, writes an empty text and returns false. */
 enum { TRIL_OPTION_SIZE = 32 };
-TRIL_API bool tril_options_get(const TrilOptions *options, int i, char text[TRIL_OPTION_SIZE]);
-
-/* Returns true if option i has an effect on a model of this rung, or on its training. */
-TRIL_API bool tril_rung_uses(const char *rung, int i);
-
-/* Return the defaults of ./train, and options of which only the seed is set. */
-TRIL_API TrilOptions tril_options(void);
-TRIL_API TrilOptions tril_options_empty(void);
-
-/* Returns the name of preset i, from 0: a constant, or NULL beyond the last preset. */
-TRIL_API const char *tril_preset(int i);
-
-/* Sets the options of a preset. TRIL_ARGUMENT: no such preset. */
-TRIL_API TrilStatus tril_options_preset(TrilOptions *options, const char *name, TrilError *error);
+bool tril_options_get(const TrilOptions *options, int i, char text[TRIL_OPTION_SIZE]);
 
 /* Checks all ranges, and that a model of `rung` could have these sizes; unset ones count as the
  * smallest. TRIL_ARGUMENT: an option is out of range. */
-TRIL_API TrilStatus tril_options_check(const TrilOptions *options, TrilError *error);
+TrilStatus tril_options_check(const TrilOptions *options, TrilError *error);
 
 /* Returns the sizes of `options` as a model of its rung uses them, with kv_heads and hidden set. A
  * size that the rung ignores is 1. All other options are unset. */
-TRIL_API TrilOptions tril_options_sizes(const TrilOptions *options);
+TrilOptions tril_options_sizes(const TrilOptions *options);
+
+/* ---- rungs ---- */
+
+/* Return the name of rung i of the ladder, the idea that it adds to the rung before it, and true if
+ * option i has an effect on a model of a rung, or on its training. */
+const char *tril_rung(int i);
+const char *tril_rung_idea(int i);
+bool tril_rung_uses(const char *rung, int i);
+
+/* The recipe of a rung, for the sizes and steps in `options`, which also override it; NULL: for the
+ * sizes of two blocks of width 96, and many steps. */
+typedef struct {
+    double learning_rate, weight_decay;
+    double cooldown; /* the share of the steps, at the end, in which the learning rate falls
+                        linearly to zero; 0: it falls along a cosine, in all steps */
+    double longer;   /* unset windows are up to this many times as long as other rungs' */
+} TrilRecipe;
+TrilRecipe tril_rung_recipe(const char *rung, const TrilOptions *options);
 
 /* ---- models ---- */
 
-/* A TrilModel consists of a tokenizer and weights.
- *
- * Makes a model of the sizes of `options` with random weights, which follow from its seed. Copies
+/* A tokenizer and weights. It is released after its training run and all that borrows it. */
+typedef struct TrilModel TrilModel;
+
+/* Makes a model of the sizes of `options` with random weights, which follow from its seed. Copies
  * the tokenizer. TRIL_ARGUMENT: as tril_options_check; an unset size. */
-TRIL_API TrilStatus tril_model_make(TrilModel **model, const TrilTokenizer *tokenizer,
-                                    const TrilOptions *options, TrilError *error);
+TrilStatus tril_model_make(TrilModel **model, const TrilTokenizer *tokenizer,
+                           const TrilOptions *options, TrilError *error);
 
 /* Reads a model and checks all of it: a file of ./train or tril_model_save. */
-TRIL_API TrilStatus tril_model_load(TrilModel **model, const char *path, TrilError *error);
+TrilStatus tril_model_load(TrilModel **model, const char *path, TrilError *error);
 
 /* Makes a model that also knows all characters of a text, as ./train --init does. It predicts the
  * same as `model` among the characters that both know. The weights of new characters start as a
  * mean, with noise that follows from the seed. Ids of characters change. Without new characters it
  * is a copy. */
-TRIL_API TrilStatus tril_model_extend(TrilModel **extended, const TrilModel *model,
-                                      const char *text, size_t length, uint64_t seed,
-                                      TrilError *error);
+TrilStatus tril_model_extend(TrilModel **extended, const TrilModel *model, const char *text,
+                             size_t length, uint64_t seed, TrilError *error);
+void tril_model_free(TrilModel *model);
 
 /* Writes the model as a file for ./sample. Replaces an existing file of tril once the new one is
  * whole. TRIL_FILE: anything else is at `path`, such as another file, a link or a device. */
-TRIL_API TrilStatus tril_model_save(const TrilModel *model, const char *path, TrilError *error);
+TrilStatus tril_model_save(const TrilModel *model, const char *path, TrilError *error);
 
 /* Adds metadata of the program to all files of the model that are written from now on. Replaces the
  * text of the same key. Copies key and text. TRIL_ARGUMENT: a key that files of tril use; a key or
  * a text that is not UTF-8; more than 32 keys. */
-TRIL_API TrilStatus tril_model_mark(TrilModel *model, const char *key, const char *text,
-                                    TrilError *error);
+TrilStatus tril_model_mark(TrilModel *model, const char *key, const char *text, TrilError *error);
 
-/* Releases a model, after its training run and all that borrows it. */
-TRIL_API void tril_model_free(TrilModel *model);
+/* Return its tokenizer, its sizes, the number of its parameters, and their digest: the same for
+ * equal bits. */
+const TrilTokenizer *tril_model_tokenizer(const TrilModel *model);
+TrilOptions tril_model_sizes(const TrilModel *model);
+size_t tril_model_parameters(const TrilModel *model);
+uint64_t tril_model_digest(const TrilModel *model);
 
-/* Return its tokenizer, sizes, number of parameters, and their digest: the same for equal bits. */
-TRIL_API const TrilTokenizer *tril_model_tokenizer(const TrilModel *model);
-TRIL_API TrilOptions tril_model_sizes(const TrilModel *model);
-TRIL_API size_t tril_model_parameters(const TrilModel *model);
-TRIL_API uint64_t tril_model_digest(const TrilModel *model);
+/* Return the held-out loss of these weights, if an evaluation in their training found it; the value
+ * of a key, such as "step", "seed" or "dropout", in the metadata of the file that the model was
+ * read from, or NULL; the order of what it has counted, each character with the order - 1 before
+ * it, with *characters set to their number. */
+double tril_model_loss(const TrilModel *model);
+const char *tril_model_note(const TrilModel *model, const char *key);
+int tril_model_counted(const TrilModel *model, size_t *characters);
 
-/* Returns the order of a model that counts: it counts each character together with the order - 1
- * characters before it. Sets *characters to the length of the counted text. A model that has
- * counted nothing has the order 0. */
-TRIL_API int tril_model_counted(const TrilModel *model, size_t *characters);
-
-/* Returns the held-out loss of these weights, if an evaluation in their training found it. */
-TRIL_API double tril_model_loss(const TrilModel *model);
-
-/* Returns the value of a key, such as "step", "seed" or "dropout", in the metadata of the file that
- * the model was read from, or NULL if it has no such key. */
-TRIL_API const char *tril_model_note(const TrilModel *model, const char *key);
-
-/* One tensor of the weights. */
+/* A tensor of the weights. tril_model_tensor sets *tensor to tensor i. */
 typedef struct {
-    const char *name;  /* as in the model's file; belongs to the model */
+    const char *name;  /* as in the model's file */
     int rows, columns; /* columns is 1 for a vector */
     int rank;          /* 1 for a vector, 2 for a matrix */
-    float *data; /* [rows, columns], row after row; belongs to the model, which uses changed numbers
-                    from the next call on */
+    float *data;       /* [rows, columns]; the model uses changed numbers from the next call on */
 } TrilTensor;
-
-/* Sets *tensor to tensor i, from 0. Returns false beyond the last. */
-TRIL_API bool tril_model_tensor(TrilModel *model, int i, TrilTensor *tensor);
+bool tril_model_tensor(TrilModel *model, int i, TrilTensor *tensor);
 
 /* ---- decisions ---- */
 
@@ -332,30 +315,25 @@ TRIL_API bool tril_model_tensor(TrilModel *model, int i, TrilTensor *tensor);
  * anything else to stop. */
 typedef int (*TrilStop)(void *user);
 
-/* The recipe of a rung, for the sizes and steps in `options`, which also override it; NULL: for the
- * sizes of two blocks of width 96, and many steps. */
-typedef struct {
-    double learning_rate, weight_decay;
-    double cooldown; /* the share of the steps, at the end, in which the learning rate falls
-                        linearly to zero; or TRIL_COSINE: along a cosine, in all steps */
-    double longer;   /* unset windows are up to this many times as long as other rungs' */
-} TrilRecipe;
-enum { TRIL_COSINE = 0 };
-TRIL_API TrilRecipe tril_rung_recipe(const char *rung, const TrilOptions *options);
+/* Fills unset options with the values that a training run on the text would use. A learning rate or
+ * weight decay that stays unset is the rung's own. `trained`, here and below: the model is already
+ * trained. Sets *epochs, which may be NULL, to how often the training would see the text.
+ * TRIL_ARGUMENT: as tril_training_open. */
+TrilStatus tril_options_decide(TrilOptions *options, const TrilText *text, bool trained,
+                               double *epochs, TrilError *error);
 
-/* Returns true if windows are short at first, and grow, in a training run of this rung that sees
- * its text `epochs` times. They do not if the model is already trained, because it knows near
- * context (`trained`, here and below); nor if the text is seen often: a model may memorize it,
- * which evaluations do not show while windows are short. */
-TRIL_API bool tril_windows_grow(const char *rung, double epochs, bool trained);
+/* Return the precision that a name means on this machine, "f32", "bf16", or else NULL; the number
+ * of threads that `wanted` means: at most the number of processors available to this program.
+ * Unset, it means that number, or OMP_NUM_THREADS if that is less. */
+const char *tril_precision(const char *name);
+int tril_threads(double wanted);
 
-/* Returns a constant, the precision that a name means on this machine: "f32", "bf16", or else NULL.
- */
-TRIL_API const char *tril_precision(const char *name);
-
-/* Returns how many threads `wanted` means: at most the number of processors available to this
- * program. Unset, it means that number, or OMP_NUM_THREADS if that is less. */
-TRIL_API int tril_threads(double wanted);
+/* Return the most epochs that help when training on this number of characters; true if windows are
+ * short at first, and grow, in a training run that sees its text `epochs` times. Not of a trained
+ * model, which knows near context; nor if the text is seen often: a model may memorize it, which
+ * evaluations do not show while windows are short. */
+double tril_epochs_that_help(double characters, bool trained);
+bool tril_windows_grow(const char *rung, double epochs, bool trained);
 
 /* The reason why tril_options_choose did not choose the next larger sizes. */
 typedef enum {
@@ -364,9 +342,6 @@ typedef enum {
     TRIL_LIMIT_TEXT,
     TRIL_LIMIT_MEMORY
 } TrilLimit;
-
-/* The fewest steps of a training run that is worth its time. */
-enum { TRIL_LEAST_STEPS = 20 };
 
 typedef struct {
     /* as measured. If `seconds` have no room for TRIL_LEAST_STEPS, `speed` is that of a smaller
@@ -385,71 +360,44 @@ typedef struct {
  * which may be NULL, asks to stop, ends soon with arbitrary sizes. Sets *choice to the reasons.
  * TRIL_TEXT: too short a text for the context. TRIL_ARGUMENT: as tril_options_check; seconds that
  * are not positive. TRIL_NO_MEMORY: even the smallest sizes need too much. */
-TRIL_API TrilStatus tril_options_choose(TrilOptions *options, const TrilText *text, double seconds,
-                                        TrilStop stop, void *user, TrilChoice *choice,
-                                        TrilError *error);
+TrilStatus tril_options_choose(TrilOptions *options, const TrilText *text, double seconds,
+                               TrilStop stop, void *user, TrilChoice *choice, TrilError *error);
 
 /* Returns the share of the steps, 0 to 1, that a training run has taken after the share `time` of
  * the time that all of them take: more than `time` if the windows grow. `slower` is the choice's,
  * or 1 if they do not grow. */
-TRIL_API double tril_steps_taken(const TrilOptions *options, double slower, double time);
-
-/* Fills unset options with the values that a training run on the text would use. A learning rate or
- * weight decay that stays unset is the rung's own. Sets *epochs, which may be NULL, to how often
- * the training would see the text. TRIL_ARGUMENT: as tril_training_open. */
-TRIL_API TrilStatus tril_options_decide(TrilOptions *options, const TrilText *text, bool trained,
-                                        double *epochs, TrilError *error);
-
-/* Returns the most epochs that help when training on this number of characters. */
-TRIL_API double tril_epochs_that_help(double characters, bool trained);
-
-/* ---- sizes ---- */
+double tril_steps_taken(const TrilOptions *options, double slower, double time);
 
 /* The size of a model, with a vocabulary of this size, and the bytes of its training run, without
- * the text. TRIL_ARGUMENT: as tril_model_make and tril_training_open. TRIL_NO_MEMORY: this machine
- * has less; the sentence says how much. */
+ * the text. TRIL_NO_MEMORY: this machine has less; the sentence says how much. */
 typedef struct {
     size_t parameters;
     double bytes;
 } TrilEstimate;
-TRIL_API TrilStatus tril_estimate(const TrilOptions *options, int vocabulary,
-                                  TrilEstimate *estimate, TrilError *error);
+TrilStatus tril_estimate(const TrilOptions *options, int vocabulary, TrilEstimate *estimate,
+                         TrilError *error);
 
 /* ---- training ---- */
 
 typedef struct TrilTraining TrilTraining;
-
-/* The result of a step. */
-typedef struct {
-    int step, steps;      /* done and planned */
-    double loss;          /* the batch's, before the update */
-    double learning_rate; /* this step's */
-    double norm;          /* the gradient's, before clipping */
-    double seconds;       /* spent in all steps so far */
-} TrilStep;
 
 /* Opens a training run of `model` on a text that was made with its vocabulary; borrows both. With
  * f32, the same seed, sizes and options give the weights of ./train, to the bit. Holds out the part
  * that the text holds out, whatever the options say. TRIL_TEXT: another vocabulary; too short a
  * text for the model's context. TRIL_ARGUMENT: an option out of range; a model that is already in
  * training. */
-TRIL_API TrilStatus tril_training_open(TrilTraining **training, TrilModel *model,
-                                       const TrilText *text, const TrilOptions *options,
-                                       TrilError *error);
-TRIL_API void tril_training_close(TrilTraining *training);
+TrilStatus tril_training_open(TrilTraining **training, TrilModel *model, const TrilText *text,
+                              const TrilOptions *options, TrilError *error);
+void tril_training_close(TrilTraining *training);
 
-/* Returns the decided options, with the sizes of the model and its learning rate. */
-TRIL_API TrilOptions tril_training_options(const TrilTraining *training);
+/* Return the decided options, with the sizes of the model and its learning rate; the bytes of the
+ * training without its text; its instruction set, such as "avx2"; the length of the windows in the
+ * next step. */
+TrilOptions tril_training_options(const TrilTraining *training);
+double tril_training_memory(const TrilTraining *training);
+const char *tril_training_kernels(const TrilTraining *training);
+int tril_training_window(const TrilTraining *training);
 
-/* Return the bytes of the training without its text, and its instruction set, such as "avx2": a
- * constant. */
-TRIL_API double tril_training_memory(const TrilTraining *training);
-TRIL_API const char *tril_training_kernels(const TrilTraining *training);
-
-/* Returns the length of the windows in the next step. */
-TRIL_API int tril_training_window(const TrilTraining *training);
-
-/* The progress of a training run. */
 typedef struct {
     int step, steps;   /* done and planned */
     double seconds;    /* spent in all steps */
@@ -465,178 +413,148 @@ typedef struct {
     double embedding_decay; /* that of the embedding, as the training run began; unset if it decays
                                like other matrices */
 } TrilProgress;
-TRIL_API TrilProgress tril_training_progress(const TrilTraining *training);
+TrilProgress tril_training_progress(const TrilTraining *training);
 
 /* Plans another number of steps, at least 1. Learning rates and windows follow it from the next
  * step on. After tril_training_cool_down the training takes no more steps than that planned. */
-TRIL_API TrilStatus tril_training_set_steps(TrilTraining *training, int steps, TrilError *error);
+TrilStatus tril_training_set_steps(TrilTraining *training, int steps, TrilError *error);
 
 /* Starts the cooldown early. Its slope is that of a run whose cooldown begins at the step of the
  * lowest loss. Reduces the planned steps to the end of the cooldown and returns true. Changes
  * nothing and returns false before the first step, without a phase of constant rates, during a
  * cooldown, or if the run would not end sooner. */
-TRIL_API bool tril_training_cool_down(TrilTraining *training);
+bool tril_training_cool_down(TrilTraining *training);
+
+/* The result of a step. */
+typedef struct {
+    int step, steps;      /* done and planned */
+    double loss;          /* the batch's, before the update */
+    double learning_rate; /* this step's */
+    double norm;          /* the gradient's, before clipping */
+    double seconds;       /* spent in all steps so far */
+} TrilStep;
 
 /* Takes a step, and sets *step, which may be NULL, to its result. TRIL_ARGUMENT: no step is left.
  * TRIL_DIVERGED: the loss or the norm is no longer finite; the model is then useless. */
-TRIL_API TrilStatus tril_training_step(TrilTraining *training, TrilStep *step, TrilError *error);
+TrilStatus tril_training_step(TrilTraining *training, TrilStep *step, TrilError *error);
 
-/* A callback that is called after each step, and may use the model. */
+/* Takes all steps that are left. After each calls `on_step`, which may be NULL and may use the
+ * model. After TRIL_STOPPED another call takes the rest. */
 typedef int (*TrilOnStep)(const TrilStep *step, void *user);
-
-/* Takes all steps that are left. `on_step` may be NULL. After TRIL_STOPPED another call takes the
- * rest. */
-TRIL_API TrilStatus tril_training_run(TrilTraining *training, TrilOnStep on_step, void *user,
-                                      TrilError *error);
+TrilStatus tril_training_run(TrilTraining *training, TrilOnStep on_step, void *user,
+                             TrilError *error);
 
 /* Sets *nats to the mean loss over the held-out text, cut into windows of the model's context that
  * are laid end to end. A positive number of `characters` below the length of the text limits it to
  * evenly spaced windows of about that many characters, the same each time. */
-TRIL_API TrilStatus tril_training_evaluate(TrilTraining *training, size_t characters, double *nats,
-                                           TrilError *error);
+TrilStatus tril_training_evaluate(TrilTraining *training, size_t characters, double *nats,
+                                  TrilError *error);
 
 /* Sets the callback that evaluations ask from now on, which may be NULL. */
-TRIL_API void tril_training_set_stop(TrilTraining *training, TrilStop stop, void *user);
+void tril_training_set_stop(TrilTraining *training, TrilStop stop, void *user);
 
-/* Measures each part of a step from now on. */
-TRIL_API TrilStatus tril_training_profile(TrilTraining *training, TrilError *error);
-
+/* tril_training_profile measures each part of a step from now on. tril_training_parts writes the
+ * parts, at most `capacity`, to `parts`, and returns their number. */
 typedef struct {
-    const char *name;  /* a constant: a layer, forward or backward, or "optimizer" */
+    const char *name;  /* a layer, forward or backward, or "optimizer" */
     double seconds;    /* spent in all steps since tril_training_profile */
     double operations; /* floating-point operations, if counted */
 } TrilPart;
+TrilStatus tril_training_profile(TrilTraining *training, TrilError *error);
+int tril_training_parts(const TrilTraining *training, TrilPart *parts, int capacity);
 
-/* Writes the parts, at most `capacity`, to `parts`. Returns their number. */
-TRIL_API int tril_training_parts(const TrilTraining *training, TrilPart *parts, int capacity);
+/* The same as tril_model_save and tril_model_mark, for the state of the training: one file, from
+ * which ./train --resume and tril_training_resume continue, and which tril_model_load also reads. A
+ * resumed training run begins without metadata of a program. */
+TrilStatus tril_training_save(TrilTraining *training, const char *path, TrilError *error);
+TrilStatus tril_training_mark(TrilTraining *training, const char *key, const char *text,
+                              TrilError *error);
 
-/* ---- states of a training run ---- */
+/* A state that was read. tril_state_note returns the value of a key of its metadata, or NULL: a key
+ * of tril_training_mark, or one of its own, such as "kernels". */
+typedef struct TrilState {
+    const TrilTokenizer *tokenizer;
+    TrilProgress progress;
+    TrilOptions options; /* decided */
+    uint64_t text;       /* tril_digest of the text */
+} TrilState;
 
-/* Writes the state of the training as one file, from which ./train --resume and
- * tril_training_resume continue, and which tril_model_load also reads. Otherwise as
- * tril_model_save. */
-TRIL_API TrilStatus tril_training_save(TrilTraining *training, const char *path, TrilError *error);
-
-/* Adds metadata of the program to all states that are saved from now on, as tril_model_mark does to
- * models. A resumed training run begins without any. */
-TRIL_API TrilStatus tril_training_mark(TrilTraining *training, const char *key, const char *text,
-                                       TrilError *error);
-
-/* A state that was read, to inspect it and to resume its training run. */
-typedef struct TrilState TrilState;
-
-/* Reads a state and checks all of it. */
-TRIL_API TrilStatus tril_state_load(TrilState **state, const char *path, TrilError *error);
-TRIL_API void tril_state_free(TrilState *state);
-
-/* Return its tokenizer, its progress, its decided options, and the digest of its text
- * (tril_digest). */
-TRIL_API const TrilTokenizer *tril_state_tokenizer(const TrilState *state);
-TRIL_API TrilProgress tril_state_progress(const TrilState *state);
-TRIL_API TrilOptions tril_state_options(const TrilState *state);
-TRIL_API uint64_t tril_state_text(const TrilState *state);
-
-/* Returns the value of a key of its metadata, or NULL: a key of tril_training_mark, or one of its
- * own, such as "kernels", the instruction set of its training. */
-TRIL_API const char *tril_state_note(const TrilState *state, const char *key);
+TrilStatus tril_state_load(TrilState **state, const char *path, TrilError *error);
+void tril_state_free(TrilState *state);
+const char *tril_state_note(const TrilState *state, const char *key);
 
 /* Resumes the training of a state on the same text, with the same results as if it had never
  * stopped, or with other options. If `options` is NULL, they are the state's. Unset options are
  * those of the state, but an unset learning rate or weight decay is the rung's own. Only ./train
  * --resume completes the plan of `./train --time` or `--ladder`. Sets *model to the model in
- * training; the caller releases both, the training first. Takes the weights out of the state, which
+ * training; the caller releases both, the training first. Takes the model out of the state, which
  * can then only be released, even if this fails for lack of memory. Borrows the text. TRIL_TEXT:
  * another text, vocabulary or held-out share. */
-TRIL_API TrilStatus tril_training_resume(TrilTraining **training, TrilModel **model,
-                                         TrilState *state, const TrilText *text,
-                                         const TrilOptions *options, TrilError *error);
+TrilStatus tril_training_resume(TrilTraining **training, TrilModel **model, TrilState *state,
+                                const TrilText *text, const TrilOptions *options, TrilError *error);
 
 /* ---- evaluating, scoring and reading a text ---- */
 
 /* Sets *nats to the mean loss of a model, in float32, on a part of a text that was made with its
  * vocabulary: the held-out end or, with `trained_on`, the part before it. `characters` is as in
  * tril_training_evaluate. `batch` is in windows. `stop` may be NULL. */
-TRIL_API TrilStatus tril_text_evaluate(const TrilText *text, const TrilModel *model,
-                                       bool trained_on, size_t characters, int batch, int threads,
-                                       TrilStop stop, void *user, double *nats, TrilError *error);
-
-typedef struct {
-    const char *precision; /* that of the weights: "f32" or "int8" */
-    int threads;
-} TrilScoring;
-
-/* Returns the defaults of ./sample --score. */
-TRIL_API TrilScoring tril_scoring(void);
+TrilStatus tril_text_evaluate(const TrilText *text, const TrilModel *model, bool trained_on,
+                              size_t characters, int batch, int threads, TrilStop stop, void *user,
+                              double *nats, TrilError *error);
 
 typedef struct {
     size_t characters, unknown; /* the text's length; the unknown characters in it */
     double nats;                /* the mean over the known characters, without the first one */
 } TrilScore;
 
-/* Scores a text, as ./sample --score does. The model never sees an unknown character: it reads the
- * known ones, cut into windows of its context, as if nothing stood between them. TRIL_TEXT: fewer
- * than two known characters. */
-TRIL_API TrilStatus tril_score(const TrilModel *model, const char *text, size_t length,
-                               const TrilScoring *scoring, TrilScore *score, TrilError *error);
+/* Scores a text, as ./sample --score does; `precision` is that of the weights, "f32" or "int8". The
+ * model never sees an unknown character: it reads the known ones, cut into windows of its context,
+ * as if nothing stood between them. TRIL_TEXT: fewer than two known characters. */
+TrilStatus tril_score(const TrilModel *model, const char *text, size_t length,
+                      const char *precision, int threads, TrilScore *score, TrilError *error);
 
 /* A text that a model has read, or its end if it is longer than the context. Of an empty text it
  * has read the start of every text: the newline, else the space, else the first id. */
-typedef struct TrilReading TrilReading;
+typedef struct TrilReading {
+    int tokens;          /* T, the number of characters read */
+    const int32_t *ids;  /* [T] */
+    size_t skipped;      /* characters of the text that were not read */
+    const float *logits; /* [T, size of the vocabulary]: row t predicts the character after t */
+    int layers, heads;   /* layers that attend, and heads in each */
+} TrilReading;
 
 /* Reads a text in float32. Borrows the model. If `traced`, keeps all intermediate results for
  * tril_reading_line, which needs more memory. */
-TRIL_API TrilStatus tril_reading_open(TrilReading **reading, const TrilModel *model,
-                                      const char *text, size_t length, bool traced, int threads,
-                                      TrilError *error);
-TRIL_API void tril_reading_close(TrilReading *reading);
+TrilStatus tril_reading_open(TrilReading **reading, const TrilModel *model, const char *text,
+                             size_t length, bool traced, int threads, TrilError *error);
+void tril_reading_close(TrilReading *reading);
 
-/* Return T, the number of characters read; their ids [T]; the number of characters of the text that
- * were not read. */
-TRIL_API int tril_reading_tokens(const TrilReading *reading);
-TRIL_API const int32_t *tril_reading_ids(const TrilReading *reading);
-TRIL_API size_t tril_reading_skipped(const TrilReading *reading);
-
-/* Returns the logits [T, size of the vocabulary]: row t predicts the character after t. */
-TRIL_API const float *tril_reading_logits(const TrilReading *reading);
-
-/* Returns the mean loss on all characters read except the first, if there are others. */
-TRIL_API double tril_reading_loss(const TrilReading *reading);
-
-/* Returns the length of the longest run of characters that ends with row t and occurs in the text
- * that the model counted: at most its order - 1; none if it has counted nothing. */
-TRIL_API int tril_reading_match(const TrilReading *reading, int t);
-
-/* Sets the numbers of layers that attend, and of heads in each; 0 and 0 in a rung without
- * attention. Either may be NULL. */
-TRIL_API void tril_reading_heads(const TrilReading *reading, int *layers, int *heads);
+/* Return the mean loss on all characters read except the first, if there are others; the length of
+ * the longest run of characters that ends with row t and occurs in the text that the model counted:
+ * at most its order - 1. */
+double tril_reading_loss(const TrilReading *reading);
+int tril_reading_match(const TrilReading *reading, int t);
 
 /* Writes the attention of each character (row) to each other one (column) to weights[T, T]. Each
  * row sums to 1, and later characters have 0. `capacity` is the room in `weights`, in numbers.
  * TRIL_ARGUMENT: no such head, or too small a capacity. */
-TRIL_API TrilStatus tril_reading_attention(const TrilReading *reading, int layer, int head,
-                                           float *weights, size_t capacity, TrilError *error);
+TrilStatus tril_reading_attention(const TrilReading *reading, int layer, int head, float *weights,
+                                  size_t capacity, TrilError *error);
 
-/* Columns of an array that a model computes; empty where a line has no such array. */
+/* Columns of an array that a model computes. */
 typedef struct {
     int number;        /* from 1; the same array has the same number in every line */
     int offset, width; /* `width` of its columns, from column `offset` on */
     size_t row;        /* the stride: floats from one row to the next */
-    const float *data; /* [T, width]: a row for each character; belongs to the reading */
+    const float *data; /* [T, width]: a row for each character */
 } TrilArray;
-
-/* A tensor of the weights that a model computes with; empty where a line has none. */
-typedef struct {
-    const char *name;  /* as in the model's file; belongs to the model */
-    int rows, columns; /* columns is 1 for a vector */
-    const float *data; /* [rows, columns]; belongs to the model */
-} TrilWeights;
 
 enum { TRIL_LINE_INPUTS = 3, TRIL_LINE_WEIGHTS = 2 };
 
-/* One line of the computation from ids to logits. */
+/* One line of the computation from ids to logits. Arrays and tensors that it has not are empty. */
 typedef struct {
-    const char *operation;        /* a constant, such as "embedding" or "linear" */
-    const char *title, *equation; /* constants: the operation's heading, and its equation */
+    const char *operation;        /* such as "embedding" or "linear" */
+    const char *title, *equation; /* the operation's heading, and its equation */
     int layer;    /* the transformer block, from 0; lines before all blocks have the number of the
                      first, lines after them that of the last */
     int heads;    /* more than one only in attention, rotary positions, and a norm of each head */
@@ -646,23 +564,21 @@ typedef struct {
                                            terms; trusted: x, the trust, ln of the counted
                                            probabilities; embedding, counted: none; else x */
     TrilArray output;
-    TrilWeights weights[TRIL_LINE_WEIGHTS]; /* weight and bias, or an embedding's tables of
-                                               characters and positions */
+    TrilTensor weights[TRIL_LINE_WEIGHTS]; /* of the model: weight and bias, or an embedding's
+                                              tables of characters and positions */
 } TrilLine;
 
-/* Sets *line to line i, from 0, of the computation, and returns true. Beyond the last line, and for
- * a reading that is not traced, returns false and leaves *line unchanged. Another version of tril
- * may compute a rung in other lines. */
-TRIL_API bool tril_reading_line(const TrilReading *reading, int i, TrilLine *line);
+/* Sets *line to line i; a reading that is not traced has none. Another version of tril may compute
+ * a rung in other lines. */
+bool tril_reading_line(const TrilReading *reading, int i, TrilLine *line);
 
 /* ---- generation ---- */
 
-enum { TRIL_GREEDY = 0, TRIL_EVERY_CHARACTER = 0 };
 typedef struct {
     size_t length;      /* characters to write */
     const char *stop;   /* a text also ends after writing this, unless it is NULL or empty */
-    double temperature; /* higher is bolder; TRIL_GREEDY always takes the likeliest */
-    int top_k;          /* chooses among the k likeliest, or TRIL_EVERY_CHARACTER */
+    double temperature; /* higher is bolder; 0 always takes the likeliest */
+    int top_k;          /* chooses among the k likeliest; 0: among all */
     double top_p;  /* of those, chooses among the likeliest with this share of their probability */
     double counts; /* weight, from 0 to 1, of the logits that a model adds by counting; must be 1
                       for a model that has counted nothing */
@@ -672,61 +588,52 @@ typedef struct {
 } TrilSampling;
 
 /* Returns the defaults of ./sample. */
-TRIL_API TrilSampling tril_sampling(void);
+TrilSampling tril_sampling(void);
 
-/* A callback that is called with each new character: text[length], 1 to 4 bytes of UTF-8, or one
- * byte from a tokenizer of bytes. */
+/* Continues a prompt, which may be empty. Calls `on_text` with each new character: text[length], 1
+ * to 4 bytes of UTF-8, or one byte from a tokenizer of bytes. Writes the text of ./sample with the
+ * same settings; between the steps of a training run, with the weights of the last step. */
 typedef int (*TrilOnText)(const char *text, size_t length, void *user);
-
-/* Continues a prompt, which may be empty and is not passed to the callback. Writes the text of
- * ./sample with the same settings; between the steps of a training run, with the weights of the
- * last step. */
-TRIL_API TrilStatus tril_generate(const TrilModel *model, const char *prompt, size_t length,
-                                  const TrilSampling *sampling, TrilOnText on_text, void *user,
-                                  TrilError *error);
-
-/* A callback that is called with a part of text `number`: text[length], whole characters. `ended`:
- * its last part, which may be empty. */
-typedef int (*TrilOnTexts)(size_t number, const char *text, size_t length, bool ended, void *user);
+TrilStatus tril_generate(const TrilModel *model, const char *prompt, size_t length,
+                         const TrilSampling *sampling, TrilOnText on_text, void *user,
+                         TrilError *error);
 
 /* Continues the prompt `count` times; text 0 is that of tril_generate, each other one has its own
  * random choices. Writes many texts at the same time, so that they share each read of the weights.
- * Passes the texts to the callback in order, in the calling thread: the first while it is written.
- */
-TRIL_API TrilStatus tril_generate_texts(const TrilModel *model, const char *prompt, size_t length,
-                                        const TrilSampling *sampling, size_t count,
-                                        TrilOnTexts on_text, void *user, TrilError *error);
+ * Passes the texts to `on_text` in order, in the calling thread, the first while it is written:
+ * part text[length] of text `number`, whole characters; `ended`: its last part, maybe empty. */
+typedef int (*TrilOnTexts)(size_t number, const char *text, size_t length, bool ended, void *user);
+TrilStatus tril_generate_texts(const TrilModel *model, const char *prompt, size_t length,
+                               const TrilSampling *sampling, size_t count, TrilOnTexts on_text,
+                               void *user, TrilError *error);
 
-/* A text that a model writes, character by character. */
+/* A text that a model writes, character by character: that of tril_generate with the same settings,
+ * without an end. Borrows the model. If its weights change meanwhile, the next characters come from
+ * a mixture of old and new weights. */
 typedef struct TrilWriter TrilWriter;
-
-/* Begins a text, that of tril_generate with the same settings. Borrows the model. If its weights
- * change meanwhile, the next characters come from a mixture of old and new weights. Ignores the
- * length of the sampling. */
-TRIL_API TrilStatus tril_writer_open(TrilWriter **writer, const TrilModel *model,
-                                     const TrilSampling *sampling, TrilError *error);
-TRIL_API void tril_writer_close(TrilWriter *writer);
+TrilStatus tril_writer_open(TrilWriter **writer, const TrilModel *model,
+                            const TrilSampling *sampling, TrilError *error);
+void tril_writer_close(TrilWriter *writer);
 
 /* Uses this temperature, top_k, top_p, counts and seed from now on. */
-TRIL_API TrilStatus tril_writer_set(TrilWriter *writer, const TrilSampling *sampling,
-                                    TrilError *error);
+TrilStatus tril_writer_set(TrilWriter *writer, const TrilSampling *sampling, TrilError *error);
 
 /* Appends characters to the text. TRIL_TEXT: an unknown one; the text is then unchanged. */
-TRIL_API TrilStatus tril_writer_read(TrilWriter *writer, const char *text, size_t length,
-                                     TrilError *error);
+TrilStatus tril_writer_read(TrilWriter *writer, const char *text, size_t length, TrilError *error);
 
 /* Appends the next character, and writes it to text[4]. Returns its number of bytes, 1 to 4. If the
- * model's predictions are not finite numbers, appends nothing and returns 0. */
-TRIL_API int tril_writer_write(TrilWriter *writer, char text[4]);
-
-/* Returns true if the characters written since the last tril_writer_read end with the stop text.
- * The writer may go on. */
-TRIL_API bool tril_writer_stopped(const TrilWriter *writer);
+ * model's predictions are not finite numbers, appends nothing and returns 0. tril_writer_stopped
+ * returns true if the characters written since the last tril_writer_read end with the stop text. */
+int tril_writer_write(TrilWriter *writer, char text[4]);
+bool tril_writer_stopped(const TrilWriter *writer);
 
 /* Writes the probability of choosing each id to p[size], given logits[size]. Ignores `counts`. */
-TRIL_API TrilStatus tril_probabilities(const TrilSampling *sampling, const float *logits, int size,
-                                       double *p, TrilError *error);
+TrilStatus tril_probabilities(const TrilSampling *sampling, const float *logits, int size,
+                              double *p, TrilError *error);
 
+#if defined __GNUC__ && !defined _WIN32
+#pragma GCC visibility pop
+#endif
 #ifdef __cplusplus
 }
 #endif

@@ -101,7 +101,7 @@ static int32_t id_of(const Plan *plan, char character) {
 static int find_line(Report *r) {
     enum { MIN_LINE = 8 };
     const TrilExtent *input = &r->plan->input;
-    const int32_t *ids = tril_text_ids(r->plan->corpus);
+    const int32_t *ids = tril_text_extent(r->plan->corpus).ids;
     const int32_t newline = id_of(r->plan, '\n'), space = id_of(r->plan, ' ');
     size_t held_out = input->characters - input->trained_on, start = input->trained_on;
     int tokens = held_out > LINE_TOKENS ? LINE_TOKENS : (int)held_out - 1, end = 0;
@@ -124,7 +124,7 @@ static int find_line(Report *r) {
 /* Reads the beginning of the line, and the text after it. */
 static void read_prompt(Report *r) {
     const int tokens = find_line(r);
-    const int32_t *ids = tril_text_ids(r->plan->corpus) + r->line;
+    const int32_t *ids = tril_text_extent(r->plan->corpus).ids + r->line;
     size_t left = r->plan->input.characters - r->line - (size_t)tokens;
     r->prompt_length = decode(r->plan, ids, tokens, r->prompt);
     r->writings->length =
@@ -451,14 +451,11 @@ static void write_command(const Report *r, FILE *out) {
 static bool write_heads(const Report *r, FILE *out, const TrilReading *reading, TrilError *error) {
     Glyph glyphs[LINE_TOKENS];
     float weights[LINE_TOKENS * LINE_TOKENS];
-    const int tokens = tril_reading_tokens(reading);
-    int layers, heads;
+    const int tokens = reading->tokens, heads = reading->heads;
     bool ok = true;
-    tril_reading_heads(reading, &layers, &heads);
-    const int all = layers * heads, shown = min_int(all, MAX_HEADS);
+    const int all = reading->layers * heads, shown = min_int(all, MAX_HEADS);
     if (all == 0) return true;
-    for (int t = 0; t < tokens; t++)
-        glyphs[t] = glyph_of(r->plan->tokenizer, tril_reading_ids(reading)[t]);
+    for (int t = 0; t < tokens; t++) glyphs[t] = glyph_of(r->plan->tokenizer, reading->ids[t]);
     markup(
         out,
         "<section id=\"section-attention\">\n<h2>Attention of %s</h2>\n<p>Each map shows one "
@@ -491,7 +488,7 @@ static bool write_attention(const Report *r, FILE *out, Error *err) {
     char text[LINE_TOKENS * UTF8_MAX];
     TrilReading *reading;
     TrilModel *kept = NULL;
-    const int32_t *ids = tril_text_ids(r->plan->corpus) + r->line;
+    const int32_t *ids = tril_text_extent(r->plan->corpus).ids + r->line;
     if (!r->model && !load(r, r->shown, &kept, err)) return false;
     const TrilModel *model = kept ? kept : r->model;
     if (!model) return true;

@@ -53,15 +53,16 @@ function openReader(library) {
   function focusOf(own, line) {
     const to = room(4);
     if (line.length === 0 || call("tril_reading_open", to, own, line, 0, 1, room(1024)) !== 0) return null;
-    const reading = pointerAt(to), T = call("tril_reading_tokens", reading), weights = room(4 * T * T);
+    const reading = pointerAt(to), T = recordOf(reading).tokens, weights = room(4 * T * T);
     const failed = call("tril_reading_attention", reading, 0, 0, weights, T * T, room(1024)) !== 0;
-    const row = floatsAt(weights + 4 * T * (T - 1), T), weight = Math.max(...row), id = whole(call("tril_reading_ids", reading) + 4 * row.indexOf(weight));
+    const row = floatsAt(weights + 4 * T * (T - 1), T), weight = Math.max(...row), id = whole(recordOf(reading).ids + 4 * row.indexOf(weight));
     call("tril_reading_close", reading);
     return failed ? null : { weight, even: 1 / T, glyph: glyphOf(tokenizerOf(own), id) };
   }
 
   // ---- a line ----
 
+  const recordOf = reading => at("TrilReading", reading);
   // Returns the result of work with a model's reading of a line; if it is traced, with the numbers of its computation.
   function withReading(own, line, traced, work) {
     const reading = make("tril_reading_open", own, line, traced, 1);
@@ -86,14 +87,14 @@ function openReader(library) {
     return new Float64Array(bytesAt(to, 8 * V).slice().buffer);
   }
   // Returns the logits after a reading.
-  const logitsOf = (reading, V) => call("tril_reading_logits", reading) + 4 * V * (call("tril_reading_tokens", reading) - 1);
+  const logitsOf = (reading, V) => recordOf(reading).logits + 4 * V * (recordOf(reading).tokens - 1);
   const likeliest = (p, most) => [...p.keys()].sort((one, other) => p[other] - p[one]).slice(0, most);
 
   // Returns the line's glyphs and its loss (not finite for a single one), and the likeliest next characters, after the one that
   // is asked about, with their probabilities, in the model and in the sampler.
   function next() {
-    const tokenizer = tokenizerOf(model), V = call("tril_tokenizer_size", tokenizer), T = call("tril_reading_tokens", lineRead());
-    const ids = call("tril_reading_ids", seen), logits = logitsOf(seen, V), p = probabilities(logits, V), picked = probabilities(logits, V, sampling);
+    const tokenizer = tokenizerOf(model), V = call("tril_tokenizer_size", tokenizer), T = recordOf(lineRead()).tokens;
+    const ids = recordOf(seen).ids, logits = logitsOf(seen, V), p = probabilities(logits, V), picked = probabilities(logits, V, sampling);
     return {
       glyphs: Array.from({ length: T }, (_, t) => glyphOf(tokenizer, whole(ids + 4 * t))),
       nats: call("tril_reading_loss", seen),
@@ -113,21 +114,20 @@ function openReader(library) {
   function numbersOf(i, place) {
     const SHOWN = 12, NAMES = { attention: ["query", "key", "value"], swiglu: ["gate", "up"], add: ["x", "added"], rotary: ["x", "cosines and sines"], trusted: ["x", "trust", "ln p by counting"] };
     const line = linesOf(lineRead())[i];
-    if (!line || !(place >= 0 && place < call("tril_reading_tokens", seen))) throw new Error("the model has no such line or character");
+    if (!line || !(place >= 0 && place < recordOf(seen).tokens)) throw new Error("the model has no such line or character");
     const { operation, title, equation, inputs, output } = line;
     const named = (name, { data, row, width }) => ({ name, width, numbers: [...floatsAt(data + 4 * place * row, Math.min(width, SHOWN))] });
     const found = { title, equation, rows: [...inputs.map((array, n) => named(NAMES[operation]?.[n] ?? "x", array)), named("y", output)] };
     if (!["gelu", "swiglu"].includes(operation)) return found;
     const { data, row, width } = output, y = t => floatsAt(data + 4 * t * row, width), active = y(place).map(Math.abs), neuron = active.indexOf(Math.max(...active));
-    const places = Array.from({ length: call("tril_reading_tokens", seen) }, (_, t) => ({ t, y: y(t)[neuron] })).sort((one, other) => Math.abs(other.y) - Math.abs(one.y));
+    const places = Array.from({ length: recordOf(seen).tokens }, (_, t) => ({ t, y: y(t)[neuron] })).sort((one, other) => Math.abs(other.y) - Math.abs(one.y));
     return { ...found, neuron, places: places.slice(0, 6) };
   }
   // Returns the maps of all heads, in order.
   function maps() {
-    const layers = room(4), heads = room(4), all = [];
-    call("tril_reading_heads", lineRead(), layers, heads);
-    for (let layer = 0; layer < whole(layers); layer++)
-      for (let head = 0; head < whole(heads); head++) all.push({ layer, head, figure: html("web_map", model, seen, layer, head) });
+    const { layers, heads } = recordOf(lineRead()), all = [];
+    for (let layer = 0; layer < layers; layer++)
+      for (let head = 0; head < heads; head++) all.push({ layer, head, figure: html("web_map", model, seen, layer, head) });
     return all;
   }
   // Returns the lines of a reading's computation (TrilLine), without their numbers.
@@ -139,7 +139,7 @@ function openReader(library) {
       all.push({
         operation: textAt(operation), title: textAt(title), equation: textAt(equation), layer, heads, attends,
         inputs: list("TrilArray", inputs, 3).filter(array => array.number > 0), output: at("TrilArray", output),
-        weights: list("TrilWeights", weights, 2).filter(({ name }) => name > 0).map(tensor => ({ ...tensor, name: textAt(tensor.name) }))
+        weights: list("TrilTensor", weights, 2).filter(({ name }) => name > 0).map(tensor => ({ ...tensor, name: textAt(tensor.name) }))
       });
     }
     return all;
@@ -158,9 +158,9 @@ function openReader(library) {
   function takeStep(place, longest = 0.03) {
     const HALVINGS = 20, lossOf = p => -Math.log(p[target]);
     const tokenizer = tokenizerOf(model), V = call("tril_tokenizer_size", tokenizer);
-    if (!(place > 0 && place < call("tril_reading_tokens", lineRead()))) throw new Error("nothing stands before the first character, so the model cannot predict it");
-    const at = call("tril_reading_ids", seen), ids = Int32Array.from({ length: place }, (_, t) => whole(at + 4 * t)), target = whole(at + 4 * place);
-    const before = probabilities(call("tril_reading_logits", seen) + 4 * V * (place - 1), V);
+    if (!(place > 0 && place < recordOf(lineRead()).tokens)) throw new Error("nothing stands before the first character, so the model cannot predict it");
+    const at = recordOf(seen).ids, ids = Int32Array.from({ length: place }, (_, t) => whole(at + 4 * t)), target = whole(at + 4 * place);
+    const before = probabilities(recordOf(seen).logits + 4 * V * (place - 1), V);
     const { sizes, tensors, size } = sendBack(linesOf(seen), ids, before.map((p, id) => p - Number(id === target)), floatsAt);
     const kept = tensors.map(({ data }) => [data.byteOffset, data.slice()]);
     const step = rate => {

@@ -16,7 +16,7 @@
              : 'u', bool     \
              : 'b', TrilArray \
              : 'a', TrilArray * \
-             : 'a', TrilWeights * \
+             : 'a', TrilTensor * \
              : 'a', default  \
              : 'z')
 #define STRUCT(of) \
@@ -82,7 +82,7 @@ char *web_chart(const Chart *chart, TrilError *error) {
 
 char *web_map(const TrilModel *model, const TrilReading *reading, int layer, int head,
               TrilError *error) {
-    const int T = tril_reading_tokens(reading);
+    const int T = reading->tokens;
     const size_t size = (size_t)T * (size_t)T;
     float *weights = malloc(size * sizeof *weights);
     Glyph *glyphs = malloc((size_t)T * sizeof *glyphs);
@@ -94,7 +94,7 @@ char *web_map(const TrilModel *model, const TrilReading *reading, int layer, int
         ok = tril_reading_attention(reading, layer, head, weights, size, error) == TRIL_OK &&
              html_open(&html, error);
     for (int t = 0; t < T && ok; t++)
-        glyphs[t] = glyph_of(tril_model_tokenizer(model), tril_reading_ids(reading)[t]);
+        glyphs[t] = glyph_of(tril_model_tokenizer(model), reading->ids[t]);
     if (ok) figure_map(html.out, &(HeadMap){layer, head, weights}, T, glyphs);
     free(weights);
     free(glyphs);

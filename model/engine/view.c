@@ -13,13 +13,14 @@ static TrilArray array_of(const Run *run, Array array) {
                        .data = execute_array(run, array)};
 }
 
-static TrilWeights weights_of(const Model *model, int tensor) {
-    if (tensor == NO_TENSOR) return (TrilWeights){0};
+static TrilTensor weights_of(const Model *model, int tensor) {
+    if (tensor == NO_TENSOR) return (TrilTensor){0};
     const Tensor *t = &model->tensors[tensor - 1];
-    return (TrilWeights){.name = t->name,
-                         .rows = t->shape[0],
-                         .columns = t->rank == 2 ? t->shape[1] : 1,
-                         .data = model->weights + t->offset};
+    return (TrilTensor){.name = t->name,
+                        .rows = t->shape[0],
+                        .columns = t->rank == 2 ? t->shape[1] : 1,
+                        .rank = t->rank,
+                        .data = model->weights + t->offset};
 }
 
 bool run_line(const Run *run, int i, TrilLine *line) {

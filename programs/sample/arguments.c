@@ -12,12 +12,8 @@ enum { MAX_OPTIONS = 32 };
 
 static Arguments defaults(void) {
     const TrilSampling usual = tril_sampling();
-    return (Arguments){.length = (int)usual.length,
-                       .samples = 1,
-                       .layer = ANY,
-                       .head = ANY,
-                       .sampling = usual,
-                       .scoring = tril_scoring()};
+    return (Arguments){
+        .length = (int)usual.length, .samples = 1, .layer = ANY, .head = ANY, .sampling = usual};
 }
 
 /* Lists the options, whose values are members of the arguments. Returns how many. */
@@ -69,9 +65,8 @@ static int list_options(Option options[MAX_OPTIONS], Arguments *a) {
 static bool read_precision(Arguments *a, Error *err) {
     static const char *const precisions[] = {"f32", "int8", NULL};
     int i;
-    a->scoring.threads = a->sampling.threads;
     if (!a->precision) return true;
-    a->sampling.precision = a->scoring.precision = a->precision;
+    a->sampling.precision = a->precision;
     return name_find(precisions, a->precision, &i, "--precision", err);
 }
 

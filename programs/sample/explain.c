@@ -100,7 +100,7 @@ static void write_next(Explanation *e, const char *rung) {
     char end[END * sizeof(Glyph)];
     glyph_line(e->tokenizer, e->ids + from, e->T - from, END * GLYPH_COLUMNS, end, sizeof end);
     say(e, "%s after '%s': the likeliest next characters", rung, end);
-    if (tril_reading_skipped(e->reading) > 0)
+    if (e->reading->skipped > 0)
         say(e, "(It reads only the last %d characters of the text.)", e->T);
     for (int i = 0; i < SHOWN && i < e->V; i++) {
         const int likeliest = likeliest_of(e->p, e->V);
@@ -132,9 +132,8 @@ static bool fail_number(const char *of, int number, int count, Error *err) {
 /* Sets e->line and e->head. ANY: those without which the probability of the likeliest character
  * would change most, as a ratio. Fails if the model does not have the others. */
 static bool choose(Explanation *e, int layer, int head, Error *err) {
-    int layers, heads;
+    const int layers = e->reading->layers, heads = e->reading->heads;
     double most = -1;
-    tril_reading_heads(e->reading, &layers, &heads);
     if (layers == 0 && (layer >= 0 || head >= 0))
         return fail(err, "--layer and --head: the model has no attention");
     if (layer >= layers) return fail_number("layer", layer, layers, err);
@@ -294,7 +293,7 @@ static void write_stages(Explanation *e) {
 /* ---- the whole ---- */
 
 static bool write_all(Explanation *e, const char *rung, int layer, int head, Error *err) {
-    const float *logits = tril_reading_logits(e->reading) + (size_t)e->last * (size_t)e->V;
+    const float *logits = e->reading->logits + (size_t)e->last * (size_t)e->V;
     e->first = softmax(e, logits);
     e->chance = e->p[e->first];
     if (!choose(e, layer, head, err)) return false;
@@ -311,12 +310,12 @@ static bool write_all(Explanation *e, const char *rung, int layer, int head, Err
 
 bool explain(FILE *out, int columns, const TrilModel *model, const TrilReading *reading, int layer,
              int head, Error *err) {
-    const size_t T = (size_t)tril_reading_tokens(reading);
+    const size_t T = (size_t)reading->tokens;
     Explanation e = {.out = out,
                      .columns = columns,
                      .tokenizer = tril_model_tokenizer(model),
                      .reading = reading,
-                     .ids = tril_reading_ids(reading),
+                     .ids = reading->ids,
                      .T = (int)T,
                      .last = (int)T - 1};
     e.V = tril_tokenizer_size(e.tokenizer);

@@ -79,7 +79,8 @@ static bool score(const char *path, const char *text, size_t length, const Argum
                   TrilScore *found, Error *err) {
     TrilModel *model;
     if (tril_model_load(&model, path, err) != TRIL_OK) return false;
-    TrilStatus status = tril_score(model, text, length, &a->scoring, found, err);
+    TrilStatus status = tril_score(model, text, length, a->precision ? a->precision : "f32",
+                                   a->sampling.threads, found, err);
     tril_model_free(model);
     if (status == TRIL_OK) return true;
     if (status == TRIL_TEXT)

@@ -19,8 +19,7 @@ typedef struct {
     /* at most one of these is given, instead of writing */
     bool interactive, info;
     const char *score, *explain;
-    TrilScoring scoring; /* for score */
-    int layer, head;     /* for explain, or ANY */
+    int layer, head; /* for explain, or ANY */
     bool help, version;
 } Arguments;
 

@@ -77,7 +77,7 @@ static bool check_budget(const Plan *plan, const char *rung, double seconds, dou
 /* Calls check_budget for all rungs. A baseline may have had more, because `complete` keeps it. */
 static bool check_budgets(const Plan *plan, Error *err) {
     if (!plan->state) return true;
-    bool ok = check_budget(plan, tril_state_options(plan->state).rung, plan->progress.seconds,
+    bool ok = check_budget(plan, plan->state->options.rung, plan->progress.seconds,
                            plan->progress.now.step, err);
     for (int i = 0; i < plan->rung_count && ok; i++) {
         const Result *r = plan_known(plan, &plan->rungs[i]);

@@ -83,7 +83,7 @@ double plan_held_out(const Plan *plan) {
 }
 
 int plan_place(const Plan *plan) {
-    const char *rung = plan->state ? tril_state_options(plan->state).rung : "";
+    const char *rung = plan->state ? plan->state->options.rung : "";
     const RungPlan *found = plan_rung(plan, rung);
     return found ? (int)(found - plan->rungs) : plan->rung_count;
 }

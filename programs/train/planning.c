@@ -70,7 +70,7 @@ static bool is_wanted(const Plan *plan, bool *wanted, Error *err) {
         *wanted = false; /* bytes cannot be read as the state's UTF-8 */
         return now.bytes != plan->options.bytes;
     }
-    *wanted = tril_digest(text, length) == tril_state_text(plan->state);
+    *wanted = tril_digest(text, length) == plan->state->text;
     memory_free(text);
     return true;
 }
@@ -89,7 +89,7 @@ static bool load_state(Plan *plan, Error *err) {
     for (int i = 0; i < plan->texts.count && asked->continues; i++) {
         const char *text = plan->texts.files[i].path;
         if (strcmp(text, "-") != 0 && !file_can_be_read(text, err)) return false;
-        if (strcmp(text, "-") == 0 || !file_begins(text, ""))
+        if (strcmp(text, "-") == 0 || !file_is_regular(text))
             return fail(err, "%s: --continue reads the text twice, so it needs a regular file",
                         text);
     }
@@ -202,12 +202,12 @@ static bool make_input(Plan *plan, const char *text, size_t length, Error *err) 
     const char *path = plan->texts.name;
     const TrilOptions *o = &plan->options;
     const TrilTokenizer *known = NULL;
-    if (plan->state && tril_digest(text, length) != tril_state_text(plan->state))
+    if (plan->state && tril_digest(text, length) != plan->state->text)
         return fail(err,
                     "%s: is not the text that this run began with; --resume needs the same text",
                     path);
     if (plan->init && length > 0 && !extend_model(plan, text, length, err)) return false;
-    if (plan->state) known = tril_state_tokenizer(plan->state);
+    if (plan->state) known = plan->state->tokenizer;
     if (plan->init) known = tril_model_tokenizer(plan->init);
     TrilTokenizer **made = &plan->tokenizer;
     TrilStatus status = known      ? tril_tokenizer_copy(made, known, err)
@@ -428,7 +428,7 @@ bool plan_decide(Plan *plan, Error *err) {
         return false;
     if (plan_has_time(plan) && !plan->state) expect_steps(plan, &d);
     if (plan->ladder && plan_has_time(plan) && plan->state) { /* perhaps of another time limit */
-        const double ratio = plan_time(plan) / tril_state_options(plan->state).time;
+        const double ratio = plan_time(plan) / plan->state->options.time;
         if (!isnan(ratio)) plan->ladder_steps = ceil(ratio * o->steps);
     }
     if (!set_origins(plan, err)) return false;

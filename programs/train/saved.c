@@ -132,7 +132,7 @@ static const char *read_progress(Plan *plan) {
 /* Reads the options of the whole training. A state that the library wrote has only its own. */
 static bool read_options(Plan *plan) {
     TrilOptions *o = &plan->options;
-    const TrilOptions has = tril_state_options(plan->state);
+    const TrilOptions has = plan->state->options;
     *o = has;
     plan->ladder = tril_state_note(plan->state, "ladder") != NULL;
     if (!tril_state_note(plan->state, "run.model")) {
@@ -156,7 +156,7 @@ static bool read_options(Plan *plan) {
 
 bool saved_load(Plan *plan, Error *err) {
     if (tril_state_load(&plan->state, plan->state_file, err) != TRIL_OK) return false;
-    plan->progress.now = tril_state_progress(plan->state);
+    plan->progress.now = plan->state->progress;
     const char *bad = read_progress(plan);
     if (!bad && !read_options(plan)) bad = "run";
     if (!bad) return true;

@@ -57,7 +57,7 @@ static int is_stopped(void *user) {
 /* Forgets the best model if its file was removed, or is none any more, so that it is written again.
  */
 static void notice_removal(Trainer *t) {
-    if (file_begins(t->rung->checkpoint, "")) return;
+    if (file_is_regular(t->rung->checkpoint)) return;
     t->progress.best = INFINITY;
     t->result->kept = 0;
 }
@@ -485,7 +485,7 @@ bool train_rung(Ladder *ladder, const RungPlan *rung, double seconds, bool resum
     if (ok && shows) show_sharing(&t.traffic, t.steps, t.times.steps);
     ok = ok && keep_something(&t, err);
     if (ok) note_failures(&t);
-    if (ok && *ladder->failed.text && !file_begins(rung->checkpoint, ""))
+    if (ok && *ladder->failed.text && !file_is_regular(rung->checkpoint))
         ok = fail(err, "%s", ladder->failed.text);
     if (t.training && profiles)
         t.times.count = tril_training_parts(t.training, t.times.parts, MAX_PARTS);

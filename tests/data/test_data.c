@@ -168,15 +168,15 @@ TEST(vocab_join) {
     }
 }
 
-/* A model lists the characters that it knows, as many as fit on a line, but no control characters:
- * four or more neighbors as a row. */
+/* A model lists the characters that it knows, the first 64, but no control characters. */
 TEST(vocab_known) {
     static const struct {
         const char *text, *list;
     } cases[] = {{"\n\t the cat", "vocabulary: aceht"},
-                 {"0123456789 ABCDxyz{|}~", "vocabulary: 0-9A-Dxyz{|}~"},
-                 {"Zabc\xC3\xA4\xC3\xA5\xC3\xA6\xC3\xA7", "vocabulary: Zabc\xC3\xA4-\xC3\xA7"}};
-    char wide[200], *end = wide;
+                 {"0123456789 ABCDxyz{|}~", "vocabulary: 0123456789ABCDxyz{|}~"},
+                 {"Zabc\xC3\xA4\xC3\xA5\xC3\xA6\xC3\xA7",
+                  "vocabulary: Zabc\xC3\xA4\xC3\xA5\xC3\xA6\xC3\xA7"}};
+    char wide[300], *end = wide;
     for (int i = 0; i < COUNT(cases); i++) {
         const Vocab *vocab = build(cases[i].text, strlen(cases[i].text));
         int32_t *ids;
@@ -192,7 +192,7 @@ TEST(vocab_known) {
     const Vocab *vocab = build(wide, (size_t)(end - wide));
     assert_false(vocab_encode(vocab, "a", 1, &ids, &count, NULL, &err));
     assert_string_equal(strstr(err.text, " ..."), " ...");
-    assert_in_range(strlen(strstr(err.text, "vocabulary")), 60, 200);
+    assert_in_range(strlen(strstr(err.text, "vocabulary")), 64, 64 * 3 + 20);
 }
 
 /* ---- the bytes of a text ---- */

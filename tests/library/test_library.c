@@ -100,9 +100,8 @@ static TrilStatus resume(TrilTraining **training, TrilModel **model, const char 
 }
 
 static TrilStatus loss_on(const TrilModel *model, const char *text, size_t length, double *nats) {
-    const TrilScoring scoring = tril_scoring();
     TrilScore found;
-    TrilStatus status = tril_score(model, text, length, &scoring, &found, &error);
+    TrilStatus status = tril_score(model, text, length, "f32", 0, &found, &error);
     *nats = found.nats;
     return status;
 }
@@ -455,7 +454,7 @@ TEST(line_ends) {
                            &written[i], &error));
     TrilReading *reading;
     must(tril_reading_open(&reading, model, prompts[1], 3, false, 1, &error));
-    assert_int_equal(tril_reading_tokens(reading), 1); /* the id before a text */
+    assert_int_equal(reading->tokens, 1); /* the id before a text */
     tril_reading_close(reading);
     assert_int_equal(written[0].length, written[1].length);
     assert_memory_equal(written[0].text, written[1].text, written[0].length);
@@ -464,15 +463,14 @@ TEST(line_ends) {
 TEST(unknown_characters) {
     static const char text[] = "THE § FOREST ÖÖ";
     TrilModel *model = train("gpt", 1);
-    TrilScoring scoring = tril_scoring();
     TrilScore score;
     double known;
     must(loss_on(model, "THE  FOREST ", 12, &known));
-    must(tril_score(model, text, strlen(text), &scoring, &score, &error));
+    must(tril_score(model, text, strlen(text), "f32", 0, &score, &error));
     assert_true(score.nats == known && score.unknown == 3 && score.characters == 15);
-    must(tril_score(model, "Ö§THE  FOREST ", 16, &scoring, &score, &error));
+    must(tril_score(model, "Ö§THE  FOREST ", 16, "f32", 0, &score, &error));
     assert_true(score.nats == known && score.unknown == 2);
-    assert_int_equal(tril_score(model, "Ö", 2, &scoring, &score, &error), TRIL_TEXT);
+    assert_int_equal(tril_score(model, "Ö", 2, "f32", 0, &score, &error), TRIL_TEXT);
 }
 
 /* ---- states ---- */
@@ -548,12 +546,12 @@ TEST(other_options) {
     TrilModel *model;
     must_run("train -q -m gpt " SMALL "-s %d -o @one " ACT, STEPS / 2);
     TrilState *saved = state_of("one/state.safetensors");
-    assert_int_equal(tril_state_text(saved), tril_digest(play, play_length));
-    assert_int_equal(tril_state_progress(saved).step, STEPS / 2);
+    assert_int_equal(saved->text, tril_digest(play, play_length));
+    assert_int_equal(saved->progress.step, STEPS / 2);
     assert_true(*tril_state_note(saved, "kernels"));
     assert_string_equal(tril_state_note(saved, "option.batch"), "4");
     assert_null(tril_state_note(saved, "no such note"));
-    TrilOptions options = tril_state_options(saved);
+    TrilOptions options = saved->options;
     assert_string_equal(options.rung, "gpt");
     assert_int_equal(options.width, 16);
     assert_int_equal(options.steps, STEPS / 2);
@@ -562,8 +560,7 @@ TEST(other_options) {
     options.learning_rate = 0.002;
     options.dropout = 0.1;
     options.threads = 2;
-    const TrilText *text =
-        text_of(tril_state_tokenizer(saved), play, play_length, options.held_out);
+    const TrilText *text = text_of(saved->tokenizer, play, play_length, options.held_out);
     must(resume_with(&training, &model, saved, text, &options));
     assert_near(tril_training_options(training).learning_rate, 0.002, 0);
     must_run("train -q --resume -s %d --lr 0.002 -d 0.1 -o @one " ACT, STEPS);
@@ -586,11 +583,10 @@ TEST_OF_EACH(tril_rung, overflow) {
     expect(loss_on(model, play, 500, &nats), TRIL_DIVERGED, "");
     expect(tril_reading_open(&reading, model, play, 10, 0, 1, &error), TRIL_DIVERGED, "");
     for (int i = 0; i < COUNT(precisions); i++) {
-        TrilScoring scoring = tril_scoring();
         TrilSampling sampling = tril_sampling();
         Written written = {0};
-        scoring.precision = sampling.precision = precisions[i];
-        expect(tril_score(model, play, 500, &scoring, &score, &error), TRIL_DIVERGED, "");
+        sampling.precision = precisions[i];
+        expect(tril_score(model, play, 500, precisions[i], 0, &score, &error), TRIL_DIVERGED, "");
         expect(tril_generate(model, "", 0, &sampling, write_down, &written, &error), TRIL_DIVERGED,
                "");
         assert_int_equal(written.length, 0);
@@ -1015,24 +1011,23 @@ TEST_OF_EACH(tril_rung, readings) {
     TrilModel *model = train(name, 1);
     const bool bigram = strcmp(name, "bigram") == 0;
     const bool one = strcmp(name, "average") == 0 || strcmp(name, "head") == 0;
-    int layers, heads;
     double nats;
     float weights[T * T];
     const TrilReading *reading = read_with(model, text, T, 0, 1);
     must(loss_on(model, text, T, &nats));
-    assert_int_equal(tril_reading_tokens(reading), T);
+    assert_int_equal(reading->tokens, T);
     assert_near(tril_reading_loss(reading), nats, 1e-5);
     size_t counted;
     const int order = tril_model_counted(model, &counted);
     assert_int_equal(order > 0, strcmp(name, "ngram") == 0);
     assert_int_equal(counted, order > 0 ? tril_text_extent(whole_play).trained_on : 0);
     assert_int_equal(tril_reading_match(reading, 0), order > 0); /* T is in the play */
-    tril_reading_heads(reading, &layers, &heads);
-    assert_int_equal(layers, !bigram);
-    assert_int_equal(heads, bigram ? 0 : one ? 1 : 2);
-    for (int head = 0; head < heads; head++) /* test_lines has their numbers */
+    assert_int_equal(reading->layers, !bigram);
+    assert_int_equal(reading->heads, bigram ? 0 : one ? 1 : 2);
+    for (int head = 0; head < reading->heads; head++) /* test_lines has their numbers */
         must(tril_reading_attention(reading, 0, head, weights, T * T, &error));
-    expect(tril_reading_attention(reading, layers, 0, weights, T * T, &error), TRIL_ARGUMENT, "");
+    expect(tril_reading_attention(reading, reading->layers, 0, weights, T * T, &error),
+           TRIL_ARGUMENT, "");
     expect(tril_reading_attention(reading, 0, -1, weights, T * T, &error), TRIL_ARGUMENT, "");
     expect(tril_reading_attention(reading, 0, 0, weights, T * T - 1, &error), TRIL_ARGUMENT, "");
     assert_true(isnan(tril_reading_loss(read_with(model, "", 0, 0, 1))));
@@ -1156,7 +1151,6 @@ typedef struct {
 /* Called back while the model is in use: no call may change it. */
 static int try_beside(void *user) {
     Beside *b = user;
-    const TrilScoring scoring = tril_scoring();
     const TrilSampling sampling = tril_sampling();
     const TrilOptions options = few(1, 1);
     TrilTraining *other;
@@ -1180,7 +1174,7 @@ static int try_beside(void *user) {
     };
     const TrilStatus reads[] = {
         tril_model_save(b->model, path, &error),
-        tril_score(b->model, "THE", 3, &scoring, &score, &error),
+        tril_score(b->model, "THE", 3, "f32", 0, &score, &error),
         tril_text_evaluate(b->text, b->model, false, 99, 1, 1, NULL, NULL, &nats, &error),
         tril_reading_open(&reading, b->model, "THE", 3, false, 1, &error),
         tril_writer_open(&writer, b->model, &sampling, &error),
@@ -1263,7 +1257,6 @@ TEST(null_arguments) {
     TrilModel *model = train("gpt", 1);
     TrilOptions options = few(1, 1);
     TrilSampling sampling = tril_sampling();
-    TrilScoring scoring = tril_scoring();
     const TrilReading *reading = read_with(model, "ab", 2, 1, 1);
     TrilTraining *training = begin(model, &options);
     TrilWriter *writer = write_with(model, &sampling), *other;
@@ -1309,8 +1302,7 @@ TEST(null_arguments) {
                                     NULL, NEEDED(&error)));
     WITHOUT(3, tril_text_evaluate(NEEDED(whole_play), NEEDED(model), 0, 0, 4, 1, NULL, NULL,
                                   NEEDED(any), NEEDED(&error)));
-    WITHOUT(4, tril_score(NEEDED(model), NEEDED("ab"), 2, NEEDED(&scoring), NEEDED(any),
-                          NEEDED(&error)));
+    WITHOUT(3, tril_score(NEEDED(model), NEEDED("ab"), 2, "f32", 0, NEEDED(any), NEEDED(&error)));
     WITHOUT(3,
             tril_reading_open(NEEDED(any), NEEDED(model), NEEDED("ab"), 2, 0, 0, NEEDED(&error)));
     WITHOUT(2, tril_reading_attention(NEEDED(reading), 0, 0, NEEDED(any), 4, NEEDED(&error)));
@@ -1330,7 +1322,6 @@ TEST(wrong_calls) {
     TrilModel *model = train("gpt", 1);
     TrilReading *reading;
     TrilSampling sampling = tril_sampling();
-    TrilScoring scoring = tril_scoring();
     TrilScore score;
     Written written = {.most = 5};
     static Several several;
@@ -1338,8 +1329,7 @@ TEST(wrong_calls) {
     double nats;
     expect(loss_on(model, "", 0, &nats), TRIL_TEXT, "empty");
     expect(loss_on(model, "a", 1, &nats), TRIL_TEXT, "");
-    scoring.threads = -1;
-    expect(tril_score(model, "ab", 2, &scoring, &score, &error), TRIL_ARGUMENT, "");
+    expect(tril_score(model, "ab", 2, "f32", -1, &score, &error), TRIL_ARGUMENT, "");
     expect(tril_reading_open(&reading, model, "§", 2, 0, 0, &error), TRIL_TEXT, "§");
     expect(tril_generate(model, "§", 2, &sampling, write_down, &written, &error), TRIL_TEXT, "§");
     expect(tril_generate_texts(model, "§", 2, &sampling, 2, write_several, &several, &error),
@@ -1365,11 +1355,12 @@ TEST(wrong_calls) {
         expect(tril_generate(model, "", 0, &wrong[i].sampling, write_down, &written, &error),
                TRIL_ARGUMENT, wrong[i].words);
     for (int i = 0; i < COUNT(unknown); i++) {
-        sampling.precision = scoring.precision = unknown[i];
+        sampling.precision = unknown[i];
         expect(tril_options_preset(&(TrilOptions){0}, unknown[i], &error), TRIL_ARGUMENT, "preset");
         expect(tril_generate(model, "", 0, &sampling, write_down, &written, &error), TRIL_ARGUMENT,
                "precision");
-        expect(tril_score(model, "THE", 3, &scoring, &score, &error), TRIL_ARGUMENT, "precision");
+        expect(tril_score(model, "THE", 3, unknown[i], 0, &score, &error), TRIL_ARGUMENT,
+               "precision");
     }
     expect(tril_probabilities(&sampling, (float[]){0}, 0, &nats, &error), TRIL_ARGUMENT, " 0");
     TrilTensor tensor;
@@ -1549,7 +1540,7 @@ static TrilStatus go_on(uint64_t *results) {
     TrilTraining *training = NULL;
     sampling.length = 3;
     TrilStatus s = tril_state_load(&saved, scratch("state.safetensors"), &error);
-    if (!s) s = tril_text_make(&text, tril_state_tokenizer(saved), play, 2000, 0.1, &error);
+    if (!s) s = tril_text_make(&text, saved->tokenizer, play, 2000, 0.1, &error);
     if (!s) s = tril_training_resume(&training, &model, saved, text, NULL, &error);
     if (!s) s = tril_training_profile(training, &error);
     if (!s) s = tril_training_mark(training, "a", "b", &error);

@@ -138,8 +138,10 @@ static const struct {
     const char *header;
     size_t data;
 } hostile[] = {
-    /* not one object of objects; test_json has all that is no JSON */
-    {"", 0}, {"[]", 0}, {"null", 0}, {"{'a':[]}", 0}, {"{'a':{}}", 0}, {"{" ONE "}}", 4},
+    /* not one object of objects */
+    {"", 0}, {"  ", 0}, {"[]", 0}, {"null", 0}, {"'a'", 0}, {"{", 0}, {"{a:{}}", 0}, {"{,}", 0}, {"{}}", 0},
+    {"{}{}", 0}, {"{} //", 0}, {"{}\x01", 0}, {"{1:2}", 0}, {"\xEF\xBB\xBF{}", 0}, {META("{'a' '1'}"), 0},
+    {META("{'a','1'}"), 0}, {META("{'a':'1',}"), 0}, {META("{'a':'1'"), 0}, {META("{'a':'1' 'b':'2'}"), 0}, {"{'a':[]}", 0}, {"{'a':{}}", 0}, {"{" ONE "}}", 4},
     {TYPED("32"), 4},
     {"{" ONE ",'a\\u0000':{" F32_1 ",'data_offsets':[4,8]}}", 8}, {TYPED("'F32\\u0000'"), 4},
     {META("{'a\\u0000':''}"), 0},
@@ -147,7 +149,9 @@ static const struct {
     {SIZED("[18446744073709551616]", "[0,4]"), 4}, {SIZED("[1]", "[0,99999999999999999999]"), 4},
     {SIZED("[-1]", "[0,4]"), 4}, {SIZED("['1']", "[0,4]"), 4}, {SIZED("[[1]]", "[0,4]"), 4},
     {SIZED("[1.0]", "[0,4]"), 4}, {SIZED("[1e0]", "[0,4]"), 4}, {SIZED("1", "[0,4]"), 4},
-    {SIZED("null", "[0,4]"), 4}, {SIZED("{}", "[0,4]"), 4}, {SIZED("[1]", "{'a':0,'b':4}"), 4},
+    {SIZED("[01]", "[0,4]"), 4}, {SIZED("[+1]", "[0,4]"), 4}, {SIZED("[0x1]", "[0,4]"), 4}, {SIZED("[1,]", "[0,4]"), 4},
+    {SIZED("[,1]", "[0,4]"), 4}, {SIZED("[1 1]", "[0,4]"), 4}, {SIZED("[1}", "[0,4]"), 4}, {SIZED("[1", "[0,4]"), 4},
+    {SIZED("[]", "[0,04]"), 4}, {SIZED("null", "[0,4]"), 4}, {SIZED("{}", "[0,4]"), 4}, {SIZED("[1]", "{'a':0,'b':4}"), 4},
     {SIZED("[1,1,1,1,1,1,1,1,1]", "[0,4]"), 4}, {SIZED("[1]", "[0,2,4]"), 4},
     {SIZED("[1]", "[]"), 4}, {SIZED("[1]", "[4]"), 4}, {SIZED("[2]", "[0]"), 4},
     /* keys */
@@ -181,6 +185,44 @@ TEST(hostile_headers) {
             fail_msg("accepted: %s", hostile[i].header);
         assert_refusal(&file, hostile[i].header);
     }
+}
+
+/* A value of the metadata that is no string of JSON, within a header, and at its end. */
+TEST(strings) {
+    static const char *const bad[] = {"'a",
+                                      "'a\\",
+                                      "'\n'",
+                                      "'\t'",
+                                      "'\x1F'",
+                                      "'\xC3'",
+                                      "'\xFF'",
+                                      "'\xE4\xB8",
+                                      "'\\x'",
+                                      "'\\0'",
+                                      "'\\U0041'",
+                                      "'\\\n'",
+                                      "'\\\xC3\xA9'",
+                                      "'\\u'",
+                                      "'\\u00",
+                                      "'\\u12g4'",
+                                      "'\\u-123'",
+                                      "'\\ude00'",
+                                      "'\\ud800",
+                                      "'\\ud800'",
+                                      "'\\ud800\\",
+                                      "'\\ud800\\ude0",
+                                      "'\\ud800\\ue000'",
+                                      "'\\ud800\\u0041'",
+                                      "'\\ud800\\ud800'",
+                                      "'\\ud800\\n1234'",
+                                      "'\\ud800xx1234'"};
+    SafeTensors file;
+    for (int i = 0; i < COUNT(bad); i++)
+        for (int end = 0; end < 2; end++) {
+            const char *header = formatted("{'__metadata__':{'a':%s%s", bad[i], end ? "" : "}}");
+            if (read_header(&file, header, 0)) fail_msg("accepted: %s", header);
+            assert_refusal(&file, header);
+        }
 }
 
 TEST(lengths) {

@@ -54,7 +54,7 @@ static void check_inputs(const TrilReading *reading, const TrilLine *line, int i
 /* Returns true if the line's weights are those of the model with that name. */
 static void check_weights(TrilModel *model, const TrilLine *line) {
     for (int j = 0; j < TRIL_LINE_WEIGHTS; j++) {
-        const TrilWeights *weights = &line->weights[j];
+        const TrilTensor *weights = &line->weights[j];
         TrilTensor tensor;
         int i = 0;
         if (!weights->name) continue;
@@ -74,7 +74,7 @@ static void check_reading(TrilModel *model, const TrilReading *reading) {
         check_weights(model, &line);
         assert_in_range(line.layer, 0, LAYERS - 1);
     }
-    assert_true(count > 0 && line.output.data == tril_reading_logits(reading));
+    assert_true(count > 0 && line.output.data == reading->logits);
     assert_int_equal(line.output.width, tril_tokenizer_size(tril_model_tokenizer(model)));
     assert_int_equal(tril_reading_line(reading, -1, &line), 0);
 }
@@ -89,17 +89,16 @@ TEST_OF_EACH(tril_rung, lines) {
         const size_t length = i % 2 ? LENGTH : 1;
         const TrilReading *traced = read_with(model, text, length, 1, i < 2 ? 1 : 4);
         const TrilReading *plain = read_with(model, text, length, 0, 1);
-        const int tokens = tril_reading_tokens(traced), skipped = i % 2 ? BEFORE : 0;
+        const int tokens = traced->tokens, skipped = i % 2 ? BEFORE : 0;
         int32_t ids[LENGTH];
         TrilLine line;
         check_reading(model, traced);
         assert_int_equal(tril_reading_line(plain, 0, &line), 0);
         assert_int_equal(tokens, i % 2 ? T : 1);
-        assert_int_equal(tril_reading_skipped(traced), skipped);
+        assert_int_equal(traced->skipped, skipped);
         tril_encode(tril_model_tokenizer(model), text, LENGTH, ids, LENGTH, &count, &error);
-        assert_memory_equal(tril_reading_ids(traced), ids + skipped, (size_t)tokens * sizeof *ids);
-        assert_memory_equal(tril_reading_logits(traced), tril_reading_logits(plain),
-                            (size_t)tokens * V * sizeof(float));
+        assert_memory_equal(traced->ids, ids + skipped, (size_t)tokens * sizeof *ids);
+        assert_memory_equal(traced->logits, plain->logits, (size_t)tokens * V * sizeof(float));
     }
 }
 

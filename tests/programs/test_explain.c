@@ -54,7 +54,7 @@ static void row_of(const char *page, const char *label, double *numbers, int cou
 /* The probability of each character after the text, from the logits of the reading. */
 static int probabilities(const TrilModel *model, const TrilReading *reading, double *p) {
     const int V = tril_tokenizer_size(tril_model_tokenizer(model));
-    const float *logits = tril_reading_logits(reading) + (T - 1) * V;
+    const float *logits = reading->logits + (T - 1) * V;
     double sum = 0;
     int likeliest = 0;
     for (int v = 0; v < V; v++) sum += p[v] = exp((double)logits[v]);
@@ -180,11 +180,9 @@ static void check_head(const TrilModel *model, const TrilReading *reading, int l
 TEST_OF_EACH(tril_rung, numbers) {
     TrilModel *model = subject(name);
     const TrilReading *reading = read_by(model);
-    int layers, heads;
-    tril_reading_heads(reading, &layers, &heads);
     if (strcmp(name, "average") == 0) return; /* has weights, but no scores */
-    for (int layer = 0; layer < layers; layer++)
-        for (int head = 0; head < heads; head++) check_head(model, reading, layer, head);
+    for (int layer = 0; layer < reading->layers; layer++)
+        for (int head = 0; head < reading->heads; head++) check_head(model, reading, layer, head);
 }
 
 /* ---- the logit lens ---- */

@@ -66,20 +66,21 @@ class _Library:
         names = "libtril.so.0", "libtril.dylib", "tril.dll"
         own = [str(here / name) for name in names if (here / name).exists()]
         self.dll = library = ctypes.CDLL((own or names)[0])
-        header = re.sub(r"/\*.*?\*/|\bconst\b", "", (here / "tril.h").read_text(encoding="utf-8"), flags=re.S)
+        header = re.sub(r"/\*.*?\*/|\bconst\b *", "", (here / "tril.h").read_text(encoding="utf-8"), flags=re.S)
         self._types: Dict[str, Any] = {
             "void": None, "bool": ctypes.c_bool, "char": ctypes.c_char, "float": ctypes.c_float, "double": _Double,
             "int": _Int, "int32_t": _Int, "size_t": _Size, "uint64_t": _Seed}
         self._lengths = {name: int(number) for name, number in re.findall(r"(\w+) = (\d+)", header)}
-        self._types.update({name: type(name, (_Handle,), {}) for name in re.findall(r"typedef struct (\w+) \w+;", header)})
+        self._types.update({name: type(name, (_Handle,), {}) for name in re.findall(r"typedef struct (\w+) ", header)})
         self.enums = {name: re.findall(r"tril_(\w+)", body.lower())
                       for body, name in re.findall(r"typedef enum \{([^}]*)\} (\w+);", header)}
         self._types.update({name: _Int for name in self.enums})
         self._types.update({name: _Address for name in re.findall(r"typedef int \(\*(\w+)\)", header)})
-        for body, name in re.findall(r"typedef struct \{([^}]*)\} (\w+);", header):
+        self.records: Dict[str, Any] = {}  # what the header declares of an object
+        for tag, body, name in re.findall(r"typedef struct (\w*) ?\{([^}]*)\} (\w+);", header):
             members = [member for line in body.split(";") for member in self._declared(line)]
-            self._types[name] = type(name, (ctypes.Structure,), {"_fields_": members})
-        for result, arguments in re.findall(r"TRIL_API ([^(;]*)\(([^)]*)\);", header):
+            (self.records if tag else self._types)[name] = type(name, (ctypes.Structure,), {"_fields_": members})
+        for result, arguments in re.findall(r"^([\w *]*\btril_\w+)\(([^)]*)\);", header, re.M):
             [(name, kind)] = self._declared(result)
             function = getattr(library, name)
             function.restype = kind
@@ -313,6 +314,12 @@ class _Object:
         made = cls.__new__(cls)
         _call(function, made._own(*borrowed), *arguments)
         return made
+
+    @property
+    def _record(self) -> Any:
+        """The members that the header declares of it."""
+        handle = _checked(type(self._handle), self, "an object")
+        return _lib.records[type(handle).__name__].from_address(handle.value)
 
     def close(self) -> None:
         """Releases it, once nothing is left that was made from it, such as an array."""
@@ -562,12 +569,11 @@ class Model(_Object):
             raise failures[0]
         return [parts[i].decode("utf-8", "replace") for i in range(count)]
 
-    def score(self, text: Text, *, precision: Optional[str] = None, threads: Optional[int] = None) -> Score:
+    def score(self, text: Text, *, precision: str = "f32", threads: int = 0) -> Score:
         """The Score of a text, as `./sample --score` measures it, without the characters that the model does not
         know. `precision` is that of the weights: "f32" or "int8"."""
         given, score = _bytes_of(text), _lib.TrilScore()
-        how = _fill(_lib.tril_scoring(), {"precision": precision, "threads": threads})
-        _call("score", self, given, len(given), ctypes.byref(how), ctypes.byref(score))
+        _call("score", self, given, len(given), _terminated(precision.encode()), threads, ctypes.byref(score))
         return Score(*_values(score, Score._fields))
 
     def read(self, text: Text, *, threads: int = 0, trace: bool = False) -> "Reading":
@@ -596,12 +602,10 @@ class Reading(_Object):
         given = _bytes_of(text)
         self.model = model
         _call("reading_open", self._own(model), model, given, len(given), trace, threads)
-        layers, heads = _Int(), _Int()
-        _call("reading_heads", self, ctypes.byref(layers), ctypes.byref(heads))
-        self.layers, self.heads = layers.value, heads.value
+        self.layers, self.heads = self._record.layers, self._record.heads
 
     def __len__(self) -> int:
-        return _call("reading_tokens", self)
+        return self._record.tokens
 
     def _about(self) -> str:
         return f"{len(self)} characters, loss {self.loss:.4f}"
@@ -609,13 +613,13 @@ class Reading(_Object):
     @property
     def skipped(self) -> int:
         """The number of characters of the text that were not read."""
-        return _call("reading_skipped", self)
+        return self._record.skipped
 
     @property
     def logits(self) -> Any:
         """[T, V], without a copy: row t predicts the character after t."""
         shape = [len(self), len(self.model.tokenizer)]
-        return _numbers(_call("reading_logits", self), shape, self._owner)
+        return _numbers(self._record.logits, shape, self._owner)
 
     @property
     def loss(self) -> float:
@@ -628,7 +632,7 @@ class Reading(_Object):
         V, how = len(self.model.tokenizer), _lib.tril_sampling()
         how.temperature = 1
         t = range(len(self))[_checked(_Int, row, "row")]
-        logits = (ctypes.c_float * V).from_address(_call("reading_logits", self) + 4 * V * t)
+        logits = (ctypes.c_float * V).from_address(self._record.logits + 4 * V * t)
         p = (_Double * V)()
         _call("probabilities", ctypes.byref(_fill(how, sampling)), ctypes.addressof(logits), V, p)
         best = sorted(range(V), key=lambda i: -p[i])[:_checked(_Size, count, "count")]
@@ -698,8 +702,8 @@ class Training(_Object):
     def resume(cls, path: Path, text: Texts, *, threads: int = 0) -> "Training":
         """Resumes a training run from its state (`save`) on the same text. It has a model of its own."""
         state = _State._made("state_load", _path(path))
-        options = _call("state_options", state)
-        own = _Text(_call("state_tokenizer", state), text, options)
+        options = type(state._record.options).from_buffer_copy(state._record.options)
+        own = _Text(state._record.tokenizer, text, options)
         options.threads = _checked(_Int, threads, "threads") or math.nan
         training, model = cls.__new__(cls), Model.__new__(Model)
         training.model, its_model = model, model._own()

@@ -219,7 +219,8 @@ static bool read_property(Header *h, const char *key) {
         size_t place[2];
         int count;
         if (!read_sizes(h, place, 2, &count)) return false;
-        if (count != 2 || place[0] > place[1] || place[1] > h->data_bytes)
+        if (count != 2) return fail_at(h, "expected two numbers");
+        if (place[0] > place[1] || place[1] > h->data_bytes)
             return fail_entry(h, tensor->name, "lies outside of the file");
         tensor->offset = place[0];
         tensor->bytes = place[1] - place[0];

@@ -4,7 +4,7 @@
 
 #include "data/data.h"
 #include "library/checkpoint.h"
-#include "library/tril.h"
+#include "library/programs.h"
 #include "model/run.h"
 
 #include <stdatomic.h>

@@ -2,7 +2,7 @@
 #ifndef TRIL_LIBRARY_RECIPE_H
 #define TRIL_LIBRARY_RECIPE_H
 
-#include "library/tril.h"
+#include "library/programs.h"
 #include "model/run.h"
 
 typedef struct {

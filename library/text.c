@@ -8,43 +8,41 @@
 
 /* ---- tokenizers ---- */
 
-/* Makes a tokenizer if `ok`, that is, if the vocabulary could be made. Takes ownership of the
- * vocabulary, even on failure. */
-static bool wrap(TrilTokenizer **tokenizer, Vocab *vocab, bool ok, Error *err) {
-    if (!ok) return false;
-    ok = memory_alloc(tokenizer, 1, sizeof **tokenizer, "the tokenizer", err);
-    if (ok)
-        **tokenizer = *vocab;
-    else
-        vocab_free(vocab);
-    return ok;
+/* Gives the tokenizer to the caller or, after a failure, releases it. */
+static TrilStatus give(TrilTokenizer **tokenizer, bool ok, const Error *err) {
+    if (!ok) {
+        tril_tokenizer_free(*tokenizer);
+        *tokenizer = NULL;
+    }
+    return outcome(ok, TRIL_TEXT, err);
+}
+
+static bool tokenizer_new(TrilTokenizer **tokenizer, Error *err) {
+    return memory_alloc(tokenizer, 1, sizeof **tokenizer, "the tokenizer", err);
 }
 
 TrilStatus tril_tokenizer_make(TrilTokenizer **tokenizer, const char *text, size_t length,
                                Error *err) {
-    Vocab vocab;
     if (tokenizer) *tokenizer = NULL;
     if (!tokenizer || !text || !err) return null_argument(err);
     const Characters characters = characters_of(&(Vocab){0}, text, length);
-    bool ok = (characters.at < length || fail(err, "the text is empty")) &&
-              vocab_build(&vocab, text, length, false, err);
-    return outcome(wrap(tokenizer, &vocab, ok, err), TRIL_TEXT, err);
+    const bool ok = (characters.at < length || fail(err, "the text is empty")) &&
+                    tokenizer_new(tokenizer, err) &&
+                    vocab_build(*tokenizer, text, length, false, err);
+    return give(tokenizer, ok, err);
 }
 
 TrilStatus tril_tokenizer_of_bytes(TrilTokenizer **tokenizer, Error *err) {
-    Vocab vocab;
     if (tokenizer) *tokenizer = NULL;
     if (!tokenizer || !err) return null_argument(err);
-    bool ok = vocab_build(&vocab, NULL, 0, true, err);
-    return outcome(wrap(tokenizer, &vocab, ok, err), TRIL_ARGUMENT, err);
+    return give(tokenizer,
+                tokenizer_new(tokenizer, err) && vocab_build(*tokenizer, NULL, 0, true, err), err);
 }
 
 TrilStatus tril_tokenizer_copy(TrilTokenizer **copy, const TrilTokenizer *tokenizer, Error *err) {
-    Vocab vocab;
     if (copy) *copy = NULL;
     if (!copy || !tokenizer || !err) return null_argument(err);
-    bool ok = vocab_copy(&vocab, tokenizer, err);
-    return outcome(wrap(copy, &vocab, ok, err), TRIL_ARGUMENT, err);
+    return give(copy, tokenizer_new(copy, err) && vocab_copy(*copy, tokenizer, err), err);
 }
 
 void tril_tokenizer_free(TrilTokenizer *tokenizer) {

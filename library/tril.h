@@ -55,15 +55,16 @@ enum {
     TRIL_MAX_CONTEXT = 65536, /* the largest sizes, and the most threads */
     TRIL_MAX_LAYERS = 256,
     TRIL_MAX_WIDTH = 1048576,
-    TRIL_MAX_THREADS = 1024,
-    TRIL_STANDARD_STEPS = 2500, /* default steps of a training run; fewer if the text is short */
-    TRIL_EVALUATIONS = 10,      /* default evaluations in it; fewer if they take long */
-    TRIL_LEAST_STEPS = 20       /* the fewest steps that are worth their time */
+    TRIL_MAX_THREADS = 1024
 };
 
 /* The version of this header, and that of the library. */
 #define TRIL_VERSION "0.2.0"
 const char *tril_version(void);
+
+/* Return the name of rung i of the ladder, and the idea that it adds to the rung before it. */
+const char *tril_rung(int i);
+const char *tril_rung_idea(int i);
 
 /* ---- tokenizers ---- */
 
@@ -133,16 +134,6 @@ TrilExtent tril_text_extent(const TrilText *text);
 
 /* Returns the digest of a text, by which files identify the text that they were trained on. */
 uint64_t tril_digest(const char *text, size_t length);
-
-/* Sets *share to the share of the held-out characters that are in passages of 50 characters or more
- * that the training part has, too: a model may know them by heart. Looks at most at 65,536
- * characters, in pieces all over the held-out part. */
-TrilStatus tril_text_repeated(const TrilText *text, double *share, TrilError *error);
-
-/* Makes tril_text_count, and models that count, read only the first `characters` of the part to
- * train on, at least 2, to save time; 0: all of it. Call it again before resuming a training run.
- */
-void tril_text_set_counted(TrilText *text, size_t characters);
 
 /* The losses of counting alone: on the held-out part, with frequencies from the part before it. If
  * fewer characters are counted than are held out, that many evenly spaced ones are predicted. */
@@ -237,24 +228,6 @@ TrilStatus tril_options_check(const TrilOptions *options, TrilError *error);
  * size that the rung ignores is 1. All other options are unset. */
 TrilOptions tril_options_sizes(const TrilOptions *options);
 
-/* ---- rungs ---- */
-
-/* Return the name of rung i of the ladder, the idea that it adds to the rung before it, and true if
- * option i has an effect on a model of a rung, or on its training. */
-const char *tril_rung(int i);
-const char *tril_rung_idea(int i);
-bool tril_rung_uses(const char *rung, int i);
-
-/* The recipe of a rung, for the sizes and steps in `options`, which also override it; NULL: for the
- * sizes of two blocks of width 96, and many steps. */
-typedef struct {
-    double learning_rate, weight_decay;
-    double cooldown; /* the share of the steps, at the end, in which the learning rate falls
-                        linearly to zero; 0: it falls along a cosine, in all steps */
-    double longer;   /* unset windows are up to this many times as long as other rungs' */
-} TrilRecipe;
-TrilRecipe tril_rung_recipe(const char *rung, const TrilOptions *options);
-
 /* ---- models ---- */
 
 /* A tokenizer and weights. It is released after its training run and all that borrows it. */
@@ -322,18 +295,8 @@ typedef int (*TrilStop)(void *user);
 TrilStatus tril_options_decide(TrilOptions *options, const TrilText *text, bool trained,
                                double *epochs, TrilError *error);
 
-/* Return the precision that a name means on this machine, "f32", "bf16", or else NULL; the number
- * of threads that `wanted` means: at most the number of processors available to this program.
- * Unset, it means that number, or OMP_NUM_THREADS if that is less. */
-const char *tril_precision(const char *name);
-int tril_threads(double wanted);
-
-/* Return the most epochs that help when training on this number of characters; true if windows are
- * short at first, and grow, in a training run that sees its text `epochs` times. Not of a trained
- * model, which knows near context; nor if the text is seen often: a model may memorize it, which
- * evaluations do not show while windows are short. */
+/* Returns the most epochs that help when training on this number of characters. */
 double tril_epochs_that_help(double characters, bool trained);
-bool tril_windows_grow(const char *rung, double epochs, bool trained);
 
 /* The reason why tril_options_choose did not choose the next larger sizes. */
 typedef enum {
@@ -344,8 +307,8 @@ typedef enum {
 } TrilLimit;
 
 typedef struct {
-    /* as measured. If `seconds` have no room for TRIL_LEAST_STEPS, `speed` is that of a smaller
-       batch, and the others are unknown: 1 and INFINITY */
+    /* as measured. If `seconds` have no room for 20 steps, `speed` is that of a smaller batch, and
+       the others are unknown: 1 and INFINITY */
     double speed;      /* characters a second in steps with whole windows */
     double slower;     /* the time of such a step by that of a step with the shortest windows */
     double evaluating; /* characters a second in evaluations */
@@ -362,11 +325,6 @@ typedef struct {
  * are not positive. TRIL_NO_MEMORY: even the smallest sizes need too much. */
 TrilStatus tril_options_choose(TrilOptions *options, const TrilText *text, double seconds,
                                TrilStop stop, void *user, TrilChoice *choice, TrilError *error);
-
-/* Returns the share of the steps, 0 to 1, that a training run has taken after the share `time` of
- * the time that all of them take: more than `time` if the windows grow. `slower` is the choice's,
- * or 1 if they do not grow. */
-double tril_steps_taken(const TrilOptions *options, double slower, double time);
 
 /* The size of a model, with a vocabulary of this size, and the bytes of its training run, without
  * the text. TRIL_NO_MEMORY: this machine has less; the sentence says how much. */
@@ -390,13 +348,8 @@ TrilStatus tril_training_open(TrilTraining **training, TrilModel *model, const T
                               const TrilOptions *options, TrilError *error);
 void tril_training_close(TrilTraining *training);
 
-/* Return the decided options, with the sizes of the model and its learning rate; the bytes of the
- * training without its text; its instruction set, such as "avx2"; the length of the windows in the
- * next step. */
+/* Returns the decided options, with the sizes of the model and its learning rate. */
 TrilOptions tril_training_options(const TrilTraining *training);
-double tril_training_memory(const TrilTraining *training);
-const char *tril_training_kernels(const TrilTraining *training);
-int tril_training_window(const TrilTraining *training);
 
 typedef struct {
     int step, steps;   /* done and planned */
@@ -409,7 +362,7 @@ typedef struct {
     double operations; /* floating-point operations in all steps */
     double cooling;    /* the first step of an early cooldown (tril_training_cool_down), if any */
     int cooled;        /* the step at which it ends */
-    int windows_grow;  /* 1 or 0: tril_windows_grow, as the training run began */
+    int windows_grow;  /* 1 or 0: whether windows are short at first, as the training run began */
     double embedding_decay; /* that of the embedding, as the training run began; unset if it decays
                                like other matrices */
 } TrilProgress;

@@ -5,7 +5,7 @@
 
 #include "tests/support.h"
 #include "base/file.h"
-#include "library/tril.h"
+#include "library/programs.h"
 
 static TrilError error; /* of the last call that failed */
 

@@ -3,7 +3,7 @@
 #define TRIL_PROGRAMS_TRAIN_COMMAND_LINE_H
 
 #include "base/error.h"
-#include "library/tril.h"
+#include "library/programs.h"
 
 /* Texts are borrowed from the command line, or constants, or NULL if not given. */
 typedef struct {

@@ -1,0 +1,67 @@
+/* programs.h - the functions that ./train needs beyond tril.h. They are not exported, and follow
+ * its rules. */
+#ifndef TRIL_LIBRARY_PROGRAMS_H
+#define TRIL_LIBRARY_PROGRAMS_H
+
+#include "library/tril.h"
+
+enum {
+    TRIL_STANDARD_STEPS = 2500, /* default steps of a training run; fewer if the text is short */
+    TRIL_EVALUATIONS = 10,      /* default evaluations in it; fewer if they take long */
+    TRIL_LEAST_STEPS = 20       /* the fewest steps that are worth their time */
+};
+
+/* ---- texts ---- */
+
+/* Sets *share to the share of the held-out characters that are in passages of 50 characters or more
+ * that the training part has, too: a model may know them by heart. Looks at most at 65,536
+ * characters, in pieces all over the held-out part. */
+TrilStatus tril_text_repeated(const TrilText *text, double *share, TrilError *error);
+
+/* Makes tril_text_count, and models that count, read only the first `characters` of the part to
+ * train on, at least 2, to save time; 0: all of it. Call it again before resuming a training run.
+ */
+void tril_text_set_counted(TrilText *text, size_t characters);
+
+/* ---- decisions ---- */
+
+/* Returns true if option i has an effect on a model of this rung, or on its training. */
+bool tril_rung_uses(const char *rung, int i);
+
+/* The recipe of a rung, for the sizes and steps in `options`, which also override it; NULL: for the
+ * sizes of two blocks of width 96, and many steps. */
+typedef struct {
+    double learning_rate, weight_decay;
+    double cooldown; /* the share of the steps, at the end, in which the learning rate falls
+                        linearly to zero; 0: it falls along a cosine, in all steps */
+    double longer;   /* unset windows are up to this many times as long as other rungs' */
+} TrilRecipe;
+TrilRecipe tril_rung_recipe(const char *rung, const TrilOptions *options);
+
+/* Returns true if windows are short at first, and grow, in a training run of this rung that sees
+ * its text `epochs` times. They do not if the model is already trained, because it knows near
+ * context; nor if the text is seen often: a model may memorize it, which evaluations do not show
+ * while windows are short. */
+bool tril_windows_grow(const char *rung, double epochs, bool trained);
+
+/* Returns the share of the steps, 0 to 1, that a training run has taken after the share `time` of
+ * the time that all of them take: more than `time` if the windows grow. `slower` is that of the
+ * TrilChoice, or 1 if they do not grow. */
+double tril_steps_taken(const TrilOptions *options, double slower, double time);
+
+/* Returns the precision that a name means on this machine: "f32", "bf16", or else NULL. */
+const char *tril_precision(const char *name);
+
+/* Returns the number of threads that `wanted` means: at most the number of processors available to
+ * this program. Unset, it means that number, or OMP_NUM_THREADS if that is less. */
+int tril_threads(double wanted);
+
+/* ---- training ---- */
+
+/* Return the bytes of a training run without its text; its instruction set, such as "avx2"; the
+ * length of the windows in the next step. */
+double tril_training_memory(const TrilTraining *training);
+const char *tril_training_kernels(const TrilTraining *training);
+int tril_training_window(const TrilTraining *training);
+
+#endif

@@ -3,8 +3,8 @@
 #include "base/terminal.h"
 #include "library/tril.h"
 #include "programs/common.h"
+#include "programs/sample/printer.h"
 #include "programs/sample/sample.h"
-#include "programs/sample/writer.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,19 +12,20 @@
 
 /* Texts that are printed as they are generated. */
 typedef struct {
-    Writer *writer;
+    const TrilModel *model;
     const char *prompt;
+    Printer printer;
     bool begun; /* the current text */
 } TextPrinter;
 
 /* Prints the prompt of text `number`, after a line that divides it from the text before. */
 static void begin_text(TextPrinter *texts, size_t number) {
     if (number > 0) {
-        writer_end_line(texts->writer);
+        printer_end_line(&texts->printer);
         puts("----");
     }
-    writer_begin(texts->writer);
-    writer_print(texts->writer, texts->prompt, strlen(texts->prompt));
+    texts->printer = printer_of(texts->model);
+    printer_put(&texts->printer, texts->prompt, strlen(texts->prompt));
     texts->begun = true;
 }
 
@@ -32,8 +33,8 @@ static void begin_text(TextPrinter *texts, size_t number) {
 static int show_text(size_t number, const char *text, size_t length, bool ended, void *user) {
     TextPrinter *texts = user;
     if (!texts->begun) begin_text(texts, number);
-    writer_print(texts->writer, text, length);
-    if (ended) writer_end_text(texts->writer);
+    printer_put(&texts->printer, text, length);
+    if (ended) printer_end(&texts->printer);
     texts->begun = !ended;
     return ferror(stdout);
 }
@@ -41,14 +42,12 @@ static int show_text(size_t number, const char *text, size_t length, bool ended,
 /* Writes the texts. */
 static bool write_texts(const TrilModel *model, const Arguments *a, Error *err) {
     TrilSampling sampling = a->sampling;
-    TextPrinter texts = {.prompt = a->prompt ? a->prompt : ""};
+    TextPrinter texts = {.model = model, .prompt = a->prompt ? a->prompt : ""};
     sampling.length = (size_t)a->length;
-    if (!writer_open(&texts.writer, model, NULL, err)) return false;
     begin_text(&texts, 0);
     TrilStatus status = tril_generate_texts(model, texts.prompt, strlen(texts.prompt), &sampling,
                                             (size_t)a->samples, show_text, &texts, err);
-    if (status != TRIL_OK && texts.begun) writer_end_text(texts.writer);
-    writer_close(texts.writer);
+    if (status != TRIL_OK && texts.begun) printer_end(&texts.printer);
     return status == TRIL_OK || status == TRIL_STOPPED;
 }
 
@@ -57,10 +56,10 @@ static bool use_model(TrilModel *model, const char *path, const Arguments *a, Er
         inspect_file(model, path);
         return true;
     }
-    if (a->prompt && !writer_knows(model, "--prompt", a->prompt, strlen(a->prompt), err))
+    if (a->prompt && !arguments_known(model, "--prompt", a->prompt, strlen(a->prompt), err))
         return false;
     const char *stop = a->sampling.stop;
-    if (stop && !writer_knows(model, "--stop", stop, strlen(stop), err)) return false;
+    if (stop && !arguments_known(model, "--stop", stop, strlen(stop), err)) return false;
     return a->interactive ? dialogue(model, a, err) : write_texts(model, a, err);
 }
 

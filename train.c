@@ -13,8 +13,6 @@
 #include "programs/train/ladder.h"
 #include "programs/train/planning.h"
 
-#include <math.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,43 +30,6 @@ static int show_help(const char *program) {
     }
     command_line_print_options();
     return program_printed("train");
-}
-
-/* Checks the sizes for each rung that will be trained. */
-static bool check_options(const Plan *plan, Error *err) {
-    for (int i = 0; i < plan->rung_count; i++) {
-        TrilOptions of = plan->options;
-        of.rung = plan->rungs[i].name;
-        if (tril_options_check(&of, err) != TRIL_OK) return false;
-    }
-    return true;
-}
-
-/* Fails for an option of the command line that has no effect on this training. In a ladder, some
- * rung uses each option, but the weight decay is only that of --model. */
-static bool check_effect(const Plan *plan, Error *err) {
-    const TrilOptions *o = &plan->options;
-    const bool timed = plan_has_time(plan);
-    for (int i = 0; tril_option(i); i++) {
-        const TrilOption *row = tril_option(i);
-        char given[TRIL_OPTION_SIZE];
-        const bool shared = plan->ladder && row->member != offsetof(TrilOptions, weight_decay);
-        if (row->kind == TRIL_FLAG || row->kind == TRIL_SEED ||
-            !tril_options_get(&plan->arguments->options, i, given))
-            continue;
-        if (!shared && !tril_rung_uses(o->rung, i))
-            return fail(err, "--%s has no effect on %s; leave it out", row->name, o->rung);
-        if (timed && row->member == offsetof(TrilOptions, eval_every))
-            return fail(err,
-                        "--%s has no effect on a training run with a time limit, which decides "
-                        "when to evaluate; leave it out",
-                        row->name);
-        if (!timed && !isnan(o->steps) && row->member == offsetof(TrilOptions, epochs) &&
-            strcmp(given, "0") != 0)
-            return fail(err, "--%s has no effect, because the run takes %g steps; leave it out",
-                        row->name, o->steps);
-    }
-    return true;
 }
 
 /* Checks that every process was started alike. */
@@ -100,17 +61,13 @@ static bool train(Plan *plan, Error *err) {
 static int run(int argc, char **argv, Error *err) {
     Arguments arguments;
     Plan *plan;
-    int status = EXIT_SUCCESS;
     if (!same_arguments(argc, argv, err)) return EXIT_FAILURE;
     if (!command_line_read(&arguments, argc, argv, err)) return EXIT_USAGE;
     if (arguments.help) return show_help(*argv);
     if (arguments.version) return program_version("train");
     terminal_send_lines();
-    bool open = plan_open(&plan, &arguments, err);
-    if (open && !(check_options(plan, err) && check_effect(plan, err)))
-        status = EXIT_USAGE;
-    else if (!open || !train(plan, err))
-        status = EXIT_FAILURE;
+    int status = plan_open(&plan, &arguments, err);
+    if (status == EXIT_SUCCESS && !train(plan, err)) status = EXIT_FAILURE;
     plan_close(plan);
     return status;
 }

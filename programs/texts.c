@@ -19,21 +19,6 @@ static FileId id_of(const char *path) {
     return (FileId){UINT64_MAX, digest_bytes(path, strlen(path))};
 }
 
-/* Adds a path, which is taken over. */
-static bool add(Texts *texts, char *path, Error *err) {
-    if (texts->count == texts->capacity) {
-        int capacity = texts->capacity > 0 ? 2 * texts->capacity : 16;
-        if (!memory_resize(&texts->files, (size_t)texts->count, (size_t)capacity,
-                           sizeof *texts->files, "the names of texts", err)) {
-            memory_free(path);
-            return false;
-        }
-        texts->capacity = capacity;
-    }
-    texts->files[texts->count++] = (TextFile){path, id_of(path)};
-    return true;
-}
-
 static int by_path(const void *a, const void *b) {
     return strcmp(((const TextFile *)a)->path, ((const TextFile *)b)->path);
 }
@@ -44,23 +29,13 @@ static int by_file(const void *a, const void *b) {
     return order ? order : by_path(a, b);
 }
 
-/* Adds a copy of an operand without the slashes at its end. */
-static bool add_operand(Texts *texts, const char *operand, Error *err) {
-    size_t length = strlen(operand);
-    char *copy;
-    if (!memory_copy(&copy, operand, err)) return false;
-    while (length > 1 && copy[length - 1] == '/') copy[--length] = 0;
-    return add(texts, copy, err);
-}
-
 /* Sorts the files by path, each once. */
 static void sort(Texts *texts) {
-    if (texts->count == 0) return;
+    int kept = 0;
     qsort(texts->files, (size_t)texts->count, sizeof *texts->files, by_file);
-    int kept = 1;
-    for (int i = 1; i < texts->count; i++) {
+    for (int i = 0; i < texts->count; i++) {
         const TextFile file = texts->files[i];
-        if (memcmp(&file.id, &texts->files[kept - 1].id, sizeof file.id) == 0)
+        if (kept > 0 && memcmp(&file.id, &texts->files[kept - 1].id, sizeof file.id) == 0)
             memory_free(file.path);
         else
             texts->files[kept++] = file;
@@ -71,9 +46,15 @@ static void sort(Texts *texts) {
 
 bool texts_find(Texts *texts, char *const *operands, int count, Error *err) {
     *texts = (Texts){0};
+    if (!memory_alloc(&texts->files, (size_t)count, sizeof *texts->files, "the names of texts",
+                      err))
+        return false;
     for (int i = 0; i < count; i++) {
-        if (!add_operand(texts, operands[i], err)) return false;
-        const char *path = texts->files[i].path;
+        char *path;
+        if (!memory_copy(&path, operands[i], err)) return false;
+        for (size_t length = strlen(path); length > 1 && path[length - 1] == '/';)
+            path[--length] = 0;
+        texts->files[texts->count++] = (TextFile){path, id_of(path)};
         if (strcmp(path, "-") != 0 && file_is_directory(path))
             return fail(err, "%s: is a folder; name its files, such as %s/*.txt", path, path);
     }

@@ -1,5 +1,5 @@
 /* texts.h - files that are named on the command line, and their content, as the text of a training
- * run; and the files in a folder. */
+ * run. */
 #ifndef TRIL_PROGRAMS_TEXTS_H
 #define TRIL_PROGRAMS_TEXTS_H
 
@@ -16,7 +16,7 @@ typedef struct {
 
 typedef struct {
     TextFile *files; /* [count], sorted by path, each file once under its first one; owned */
-    int count, capacity;
+    int count;
     char name[TEXTS_NAME]; /* for messages and titles: the path of the only one, or their number */
 } Texts;
 

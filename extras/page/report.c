@@ -341,7 +341,7 @@ static void write_models(const Report *r, FILE *out) {
     bool falling = false;
     for (int i = 0; i < r->ladder->count; i++) {
         const Result *m = &r->ladder->results[i];
-        bool trained = m->course != NULL, falls = verdict_asks_for_more(m);
+        bool trained = m->course != NULL, falls = m->verdict.falling;
         falling = falling || falls;
         markup(out, "<tr><th scope=\"row\">%s%s</th>", m->name, falls ? " \u2193" : "");
         write_figure(out, m->parameters > 0 ? grouped((double)m->parameters) : "-");

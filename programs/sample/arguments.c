@@ -145,3 +145,11 @@ bool arguments_checkpoint(const Arguments *a, int i, char path[PROGRAM_PATH], Er
            fail(err, "%s: no such file; train a model first (train FILE), or name a checkpoint",
                 path);
 }
+
+bool arguments_known(const TrilModel *model, const char *name, const char *text, size_t length,
+                     Error *err) {
+    size_t count;
+    return tril_encode(tril_model_tokenizer(model), text, length, NULL, 0, &count, err) ==
+               TRIL_OK ||
+           message_of(err, name);
+}

@@ -1,7 +1,7 @@
 #include "base/terminal.h"
 #include "programs/common.h"
+#include "programs/sample/printer.h"
 #include "programs/sample/sample.h"
-#include "programs/sample/writer.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -18,42 +18,63 @@ static void on_signal(Signal which) {
         signals_die(which);
 }
 
-/* Appends a line of input to the text. An arrow key types an escape sequence, which never becomes
- * text. */
-static bool say_line(Writer *writer, const TrilModel *model, const char *line, size_t length,
-                     bool terminal, Error *err) {
-    if (terminal && memchr(line, '\033', length))
+typedef struct {
+    const TrilModel *model;
+    TrilWriter *text;
+    char end;      /* its last byte; a newline before the first */
+    bool terminal; /* the user types */
+    Printer printer;
+} Dialogue;
+
+/* Prints and appends known characters. */
+static void say(Dialogue *d, const char *text, size_t length) {
+    printer_put(&d->printer, text, length);
+    if (length == 0) return;
+    tril_writer_read(d->text, text, length, &(TrilError){0});
+    d->end = text[length - 1];
+}
+
+/* Appends a line of input, on a new line if the vocabulary has a newline. An arrow key types an
+ * escape sequence, which never becomes text. */
+static bool take_line(Dialogue *d, const char *line, size_t length, Error *err) {
+    if (d->terminal && memchr(line, '\033', length))
         return fail(
             err,
             "the line contains a key that cannot be used here; for arrow keys and a history, run: "
             "rlwrap sample -i");
-    if (!writer_knows(model, "that line", line, length, err)) return false;
-    if (length > 0) writer_new_line(writer);
-    writer_say(writer, line, length);
+    if (!arguments_known(d->model, "that line", line, length, err)) return false;
+    if (length > 0) printer_end_line(&d->printer);
+    if (length > 0 && d->end != '\n') tril_writer_read(d->text, "\n", 1, &(TrilError){0});
+    say(d, line, length);
     return true;
 }
 
-bool dialogue(const TrilModel *model, const Arguments *a, Error *err) {
-    const bool terminal = terminal_is(stdin) && terminal_is(stdout);
-    const char *prompt = a->prompt ? a->prompt : "";
+/* Writes until the length, the stop text, Ctrl-C or a failure to print. */
+static bool write_on(Dialogue *d, int length, Error *err) {
+    for (int i = 0; i < length && !ferror(stdout) && !stopped; i++) {
+        char text[UTF8_MAX];
+        const int bytes = tril_writer_write(d->text, text);
+        if (bytes == 0) {
+            printer_end(&d->printer);
+            return fail(err, "the model's predictions are not finite numbers: its weights are too "
+                             "large");
+        }
+        d->end = text[bytes - 1];
+        printer_put(&d->printer, text, (size_t)bytes);
+        if (tril_writer_stopped(d->text)) break;
+    }
+    printer_end(&d->printer);
+    return true;
+}
+
+/* Takes lines to the end of standard input, and continues each. */
+static bool take_turns(Dialogue *d, const Arguments *a, Error *err) {
     char *line = NULL;
     size_t capacity = 0;
-    Writer *writer;
-    if (!writer_open(&writer, model, &a->sampling, err)) return false;
-    if (terminal) {
-        signals_catch(on_signal);
-        program_words(stdout, 0, 0,
-                      "Type the beginning of a text, then Enter. An empty line continues; Ctrl-C "
-                      "stops the writing, Ctrl-D ends.");
-    }
-    writer_say(writer, prompt, strlen(prompt));
-    bool ok = true;
-    for (bool more = *prompt;;) {
-        if (more) ok = writer_continue(writer, a->length, &stopped, err);
-        if (more) writer_end_text(writer);
-        if (!ok || ferror(stdout)) break;
-        if (terminal) fputs("> ", stdout);
-        if (terminal) fflush(stdout);
+    bool ok = !(a->prompt && *a->prompt) || write_on(d, a->length, err);
+    while (ok && !ferror(stdout)) {
+        if (d->terminal) fputs("> ", stdout);
+        if (d->terminal) fflush(stdout);
         const int64_t typed = terminal_read_line(&line, &capacity);
         if (typed < 0 && errno != 0 && !feof(stdin))
             ok = fail(err, "standard input cannot be read: %s", strerror(errno));
@@ -62,12 +83,32 @@ bool dialogue(const TrilModel *model, const Arguments *a, Error *err) {
         stopped = 0;
         const size_t length = (size_t)typed - (typed > 0 && line[typed - 1] == '\n');
         line[length] = 0;
-        more = say_line(writer, model, line, length, terminal, &wrong);
-        if (!more) program_failed("sample", EXIT_FAILURE, &wrong);
-        if (!more) fflush(stderr); /* before the next prompt: on Windows it has a buffer */
+        if (take_line(d, line, length, &wrong)) {
+            ok = write_on(d, a->length, err);
+        } else {
+            program_failed("sample", EXIT_FAILURE, &wrong);
+            fflush(stderr); /* before the next prompt: on Windows it has a buffer */
+        }
     }
-    if (terminal) putchar('\n');
     free(line);
-    writer_close(writer);
+    return ok;
+}
+
+bool dialogue(const TrilModel *model, const Arguments *a, Error *err) {
+    Dialogue d = {.model = model,
+                  .end = '\n',
+                  .terminal = terminal_is(stdin) && terminal_is(stdout),
+                  .printer = printer_of(model)};
+    if (tril_writer_open(&d.text, model, &a->sampling, err) != TRIL_OK) return false;
+    if (d.terminal) {
+        signals_catch(on_signal);
+        program_words(stdout, 0, 0,
+                      "Type the beginning of a text, then Enter. An empty line continues; Ctrl-C "
+                      "stops the writing, Ctrl-D ends.");
+    }
+    if (a->prompt) say(&d, a->prompt, strlen(a->prompt));
+    const bool ok = take_turns(&d, a, err);
+    if (d.terminal) putchar('\n');
+    tril_writer_close(d.text);
     return ok;
 }

@@ -34,6 +34,10 @@ void arguments_print_options(void);
  * missing; the message then says how to get one. */
 bool arguments_checkpoint(const Arguments *a, int i, char path[PROGRAM_PATH], Error *err);
 
+/* Checks that the model knows all characters of a text. The message begins with `name`. */
+bool arguments_known(const TrilModel *model, const char *name, const char *text, size_t length,
+                     Error *err);
+
 /* ---- a dialogue (dialogue.c) ---- */
 
 /* Prints and continues the prompt, if it is not empty. Then reads standard input to its end. Each

@@ -1,31 +1,44 @@
 #include "programs/train/budget.h"
-#include "base/array.h"
 
 #include <math.h>
 
 static const double RARE = 20; /* training between two evaluations takes as many times as long */
 
-/* Returns the measured seconds of a step, the mean over all windows, if the time of a step with
+/* ---- planning ---- */
+
+/* Returns the expected seconds of a step, the mean over all windows, if the time of a step with
  * whole ones is `slower` times that of one with the shortest. */
 static double step_seconds(const Plan *plan, const RungPlan *rung, double slower) {
     enum { PARTS = 100 };
-    const TrilOptions options = plan_options(plan, rung);
     return plan_step_characters(plan) / rung->pace.speed / slower *
-           tril_steps_taken(&options, slower, 1.0 / PARTS) * PARTS;
+           tril_steps_taken(&rung->options, slower, 1.0 / PARTS) * PARTS;
 }
 
-double budget_share(const Plan *plan, int i, double left) {
+double budget_speed(const Plan *plan, const RungPlan *rung) {
+    const double slower = plan_windows_grow(plan, rung) ? rung->pace.slower : 1;
+    return plan_step_characters(plan) / step_seconds(plan, rung, slower);
+}
+
+double budget_share(const Plan *plan, const RungPlan *of, double left) {
     const double most = 0.1; /* the largest share of a baseline, which needs few steps */
-    double all = 0, own = 0;
-    if (plan->rungs[i].baseline) return most * left;
-    for (int j = plan->rung_count - 1; j >= i; j--) {
-        const RungPlan *rung = &plan->rungs[j];
-        if (rung->left_out) continue;
-        const double slower = plan_windows_grow(plan, rung) ? rung->pace.slower : 1;
-        own = rung->pace.speed > 0 ? step_seconds(plan, rung, slower) : 1;
-        all += own;
+    double own = 0, all = 0;
+    if (of->baseline) return most * left;
+    for (const RungPlan *rung = of; rung < plan->rungs + plan->rung_count; rung++) {
+        const double each = rung->pace.speed > 0 ? 1 / budget_speed(plan, rung) : 1;
+        if (rung == of) own = each;
+        all += each;
     }
     return left * own / all;
+}
+
+/* Returns the work after the last step, in evaluations: one of the last weights, then the best
+ * weights on the training text and, unless that loss is `known`, on the held-out text. These are in
+ * float32, which takes nearly twice as long as bfloat16. */
+static double closing(const Plan *plan, bool known) {
+    const double step = plan_step_characters(plan),
+                 train = fmin(ceil((double)plan->input.trained_on / step), TRAIN_BATCHES);
+    const double best = (known ? 0 : 1) + train / ceil(plan_held_out(plan) / step);
+    return 1 + (plan_is_bf16(plan) ? 1.8 : 1) * best;
 }
 
 /* Returns the part of `left` seconds that remains for steps: without the work after the last one,
@@ -42,127 +55,96 @@ static double stepping(const Budget *b, const Progress *p) {
     return p->seconds - b->other;
 }
 
-/* Estimates the number of all steps from the speed so far. */
+/* Estimates the number of all steps from the speed so far or, before the first step, as measured.
+ */
 static int expected_steps(const Budget *b, const Progress *p) {
     const double left = for_steps(b, b->seconds - p->seconds), past = stepping(b, p);
-    double steps = left / b->step;
-    if (p->now.step > 0)
-        steps = left <= 0
-                    ? p->now.step
-                    : p->now.step / tril_steps_taken(&b->options, b->slower, past / (past + left));
-    steps = fmax(steps, p->now.step + 1);
-    return steps < b->max_steps ? (int)steps : b->max_steps;
-}
-
-/* Sets, by the measured speed of the rung, the time of a step and of an evaluation, which reads a
- * sample if the last ones would take too long. */
-static void expect(Budget *b, const Plan *plan, const RungPlan *rung) {
-    const double most = 0.25, whole = plan_held_out(plan) / rung->pace.evaluating;
-    b->step = step_seconds(plan, rung, b->slower);
-    b->part = fmin(1, most * b->seconds / (b->closing * whole));
-    b->evaluation = b->part * whole;
+    double steps = p->now.step;
+    if (steps <= 0)
+        steps = left / step_seconds(b->plan, b->rung, b->slower);
+    else if (left > 0)
+        steps /= tril_steps_taken(&b->rung->options, b->slower, past / (past + left));
+    return (int)fmin(fmax(steps, p->now.step + 1), b->max_steps);
 }
 
 Budget budget_open(const Plan *plan, const RungPlan *rung, double seconds, double opening,
                    const Progress *p) {
-    /* a resumed training run may have measured its best weights before, but not kept the loss */
-    bool known = !plan_is_bf16(plan) && p->now.step == 0;
-    const double epochs = plan->options.epochs;
-    double most = epochs > 0 ? epochs * (double)plan->input.trained_on / plan_step_characters(plan)
-                             : MOST_STEPS;
-    if (rung->baseline) most = BASELINE_STEPS;
-    if (plan->ladder_steps > 0) most = fmin(most, plan->ladder_steps);
-    Budget b = {.by_time = plan_has_time(plan),
-                .seconds = seconds,
-                .time = plan_time(plan),
-                .steps = (int)plan->options.steps,
-                .max_steps = (int)fmax(1, fmin(most, MOST_STEPS)),
-                .eval_every = (int)plan->options.eval_every,
-                .options = plan_options(plan, rung),
-                .slower = p->now.windows_grow ? rung->pace.slower : 1,
-                .part = 1,
-                .last_evaluation = p->seconds,
-                .closing = plan_closing(plan, known),
-                .opening = opening,
-                .other = opening,
-                .patience = plan->options.patience};
-    if (b.by_time) expect(&b, plan, rung);
-    if (b.by_time) b.steps = expected_steps(&b, p);
+    const double evaluations = 0.25; /* the largest share of the time for the last ones */
+    const double epochs = plan->options.epochs, all = plan_held_out(plan) / rung->pace.evaluating;
+    const double most = rung->baseline ? BASELINE_STEPS
+                        : epochs > 0
+                            ? epochs * (double)plan->input.trained_on / plan_step_characters(plan)
+                            : MOST_STEPS;
+    Budget b = {
+        .plan = plan,
+        .rung = rung,
+        .steps = (int)plan->options.steps,
+        .max_steps = (int)fmax(1, fmin(most, MOST_STEPS)),
+        .seconds = seconds,
+        .slower = p->now.windows_grow ? rung->pace.slower : 1,
+        .part = 1,
+        /* a resumed training run may have measured its best weights, but not kept the loss */
+        .closing = closing(plan, !plan_is_bf16(plan) && p->now.step == 0),
+        .opening = opening,
+        .other = opening};
+    if (plan_has_time(plan)) {
+        b.part = fmin(1, evaluations * seconds / (b.closing * all));
+        b.evaluation = b.part * all;
+        b.steps = expected_steps(&b, p);
+    }
     if (p->now.cooling > 0) budget_limit_steps(&b, p->now.cooled);
-    b.expected = b.steps;
     return b;
 }
 
-double budget_expected(const Budget *b) {
-    return fmin(b->seconds, b->steps * b->step + b->seconds - for_steps(b, b->seconds));
+/* ---- training ---- */
+
+size_t budget_sample(const Budget *b) {
+    return b->part < 1 ? (size_t)fmax(1, b->part * plan_held_out(b->plan)) : 0;
 }
 
-size_t budget_sample(const Budget *b, double characters) {
-    return b->part < 1 ? (size_t)fmax(1, b->part * characters) : 0;
-}
-
-/* Returns true if `steps` times `patience` steps have brought no lower loss. */
-static bool is_stale(const Progress *p, double patience, double steps) {
+/* Returns true if `steps` steps have brought no lower loss. */
+static bool is_stale(const Progress *p, double steps) {
     const int not_chance = 2; /* evaluations: one worse loss can be chance */
     return p->now.cooling <= 0 && p->now.since_lowest >= not_chance &&
-           p->now.step - p->now.lowest_step > patience * steps;
+           p->now.step - p->now.lowest_step > steps;
+}
+
+bool budget_stale(const Budget *b, const Progress *p, double share) {
+    return is_stale(p, share * b->steps);
 }
 
 bool budget_complete(const Budget *b, const Progress *p) {
-    if (p->early_stop > 0 && is_stale(p, b->patience, b->by_time ? p->early_stop : b->steps))
-        return true;
-    if (!b->by_time) return p->now.step >= b->steps;
-    return p->time_limit >= b->time || p->seconds >= b->seconds || p->now.step >= b->max_steps;
-}
-
-bool budget_early_stop(const Budget *b, const Progress *p) {
-    return is_stale(p, b->patience, b->steps);
-}
-
-bool budget_early_decay(const Budget *b, const Progress *p) {
-    return b->patience < 1 && is_stale(p, b->patience / 2, b->steps);
-}
-
-void budget_limit_steps(Budget *b, int steps) {
-    if (steps < b->max_steps) b->max_steps = steps;
-    if (steps < b->steps) b->steps = steps;
-}
-
-bool budget_used(Budget *b, const Progress *p) {
-    if (!b->by_time) return p->now.step >= b->steps;
-    b->steps = expected_steps(b, p);
-    return for_steps(b, b->seconds - p->seconds) < stepping(b, p) / p->now.step ||
+    const bool by_time = plan_has_time(b->plan);
+    const double planned = by_time ? p->early_stop : b->steps;
+    if (p->early_stop > 0 && is_stale(p, b->plan->options.patience * planned)) return true;
+    if (!by_time) return p->now.step >= b->steps;
+    return p->time_limit >= b->plan->options.time || p->seconds >= b->seconds ||
            p->now.step >= b->max_steps;
 }
 
-bool budget_nearly_used(Budget *b, const Progress *p, bool used) {
-    const double few = used ? 0.1 : 0.02;
-    return b->by_time && (budget_used(b, p) || b->steps - p->now.step < fmax(2, few * b->steps));
+void budget_limit_steps(Budget *b, double steps) {
+    b->max_steps = (int)fmin(b->max_steps, steps);
+    b->steps = (int)fmin(b->steps, steps);
+}
+
+bool budget_used(Budget *b, const Progress *p, double few) {
+    if (!plan_has_time(b->plan)) return p->now.step >= b->steps;
+    b->steps = expected_steps(b, p);
+    const double least = few > 0 ? fmax(2, few * b->steps) : 0;
+    return for_steps(b, b->seconds - p->seconds) < stepping(b, p) / p->now.step ||
+           p->now.step >= b->max_steps || b->steps - p->now.step < least;
 }
 
 bool budget_evaluation_due(const Budget *b, const Progress *p, bool used) {
+    const bool by_time = plan_has_time(b->plan);
     const double soon = 0.25; /* of the steps between evaluations */
-    const int few = b->eval_every > 1 ? 2 : 1;
+    double every = b->plan->options.eval_every;
+    const int few = every > 1 ? 2 : 1;
     /* under a time limit the steps left may have been overestimated at the last evaluation */
-    if (used) return !b->by_time || isnan(p->now.lowest) || p->now.recent_steps >= few;
-    if (!b->by_time)
-        return p->now.step % b->eval_every == 0 &&
-               b->steps - p->now.step >= fmax(few, soon * b->eval_every);
-    double left = stepping(b, p) / p->now.step * (b->steps - p->now.step);
-    double part = (p->seconds + left) / TRIL_EVALUATIONS, since = p->seconds - b->last_evaluation;
-    /* on a busy machine, one step may take longer than a part */
-    return p->now.recent_steps >= few && since >= part && since >= RARE * b->evaluation &&
-           left >= part / 2;
-}
-
-void budget_evaluated(Budget *b, const Progress *p, double seconds) {
-    b->measured = true;
-    b->evaluation = seconds;
-    b->other += seconds;
-    b->last_evaluation = p->seconds;
-}
-
-void budget_saved(Budget *b, double seconds) {
-    b->evaluation += seconds;
-    b->other += seconds;
+    if (used) return !by_time || isnan(p->now.lowest) || p->now.recent_steps >= few;
+    if (by_time)
+        every = fmax(b->steps / (double)TRIL_EVALUATIONS,
+                     RARE * b->evaluation * p->now.step / stepping(b, p));
+    return (by_time ? p->now.recent_steps >= fmax(few, every) : p->now.step % (int)every == 0) &&
+           b->steps - p->now.step >= fmax(few, soon * every);
 }

@@ -108,16 +108,6 @@ bool command_line_read(Arguments *a, int argc, char **argv, Error *err) {
 
 /* ---- options over options ---- */
 
-/* Gives a run with --continue no fewer steps, and no less time, than before. */
-static void keep_budget(TrilOptions *o, const TrilOptions *before) {
-    if (!isnan(before->time)) {
-        o->time = isnan(o->time) ? before->time : fmax(o->time, before->time);
-    } else {
-        o->time = NAN;
-        o->steps = fmax(o->steps, before->steps);
-    }
-}
-
 /* Fails if the command line changes an option that the model or the run fixes. Sizes are compared
  * with their defaults filled in, so repeating a default is no change; the option then stays unset.
  */
@@ -155,7 +145,10 @@ bool command_line_lay(const Arguments *a, LaidOver over, TrilOptions *o, Error *
                          (t->kind != TRIL_FLAG || strcmp(text, "0") != 0);
         if (set && tril_options_set(o, t->name, text, err) != TRIL_OK) return false;
     }
-    if (over == OVER_RUN && a->continues) keep_budget(o, &before);
+    if (over == OVER_RUN && a->continues && isnan(before.time) == isnan(o->time)) {
+        o->time = fmax(o->time, before.time);
+        o->steps = fmax(o->steps, before.steps);
+    }
     return over == OVER_DEFAULTS || check_fixed(over, &before, o, err);
 }
 

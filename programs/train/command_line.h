@@ -25,9 +25,9 @@ bool command_line_read(Arguments *arguments, int argc, char **argv, Error *err);
 typedef enum { OVER_DEFAULTS, OVER_MODEL, OVER_RUN } LaidOver;
 
 /* Lays the preset and then the options given over *options: the defaults, the sizes of --init's
- * model, or the options of a resumed run. A number of steps unsets an earlier time limit; with
- * --continue the run gets no fewer steps and no less time than before. Fails for an unknown preset
- * and, over a model or a run, for a change of an option that is fixed. */
+ * model, or the options of a resumed run. Steps end an earlier time limit, and the other way
+ * around. With --continue the run gets no fewer steps, or no less time, than before. Fails for an
+ * unknown preset and, over a model or a run, for a change of an option that is fixed. */
 bool command_line_lay(const Arguments *arguments, LaidOver over, TrilOptions *options, Error *err);
 
 /* Prints the options with their defaults. */

@@ -19,7 +19,7 @@ static void add_evaluation(Course *c, const LogRow *row) {
     const double n = c->loss_count, loss = n > 0 ? c->loss_sum / n : NAN;
     const double noise = sqrt(fmax(0, c->loss_squares / n - loss * loss) / n);
     const bool lowest = c->evaluated.seen == 0 || row->validation < c->lowest.validation;
-    if (c->evaluated.seen == 1) c->second_loss = loss;
+    if (isnan(c->lowest.loss)) c->lowest.loss = loss;
     c->before = c->last;
     c->last = (Evaluation){row->step, loss, noise, row->validation};
     if (lowest) c->lowest = c->last;

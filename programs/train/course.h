@@ -15,7 +15,8 @@ typedef struct {
 
 typedef struct {
     int step;
-    double loss;       /* mean training loss since the evaluation before, if there were steps */
+    double loss;       /* mean training loss since the evaluation before; of one before the first
+                          step, until the next */
     double noise;      /* the standard deviation of that mean */
     double validation; /* loss on the held-out text */
 } Evaluation;
@@ -30,7 +31,6 @@ typedef struct {
                                                held-out text and in training */
     double peak;                            /* the highest learning rate since the floor */
     int since_lowest;                       /* evaluations after the lowest */
-    double second_loss;                     /* Evaluation.loss of the second evaluation */
     double loss_sum, loss_squares; /* sums of the training losses since the last evaluation */
     int loss_count;
     bool ended; /* the training has ended as planned; the owner sets it */

@@ -5,6 +5,7 @@
 #include "base/shell.h"
 #include "base/terminal.h"
 #include "programs/common.h"
+#include "programs/train/budget.h"
 #include "programs/train/interruption.h"
 
 #include <limits.h>
@@ -64,25 +65,26 @@ void show_corpus(const Plan *plan) {
                   tril_tokenizer_size(plan->tokenizer));
 }
 
-void show_decisions(const Plan *plan, const Reasons *d) {
-    const TrilChoice *c = &d->choice;
-    const TrilOptions *o = &plan->options, *asked = &plan->arguments->options;
-    bool fewer = isnan(asked->steps) && !plan->arguments->preset && o->steps < TRIL_STANDARD_STEPS;
+void show_decisions(const Plan *plan, const RungPlan *sized, const TrilChoice *c) {
+    const TrilOptions *o = &sized->options, *asked = &plan->arguments->options;
+    const double read = o->steps * plan_step_characters(plan),
+                 epochs = read / (double)plan->input.trained_on;
     if (!plan_has_time(plan)) {
-        if (fewer || (isnan(asked->dropout) && o->dropout > 0))
+        if ((isnan(asked->steps) && !plan->arguments->preset && o->steps < TRIL_STANDARD_STEPS) ||
+            (isnan(asked->dropout) && o->dropout > 0))
             show_line("%g steps, dropout %g: the text is seen %.1f times", o->steps, o->dropout,
-                      d->epochs_seen);
+                      epochs);
         return;
     }
-    bool enough = o->epochs > 0 && d->epochs_seen >= o->epochs;
+    const bool enough = o->epochs > 0 && epochs * (1 + 1 / o->steps) > o->epochs;
     show_line("chosen for %g s: layers %g, heads %g, width %g, steps of %g x %g characters, "
               "dropout %g",
               o->time, o->layers, o->heads, o->width, o->batch, o->context, o->dropout);
     show_line(
         "  this machine trains %s on %s characters a second: about %.0f steps, %.1f passes over the "
         "text%s",
-        d->rung, grouped(round(d->speed)), o->steps, d->epochs_seen,
-        enough ? ", the limit (--epochs)" : "");
+        sized->name, grouped(round(budget_speed(plan, sized))), o->steps,
+        enough ? o->epochs : epochs, enough ? ", the limit (--epochs)" : "");
     if (c->limit == TRIL_LIMIT_NONE) return;
     char why[120] = "does not fit into memory";
     if (c->limit != TRIL_LIMIT_MEMORY)
@@ -138,8 +140,7 @@ static const char *about(const Plan *plan) {
 }
 
 void show_progress(const Progress *p, const Plan *plan, int steps) {
-    enum { PLACE, LOSS, SPEED, LEFT, PARTS };
-    static const int first[PARTS] = {PLACE, LOSS, LEFT, SPEED}; /* where space is short */
+    enum { PLACE, LOSS, LEFT, SPEED, PARTS }; /* where space is short, the first ones */
     const double minute = 60, hour = 3600;
     char parts[PARTS][48];
     int room = terminal_columns(stdout, 80) - 1; /* the cursor follows the line */
@@ -156,15 +157,8 @@ void show_progress(const Progress *p, const Plan *plan, int steps) {
         snprintf(parts[LEFT], size, "  %.0f min left", left / minute);
     else
         snprintf(parts[LEFT], size, "  %.1f h left", left / hour);
-    for (int i = 0; i < PARTS; i++) {
-        const int width = (int)strlen(parts[first[i]]);
-        if (width <= room)
-            room -= width;
-        else
-            *parts[first[i]] = 0;
-    }
     putchar('\r');
-    for (int i = 0; i < PARTS; i++) fputs(parts[i], stdout);
+    for (int i = 0; i < PARTS && (room -= (int)strlen(parts[i])) >= 0; i++) fputs(parts[i], stdout);
     fputs("\033[K", stdout);
     fflush(stdout);
 }
@@ -197,13 +191,15 @@ void show_evaluation(const Progress *p, const Plan *plan, int steps, double rece
     show_line("        | %.*s", length, sample);
 }
 
-void show_sharing(const Traffic *traffic, int steps, double seconds) {
+void show_sharing(const Traffic *before, int steps, double seconds) {
     const double MB = 1e6;
+    const Traffic now = world_traffic();
     if (world_size() > 1 && steps > 0)
         show_line(
             "  %.3g MB of gradients and weights exchanged in each step, which takes %.0f%% of "
             "the time",
-            traffic->bytes / steps / MB, 100 * traffic->seconds / seconds);
+            (now.bytes - before->bytes) / steps / MB,
+            100 * (now.seconds - before->seconds) / seconds);
 }
 
 /* ---- the results ---- */
@@ -228,7 +224,7 @@ void show_results(const Result *results, int count) {
     putchar('\n');
     show_row(NULL, "");
     for (const Result *r = results; r < results + count; r++) {
-        const bool trained = r->course != NULL, more = verdict_asks_for_more(r);
+        const bool trained = r->course != NULL, more = r->verdict.falling;
         char held_out[NUMBER_SIZE];
         snprintf(held_out, sizeof held_out, "%s%s", r->sampled ? "~" : "",
                  figure(r->validation, 4));
@@ -281,25 +277,24 @@ static void show_sampler(const Plan *plan, const RungPlan *rung) {
 
 void show_next_steps(const Plan *plan, const Result *model, bool page) {
     const Arguments *a = plan->arguments;
-    char longer[LONGER_SIZE] = "";
     const bool stopped = interrupted();
-    const bool further = model && !stopped && !plan->ladder && verdict_further(plan, model, longer);
+    const char *longer = model && !stopped && !plan->ladder ? model->verdict.longer : "";
     const RungPlan *rung = model ? plan_rung(plan, model->name) : NULL;
     if (model) show_sampler(plan, rung);
     if (model && page) {
         put_path("To see what it learned:  ", plan->page);
         putchar('\n');
     }
-    if (!further && !stopped) return;
+    if (!*longer && !stopped) return;
     const int best = model && !model->course->ended ? model->course->lowest.step : 0;
     if (best > 0 && best < model->course->steps) {
         put_path("\n", rung->checkpoint);
         printf(" is the best model so far (step %d); training stopped at step %d.", best,
                model->course->steps);
     }
-    fputs(further ? "To train it further:     " : "\nInterrupted.  To resume: ", stdout);
+    fputs(*longer ? "To train it further:     " : "\nInterrupted.  To resume: ", stdout);
     shell_program(stdout, *a->command, shell_put);
-    printf(" --resume%s%s", further ? " " : "", further ? longer : "");
+    printf(" --resume%s%s", *longer ? " " : "", longer);
     if (!has_usual_out(plan)) put_path(" --out ", a->out);
     for (int i = 0; i < a->text_count; i++) put_path(" ", a->texts[i]);
     putchar('\n');

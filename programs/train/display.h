@@ -13,16 +13,9 @@ void show_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Prints the text's path, length and vocabulary. */
 void show_corpus(const Plan *plan);
 
-/* The reasons of a plan's decisions. */
-typedef struct {
-    const char *rung;   /* for which they were made */
-    TrilChoice choice;  /* with a time limit */
-    double epochs_seen; /* the expected number of epochs */
-    double speed;       /* with a time limit: the expected mean of characters a second in steps */
-} Reasons;
-
-/* Prints the decisions on unset options, with their reasons. */
-void show_decisions(const Plan *plan, const Reasons *decisions);
+/* Prints the decisions on unset options, with their reasons: those of the rung for which the sizes
+ * were chosen and, with a time limit, those against larger ones. */
+void show_decisions(const Plan *plan, const RungPlan *sized, const TrilChoice *choice);
 
 /* Prints the rung, its size, the step from which it is resumed, its windows, and the memory of the
  * training, the text and the program. `kernels` names those that trained it before, or is empty. */
@@ -54,9 +47,9 @@ typedef struct {
 /* Prints the table of --profile for the rung `of`, the longest part first. */
 void show_profile(const char *of, const RungTimes *times);
 
-/* With several processes, prints the bytes sent in each of `steps` steps, which took `seconds`
- * seconds, and the share of the time that this process waited. */
-void show_sharing(const Traffic *traffic, int steps, double seconds);
+/* With several processes, prints the bytes sent in each of `steps` steps since `before`, which took
+ * `seconds` seconds, and the share of the time that this process waited. */
+void show_sharing(const Traffic *before, int steps, double seconds);
 
 /* Prints the table of losses and compute. An arrow marks rungs that need more steps. */
 void show_results(const Result *results, int count);

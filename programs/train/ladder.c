@@ -60,42 +60,13 @@ static const Result *complete(const Plan *plan, const RungPlan *rung) {
     return ended ? r : NULL;
 }
 
-/* Fails if a rung has had more training than the plan gives: otherwise it would be trained again,
- * and a worse model would replace its own. */
-static bool check_budget(const Plan *plan, const char *rung, double seconds, double steps,
-                         Error *err) {
-    if (plan_has_time(plan) && seconds > plan_time(plan) + 1)
-        return fail(err,
-                    "%s: %s was trained for %.0f seconds, longer than --time %.0f; give more time",
-                    plan->state_file, rung, seconds, plan_time(plan));
-    if (!plan_has_time(plan) && floor(steps) > plan->options.steps)
-        return fail(err, "%s: %s was trained for %.0f steps, more than --steps %g; give more steps",
-                    plan->state_file, rung, steps, plan->options.steps);
-    return true;
-}
-
-/* Calls check_budget for all rungs. A baseline may have had more, because `complete` keeps it. */
-static bool check_budgets(const Plan *plan, Error *err) {
-    if (!plan->state) return true;
-    bool ok = check_budget(plan, plan->state->options.rung, plan->progress.seconds,
-                           plan->progress.now.step, err);
-    for (int i = 0; i < plan->rung_count && ok; i++) {
-        const Result *r = plan_known(plan, &plan->rungs[i]);
-        if (!r || plan->rungs[i].baseline) continue;
-        /* a rung that had a time limit got its share */
-        double seconds = r->time > 0 ? 0 : r->seconds;
-        ok = check_budget(plan, r->name, seconds, r->characters / plan_step_characters(plan), err);
-    }
-    return ok;
-}
-
 /* Checks that each rung fits into memory, before hours of training. */
 static bool check_memory(const Plan *plan, Error *err) {
     TrilEstimate estimate;
     for (int i = 0; i < plan->rung_count; i++) {
-        const TrilOptions options = plan_options(plan, &plan->rungs[i]);
-        if (!plan->rungs[i].left_out &&
-            tril_estimate(&options, plan->input.distinct, &estimate, err) != TRIL_OK)
+        const RungPlan *rung = &plan->rungs[i];
+        if (!rung->left_out &&
+            tril_estimate(&rung->options, plan->input.distinct, &estimate, err) != TRIL_OK)
             return false;
     }
     return true;
@@ -115,7 +86,8 @@ static void add_known(Ladder *l, const RungPlan *rung, const Result *known) {
     result->course = course;
     result->compute = course->steps > 0 ? course->compute : NAN;
     if (tril_model_load(&kept, rung->checkpoint, &(TrilError){0}) != TRIL_OK) return;
-    result_take(result, kept);
+    result->digest = tril_model_digest(kept);
+    result->parameters = tril_model_parameters(kept);
     tril_model_free(kept);
 }
 
@@ -140,8 +112,8 @@ static bool train_rungs(Ladder *l, Error *err) {
         } else {
             report_next(l, rung);
             double seconds = plan_has_time(plan) ? fmax(min, plan_left(plan) - earlier) : 0;
-            seconds = fmin(seconds,
-                           budget_share(plan, i, seconds) + (rung->baseline ? 0 : spare * seconds));
+            seconds = fmin(seconds, budget_share(plan, rung, seconds) +
+                                        (rung->baseline ? 0 : spare * seconds));
             /* the state of a later rung is worth more than the state of this one */
             bool keeps_state = i >= place || place == rungs;
             if (!train_rung(l, rung, seconds, i == place, keeps_state, err)) return false;
@@ -224,8 +196,7 @@ static bool train(Ladder *l, Error *err) {
 
 bool ladder_train(Plan *plan, Error *err) {
     Ladder *ladder;
-    if (!check_budgets(plan, err) || !check_memory(plan, err) ||
-        !memory_alloc(&ladder, 1, sizeof *ladder, "the results", err))
+    if (!check_memory(plan, err) || !memory_alloc(&ladder, 1, sizeof *ladder, "the results", err))
         return false;
     ladder->plan = plan;
     const bool ok = train(ladder, err);

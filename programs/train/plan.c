@@ -2,7 +2,6 @@
 #include "base/world.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 bool plan_same_sizes(const TrilOptions *one, const TrilOptions *other) {
@@ -12,16 +11,8 @@ bool plan_same_sizes(const TrilOptions *one, const TrilOptions *other) {
            a.hidden == b.hidden;
 }
 
-TrilOptions plan_options(const Plan *plan, const RungPlan *rung) {
-    TrilOptions options = plan->options;
-    options.rung = rung->name;
-    if (rung->chosen) return options;
-    options.learning_rate = options.weight_decay = NAN;
-    return options;
-}
-
-double plan_usual_rate(const Plan *plan, const RungPlan *rung) {
-    TrilOptions options = plan_options(plan, rung);
+double plan_usual_rate(const RungPlan *rung) {
+    TrilOptions options = rung->options;
     options.learning_rate = NAN;
     return tril_rung_recipe(rung->name, &options).learning_rate;
 }
@@ -59,19 +50,8 @@ double plan_step_characters(const Plan *plan) {
     return plan->options.batch * plan->options.context;
 }
 
-void result_take(Result *r, const TrilModel *checkpoint) {
-    const char *step = tril_model_note(checkpoint, "step");
-    r->digest = tril_model_digest(checkpoint);
-    r->parameters = tril_model_parameters(checkpoint);
-    r->kept = step ? (int)strtol(step, NULL, 10) : 0;
-}
-
 double result_steps(const Result *r) {
     return r->course && r->course->steps > 0 ? (double)r->course->steps : NAN;
-}
-
-static double batches(const Plan *plan, size_t length) {
-    return ceil((double)length / plan_step_characters(plan));
 }
 
 bool plan_counts_part(const Plan *plan) {
@@ -90,12 +70,4 @@ int plan_place(const Plan *plan) {
 
 double plan_left(const Plan *plan) {
     return plan_time(plan) - (world_seconds() - plan->arguments->begun);
-}
-
-/* All evaluations but the first are in float32, which takes nearly twice as long as bfloat16. */
-double plan_closing(const Plan *plan, bool known) {
-    double train = fmin(batches(plan, plan->input.trained_on), TRAIN_BATCHES);
-    double best =
-        (known ? 0 : 1) + train / batches(plan, plan->input.characters - plan->input.trained_on);
-    return 1 + (plan_is_bf16(plan) ? 1.8 : 1) * best;
 }

@@ -20,6 +20,7 @@ typedef struct {
     bool baseline;           /* not requested, but trained for comparison */
     bool left_out;           /* a baseline that is not trained */
     char why[80];            /* the reason to show, or empty */
+    TrilOptions options;     /* the plan's, and all that this rung decides for itself: dropout... */
     TrilChoice pace;         /* with a time limit: as measured before the training */
     char checkpoint[PATH_SIZE], log[PATH_SIZE];
 } RungPlan;
@@ -31,7 +32,7 @@ typedef struct {
     char text[ORIGIN_SIZE]; /* "command": a line for a shell, which ends with "..." if it was cut */
 } Origin;
 
-enum { VERDICT_SIZE = 400 };
+enum { VERDICT_SIZE = 400, LONGER_SIZE = 64 };
 
 typedef enum {
     NO_VERDICT,
@@ -43,8 +44,11 @@ typedef enum {
 
 typedef struct {
     VerdictKind kind;
-    int longer;              /* how many times as long to train; 0 if that would not help */
-    char text[VERDICT_SIZE]; /* one to three sentences, in UTF-8 */
+    bool falling;             /* more steps would lower the loss, so the table marks it */
+    char longer[LONGER_SIZE]; /* options that train longer, such as "--steps 800"; empty if the
+                                 verdict says something else, the last evaluations were not the
+                                 lowest, or the text would be seen more often than helps */
+    char text[VERDICT_SIZE];  /* a sentence in UTF-8 */
 } Verdict;
 
 /* A line of the table of losses. */
@@ -57,7 +61,6 @@ typedef struct {
     double characters;        /* seen in training; planned, if the training ended early */
     double time;              /* plan_time */
     uint64_t digest;          /* the weights' (tril_model_digest), or 0 */
-    int kept;                 /* the step of the model in the checkpoint, if known */
     double compute;           /* floating-point operations of the training, if known */
     const Course *course;     /* borrowed; NULL for a baseline that is counted, not trained */
     bool sampled;             /* `validation` is of a sample of the held-out text */
@@ -75,9 +78,8 @@ typedef struct {
 
 typedef struct {
     const Arguments *arguments; /* borrowed */
-    TrilOptions options;        /* as decided for one rung; plan_options has those of each */
+    TrilOptions options;        /* what is the same in all rungs, and what --model decides */
     bool ladder;                /* trains every rung */
-    double ladder_steps; /* of each rung of a ladder with a time limit; 0 until that is known */
     Origin origins[ORIGINS];
 
     /* files */
@@ -104,11 +106,8 @@ typedef struct {
     double counted; /* the characters to train on that counting reads, from their start; 0: all */
 } Plan;
 
-/* Returns the options of a rung. Learning rate and weight decay are for --model alone. */
-TrilOptions plan_options(const Plan *plan, const RungPlan *rung);
-
 /* Returns the peak learning rate that the rung has without --lr. */
-double plan_usual_rate(const Plan *plan, const RungPlan *rung);
+double plan_usual_rate(const RungPlan *rung);
 
 /* Returns the rung of this name, or NULL if the plan has none. */
 const RungPlan *plan_rung(const Plan *plan, const char *name);
@@ -122,9 +121,6 @@ bool plan_same_sizes(const TrilOptions *one, const TrilOptions *other);
 bool plan_has_time(const Plan *plan); /* true with a time limit, false with a number of steps */
 bool plan_is_bf16(const Plan *plan);  /* true if products are in bf16 */
 double plan_time(const Plan *plan);   /* the time limit in seconds, if there is one */
-
-/* Sets the digest, the parameters and the step of a result to those of its checkpoint. */
-void result_take(Result *result, const TrilModel *checkpoint);
 
 /* Returns the steps of a result's training so far, if its log is known. */
 double result_steps(const Result *result);
@@ -140,10 +136,6 @@ int plan_place(const Plan *plan);
 
 /* Returns the seconds of the time limit that are left now; negative if it has passed. */
 double plan_left(const Plan *plan);
-
-/* Returns the work after the last step, in evaluations: one of the last weights, then the best
- * weights on the training text and, unless that loss is `known`, on the held-out text. */
-double plan_closing(const Plan *plan, bool known);
 
 /* Returns true if only a part of the text is counted. */
 bool plan_counts_part(const Plan *plan);

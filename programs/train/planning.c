@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- files ---- */
@@ -21,6 +22,15 @@ static void name_files(Plan *plan) {
     folder_file(plan->folder, FOLDER_STATE, "", plan->state_file);
     folder_file(plan->folder, FOLDER_PAGE, "", plan->page);
     folder_file(plan->folder, FOLDER_TABLE, "", plan->table);
+}
+
+/* Gives each rung the options of the plan. Learning rate and weight decay are for --model alone. */
+static void share_options(Plan *plan) {
+    for (RungPlan *rung = plan->rungs; rung < plan->rungs + plan->rung_count; rung++) {
+        rung->options = plan->options;
+        rung->options.rung = rung->name;
+        if (!rung->chosen) rung->options.learning_rate = rung->options.weight_decay = NAN;
+    }
 }
 
 /* Lists the rungs to train, and names their files. */
@@ -38,6 +48,7 @@ static void list_rungs(Plan *plan) {
         folder_file(plan->folder, file, ".safetensors", rung->checkpoint);
         folder_file(plan->folder, file, ".csv", rung->log);
     }
+    share_options(plan);
 }
 
 /* Fails if a text is in the folder of an earlier run, which a new run would rename. */
@@ -75,7 +86,7 @@ static bool is_wanted(const Plan *plan, bool *wanted, Error *err) {
     return true;
 }
 
-/* Loads the state to resume, if there is one. */
+/* Loads the state to resume, if there is one that is wanted. */
 static bool load_state(Plan *plan, Error *err) {
     const Arguments *asked = plan->arguments;
     const char *path = plan->state_file;
@@ -96,20 +107,16 @@ static bool load_state(Plan *plan, Error *err) {
     /* the state makes --init unnecessary, but a wrong path is still an error */
     if (asked->init && !file_can_be_read(asked->init, err)) return false;
     if (!saved_load(plan, err) || !is_wanted(plan, &wanted, err)) return false;
-    if (!wanted) {
-        const Texts texts = plan->texts;
-        Folder *folder = plan->folder;
-        tril_state_free(plan->state);
-        *plan = (Plan){.arguments = asked, .texts = texts, .folder = folder};
-        name_files(plan);
-        return true;
-    }
-    if (asked->ladder && !plan->ladder)
-        return fail(err, "%s: was trained without --ladder; leave it out", path);
-    return command_line_lay(asked, OVER_RUN, &plan->options, err) || message_of(err, path);
+    if (wanted) return true;
+    const Texts texts = plan->texts;
+    Folder *folder = plan->folder;
+    tril_state_free(plan->state);
+    *plan = (Plan){.arguments = asked, .texts = texts, .folder = folder};
+    name_files(plan);
+    return true;
 }
 
-/* ---- trained models ---- */
+/* ---- a new run ---- */
 
 /* Sets the options of a new run. Without a preset, the context and the batch follow from the
  * text and the rung, and with a time limit all sizes are chosen later. */
@@ -122,7 +129,7 @@ static bool begin_anew(Plan *plan, Error *err) {
     plan->ladder = asked->ladder;
     if (!asked->preset) o->context = o->batch = NAN;
     if (!isnan(asked->options.time) && !asked->preset) o->layers = o->heads = o->width = NAN;
-    if (!asked->init) return command_line_lay(asked, OVER_DEFAULTS, o, err);
+    if (!asked->init) return true;
     program_model(asked->init, path);
     if (tril_model_load(&plan->init, path, err) != TRIL_OK) return false;
     const TrilOptions sizes = tril_model_sizes(plan->init);
@@ -134,26 +141,104 @@ static bool begin_anew(Plan *plan, Error *err) {
     }
     o->hidden = sizes.hidden;
     o->bytes = tril_tokenizer_has_bytes(tril_model_tokenizer(plan->init));
-    return command_line_lay(asked, OVER_MODEL, o, err) || message_of(err, path);
+    return true;
 }
 
-bool plan_open(Plan **made, const Arguments *arguments, Error *err) {
-    Plan *plan;
-    *made = NULL;
-    if (!memory_alloc(&plan, 1, sizeof *plan, "the plan", err)) return false;
-    plan->arguments = arguments;
-    bool ok = texts_find(&plan->texts, arguments->texts, arguments->text_count, err) &&
-              folder_open(&plan->folder, arguments->out, err);
-    if (ok) name_files(plan);
-    ok = ok && (!(arguments->resume || arguments->continues) || load_state(plan, err)) &&
-         (plan->state || begin_anew(plan, err));
-    if (ok) {
-        list_rungs(plan);
-        *made = plan;
-    } else {
-        plan_close(plan);
+/* ---- the options ---- */
+
+/* Lays the command line over the options of the beginning. */
+static bool lay_options(Plan *plan, Error *err) {
+    const Arguments *asked = plan->arguments;
+    const LaidOver over = plan->state ? OVER_RUN : plan->init ? OVER_MODEL : OVER_DEFAULTS;
+    char path[PROGRAM_PATH];
+    if (plan->state && asked->ladder && !plan->ladder)
+        return fail(err, "%s: was trained without --ladder; leave it out", plan->state_file);
+    if (command_line_lay(asked, over, &plan->options, err)) return true;
+    if (plan->init) program_model(asked->init, path);
+    return over != OVER_DEFAULTS && message_of(err, plan->state ? plan->state_file : path);
+}
+
+/* Checks the sizes for each rung that will be trained. */
+static bool check_sizes(const Plan *plan, Error *err) {
+    for (int i = 0; i < plan->rung_count; i++)
+        if (tril_options_check(&plan->rungs[i].options, err) != TRIL_OK) return false;
+    return true;
+}
+
+/* Fails for an option of the command line that has no effect on this training. In a ladder, some
+ * rung uses each option, but the weight decay is only that of --model. */
+static bool check_effect(const Plan *plan, Error *err) {
+    const TrilOptions *o = &plan->options;
+    const bool timed = plan_has_time(plan);
+    for (int i = 0; tril_option(i); i++) {
+        const TrilOption *row = tril_option(i);
+        char given[TRIL_OPTION_SIZE];
+        const bool shared = plan->ladder && row->member != offsetof(TrilOptions, weight_decay);
+        if (row->kind == TRIL_FLAG || row->kind == TRIL_SEED ||
+            !tril_options_get(&plan->arguments->options, i, given))
+            continue;
+        if (!shared && !tril_rung_uses(o->rung, i))
+            return fail(err, "--%s has no effect on %s; leave it out", row->name, o->rung);
+        if (timed && row->member == offsetof(TrilOptions, eval_every))
+            return fail(err,
+                        "--%s has no effect on a training run with a time limit, which decides "
+                        "when to evaluate; leave it out",
+                        row->name);
+        if (!timed && !isnan(o->steps) && row->member == offsetof(TrilOptions, epochs) &&
+            strcmp(given, "0") != 0)
+            return fail(err, "--%s has no effect, because the run takes %g steps; leave it out",
+                        row->name, o->steps);
+    }
+    return true;
+}
+
+/* Fails if a rung has had more training than the plan gives: otherwise it would be trained again,
+ * and a worse model would replace its own. */
+static bool check_rung(const Plan *plan, const char *rung, double seconds, double steps,
+                       Error *err) {
+    if (plan_has_time(plan) && seconds > plan_time(plan) + 1)
+        return fail(err,
+                    "%s: %s was trained for %.0f seconds, longer than --time %.0f; give more time",
+                    plan->state_file, rung, seconds, plan_time(plan));
+    if (!plan_has_time(plan) && floor(steps) > plan->options.steps)
+        return fail(err, "%s: %s was trained for %.0f steps, more than --steps %g; give more steps",
+                    plan->state_file, rung, steps, plan->options.steps);
+    return true;
+}
+
+/* Calls check_rung for all rungs. A baseline may have had more, because it is kept. */
+static bool check_budget(const Plan *plan, Error *err) {
+    if (!plan->state) return true;
+    bool ok = check_rung(plan, plan->state->options.rung, plan->progress.seconds,
+                         plan->progress.now.step, err);
+    for (int i = 0; i < plan->rung_count && ok; i++) {
+        const Result *r = plan_known(plan, &plan->rungs[i]);
+        if (!r || plan->rungs[i].baseline) continue;
+        /* a rung that had a time limit got its share */
+        ok = check_rung(plan, r->name, r->time > 0 ? 0 : r->seconds,
+                        r->characters / plan_step_characters(plan), err);
     }
     return ok;
+}
+
+int plan_open(Plan **made, const Arguments *arguments, Error *err) {
+    Plan *plan;
+    *made = NULL;
+    if (!memory_alloc(&plan, 1, sizeof *plan, "the plan", err)) return EXIT_FAILURE;
+    plan->arguments = arguments;
+    bool begun = texts_find(&plan->texts, arguments->texts, arguments->text_count, err) &&
+                 folder_open(&plan->folder, arguments->out, err);
+    if (begun) name_files(plan);
+    begun = begun && (!(arguments->resume || arguments->continues) || load_state(plan, err)) &&
+            (plan->state || begin_anew(plan, err));
+    bool fits = begun && lay_options(plan, err);
+    if (fits) list_rungs(plan);
+    fits = fits && check_sizes(plan, err) && check_effect(plan, err) && check_budget(plan, err);
+    if (fits)
+        *made = plan;
+    else
+        plan_close(plan);
+    return fits ? EXIT_SUCCESS : begun ? EXIT_USAGE : EXIT_FAILURE;
 }
 
 void plan_close(Plan *plan) {
@@ -230,8 +315,7 @@ bool plan_read_text(Plan *plan, Error *err) {
     char *text;
     size_t length;
     if (!texts_read(&plan->texts, &plan->options, &text, &length, err)) return false;
-    bool ok =
-        check_reading(plan, err) && make_input(plan, text, length, err) && check_reading(plan, err);
+    bool ok = make_input(plan, text, length, err) && check_reading(plan, err);
     memory_free(text);
     /* checks the length before files are moved for the training */
     const bool enough = (double)input->characters * (1 - usual.held_out) > context + 1;
@@ -262,15 +346,6 @@ static void leave_out(Plan *plan) {
     }
 }
 
-/* Returns the seconds for a rung, of those that are left now; before the speeds are measured, those
- * for an average one. */
-static double seconds_of(const Plan *plan, const RungPlan *rung) {
-    const int i = rung->baseline ? (int)(rung - plan->rungs)
-                  : plan->ladder ? 0
-                                 : plan->rung_count - 1;
-    return budget_share(plan, i, plan_left(plan));
-}
-
 bool plan_count(Plan *plan, Error *err) {
     enum { FIRST = 1 << 15, GROWTH = 32 };
     const double share = plan->ladder ? 0.07 : 0.1; /* `ngram` counts again */
@@ -299,11 +374,39 @@ bool plan_count(Plan *plan, Error *err) {
     return status == TRIL_OK;
 }
 
+/* Measures the speed of a rung, after choosing sizes and batch for `seconds` if they are unset. */
+static bool measure(Plan *plan, TrilOptions *o, double seconds, TrilChoice *choice, Error *err) {
+    const double least = TRIL_LEAST_STEPS * 1e-9;
+    show_activity(plan, "measuring the speed of this machine");
+    TrilStatus status =
+        tril_options_choose(o, plan->corpus, fmax(seconds, least), NULL, NULL, choice, err);
+    clear_activity(plan);
+    return status == TRIL_OK;
+}
+
+/* Chooses the sizes of all rungs by one of them, and estimates its steps roughly. */
+static bool choose_sizes(Plan *plan, RungPlan *sized, TrilChoice *choice, Error *err) {
+    TrilOptions *o = &plan->options, chosen = *o;
+    const double characters = (double)plan->input.trained_on;
+    const double seconds = budget_share(plan, plan->ladder ? plan->rungs : sized, plan_left(plan));
+    if (isnan(o->epochs)) o->epochs = tril_epochs_that_help(characters, plan->init != NULL);
+    chosen.rung = sized->name;
+    chosen.epochs = o->epochs;
+    if (!measure(plan, &chosen, seconds, choice, err)) return false;
+    chosen.rung = o->rung;
+    *o = chosen;
+    double read = choice->speed * seconds;
+    if (o->epochs > 0) read = fmin(read, o->epochs * characters);
+    o->steps = floor(fmin(MOST_STEPS, fmax(1, read / plan_step_characters(plan))));
+    share_options(plan);
+    return true;
+}
+
 /* Checks that the measured speed allows TRIL_LEAST_STEPS in `seconds`. Leaves out a baseline that
  * is too slow. */
-static bool check_speed(const Plan *plan, RungPlan *rung, double speed, double seconds,
-                        Error *err) {
-    const double step = plan_step_characters(plan) / speed, all = TRIL_LEAST_STEPS * step;
+static bool check_speed(const Plan *plan, RungPlan *rung, double seconds, Error *err) {
+    const double step = plan_step_characters(plan) / rung->pace.speed,
+                 all = TRIL_LEAST_STEPS * step;
     char why[48];
     if (all <= seconds) return true;
     snprintf(why, sizeof why, "a step takes about %.2g s", step);
@@ -316,65 +419,65 @@ static bool check_speed(const Plan *plan, RungPlan *rung, double speed, double s
 /* Measures the speed of every rung with the decided sizes. */
 static bool measure_rungs(Plan *plan, Error *err) {
     const double largest = 0.25; /* about the share of a ladder's slowest rung */
-    const double least = TRIL_LEAST_STEPS * 1e-9;
-    double left = fmax(plan_left(plan), least);
-    for (int i = 0; i < plan->rung_count; i++) {
-        RungPlan *rung = &plan->rungs[i];
-        TrilOptions o = plan_options(plan, rung);
-        const double seconds = plan->ladder ? largest * plan_left(plan) : seconds_of(plan, rung);
-        if (rung->left_out) continue;
-        show_activity(plan, "measuring the speed of this machine");
-        TrilStatus status = tril_options_choose(&o, plan->corpus, fmax(seconds, least), NULL, NULL,
-                                                &rung->pace, err);
-        clear_activity(plan);
-        if (status != TRIL_OK) return false;
-    }
-    for (int i = 0; i < plan->rung_count && !plan->state; i++) {
-        const double seconds = budget_share(plan, i, left);
-        if (plan->rungs[i].left_out) continue;
-        if (!check_speed(plan, &plan->rungs[i], plan->rungs[i].pace.speed, seconds, err))
+    for (RungPlan *rung = plan->rungs; rung < plan->rungs + plan->rung_count; rung++) {
+        const double left = plan_left(plan),
+                     seconds = plan->ladder ? largest * left : budget_share(plan, rung, left);
+        if (!rung->left_out && !measure(plan, &rung->options, seconds, &rung->pace, err))
             return false;
-        if (!plan->rungs[i].baseline) left -= seconds;
     }
     return true;
 }
 
-/* Estimates the steps of the rung for which the sizes were chosen. */
-static void expect_steps(Plan *plan, Reasons *d) {
-    TrilOptions *o = &plan->options;
-    double left = plan_left(plan);
-    for (int i = 0; i < plan->rung_count; i++) {
-        const RungPlan *rung = &plan->rungs[i];
+/* Estimates the steps of the rung for which the sizes were chosen. `before`: the seconds that were
+ * left before the speeds were measured. */
+static bool expect_steps(Plan *plan, const RungPlan *sized, double before, Error *err) {
+    double left = plan_left(plan), steps = 0;
+    for (RungPlan *rung = plan->rungs; rung < plan->rungs + plan->rung_count; rung++) {
+        const Progress none = {.now.windows_grow = plan_windows_grow(plan, rung)};
+        const double share = budget_share(plan, rung, 1);
+        if (!rung->left_out && !check_speed(plan, rung, share * before, err)) return false;
         if (rung->left_out) continue;
-        const Progress none = {.best = INFINITY, .now.windows_grow = plan_windows_grow(plan, rung)};
-        const Budget b = budget_open(plan, rung, budget_share(plan, i, left), 0, &none);
-        left -= budget_expected(&b);
-        if (strcmp(rung->name, d->rung) != 0) continue;
-        const double read = plan_step_characters(plan);
-        o->steps = b.steps;
-        if (plan->ladder) plan->ladder_steps = b.steps;
-        d->speed = read / b.step;
-        d->epochs_seen = b.steps < b.max_steps || o->epochs <= 0
-                             ? o->steps * read / (double)plan->input.trained_on
-                             : o->epochs;
-        return;
+        const Budget b = budget_open(plan, rung, share * left, 0, &none);
+        const double taken = b.steps * plan_step_characters(plan) / budget_speed(plan, rung);
+        if (rung == sized) steps = b.steps;
+        left -= rung->baseline ? fmin(share * left, taken) : share * left; /* it may need less */
+        if (!rung->baseline) before -= share * before;
     }
+    plan->options.steps = steps;
+    return true;
 }
 
-/* Chooses sizes for the time limit. The steps are estimated only roughly. */
-static bool decide_by_time(Plan *plan, RungPlan *rung, Reasons *d, Error *err) {
+/* Plans a training run with a time limit. */
+static bool plan_by_time(Plan *plan, RungPlan *sized, TrilChoice *choice, Error *err) {
     TrilOptions *o = &plan->options;
-    const double characters = (double)plan->input.trained_on;
-    const double seconds = seconds_of(plan, rung);
-    if (isnan(o->epochs)) o->epochs = tril_epochs_that_help(characters, plan->init != NULL);
-    show_activity(plan, "measuring the speed of this machine");
-    TrilStatus status = tril_options_choose(o, plan->corpus, seconds, NULL, NULL, &d->choice, err);
-    clear_activity(plan);
-    if (status != TRIL_OK) return false;
-    if (!check_speed(plan, rung, d->choice.speed, seconds, err)) return false;
-    double read = d->choice.speed * seconds;
-    if (o->epochs > 0) read = fmin(read, o->epochs * characters);
-    o->steps = floor(fmin(MOST_STEPS, fmax(1, read / plan_step_characters(plan))));
+    const double planned = plan->state ? plan->state->options.time : NAN;
+    if (!plan->state && !(choose_sizes(plan, sized, choice, err) && plan_count(plan, err)))
+        return false;
+    const double before = plan_left(plan);
+    if (!measure_rungs(plan, err)) return false;
+    if (isnan(planned)) return expect_steps(plan, sized, before, err);
+    o->steps = ceil(o->steps * o->time / planned);
+    return true;
+}
+
+/* Decides what is still unset: the sizes, the batch and the steps as the rung `sized` does, and the
+ * rest for each rung by itself. A rung that is resumed keeps what it decided. */
+static bool decide_rungs(Plan *plan, const RungPlan *sized, Error *err) {
+    TrilOptions *o = &plan->options;
+    const TrilOptions asked = *o;
+    const bool trained = plan->init != NULL;
+    o->rung = sized->name;
+    if (!plan->state && tril_options_decide(o, plan->corpus, trained, NULL, err) != TRIL_OK)
+        return false;
+    o->rung = asked.rung;
+    if (plan->ladder) o->dropout = asked.dropout;
+    share_options(plan);
+    for (int i = 0; i < plan->rung_count; i++) {
+        RungPlan *rung = &plan->rungs[i];
+        if (i != plan_place(plan) && !rung->left_out &&
+            tril_options_decide(&rung->options, plan->corpus, trained, NULL, err) != TRIL_OK)
+            return false;
+    }
     return true;
 }
 
@@ -406,33 +509,17 @@ static bool set_origins(Plan *plan, Error *err) {
 
 bool plan_decide(Plan *plan, Error *err) {
     TrilOptions *o = &plan->options;
-    Reasons d = {.choice.speed = 0};
-    const double dropout = o->dropout;
+    TrilChoice choice = {0};
+    RungPlan *sized = &plan->rungs[plan->rung_count - 1];
+    /* in a ladder one whose sizes suit all */
+    while (plan->ladder && sized > plan->rungs && tril_rung_recipe(sized->name, NULL).longer > 1)
+        sized--;
     o->precision = tril_precision(o->precision);
-    leave_out(plan);
-    if (!plan->state) { /* for the chosen rung, or for one whose sizes suit a whole ladder */
-        const char *chosen = o->rung;
-        double epochs;
-        int i = plan->rung_count - 1;
-        while (plan->ladder && i > 0 && tril_rung_recipe(plan->rungs[i].name, NULL).longer > 1) i--;
-        d.rung = o->rung = plan->rungs[i].name;
-        if ((plan_has_time(plan) && !decide_by_time(plan, &plan->rungs[i], &d, err)) ||
-            tril_options_decide(o, plan->corpus, plan->init != NULL, &epochs, err) != TRIL_OK)
-            return false;
-        if (!plan_has_time(plan)) d.epochs_seen = epochs;
-        o->rung = chosen;
-    }
     o->threads = tril_threads(o->threads);
-    if (plan_has_time(plan) &&
-        !((plan->state || plan_count(plan, err)) && measure_rungs(plan, err)))
+    leave_out(plan);
+    if ((plan_has_time(plan) && !plan_by_time(plan, sized, &choice, err)) ||
+        !decide_rungs(plan, sized, err) || !set_origins(plan, err))
         return false;
-    if (plan_has_time(plan) && !plan->state) expect_steps(plan, &d);
-    if (plan->ladder && plan_has_time(plan) && plan->state) { /* perhaps of another time limit */
-        const double ratio = plan_time(plan) / plan->state->options.time;
-        if (!isnan(ratio)) plan->ladder_steps = ceil(ratio * o->steps);
-    }
-    if (!set_origins(plan, err)) return false;
-    if (!plan->arguments->quiet && !plan->state) show_decisions(plan, &d);
-    if (plan->ladder) o->dropout = dropout; /* each rung has its own */
+    if (!plan->arguments->quiet && !plan->state) show_decisions(plan, sized, &choice);
     return true;
 }

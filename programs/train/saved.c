@@ -30,14 +30,13 @@ static double *number_at(const void *record, size_t member) {
     return (void *)((char *)record + member);
 }
 
-/* Returns true for an option of the whole training that is stored as metadata, because the rung in
- * training may differ from --model: each rung uses only some of the sizes, and its steps and its
- * dropout may differ from those of later rungs. The state has all other options. */
-static bool is_of_run(const TrilOption *row) {
-    static const char *const names[] = {"lr", "decay", "steps", "dropout"};
-    for (int i = 0; i < COUNT(names); i++)
-        if (strcmp(row->name, names[i]) == 0) return true;
-    return row->lasting == TRIL_MODEL;
+/* Returns true for an option of the whole training that is stored as metadata, because the state of
+ * a rung may lack it or have another value: one that only some rungs use, the learning rate and the
+ * steps. The state has all other options. */
+static bool is_of_run(int i) {
+    const TrilOption *row = tril_option(i);
+    return row->lasting == TRIL_MODEL || row->member == offsetof(TrilOptions, learning_rate) ||
+           row->member == offsetof(TrilOptions, steps) || !tril_rung_uses(tril_rung(0), i);
 }
 
 /* ---- writing ---- */
@@ -59,7 +58,7 @@ bool saved_write(const Plan *plan, TrilTraining *training, const Progress *progr
         ok = *plan->origins[i].text == 0 ||
              note(training, plan->origins[i].key, plan->origins[i].text, err);
     for (int i = 0; tril_option(i) && ok; i++) {
-        if (!is_of_run(tril_option(i))) continue;
+        if (!is_of_run(i)) continue;
         snprintf(key, KEY_SIZE, "run.%s", tril_option(i)->name);
         tril_options_get(&plan->options, i, text);
         ok = note(training, key, text, err);
@@ -144,7 +143,7 @@ static bool read_options(Plan *plan) {
         char key[KEY_SIZE];
         snprintf(key, KEY_SIZE, "run.%s", row->name);
         const char *text = tril_state_note(plan->state, key);
-        if (is_of_run(row) &&
+        if (is_of_run(i) &&
             (!text || tril_options_set(o, row->name, text, &(TrilError){0}) != TRIL_OK))
             return false;
     }

@@ -21,17 +21,16 @@ typedef struct {
     Ladder *ladder;
     const Plan *plan;
     const RungPlan *rung;
-    TrilOptions options;    /* the rung's */
     TrilModel *model, *own; /* the model if it is owned here, not by the plan; released here */
     TrilTraining *training; /* that of `model` */
     Progress progress;
     Budget budget;
+    int expected; /* Budget.steps at the opening */
     bool keeps_state;
-    double started;  /* world_seconds(), less the seconds of earlier runs */
-    double saved;    /* world_seconds() when the state was last written */
-    Traffic traffic; /* during `steps` */
-    int steps;       /* steps of this run of the program */
-    RungTimes times; /* times of this run of the program */
+    double started;      /* world_seconds(), less the seconds of earlier runs */
+    double saved;        /* world_seconds() when the state was last written */
+    TrilProgress opened; /* the progress at the opening */
+    double evaluating;   /* seconds of evaluations */
     FILE *log;
     LogRow row;       /* that of the last step, logged or not */
     double loss_sum;  /* sum of the training losses of the steps since the log's last row */
@@ -57,9 +56,7 @@ static int is_stopped(void *user) {
 /* Forgets the best model if its file was removed, or is none any more, so that it is written again.
  */
 static void notice_removal(Trainer *t) {
-    if (file_is_regular(t->rung->checkpoint)) return;
-    t->progress.best = INFINITY;
-    t->result->kept = 0;
+    if (!file_is_regular(t->rung->checkpoint)) t->progress.best = INFINITY;
 }
 
 static void renew_progress(Trainer *t) {
@@ -81,26 +78,24 @@ static bool open_log(Trainer *t, Error *err) {
  * take much memory; else that of the model of --init or of random weights. */
 static bool open_training(Trainer *t, bool resumes, double seconds, Error *err) {
     const Plan *plan = t->plan;
+    const TrilOptions *options = &t->rung->options;
     const double begun = world_seconds();
     TrilStatus status = TRIL_OK;
     t->progress.best = INFINITY;
     if (resumes) {
         TrilState **state = &t->ladder->plan->state;
         snprintf(t->kernels, sizeof t->kernels, "%s", tril_state_note(*state, "kernels"));
-        status =
-            tril_training_resume(&t->training, &t->own, *state, plan->corpus, &t->options, err);
+        status = tril_training_resume(&t->training, &t->own, *state, plan->corpus, options, err);
         tril_state_free(*state);
         *state = NULL;
         t->progress = plan->progress;
-        if (t->progress.best <= t->progress.now.lowest)
-            t->result->kept = t->progress.now.lowest_step;
         notice_removal(t);
     } else if (!t->rung->chosen || !plan->init) {
-        status = tril_model_make(&t->own, plan->tokenizer, &t->options, err);
+        status = tril_model_make(&t->own, plan->tokenizer, options, err);
     }
     t->model = t->own ? t->own : plan->init;
     if (status == TRIL_OK && !resumes)
-        status = tril_training_open(&t->training, t->model, plan->corpus, &t->options, err);
+        status = tril_training_open(&t->training, t->model, plan->corpus, options, err);
     if (status == TRIL_OK && plan->arguments->profile)
         status = tril_training_profile(t->training, err);
     if (status != TRIL_OK) return false;
@@ -118,7 +113,10 @@ static bool open_training(Trainer *t, bool resumes, double seconds, Error *err) 
     const double opening = world_seconds() - begun;
     t->progress.seconds += opening;
     t->budget = budget_open(plan, t->rung, seconds, opening, &t->progress);
+    if (plan->ladder) budget_limit_steps(&t->budget, plan->options.steps); /* all take as many */
+    t->expected = t->budget.steps;
     if (tril_training_set_steps(t->training, t->budget.steps, err) != TRIL_OK) return false;
+    t->opened = t->progress.now;
     t->saved = begun;
     return true;
 }
@@ -129,15 +127,13 @@ static bool diverged(const Trainer *t, const char *what, int step, Error *err) {
     double rate = tril_training_options(t->training).learning_rate;
     return fail(err, "%s: %s at step %d; the learning rate of %.3g is too high: try --lr %.2g",
                 t->rung->name, what, step, rate,
-                verdict_lower_rate(plan_usual_rate(t->plan, t->rung), rate));
+                verdict_lower_rate(plan_usual_rate(t->rung), rate));
 }
 
 /* Takes one of the steps that the budget allows, and sets the row of the log. */
 static bool train_step(Trainer *t, LogRow *row, Error *err) {
     Progress *p = &t->progress;
     TrilStep step = {.loss = NAN};
-    const Traffic before = world_traffic();
-    const double stepped = p->now.seconds;
     TrilStatus status = tril_training_set_steps(t->training, t->budget.steps, err);
     if (status == TRIL_OK) status = tril_training_step(t->training, &step, err);
     if (status == TRIL_DIVERGED)
@@ -145,12 +141,7 @@ static bool train_step(Trainer *t, LogRow *row, Error *err) {
                         p->now.step + 1, err);
     if (status != TRIL_OK) return false;
 
-    const Traffic after = world_traffic();
     renew_progress(t);
-    t->steps++;
-    t->times.steps += p->now.seconds - stepped;
-    t->traffic.bytes += after.bytes - before.bytes;
-    t->traffic.seconds += after.seconds - before.seconds;
     p->seconds = world_seconds() - t->started;
     double characters = p->now.step * plan_step_characters(t->plan);
     *row = (LogRow){.step = p->now.step,
@@ -171,11 +162,8 @@ static bool train_step(Trainer *t, LogRow *row, Error *err) {
 static bool save_model(Trainer *t) {
     Error *failed = &t->best_failed;
     *failed = (Error){0};
-    if (!folder_hold(t->plan->folder, failed) ||
-        tril_model_save(t->model, t->rung->checkpoint, failed) != TRIL_OK)
-        return false;
-    t->result->kept = t->progress.now.step;
-    return true;
+    return folder_hold(t->plan->folder, failed) &&
+           tril_model_save(t->model, t->rung->checkpoint, failed) == TRIL_OK;
 }
 
 /* Generates a line, as ./sample does. It shows how the model learns to spell, because the seed
@@ -199,10 +187,10 @@ static bool evaluate(Trainer *t, LogRow *row, Error *err) {
     double begun = world_seconds(), recent = p->now.recent, validation;
     row->validation = NAN;
     show_activity(t->plan, "evaluating");
-    TrilStatus status = tril_training_evaluate(
-        t->training, budget_sample(&t->budget, plan_held_out(t->plan)), &validation, err);
+    TrilStatus status =
+        tril_training_evaluate(t->training, budget_sample(&t->budget), &validation, err);
     double took = world_seconds() - begun;
-    t->times.evaluations += took;
+    t->evaluating += took;
     if (status == TRIL_STOPPED) return true;
     if (status == TRIL_DIVERGED) return diverged(t, no_number, p->now.step, err);
     if (status != TRIL_OK) return false;
@@ -220,7 +208,8 @@ static bool evaluate(Trainer *t, LogRow *row, Error *err) {
         mark = saved ? " *" : " not saved";
     }
     p->seconds = world_seconds() - t->started;
-    budget_evaluated(&t->budget, p, t->started + p->seconds - begun);
+    t->budget.evaluation = t->started + p->seconds - begun;
+    t->budget.other += t->budget.evaluation;
     if (t->shows)
         show_evaluation(p, t->plan, t->budget.steps, recent, validation, mark, row->sample);
     return true;
@@ -257,7 +246,8 @@ static void keep_state(Trainer *t) {
 /* Lets the rates fall, and the training end with them, if high rates no longer lower the loss. */
 static void decay_early(Trainer *t) {
     TrilError none;
-    if (!budget_early_decay(&t->budget, &t->progress) ||
+    const double patience = t->plan->options.patience;
+    if (patience >= 1 || !budget_stale(&t->budget, &t->progress, patience / 2) ||
         tril_training_set_steps(t->training, t->budget.steps, &none) != TRIL_OK ||
         !tril_training_cool_down(t->training))
         return;
@@ -288,7 +278,7 @@ static void show_news(Trainer *t) {
  * evaluation may end the training early. */
 static bool decide_end(Trainer *t, bool used, bool judged) {
     Progress *p = &t->progress;
-    bool stops = judged && budget_early_stop(&t->budget, p);
+    bool stops = judged && budget_stale(&t->budget, p, t->plan->options.patience);
     p->time_limit = used ? plan_time(t->plan) : 0;
     p->early_stop = stops ? t->budget.steps : 0;
     return used || stops || budget_complete(&t->budget, p) || world_first(interrupted());
@@ -310,12 +300,11 @@ static bool advance(Trainer *t, bool *last, Error *err) {
         log_steps(t);
         return false;
     }
-    const bool guessed = t->budget.by_time && !t->budget.measured;
-    bool used = budget_used(&t->budget, p);
+    bool used = budget_used(&t->budget, p, 0);
     bool ok = !budget_evaluation_due(&t->budget, p, used) || evaluate(t, &t->row, err);
     bool evaluated = !isnan(t->row.validation); /* the user may not have waited for it */
-    /* the cost of an evaluation may have been guessed far too high */
-    if (evaluated && (guessed || !used)) used = budget_nearly_used(&t->budget, p, used);
+    /* it may have taken less time than expected, or more: another one must be worth it */
+    if (evaluated) used = budget_used(&t->budget, p, used ? 0.1 : 0.02);
     /* while windows are short, an evaluation's loss may stay level although the model learns */
     bool judged =
         evaluated && !used && tril_training_window(t->training) == t->plan->options.context;
@@ -332,7 +321,9 @@ static bool advance(Trainer *t, bool *last, Error *err) {
     t->result->compute = p->now.operations;
     if (t->shows && evaluated) show_news(t);
     if (saves) keep_state(t);
-    if (evaluated) budget_saved(&t->budget, fmax(0, t->saved - now));
+    const double saving = evaluated ? fmax(0, t->saved - now) : 0;
+    t->budget.evaluation += saving;
+    t->budget.other += saving;
     if (!*last) report_renew(t->ladder, t->model, now, evaluated);
     if (!evaluated && take_turn_to_show(t)) show_progress(p, t->plan, t->budget.steps);
     return true;
@@ -347,10 +338,10 @@ static bool take_steps(Trainer *t, Error *err) {
     bool ok = !owes || evaluate_and_keep(t, err);
     while (ok && !last) ok = advance(t, &last, err);
     if (t->live && !ok) putchar('\n'); /* the message begins a new line, after the progress */
-    if (ok && t->shows && t->budget.by_time && !interrupted() && t->progress.early_stop <= 0 &&
-        t->progress.now.step < few * t->budget.expected)
+    if (ok && t->shows && plan_has_time(t->plan) && !interrupted() && t->progress.early_stop <= 0 &&
+        t->progress.now.step < few * t->expected)
         show_line("  took only %d of about %d steps: they were slower than measured before",
-                  t->progress.now.step, t->budget.expected);
+                  t->progress.now.step, t->expected);
     if (ok && t->shows && t->progress.early_stop > 0)
         show_line("  no lower loss since step %d: the training ends early",
                   t->progress.now.lowest_step);
@@ -377,12 +368,11 @@ static bool measure_part(const Trainer *t, const TrilModel *kept, bool trained_o
     double found;
     const Budget *b = &t->budget;
     const double some = TRAIN_BATCHES * plan_step_characters(t->plan);
-    size_t characters =
-        trained_on ? (size_t)fmax(1, b->part * some) : budget_sample(b, plan_held_out(t->plan));
+    size_t characters = trained_on ? (size_t)fmax(1, b->part * some) : budget_sample(b);
     if (is_stopped(NULL)) return true;
-    TrilStatus status =
-        tril_text_evaluate(t->plan->corpus, kept, trained_on, characters, (int)t->options.batch,
-                           (int)t->options.threads, is_stopped, NULL, &found, err);
+    TrilStatus status = tril_text_evaluate(
+        t->plan->corpus, kept, trained_on, characters, (int)t->plan->options.batch,
+        (int)t->plan->options.threads, is_stopped, NULL, &found, err);
     if (status == TRIL_OK) *loss = found;
     return status == TRIL_OK || status == TRIL_STOPPED;
 }
@@ -395,7 +385,7 @@ static bool load_best(Trainer *t, TrilModel **kept, Error *err) {
     if (world_rank() > 0) return true;
     if (tril_model_load(kept, path, err) != TRIL_OK) return false;
     const TrilOptions has = tril_model_sizes(*kept);
-    if (plan_same_sizes(&has, &t->options) &&
+    if (plan_same_sizes(&has, &t->rung->options) &&
         tril_tokenizer_same(tril_model_tokenizer(*kept), t->plan->tokenizer))
         return true;
     tril_model_free(*kept);
@@ -426,7 +416,8 @@ static bool measure(Trainer *t, Error *err) {
     share_weights(kept);
     const bool ok = measure_part(t, kept, true, &result->train, err) &&
                     (known || measure_part(t, kept, false, &result->validation, err));
-    result_take(result, kept);
+    result->digest = tril_model_digest(kept);
+    result->parameters = tril_model_parameters(kept);
     if (kept != t->model) tril_model_free(kept);
     return ok;
 }
@@ -447,7 +438,7 @@ static void note_work(Trainer *t) {
     Result *result = t->result;
     const Progress *p = &t->progress;
     double steps = p->early_stop > 0 ? t->budget.steps : p->now.step;
-    if (p->now.cooled > 0 && p->now.step >= p->now.cooled) steps = t->options.steps;
+    if (p->now.cooled > 0 && p->now.step >= p->now.cooled) steps = t->plan->options.steps;
     result->seconds = clock_seconds() - t->started;
     result->time = plan_time(t->plan);
     result->characters = steps * plan_step_characters(t->plan);
@@ -464,7 +455,6 @@ bool train_rung(Ladder *ladder, const RungPlan *rung, double seconds, bool resum
     Trainer t = {.ladder = ladder,
                  .plan = ladder->plan,
                  .rung = rung,
-                 .options = plan_options(ladder->plan, rung),
                  .keeps_state = keeps_state,
                  .result = result,
                  .course = course,
@@ -477,25 +467,27 @@ bool train_rung(Ladder *ladder, const RungPlan *rung, double seconds, bool resum
     if (ok && shows && t.budget.part < 1)
         show_line("  evaluations read about %s of the %s held-out characters, evenly spaced: all "
                   "of them would take too much of the time",
-                  grouped((double)budget_sample(&t.budget, plan_held_out(t.plan))),
-                  grouped(plan_held_out(t.plan)));
-    /* the loss of a model of --init is the first lowest one */
+                  grouped((double)budget_sample(&t.budget)), grouped(plan_held_out(t.plan)));
+    const Traffic before = world_traffic();
+    /* with --init, the starting loss is the one to beat */
     if (ok && !resumes && t.model == t.plan->init) ok = evaluate_and_keep(&t, err);
     ok = ok && take_steps(&t, err);
-    if (ok && shows) show_sharing(&t.traffic, t.steps, t.times.steps);
+    RungTimes times = {.steps = t.progress.now.seconds - t.opened.seconds,
+                       .evaluations = t.evaluating};
+    if (ok && shows) show_sharing(&before, t.progress.now.step - t.opened.step, times.steps);
     ok = ok && keep_something(&t, err);
     if (ok) note_failures(&t);
     if (ok && *ladder->failed.text && !file_is_regular(rung->checkpoint))
         ok = fail(err, "%s", ladder->failed.text);
     if (t.training && profiles)
-        t.times.count = tril_training_parts(t.training, t.times.parts, MAX_PARTS);
+        times.count = tril_training_parts(t.training, times.parts, MAX_PARTS);
     tril_training_close(t.training); /* frees memory and the workers for the next model */
     ok = ok && measure(&t, err);
     clear_activity(t.plan);
-    note_work(&t);
+    if (ok) note_work(&t);
     tril_model_free(t.own);
     if (t.log) fclose(t.log);
-    t.times.all = clock_seconds() - begun;
-    if (ok && profiles) show_profile(rung->name, &t.times);
+    times.all = clock_seconds() - begun;
+    if (ok && profiles) show_profile(rung->name, &times);
     return ok;
 }

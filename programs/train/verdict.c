@@ -6,10 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* How many times as long a training run is proposed: MORE if that lowers the loss, MUCH if the
- * training was too short to reach the loss of counting. */
-enum { MORE = 2, MUCH = 4 };
-
 /* A result to judge, and the results that it is compared with. */
 typedef struct {
     const Plan *plan;
@@ -22,12 +18,11 @@ typedef struct {
     const Result *ngram;   /* the counted n-gram, in windows, if any */
 } Case;
 
-/* Writes the verdict, and returns true. `longer`: how many times as long to train, or 0. */
-__attribute__((format(printf, 4, 5))) static bool say(Verdict *v, VerdictKind kind, int longer,
+/* Writes the verdict, and returns true. */
+__attribute__((format(printf, 3, 4))) static bool say(Verdict *v, VerdictKind kind,
                                                       const char *format, ...) {
     va_list arguments;
     v->kind = kind;
-    v->longer = longer;
     va_start(arguments, format);
     vsnprintf(v->text, sizeof v->text, format, arguments);
     va_end(arguments);
@@ -40,24 +35,24 @@ static double epochs_of(const Case *k) {
     return k->course->characters / (double)k->plan->input.trained_on;
 }
 
-/* Returns MORE unless the loss no longer fell, or twice the steps would show the text more often
- * than helps. */
-static int more(const Case *k) {
+/* Returns true if the loss still fell, and twice the steps would not show the text more often than
+ * helps. */
+static bool twice_helps(const Case *k) {
     const double margin = 1.25;
     const double most = tril_epochs_that_help((double)k->plan->input.trained_on, false);
-    return k->course->since_lowest <= 0 && 2 * epochs_of(k) <= margin * most ? MORE : 0;
+    return k->course->since_lowest <= 0 && 2 * epochs_of(k) <= margin * most;
 }
 
-/* Writes the options that train longer. Where --epochs ended the training, more time alone changes
- * nothing. */
-static const char *longer(const Plan *plan, const Course *c, int times, char text[LONGER_SIZE]) {
-    const bool by_time = plan_has_time(plan);
-    const double epochs = plan->options.epochs, next = c->characters + plan_step_characters(plan);
-    int length = snprintf(text, LONGER_SIZE, by_time ? "--time %.0f" : "--steps %.0f",
-                          times * (by_time ? plan->options.time : plan->options.steps));
-    if (by_time && epochs > 0 && next > epochs * (double)plan->input.trained_on)
-        snprintf(text + length, LONGER_SIZE - (size_t)length, " --epochs %g", times * epochs);
-    return text;
+/* Writes the options that train so many times as long. Where --epochs ended the training, more time
+ * alone changes nothing. */
+static void lengthen(const Case *k, int times, char options[LONGER_SIZE]) {
+    const TrilOptions *o = &k->plan->options;
+    const bool by_time = plan_has_time(k->plan);
+    int length = snprintf(options, LONGER_SIZE, by_time ? "--time %.0f" : "--steps %.0f",
+                          times * (by_time ? o->time : o->steps));
+    const double next = k->course->characters + plan_step_characters(k->plan);
+    if (by_time && o->epochs > 0 && next > o->epochs * (double)k->plan->input.trained_on)
+        snprintf(options + length, LONGER_SIZE - (size_t)length, " --epochs %g", times * o->epochs);
 }
 
 /* Returns true if the loss fell in the middle of the training, and is the lowest at the end; also
@@ -80,18 +75,17 @@ double verdict_lower_rate(double usual, double rate) {
 static bool judge_rate(const Case *k, Verdict *v) {
     const double far = 0.25, deviations = 5, same = 0.999, high = 3;
     const Course *c = k->course;
-    const double usual = plan_usual_rate(k->plan, k->rung),
-                 set = plan_options(k->plan, k->rung).learning_rate,
+    const double usual = plan_usual_rate(k->rung), set = k->rung->options.learning_rate,
                  rate = isnan(set) ? usual : set, lower = verdict_lower_rate(usual, rate);
     if (c->last.loss - c->floor.loss > fmax(far, deviations * (c->floor.noise + c->last.noise)) &&
         rate >= same * c->peak)
-        return say(v, RATE_TOO_HIGH, 0,
+        return say(v, RATE_TOO_HIGH,
                    "the learning rate of %.2g is too high: by step %d the training loss had risen "
                    "from %s to %s; try --lr %.2g.",
                    rate, c->last.step, figure(c->floor.loss, 4), figure(c->last.loss, 4), lower);
     return c->ended && k->pairs && rate >= high * usual &&
            k->result->validation >= k->pairs->validation &&
-           say(v, RATE_TOO_HIGH, 0,
+           say(v, RATE_TOO_HIGH,
                "not below the counted bigram: the learning rate of %.2g, %.3g times the usual one, is "
                "probably too high; try --lr %.2g.",
                rate, rate / usual, lower);
@@ -105,13 +99,10 @@ static bool judge_overfitting(const Case *k, Verdict *v) {
     const Course *c = k->course;
     const Result *r = k->result;
     const bool known = c->ended && r->validation - r->train > by_heart * r->validation;
-    const double most = c->lowest.validation + (known      ? 0
-                                                : c->ended ? small_rise
-                                                           : rise),
-                 from = isnan(c->lowest.loss) ? c->second_loss : c->lowest.loss;
+    const double most = c->lowest.validation + (known ? 0 : c->ended ? small_rise : rise);
     return c->since_lowest >= 2 && fmin(c->before.validation, c->last.validation) > most &&
-           c->last.validation - c->last.loss > apart && from - c->last.loss > fall &&
-           say(v, OVERFITTING, 0,
+           c->last.validation - c->last.loss > apart && c->lowest.loss - c->last.loss > fall &&
+           say(v, OVERFITTING,
                "overfitting since step %d, whose model is kept: the training loss still falls "
                "(%.4f), but the held-out loss no longer does (%.4f then, %.4f now); a longer text "
                "helps most, then more --dropout.",
@@ -137,49 +128,49 @@ static const Result *not_below(const Case *k) {
     return is >= k->counted->validation - (seen_too_often(k) ? slack : 0) ? k->counted : NULL;
 }
 
-/* Says why a result is not below another: the text is learned by heart, the steps were too few, or
- * neither. */
-static bool judge_counting(const Case *k, Verdict *v) {
+/* Sets the verdict on a training run that has ended, if there is nothing worse to say. A result is
+ * not below another because the text is learned by heart, the steps were too few, or neither. */
+static void judge_end(const Case *k, Verdict *v) {
+    enum { MORE = 2, MUCH = 4 }; /* times as many steps; MUCH to reach the loss of counting */
     const Result *r = k->result, *base = not_below(k);
     const Course *c = k->course;
-    char options[LONGER_SIZE], pair[96];
-    if (!base) return false;
-    const bool falling = still_falling(c), counted = strncmp(base->name, "counted", 7) == 0;
-    snprintf(pair, sizeof pair, "below %s%s (%s against %.4f)", counted ? "the " : "", base->name,
-             figure(r->validation, 4), base->validation);
-    if (base == k->ngram)
-        return say(v, NO_BETTER, falling ? MUCH : more(k),
-                   "not %s, with which it begins: its text comes from counting; the network has "
-                   "learned nothing yet.",
-                   pair);
-    if (seen_too_often(k) || (base == k->below && (c->since_lowest > 0 || r->train < base->train)))
-        return say(
-            v, OVERFITTING, 0,
+    const bool falling = still_falling(c), more = twice_helps(k), begins = base && base == k->ngram;
+    char pair[96] = "";
+    if (base)
+        snprintf(pair, sizeof pair, "below %s%s (%s against %.4f)",
+                 strncmp(base->name, "counted", 7) == 0 ? "the " : "", base->name,
+                 figure(r->validation, 4), base->validation);
+    if (base && !begins &&
+        (seen_too_often(k) ||
+         (base == k->below && (c->since_lowest > 0 || r->train < base->train)))) {
+        say(v, OVERFITTING,
             "not %s: it learns the training text, %s characters seen %.0f times, by heart; a "
             "longer text helps, or --init MODEL to begin with.",
             pair, grouped((double)k->plan->input.characters), epochs_of(k));
-    if (falling || base == k->below)
-        return say(v, NO_BETTER, MUCH, "not yet %s: %d steps are too few; try %s.", pair, c->steps,
-                   longer(k->plan, c, MUCH, options));
-    return say(v, NO_BETTER, more(k), "not %s, which needs no training.", pair);
-}
-
-static bool judge_steps(const Case *k, Verdict *v) {
-    char options[LONGER_SIZE];
-    return !isnan(course_validation(k->course, 0.3)) && still_falling(k->course) && more(k) > 0 &&
-           say(v, STILL_FALLING, MORE, "the loss was still falling: it would be lower with %s.",
-               longer(k->plan, k->course, MORE, options));
+        return;
+    }
+    v->falling = base ? falling || base == k->below
+                      : falling && more && !k->rung->baseline && !isnan(course_validation(c, 0.3));
+    if (v->falling || more) lengthen(k, base && v->falling ? MUCH : MORE, v->longer);
+    if (begins)
+        say(v, NO_BETTER,
+            "not %s, with which it begins: its text comes from counting; the network has learned "
+            "nothing yet.",
+            pair);
+    else if (base && v->falling)
+        say(v, NO_BETTER, "not yet %s: %d steps are too few; try %s.", pair, c->steps, v->longer);
+    else if (base)
+        say(v, NO_BETTER, "not %s, which needs no training.", pair);
+    else if (v->falling)
+        say(v, STILL_FALLING, "the loss was still falling: it would be lower with %s.", v->longer);
 }
 
 /* Sets the first verdict that applies. A baseline only has to be trained for long enough. While the
  * training runs, it is judged alone. A loss of nearly 0 has nowhere to fall to. */
 static void judge(const Case *k, Verdict *v) {
     const double learned = 0.05;
-    *v = (Verdict){.kind = NO_VERDICT};
     if (!k->rung->baseline && (judge_rate(k, v) || judge_overfitting(k, v))) return;
-    if (!k->counted || !k->course->ended || !(k->result->validation > learned)) return;
-    if (judge_counting(k, v) || k->rung->baseline || judge_steps(k, v)) return;
-    v->longer = more(k);
+    if (k->counted && k->course->ended && k->result->validation > learned) judge_end(k, v);
 }
 
 void verdicts_judge(const Plan *plan, Result *results, int count) {
@@ -190,8 +181,8 @@ void verdicts_judge(const Plan *plan, Result *results, int count) {
         else if (!r->course && !(k.counted && k.counted->validation <= r->validation))
             k.counted = r;
         if (strcmp(r->name, "counted bigram") == 0) k.pairs = r;
-        r->verdict.kind = NO_VERDICT;
-        if (r->course && r->course->evaluated.seen > 0) {
+        r->verdict = (Verdict){.kind = NO_VERDICT};
+        if (r->course && r->course->evaluated.count > 0) {
             k.rung = plan_rung(plan, r->name);
             k.result = r;
             k.course = r->course;
@@ -200,13 +191,4 @@ void verdicts_judge(const Plan *plan, Result *results, int count) {
         const bool untrained = r->verdict.kind == NO_BETTER && strcmp(r->name, tril_rung(0)) == 0;
         k.below = plan->ladder && r->course && !untrained ? r : NULL;
     }
-}
-
-bool verdict_asks_for_more(const Result *result) {
-    return result->verdict.kind == STILL_FALLING || result->verdict.longer == MUCH;
-}
-
-bool verdict_further(const Plan *plan, const Result *result, char options[LONGER_SIZE]) {
-    longer(plan, result->course, result->verdict.longer, options);
-    return result->verdict.longer > 0;
 }

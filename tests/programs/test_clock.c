@@ -83,22 +83,24 @@ TEST(late_evaluation) {
         double seconds;
         bool ends, seemed; /* seemed: if the budget seemed used up before it */
     } cases[] = {{60, false, false}, {93, false, true}, {99, true, true}, {130, true, true}};
+    Plan plan = {.options = tril_options(), .input = {.characters = 1000, .trained_on = 900}};
+    plan.options.context = 16;
+    plan.options.eval_every = 250;
+    const RungPlan rung = {.options = plan.options};
     for (int i = 0; i < COUNT(cases); i++) {
-        Budget b = {
-            true,       .seconds = 100, .steps = 1000, .max_steps = 1 << 30, .eval_every = 250,
-            .slower = 1};
-        b.options = tril_options();
-        b.options.rung = "gpt";
-        b.options.context = 16;
-        Progress p = {.now = {900, .seconds = 81, .recent_steps = i}, .seconds = cases[i].seconds};
-        budget_evaluated(&b, &p, 0);
-        assert_int_equal(budget_nearly_used(&b, &p, false), cases[i].ends);
-        assert_int_equal(budget_nearly_used(&b, &p, true), cases[i].seemed);
-        assert_int_equal(budget_evaluation_due(&b, &p, true), i > 1);
-        b.steps = 1000, b.last_evaluation = 0;
-        assert_int_equal(budget_evaluation_due(&b, &p, false), i > 1);
-        b.steps = 901, b.by_time = false;
-        assert_false(budget_nearly_used(&b, &p, false));
+        Budget b = {.plan = &plan, .rung = &rung, .seconds = 100, .steps = 1000, .slower = 1};
+        b.max_steps = 1 << 30;
+        Progress p = {.now = {900, .recent_steps = 100 * i}, .seconds = cases[i].seconds};
+        plan.options.time = 100;
+        assert_int_equal(budget_used(&b, &p, 0.02), cases[i].ends);
+        assert_int_equal(budget_used(&b, &p, 0.1), cases[i].seemed);
+        assert_int_equal(budget_evaluation_due(&b, &p, true), i > 0);
+        b.steps = 1000;
+        assert_int_equal(budget_evaluation_due(&b, &p, false), i > 0);
+        b.steps = 910;
+        assert_false(budget_evaluation_due(&b, &p, false));
+        plan.options.time = NAN;
+        assert_false(budget_used(&b, &p, 0.1));
     }
 }
 
@@ -118,9 +120,11 @@ TEST(more_time) {
     must_run_clocked(0.01, "", "train -r -o @more " PLAY); /* the time comes from the state */
     assert_int_equal(count_progress(), 0);
     run_clocked(0.01, "", "train -r -q -t 20 -o @more " PLAY);
-    expect_failure(1, "--time 20");
+    expect_failure(2, "--time 20");
     run_clocked(0.01, "", "train -r -q -s 3 -o @more " PLAY);
-    expect_failure(1, "--steps 3");
+    expect_failure(2, "--steps 3");
+    run_clocked(0.01, "", "train --continue -q -s 3 -o @more " PLAY);
+    expect_failure(2, "--steps 3");
     /* --continue has nothing left to do */
     must_run_clocked(0.01, "", "train --continue -t 20 -o @more " PLAY);
     assert_int_equal(count_progress(), 0);
@@ -148,7 +152,7 @@ TEST(ladder) {
     /* less time than one of them took is refused */
     must_run_clocked(0.01, " 15@7", "train --ladder " TINY_SIZES "-s 100 -o @slow " PLAY);
     run_clocked(0.01, "", "train -r -q -t 2 -o @slow " PLAY);
-    expect_failure(1, "state.safetensors: average ", "--time 2");
+    expect_failure(2, "state.safetensors: average ", "--time 2");
 }
 
 /* The command that trains further does so, also where the epochs ended the training. */

@@ -108,7 +108,8 @@ TEST(table) {
     assert_int_equal(tril_options_set(&o, "wodth", "3", &error), TRIL_ARGUMENT);
 }
 
-/* This command line's budget replaces that of the state. With --continue the longer one counts. */
+/* This command line's budget replaces that of the state. With --continue the longer one counts, if
+ * both are steps or both a time. */
 TEST(budgets) {
     static const struct {
         const char *before, *now;
@@ -123,10 +124,11 @@ TEST(budgets) {
         {"-s 100", "--continue", 100, 0},
         {"-s 100", "--continue -s 50", 100, 0},
         {"-s 100", "--continue -s 200", 200, 0},
-        {"-s 100", "--continue -t 60", 100, 0},
+        {"-s 100", "--continue -t 60", 100, 60},
         {"-t 60", "--continue -t 30", 0, 60},
         {"-t 60", "--continue -t 90", 0, 90},
-        {"-t 60", "--continue -s 50", 50, 60},
+        {"-t 60", "--continue", 0, 60},
+        {"-t 60", "--continue -s 50", 50, 0},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const TrilOptions before = new_training(cases[i].before);
@@ -190,7 +192,7 @@ RELEASE(plan, plan_close)
 
 static const Plan *plan_of(const Arguments *arguments) {
     Plan *plan;
-    assert_ok(plan_open(&plan, arguments, &err), err);
+    assert_ok(plan_open(&plan, arguments, &err) == EXIT_SUCCESS, err);
     at_end(release_plan, plan);
     return plan;
 }

@@ -210,7 +210,9 @@ TEST(more_steps) {
     check_log("more", "bigram", 160);
     expect_note("more", "state", "step", "160");
     run("train -r -q -s 159 -o @more " ACT);
-    expect_failure(1, "state.safetensors: ", " 160 ", "--steps 159");
+    expect_failure(2, "state.safetensors: ", " 160 ", "--steps 159");
+    must_fail(2, "train -r -q -w 8 -o @more " ACT, "state.safetensors: ", "--width=8");
+    must_fail(2, "train -r -q --ladder -o @more " ACT, "state.safetensors: ", "--ladder");
 }
 
 static void expect_seed(const char *folder, const char *seed) {
@@ -347,7 +349,7 @@ TEST(fewer_steps) {
     must_run("train " TINY "-q --ladder -s 40 -o @fewer " ACT);
     for (int i = 0; i < FILES; i++) before[i] = slurp(file_in("fewer", files[i]), &lengths[i]);
     run("train -r -q -s 20 -o @fewer " ACT);
-    expect_failure(1, "state.safetensors: ", " 40 ", "--steps 20");
+    expect_failure(2, "state.safetensors: ", " 40 ", "--steps 20");
     for (int i = 0; i < FILES; i++) {
         char *now = slurp(file_in("fewer", files[i]), &length);
         assert_int_equal(length, lengths[i]);
@@ -356,7 +358,7 @@ TEST(fewer_steps) {
     /* the state has few steps, and the rungs before it had more */
     bend("fewer", "step", "10", 1);
     run("train -r -q --ladder -s 20 -o @bent " ACT);
-    expect_failure(1, "state.safetensors: bigram ", " 40 ", "--steps 20");
+    expect_failure(2, "state.safetensors: bigram ", " 40 ", "--steps 20");
     must_run("train " TINY "-q -s 40 -o @less " ACT);
     scratch_remove(scratch("bent/bigram.safetensors"));
     bend("less", "step", "10", 1);

@@ -96,7 +96,7 @@ static inline Process start(const char *command, int out) {
     char *line = copy_text(ran.command);
     for (char *word = strtok(line, " "); word && count < MAX_WORDS - 1; word = strtok(NULL, " ")) {
         words[count++] = word =
-            *word == '@' ? formatted("%s/%s", scratch_directory, word + 1) : copy_text(word);
+            *word == '@' ? formatted("%s/%s", scratch_directory(), word + 1) : copy_text(word);
         while ((word = strchr(word, '~'))) *word = ' ';
         if (count == 1 && strstr(words[0], "train") && !strstr(command, " -j") &&
             !strstr(command, " --threads"))
@@ -104,7 +104,7 @@ static inline Process start(const char *command, int out) {
     }
     const char *path = formatted("%s/%s", programs_folder(), words[0]);
     return start_process(path, words, command_input, out,
-                         formatted("%s/stderr", scratch_directory));
+                         formatted("%s/stderr", scratch_directory()));
 }
 
 /* Waits for the end of a command and reads its output from the scratch file "stdout", if any. */

@@ -19,7 +19,7 @@ static inline bool decimal_point(const char *point, const char *charmap) {
     if (system_lacks(SHELL_TOOLS)) return false;
     run_shell(formatted("localedef -c %s -i '%s' '%s' >'%s' 2>&1", charmap, scratch("point"),
                         scratch(name), scratch("said"))); /* it warns of the other categories */
-    setenv("LOCPATH", scratch_directory, 1);
+    setenv("LOCPATH", scratch_directory(), 1);
     bool set = setlocale(LC_ALL, name) && *localeconv()->decimal_point != '.';
     scratch_remove(scratch(name));
     if (!set) print_message("no locale with the decimal point %s can be made here\n", point);

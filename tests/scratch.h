@@ -1,4 +1,4 @@
-/* scratch.h - helpers for tests of files: a directory that is removed after the program's tests. */
+/* scratch.h - helpers for tests of files: a directory that is removed when the program ends. */
 #ifndef TRIL_SCRATCH_H
 #define TRIL_SCRATCH_H
 
@@ -13,14 +13,39 @@
 
 enum { SCRATCH_PATH = 1024 };
 
-static char scratch_directory[SCRATCH_PATH / 2];
+static inline void scratch_remove(const char *path) {
+    char inner[SCRATCH_PATH];
+    DIR *directory = remove(path) == 0 ? NULL : opendir(path);
+    if (!directory) return;
+    for (struct dirent *entry; (entry = readdir(directory));) {
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
+        if (snprintf(inner, sizeof inner, "%s/%s", path, entry->d_name) < SCRATCH_PATH)
+            scratch_remove(inner);
+    }
+    closedir(directory);
+    rmdir(path);
+}
+
+static char scratch_path[SCRATCH_PATH / 2];
+
+static inline void scratch_end(void) {
+    scratch_remove(scratch_path);
+}
+
+/* The directory, which the first call makes. */
+static inline const char *scratch_directory(void) {
+    if (*scratch_path) return scratch_path;
+    assert_true(system_make_scratch(scratch_path, sizeof scratch_path));
+    atexit(scratch_end);
+    return scratch_path;
+}
 
 /* The path of `name` in the directory. Valid until the fifth call from now. */
 static inline const char *scratch(const char *name) {
     static char paths[5][SCRATCH_PATH];
     static int next;
     char *path = paths[next++ % 5];
-    int length = snprintf(path, SCRATCH_PATH, "%s/%s", scratch_directory, name);
+    int length = snprintf(path, SCRATCH_PATH, "%s/%s", scratch_directory(), name);
     assert_true(length < SCRATCH_PATH);
     return path;
 }
@@ -76,31 +101,6 @@ static inline bool scratch_has_temporary(const char *folder) {
         if (strncmp(entry->d_name, ".tril-", 6) == 0 && strstr(entry->d_name, ".tmp")) found = true;
     closedir(directory);
     return found;
-}
-
-static inline void scratch_remove(const char *path) {
-    char inner[SCRATCH_PATH];
-    DIR *directory = remove(path) == 0 ? NULL : opendir(path);
-    if (!directory) return;
-    for (struct dirent *entry; (entry = readdir(directory));) {
-        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
-        if (snprintf(inner, sizeof inner, "%s/%s", path, entry->d_name) < SCRATCH_PATH)
-            scratch_remove(inner);
-    }
-    closedir(directory);
-    rmdir(path);
-}
-
-/* Sets up and tears down a group of tests. */
-static inline int scratch_open(void **state) {
-    (void)state;
-    return system_make_scratch(scratch_directory, sizeof scratch_directory) ? 0 : -1;
-}
-
-static inline int scratch_close(void **state) {
-    (void)state;
-    scratch_remove(scratch_directory);
-    return 0;
 }
 
 typedef struct {

@@ -18,7 +18,7 @@
 #include "tests/system.h"
 
 #define PLAY "data/sample.txt" /* the text in the repository */
-#define ACT  "tests/act.txt"   /* its beginning: a run counts it four times as fast */
+#define ACT  "build/act.txt"   /* its beginning: a run counts it four times as fast */
 
 /* Fails the test with a message formatted as by printf. */
 #undef fail_msg
@@ -54,15 +54,17 @@ void begin_test(const char *name);
 void end_test(void);
 void add_test(struct CMUnitTest test, int line);
 
-/* Runs all tests of the program, between the two functions of FIXTURE if it has any. Returns the
- * result of main. tests/main.c calls it for programs that have no main of their own. */
+/* Runs all tests of the program, after its SET_UP { ... } if it has one. Returns the result of
+ * main. tests/main.c calls it for programs that have no main of their own. */
 int run_all_tests(void);
 
-#define FIXTURE(set_up, tear_down)                                \
-    __attribute__((constructor)) static void add_fixture_(void) { \
-        add_fixture(set_up, tear_down);                           \
-    }
-void add_fixture(int (*set_up)(void **state), int (*tear_down)(void **state));
+#define SET_UP                                                   \
+    static void set_up_(void);                                   \
+    __attribute__((constructor)) static void add_set_up_(void) { \
+        set_up = set_up_;                                        \
+    }                                                            \
+    static void set_up_(void)
+extern void (*set_up)(void);
 
 /* Texts, and NULL at the end. */
 #define TEXTS(...)          \

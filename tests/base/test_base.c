@@ -287,5 +287,3 @@ TEST(numbers) {
         setlocale(LC_ALL, "C");
     }
 }
-
-FIXTURE(scratch_open, scratch_close)

@@ -275,6 +275,25 @@ TEST(bytes_in_turns) {
     expect_text(a);
 }
 
+/* What is typed and cannot be read is as if it had not been typed. The end of the input also ends a
+ * line. */
+TEST(unknown_turns) {
+    static const char *const typed[][2] = {{"好\nTHE", "'好'"}, {"\xFF\nTHE\n", "0xFF"}};
+    must_run("sample -n 30 -p THE @letters");
+    keep();
+    for (int i = 0; i < 2; i++) {
+        command_input = scratch_put("typed", typed[i][0], strlen(typed[i][0]));
+        run("sample -i -n 30 @letters");
+        assert_string_equal(ran.out, kept);
+        assert_non_null(strstr(ran.err, typed[i][1]));
+    }
+    command_input = NULL; /* nothing is typed */
+    must_run("sample -i -n 30 @letters");
+    assert_string_equal(ran.out, "");
+    must_run("sample -i -n 30 -p THE @letters");
+    assert_string_equal(ran.out, kept);
+}
+
 /* On a terminal: whole characters, no control characters, and a newline at the end. */
 static void expect_on_terminal(const Author *a) {
     char *shown, whole[4 * UTF8_MAX];
@@ -313,11 +332,8 @@ TEST(terminal_and_pipe) {
     }
 }
 
-static int set_up(void **state) {
-    scratch_open(state);
+SET_UP {
     must_run("train -q -j 1 --bytes -m gpt -l 1 -w 16 -H 2 -c 16 -b 4 -s 20 -o @bytes " ACT);
+    must_run("train -q -j 1 " TINY "-o @letters " ACT);
     forge();
-    return 0;
 }
-
-FIXTURE(set_up, scratch_close)

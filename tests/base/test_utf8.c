@@ -100,5 +100,3 @@ TEST(stream) {
     assert_int_equal(stream("ok\xF0\x9F\x98", 5, out), 2);
     assert_int_equal(stream("\xE4\xB8", 2, out), 0);
 }
-
-FIXTURE(scratch_open, scratch_close)

@@ -14,15 +14,13 @@ static char path[SCRATCH_PATH]; /* of the checkpoint */
 /* Empties the directory. Returns the number of files. */
 static int sweep(void) {
     int count = scratch_count(".");
-    scratch_remove(scratch_directory);
-    make_folder(scratch_directory);
+    scratch_remove(scratch_directory());
+    make_folder(scratch_directory());
     return count;
 }
 
-static int set_up(void **state) {
-    if (scratch_open(state) != 0) return -1;
+SET_UP {
     snprintf(path, sizeof path, "%s", scratch("model.safetensors"));
-    return 0;
 }
 
 static void put_file(const char *bytes, size_t length) {
@@ -419,5 +417,3 @@ TEST(large_liars) {
     }
     sweep();
 }
-
-FIXTURE(set_up, scratch_close)

@@ -30,18 +30,10 @@ static size_t play_length;
 static TrilTokenizer *letters; /* of the play */
 static TrilText *whole_play;
 
-static int open_all(void **state) {
-    int failed = scratch_open(state);
+SET_UP {
     play = slurp(ACT, &play_length);
-    must(tril_tokenizer_make(&letters, play, play_length, &error));
-    must(tril_text_make(&whole_play, letters, play, play_length, 0.1, &error));
-    return failed;
-}
-
-static int close_all(void **state) {
-    tril_text_free(whole_play);
-    tril_tokenizer_free(letters);
-    return scratch_close(state);
+    letters = tokenizer_of(play);
+    whole_play = text_of(letters, play, play_length, 0.1);
 }
 
 /* Checks the status, and that its one sentence contains `name`. */
@@ -160,28 +152,6 @@ TEST(same_weights) {
     }
 }
 
-/* The same with unset options: sizes, rates, decays, dropout, seed. In a text as long as this the
- * embedding decays by less than a rung's own decay. */
-TEST(same_defaults) {
-    if (SANITIZED) skip(); /* a model of the usual size */
-    enum { TIMES = 4 };
-    char *text = scrap(TIMES, play_length);
-    for (size_t i = 0; i < TIMES; i++) memcpy(text + i * play_length, play, play_length);
-    scratch_put("longer", text, TIMES * play_length);
-    must_run("train -q -s 2 --precision f32 -o @usual @longer");
-    TrilOptions options = tril_options();
-    TrilModel *model = make(options, options.seed), *other = make(options, options.seed);
-    const TrilText *longer = text_of(letters, text, TIMES * play_length, 0.1);
-    options.steps = 2;
-    options.precision = "f32";
-    must(tril_training_run(begin_on(model, longer, &options), NULL, NULL, &error));
-    assert_int_equal(tril_model_digest(model), digest_of("usual/state.safetensors"));
-    options.steps = NAN;
-    options = tril_training_options(begin(other, &options));
-    assert_in_range(options.steps, 1, 2499);
-    assert_true(options.dropout > 0 && options.learning_rate > 0 && options.threads > 0);
-}
-
 typedef struct {
     char text[4096];
     size_t length, most;
@@ -193,32 +163,6 @@ static int write_down(const char *text, size_t length, void *user) {
     memcpy(written->text + written->length, text, length);
     written->length += length;
     return written->most > 0 && written->length >= written->most;
-}
-
-TEST(same_text) {
-    static const char prompt[] = "THE";
-    TrilModel *model = train("modern", 1);
-    must(tril_model_save(model, scratch("model.safetensors"), &error));
-    for (int i = 0; i < 3; i++) {
-        Written written = {.length = 0};
-        TrilSampling sampling = tril_sampling();
-        if (i == 0) must_run("sample @model.safetensors");
-        if (i == 1) {
-            must_run("sample -p THE -n 90 -t 1.2 -k 9 -P 0.9 --seed 5 --precision f32 "
-                     "@model.safetensors");
-            sampling = (TrilSampling){90, NULL, 1.2, 9, 0.9, 1, 5, "f32", 2};
-            write_down(prompt, strlen(prompt), &written);
-        }
-        if (i == 2) {
-            must_run("sample -n 40 -t 0 @model.safetensors");
-            sampling.length = 40;
-            sampling.temperature = 0;
-        }
-        size_t given = i == 1 ? strlen(prompt) : 0;
-        must(tril_generate(model, prompt, given, &sampling, write_down, &written, &error));
-        assert_in_range(ran.length, written.length, written.length + 1); /* a last newline */
-        assert_memory_equal(ran.out, written.text, written.length);
-    }
 }
 
 /* The texts that tril_generate_texts has passed on. */
@@ -360,27 +304,6 @@ TEST(reading_in_between) {
             assert_int_equal(*text, whole.text[i]);
         }
     }
-}
-
-/* Probabilities follow from the logits and the settings. */
-TEST(probabilities) {
-    static const float logits[] = {0, 1, 2, -1};
-    TrilSampling sampling = tril_sampling();
-    double p[COUNT(logits)];
-    sampling.top_k = 2;
-    sampling.temperature = 0.5;
-    must(tril_probabilities(&sampling, logits, COUNT(logits), p, &error));
-    assert_near(p[2] / p[1], exp(2), 1e-5);
-    assert_true(p[0] == 0 && p[3] == 0);
-    sampling.temperature = 0.04; /* top_k keeps even shares that would be lost in the sum */
-    sampling.top_k = 3;
-    must(tril_probabilities(&sampling, logits, COUNT(logits), p, &error));
-    assert_true(p[0] > 0 && 1 + p[0] == 1 && p[3] == 0);
-    sampling.temperature = 0;
-    must(tril_probabilities(&sampling, logits, COUNT(logits), p, &error));
-    assert_true(p[0] == 0 && p[1] == 0 && p[2] == 1 && p[3] == 0);
-    sampling.temperature = -1;
-    expect(tril_probabilities(&sampling, logits, COUNT(logits), p, &error), TRIL_ARGUMENT, "-1");
 }
 
 /* Counts weigh as they should: each choice is the likeliest of own logits and weighed counts. */
@@ -1362,7 +1285,10 @@ TEST(wrong_calls) {
         expect(tril_score(model, "THE", 3, unknown[i], 0, &score, &error), TRIL_ARGUMENT,
                "precision");
     }
+    sampling = tril_sampling();
     expect(tril_probabilities(&sampling, (float[]){0}, 0, &nats, &error), TRIL_ARGUMENT, " 0");
+    sampling.temperature = -1;
+    expect(tril_probabilities(&sampling, (float[]){0}, 1, &nats, &error), TRIL_ARGUMENT, "-1");
     TrilTensor tensor;
     assert_int_equal(tril_model_tensor(model, -1, &tensor), 0);
     assert_null(tril_rung(-1));
@@ -1467,17 +1393,24 @@ TEST(wrong_numbers_of_texts) {
 
 /* ---- too little memory ---- */
 
-/* The calls of a program, in three sessions, each up to its first failure. They set *results to a
- * digest of their results. The second and the third read files of the first. */
-static TrilStatus learn(uint64_t *results) {
+/* The calls of a program, up to the first failure. Sets *results to a digest of their results. */
+static TrilStatus use_all(uint64_t *results) {
     const TrilOptions sizes = small("ngram"), options = few(1, 1);
+    TrilSampling sampling = tril_sampling();
     TrilTokenizer *tokenizer = NULL;
-    TrilModel *model = NULL;
+    TrilModel *model = NULL, *again = NULL, *loaded = NULL, *extended = NULL;
     TrilText *text = NULL;
-    TrilTraining *training = NULL;
+    TrilTraining *training = NULL, *resumed = NULL;
+    TrilState *saved = NULL;
+    TrilReading *reading = NULL;
+    TrilWriter *writer = NULL;
     TrilCounts counts;
     TrilEstimate estimate;
-    double nats;
+    Written written = {.length = 0};
+    static Several several;
+    double nats[2];
+    several = (Several){.ended = 0};
+    sampling.length = 3;
     TrilStatus s = tril_tokenizer_make(&tokenizer, play, 2000, &error);
     if (!s) s = tril_model_make(&model, tokenizer, &sizes, &error);
     if (!s) s = tril_estimate(&sizes, tril_tokenizer_size(tokenizer), &estimate, &error);
@@ -1485,99 +1418,62 @@ static TrilStatus learn(uint64_t *results) {
     if (!s) s = tril_text_count(text, 8, &counts, &error);
     if (!s) s = tril_training_open(&training, model, text, &options, &error);
     if (!s) s = tril_training_step(training, NULL, &error);
-    if (!s) s = tril_training_evaluate(training, 0, &nats, &error);
+    if (!s) s = tril_training_evaluate(training, 0, &nats[0], &error);
     if (!s) s = tril_training_save(training, scratch("state.safetensors"), &error);
     if (!s) s = tril_model_save(model, scratch("memory.safetensors"), &error);
-    if (!s)
-        *results = tril_model_digest(model) ^ tril_digest((const char *)&nats, sizeof nats) ^
-                   tril_digest((const char *)&counts.ngram, sizeof counts.ngram);
-    tril_training_close(training);
-    tril_text_free(text);
-    tril_model_free(model);
-    tril_tokenizer_free(tokenizer);
-    return s;
-}
-
-static TrilStatus use(uint64_t *results) {
-    const TrilOptions sizes = small("modern");
-    TrilSampling sampling = tril_sampling();
-    Written written = {.length = 0};
-    static Several several;
-    TrilModel *model = NULL, *made = NULL, *extended = NULL;
-    TrilReading *reading = NULL;
-    TrilWriter *writer = NULL;
-    double nats;
-    several = (Several){.ended = 0};
-    sampling.length = 3;
-    TrilStatus s = tril_model_load(&model, scratch("memory.safetensors"), &error);
-    if (!s) s = tril_model_make(&made, letters, &sizes, &error);
-    if (!s) s = loss_on(model, play, 20, &nats);
-    if (!s) s = tril_reading_open(&reading, model, play, 20, 1, 1, &error);
-    if (!s) s = tril_generate_texts(model, play, 5, &sampling, 2, write_several, &several, &error);
-    if (!s) s = tril_generate(model, play, 5, &sampling, write_down, &written, &error);
-    if (!s) s = tril_writer_open(&writer, model, &sampling, &error);
+    if (!s) s = tril_state_load(&saved, scratch("state.safetensors"), &error);
+    if (!s) s = tril_training_resume(&resumed, &again, saved, text, NULL, &error);
+    if (!s) s = tril_training_profile(resumed, &error);
+    if (!s) s = tril_training_mark(resumed, "a", "b", &error);
+    if (!s) s = tril_model_load(&loaded, scratch("memory.safetensors"), &error);
+    if (!s) s = loss_on(loaded, play, 20, &nats[1]);
+    if (!s) s = tril_reading_open(&reading, loaded, play, 20, 1, 1, &error);
+    if (!s) s = tril_generate_texts(loaded, play, 5, &sampling, 2, write_several, &several, &error);
+    if (!s) s = tril_generate(again, play, 5, &sampling, write_down, &written, &error);
+    if (!s) s = tril_writer_open(&writer, loaded, &sampling, &error);
     if (!s) s = tril_writer_read(writer, play, 5, &error);
-    if (!s) s = tril_model_extend(&extended, model, "Änderung", 9, 1, &error);
+    if (!s) s = tril_model_extend(&extended, loaded, "Änderung", 9, 1, &error);
     for (size_t i = 0; i < several.ended; i++)
         write_down(several.texts[i].text, several.texts[i].length, &written);
     if (!s)
         *results = tril_model_digest(extended) ^ tril_digest(written.text, written.length) ^
-                   tril_digest((const char *)&nats, sizeof nats);
+                   tril_digest((const char *)nats, sizeof nats) ^
+                   tril_digest((const char *)&counts.ngram, sizeof counts.ngram);
     tril_writer_close(writer);
     tril_reading_close(reading);
-    tril_model_free(extended);
-    tril_model_free(made);
-    tril_model_free(model);
-    return s;
-}
-
-static TrilStatus go_on(uint64_t *results) {
-    TrilSampling sampling = tril_sampling();
-    Written written = {.length = 0};
-    TrilState *saved = NULL;
-    TrilText *text = NULL;
-    TrilModel *model = NULL;
-    TrilTraining *training = NULL;
-    sampling.length = 3;
-    TrilStatus s = tril_state_load(&saved, scratch("state.safetensors"), &error);
-    if (!s) s = tril_text_make(&text, saved->tokenizer, play, 2000, 0.1, &error);
-    if (!s) s = tril_training_resume(&training, &model, saved, text, NULL, &error);
-    if (!s) s = tril_training_profile(training, &error);
-    if (!s) s = tril_training_mark(training, "a", "b", &error);
-    if (!s) s = tril_generate(model, "", 0, &sampling, write_down, &written, &error);
-    if (!s) *results = tril_model_digest(model) ^ tril_digest(written.text, written.length);
+    tril_training_close(resumed);
     tril_training_close(training);
-    tril_model_free(model);
-    tril_text_free(text);
     tril_state_free(saved);
+    tril_text_free(text);
+    tril_model_free(extended);
+    tril_model_free(loaded);
+    tril_model_free(again);
+    tril_model_free(model);
+    tril_tokenizer_free(tokenizer);
     return s;
 }
 
 /* Each request for memory fails in turn: an error, and under the sanitizers no leak. One that is
  * not needed may fail unnoticed, and changes nothing. */
 TEST(memory) {
-    static TrilStatus (*const sessions[])(uint64_t *) = {learn, use, go_on};
     const size_t small = 8 << 20;
-    int tried = 0, unnoticed = 0;
+    int n = 0, unnoticed = 0;
+    uint64_t expected, results;
     skip_without(FAULTY_MEMORY);
-    for (int i = 0; i < COUNT(sessions); i++) {
-        uint64_t expected, results;
-        must(sessions[i](&expected));
-        const size_t peak = memory_peak();
-        bool failed = true;
-        for (int n = 1; failed; n++, tried++) {
-            requests = 0;
-            fails_at = n;
-            TrilStatus status = sessions[i](&results);
-            fails_at = 0;
-            failed = requests >= n;
-            if (status != TRIL_OK) assert_int_equal(status, TRIL_NO_MEMORY);
-            if (status == TRIL_OK) assert_true(results == expected);
-            unnoticed += status == TRIL_OK && failed;
-        }
-        if (!SANITIZED) assert_in_range(memory_peak(), 0, peak + small); /* all of it is freed */
+    must(use_all(&expected));
+    const size_t peak = memory_peak();
+    for (bool failed = true; failed; n++) {
+        requests = 0;
+        fails_at = n + 1;
+        TrilStatus status = use_all(&results);
+        fails_at = 0;
+        failed = requests > n;
+        if (status != TRIL_OK) assert_int_equal(status, TRIL_NO_MEMORY);
+        if (status == TRIL_OK) assert_true(results == expected);
+        unnoticed += status == TRIL_OK && failed;
     }
-    if (tried < 100 || unnoticed > 5) fail_msg("%d of %d were unnoticed", unnoticed, tried);
+    if (!SANITIZED) assert_in_range(memory_peak(), 0, peak + small); /* all of it is freed */
+    if (n < 100 || unnoticed > 5) fail_msg("%d of %d were unnoticed", unnoticed, n);
 }
 
 /* ---- threads ---- */
@@ -1650,5 +1546,3 @@ TEST(one_training) {
     assert_null(wrong);
     assert_int_equal(tril_model_digest(model), tril_model_digest(alone));
 }
-
-FIXTURE(open_all, close_all)

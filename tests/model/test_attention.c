@@ -364,32 +364,24 @@ TEST(short_sequences) {
     kernels.isa = chosen;
 }
 
-static Team *team;
+RELEASE(team, team_close)
 
 /* The examples are too small to divide: one thread calls the layers alone. */
 static void keep(const Thread *thread, void *kept) {
     *(Thread *)kept = *thread;
 }
 
-static int set_up(void **state) {
-    (void)state;
+SET_UP {
     const Products *tables[BF16_MAX + 1] = {&float32_products};
     int count = 1 + bf16_available(tables + 1);
     const Isa *isa = isa_choose(&err);
+    Team *team;
     size_t capacity = 0;
-    for (int i = 0; isa && i < count; i++) {
+    for (int i = 0; i < count; i++) {
         size_t needed = attention_scratch(isa, tables[i], LONGEST, WIDEST, WIDEST);
         if (needed > capacity) capacity = needed;
     }
-    if (!isa || !team_open(&team, isa, tables[0], 1, capacity, &err)) return -1;
+    assert_ok(team_open(&team, isa, tables[0], 1, capacity, &err), err);
+    at_end(release_team, team);
     team_run(team, 1, keep, &kernels);
-    return 0;
 }
-
-static int tear_down(void **state) {
-    (void)state;
-    team_close(team);
-    return 0;
-}
-
-FIXTURE(set_up, tear_down)

@@ -110,47 +110,7 @@ TEST_OF_EACH(model_name, new) {
 
 /* ---- ./train --init ---- */
 
-#define FEW  "-c 16 -b 4 -j 1 --precision f32 "
-#define TINY "-l 1 -w 16 -H 2 " FEW
-
-/* Writes a part of the play, and the same with two characters that the play lacks. */
-static void write_texts(void) {
-    enum { PART = 8000 };
-    char *play = slurp(ACT, NULL), text[2 * PART], *to = text;
-    scratch_put("old.txt", play, PART);
-    for (size_t i = 0; i < PART; i++) {
-        bool early = i < PART / 2; /* the held-out part stays the same */
-        if (early && play[i] == 'T')
-            to += sprintf(to, "é");
-        else
-            *to++ = (char)(early && play[i] == 'k' ? '0' : play[i]);
-    }
-    scratch_put("new.txt", text, (size_t)(to - text));
-}
-
-/* From a checkpoint or the last state, and with --resume. */
-TEST(ways) {
-    write_texts();
-    must_run("train -q " TINY "-s 40 -o @way @old.txt");
-    must_run("train -q --init @way/state.safetensors -b 4 -s 5 -o @state @new.txt");
-    must_run("train --init @way/model.safetensors -b 4 -s 20 -o @c @new.txt");
-    expect_line("2", "63");
-    must_run("train -r -s 30 -o @c @new.txt");
-    expect_line("20");
-    assert_non_null(has_line("30/30"));
-    must_run("sample --info @c");
-    assert_non_null(strstr(expect_line("63"), "é"));
-    must_run("sample -n 5 -p é0 @c");
-}
-
-/* A model of bytes knows all texts. */
-TEST(bytes) {
-    write_texts();
-    must_run("train -q --bytes " TINY "-s 20 -o @bytes @old.txt");
-    must_run("train --init @bytes -b 4 -s 5 -o @other @new.txt");
-    must_run("sample --info @other");
-    expect_line("256");
-}
+#define TINY "-l 1 -w 16 -H 2 -c 16 -b 4 -j 1 --precision f32 "
 
 /* A training run that starts from a model has its loss at the start, and continues as usual. */
 TEST(init) {
@@ -162,24 +122,25 @@ TEST(init) {
     /* if the loss never falls, the model stays as it was */
     must_run("train -q --init @first/model.safetensors -b 4 -j 1 -s 3 --lr 1 -o @worse " ACT);
     assert_near(row_of("modern").validation, first, 1e-4);
+    /* a state is a model, too, and a model of bytes knows all texts */
+    must_run("train -q --bytes " TINY "-s 2 -o @bytes " ACT);
+    scratch_put("latin", slurp(ACT, NULL), 3000);
+    must_run("train -q --init @bytes/state.safetensors -b 4 -s 2 -o @other @latin");
+    must_run("sample --info @other");
+    expect_line("256");
 }
 
 /* A model whose heads share keys and values, and whose MLP has an unusual size, keeps its shape,
  * also in a resumed training run. */
 TEST(shared_heads) {
-    must_run("train -q -b 4 -j 1 -s 40 --init tests/golden/formats/imported.safetensors "
-             "-o @wide " ACT);
+    must_run(
+        "train -q -b 4 -j 1 -s 40 --kv-heads 1 --init tests/golden/formats/imported.safetensors "
+        "-o @shared " ACT);
     const double first = row_of("modern").validation;
-    must_run("train -q -b 4 -j 1 -s 40 --init @wide/model.safetensors --kv-heads 1 "
-             "-o @shared " ACT);
-    const double then = row_of("modern").validation;
     must_run("train -q -r -s 80 -o @shared " ACT);
-    assert_true(then < first && row_of("modern").validation < then);
-    must_run("sample --info @shared/model.safetensors");
+    assert_true(row_of("modern").validation < first);
+    must_run("sample --info @shared");
     assert_true(atoi(after("\nkv_heads ")) == 1 && atoi(after("\nhidden ")) == 19);
-    must_run("train -q " TINY "-s 1 --kv-heads 2 -o @usual " ACT);
-    must_run("sample --info @usual/model.safetensors");
-    assert_null(strstr(ran.out, "kv_heads"));
 }
 
 /* After an interruption --resume no longer needs the model, trains no baseline that was not there,
@@ -197,31 +158,3 @@ TEST(init_resumed) {
     assert_false(scratch_has("parts/bigram.safetensors"));
     expect_same_model("whole/model.safetensors", "parts/model.safetensors");
 }
-
-TEST(bad_init) {
-    static const struct {
-        int status;
-        const char *words, *name, *other;
-    } refused[] = {
-        {1, "--init @none " ACT, "/none: ", ""},
-        {1, "--init " ACT " " ACT, "act.txt: ", ""},
-        {1, "--init @init/model.safetensors -m gpt " ACT, "--model=modern", "--model=gpt"},
-        {1, "--init @init/model.safetensors -w 32 " ACT, "--width=16", "--width=32"},
-        {1, "--init @init/model.safetensors -c 32 " ACT, "--context=16", "--context=32"},
-        {1, "--init @init/model.safetensors -H 4 " ACT, "--heads=2", "--heads=4"},
-        {1, "--init @init/model.safetensors --kv-heads 1 " ACT, "--kv-heads=2", "--kv-heads=1"},
-        {1, "--init @init/model.safetensors --bytes " ACT, "--bytes", ""},
-        {1, "--init @folder " ACT, "/folder/model.safetensors: ", ""},
-        {2, "--init @init/model.safetensors --preset quick " ACT, "--init", "--preset"},
-        {2, "--init @init/model.safetensors --ladder " ACT, "--init", "--ladder"},
-    };
-    must_run("train -q " TINY "-s 20 -o @init " ACT);
-    make_folder(scratch("folder"));
-    scratch_put("more.txt", "a+b or é: not all of these does it know", 40);
-    for (int i = 0; i < COUNT(refused); i++) {
-        run("train -q -s 5 -o @out %s", refused[i].words);
-        expect_failure(refused[i].status, refused[i].name, refused[i].other);
-    }
-}
-
-FIXTURE(scratch_open, scratch_close)

@@ -400,24 +400,199 @@ TEST_OF_EACH_TABLE(copies) {
             }
 }
 
-/* ---- rows ---- */
+/* ---- loops over numbers ---- */
 
-TEST_OF_EACH_TABLE(sums) {
-    float a[LONGEST], b[LONGEST], y[LONGEST];
-    fill(a, 1, LONGEST);
-    fill(b, 2, LONGEST);
-    for (int n = 1; n <= LONGEST; n++) {
-        Truth dot = {0, 1};
-        for (int i = 0; i < n; i++) add_term(&dot, (double)a[i] * (double)b[i]);
-        assert_near(isa->dot(a, b, (size_t)n), dot.sum, 1e-6 * dot.size);
-        isa->sum(y, a, b, (size_t)n);
-        for (int i = 0; i < n; i++) assert_true(y[i] == a[i] + b[i]);
-        isa->add(y, b, (size_t)n);
-        for (int i = 0; i < n; i++) assert_near(y[i], (double)a[i] + 2 * (double)b[i], 1e-6);
-        isa->axpby(y, 3, a, -2, (size_t)n);
-        for (int i = 0; i < n; i++) assert_near(y[i], (double)a[i] + 6 * (double)b[i], 1e-5);
+enum { ARRAYS = 26 };
+typedef float Floats[ARRAYS][LONGEST];
+typedef double Doubles[ARRAYS][LONGEST];
+
+/* Numbers for a kernel: x[14] has none below 0, x[15] larger ones. */
+static void prepare(Floats x) {
+    fill(x[0], 9, ARRAYS * LONGEST);
+    for (int i = 0; i < LONGEST; i++) x[14][i] = fabsf(x[14][i]), x[15][i] *= 3;
+}
+
+static double gelu_of(double x, double up) {
+    return 0.5 * x * (1 + tanh(sqrt(2 / acos(-1.0)) * (x + 0.044715 * x * x * x))) * up;
+}
+
+static double swiglu_of(double gate, double up) {
+    return gate / (1 + exp(-gate)) * up;
+}
+
+static double slope_of(double (*of)(double, double), double x, double up) {
+    const double h = 1e-5;
+    return (of(x + h, up) - of(x - h, up)) / (2 * h);
+}
+
+/* y[2,n] = x normalized with its own mean and rstd or, if `again`, with given ones; RMSNorm has
+ * neither mean nor b. */
+static void norm_of(double *y, double *mean, double *rstd, const double *x, const double *w,
+                    const double *b, bool again, int n) {
+    for (int r = 0; r < 2; r++, x += n, y += n) {
+        double mu = 0, variance = 0;
+        for (int i = 0; i < n && b; i++) mu += x[i] / n;
+        for (int i = 0; i < n; i++) variance += pow(x[i] - mu, 2) / n;
+        if (b && !again) mean[r] = mu;
+        if (!again) rstd[r] = 1 / sqrt(variance + (b ? 1e-5 : 1e-6));
+        for (int i = 0; i < n; i++)
+            y[i] = (x[i] - (b ? mean[r] : 0)) * rstd[r] * w[i] + (b ? b[i] : 0);
     }
 }
+
+/* Adds to the gradients dx, dw and db, which are x[0] to x[2]; dy is x[3], x x[4] and w x[5]. */
+static void norm_backward_of(Doubles x, double mean, double rstd, bool rms, int n) {
+    double of_g = 0, of_gx = 0;
+    for (int i = 0; i < n; i++) {
+        if (!rms) of_g += x[3][i] * x[5][i] / n;
+        of_gx += x[3][i] * x[5][i] * (x[4][i] - mean) * rstd / n;
+    }
+    for (int i = 0; i < n; i++) {
+        const double hat = (x[4][i] - mean) * rstd;
+        x[0][i] += rstd * (x[3][i] * x[5][i] - of_g - hat * of_gx);
+        x[1][i] += x[3][i] * hat;
+        if (!rms) x[2][i] += x[3][i];
+    }
+}
+
+static void softmax_of(double *p, double *lse, double scale, int n) {
+    double sum = 0;
+    for (int i = 0; i < n; i++) sum += exp(scale * p[i]);
+    for (int i = 0; i < n; i++) p[i] = exp(scale * p[i]) / sum;
+    *lse = log(sum);
+}
+
+static void adamw_of(double *w, double *m, double *v, double g) {
+    *m = 0.9 * *m + 0.1 * g;
+    *v = 0.95 * *v + 0.05 * g * g;
+    *w -= 0.01 * (0.1 * *w + *m / 0.19 / (sqrt(*v / 0.0975) + 1e-8));
+}
+
+/* A kernel's call with n numbers of some arrays, and the same computed in double precision. The
+ * error may be `absolute`, and `relative` times the true number. */
+typedef struct {
+    const char *name;
+    void (*ours)(const Isa *isa, Floats x, int n);
+    void (*truth)(Doubles x, int n);
+    double absolute, relative;
+} Loop;
+
+static Loop all[32];
+static int loops;
+
+/* Defines one. The truth is that of rows, then of each number i: the rest. What may overlap does.
+ */
+#define ROW  LONGEST
+#define WAY  (n % 2 ? 1 : -1)
+#define TAPS (n % 7)
+#define LOOP(name, absolute, relative, call, of_rows, ...)                         \
+    static void our_##name(const Isa *isa, Floats x, int n) {                      \
+        call;                                                                      \
+    }                                                                              \
+    static void true_##name(Doubles x, int n) {                                    \
+        of_rows;                                                                   \
+        for (int i = 0; i < n; i++) __VA_ARGS__;                                   \
+    }                                                                              \
+    __attribute__((constructor)) static void add_##name(void) {                    \
+        all[loops++] = (Loop){#name, our_##name, true_##name, absolute, relative}; \
+    }
+#define NONE (void)0
+#define EACH_ROW(rows, what) \
+    for (int r = 0; r < (rows); r++) what
+
+LOOP(sum, 0, 6e-8, isa->sum(x[0], x[0], x[1], (size_t)n), NONE, x[0][i] += x[1][i])
+LOOP(add, 0, 6e-8, isa->add(x[0], x[1], (size_t)n), NONE, x[0][i] += x[1][i])
+LOOP(axpby, 1e-6, 0, isa->axpby(x[0], 3, x[1], -2, (size_t)n), NONE,
+     x[0][i] = 3 * x[0][i] - 2 * x[1][i])
+LOOP(dot, 1e-6, 1e-6, x[2][0] = isa->dot(x[0], x[1], (size_t)n), x[2][0] = 0,
+     x[2][0] += x[0][i] * x[1][i])
+LOOP(softmax, 0, 2e-6, isa->softmax(x[0], ROW, x[3], x[0], 1.7f, 3, n),
+     EACH_ROW(3, softmax_of(x[r], &x[3][r], (double)1.7f, n)), NONE)
+LOOP(log_sum_exp, 1e-6, 1e-6, isa->log_sum_exp(x[3], x[0], ROW, 3, n), double copy[3][LONGEST];
+     memcpy(copy, x, sizeof copy); EACH_ROW(3, softmax_of(copy[r], &x[3][r], 1, n)), NONE)
+LOOP(softmax_backward, 0, 2e-6, isa->softmax_backward(x[0], x[2], ROW, x[4], x[5], 0.5f, 2, n),
+     NONE, EACH_ROW(2, {
+         x[2 + r][i] = exp(0.5 * x[2 + r][i] - x[4][r]);
+         x[r][i] = x[2 + r][i] * (x[r][i] - x[5][r]) * 0.5;
+     }))
+LOOP(mask, 0, 0, isa->mask(x[0], ROW, 3, n / 2, n / 16 * 16), NONE,
+     EACH_ROW(3, if (i >= n / 2 + r && i < n / 16 * 16) x[r][i] = -INFINITY))
+LOOP(gelu, 2e-6, 0, isa->gelu(x[0], x[15], (size_t)n), NONE, x[0][i] = gelu_of(x[15][i], 1))
+LOOP(gelu_backward, 5e-6, 0, isa->gelu_backward(x[0], x[1], x[15], x[0], (size_t)n), NONE, {
+    x[0][i] *= slope_of(gelu_of, x[15][i], 1);
+    x[1][i] = gelu_of(x[15][i], 1);
+})
+LOOP(swiglu, 5e-6, 0, isa->swiglu(x[0], x[15], x[1], (size_t)n), NONE,
+     x[0][i] = swiglu_of(x[15][i], x[1][i]))
+LOOP(swiglu_backward, 2e-5, 0, isa->swiglu_backward(x[0], x[1], x[2], x[15], x[3], x[0], (size_t)n),
+     NONE, {
+         x[1][i] = x[0][i] * swiglu_of(x[15][i], 1);
+         x[2][i] = swiglu_of(x[15][i], x[3][i]);
+         x[0][i] *= slope_of(swiglu_of, x[15][i], x[3][i]);
+     })
+LOOP(layernorm, 1e-6, 5e-6, isa->normalize(x[0], x[2], x[3], x[4], x[6], x[7], 2, n),
+     norm_of(x[0], x[2], x[3], x[4], x[6], x[7], false, n), NONE)
+LOOP(layernorm_again, 2e-6, 1e-6,
+     isa->normalize_recompute(x[0], x[4], x[2], x[3], x[6], x[7], 2, n),
+     norm_of(x[0], x[2], x[3], x[4], x[6], x[7], true, n), NONE)
+LOOP(rmsnorm, 1e-6, 1e-6, isa->normalize(x[0], NULL, x[3], x[4], x[6], NULL, 2, n),
+     norm_of(x[0], NULL, x[3], x[4], x[6], NULL, false, n), NONE)
+LOOP(rmsnorm_again, 2e-6, 1e-6, isa->normalize_recompute(x[0], x[4], NULL, x[3], x[6], NULL, 2, n),
+     norm_of(x[0], NULL, x[3], x[4], x[6], NULL, true, n), NONE)
+LOOP(layernorm_backward, 2e-6, 1e-6,
+     isa->normalize_backward(x[0], x[1], x[2], x[3], x[4], 0.25f, 0.75f, x[5], n),
+     norm_backward_of(x, 0.25, 0.75, false, n), NONE)
+LOOP(rmsnorm_backward, 2e-6, 1e-6,
+     isa->normalize_backward(x[0], x[1], NULL, x[3], x[4], 0, 0.75f, x[5], n),
+     norm_backward_of(x, 0, 0.75, true, n), NONE)
+LOOP(rotate, 2e-6, 0, isa->rotate(x[0], x[0], x[2], x[3], WAY, n), double *y = x[0], {
+    const double a = y[i], b = y[n + i];
+    y[i] = a * x[2][i] - WAY * b * x[3][i];
+    y[n + i] = WAY * a * x[3][i] + b * x[2][i];
+})
+LOOP(convolve, 4e-6, 0, isa->convolve(x[0], x[8], -ROW, x[16], ROW, TAPS, n), NONE, {
+    x[0][i] = x[8][i];
+    EACH_ROW(TAPS, x[0][i] += x[16 + r][i] * x[8 - r][i]);
+})
+LOOP(convolve_backward, 4e-6, 0, isa->convolve(x[0], x[8], ROW, x[16], ROW, TAPS, n), NONE, {
+    x[0][i] = x[8][i];
+    EACH_ROW(TAPS, x[0][i] += x[16 + r][i] * x[8 + r][i]);
+})
+LOOP(convolve_gradients, 4e-6, 0, isa->convolve_gradients(x[0], x[6], x[21], ROW, 5, TAPS, n), NONE,
+     EACH_ROW(5 * TAPS, x[r / 5][i] += x[6 + r % 5][i] * x[21 + r % 5 - r / 5][i]))
+LOOP(adamw, 1e-6, 0,
+     isa->adamw(x[0], x[1], x[14], x[2],
+                (AdamW){0.01f, 0.9f, 0.95f, 1e-8f, 0.1f, 0.19f, 0.0975f, 0.5f}, (size_t)n),
+     NONE, adamw_of(&x[0][i], &x[1][i], &x[14][i], 0.5 * x[2][i]))
+/* only for their bits: other tests have their numbers */
+LOOP(scores, INFINITY, 0, isa->scores(x[0], 64, x[4], x[5], KEY_GROUP, 1 + n / 32, 5, 1), (void)x,
+     NONE)
+LOOP(means, INFINITY, 0, isa->means(x[0], x[4], 3, x[5], ROW, 5, n / 8, 8, 3), (void)x, NONE)
+LOOP(round, INFINITY, 0, int16_t rounded[LONGEST + 16];
+     isa->round_to_16(false, rounded, x[1], 1000, n);
+     for (int i = 0; i < n; i++) x[0][i] = rounded[i], (void)x, NONE)
+
+/* Whatever the remainder, nothing else is written. */
+TEST_OF_EACH_TABLE(loops) {
+    static Floats x;
+    static Doubles truth;
+    for (int k = 0; k < loops; k++)
+        for (int n = 1; n <= LONGEST && all[k].absolute < 1; n++) {
+            prepare(x);
+            for (int i = 0; i < ARRAYS * LONGEST; i++) truth[0][i] = (double)x[0][i];
+            all[k].ours(isa, x, n);
+            all[k].truth(truth, n);
+            for (int i = 0; i < ARRAYS * LONGEST; i++) {
+                const double y = (double)x[0][i], t = truth[0][i];
+                const double most = all[k].absolute + all[k].relative * fabs(t);
+                if (y != t && !(fabs(y - t) <= most))
+                    fail_msg("%s: %s of %d numbers: x[%d][%d] is %.9g, not %.9g", isa->name,
+                             all[k].name, n, i / LONGEST, i % LONGEST, y, t);
+            }
+        }
+}
+
+/* ---- rows ---- */
 
 /* One query of attention: of each number of groups, and of heads that share values. */
 TEST_OF_EACH_TABLE(query) {
@@ -458,22 +633,6 @@ TEST_OF_EACH_TABLE(query) {
     }
 }
 
-TEST_OF_EACH_TABLE(softmax) {
-    for (int n = 1; n <= LONGEST; n++) {
-        const double scale = 1.7;
-        float x[LONGEST], p[LONGEST], lse, plain_lse;
-        double sum = 0, plain = 0;
-        fill(x, (uint64_t)n, LONGEST);
-        for (int i = 0; i < n; i++) sum += exp(scale * (double)x[i]), plain += exp((double)x[i]);
-        isa->softmax(p, LONGEST, &lse, x, (float)scale, 1, n);
-        assert_near(lse, log(sum), 1e-6 * (1 + fabs(log(sum))));
-        isa->log_sum_exp(&plain_lse, x, LONGEST, 1, n);
-        assert_near(plain_lse, log(plain), 1e-6 * (1 + fabs(log(plain))));
-        for (int i = 0; i < n; i++)
-            assert_near((double)p[i] * sum / exp(scale * (double)x[i]), 1, 2e-6);
-    }
-}
-
 /* The same bits without vectors. Nothing beyond the last share is written. */
 TEST_OF_EACH_TABLE(shares) {
     const double temperature = 0.7;
@@ -490,41 +649,6 @@ TEST_OF_EACH_TABLE(shares) {
         }
         assert_true(sum == total && p[n] == -7);
         assert_near(isa->near_shares(y, x, (float)(1 / temperature), n), sum, 1e-6 * sum);
-    }
-}
-
-/* Two rows: each has its own lse and mean. */
-TEST_OF_EACH_TABLE(softmax_backward) {
-    enum { ROW = LONGEST };
-    const float lse[] = {0.5f, -1}, mean[] = {0.25f, 0}, scale = 1.5f;
-    for (int n = 1; n <= LONGEST; n++) {
-        float x[2 * ROW], dp[2 * ROW], p[2 * ROW], dx[2 * ROW];
-        fill(x, 1, 2 * ROW);
-        fill(dp, 2, 2 * ROW);
-        memcpy(p, x, sizeof p);
-        memcpy(dx, dp, sizeof dx);
-        isa->softmax_backward(dx, p, ROW, lse, mean, scale, 2, n);
-        for (int i = 0; i < 2 * ROW; i++) {
-            bool beyond = i % ROW >= n;
-            double truth = exp((double)(scale * x[i] - lse[i / ROW]));
-            double of_dx = truth * (double)scale * (double)(dp[i] - mean[i / ROW]);
-            assert_near(p[i], beyond ? (double)x[i] : truth, 2e-6 * fabs(truth));
-            assert_near(dx[i], beyond ? (double)dp[i] : of_dx, 2e-6 * fabs(of_dx));
-        }
-    }
-}
-
-TEST_OF_EACH_TABLE(mask) {
-    const int columns = (int)whole_vectors(isa, LONGEST - 16);
-    for (int n = 0; n <= columns; n++) {
-        float x[3 * LONGEST];
-        for (int i = 0; i < 3 * LONGEST; i++) x[i] = (float)i;
-        isa->mask(x, LONGEST, 3, n, columns);
-        for (int i = 0; i < 3 * LONGEST; i++) {
-            int column = i % LONGEST, first = n + i / LONGEST;
-            bool masked = column >= first && column < columns;
-            assert_true(x[i] == (masked ? -INFINITY : (float)i));
-        }
     }
 }
 
@@ -555,9 +679,10 @@ TEST_OF_EACH_TABLE(exponential) {
     assert_true(y[4] > 1e38f && y[5] > 1e38f);
 }
 
-/* Masks are minus infinity. A NaN must stay a NaN. */
+/* Masks are minus infinity. A NaN must stay a NaN. Of a number whose square overflows, others are
+ * not 0. */
 TEST_OF_EACH_TABLE(odd_numbers) {
-    float x[40], p[40], lse, other;
+    float x[40], p[40], w[40], mean, lse, other;
     for (int i = 0; i < 40; i++) x[i] = i % 3 ? -INFINITY : 1;
     isa->softmax(p, 40, &lse, x, 1, 1, 40);
     for (int i = 0; i < 40; i++) assert_near(p[i], i % 3 ? 0 : 1.0 / 14, 1e-7);
@@ -565,76 +690,32 @@ TEST_OF_EACH_TABLE(odd_numbers) {
     isa->softmax(p, 40, &lse, x, 1, 1, 40);
     isa->log_sum_exp(&other, x, 40, 1, 40);
     assert_true(isnan(lse) && isnan(other));
+    for (int i = 0; i < 40; i++) x[i] = w[i] = i < 39 ? 1 : 1e20f;
+    for (int rms = 0; rms < 2; rms++) {
+        isa->normalize(p, &mean, &other, x, w, rms ? NULL : w, 1, 40);
+        assert_true(isnan(p[0]) && isnan(p[39]));
+    }
 }
 
 /* ---- activations ---- */
 
-static double gelu_of(double x, double up) {
-    return 0.5 * x * (1 + tanh(sqrt(2 / acos(-1.0)) * (x + 0.044715 * x * x * x))) * up;
-}
-
-static double swiglu_of(double gate, double up) {
-    return gate / (1 + exp(-gate)) * up;
-}
-
-/* y = f(x) up, and its gradients; GELU has no `up`. */
-typedef struct {
-    double (*of)(double x, double up);
-    double of_y, of_dx; /* tolerances */
-    float y[LONGEST], again[LONGEST], dx[LONGEST], dup[LONGEST];
-} Activation;
-
-/* Calls both kernels of one of the two. dx may be dy. */
-static void activate(const Isa *isa, Activation *a, const float *x, const float *up,
-                     const float *dy, size_t n) {
-    memcpy(a->dx, dy, n * sizeof *dy);
-    if (a->of == swiglu_of) {
-        isa->swiglu(a->y, x, up, n);
-        isa->swiglu_backward(a->dx, a->dup, a->again, x, up, a->dx, n);
-    } else {
-        isa->gelu(a->y, x, n);
-        isa->gelu_backward(a->dx, a->again, x, a->dx, n);
-    }
-}
-
-TEST_OF_EACH_TABLE(activations) {
-    static Activation both[] = {{.of = gelu_of, .of_y = 2e-6, .of_dx = 5e-6},
-                                {.of = swiglu_of, .of_y = 5e-6, .of_dx = 2e-5}};
-    float x[LONGEST], up[LONGEST], dy[LONGEST];
-    for (int i = 0; i < LONGEST; i++) {
-        x[i] = (float)(20.0 * i / LONGEST - 10);
-        dy[i] = (float)(i % 5) - 2;
-    }
-    for (Activation *a = both; a < both + 2; a++)
-        for (int n = 1; n <= LONGEST; n++) {
-            for (int i = 0; i < n; i++) up[i] = a->of == swiglu_of ? (float)(i % 7) - 3 : 1;
-            activate(isa, a, x, up, dy, (size_t)n);
-            for (int i = 0; i < n; i++) {
-                double at = (double)x[i], u = (double)up[i], d = (double)dy[i], h = 1e-5;
-                double slope = (a->of(at + h, u) - a->of(at - h, u)) / (2 * h);
-                assert_near(a->y[i], a->of(at, u), a->of_y);
-                assert_near(a->again[i], a->of(at, u), a->of_y);
-                assert_near(a->again[i], a->y[i], 1e-6);
-                assert_near(a->dx[i], slope * d, a->of_dx);
-                if (a->of == swiglu_of) assert_near(a->dup[i], d * a->of(at, 1), a->of_y);
-            }
-        }
-}
-
-/* Both activations where the exponential is beyond its range, and of NaN. SwiGLU's gate has a wider
- * range in which it is neither 0 nor itself. */
+/* Where the exponential is beyond its range, and of NaN. SwiGLU's gate has a wider range in which
+ * it is neither 0 nor itself. */
 TEST_OF_EACH_TABLE(far) {
     const float x[] = {-1e6f, -300, -90, -70, 70, 90, 300, 1e6f, NAN};
     const float ones[] = {1, 1, 1, 1, 1, 1, 1, 1, 1};
+    float y[9], again[9], dx[9], dup[9];
     for (int swiglu = 0; swiglu < 2; swiglu++) {
-        Activation a = {.of = swiglu ? swiglu_of : gelu_of};
-        activate(isa, &a, x, ones, ones, 9);
+        if (swiglu) isa->swiglu(y, x, ones, 9);
+        if (swiglu) isa->swiglu_backward(dx, dup, again, x, ones, ones, 9);
+        if (!swiglu) isa->gelu(y, x, 9);
+        if (!swiglu) isa->gelu_backward(dx, again, x, ones, 9);
         for (int i = 0; i < 8; i++) {
-            assert_near(a.y[i], i < 4 ? 0 : (double)x[i], i < 4 ? 1e-20 : (double)x[i] * 1e-6);
-            assert_near(a.again[i], a.y[i], i < 4 ? 1e-20 : 0);
-            assert_near(a.dx[i], i < 4 ? 0 : 1, 1e-6);
+            assert_near(y[i], i < 4 ? 0 : (double)x[i], i < 4 ? 1e-20 : (double)x[i] * 1e-6);
+            assert_near(again[i], y[i], i < 4 ? 1e-20 : 0);
+            assert_near(dx[i], i < 4 ? 0 : 1, 1e-6);
         }
-        assert_true(isnan(a.y[8]) && isnan(a.again[8]) && isnan(a.dx[8]));
+        assert_true(isnan(y[8]) && isnan(again[8]) && isnan(dx[8]));
     }
 }
 
@@ -651,44 +732,6 @@ TEST_OF_EACH_TABLE(power_of_two) {
     for (int i = 0; i < COUNT; i++)
         worst = fmax(worst, fabs((double)y[i] / swiglu_of((double)gate[i], 1) - 1));
     if (!(worst < 3e-7)) fail_msg("%s: relative error %g", isa->name, worst);
-}
-
-/* ---- normalization, rotation ---- */
-
-/* LayerNorm, and RMSNorm, which has no mean and no b. */
-static void check_normalize_of(const Isa *isa, bool rms, int n) {
-    float x[LONGEST], w[LONGEST], b[LONGEST], dy[LONGEST], mean = 0, rstd;
-    float y[LONGEST], again[LONGEST], dx[LONGEST], dw[LONGEST], db[LONGEST];
-    double mu = 0, variance = 0, g_mean = 0, gx_mean = 0;
-    fill(x, 1, LONGEST);
-    fill(w, 2, LONGEST);
-    fill(b, 3, LONGEST);
-    fill(dy, 4, LONGEST);
-    for (int i = 0; i < n && !rms; i++) mu += (double)x[i] / n;
-    for (int i = 0; i < n; i++) variance += pow((double)x[i] - mu, 2) / n;
-    double scale = 1 / sqrt(variance + (rms ? 1e-6 : 1e-5));
-    for (int i = 0; i < n; i++) {
-        if (!rms) g_mean += (double)dy[i] * (double)w[i] / n;
-        gx_mean += (double)dy[i] * (double)w[i] * ((double)x[i] - mu) * scale / n;
-        dx[i] = dw[i] = db[i] = 1; /* added to */
-        if (rms) b[i] = 0;
-    }
-    isa->normalize(y, &mean, &rstd, x, w, rms ? NULL : b, 1, n);
-    isa->normalize_recompute(again, x, &mean, &rstd, w, rms ? NULL : b, 1, n);
-    isa->normalize_backward(dx, dw, rms ? NULL : db, dy, x, mean, rstd, w, n);
-    assert_near(mean, mu, 1e-6);
-    assert_near(rstd, scale, 1e-5 * scale);
-    for (int i = 0; i < n; i++) {
-        double hat = ((double)x[i] - mu) * scale, g = (double)dy[i] * (double)w[i];
-        assert_near(y[i], hat * (double)w[i] + (double)b[i], 1e-5);
-        assert_near(again[i], y[i], 1e-6);
-        assert_near(dx[i], 1 + scale * (g - g_mean - hat * gx_mean), 1e-5 * (1 + scale));
-        assert_near(dw[i], 1 + (double)dy[i] * hat, 1e-5);
-        assert_near(db[i], rms ? 1 : 1 + (double)dy[i], 1e-6);
-    }
-    x[n - 1] = 1e20f; /* its square overflows: the others are not 0 then */
-    isa->normalize(y, &mean, &rstd, x, w, rms ? NULL : b, 1, n);
-    assert_true(isnan(y[0]) && isnan(y[n - 1]));
 }
 
 /* Rows together have the bits of each alone. */
@@ -713,71 +756,6 @@ static void check_normalize_rows(const Isa *isa, int rows, int n) {
 
 TEST_OF_EACH_TABLE(normalize) {
     for (int rows = 1; rows <= 35; rows++) check_normalize_rows(isa, rows, 1 + rows % 33);
-    for (int n = 1; n <= LONGEST; n++) {
-        if (n > 1) check_normalize_of(isa, false, n);
-        check_normalize_of(isa, true, n);
-    }
-}
-
-/* Rotates, and rotates back in place. */
-TEST_OF_EACH_TABLE(rotate) {
-    float x[2 * LONGEST], y[2 * LONGEST], cosine[LONGEST], sine[LONGEST];
-    for (int half = 1; half <= LONGEST; half++) {
-        for (int i = 0; i < half; i++) {
-            x[i] = (float)i + 1;
-            x[i + half] = (float)(i % 3);
-            cosine[i] = (float)cos(i);
-            sine[i] = (float)sin(i);
-        }
-        isa->rotate(y, x, cosine, sine, 1, half);
-        for (int i = 0; i < half; i++) {
-            double a = i + 1, b = i % 3;
-            assert_near(y[i], a * cos(i) - b * sin(i), 1e-5 * LONGEST);
-            assert_near(y[i + half], a * sin(i) + b * cos(i), 1e-5 * LONGEST);
-        }
-        isa->rotate(y, y, cosine, sine, -1, half);
-        for (int i = 0; i < 2 * half; i++) assert_near(y[i], x[i], 1e-5 * LONGEST);
-    }
-}
-
-/* ---- causal convolution ---- */
-
-enum { TAPS = 6, TOKENS = 9 };
-
-/* x has rows before and after row 0, which `x` points to. */
-static void check_convolution_of(const Isa *isa, const float *x, const float *dy, const float *taps,
-                                 int K, int n) {
-    const ptrdiff_t row = LONGEST;
-    float y[LONGEST] = {0}, sums[TAPS * LONGEST], before[TAPS * LONGEST];
-    for (ptrdiff_t next = -row; next <= row; next += 2 * row) {
-        isa->convolve(y, x, next, taps, LONGEST, K, n);
-        for (int i = 0; i < LONGEST; i++) {
-            double truth = i < n ? (double)x[i] : 0;
-            for (int k = 0; k < K && i < n; k++)
-                truth += (double)taps[k * row + i] * (double)x[k * next + i];
-            assert_near(y[i], truth, 1e-5);
-        }
-    }
-    fill(sums, 4, TAPS * LONGEST);
-    memcpy(before, sums, sizeof before);
-    isa->convolve_gradients(sums, dy, x, LONGEST, TOKENS, K, n);
-    for (int k = 0; k < TAPS; k++)
-        for (int i = 0; i < LONGEST; i++) {
-            double truth = (double)before[k * row + i];
-            for (int t = 0; t < TOKENS && k < K && i < n; t++)
-                truth += (double)dy[t * row + i] * (double)x[(t - k) * row + i];
-            assert_near(sums[k * row + i], truth, 1e-5);
-        }
-}
-
-TEST_OF_EACH_TABLE(convolution) {
-    static float x[(TAPS + TOKENS) * LONGEST], dy[TOKENS * LONGEST], taps[TAPS * LONGEST];
-    fill(x, 1, (TAPS + TOKENS) * LONGEST);
-    fill(dy, 2, TOKENS * LONGEST);
-    fill(taps, 3, TAPS * LONGEST);
-    for (int K = 0; K <= TAPS; K++)
-        for (int n = 1; n <= LONGEST; n += 3)
-            check_convolution_of(isa, x + TAPS * LONGEST, dy, taps, K, n);
 }
 
 /* ---- dropout, AdamW ---- */
@@ -808,91 +786,12 @@ TEST_OF_EACH_TABLE(dropout) {
     assert_memory_equal(y, z, sizeof y);
 }
 
-TEST_OF_EACH_TABLE(adamw) {
-    AdamW step = {.learning_rate = 0.01f,
-                  .beta1 = 0.9f,
-                  .beta2 = 0.95f,
-                  .epsilon = 1e-8f,
-                  .decay = 0.1f,
-                  .correction1 = 0.19f,
-                  .correction2 = 0.0975f,
-                  .gradient_scale = 0.5f};
-    float w[LONGEST], m[LONGEST], v[LONGEST], g[LONGEST], w0[LONGEST], m0[LONGEST], v0[LONGEST];
-    fill(w0, 1, LONGEST);
-    fill(m0, 2, LONGEST);
-    fill(v0, 3, LONGEST);
-    fill(g, 4, LONGEST);
-    for (int i = 0; i < LONGEST; i++) v0[i] = v0[i] * v0[i];
-    for (int n = 1; n <= LONGEST; n++) {
-        memcpy(w, w0, sizeof w);
-        memcpy(m, m0, sizeof m);
-        memcpy(v, v0, sizeof v);
-        isa->adamw(w, m, v, g, step, (size_t)n);
-        for (int i = 0; i < LONGEST; i++) {
-            double grad = 0.5 * (double)g[i];
-            double first = 0.9 * (double)m0[i] + 0.1 * grad;
-            double second = 0.95 * (double)v0[i] + 0.05 * grad * grad;
-            double moved = (double)w0[i] * (1 - 0.01 * 0.1) -
-                           0.01 * (first / 0.19) / (sqrt(second / 0.0975) + 1e-8);
-            assert_near(w[i], i < n ? moved : (double)w0[i], 1e-5);
-            assert_near(m[i], i < n ? first : (double)m0[i], 1e-6);
-            assert_near(v[i], i < n ? second : (double)v0[i], 1e-5);
-        }
-    }
-}
-
 /* ---- the same bits ---- */
 
 /* isa.c in plain C with sixteen lanes, on x86-64 compiled for AVX2; and with one, for compilers
  * without vectors, there with FMA, because fmaf of mingw-w64 rounds several times. Every table with
  * a fused multiply-add gives their bits. */
 extern const Isa isa_portable, isa_scalar;
-
-enum { ARRAYS = 8 };
-
-/* y[n] = the whole numbers of round_to_16 */
-static void round_into(const Isa *isa, float *y, const float *x, int n) {
-    int16_t rounded[LONGEST + 16];
-    isa->round_to_16(false, rounded, x, 1000, n);
-    for (int i = 0; i < n; i++) y[i] = rounded[i];
-}
-
-/* Calls kernel number `which` on n numbers of x; false beyond the last kernel. */
-static bool call_kernel(const Isa *isa, int which, float x[ARRAYS][LONGEST], int n) {
-    const AdamW step = {0.01f, 0.9f, 0.95f, 1e-8f, 0.1f, 0.19f, 0.0975f, 0.7f};
-    size_t size = (size_t)n;
-    float *extra = x[ARRAYS - 1], *abs = x[6];
-    for (int i = 0; i < n; i++) abs[i] = fabsf(abs[i]);
-    switch (which) {
-        case 0: extra[0] = isa->dot(x[0], x[1], size); return true;
-        case 1: isa->softmax(x[0], LONGEST, extra, x[0], 0.3f, 3, n); return true;
-        case 2: isa->log_sum_exp(extra, x[0], LONGEST, 3, n); return true;
-        case 3: isa->softmax_backward(x[0], x[2], LONGEST, x[4], x[5], 0.3f, 2, n); return true;
-        case 4: isa->mask(x[0], LONGEST, 2, n / 2, n / 16 * 16); return true;
-        case 5: isa->gelu(x[0], x[1], size); return true;
-        case 6: isa->gelu_backward(x[0], x[1], x[2], x[3], size); return true;
-        case 7: isa->normalize(x[0], extra, extra + 2, x[1], x[3], x[4], 2, n / 2); return true;
-        case 8: isa->normalize_recompute(x[0], x[1], x[2], x[3], x[4], x[5], 1, n); return true;
-        case 9:
-            isa->normalize_backward(x[0], x[1], x[2], x[3], x[4], 0.3f, 0.7f, x[5], n);
-            return true;
-        case 10: isa->normalize(x[0], NULL, extra, x[1], x[2], NULL, 2, n / 2); return true;
-        case 11:
-            isa->normalize_backward(x[0], x[1], NULL, x[2], x[3], 0, 0.7f, x[4], n);
-            return true;
-        case 12: isa->swiglu(x[0], x[1], x[2], size); return true;
-        case 13: isa->swiglu_backward(x[0], x[1], x[2], x[3], x[4], x[5], size); return true;
-        case 14: isa->rotate(x[0], x[1], x[2], x[3], -1, n / 2); return true;
-        case 15: isa->axpby(x[0], 0.3f, x[1], 0.7f, size); return true;
-        case 16: isa->adamw(x[0], x[1], abs, x[2], step, size); return true;
-        case 17: isa->scores(extra, 8, x[0], x[1], KEY_GROUP, 1 + n / 32, 5, 1); return true;
-        case 18: isa->means(extra, x[0], 3, x[1], LONGEST, 5, n / 8, 8, 3); return true;
-        case 19: isa->convolve(x[0], x[3], -LONGEST, x[4], LONGEST, 3, n); return true;
-        case 20: isa->convolve_gradients(x[0], x[2], x[5], LONGEST, 2, 2, n); return true;
-        case 21: round_into(isa, extra, x[0], n); return true;
-        default: return false;
-    }
-}
 
 /* The bits of a product with as many terms as several blocks. */
 static void multiply_with(const Isa *isa, const Products *products, bool accumulate, float *c) {
@@ -912,16 +811,16 @@ static void multiply_with(const Isa *isa, const Products *products, bool accumul
 }
 
 static void check_same_bits(const Isa *isa) {
-    static float ours[ARRAYS][LONGEST], theirs[ARRAYS][LONGEST];
+    static Floats ours, theirs;
     float c[17 * 71], other[17 * 71];
-    for (int which = 0; call_kernel(isa, which, ours, 1); which++)
-        for (int n = 2; n <= LONGEST; n++) {
-            fill(ours[0], 9, ARRAYS * LONGEST);
-            memcpy(theirs, ours, sizeof theirs);
-            call_kernel(isa, which, ours, n);
-            call_kernel(&isa_portable, which, theirs, n);
+    for (int k = 0; k < loops; k++)
+        for (int n = 1; n <= LONGEST; n++) {
+            prepare(ours);
+            prepare(theirs);
+            all[k].ours(isa, ours, n);
+            all[k].ours(&isa_portable, theirs, n);
             if (memcmp(ours, theirs, sizeof ours) != 0)
-                fail_msg("%s: kernel %d with %d numbers gives other bits", isa->name, which, n);
+                fail_msg("%s: %s of %d numbers gives other bits", isa->name, all[k].name, n);
         }
     for (int how = 0; how < 3; how++) {
         const Products *const tables[] = {&float32_products, &float32_products,

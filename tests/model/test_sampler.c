@@ -47,13 +47,17 @@ static int expect(const Sampler *sampler, const float *logits, int V, double *pr
     return kept;
 }
 
-/* Draws often, along positions and along streams. The sum of squared deviations, each divided by
- * its expectation, exceeds n + 2 sqrt(n x) + 2 x for n degrees of freedom with probability at most
- * e^-x (Laurent and Massart, 2000, lemma 1). With x = 16 that is one in nine million. */
+/* The probabilities of all ids; and draws often, along positions and along streams. The sum of
+ * squared deviations, each divided by its expectation, exceeds n + 2 sqrt(n x) + 2 x for n degrees
+ * of freedom with probability at most e^-x (Laurent and Massart, 2000, lemma 1). With x = 16 that
+ * is one in nine million. */
 static void check_frequencies(Sampler sampler, const float *logits, int V) {
     const int DRAWS = repeats(8000, 20000);
-    double probability[MAX], deviation = 0;
+    double probability[MAX], own[MAX], scratch[SAMPLER_SCRATCH * MAX], deviation = 0;
     int counts[MAX] = {0}, free = expect(&sampler, logits, V, probability) - 1;
+    sampler.isa = &isa_base;
+    sampler_probabilities(&sampler, logits, V, own, scratch);
+    for (int v = 0; v < V; v++) assert_near(own[v], probability[v], 1e-12 * probability[v]);
     for (uint64_t i = 0; i < (uint64_t)DRAWS; i++)
         counts[pick(sampler, logits, V, i % 2 ? 3 : i, i % 2 ? i : 5)]++;
     for (int v = 0; v < V; v++) {
@@ -73,7 +77,8 @@ static void check_frequencies(Sampler sampler, const float *logits, int V) {
 TEST(frequencies) {
     static const float few[] = {0.3f, -1, 1, 0.1f, -0.5f, 2, -2, 1, 0, 1, 0.7f};
     float *many = random_floats(4, MAX);
-    const double temperatures[] = {0, 1, 0.5, 3};
+    const double temperatures[] = {0, 1, 0.5, 3,
+                                   0.02}; /* of the last, most shares are lost in a sum */
     const double shares[] = {1, 1 - DBL_EPSILON / 2, 1e-9, 0.3, 0.5, 0.8, 0.99};
     const int tops[] = {0, 1, 2, 3, 4, 7, 10, 11, 12, 1000};
     for (int v = 0; v < MAX; v++) many[v] = fminf(roundf(2 * many[v]), 2);

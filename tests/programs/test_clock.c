@@ -165,21 +165,6 @@ TEST(further) {
     scratch_remove(scratch("further"));
 }
 
-/* A plan keeps requested sizes. */
-TEST(plan) {
-    skip_without(SIGNALS);
-    must_run_clocked(0.01, "", "train --precision f32 -t 2 -w 24 -l 1 -b 3 -d 0.05 -o @plan " PLAY);
-    expect_line("2", "1", "24", "3 x 64", "0.05");
-    expect_line("6,400"); /* characters a second: 3 x 64 / 0.03, as a step takes three readings */
-    /* the next larger size: layers and width were asked for */
-    expect_line("(", "1", "24", "128", "800,000");
-    assert_near(state_number("plan/model.safetensors", "width"), 24, 0);
-    assert_near(state_number("plan/model.safetensors", "context"), 64, 0);
-    must_run_clocked(0.01, "", "train -r -o @plan " PLAY); /* keeps the plan */
-    assert_null(has_line("3 x 64", "0.05"));
-    must_fail(2, "train -t 2 -w 24 -H 5 -o @plan " PLAY, "24", "5");
-}
-
 /* Returns the steps that a run announced, and sets *taken to those of its log. */
 static double announced(const char *log, double *taken) {
     double said[2]; /* speed, steps */
@@ -265,23 +250,6 @@ TEST(enough) {
     assert_int_equal(count_progress(), 0);
 }
 
-/* A training run whose rates fall early, and that is interrupted meanwhile, resumes until they are
- * 0. Of thousands of steps: not in a quick run. */
-TEST(cooling) {
-    skip_without(SIGNALS);
-    if (!repeats(0, 1)) skip();
-    scratch_random("random", 400, 5, 3);
-    must_run_clocked(1e-4, " 2@1.78 2@1.79",
-                     "train " TINY_SIZES
-                     "-m modern --precision f32 -w 64 -d 0 -t 4 -e 100000 -o @cool @random");
-    double end = state_number("cool/state.safetensors", "cooled"),
-           step = state_number("cool/state.safetensors", "step");
-    assert_true(step > 2500 && end > step + 100 && end < 9000);
-    must_run_clocked(1e-4, "", "train -r -o @cool @random");
-    assert_near(state_number("cool/state.safetensors", "step"), floor(end), 0);
-    assert_near(state_number("cool/state.safetensors", "cooled"), end, 0);
-}
-
 /* Where nothing can be learned, the learning rates of modern decay early, to 0. An interruption
  * during the decay does not change the end result. */
 #define DECAY                                                                                  \
@@ -354,5 +322,3 @@ TEST(saving) {
         for (int moment = 0; moment < 6; moment++)
             check_saved(ticks[i], (2000 + 100 * moment) * ticks[i]);
 }
-
-FIXTURE(scratch_open, scratch_close)

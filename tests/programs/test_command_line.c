@@ -5,21 +5,17 @@
 enum { MAX_WORDS = 16 };
 
 /* Reads a command line with spaces between its arguments. The text is added. */
-static bool read_line(Arguments *a, const char *line) {
+static Arguments asked(const char *line) {
     static char words[8][512], *argv[8][MAX_WORDS + 1]; /* arguments point into them */
     static int next;
     char *to = words[next % 8], **at = argv[next++ % 8];
     int argc = 0;
+    Arguments a;
     snprintf(to, sizeof words[0], "train %s " ACT, line);
     for (char *word = strtok(to, " "); word && argc < MAX_WORDS; word = strtok(NULL, " "))
         at[argc++] = word;
     at[argc] = NULL;
-    return command_line_read(a, argc, at, &err);
-}
-
-static Arguments asked(const char *line) {
-    Arguments a;
-    assert_ok(read_line(&a, line), err);
+    assert_ok(command_line_read(&a, argc, at, &err), err);
     return a;
 }
 
@@ -30,8 +26,9 @@ static TrilOptions new_training(const char *line) {
     return options;
 }
 
-/* Only what was given is set. */
+/* Only what was given is set; --help takes precedence. */
 TEST(nothing) {
+    assert_true(asked("more --help").help);
     const Arguments a = asked("-w 48 --patience 0");
     for (int i = 0; tril_option(i); i++) {
         const char *name = tril_option(i)->name;
@@ -172,22 +169,6 @@ TEST(resume) {
     }
 }
 
-TEST(refusals) {
-    static const char *const lines[][2] = {
-        {"-s 3 -t 4", "--time"},           {"--preset none", "'none'"},
-        {"--precision f16", "'f16'"},      {"--model modernist", "'modernist'"},
-        {"--ladder --init x", "--ladder"}, {"--preset small --init x", "--preset"},
-        {"--wodth 3", "--wodth"},          {"--model=", "--model"},
-        {"--eval-every 0", "'0'"},
-    };
-    Arguments a;
-    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
-        if (read_line(&a, lines[i][0])) fail_msg("%s is taken", lines[i][0]);
-        expect_error(err, lines[i][1]);
-    }
-    assert_true(read_line(&a, "more --help") && a.help); /* which takes precedence */
-}
-
 RELEASE(plan, plan_close)
 
 static const Plan *plan_of(const Arguments *arguments) {
@@ -215,5 +196,3 @@ TEST(rungs) {
         assert_string_equal(plan->rungs[i].name, tril_rung(i));
     assert_null(tril_rung(plan->rung_count));
 }
-
-FIXTURE(scratch_open, scratch_close)

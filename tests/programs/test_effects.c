@@ -165,35 +165,3 @@ TEST_OF_EACH(tril_rung, rungs) {
         }
     }
 }
-
-/* Options that another one makes ineffective. */
-TEST(refusals) {
-    static const struct {
-        const char *command, *option;
-    } cases[] = {
-        {"train -t 1 --eval-every 5 " ACT, "--eval-every"},
-        {"train -s 5 --epochs 2 " ACT, "--epochs"},
-        {"train --preset quick -e 2 " ACT, "--epochs"},
-        {"train -s 5 -t 5 " ACT, "--time"},
-        {"train --resume --init @first " ACT, "--init"},
-        {"train --resume --continue " ACT, "--continue"},
-        {"train --ladder -m bigram --decay 1 " ACT, "--decay"},
-        {"sample -t 0 -k 5 " MODEL, "--top-k"},
-        {"sample -t 0 -P 0.5 " MODEL, "--top-p"},
-        {"sample -t 0 --seed 3 " MODEL, "--seed"},
-        {"sample --stop= " MODEL, "--stop"},
-        {"sample --layer 0 " MODEL, "--layer"},
-        {"sample --score " ACT " --seed 3 " MODEL, "--seed"},
-        {"sample --explain THE -j 1 " MODEL, "--threads"},
-        {"sample --info --precision f32 " MODEL, "--precision"},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        must_fail(2, cases[i].command, cases[i].option);
-    must_run("train -m gpt " SIZES "-b 4 -s 2 -o " MODEL " " ACT);
-    must_fail(1, "sample --stop \u00e9 " MODEL, "--stop", "\u00e9");
-    must_fail(1, "sample --counts 0.5 " MODEL, "counts");
-    must_fail(1, "sample --explain THE --layer 7 " MODEL, "7");
-    must_fail(1, "sample --explain THE --head 7 " MODEL, "7");
-}
-
-FIXTURE(scratch_open, scratch_close)

@@ -247,10 +247,6 @@ TEST(disk_full) {
     }
 }
 
-static int set_up(void **state) {
-    if (scratch_open(state) != 0) return -1;
+SET_UP {
     must_run("train " TINY "-o @play " ACT);
-    return 0;
 }
-
-FIXTURE(set_up, scratch_close)

@@ -367,5 +367,3 @@ TEST(closed_descriptors) {
         scratch_remove(scratch("shut"));
     }
 }
-
-FIXTURE(scratch_open, scratch_close)

@@ -199,9 +199,6 @@ TEST(closed_terminals) {
 }
 
 /* Under nohup the children would inherit an ignored SIGHUP. */
-static int set_up(void **state) {
+SET_UP {
     signal(SIGHUP, SIG_DFL);
-    return scratch_open(state);
 }
-
-FIXTURE(set_up, scratch_close)

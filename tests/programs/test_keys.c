@@ -4,10 +4,8 @@
 #include <poll.h>
 #include <sys/ioctl.h>
 
-static int set_up(void **state) {
-    scratch_open(state);
+SET_UP {
     must_run("train -q -m gpt -l 1 -w 16 -H 2 -c 16 -b 4 -s 20 -o @model " ACT);
-    return 0;
 }
 
 static int terminal;
@@ -71,7 +69,7 @@ TEST(rlwrap) {
     struct winsize window = {.ws_row = 24, .ws_col = 200};
     assert_int_equal(ioctl(terminal, TIOCSWINSZ, &window), 0);
     const char *term = set_variable("TERM", "xterm");
-    const char *home = set_variable("RLWRAP_HOME", scratch_directory);
+    const char *home = set_variable("RLWRAP_HOME", scratch_directory());
     char *words[] = {copy_text("rlwrap"),         program, copy_text("-i"), copy_text("-n5"),
                      copy_text(scratch("model")), NULL};
     Process child = start_on_terminal(command_input, words);
@@ -101,5 +99,3 @@ TEST(interruption) {
     wait_for_text("> ");
     end_dialogue(child, out);
 }
-
-FIXTURE(set_up, scratch_close)

@@ -195,5 +195,3 @@ TEST(other_log) {
     if (make_symbolic_link(scratch("ten.csv"), scratch("link.csv")))
         assert_false(log_open(&log, scratch("link.csv"), 0, &err));
 }
-
-FIXTURE(scratch_open, scratch_close)

@@ -57,17 +57,6 @@ TEST(several_files) {
     expect_line("1,900");
 }
 
-TEST(bad_files) {
-    make_folder(scratch("empty"));
-    must_fail(1, "train -q -o @o @letters/b @letters/more/", "letters/more: ", "more/*.txt");
-    must_fail(1, "sample --info @empty", "empty/model.safetensors: ");
-    scratch_put("letters/more/c", "fine\xff", 5);
-    must_fail(1, "train -q -o @o @letters/b @letters/more/c", "letters/more/c: ", "0xFF", "4");
-    must_fail(1, "train -q -o @o @letters/b @nowhere", "nowhere: ");
-    must_fail(1, "train -q -o @letters/b " ACT, "letters/b: ");
-    scratch_remove(scratch("letters/more/c"));
-}
-
 /* "-" is standard input, for both programs. */
 TEST(standard_input) {
     const char *file = trained("train " TINY "-s 20 -o @file " ACT);
@@ -82,24 +71,3 @@ TEST(standard_input) {
     command_input = NULL;
     must_fail(1, "train -q -o @other -", "");
 }
-
-/* A table of scores has those of each model alone. */
-TEST(scores) {
-    double alone[2], row[3];
-    for (int i = 0; i < 2; i++) {
-        must_run("train " TINY "-q -s %d -o @score%d " ACT, 10 + i, i);
-        must_run("sample --score " ACT " @score%d", i);
-        assert_int_equal(numbers_of(after("nats_per_char"), &alone[i], 1), 1);
-    }
-    must_run("sample --score " ACT " @score0 @score1");
-    const char *line = strchr(ran.out, '\n') + 1;
-    for (int i = 0; i < 2; i++, line = strchr(line, '\n') + 1) {
-        assert_int_equal(numbers_of(line, row, 3), 3);
-        assert_near(row[2], alone[i], 0);
-    }
-    assert_true(alone[0] != alone[1]);
-    run("sample --score " ACT " @score0 @nowhere");
-    expect_exit(1, "nowhere: ");
-}
-
-FIXTURE(scratch_open, scratch_close)

@@ -381,5 +381,3 @@ TEST(no_room) {
     must_run("train -r -q -o @tight " ACT);
     assert_same_file("tight", "whole", "state");
 }
-
-FIXTURE(scratch_open, scratch_close)

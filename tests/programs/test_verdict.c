@@ -20,95 +20,52 @@ static const char *verdict_on(const char *name) {
 #define expect_verdict(name, ...) \
     expect_line_of(verdict_on(name), ran.command, TEXTS(name ": ", __VA_ARGS__))
 
-/* Fails the test unless these are all models with verdicts. */
-static void expect_verdicts(const char *const names[]) {
-    for (int i = 0; model_name(i); i++)
-        if (*names && strcmp(*names, model_name(i)) == 0)
-            assert_true(verdict_on(*names++));
-        else if (verdict_on(model_name(i)))
-            fail_msg("%s: %s", ran.command, verdict_on(model_name(i)));
-    assert_null(*names);
-}
-
-/* Fails the test unless nothing asks for more steps: no arrow in the model's row, no command. */
-static void expect_no_more(const char *name) {
-    const char *line = after(formatted("\n%-16s  ", name)), *mark = strstr(line, "\u2193");
-    if ((mark && mark < strchr(line, '\n')) || strstr(ran.out, " --resume "))
-        fail_msg("%s: asks for more steps:\n%s", ran.command, ran.out);
-}
-
-static void part_of_play(const char *name, size_t characters) {
-    scratch_put(name, slurp(PLAY, NULL), characters);
-}
-
-/* A short text, learned by heart: said while it trains and at the end. The kept model is that of
- * the step which is named. */
-TEST(overfitting) {
-    part_of_play("three", 3000);
-    must_run("train " SMALL "-c 16 -d 0 -s 600 --eval-every 60 --patience 1 -o @over @three");
-    const char *since = measured(state_number("over/model.safetensors", "step"));
-    const char *live = expect_line(since);
-    assert_true(live < after("\nuniform  "));
-    expect_verdicts(TEXTS("modern"));
-    expect_verdict("modern", since);
-    assert_ptr_equal(find_line(strchr(live, '\n'), TEXTS(since)), verdict_on("modern")); /* once */
-    expect_no_more("modern");
-}
-
-/* The loss is lower with the steps that were said. */
-TEST(still_falling) {
-    if (SANITIZED) skip(); /* it is long, and runs no other code than the other tests */
-    must_run("train " SMALL "-s 400 -o @fall " PLAY);
-    expect_verdicts(TEXTS("modern"));
-    expect_verdict("modern", "--steps 800");
-    const double once = row_of("modern").validation;
-    expect_line("\u2193 ");
-    expect_line("train --resume --steps 800 --out ");
-    must_run("train " SMALL "-s 800 -o @fall " PLAY);
-    assert_true(row_of("modern").validation < once - 0.02);
-}
-
-TEST(short_text) {
-    part_of_play("four", 400);
-    must_run("train " TINY "-o @short @four");
-    expect_verdict("modern", "400", "40", "--init MODEL");
-    expect_no_more("modern");
-    part_of_play("hundred", 150); /* counted pairs are worse than uniform chances there */
-    must_run("train " TINY "-b 16 -c 64 -o @short @hundred");
-    assert_true(row_of("counted bigram").validation > row_of("uniform").validation);
-    expect_verdict("modern", "150", "38", "--init MODEL");
-    expect_no_more("modern");
-    part_of_play("ten", 10000); /* seen as often as helps: more epochs are not asked for */
-    must_run("train " TINY "-b 8 -o @short @ten");
-    expect_verdicts(TEXTS(NULL));
-    expect_no_more("modern");
-}
-
-/* The rate that is said is one at which the training does not go wrong. */
-TEST(rate) {
+/* Each kind, and the marks of those that ask for more steps: an arrow in the model's row, and a
+ * command. The test in a ladder and of --time have the others. */
+TEST(runs) {
     static const struct {
-        const char *rung, *rate, *sizes;
-    } cases[] = {{"head", "0.3", "-j 1 -w 32 -c 32 -b 8 --precision f32 "}, {"modern", "1", TINY}};
-    for (int i = 0; i < 2; i++) {
-        double lower;
-        must_run("train %s-m %s --lr %s -s 300 --eval-every 30 -o @rate " PLAY, cases[i].sizes,
-                 cases[i].rung, cases[i].rate);
-        if (i == 0) {
-            expect_no_more("head");
-            const char *live = expect_line("--lr ", "0.3");
-            assert_true(live < after("\nuniform  "));
-            live = find_line(strchr(live, '\n'), TEXTS("--lr "));
-            assert_ptr_equal(live, verdict_on("head")); /* once */
-        }
-        const char *said = expect_line_of(verdict_on(cases[i].rung), ran.command,
-                                          TEXTS(cases[i].rung, "--lr ", cases[i].rate));
-        assert_int_equal(sscanf(strstr(said, "--lr "), "--lr %lf", &lower), 1);
-        double bad = row_of(cases[i].rung).validation;
-        must_run("train %s-m %s --lr %g -s 300 --eval-every 30 -o @rate " PLAY, cases[i].sizes,
-                 cases[i].rung, lower);
-        said = verdict_on(cases[i].rung);
-        assert_true(!said || !find_line(said, TEXTS("--lr ")));
-        assert_true(row_of(cases[i].rung).validation < bad);
+        size_t characters; /* of the play */
+        const char *options, *rung;
+        const char *said[3];  /* none: no verdict */
+        bool meanwhile, asks; /* it is said while it trains, too; for more steps */
+    } runs[] = {
+        {3000,
+         SMALL "-c 16 -d 0 -s 600 --eval-every 60 --patience 1",
+         "modern",
+         {"180", "overfitting", "--dropout"},
+         true,
+         false},
+        {39054, SMALL "-s 400", "modern", {"still falling", "--steps 800", ""}, false, true},
+        {400, TINY, "modern", {"400", "40", "--init MODEL"}, false, false},
+        {150, TINY "-b 16 -c 64", "modern", {"150", "38", "--init MODEL"}, false, false},
+        {10000, TINY "-b 8", "modern", {NULL}, false, false}, /* seen as often as helps */
+        {39054,
+         "-j 1 -w 32 -c 32 -b 8 --precision f32 -m head --lr 0.3 -s 300 --eval-every 30",
+         "head",
+         {"--lr 0.02", "0.3", ""},
+         true,
+         false},
+        {39054,
+         TINY "-m modern --lr 1 -s 300 --eval-every 30",
+         "modern",
+         {"--lr 0.006", "1", ""},
+         false,
+         false}};
+    for (int i = 0; i < COUNT(runs); i++) {
+        const char *const *said = runs[i].said, *rung = runs[i].rung;
+        scratch_put("text", slurp(PLAY, NULL), runs[i].characters);
+        must_run("train %s -o @run @text", runs[i].options);
+        const char *verdict = verdict_on(rung), *row = after(formatted("\n%-16s  ", rung));
+        if (!*said) assert_null(verdict);
+        if (*said) expect_line_of(verdict, ran.command, TEXTS(said[0], said[1], said[2]));
+        const char *mark = strstr(row, "\u2193"), *command = strstr(ran.out, " --resume ");
+        const bool marked = mark && mark < strchr(row, '\n');
+        if (marked != runs[i].asks || !command == runs[i].asks)
+            fail_msg("%s: %s", ran.command, row);
+        if (!runs[i].meanwhile) continue;
+        const char *live = expect_line(said[0]);
+        assert_true(live < row);
+        assert_ptr_equal(find_line(strchr(live, '\n'), TEXTS(said[0])), verdict); /* once */
     }
 }
 
@@ -117,7 +74,6 @@ TEST(diverged) {
     run("train " TINY "--lr 6 -s 200 -o @gone " PLAY);
     assert_int_equal(ran.status, 1);
     expect_line_of(ran.err, ran.command, TEXTS("modern: ", "6", "--lr 0.006"));
-    must_run("train " TINY "--lr 0.006 -s 200 -o @gone " PLAY);
     run("train " TINY "--lr 5 -s 40 --eval-every 20 -o @gone " PLAY);
     after("e+");
     for (const char *c = ran.out; *c; c++) { /* no figure has ten digits before its point */
@@ -193,13 +149,13 @@ TEST(without_log) {
 /* Verdicts do not depend on whether a training run was interrupted; --quiet has none. */
 TEST(resumed) {
     must_run("train " TINY "-s 100 -o @whole " PLAY);
-    expect_verdicts(TEXTS("bigram", "modern"));
+    expect_verdict("modern", "");
     char *whole = copy_text(verdict_on("bigram"));
     *strstr(whole, "\n\n") = 0; /* before the digests: a baseline that was complete has none */
     must_run("train " TINY "-s 100 -r -o @whole " PLAY); /* nothing is left to train */
     assert_memory_equal(verdict_on("bigram"), whole, strlen(whole));
     must_run("train -q " TINY "-s 100 -o @whole " PLAY);
-    expect_verdicts(TEXTS(NULL));
+    assert_true(!verdict_on("bigram") && !verdict_on("modern"));
 }
 
 /* ---- made-up curves ---- */
@@ -276,43 +232,75 @@ SHAPE(rising, settled(x) + (x > 0.6 ? 0.4 : 0))
 SHAPE(learnt, fmax(0.04 - 0.01 * x, 1.5 - 2.5 * x)) /* a text of a few repeated words */
 SHAPE(nearly_learnt, 0.3 + 2 * fmax(0, 0.6 - x) + 0.01 * (1 - x))
 
-/* Verdicts on one rung, beside counted pairs, and beside counted n-grams if there are any. */
+/* The verdict on one rung of curves, beside what is counted, and how many times as long it should
+ * train. */
 TEST(curves) {
     static const struct {
         const char *rung;
-        bool ladder;
+        char how; /* 'l': in a ladder; 'r': while it trains */
         Shape training, validation;
-        double ngram; /* 0: none */
-        int verdict;
+        double pairs,
+            ngram; /* losses of counting; pairs: NAN if as good; ngram: 0 if there is none */
+        size_t trained_on;
+        VerdictKind kind;
+        int longer;
         const char *says;
-    } cases[] = {{"gpt", false, falling, falling, 0, STILL_FALLING, "--steps 2000"},
-                 {"gpt", false, slow, slow, 0, NO_BETTER, "--steps 4000"},
-                 {"gpt", false, by_heart, turning, 0, OVERFITTING, "--dropout"},
-                 {"gpt", false, settled, turning, 0, NO_VERDICT, ""}, /* worse, but not by heart */
-                 {"gpt", false, by_heart, slip, 0, NO_VERDICT, ""},
-                 {"gpt", false, flat, flat, 0, NO_BETTER, "not below the counted bigram"},
-                 {"gpt", false, settled, settled, 1.6, NO_VERDICT, ""},
-                 {"gpt", false, falling, falling, 1.6, STILL_FALLING, ""},
-                 {"gpt", false, slow, slow, 1.6, NO_BETTER, "too few"},
-                 {"gpt", false, by_heart, turning, 1.6, OVERFITTING, ""},
-                 {"gpt", true, settled, settled, 1.6, NO_VERDICT, ""},
-                 {"gpt", true, falling, falling, 1.6, STILL_FALLING, ""},
-                 {"ngram", false, settled, settled, 1.9, NO_VERDICT, ""},
-                 {"ngram", false, settled, settled, 1.7, NO_BETTER, "learned nothing yet"},
-                 {"ngram", false, falling, falling, 1.7, NO_BETTER, "learned nothing yet"}};
+    } cases[] = {
+        {"gpt", 0, falling, falling, 2.4, 0, 90000, STILL_FALLING, 2, "--steps 2000"},
+        {"gpt", 0, slow, slow, 2.4, 0, 90000, NO_BETTER, 4, "--steps 4000"},
+        {"gpt", 0, settled, settled, 2.4, 0, 90000, NO_VERDICT, 2, ""},
+        {"gpt", 0, by_heart, turning, 2.4, 0, 90000, OVERFITTING, 0, "--dropout"},
+        {"gpt", 0, settled, turning, 2.4, 0, 90000, NO_VERDICT, 0,
+         ""}, /* worse, but not by heart */
+        {"gpt", 0, by_heart, slip, 2.4, 0, 90000, NO_VERDICT, 0, ""},
+        {"gpt", 0, rising, settled, 2.4, 0, 90000, RATE_TOO_HIGH, 0, ""},
+        {"gpt", 0, flat, flat, 2.4, 0, 90000, NO_BETTER, 2, "not below the counted bigram"},
+        {"gpt", 0, settled, settled, (double)NAN, 0, 90000, NO_BETTER, 2, "bigram"},
+        {"gpt", 0, settled, settled, 2.4, 1.6, 90000, NO_VERDICT, 2, ""},
+        {"gpt", 0, falling, falling, 2.4, 1.6, 90000, STILL_FALLING, 2, ""},
+        {"gpt", 0, slow, slow, 2.4, 1.6, 90000, NO_BETTER, 4, "too few"},
+        {"gpt", 0, by_heart, turning, 2.4, 1.6, 90000, OVERFITTING, 0, ""},
+        {"gpt", 'l', settled, settled, 2.4, 1.6, 90000, NO_VERDICT, 2, ""},
+        {"gpt", 'l', falling, falling, 2.4, 1.6, 90000, STILL_FALLING, 2, ""},
+        {"ngram", 0, settled, settled, 2.4, 1.9, 90000, NO_VERDICT, 2, ""},
+        {"ngram", 0, settled, settled, 2.4, 1.7, 90000, NO_BETTER, 2, "learned nothing yet"},
+        {"ngram", 0, falling, falling, 2.4, 1.7, 90000, NO_BETTER, 4, "learned nothing yet"},
+        /* a text that is read ten times, of 16 that help; and 26 times, of 40 */
+        {"gpt", 0, falling, falling, 2.4, 0, 10000, STILL_FALLING, 2, ""},
+        {"gpt", 0, falling, falling, 2.4, 0, 3900, NO_VERDICT, 0, ""},
+        {"gpt", 0, settled, settled, 2.4, 0, 3900, NO_VERDICT, 0, ""},
+        /* a loss of nearly 0 has nowhere to fall to */
+        {"modern", 0, learnt, learnt, 2.4, 0, 90000, NO_VERDICT, 0, ""},
+        {"modern", 0, nearly_learnt, nearly_learnt, 2.4, 0, 90000, STILL_FALLING, 2, ""},
+        {"modern", 0, learnt, learnt, 0.03, 0, 900, NO_VERDICT, 0, ""},
+        /* only what matters then */
+        {"gpt", 'r', falling, falling, 0, 0, 90000, NO_VERDICT, 0, ""},
+        {"gpt", 'r', slow, slow, 0, 0, 90000, NO_VERDICT, 0, ""},
+        {"gpt", 'r', by_heart, turning, 0, 0, 90000, OVERFITTING, 0, ""},
+        {"gpt", 'r', rising, settled, 0, 0, 90000, RATE_TOO_HIGH, 0, ""}};
     for (int i = 0; i < COUNT(cases); i++) {
-        Plan plan = plan_of(cases[i].rung, NAN, cases[i].ladder);
-        Result result = result_of(cases[i].rung, plan_usual_rate(&plan.rungs[1]), cases[i].training,
-                                  cases[i].validation);
-        Result results[] = {pairs,
-                            {.name = "counted 7-gram", .order = 7, .validation = cases[i].ngram},
-                            {.name = "running 7-gram", .order = 7, .validation = 1.5},
-                            result},
-               alone[] = {pairs, result};
-        const Verdict v = cases[i].ngram > 0 ? judged(&plan, results, 4) : judged(&plan, alone, 2);
-        if ((int)v.kind != cases[i].verdict ||
-            (v.kind != NO_VERDICT && !strstr(v.text, cases[i].says)))
+        Plan plan = plan_of(cases[i].rung, NAN, cases[i].how == 'l');
+        plan.input = (TrilExtent){cases[i].trained_on / 9 * 10, .trained_on = cases[i].trained_on};
+        Result r = result_of(cases[i].rung, plan_usual_rate(&plan.rungs[1]), cases[i].training,
+                             cases[i].validation);
+        Result all[] = {{.name = "counted bigram", .validation = cases[i].pairs},
+                        {.name = "counted 7-gram", .order = 7, .validation = cases[i].ngram},
+                        {.name = "running 7-gram", .order = 7, .validation = 1.5},
+                        r},
+               two[] = {all[0], r};
+        if (isnan(cases[i].pairs)) two[0].validation = r.validation;
+        Course now = *r.course;
+        now.ended = cases[i].how != 'r';
+        all[3].course = two[1].course = &now;
+        if (!now.ended) two[1].validation = NAN;
+        const Verdict v = cases[i].ngram > 0    ? judged(&plan, all, 4)
+                          : cases[i].how == 'r' ? judged(&plan, two + 1, 1)
+                                                : judged(&plan, two, 2);
+        if (v.kind != cases[i].kind || (v.kind != NO_VERDICT && !strstr(v.text, cases[i].says)))
             fail_msg("curve %d: %d, %s", i, (int)v.kind, v.text);
+        const char *wanted = cases[i].longer ? formatted("--steps %d000", cases[i].longer) : "";
+        if (strcmp(v.longer, wanted) != 0) fail_msg("curve %d: %s", i, v.longer);
+        assert_int_equal(v.falling, v.kind == STILL_FALLING || cases[i].longer == 4);
     }
 }
 
@@ -386,72 +374,6 @@ TEST(few_steps) {
                                  .loss = 2.3 + 0.4 * random_normal(1, (uint64_t)step),
                                  .validation = step % BETWEEN == 0 ? 2.3 : (double)NAN});
         if (step % BETWEEN == 0) assert_int_equal(verdict_of(&plan, r).kind, NO_VERDICT);
-    }
-}
-
-/* An equal loss is not better than counting. */
-TEST(ties) {
-    const Plan plan = plan_of("gpt", 1e-3, false);
-    Result results[] = {pairs, result_of("gpt", 1e-3, settled, settled)};
-    results[0].validation = results[1].validation;
-    assert_int_equal(judged(&plan, results, 2).kind, NO_BETTER);
-}
-
-/* More steps are proposed where a verdict asks for them, or where nothing speaks against them. */
-TEST(further) {
-    static const TrilExtent once = {.characters = 100000, .trained_on = 90000};
-    static const TrilExtent ten = {.characters = 11111, .trained_on = 10000}; /* times */
-    static const TrilExtent often = {.characters = 5000, .trained_on = 3900}; /* 26 times of 40 */
-    static const struct {
-        Shape training, validation;
-        const TrilExtent *text;
-        bool arrow, further;
-    } cases[] = {{falling, falling, &once, true, true},
-                 {slow, slow, &once, true, true},
-                 {settled, settled, &once, false, true},
-                 {settled, turning, &once, false, false}, /* no lower loss at the end */
-                 {by_heart, turning, &once, false, false},
-                 {rising, settled, &once, false, false},
-                 {falling, falling, &ten, true, true},
-                 {falling, falling, &often, false, false},
-                 {settled, settled, &often, false, false}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        Plan plan = plan_of("gpt", 1e-3, false);
-        plan.input = *cases[i].text;
-        Result results[] = {pairs, result_of("gpt", 1e-3, cases[i].training, cases[i].validation)};
-        verdicts_judge(&plan, results, 2);
-        const Verdict *v = &results[1].verdict;
-        const char *longer = v->kind == NO_BETTER ? "--steps 4000" : "--steps 2000";
-        if (v->falling != cases[i].arrow) fail_msg("curve %zu", i);
-        assert_string_equal(v->longer, cases[i].further ? longer : "");
-    }
-}
-
-/* A loss of nearly 0 has nowhere to fall to. */
-TEST(near_zero) {
-    Plan plan = plan_of("modern", 1e-3, false);
-    assert_int_equal(verdict_of(&plan, result_of("modern", 1e-3, learnt, learnt)).kind, NO_VERDICT);
-    const Verdict v = verdict_of(&plan, result_of("modern", 1e-3, nearly_learnt, nearly_learnt));
-    assert_int_equal(v.kind, STILL_FALLING);
-    plan.input = (TrilExtent){.characters = 1000, .trained_on = 900};
-    Result all_by_pairs[] = {{.name = "counted bigram", .validation = 0.03},
-                             result_of("modern", 1e-3, learnt, learnt)};
-    assert_int_equal(judged(&plan, all_by_pairs, 2).kind, NO_VERDICT);
-}
-
-/* While a rung trains, only the verdicts that matter then appear. */
-TEST(meanwhile) {
-    static const Shape training[] = {falling, slow, by_heart, rising};
-    static const Shape validation[] = {falling, slow, turning, settled};
-    static const int kinds[] = {NO_VERDICT, NO_VERDICT, OVERFITTING, RATE_TOO_HIGH};
-    for (int i = 0; i < 4; i++) {
-        Plan plan = plan_of("gpt", 1e-3, true);
-        Result r = result_of("gpt", 1e-3, training[i], validation[i]);
-        Course now = *r.course;
-        now.ended = false;
-        r.course = &now;
-        r.validation = NAN;
-        assert_int_equal(judged(&plan, &r, 1).kind, kinds[i]);
     }
 }
 
@@ -539,5 +461,3 @@ TEST(many) {
     assert_near(course_validation(&c, 0.5), 2 + 2770, 10 * c.evaluated.every);
     assert_true(isnan(course_validation(&c, 1e-4)));
 }
-
-FIXTURE(scratch_open, scratch_close)

@@ -133,8 +133,6 @@ Traffic world_traffic(void) {
 
 /* ---- the same as one process ---- */
 
-FIXTURE(scratch_open, scratch_close)
-
 /* Starts the other process. Both then run the same lines until pair_end. Returns its id; in the
  * other process, 0. */
 static pid_t pair_begin(void) {

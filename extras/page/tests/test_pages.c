@@ -134,5 +134,3 @@ TEST(page_status) {
     scratch_remove(scratch("status"));
     scratch_remove(scratch("one"));
 }
-
-FIXTURE(scratch_open, scratch_close)

@@ -147,14 +147,12 @@ class Models(Case):
             self.assertRegex(repr(training), r"tril.Training.* 0 .* 2\b.*tril.Model.* gpt\b")
             self.assertTrue(math.isnan(training.model.loss))
             self.assertEqual(training.evaluate(), training.model.loss)
-        model.save(self.folder / "model")
-        with tril.Model.load(self.folder / "model") as again, again.read("THE") as reading, again.tokenizer as tokenizer:
-            self.assertEqual((repr(again), again.note("none")), (repr(model), None))
+        with model.read("THE") as reading, model.tokenizer as tokenizer:
             self.assertRegex(repr(reading), rf"tril.Reading.* 3 .*{reading.loss:.4f}")
             self.assertRegex(repr(tokenizer), rf"tril.Tokenizer.* {len(tokenizer)} ")
-            self.assertEqual(repr(tokenizer), repr(model.tokenizer))
-        for closed in training, again, reading:
+        for closed in training, reading, tokenizer:
             self.assertRegex(repr(closed), rf"tril.{type(closed).__name__}\D*$")  # without any number
+        self.assertIsNone(model.note("none"))
 
     def test_weights_are_shared(self):
         model = small()
@@ -257,26 +255,20 @@ class Models(Case):
         model = small("modern")
         reading = model.read("THE FOREST", trace=True)
         self.assertEqual((reading.skipped, model.read("THE FOREST AND THE SEA").skipped), (0, 6))
-        weights = reading.attention(0, 1)
+        weights, lines = reading.attention(0, 1), reading.lines()
         self.assertEqual((tuple(weights.shape), tuple(reading.logits.shape)), ((10, 10), (10, len(model.tokenizer))))
-        for row in range(10):
-            self.assertAlmostEqual(sum(weights[row, column] for column in range(row + 1)), 1, places=5)
-        lines = reading.lines()
-        self.assertEqual((lines[0].operation, lines[-1].operation), ("embedding", "linear"))
+        self.assertAlmostEqual(sum(weights[9, column] for column in range(10)), 1, places=5)
         self.assertEqual(lines[-1].output[9, 3], reading.logits[9, 3])
-        attention = next(line for line in lines if line.operation == "attention")
-        query, key, _ = attention.inputs
-        self.assertEqual((tuple(query.shape), attention.heads), ((10, 16), 2))
+        query, key, _ = next(line for line in lines if line.operation == "attention").inputs
         scores = [sum(query[9, c] * key[s, c] for c in range(8, 16)) / math.sqrt(8) for s in range(10)]  # head 1
         self.assertAlmostEqual(weights[9, 4], math.exp(scores[4]) / sum(map(math.exp, scores)), places=4)
         x, y, matrix = lines[-1].inputs[0], lines[-1].output, model.weights[lines[-1].weights[0]]
         self.assertAlmostEqual(sum(x[9, c] * matrix[5, c] for c in range(16)), y[9, 5], places=4)
-        self.assertEqual(model.read("THE FOREST").lines(), [])
-        self.assertTrue(all(line.title and line.equation for line in lines))
+        self.assertTrue(all(line.title and line.equation for line in lines) and not model.read("THE FOREST").lines())
         with self.assertRaises((TypeError, ValueError)):
             y[9, 5] = 1
         alive = weakref.ref(reading._owner)
-        del reading, lines, attention, x, y, weights
+        del reading, lines, x, y, weights
         gc.collect()
         self.assertEqual(alive() is None, numpy is None)  # it lives as long as its arrays
         del query, key, _
@@ -286,9 +278,7 @@ class Models(Case):
     def test_expected(self):
         model = small()
         reading, V = model.read("THE FOREST"), len(model.tokenizer)
-        self.assertAlmostEqual(reading.loss, model.score("THE FOREST").nats, places=5)
         likely = reading.expected(3, V)
-        self.assertAlmostEqual(sum(p for _, p in likely), 1, places=9)
         self.assertEqual(likely, sorted(likely, key=lambda one: -one[1]))
         e = {model.tokenizer.decode([i]): math.exp(reading.logits[3, i]) for i in range(V)}
         self.assertTrue(all(abs(e[one] / sum(e.values()) - p) < 1e-6 for one, p in likely))
@@ -298,20 +288,16 @@ class Models(Case):
             reading.expected(10)
 
     def test_more_characters(self):
-        known, path, other, model = self.folder / "known", self.folder / "other.txt", "Übermut " * 30, small()
-        path.write_text(other, encoding="utf-8")
+        other, model, few = "Übermut " * 30, small(), dict(steps=3, batch=4, precision="f32")
         before = model.digest
-        model.save(known)
-        last = self.trained("--init", known, "-b", 4, "-s", 3, "-j", 1, "--precision", "f32", path)
         with self.assertRaises(tril.Error):
             tril.Training(model, other)
         extended = model.extended(other)
         self.assertEqual(len(extended.tokenizer), len(model.tokenizer) + 1)
-        with tril.Training(extended, other, steps=3, batch=4, precision="f32") as training:
+        with tril.Training(extended, other, **few) as training:
             training.run()
-        self.assertEqual(extended.digest, last.digest)
+        self.assertEqual(tril.train(other, init=model, **few).digest, extended.digest)
         self.assertEqual(model.digest, before)
-        self.assertEqual(tril.train(other, init=model, steps=3, batch=4, precision="f32").digest, extended.digest)
         self.assertNotEqual(model.extended(other, seed=1).digest, model.extended(other, seed=2).digest)
 
     def test_init(self):
@@ -330,7 +316,6 @@ class Tokenizers(Case):
         tokenizer = tril.Tokenizer("naïve 中\n")
         self.assertEqual(tokenizer.decode(tokenizer.encode("中 naïve")), "中 naïve")
         self.assertEqual(len(tokenizer), 8)
-        self.assertEqual(list(tokenizer.encode("\ufeff中\r\n")), list(tokenizer.encode("中\n")))
         with self.assertRaisesRegex(tril.Error, "line 2: .*`iconv -f LATIN1 -t UTF-8 FILE"):
             tril.Tokenizer("na\nnaïve\n".encode("latin1"))
 
@@ -338,9 +323,6 @@ class Tokenizers(Case):
         tokenizer = tril.Tokenizer(None)
         self.assertEqual(list(tokenizer.encode(b"\xff\x00")), [255, 0])
         self.assertEqual(tokenizer.decode(tokenizer.encode("中")), "中")
-        model = tril.train(bytes(range(256)) * 20, "gpt", steps=2, bytes=True, **SMALL)
-        self.assertEqual(len(model.tokenizer), 256)
-        self.assertTrue(model.generate(length=20))
 
 
 class Trainings(Case):
@@ -442,8 +424,9 @@ except TypeError as error:
         def interrupt(step):
             raise KeyboardInterrupt
 
-        with self.assertRaises(KeyboardInterrupt):
+        with self.assertRaises(KeyboardInterrupt) as caught:
             small(on_step=interrupt)
+        self.assertTrue(caught.exception.model.generate(length=5))
 
     def interrupt(self, call, latest=0.02):
         """Calls, and presses Ctrl-C once, within `latest` seconds of its beginning. Whether it came before the end."""
@@ -479,22 +462,6 @@ except TypeError as error:
                 self.assertEqual(seen, list(range(1, training.done + 1)))
         self.assertGreater(interrupted, 10)
         self.assertEqual(model.digest, expected)
-
-    def test_interrupted_at_once(self):
-        models = []
-
-        def train(begun):
-            try:
-                small(steps=10**9, on_step=lambda step: begun())
-            except KeyboardInterrupt as interrupt:
-                models.append(interrupt.model)
-                raise
-
-        model = small()
-        for call in (train, lambda begun: model.generate(length=1 << 40, on_text=lambda piece: begun()),
-                     lambda begun: (begun(), model.texts(100, length=1 << 20))) * 10:
-            self.assertTrue(self.interrupt(call))
-        self.assertTrue(all(model.generate(length=5) for model in models))
 
     @unittest.skipUnless(os.name == "posix", "without usleep")
     def test_interrupted_release(self):

@@ -280,7 +280,8 @@ TEST(curves) {
         {"gpt", 'r', rising, settled, 0, 0, 90000, RATE_TOO_HIGH, 0, ""}};
     for (int i = 0; i < COUNT(cases); i++) {
         Plan plan = plan_of(cases[i].rung, NAN, cases[i].how == 'l');
-        plan.input = (TrilExtent){cases[i].trained_on / 9 * 10, .trained_on = cases[i].trained_on};
+        plan.input.trained_on = cases[i].trained_on;
+        plan.input.characters = cases[i].trained_on / 9 * 10;
         Result r = result_of(cases[i].rung, plan_usual_rate(&plan.rungs[1]), cases[i].training,
                              cases[i].validation);
         Result all[] = {{.name = "counted bigram", .validation = cases[i].pairs},

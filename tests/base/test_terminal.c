@@ -279,18 +279,18 @@ TEST(bytes_in_turns) {
  * line. */
 TEST(unknown_turns) {
     static const char *const typed[][2] = {{"好\nTHE", "'好'"}, {"\xFF\nTHE\n", "0xFF"}};
-    must_run("sample -n 30 -p THE @letters");
+    must_run("sample -n 300 --stop e -p THE @letters");
     keep();
     for (int i = 0; i < 2; i++) {
         command_input = scratch_put("typed", typed[i][0], strlen(typed[i][0]));
-        run("sample -i -n 30 @letters");
+        run("sample -i -n 300 --stop e @letters");
         assert_string_equal(ran.out, kept);
         assert_non_null(strstr(ran.err, typed[i][1]));
     }
     command_input = NULL; /* nothing is typed */
-    must_run("sample -i -n 30 @letters");
+    must_run("sample -i -n 300 --stop e @letters");
     assert_string_equal(ran.out, "");
-    must_run("sample -i -n 30 -p THE @letters");
+    must_run("sample -i -n 300 --stop e -p THE @letters");
     assert_string_equal(ran.out, kept);
 }
 

@@ -38,12 +38,12 @@ static const Refusal of_train[] = {
     {1, "--init @none @verse", "/none: ", ""},
     {1, "--init @verse @verse", "/verse: ", ""},
     {1, "--init @folder @verse", "/folder/model.safetensors: ", ""},
-    {1, "-m conv --init @modern @verse", "--model=modern", "--model=conv"},
-    {1, "-w 32 --init @modern @verse", "--width=16", "--width=32"},
-    {1, "-c 32 --init @modern @verse", "--context=16", "--context=32"},
-    {1, "-H 4 --init @modern @verse", "--heads=2", "--heads=4"},
-    {1, "--kv-heads 1 --init @modern @verse", "--kv-heads=2", "--kv-heads=1"},
-    {1, "--bytes --init @modern @verse", "--bytes", ""},
+    {2, "-m conv --init @modern @verse", "--model=modern", "--model=conv"},
+    {2, "-w 32 --init @modern @verse", "--width=16", "--width=32"},
+    {2, "-c 32 --init @modern @verse", "--context=16", "--context=32"},
+    {2, "-H 4 --init @modern @verse", "--heads=2", "--heads=4"},
+    {2, "--kv-heads 1 --init @modern @verse", "--kv-heads=2", "--kv-heads=1"},
+    {2, "--bytes --init @modern @verse", "--bytes", ""},
 };
 
 /* @gpt and @modern are models. */

@@ -7,30 +7,64 @@
 #include "base/memory.h"
 #include "base/number.h"
 
-#include <errno.h>
+#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* The versions of the format, in the note "tril". The last one is written. Models are the same in
  * both; tril 0.1 wrote version 2. */
 static const char *const versions[] = {"2", "3"};
 
-/* The sizes in a Config, each with its key and its member. The last SOMETIMES of them are left out
- * where the model has the default. */
-static const struct {
-    const char *key;
-    size_t member;
-} sizes[] = {
-    {"vocabulary_size", offsetof(Config, V)}, {"context", offsetof(Config, T)},
-    {"layers", offsetof(Config, L)},          {"heads", offsetof(Config, NH)},
-    {"width", offsetof(Config, C)},           {"kv_heads", offsetof(Config, NKV)},
-    {"hidden", offsetof(Config, H)},
+/* The model's numbers in a Config. */
+static const Number sizes[] = {
+    {"vocabulary_size", offsetof(Config, V), true, false, 1},
+    {"context", offsetof(Config, T), true, false, 1},
+    {"layers", offsetof(Config, L), true, false, 1},
+    {"heads", offsetof(Config, NH), true, false, 1},
+    {"width", offsetof(Config, C), true, false, 1},
+    {"kv_heads", offsetof(Config, NKV), true, true, 1},
+    {"hidden", offsetof(Config, H), true, true, 1},
+    {"dropout", offsetof(Config, dropout), false, false, 0},
 };
-enum { SOMETIMES = 2, NAME = 80 };
+enum { NAME = 80 };
+
+bool numbers_put(Notes *notes, const Number *list, int count, const void *record, Error *err) {
+    for (const Number *n = list; n < list + count; n++) {
+        const void *member = (const char *)record + n->member;
+        const double x = n->whole ? *(const int *)member : *(const double *)member;
+        char text[NUMBER_SIZE];
+        if (n->may_lack && (n->whole ? x == 0 : isnan(x))) continue;
+        if (n->whole)
+            number_write(text, sizeof text, 'f', 0, x);
+        else
+            number_shortest(text, sizeof text, x);
+        if (!notes_put(notes, n->key, text, strlen(text), err)) return false;
+    }
+    return true;
+}
+
+const char *numbers_read(const SafeTensors *file, const Number *list, int count, void *record) {
+    const double most = 1e9; /* of an int */
+    for (const Number *n = list; n < list + count; n++) {
+        const Note *note = safetensors_note(file, n->key);
+        void *member = (char *)record + n->member;
+        double x = n->whole ? 0 : (double)NAN;
+        char *end;
+        if (!note && !n->may_lack) return n->key;
+        if (note) x = number_read(note->value, &end);
+        if (note && (note->length == 0 || end != note->value + note->length || !isfinite(x) ||
+                     x < n->least || (n->whole && (x > most || x != floor(x)))))
+            return n->key;
+        if (n->whole)
+            *(int *)member = (int)x;
+        else
+            *(double *)member = x;
+    }
+    return NULL;
+}
 
 bool checkpoint_has_key(const char *key) {
-    static const char *const others[] = {"tril", "model", "dropout", "digest"};
+    static const char *const others[] = {"tril", "model", "digest"};
     for (int i = 0; i < COUNT(sizes); i++)
         if (strcmp(key, sizes[i].key) == 0) return true;
     for (int i = 0; i < COUNT(others); i++)
@@ -160,17 +194,9 @@ static const SafeTensor *digest_of(const SafeTensors *file, uint64_t *sum) {
 
 /* Adds the notes that describe the model. */
 static bool describe(Notes *notes, const Config *config, Error *err) {
-    char dropout[NUMBER_SIZE];
-    bool ok = notes_print(notes, "tril", err, "%s", versions[COUNT(versions) - 1]) &&
-              notes_print(notes, "model", err, "%s", config->model);
-    for (int i = 0; ok && i < COUNT(sizes); i++) {
-        int value;
-        memcpy(&value, (const char *)config + sizes[i].member, sizeof value);
-        if (value != 0 || i < COUNT(sizes) - SOMETIMES)
-            ok = notes_print(notes, sizes[i].key, err, "%d", value);
-    }
-    number_write(dropout, sizeof dropout, 'g', 17, config->dropout);
-    return ok && notes_print(notes, "dropout", err, "%s", dropout);
+    return notes_print(notes, "tril", err, "%s", versions[COUNT(versions) - 1]) &&
+           notes_print(notes, "model", err, "%s", config->model) &&
+           numbers_put(notes, sizes, COUNT(sizes), config, err);
 }
 
 /* Fails if a file that tril did not write is at `path`: a checkpoint would replace it. */
@@ -227,17 +253,6 @@ bool checkpoint_save(const char *path, const Model *model, const Run *run, const
 
 /* ---- reading ---- */
 
-/* Reads a whole number from 1 to MAX_VOCABULARY, the largest size. */
-static bool read_size(const Note *note, int *size) {
-    char *end;
-    if (!note || *note->value < '1' || *note->value > '9' || strlen(note->value) != note->length)
-        return false;
-    errno = 0;
-    long value = strtol(note->value, &end, 10);
-    *size = (int)value;
-    return !errno && !*end && value <= MAX_VOCABULARY;
-}
-
 static bool read_config(const SafeTensors *file, const char *path, Config *config, Error *err) {
     *config = (Config){0};
     const Note *note = safetensors_note(file, "tril");
@@ -252,20 +267,8 @@ static bool read_config(const SafeTensors *file, const char *path, Config *confi
     if (!note || note->length >= sizeof config->model)
         return fail(err, "%s: its metadata has no valid 'model'", path);
     memcpy(config->model, note->value, note->length); /* the rest stays 0 */
-    for (int i = 0; i < COUNT(sizes); i++) {
-        note = safetensors_note(file, sizes[i].key);
-        int member;
-        if (!note && i >= COUNT(sizes) - SOMETIMES) continue;
-        if (!read_size(note, &member))
-            return fail(err, "%s: its metadata has no valid '%s'", path, sizes[i].key);
-        memcpy((char *)config + sizes[i].member, &member, sizeof member);
-    }
-    note = safetensors_note(file, "dropout");
-    char *end = NULL;
-    config->dropout = note ? number_read(note->value, &end) : 0;
-    if (!note || end == note->value || *end)
-        return fail(err, "%s: its metadata has no valid 'dropout'", path);
-    return true;
+    const char *bad = numbers_read(file, sizes, COUNT(sizes), config);
+    return !bad || fail(err, "%s: its metadata has no valid '%s'", path, bad);
 }
 
 /* Checks the tensors of a set and, unless `numbers` is NULL, sets where they are read to: places

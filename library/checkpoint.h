@@ -13,6 +13,20 @@
 bool checkpoint_save(const char *path, const Model *model, const Run *run, const Note *notes,
                      int count, Error *err);
 
+/* A number of the metadata. */
+typedef struct {
+    const char *key;
+    size_t member; /* its offset in a record */
+    bool whole;    /* the member is an int, not a double */
+    bool may_lack; /* the entry is left out if the member is 0, or NaN */
+    double least;  /* the smallest number in a file */
+} Number;
+
+/* numbers_put adds the entries of a list of members. numbers_read sets them from a file, and
+ * returns the key of the first entry that is missing or invalid, or NULL. */
+bool numbers_put(Notes *notes, const Number *list, int count, const void *record, Error *err);
+const char *numbers_read(const SafeTensors *file, const Number *list, int count, void *record);
+
 /* Returns true if one of the checkpoint's own notes has this key. */
 bool checkpoint_has_key(const char *key);
 

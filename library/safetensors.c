@@ -56,8 +56,8 @@ typedef struct {
     SafeTensors *file;
     const char *path;
     char *at, *end;
-    size_t data_bytes;
-    bool described; /* the metadata are read */
+    size_t data_bytes, placed; /* of all data; of the tensors so far */
+    bool described;            /* the metadata are read */
     Error *err;
 } Header;
 
@@ -260,8 +260,12 @@ static bool read_entry(Header *h, const char *key) {
     file->tensor_count++;
     if (!tensor->type || tensor->rank < 0 || tensor->offset == SIZE_MAX)
         return fail_entry(h, key, "lacks its dtype, shape or data_offsets");
-    return (expected_bytes(tensor, &bytes) && bytes == tensor->bytes) ||
-           fail_entry(h, key, "has a size that contradicts its dtype and shape");
+    if (!expected_bytes(tensor, &bytes) || bytes != tensor->bytes)
+        return fail_entry(h, key, "has a size that contradicts its dtype and shape");
+    if (tensor->offset != h->placed)
+        return fail_entry(h, key, "does not begin where the tensor before it ends");
+    h->placed += bytes;
+    return true;
 }
 
 static int compare_names(const void *a, const void *b) {
@@ -281,29 +285,6 @@ static bool check_names(const Header *h, const void *list, int count, size_t siz
     return ok;
 }
 
-static int compare_places(const void *a, const void *b) {
-    const SafeTensor *x = a, *y = b;
-    if (x->offset != y->offset) return x->offset < y->offset ? -1 : 1;
-    return (x->bytes > y->bytes) - (x->bytes < y->bytes); /* empty tensors first */
-}
-
-/* Sorts the tensors by their places, and checks that they fill the data end to end. */
-static bool sort_places(const Header *h) {
-    SafeTensors *file = h->file;
-    size_t next = 0;
-    if (file->tensor_count > 0)
-        qsort(file->tensors, (size_t)file->tensor_count, sizeof *file->tensors, compare_places);
-    for (int i = 0; i < file->tensor_count; i++) {
-        const SafeTensor *tensor = &file->tensors[i];
-        if (tensor->offset != next)
-            return fail_entry(h, tensor->name, "does not begin where the tensor before it ends");
-        next += tensor->bytes;
-    }
-    return next == h->data_bytes ||
-           fail(h->err, "%s: not a valid checkpoint: its last %zu bytes belong to no tensor",
-                h->path, h->data_bytes - next);
-}
-
 static bool read_header(SafeTensors *file, const char *path, size_t length, size_t data_bytes,
                         Error *err) {
     Header h = {.file = file,
@@ -316,7 +297,10 @@ static bool read_header(SafeTensors *file, const char *path, size_t length, size
     skip_space(&h);
     if (h.at < h.end) return fail_at(&h, "unexpected text after the end");
     return check_names(&h, file->tensors, file->tensor_count, sizeof *file->tensors) &&
-           check_names(&h, file->notes, file->note_count, sizeof *file->notes) && sort_places(&h);
+           check_names(&h, file->notes, file->note_count, sizeof *file->notes) &&
+           (h.placed == data_bytes ||
+            fail(err, "%s: not a valid checkpoint: its last %zu bytes belong to no tensor", path,
+                 data_bytes - h.placed));
 }
 
 /* Reads the header's length from the first bytes of a file of `length` bytes. */

@@ -2,7 +2,7 @@
  *
  * The format (Hugging Face, "safetensors", 2022): first eight bytes, the little-endian length of a
  * JSON header; then the header, which maps each tensor name to type, shape and byte range, and
- * "__metadata__" to strings; then the tensors, end to end. */
+ * "__metadata__" to strings; then the tensors, end to end, in the order of the header. */
 #ifndef TRIL_LIBRARY_SAFETENSORS_H
 #define TRIL_LIBRARY_SAFETENSORS_H
 
@@ -37,13 +37,13 @@ typedef struct {
     const char *type; /* "F32", "BF16", ... */
     int rank;
     size_t shape[SAFETENSORS_RANK];
-    size_t offset;    /* in bytes, from the start of the data */
+    size_t offset;    /* of a file that was read: in bytes, from the start of the data */
     const void *data; /* not aligned; the caller may set where safetensors_fetch reads them to */
     size_t bytes;
 } SafeTensor;
 
 typedef struct {
-    SafeTensor *tensors; /* owned, as are the notes; in the order of their data, once read */
+    SafeTensor *tensors; /* owned, as are the notes */
     int tensor_count;
     Note *notes;
     int note_count;

@@ -16,24 +16,20 @@
 /* The version of the metadata of states. Another version cannot be resumed. */
 static const char version[] = "3";
 
-/* The members of a TrilProgress, under their keys. */
-static const struct {
-    const char *key;
-    size_t member;
-    bool whole, may_lack; /* the member is an int, not a double; it may be unknown */
-} numbers[] = {
-    {"step", offsetof(TrilProgress, step), true, false},
-    {"recent_loss", offsetof(TrilProgress, recent), false, true},
-    {"recent_steps", offsetof(TrilProgress, recent_steps), true, false},
-    {"learning_seconds", offsetof(TrilProgress, seconds), false, false},
-    {"operations", offsetof(TrilProgress, operations), false, false},
-    {"lowest_loss", offsetof(TrilProgress, lowest), false, true},
-    {"lowest_step", offsetof(TrilProgress, lowest_step), true, false},
-    {"stale", offsetof(TrilProgress, since_lowest), true, false},
-    {"cooling", offsetof(TrilProgress, cooling), false, false},
-    {"cooled", offsetof(TrilProgress, cooled), true, false},
-    {"windows_grow", offsetof(TrilProgress, windows_grow), true, false},
-    {"embedding_decay", offsetof(TrilProgress, embedding_decay), false, true},
+/* The numbers of a TrilProgress. */
+static const Number numbers[] = {
+    {"step", offsetof(TrilProgress, step), true, false, 0},
+    {"recent_loss", offsetof(TrilProgress, recent), false, true, 0},
+    {"recent_steps", offsetof(TrilProgress, recent_steps), true, false, 0},
+    {"learning_seconds", offsetof(TrilProgress, seconds), false, false, 0},
+    {"operations", offsetof(TrilProgress, operations), false, false, 0},
+    {"lowest_loss", offsetof(TrilProgress, lowest), false, true, 0},
+    {"lowest_step", offsetof(TrilProgress, lowest_step), true, false, 0},
+    {"stale", offsetof(TrilProgress, since_lowest), true, false, 0},
+    {"cooling", offsetof(TrilProgress, cooling), false, false, 0},
+    {"cooled", offsetof(TrilProgress, cooled), true, false, 0},
+    {"windows_grow", offsetof(TrilProgress, windows_grow), true, false, 0},
+    {"embedding_decay", offsetof(TrilProgress, embedding_decay), false, true, 0},
 };
 enum { NUMBERS = COUNT(numbers), KEY_SIZE = 40 };
 
@@ -52,77 +48,70 @@ static bool is_stored(const TrilOption *row) {
 
 /* ---- writing ---- */
 
-static bool put_number(Notes *notes, const char *key, double x, Error *err) {
-    char text[NUMBER_SIZE];
-    number_shortest(text, sizeof text, x);
-    return notes_put(notes, key, text, strlen(text), err);
-}
-
 /* Adds the metadata of models and states. */
-static bool begin(Notes *notes, const Vocab *vocab, uint64_t seed, uint64_t text, Error *err) {
+static bool put_origin(Notes *notes, const TrilModel *model, Error *err) {
+    const Vocab *vocab = &model->vocab;
     char *joined = NULL;
     size_t length = 0;
     bool ok = (vocab->bytes || vocab_join(vocab, &joined, &length, err)) &&
               notes_print(notes, "characters", err, "%s", vocab->bytes ? "bytes" : "utf-8") &&
               notes_put(notes, "vocabulary", joined ? joined : "", length, err) &&
-              notes_print(notes, "seed", err, "%" PRIu64, seed) &&
-              notes_print(notes, "text", err, "%s", digest_text(text).text);
+              notes_print(notes, "seed", err, "%" PRIu64, model->seed) &&
+              notes_print(notes, "text", err, "%s", digest_text(model->text).text);
     memory_free(joined);
     return ok;
 }
 
-/* Adds the metadata of a program. */
-static bool put_notes(Notes *notes, const Notes *own, Error *err) {
-    for (int i = 0; i < own->count; i++)
-        if (!notes_put(notes, own->list[i].key, own->list[i].value, own->list[i].length, err))
-            return false;
-    return true;
+/* Adds those of a model alone. */
+static bool put_result(Notes *notes, const TrilModel *model, Error *err) {
+    char loss[NUMBER_SIZE];
+    number_write(loss, sizeof loss, 'f', 6, model->validation);
+    return notes_print(notes, "step", err, "%d", model->step) &&
+           (isnan(model->validation) || notes_print(notes, "validation_loss", err, "%s", loss));
 }
 
-TrilStatus tril_model_save(const TrilModel *model, const char *path, Error *err) {
+/* Adds those of a state alone. */
+static bool put_state(Notes *notes, const TrilTraining *t, Error *err) {
+    char key[KEY_SIZE], text[TRIL_OPTION_SIZE];
+    bool ok = notes_print(notes, "state", err, "%s", version) &&
+              numbers_put(notes, numbers, NUMBERS, &t->progress, err);
+    for (int i = 0; tril_option(i) && ok; i++) {
+        option_key(i, key);
+        if (is_stored(tril_option(i)) && tril_options_get(&t->options, i, text))
+            ok = notes_print(notes, key, err, "%s", text);
+    }
+    return ok && notes_print(notes, "kernels", err, "%s", run_kernels(t->batches.run));
+}
+
+/* Writes a model that is in use, or the state of its training `t`, with the metadata of a program.
+ */
+static TrilStatus save(const TrilModel *model, const TrilTraining *t, const char *path,
+                       Error *err) {
+    const Notes *own = t ? &t->notes : &model->notes;
     Notes notes = {.count = 0};
-    char loss[NUMBER_SIZE];
-    if (!model || !path || !err) return null_argument(err);
-    TrilStatus status = model_read(model, err);
-    if (status != TRIL_OK) return status;
-    number_write(loss, sizeof loss, 'f', 6, model->validation);
-    bool ok =
-        begin(&notes, &model->vocab, model->seed, model->text, err) &&
-        put_number(&notes, "step", model->step, err) &&
-        (isnan(model->validation) || notes_print(&notes, "validation_loss", err, "%s", loss)) &&
-        put_notes(&notes, &model->notes, err) &&
-        checkpoint_save(path, &model->model, NULL, notes.list, notes.count, err);
+    bool ok = put_origin(&notes, model, err) &&
+              (t ? put_state(&notes, t, err) : put_result(&notes, model, err));
+    for (const Note *note = own->list; ok && note < own->list + own->count; note++)
+        ok = notes_put(&notes, note->key, note->value, note->length, err);
+    ok = ok && checkpoint_save(path, &model->model, t ? t->batches.run : NULL, notes.list,
+                               notes.count, err);
     model_leave(model);
     notes_free(&notes);
     return outcome(ok, TRIL_FILE, err);
 }
 
+TrilStatus tril_model_save(const TrilModel *model, const char *path, Error *err) {
+    if (!model || !path || !err) return null_argument(err);
+    TrilStatus status = model_read(model, err);
+    return status == TRIL_OK ? save(model, NULL, path, err) : status;
+}
+
 TrilStatus tril_training_save(TrilTraining *t, const char *path, Error *err) {
-    Notes notes = {.count = 0};
-    char key[KEY_SIZE], text[TRIL_OPTION_SIZE];
     if (!t || !path || !err) return null_argument(err);
     TrilStatus status = model_change(t->model, err);
     if (status != TRIL_OK) return status;
     run_collect(t->batches.run);
-    bool ok = begin(&notes, &t->model->vocab, t->options.seed, t->text->digest, err) &&
-              notes_print(&notes, "state", err, "%s", version);
-    for (int i = 0; i < NUMBERS && ok; i++) {
-        const char *member = (const char *)&t->progress + numbers[i].member;
-        double x = numbers[i].whole ? *(const int *)(const void *)member
-                                    : *(const double *)(const void *)member;
-        ok = isnan(x) || put_number(&notes, numbers[i].key, x, err);
-    }
-    for (int i = 0; tril_option(i) && ok; i++) {
-        option_key(i, key);
-        if (is_stored(tril_option(i)) && tril_options_get(&t->options, i, text))
-            ok = notes_print(&notes, key, err, "%s", text);
-    }
-    ok = ok && notes_print(&notes, "kernels", err, "%s", run_kernels(t->batches.run)) &&
-         put_notes(&notes, &t->notes, err) &&
-         checkpoint_save(path, &t->model->model, t->batches.run, notes.list, notes.count, err);
-    model_leave(t->model);
-    notes_free(&notes);
-    return outcome(ok, TRIL_FILE, err);
+    return save(t->model, t, path, err);
 }
 
 /* ---- metadata of a program ---- */
@@ -216,33 +205,8 @@ typedef struct {
     Uses uses;
 } Stored;
 
-/* Reads a number in decimal digits, without a sign. */
-static bool read_number(const Note *note, bool whole, double *x) {
-    const double most = 1e9; /* steps */
-    char *end;
-    if (!note || note->length == 0 || strlen(note->value) != note->length) return false;
-    *x = number_read(note->value, &end);
-    return !*end && *x >= 0 && isfinite(*x) && (!whole || (*x <= most && *x == floor(*x)));
-}
-
-/* Returns the key of the first invalid entry, or NULL. */
-static const char *read_progress(const SafeTensors *file, TrilProgress *p) {
-    for (int i = 0; i < NUMBERS; i++) {
-        const Note *note = safetensors_note(file, numbers[i].key);
-        char *member = (char *)p + numbers[i].member;
-        double x = NAN;
-        if ((note || !numbers[i].may_lack) && !read_number(note, numbers[i].whole, &x))
-            return numbers[i].key;
-        if (numbers[i].whole)
-            *(int *)(void *)member = (int)x;
-        else
-            *(double *)(void *)member = x;
-    }
-    return p->cooling > 0 && !(p->cooled >= p->cooling) ? "cooled" : NULL;
-}
-
-/* Reads the options, and returns as read_progress does. Every option that a training run decides
- * must be there. */
+/* Reads the options. Returns the name of the first invalid one, or NULL. Every option that a
+ * training run decides must be there. */
 static const char *read_options(const TrilModel *model, TrilOptions *options) {
     *options = tril_model_sizes(model);
     for (int i = 0; tril_option(i); i++) {
@@ -263,11 +227,13 @@ static const char *read_options(const TrilModel *model, TrilOptions *options) {
                                         : NULL;
 }
 
+/* Reads the progress and the options. Returns the key of the first invalid entry, or NULL. */
 static const char *read_metadata(Stored *s) {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789";
     const SafeTensors *file = &s->model->file;
     TrilProgress *progress = &s->known.progress;
-    const char *bad = read_progress(file, progress);
+    const char *bad = numbers_read(file, numbers, NUMBERS, progress);
+    if (!bad && progress->cooling > 0 && !(progress->cooled >= progress->cooling)) bad = "cooled";
     if (!bad) bad = read_options(s->model, &s->known.options);
     if (bad) return bad;
     if (!digest_read(safetensors_value(file, "text"), 0, &s->known.text)) return "text";

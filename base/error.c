@@ -13,7 +13,7 @@ void error_write(Error *err, const char *format, ...) {
     va_start(arguments, format);
     vsnprintf(whole, sizeof whole, format, arguments);
     va_end(arguments);
-    err->no_memory = false;
+    err->status = TRIL_ARGUMENT;
     escape_copy(shown, sizeof shown, whole); /* names and texts in it may be a file's */
     size_t length = strlen(shown), begin = length, end = length;
     if (length >= sizeof err->text) {

@@ -18,9 +18,10 @@ void error_write(Error *err, const char *format, ...) __attribute__((format(prin
 /* Writes the message and returns false. A macro, so that compilers see that it is always false. */
 #define fail(...) (error_write(__VA_ARGS__), error_false())
 
-/* The same for a lack of memory. */
-#define fail_memory(err, ...) \
-    (error_write(err, __VA_ARGS__), (err)->no_memory = true, error_false())
+/* The same for a failure of another kind than TRIL_ARGUMENT, and for a lack of memory. */
+#define fail_as(kind, err, ...) \
+    (error_write(err, __VA_ARGS__), (err)->status = (kind), error_false())
+#define fail_memory(err, ...) fail_as(TRIL_NO_MEMORY, err, __VA_ARGS__)
 
 static inline bool error_false(void) {
     return false;
@@ -29,9 +30,13 @@ static inline bool error_false(void) {
 /* Puts `name` and a colon before the message. Returns false. */
 static inline bool message_of(Error *err, const char *name) {
     const Error own = *err;
-    error_write(err, "%s: %s", name, own.text);
-    err->no_memory = own.no_memory;
-    return false;
+    return fail_as(own.status, err, "%s: %s", name, own.text);
+}
+
+/* Returns `ok`. A failure becomes one of this kind, unless it was a lack of memory. */
+static inline bool or_as(bool ok, TrilStatus kind, Error *err) {
+    if (!ok && err->status != TRIL_NO_MEMORY) err->status = kind;
+    return ok;
 }
 
 #endif

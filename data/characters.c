@@ -33,8 +33,9 @@ bool characters_fail(const Characters *c, const char *hint, Error *err) {
     size_t line = 1;
     for (size_t i = 0; i < c->at; i++)
         line += text[i] == '\n' || (text[i] == '\r' && text[i + 1] != '\n');
-    return fail(err, "line %zu: byte 0x%02X at offset %zu is not UTF-8 text%s%s%s%s%s%s", line,
-                (unsigned)(unsigned char)text[c->at], c->at, likely ? ", likely " : "",
-                likely ? likely : "", likely ? "; `iconv -f " : "", likely ? likely : "",
-                likely ? " -t UTF-8 FILE >NEW` converts it" : "", hint);
+    return fail_as(TRIL_TEXT, err,
+                   "line %zu: byte 0x%02X at offset %zu is not UTF-8 text%s%s%s%s%s%s", line,
+                   (unsigned)(unsigned char)text[c->at], c->at, likely ? ", likely " : "",
+                   likely ? likely : "", likely ? "; `iconv -f " : "", likely ? likely : "",
+                   likely ? " -t UTF-8 FILE >NEW` converts it" : "", hint);
 }

@@ -30,8 +30,8 @@ static size_t trained_on(size_t length, double held_out) {
 static bool check_parts(const Corpus *corpus, Error *err) {
     size_t rest = corpus->length - corpus->train;
     return (corpus->train >= 2 && rest >= 2) ||
-           fail(
-               err,
+           fail_as(
+               TRIL_TEXT, err,
                "too short: %zu character%s to train on and %zu held out, but each part needs at least "
                "2; use a longer text or hold out %s",
                corpus->train, corpus->train == 1 ? "" : "s", rest,
@@ -43,7 +43,7 @@ bool corpus_make(Corpus *corpus, const Vocab *vocab, const char *text, size_t le
     *corpus = (Corpus){.held_out = held_out, .digest = digest_bytes(text, length)};
     bool ok = vocab_copy(&corpus->vocab, vocab, err) &&
               vocab_encode(vocab, text, length, &corpus->ids, &corpus->length, NULL, err) &&
-              (corpus->length > 0 || fail(err, "the text is empty"));
+              (corpus->length > 0 || fail_as(TRIL_TEXT, err, "the text is empty"));
     corpus->returns = ok && vocab_id(vocab, '\r') == NO_ID && memchr(text, '\r', length);
     ok = ok && count_distinct(corpus, err);
     if (ok) corpus->train = trained_on(corpus->length, held_out);

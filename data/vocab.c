@@ -97,9 +97,10 @@ static bool fail_unknown(const Vocab *vocab, uint32_t code, size_t place, Error 
     const bool control = code < 0x20 || code == 0x7F;
     utf8_encode(code, text);
     list_known(vocab, known);
-    return fail(err, "character %zu, %s%s%sU+%04X%s, is not in the model's vocabulary: %s",
-                place + 1, control ? "control character " : "'", control ? "" : text,
-                control ? "" : "' (", (unsigned)code, control ? "" : ")", known);
+    return fail_as(TRIL_TEXT, err,
+                   "character %zu, %s%s%sU+%04X%s, is not in the model's vocabulary: %s", place + 1,
+                   control ? "control character " : "'", control ? "" : text, control ? "" : "' (",
+                   (unsigned)code, control ? "" : ")", known);
 }
 
 bool vocab_encode(const Vocab *vocab, const char *text, size_t length, int32_t **ids, size_t *count,

@@ -211,11 +211,12 @@ static bool replaces_own(const char *path, Error *err) {
                       (safetensors_open(&old, &from, &why) && safetensors_value(&old, "tril")));
     file_close(&from);
     safetensors_free(&old);
-    if (why.no_memory) *err = why;
-    return own || (!why.no_memory && fail(err,
-                                          "%s: tril did not write this file, so a model cannot be "
-                                          "written there; move it, or choose another path",
-                                          path));
+    if (why.status == TRIL_NO_MEMORY) *err = why;
+    return own || (why.status != TRIL_NO_MEMORY &&
+                   fail(err,
+                        "%s: tril did not write this file, so a model cannot be "
+                        "written there; move it, or choose another path",
+                        path));
 }
 
 bool checkpoint_save(const char *path, const Model *model, const Run *run, const Note *notes,

@@ -90,7 +90,7 @@ TrilStatus tril_options_decide(TrilOptions *options, const TrilText *text, bool 
     fill_windows(o, usual.context, usual.batch, INFINITY, text);
     options_fill(o);
     const Vocab *vocab = &text->vocab;
-    if (!options_config(o, vocab->size, &config, err)) return failed(TRIL_ARGUMENT, err);
+    if (!options_config(o, vocab->size, &config, err)) return err->status;
     const Recipe recipe = recipe_with(o->rung, o);
     double train = (double)text->train, epochs_of_step = o->batch * o->context / train;
     if (isnan(o->epochs)) o->epochs = isnan(o->steps) ? tril_epochs_that_help(train, trained) : 0;
@@ -153,7 +153,7 @@ TrilStatus tril_options_check(const TrilOptions *options, Error *err) {
     if (!options || !err) return null_argument(err);
     const TrilOptions smallest = filled(options, &candidates[0], INFINITY, NULL);
     const bool ok = options_in_range(options, err) && options_config(&smallest, 1, &config, err);
-    return outcome(ok, TRIL_ARGUMENT, err);
+    return result(ok, err);
 }
 
 /* The inputs of the search. */
@@ -305,10 +305,10 @@ TrilStatus tril_options_choose(TrilOptions *o, const TrilText *text, double seco
     TrilStatus status = tril_options_check(o, err);
     if (status != TRIL_OK) return status;
     if (!(seconds > 0) && !fail(err, "the number of seconds, %g, is not positive", seconds))
-        return failed(TRIL_ARGUMENT, err);
-    if (!text_suits(text, &text->vocab, o->context, err)) return failed(TRIL_TEXT, err);
+        return err->status;
+    if (!text_suits(text, &text->vocab, o->context, err)) return err->status;
     if (o->epochs > 0) search.most = o->epochs * (double)text->train;
-    return outcome(choose(o, &search, choice, err), TRIL_ARGUMENT, err);
+    return result(choose(o, &search, choice, err), err);
 }
 
 double tril_steps_taken(const TrilOptions *options, double slower, double time) {
@@ -333,10 +333,10 @@ TrilStatus tril_estimate(const TrilOptions *options, int vocabulary, TrilEstimat
     if (!found || !options || !err) return null_argument(err);
     TrilOptions filled_in = *options;
     options_fill(&filled_in);
-    if (!options_config(&filled_in, vocabulary, &config, err)) return failed(TRIL_ARGUMENT, err);
+    if (!options_config(&filled_in, vocabulary, &config, err)) return err->status;
     const RunOptions run = options_run(&filled_in);
     RunMemory memory;
-    if (!run_estimate(&config, &run, &memory, err)) return failed(TRIL_ARGUMENT, err);
+    if (!run_estimate(&config, &run, &memory, err)) return err->status;
     found->bytes = memory.all;
     found->parameters = (size_t)model_parameters(&config);
     return TRIL_OK;

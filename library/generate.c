@@ -40,7 +40,7 @@ TrilStatus tril_probabilities(const TrilSampling *sampling, const float *logits,
     if (!read_sampler(&sampler, sampling, err) ||
         !in_range(size, 1, MAX_VOCABULARY, "the size of the vocabulary", err) ||
         !memory_alloc(&scratch, SAMPLER_SCRATCH * (size_t)size, sizeof *scratch, "sampling", err))
-        return failed(TRIL_ARGUMENT, err);
+        return err->status;
     sampler_probabilities(&sampler, logits, size, p, scratch);
     memory_free(scratch);
     return TRIL_OK;
@@ -142,16 +142,18 @@ struct TrilWriter {
     Text text;
 };
 
-/* Begins to use the writer and to read its model, until `leave`. */
-static TrilStatus enter(TrilWriter *w, Error *err) {
-    TrilStatus status = use_begin(&w->uses, true, "writer", err);
-    if (status == TRIL_OK && (status = model_read(w->model, err)) != TRIL_OK) use_end(&w->uses);
-    return status;
+/* Begins to use the writer and to read its model, until `leave`, which returns `ok`. */
+static bool enter(TrilWriter *w, Error *err) {
+    if (!use_begin(&w->uses, true, "writer", err)) return false;
+    if (model_read(w->model, err)) return true;
+    use_end(&w->uses);
+    return false;
 }
 
-static void leave(TrilWriter *w) {
-    model_leave(w->model);
+static bool leave(TrilWriter *w, bool ok) {
+    model_leave(w->model, ok);
     use_end(&w->uses);
+    return ok;
 }
 
 void tril_writer_close(TrilWriter *w) {
@@ -165,11 +167,10 @@ TrilStatus tril_writer_open(TrilWriter **writer, const TrilModel *model,
     TrilWriter *w = NULL;
     if (writer) *writer = NULL;
     if (!writer || !model || !sampling || !err) return null_argument(err);
-    TrilStatus status = model_read(model, err);
-    if (status != TRIL_OK) return status;
-    const bool ok = memory_alloc(&w, 1, sizeof *w, "the writer", err) &&
-                    decoder_open(&w->decoder, model, sampling, 1, NULL, err);
-    model_leave(model);
+    const bool ok =
+        model_read(model, err) &&
+        model_leave(model, memory_alloc(&w, 1, sizeof *w, "the writer", err) &&
+                               decoder_open(&w->decoder, model, sampling, 1, NULL, err));
     if (ok) {
         w->model = model;
         w->decoder.texts[0] = &w->text;
@@ -177,45 +178,42 @@ TrilStatus tril_writer_open(TrilWriter **writer, const TrilModel *model,
     } else {
         tril_writer_close(w);
     }
-    return outcome(ok, TRIL_ARGUMENT, err);
+    return result(ok, err);
 }
 
 TrilStatus tril_writer_set(TrilWriter *writer, const TrilSampling *sampling, Error *err) {
     if (!writer || !sampling || !err) return null_argument(err);
-    TrilStatus status = enter(writer, err);
-    if (status != TRIL_OK) return status;
-    const bool ok = decoder_set(&writer->decoder, sampling, err);
-    leave(writer);
-    return outcome(ok, TRIL_ARGUMENT, err);
+    return result(enter(writer, err) && leave(writer, decoder_set(&writer->decoder, sampling, err)),
+                  err);
+}
+
+static bool read_text(TrilWriter *writer, const char *text, size_t length, Error *err) {
+    Decoder *d = &writer->decoder;
+    int32_t *ids;
+    size_t count;
+    if (!vocab_encode(d->vocab, text, length, &ids, &count, NULL, err)) return false;
+    generator_append(&d->generator, 0, ids, count);
+    writer->text.matched = 0;
+    writer->text.stopped = false;
+    memory_free(ids);
+    return true;
 }
 
 TrilStatus tril_writer_read(TrilWriter *writer, const char *text, size_t length, Error *err) {
-    int32_t *ids;
-    size_t count;
     if (!writer || (length > 0 && !text) || !err) return null_argument(err);
-    if (length == 0) return TRIL_OK;
-    TrilStatus status = enter(writer, err);
-    if (status != TRIL_OK) return status;
-    Decoder *d = &writer->decoder;
-    const bool ok = vocab_encode(d->vocab, text, length, &ids, &count, NULL, err);
-    if (ok) {
-        generator_append(&d->generator, 0, ids, count);
-        writer->text.matched = 0;
-        writer->text.stopped = false;
-        memory_free(ids);
-    }
-    leave(writer);
-    return outcome(ok, TRIL_TEXT, err);
+    return result(length == 0 ||
+                      (enter(writer, err) && leave(writer, read_text(writer, text, length, err))),
+                  err);
 }
 
 int tril_writer_write(TrilWriter *writer, char text[UTF8_MAX]) {
     Decoder *d = &writer->decoder;
     const int32_t start = vocab_start(d->vocab);
-    if (enter(writer, &(Error){0}) != TRIL_OK) return 0;
+    if (!enter(writer, &(Error){0})) return 0;
     if (d->generator.texts[0].length == 0) generator_append(&d->generator, 0, &start, 1);
     while (!generator_logits(&d->generator, 0)) generator_read(&d->generator);
     const int bytes = decoder_write(d, 0, text);
-    leave(writer);
+    leave(writer, true);
     return bytes;
 }
 
@@ -227,22 +225,18 @@ TrilStatus tril_generate(const TrilModel *model, const char *prompt, size_t leng
                          const TrilSampling *sampling, TrilOnText on_text, void *user, Error *err) {
     TrilWriter *writer;
     if (!on_text || !err) return null_argument(err);
-    TrilStatus status = tril_writer_open(&writer, model, sampling, err);
-    if (status == TRIL_OK) status = tril_writer_read(writer, prompt, length, err);
-    for (size_t i = 0; status == TRIL_OK && i < sampling->length; i++) {
+    bool ok = tril_writer_open(&writer, model, sampling, err) == TRIL_OK &&
+              tril_writer_read(writer, prompt, length, err) == TRIL_OK;
+    for (size_t i = 0; ok && i < sampling->length && !tril_writer_stopped(writer); i++) {
         char one[UTF8_MAX];
         const int bytes = tril_writer_write(writer, one);
-        if (bytes == 0) {
-            status = failed(diverged_model(err), err);
-        } else if (on_text(one, (size_t)bytes, user) != 0) {
-            fail(err, "stopped after %zu characters of %zu", i + 1, sampling->length);
-            status = failed(TRIL_STOPPED, err);
-        } else if (tril_writer_stopped(writer)) {
-            break;
-        }
+        ok = (bytes > 0 || fail_diverged(err)) &&
+             (on_text(one, (size_t)bytes, user) == 0 ||
+              fail_as(TRIL_STOPPED, err, "stopped after %zu characters of %zu", i + 1,
+                      sampling->length));
     }
     tril_writer_close(writer);
-    return status;
+    return result(ok, err);
 }
 
 /* ---- many texts ----
@@ -311,39 +305,37 @@ static void write_round(void *argument, int index, int count) {
 }
 
 /* Passes on the new characters of the first text; once it has ended, of the next one. */
-static TrilStatus pass_on(Texts *t, TrilOnTexts on_text, void *user, Error *err) {
+static bool pass_on(Texts *t, TrilOnTexts on_text, void *user, Error *err) {
     for (; t->first < atomic_load(&t->next); t->first++) {
         Text *text = &t->ring[t->first % t->most];
         const size_t more = text->written.length;
         const bool ended = has_ended(t, text);
         if (text->written.failed) {
             *err = t->err;
-            return TRIL_NO_MEMORY;
+            return false;
         }
-        if (text->diverged) return diverged_model(err);
-        if ((more > 0 || ended) && on_text(t->first, text->written.bytes, more, ended, user) != 0) {
-            fail(err, "stopped in text %zu of %zu", t->first + 1, t->count);
-            return TRIL_STOPPED;
-        }
+        if (text->diverged) return fail_diverged(err);
+        if ((more > 0 || ended) && on_text(t->first, text->written.bytes, more, ended, user) != 0)
+            return fail_as(TRIL_STOPPED, err, "stopped in text %zu of %zu", t->first + 1, t->count);
         text->written.length = 0;
         if (!ended) break;
     }
-    return TRIL_OK;
+    return true;
 }
 
-static TrilStatus write_texts(Texts *t, TrilOnTexts on_text, void *user, Error *err) {
+static bool write_texts(Texts *t, TrilOnTexts on_text, void *user, Error *err) {
     Threads *team;
-    TrilStatus status = TRIL_OK;
-    if (!threads_open(&team, t->threads, err)) return TRIL_NO_MEMORY;
-    while (status == TRIL_OK && t->first < t->count) {
+    bool ok = true;
+    if (!threads_open(&team, t->threads, err)) return false;
+    while (ok && t->first < t->count) {
         t->end = clock_seconds() + round_seconds;
         int count = threads_begin(team, t->threads, write_round, t);
         write_round(t, 0, count);
         threads_end(team);
-        status = pass_on(t, on_text, user, err);
+        ok = pass_on(t, on_text, user, err);
     }
     threads_close(team);
-    return status;
+    return ok;
 }
 
 /* Sets *size to the number of slots of a decoder. Its texts share each read of the weights, so the
@@ -406,15 +398,10 @@ TrilStatus tril_generate_texts(const TrilModel *model, const char *prompt, size_
     if (!model || (length > 0 && !prompt) || !sampling || !on_text || !err)
         return null_argument(err);
     Texts t = {.length = sampling->length, .count = sampling->length > 0 ? count : 0};
-    TrilStatus status = model_read(model, err);
-    if (status != TRIL_OK) return status;
-    if (!vocab_prompt(&model->vocab, prompt, length, &t.prompt, &t.prompt_count, err))
-        status = TRIL_TEXT;
-    else if (t.count > 0 && !open_texts(&t, model, sampling, err))
-        status = TRIL_ARGUMENT;
-    else if (t.count > 0)
-        status = write_texts(&t, on_text, user, err);
+    if (!model_read(model, err)) return err->status;
+    const bool ok = vocab_prompt(&model->vocab, prompt, length, &t.prompt, &t.prompt_count, err) &&
+                    (t.count == 0 ||
+                     (open_texts(&t, model, sampling, err) && write_texts(&t, on_text, user, err)));
     close_texts(&t);
-    model_leave(model);
-    return outcome(status == TRIL_OK, status, err);
+    return result(model_leave(model, ok), err);
 }

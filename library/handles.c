@@ -13,16 +13,15 @@ bool precision_read(Precision *precision, const char *name, Error *err) {
     return found;
 }
 
-TrilStatus use_begin(Uses *uses, bool changes, const char *what, Error *err) {
+bool use_begin(Uses *uses, bool changes, const char *what, Error *err) {
     int now = 0;
     if (!changes) now = atomic_load(uses);
     while (now >= 0 && !(changes && now > 0))
-        if (atomic_compare_exchange_weak(uses, &now, changes ? -1 : now + 1)) return TRIL_OK;
-    fail(err,
-         "the %s is in use: another thread, or the function that called this one, has not finished "
-         "with it",
-         what);
-    return failed(TRIL_BUSY, err);
+        if (atomic_compare_exchange_weak(uses, &now, changes ? -1 : now + 1)) return true;
+    return fail_as(TRIL_BUSY, err,
+                   "the %s is in use: another thread, or the function that called this one, has "
+                   "not finished with it",
+                   what);
 }
 
 void use_end(Uses *uses) {
@@ -32,9 +31,9 @@ void use_end(Uses *uses) {
         atomic_fetch_sub(uses, 1);
 }
 
-TrilStatus diverged_model(Error *err) {
-    fail(err, "the model's predictions are not finite numbers: its weights are too large");
-    return TRIL_DIVERGED;
+bool fail_diverged(Error *err) {
+    return fail_as(TRIL_DIVERGED, err,
+                   "the model's predictions are not finite numbers: its weights are too large");
 }
 
 bool are_finite(const float *x, size_t count) {
@@ -55,12 +54,4 @@ int tril_threads(double wanted) {
 bool threads_wanted(int wanted, int *threads, Error *err) {
     *threads = tril_threads(wanted > 0 ? wanted : (double)NAN);
     return in_range(wanted, 0, TRIL_MAX_THREADS, "threads", err);
-}
-
-TrilStatus failed(TrilStatus status, const Error *err) {
-    return err->no_memory ? TRIL_NO_MEMORY : status;
-}
-
-TrilStatus outcome(bool ok, TrilStatus status, const Error *err) {
-    return ok ? TRIL_OK : failed(status, err);
 }

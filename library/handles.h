@@ -14,8 +14,8 @@
 typedef atomic_int Uses;
 
 /* Begins to use an object, whose kind is `what`. Fails with TRIL_BUSY while another call changes it
- * or, if this one `changes` it, reads it. After TRIL_OK the caller calls use_end. */
-TrilStatus use_begin(Uses *uses, bool changes, const char *what, Error *err);
+ * or, if this one `changes` it, reads it. After success the caller calls use_end. */
+bool use_begin(Uses *uses, bool changes, const char *what, Error *err);
 void use_end(Uses *uses);
 
 struct TrilModel {
@@ -35,24 +35,25 @@ struct TrilModel {
 /* Makes a model without contents, for the caller to fill. Released by tril_model_free. */
 bool model_new(TrilModel **made, Error *err);
 
-/* Returns as `outcome` does. Unless `ok`, releases the model, which may be NULL, and sets it to
- * NULL. */
-TrilStatus model_given(TrilModel **model, bool ok, TrilStatus status, const Error *err);
+/* Returns `ok`, the success of making a model. Without success, releases it and sets it to NULL. */
+bool model_given(TrilModel **model, bool ok);
 
 /* Returns the model for a run that only reads it, although a run could change it. */
 static inline Model *to_read(const TrilModel *model) {
     return (Model *)&model->model;
 }
 
-/* Call use_begin, to change a model or to read it, and use_end. */
-static inline TrilStatus model_change(TrilModel *model, Error *err) {
+/* Call use_begin, to change a model or to read it, and use_end. model_leave returns `ok`, the
+ * success of the work in between. */
+static inline bool model_change(TrilModel *model, Error *err) {
     return use_begin(&model->uses, true, "model", err);
 }
-static inline TrilStatus model_read(const TrilModel *model, Error *err) {
+static inline bool model_read(const TrilModel *model, Error *err) {
     return use_begin((Uses *)&model->uses, false, "model", err);
 }
-static inline void model_leave(const TrilModel *model) {
+static inline bool model_leave(const TrilModel *model, bool ok) {
     use_end((Uses *)&model->uses);
+    return ok;
 }
 
 /* Sets *precision to that of weights by its name: f32, bf16 or int8. Fails for any other. */
@@ -61,8 +62,8 @@ bool precision_read(Precision *precision, const char *name, Error *err);
 /* Returns true if all of x[count], the predictions of a model, are finite numbers. */
 bool are_finite(const float *x, size_t count);
 
-/* Writes that they are not. Returns TRIL_DIVERGED. */
-TrilStatus diverged_model(Error *err);
+/* Fails because they are not. */
+bool fail_diverged(Error *err);
 
 /* Checks that `x` is in the range. `name` names it in the message. */
 bool in_range(double x, double least, double most, const char *name, Error *err);
@@ -74,13 +75,12 @@ bool threads_wanted(int wanted, int *threads, Error *err);
  * its training part exceeds the context. */
 bool text_suits(const TrilText *text, const Vocab *vocab, double context, Error *err);
 
-/* Returns TRIL_NO_MEMORY if that is the reason for the failure, else `status`. */
-TrilStatus failed(TrilStatus status, const Error *err);
+/* Returns the status of a function of tril.h that succeeded, if `ok`, or failed. */
+static inline TrilStatus result(bool ok, const Error *err) {
+    return ok ? TRIL_OK : err->status;
+}
 
-/* Returns TRIL_OK if `ok`; otherwise the same as `failed`. */
-TrilStatus outcome(bool ok, TrilStatus status, const Error *err);
-
-/* Fails with TRIL_ARGUMENT: an argument is NULL. */
+/* Returns that of one that got NULL as an argument. */
 static inline TrilStatus null_argument(Error *err) {
     if (err) fail(err, "an argument is NULL; tril.h says which may be");
     return TRIL_ARGUMENT;

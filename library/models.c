@@ -27,12 +27,11 @@ bool model_new(TrilModel **made, Error *err) {
     return true;
 }
 
-TrilStatus model_given(TrilModel **model, bool ok, TrilStatus status, const Error *err) {
-    if (!ok) {
-        tril_model_free(*model);
-        *model = NULL;
-    }
-    return outcome(ok, status, err);
+bool model_given(TrilModel **model, bool ok) {
+    if (ok) return true;
+    tril_model_free(*model);
+    *model = NULL;
+    return false;
 }
 
 TrilStatus tril_model_make(TrilModel **model, const TrilTokenizer *tokenizer,
@@ -45,7 +44,7 @@ TrilStatus tril_model_make(TrilModel **model, const TrilTokenizer *tokenizer,
     config.dropout = 0;
     ok = ok && model_build(&(*model)->model, &config, options->seed, err);
     if (ok) (*model)->seed = options->seed;
-    return model_given(model, ok, TRIL_ARGUMENT, err);
+    return result(model_given(model, ok), err);
 }
 
 /* ---- more characters ---- */
@@ -80,13 +79,12 @@ TrilStatus tril_model_extend(TrilModel **extended, const TrilModel *model, const
                              size_t length, uint64_t seed, Error *err) {
     if (extended) *extended = NULL;
     if (!extended || !model || !text || !err) return null_argument(err);
-    TrilStatus status = model_read(model, err);
-    if (status != TRIL_OK) return status;
-    const bool read = model_new(extended, err) &&
-                      vocab_extend(&(*extended)->vocab, &model->vocab, text, length, err);
-    const bool ok = read && extend(*extended, model, seed, err);
-    model_leave(model);
-    return model_given(extended, ok, read ? TRIL_ARGUMENT : TRIL_TEXT, err);
+    const bool ok = model_read(model, err) &&
+                    model_leave(model, model_new(extended, err) &&
+                                           vocab_extend(&(*extended)->vocab, &model->vocab, text,
+                                                        length, err) &&
+                                           extend(*extended, model, seed, err));
+    return result(model_given(extended, ok), err);
 }
 
 void tril_model_free(TrilModel *model) {

@@ -113,7 +113,7 @@ TrilStatus tril_options_set(TrilOptions *options, const char *name, const char *
     while (i < ROWS && strcmp(table[i].name, name) != 0) i++;
     bool ok = i < ROWS ? set(options, &table[i], text, err)
                        : fail(err, "there is no option '%.64s'", name);
-    return outcome(ok, TRIL_ARGUMENT, err);
+    return result(ok, err);
 }
 
 static bool is_set(const TrilOptions *o, const TrilOption *row) {
@@ -218,7 +218,7 @@ TrilStatus tril_options_preset(TrilOptions *options, const char *name, Error *er
     int i;
     if (!options || !name || !err) return null_argument(err);
     for (i = 0; i < COUNT(presets); i++) names[i] = presets[i].name;
-    if (!name_find(names, name, &i, "preset", err)) return failed(TRIL_ARGUMENT, err);
+    if (!name_find(names, name, &i, "preset", err)) return err->status;
     for (int j = 0; j < COUNT(columns); j++)
         if (presets[i].values[j]) tril_options_set(options, columns[j], presets[i].values[j], err);
     return TRIL_OK;

@@ -33,12 +33,12 @@ static int heads_of(const TrilLine *line) {
     return line->heads > 0 ? line->heads : 1;
 }
 
-static TrilStatus read_text(Reading *r, const TrilModel *model, const char *text, size_t length,
-                            int threads, Error *err) {
+static bool read_text(Reading *r, const TrilModel *model, const char *text, size_t length,
+                      int threads, Error *err) {
     TrilReading *known = &r->known;
     TrilLine line;
     size_t count;
-    if (!vocab_prompt(&model->vocab, text, length, &r->ids, &count, err)) return TRIL_TEXT;
+    if (!vocab_prompt(&model->vocab, text, length, &r->ids, &count, err)) return false;
     known->tokens = (int)min_size(count, (size_t)model->model.config.T);
     known->skipped = count - (size_t)known->tokens;
     known->ids = r->ids + known->skipped;
@@ -48,15 +48,14 @@ static TrilStatus read_text(Reading *r, const TrilModel *model, const char *text
     if (!run_open(&r->run, to_read(model), &options, err) ||
         (model->model.ngram &&
          !memory_alloc(&r->expected, (size_t)r->V, sizeof *r->expected, "the reading", err)))
-        return TRIL_ARGUMENT;
+        return false;
     known->logits = run_forward(r->run, known->ids, 1, known->tokens);
     for (int i = 0; run_line(r->run, i, &line); i++) {
         if (!line.attends) continue;
         known->layers = line.layer + 1;
         known->heads = heads_of(&line);
     }
-    return are_finite(known->logits, (size_t)known->tokens * (size_t)r->V) ? TRIL_OK
-                                                                           : diverged_model(err);
+    return are_finite(known->logits, (size_t)known->tokens * (size_t)r->V) || fail_diverged(err);
 }
 
 TrilStatus tril_reading_open(TrilReading **reading, const TrilModel *model, const char *text,
@@ -66,18 +65,15 @@ TrilStatus tril_reading_open(TrilReading **reading, const TrilModel *model, cons
     if (!reading || !model || !text || !err) return null_argument(err);
     if (!threads_wanted(threads, &threads, err) ||
         !memory_alloc(&r, 1, sizeof *r, "the reading", err))
-        return failed(TRIL_ARGUMENT, err);
+        return err->status;
     r->traced = traced;
-    TrilStatus status = model_read(model, err);
-    if (status == TRIL_OK) {
-        status = read_text(r, model, text, length, threads, err);
-        model_leave(model);
-    }
-    if (status == TRIL_OK)
+    const bool ok = model_read(model, err) &&
+                    model_leave(model, read_text(r, model, text, length, threads, err));
+    if (ok)
         *reading = &r->known;
     else
         tril_reading_close(&r->known);
-    return outcome(status == TRIL_OK, status, err);
+    return result(ok, err);
 }
 
 /* ---- predictions ---- */
@@ -152,7 +148,7 @@ TrilStatus tril_reading_attention(const TrilReading *reading, int layer, int hea
                                   size_t capacity, Error *err) {
     TrilLine line;
     if (!reading || !weights || !err) return null_argument(err);
-    if (!find_head(reading, layer, head, capacity, &line, err)) return failed(TRIL_ARGUMENT, err);
+    if (!find_head(reading, layer, head, capacity, &line, err)) return err->status;
     for (int t = 0, T = reading->tokens; t < T; t++, weights += T)
         take_softmax(weights, write_scores(&line, head, t, T, weights), t, T);
     return TRIL_OK;

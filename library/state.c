@@ -83,10 +83,8 @@ static bool put_state(Notes *notes, const TrilTraining *t, Error *err) {
     return ok && notes_print(notes, "kernels", err, "%s", run_kernels(t->batches.run));
 }
 
-/* Writes a model that is in use, or the state of its training `t`, with the metadata of a program.
- */
-static TrilStatus save(const TrilModel *model, const TrilTraining *t, const char *path,
-                       Error *err) {
+/* Writes a model, or the state of its training `t`, with the metadata of a program. */
+static bool save(const TrilModel *model, const TrilTraining *t, const char *path, Error *err) {
     const Notes *own = t ? &t->notes : &model->notes;
     Notes notes = {.count = 0};
     bool ok = put_origin(&notes, model, err) &&
@@ -95,23 +93,20 @@ static TrilStatus save(const TrilModel *model, const TrilTraining *t, const char
         ok = notes_put(&notes, note->key, note->value, note->length, err);
     ok = ok && checkpoint_save(path, &model->model, t ? t->batches.run : NULL, notes.list,
                                notes.count, err);
-    model_leave(model);
     notes_free(&notes);
-    return outcome(ok, TRIL_FILE, err);
+    return or_as(ok, TRIL_FILE, err);
 }
 
 TrilStatus tril_model_save(const TrilModel *model, const char *path, Error *err) {
     if (!model || !path || !err) return null_argument(err);
-    TrilStatus status = model_read(model, err);
-    return status == TRIL_OK ? save(model, NULL, path, err) : status;
+    return result(model_read(model, err) && model_leave(model, save(model, NULL, path, err)), err);
 }
 
 TrilStatus tril_training_save(TrilTraining *t, const char *path, Error *err) {
     if (!t || !path || !err) return null_argument(err);
-    TrilStatus status = model_change(t->model, err);
-    if (status != TRIL_OK) return status;
+    if (!model_change(t->model, err)) return err->status;
     run_collect(t->batches.run);
-    return save(t->model, t, path, err);
+    return result(model_leave(t->model, save(t->model, t, path, err)), err);
 }
 
 /* ---- metadata of a program ---- */
@@ -123,32 +118,30 @@ static bool has_key(const char *key) {
     return has;
 }
 
-/* Adds an entry to the notes of a model, or of its training. */
-static TrilStatus add_note(Notes *notes, TrilModel *model, const char *key, const char *text,
-                           Error *err) {
+static bool add_note(Notes *notes, const char *key, const char *text, Error *err) {
     enum { MOST = 32 };
     int i = 0;
-    if (!key || !text || !err) return null_argument(err);
-    TrilStatus status = model_change(model, err);
-    if (status != TRIL_OK) return status;
     while (i < notes->count && strcmp(notes->list[i].key, key) != 0) i++;
-    bool ok = ((utf8_valid(key) && utf8_valid(text)) || fail(err, "the metadata is not UTF-8")) &&
-              (!has_key(key) ||
-               fail(err, "'%.64s' is a reserved key of the metadata; choose another", key)) &&
-              (i < MOST || fail(err, "more than %d entries of metadata", (int)MOST)) &&
-              notes_put(notes, key, text, strlen(text), err);
-    model_leave(model);
-    return outcome(ok, TRIL_ARGUMENT, err);
+    if (!utf8_valid(key) || !utf8_valid(text)) return fail(err, "the metadata is not UTF-8");
+    if (has_key(key))
+        return fail(err, "'%.64s' is a reserved key of the metadata; choose another", key);
+    if (i == MOST) return fail(err, "more than %d entries of metadata", (int)MOST);
+    return notes_put(notes, key, text, strlen(text), err);
 }
 
 TrilStatus tril_training_mark(TrilTraining *training, const char *key, const char *text,
                               Error *err) {
-    return training ? add_note(&training->notes, training->model, key, text, err)
-                    : null_argument(err);
+    if (!training || !key || !text || !err) return null_argument(err);
+    return result(model_change(training->model, err) &&
+                      model_leave(training->model, add_note(&training->notes, key, text, err)),
+                  err);
 }
 
 TrilStatus tril_model_mark(TrilModel *model, const char *key, const char *text, Error *err) {
-    return model ? add_note(&model->notes, model, key, text, err) : null_argument(err);
+    if (!model || !key || !text || !err) return null_argument(err);
+    return result(model_change(model, err) &&
+                      model_leave(model, add_note(&model->notes, key, text, err)),
+                  err);
 }
 
 /* ---- reading ---- */
@@ -161,7 +154,8 @@ static bool read_vocab(TrilModel *model, const char *path, Error *err) {
     if (!kind || !text) return fail(err, "%s: its metadata has no vocabulary", path);
     if (!(strcmp(kind->value, "bytes") == 0 ? vocab_build(vocab, NULL, 0, true, err)
                                             : vocab_split(vocab, text->value, text->length, err)))
-        return !err->no_memory && fail(err, "%s: its metadata has no valid 'vocabulary'", path);
+        return err->status != TRIL_NO_MEMORY &&
+               fail(err, "%s: its metadata has no valid 'vocabulary'", path);
     return vocab->size == model->model.config.V ||
            fail(err, "%s: its vocabulary and its model have different sizes", path);
 }
@@ -194,7 +188,8 @@ static bool read_file(TrilModel **made, float *moments[2], const char *path, Err
 TrilStatus tril_model_load(TrilModel **model, const char *path, Error *err) {
     if (model) *model = NULL;
     if (!model || !path || !err) return null_argument(err);
-    return model_given(model, read_file(model, NULL, path, err), TRIL_FILE, err);
+    const bool ok = or_as(read_file(model, NULL, path, err), TRIL_FILE, err);
+    return result(model_given(model, ok), err);
 }
 
 /* A state, of which tril.h declares the first member. */
@@ -268,7 +263,7 @@ TrilStatus tril_state_load(TrilState **state, const char *path, Error *err) {
         *state = &s->known;
     else
         tril_state_free(&s->known);
-    return outcome(ok, TRIL_FILE, err);
+    return result(or_as(ok, TRIL_FILE, err), err);
 }
 
 void tril_state_free(TrilState *state) {
@@ -288,30 +283,27 @@ const char *tril_state_note(const TrilState *state, const char *key) {
 /* ---- resuming ---- */
 
 /* Checks that this can be the same training run. */
-static TrilStatus check_same(const Stored *s, const TrilText *text, const TrilOptions *options,
-                             Error *err) {
+static bool check_same(const Stored *s, const TrilText *text, const TrilOptions *options,
+                       Error *err) {
     const double held_out = s->known.options.held_out;
-    if ((!s->model && !fail(err, "this state has already been resumed; load it again")) ||
-        !options_in_range(options, err))
-        return TRIL_ARGUMENT;
-    const bool ok =
-        text_suits(text, &s->model->vocab, s->model->model.config.T, err) &&
-        (text->digest == s->known.text ||
-         fail(err, "the text is not the one that the state was trained on")) &&
-        (text->held_out == held_out ||
-         fail(err,
-              "the state was trained with val = %g, but the text holds out %g; make the text with "
-              "the same share",
-              held_out, text->held_out));
-    return ok ? TRIL_OK : TRIL_TEXT;
+    if (!s->model) return fail(err, "this state has already been resumed; load it again");
+    if (!options_in_range(options, err) ||
+        !text_suits(text, &s->model->vocab, s->model->model.config.T, err))
+        return false;
+    if (text->digest != s->known.text)
+        return fail_as(TRIL_TEXT, err, "the text is not the one that the state was trained on");
+    return text->held_out == held_out ||
+           fail_as(TRIL_TEXT, err,
+                   "the state was trained with val = %g, but the text holds out %g; make the text "
+                   "with the same share",
+                   held_out, text->held_out);
 }
 
-static TrilStatus resume(TrilTraining **training, TrilModel **model, Stored *s,
-                         const TrilText *text, const TrilOptions *options, Error *err) {
+static bool resume(TrilTraining **training, TrilModel **model, Stored *s, const TrilText *text,
+                   const TrilOptions *options, Error *err) {
     const TrilOptions *own = &s->known.options;
     TrilOptions now = options ? *options : *own;
-    const TrilStatus status = check_same(s, text, &now, err);
-    if (status != TRIL_OK) return failed(status, err);
+    if (!check_same(s, text, &now, err)) return false;
     options_take_sizes(&now, own);
     options_complete(&now, own);
     *model = s->model;
@@ -319,7 +311,7 @@ static TrilStatus resume(TrilTraining **training, TrilModel **model, Stored *s,
     s->known.tokenizer = NULL;
     const bool ok = training_make(training, *model, text, &now, err);
     if (ok) training_restore(*training, &s->known.progress, s->moments[0], s->moments[1]);
-    return model_given(model, ok, TRIL_ARGUMENT, err);
+    return model_given(model, ok);
 }
 
 TrilStatus tril_training_resume(TrilTraining **training, TrilModel **model, TrilState *state,
@@ -328,9 +320,8 @@ TrilStatus tril_training_resume(TrilTraining **training, TrilModel **model, Tril
     if (training) *training = NULL;
     if (model) *model = NULL;
     if (!training || !model || !state || !text || !err) return null_argument(err);
-    TrilStatus status = use_begin(&s->uses, true, "state", err);
-    if (status != TRIL_OK) return status;
-    status = resume(training, model, s, text, options, err);
+    if (!use_begin(&s->uses, true, "state", err)) return err->status;
+    const bool ok = resume(training, model, s, text, options, err);
     use_end(&s->uses);
-    return status;
+    return result(ok, err);
 }

@@ -14,7 +14,7 @@ static TrilStatus give(TrilTokenizer **tokenizer, bool ok, const Error *err) {
         tril_tokenizer_free(*tokenizer);
         *tokenizer = NULL;
     }
-    return outcome(ok, TRIL_TEXT, err);
+    return result(ok, err);
 }
 
 static bool tokenizer_new(TrilTokenizer **tokenizer, Error *err) {
@@ -26,7 +26,7 @@ TrilStatus tril_tokenizer_make(TrilTokenizer **tokenizer, const char *text, size
     if (tokenizer) *tokenizer = NULL;
     if (!tokenizer || !text || !err) return null_argument(err);
     const Characters characters = characters_of(&(Vocab){0}, text, length);
-    const bool ok = (characters.at < length || fail(err, "the text is empty")) &&
+    const bool ok = (characters.at < length || fail_as(TRIL_TEXT, err, "the text is empty")) &&
                     tokenizer_new(tokenizer, err) &&
                     vocab_build(*tokenizer, text, length, false, err);
     return give(tokenizer, ok, err);
@@ -66,13 +66,12 @@ TrilStatus tril_encode(const TrilTokenizer *tokenizer, const char *text, size_t 
                        int32_t *ids, size_t capacity, size_t *count, Error *err) {
     int32_t *all;
     if (!tokenizer || !text || !count || !err) return null_argument(err);
-    if (!vocab_encode(tokenizer, text, length, &all, count, NULL, err))
-        return failed(TRIL_TEXT, err);
+    if (!vocab_encode(tokenizer, text, length, &all, count, NULL, err)) return err->status;
     bool fits = !ids || *count <= capacity ||
                 fail(err, "the text has %zu ids, but there is room for %zu", *count, capacity);
     if (ids && fits && *count > 0) memcpy(ids, all, *count * sizeof *ids);
     memory_free(all);
-    return outcome(fits, TRIL_ARGUMENT, err);
+    return result(fits, err);
 }
 
 TrilStatus tril_decode(const TrilTokenizer *tokenizer, const int32_t *ids, size_t count, char *text,
@@ -92,7 +91,7 @@ TrilStatus tril_decode(const TrilTokenizer *tokenizer, const int32_t *ids, size_
     *length = needed;
     ok = ok && (needed <= capacity ||
                 fail(err, "the text has %zu bytes, but there is room for %zu", needed, capacity));
-    return outcome(ok, TRIL_ARGUMENT, err);
+    return result(ok, err);
 }
 
 /* ---- texts ---- */
@@ -103,9 +102,9 @@ TrilStatus tril_text_join(const char *const *texts, const size_t *lengths, int c
                           double held_out, char *joined, size_t *length, int *which, Error *err) {
     if (!texts || !lengths || !joined || !length || !which || !err) return null_argument(err);
     if (!in_range(held_out, HELD_OUT_MARGIN, 1 - HELD_OUT_MARGIN, "the held-out share", err))
-        return failed(TRIL_ARGUMENT, err);
+        return err->status;
     bool ok = corpus_join(texts, lengths, count, bytes, held_out, joined, length, which, err);
-    return outcome(ok, TRIL_TEXT, err);
+    return result(ok, err);
 }
 
 TrilStatus tril_text_make(TrilText **text, const TrilTokenizer *tokenizer, const char *bytes,
@@ -114,19 +113,20 @@ TrilStatus tril_text_make(TrilText **text, const TrilTokenizer *tokenizer, const
     if (!text || !tokenizer || !bytes || !err) return null_argument(err);
     if (!in_range(held_out, HELD_OUT_MARGIN, 1 - HELD_OUT_MARGIN, "the held-out share", err) ||
         !memory_alloc(text, 1, sizeof **text, "the text", err))
-        return failed(TRIL_ARGUMENT, err);
+        return err->status;
     if (corpus_make(*text, tokenizer, bytes, length, held_out, err)) return TRIL_OK;
     memory_free(*text);
     *text = NULL;
-    return failed(TRIL_TEXT, err);
+    return err->status;
 }
 
 bool text_suits(const TrilText *text, const Vocab *vocab, double context, Error *err) {
     if (!vocab_same(&text->vocab, vocab))
-        return fail(err, "the text was not encoded with the vocabulary of the model");
+        return fail_as(TRIL_TEXT, err, "the text was not encoded with the vocabulary of the model");
     return !((double)text->train <= context) ||
-           fail(err, "too short for a context of %g: it has only %zu characters to train on",
-                context, text->train);
+           fail_as(TRIL_TEXT, err,
+                   "too short for a context of %g: it has only %zu characters to train on", context,
+                   text->train);
 }
 
 void tril_text_free(TrilText *text) {
@@ -141,7 +141,7 @@ TrilExtent tril_text_extent(const TrilText *text) {
 
 TrilStatus tril_text_repeated(const TrilText *text, double *share, Error *err) {
     if (!text || !share || !err) return null_argument(err);
-    return outcome(corpus_repeated(text, share, err), TRIL_NO_MEMORY, err);
+    return result(corpus_repeated(text, share, err), err);
 }
 
 uint64_t tril_digest(const char *text, size_t length) {
@@ -154,8 +154,8 @@ void tril_text_set_counted(TrilText *text, size_t characters) {
 
 TrilStatus tril_text_count(const TrilText *text, int context, TrilCounts *counts, Error *err) {
     if (!text || !counts || !err) return null_argument(err);
-    if (!in_range(context, 1, MAX_TOKENS, "context", err)) return failed(TRIL_ARGUMENT, err);
+    if (!in_range(context, 1, MAX_TOKENS, "context", err)) return err->status;
     bool ok = count_losses(text->ids, corpus_counted(text), text->ids + text->train,
                            text->length - text->train, text->vocab.size, context, counts, err);
-    return outcome(ok, TRIL_NO_MEMORY, err);
+    return result(ok, err);
 }

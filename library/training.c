@@ -75,39 +75,34 @@ static void follow_beginning(TrilTraining *t) {
         t->recipe.peak.weight_decay = t->progress.embedding_decay;
 }
 
-static TrilStatus open_training(TrilTraining **training, TrilModel *model, const TrilText *text,
-                                const TrilOptions *options, Error *err) {
-    if (model->in_training) {
-        fail(err, "the model is already being trained");
-        return failed(TRIL_ARGUMENT, err);
-    }
-    if (!text_suits(text, &model->vocab, model->model.config.T, err)) return failed(TRIL_TEXT, err);
+static bool open_training(TrilTraining **training, TrilModel *model, const TrilText *text,
+                          const TrilOptions *options, Error *err) {
+    if (model->in_training) return fail(err, "the model is already being trained");
+    if (!text_suits(text, &model->vocab, model->model.config.T, err)) return false;
     TrilOptions decided = *options;
     const TrilOptions sizes = tril_model_sizes(model);
     const bool trained = model->trained;
     double epochs;
     options_take_sizes(&decided, &sizes);
-    TrilStatus status = tril_options_decide(&decided, text, trained, &epochs, err);
-    if (status != TRIL_OK) return status;
-    if (!training_make(training, model, text, &decided, err)) return failed(TRIL_ARGUMENT, err);
+    if (tril_options_decide(&decided, text, trained, &epochs, err) != TRIL_OK ||
+        !training_make(training, model, text, &decided, err))
+        return false;
     TrilTraining *t = *training;
     t->progress.windows_grow = tril_windows_grow(decided.rung, epochs, trained);
     if (t->recipe.own_decay)
         t->progress.embedding_decay =
             recipe_embedding_decay(&t->recipe, text->vocab.size, epochs, (double)text->train);
     follow_beginning(t);
-    return TRIL_OK;
+    return true;
 }
 
 TrilStatus tril_training_open(TrilTraining **training, TrilModel *model, const TrilText *text,
                               const TrilOptions *options, Error *err) {
     if (training) *training = NULL;
     if (!training || !model || !text || !options || !err) return null_argument(err);
-    TrilStatus status = model_change(model, err);
-    if (status != TRIL_OK) return status;
-    status = open_training(training, model, text, options, err);
-    model_leave(model);
-    return status;
+    return result(model_change(model, err) &&
+                      model_leave(model, open_training(training, model, text, options, err)),
+                  err);
 }
 
 /* ---- settings and progress ---- */
@@ -138,14 +133,11 @@ TrilProgress tril_training_progress(const TrilTraining *training) {
 
 TrilStatus tril_training_set_steps(TrilTraining *t, int steps, Error *err) {
     if (!t || !err) return null_argument(err);
-    if (!in_range(steps, 1, 1e9, "steps", err)) return failed(TRIL_ARGUMENT, err);
-    TrilStatus status = model_change(t->model, err);
-    if (status != TRIL_OK) return status;
+    if (!in_range(steps, 1, 1e9, "steps", err) || !model_change(t->model, err)) return err->status;
     TrilProgress *p = &t->progress;
     if (p->cooling > 0 && steps > p->cooled) steps = p->cooled;
     t->options.steps = p->steps = steps;
-    model_leave(t->model);
-    return TRIL_OK;
+    return result(model_leave(t->model, true), err);
 }
 
 /* Sets the recipe's cooldown: from step `cooling` to step `cooled`. */
@@ -172,10 +164,7 @@ static bool cool_down(TrilTraining *t) {
 }
 
 bool tril_training_cool_down(TrilTraining *t) {
-    if (model_change(t->model, &(Error){0}) != TRIL_OK) return false;
-    const bool cools = cool_down(t);
-    model_leave(t->model);
-    return cools;
+    return model_change(t->model, &(Error){0}) && model_leave(t->model, cool_down(t));
 }
 
 void training_restore(TrilTraining *t, const TrilProgress *progress, const float *first_moments,
@@ -195,19 +184,18 @@ void tril_training_set_stop(TrilTraining *training, TrilStop stop, void *user) {
 
 /* ---- steps ---- */
 
-static TrilStatus diverged(const TrilTraining *t, int step, Error *err) {
-    fail(err, "%s: the loss is no longer a number at step %d", t->model->model.config.model, step);
-    return TRIL_DIVERGED;
+static bool fail_step(const TrilTraining *t, int step, Error *err) {
+    return fail_as(TRIL_DIVERGED, err, "%s: the loss is no longer a number at step %d",
+                   t->model->model.config.model, step);
 }
 
 /* Forward, backward and an update. */
-static TrilStatus update(TrilTraining *t, TrilStep *step, Error *err) {
+static bool update(TrilTraining *t, TrilStep *step, Error *err) {
     TrilProgress *p = &t->progress;
-    if (p->step >= p->steps) {
-        fail(err, "the last step, %d, has been taken; resume with more steps to train further",
-             p->steps);
-        return TRIL_ARGUMENT;
-    }
+    if (p->step >= p->steps)
+        return fail(err,
+                    "the last step, %d, has been taken; resume with more steps to train further",
+                    p->steps);
     int window = tril_training_window(t);
     double before = t->batches.seconds;
     Optimizer optimizer = recipe_step(&t->recipe, p->step, p->steps);
@@ -231,74 +219,62 @@ static TrilStatus update(TrilTraining *t, TrilStep *step, Error *err) {
                        .learning_rate = optimizer.learning_rate,
                        .norm = taken.norm,
                        .seconds = p->seconds};
-    return finite ? TRIL_OK : diverged(t, p->step + 1, err);
+    return finite || fail_step(t, p->step + 1, err);
 }
 
 TrilStatus tril_training_step(TrilTraining *training, TrilStep *step, Error *err) {
     TrilStep unread;
     if (!training || !err) return null_argument(err);
-    TrilStatus status = model_change(training->model, err);
-    if (status != TRIL_OK) return status;
-    status = update(training, step ? step : &unread, err);
-    model_leave(training->model);
-    return outcome(status == TRIL_OK, status, err);
+    return result(model_change(training->model, err) &&
+                      model_leave(training->model, update(training, step ? step : &unread, err)),
+                  err);
 }
 
 TrilStatus tril_training_run(TrilTraining *training, TrilOnStep on_step, void *user, Error *err) {
-    TrilStatus status = TRIL_OK;
+    bool ok = true;
     if (!training || !err) return null_argument(err);
-    while (status == TRIL_OK && training->progress.step < training->progress.steps) {
+    while (ok && training->progress.step < training->progress.steps) {
         TrilStep step;
-        status = tril_training_step(training, &step, err);
-        if (status == TRIL_OK && on_step && on_step(&step, user) != 0) {
-            fail(err, "stopped after step %d of %d", step.step, step.steps);
-            status = failed(TRIL_STOPPED, err);
-        }
+        ok = tril_training_step(training, &step, err) == TRIL_OK;
+        if (ok && on_step && on_step(&step, user) != 0)
+            ok = fail_as(TRIL_STOPPED, err, "stopped after step %d of %d", step.step, step.steps);
     }
-    return status;
+    return result(ok, err);
 }
 
 /* ---- evaluations ---- */
 
-static TrilStatus evaluate(TrilTraining *t, size_t characters, double *nats, Error *err) {
+static bool evaluate(TrilTraining *t, size_t characters, double *nats, Error *err) {
     TrilProgress *p = &t->progress;
     t->stop.stopped = false;
-    if (!batches_evaluate(&t->batches, false, characters, &t->stop, nats, err))
-        return failed(TRIL_ARGUMENT, err);
-    if (t->stop.stopped) {
-        fail(err, "the evaluation was stopped");
-        return failed(TRIL_STOPPED, err);
-    }
-    if (!isfinite(*nats)) return failed(diverged(t, p->step, err), err);
+    if (!batches_evaluate(&t->batches, false, characters, &t->stop, nats, err)) return false;
+    if (t->stop.stopped) return fail_as(TRIL_STOPPED, err, "the evaluation was stopped");
+    if (!isfinite(*nats)) return fail_step(t, p->step, err);
     if (characters == 0) t->model->validation = *nats;
     p->recent = NAN;
     p->recent_steps = 0;
     if (p->step > 0) p->since_lowest++;
-    if (*nats >= p->lowest) return TRIL_OK;
+    if (*nats >= p->lowest) return true;
     p->lowest = *nats;
     p->lowest_step = p->step;
     p->since_lowest = 0;
-    return TRIL_OK;
+    return true;
 }
 
 TrilStatus tril_training_evaluate(TrilTraining *t, size_t characters, double *nats, Error *err) {
     if (!t || !nats || !err) return null_argument(err);
-    TrilStatus status = model_change(t->model, err);
-    if (status != TRIL_OK) return status;
-    status = evaluate(t, characters, nats, err);
-    model_leave(t->model);
-    return status;
+    return result(model_change(t->model, err) &&
+                      model_leave(t->model, evaluate(t, characters, nats, err)),
+                  err);
 }
 
 /* ---- the profile ---- */
 
 TrilStatus tril_training_profile(TrilTraining *training, Error *err) {
     if (!training || !err) return null_argument(err);
-    const TrilStatus status = model_change(training->model, err);
-    if (status != TRIL_OK) return status;
-    const bool ok = run_profile(training->batches.run, err);
-    model_leave(training->model);
-    return outcome(ok, TRIL_NO_MEMORY, err);
+    return result(model_change(training->model, err) &&
+                      model_leave(training->model, run_profile(training->batches.run, err)),
+                  err);
 }
 
 int tril_training_parts(const TrilTraining *training, TrilPart *parts, int capacity) {

@@ -18,7 +18,7 @@ struct TrilTraining {
 };
 
 /* Makes a training run of the model on the text with decided options, and opens its run. On
- * failure *training is NULL. Fails for unsuitable options, and without memory (err->no_memory). */
+ * failure *training is NULL. Fails for unsuitable options, and without memory. */
 bool training_make(TrilTraining **training, TrilModel *model, const TrilText *text,
                    const TrilOptions *options, Error *err);
 

@@ -47,8 +47,8 @@ typedef enum {
 } TrilStatus;
 
 typedef struct {
-    char text[512]; /* one sentence in UTF-8, without a newline */
-    bool no_memory; /* the failure was a lack of memory */
+    char text[512];    /* one sentence in UTF-8, without a newline */
+    TrilStatus status; /* the kind of the failure, which the function returned */
 } TrilError;
 
 enum {

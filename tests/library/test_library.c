@@ -40,6 +40,7 @@ SET_UP {
 static void expect(TrilStatus status, TrilStatus expected, const char *name) {
     if (status != expected)
         fail_msg("status %d instead of %d: '%s'", (int)status, (int)expected, error.text);
+    assert_int_equal(error.status, status);
     expect_error(error, name);
     *error.text = 0;
 }

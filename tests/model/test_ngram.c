@@ -301,6 +301,6 @@ TEST(memory) {
     Ngram *ngram;
     if (memory_installed() > 100 * most || sizeof most == 4) skip();
     assert_false(ngram_count(&ngram, &id, most, 0, 3, 1, &err));
-    assert_true(err.no_memory);
+    assert_true(err.status == TRIL_NO_MEMORY);
     expect_error(err, " GiB");
 }

@@ -49,7 +49,6 @@ static TrilOptions small(const char *rung) {
     return sized(rung, 1, 2, 16, 16);
 }
 #define FEW   "-j 1 -c 16 -b 4 --precision f32 --patience 1 --eval-every 15 "
-#define SMALL "-l 1 -H 2 -w 16 " FEW
 
 static TrilOptions few(int steps, int threads) {
     TrilOptions options = tril_options();
@@ -418,9 +417,9 @@ static uint64_t end_of(TrilTraining *training, TrilModel *model) {
     return tril_model_digest(model);
 }
 
-/* A training run that was stopped, saved and continued, here or by ./train, ends with the same
- * bits. A program may plan other steps, and the state keeps them, as all options that are not set
- * when it is resumed; an unset learning rate is the rung's. */
+/* A training run that was stopped, saved and continued ends with the same bits. A program may plan
+ * other steps, and the state, which names its text and options, keeps them, as all options that are
+ * not set when it is resumed; an unset learning rate is the rung's. */
 TEST(states) {
     TrilOptions options = few(STEPS, 1), unset = tril_options_empty();
     options.dropout = 0.1;
@@ -454,43 +453,33 @@ TEST(states) {
     }
     const TrilText *shorter = text_of(letters, play, play_length - 1, 0.1);
     expect(resume(&training, &model, "half.safetensors", shorter), TRIL_TEXT, "");
+
+    /* with other options, like ./train --resume */
+    TrilState *saved = state_of("half.safetensors");
     size_t length;
     char *bytes = slurp(scratch("half.safetensors"), &length);
     make_folder(scratch("half"));
     scratch_put("half/state.safetensors", bytes, length);
-    must_run("train -q --resume -o @half " ACT);
-    assert_int_equal(digest_of("half/state.safetensors"), whole);
-}
-
-/* ---- decisions of ./train, and resuming ---- */
-
-/* A state names its text and options, and resumes with other options, like ./train --resume. */
-TEST(other_options) {
-    TrilTraining *training;
-    TrilModel *model;
-    must_run("train -q -m gpt " SMALL "-s %d -o @one " ACT, STEPS / 2);
-    TrilState *saved = state_of("one/state.safetensors");
     assert_int_equal(saved->text, tril_digest(play, play_length));
     assert_int_equal(saved->progress.step, STEPS / 2);
     assert_true(*tril_state_note(saved, "kernels"));
     assert_string_equal(tril_state_note(saved, "option.batch"), "4");
     assert_null(tril_state_note(saved, "no such note"));
-    TrilOptions options = saved->options;
-    assert_string_equal(options.rung, "gpt");
-    assert_int_equal(options.width, 16);
-    assert_int_equal(options.steps, STEPS / 2);
-    assert_int_equal(options.batch, 4);
-    options.steps = STEPS;
+    options = saved->options;
+    assert_string_equal(options.rung, "modern");
+    assert_true(options.width == 16 && options.steps == STEPS && options.batch == 4);
+    options.steps = 2 * STEPS;
     options.learning_rate = 0.002;
-    options.dropout = 0.1;
+    options.dropout = 0.2;
     options.threads = 2;
-    const TrilText *text = text_of(saved->tokenizer, play, play_length, options.held_out);
-    must(resume_with(&training, &model, saved, text, &options));
+    must(resume_with(&training, &model, saved, whole_play, &options));
     assert_near(tril_training_options(training).learning_rate, 0.002, 0);
-    must_run("train -q --resume -s %d --lr 0.002 -d 0.1 -o @one " ACT, STEPS);
-    assert_int_equal(end_of(training, model), digest_of("one/state.safetensors"));
-    expect(resume_with(&training, &model, saved, text, &options), TRIL_ARGUMENT, "");
+    must_run("train -q --resume -s %d --lr 0.002 -d 0.2 -o @half " ACT, 2 * STEPS);
+    assert_int_equal(end_of(training, model), digest_of("half/state.safetensors"));
+    expect(resume_with(&training, &model, saved, whole_play, &options), TRIL_ARGUMENT, "");
 }
+
+/* ---- decisions ---- */
 
 /* Weights so large that results overflow are an error, not a uniform guess. */
 TEST_OF_EACH(tril_rung, overflow) {

@@ -151,19 +151,8 @@ static size_t number_length(const char *at) {
     return length;
 }
 
-static const char measured_mark = '#'; /* before such a text */
-
-const char *measured(double number) {
-    static char texts[4][32];
-    static int next;
-    char *text = texts[next++ % 4];
-    snprintf(text, sizeof *texts, "%c%.0f", measured_mark, number);
-    return text;
-}
-
 /* Returns the first place of the text in the line, or NULL. */
 static const char *find_whole(const char *line, const char *text) {
-    if (*text == measured_mark) text++;
     const char *end = line + strcspn(line, "\n");
     size_t length = strlen(text);
     for (const char *at = line; (at = strstr(at, text)) && at + length <= end; at++) {
@@ -195,23 +184,15 @@ const char *expect_line_of(const char *output, const char *subject, const char *
     size_t length = 0;
     const char *line = find_line(output, texts), *at = line;
     if (!line) fail_msg("%s: no line with '%s' in:\n%s", subject, *texts, output);
-    while (*at && *at != '\n' && length + 64 < sizeof kept) {
-        bool named = at > line && isalpha((unsigned char)at[-1]); /* as in UTF-8 */
-        bool blank = strncmp(at, "   ", 3) == 0;                  /* the width of a column */
-        size_t taken = strncmp(at, scratch, 10) == 0 ? strlen(scratch) : 0;
-        for (int i = 0; taken == 0 && texts[i]; i++)
-            if (*texts[i] && *texts[i] != measured_mark && find_whole(line, texts[i]) == at)
-                taken = strnlen(texts[i], 64);
-        size_t digits = taken == 0 ? number_length(at) : 0;
-        if (digits > 0 && !named) {
+    while (*at && *at != '\n' && length + sizeof scratch < sizeof kept) {
+        const bool named = at > line && isalpha((unsigned char)at[-1]); /* as in UTF-8 */
+        const size_t digits = named ? 0 : number_length(at);
+        const size_t whole = strncmp(at, scratch, 10) == 0 ? strlen(scratch) : 1;
+        if (digits > 0)
             kept[length++] = 'N';
-            at += digits;
-        } else {
-            if (taken == 0) taken = digits > 0 ? digits : 1;
-            if (!blank || taken > 1) memcpy(kept + length, at, taken);
-            length += blank && taken == 1 ? 0 : taken;
-            at += taken;
-        }
+        else if (strncmp(at, "   ", 3) != 0) /* the width of a column */
+            memcpy(kept + length, at, whole), length += whole;
+        at += digits > 0 ? digits : whole;
     }
     kept[length] = 0;
     keep_message(subject, kept);

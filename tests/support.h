@@ -94,13 +94,9 @@ static inline bool begins(const char *text, const char *with) {
  */
 const char *find_line(const char *output, const char *const texts[]);
 
-/* find_line, but fails the test if there is no such line. tests/messages compares its wording, and
- * those of its numbers that the texts name. `subject` is what printed the output. */
+/* find_line, but fails the test if there is no such line. tests/messages compares its wording, but
+ * not its numbers. `subject` is what printed the output. */
 const char *expect_line_of(const char *output, const char *subject, const char *const texts[]);
-
-/* A whole number as one of the texts, which differs between machines: its value is not compared by
- * tests/messages. Valid until the fourth call from now. */
-const char *measured(double number);
 
 /* Reads the numbers of a line, up to `most`; 1,234 is one number. Returns how many. */
 int numbers_of(const char *line, double *numbers, int most);

@@ -48,7 +48,7 @@ static void expect(TrilStatus status, TrilStatus expected, const char *name) {
 static TrilOptions small(const char *rung) {
     return sized(rung, 1, 2, 16, 16);
 }
-#define FEW   "-j 1 -c 16 -b 4 --precision f32 --patience 1 --eval-every 15 "
+#define FEW "-j 1 -c 16 -b 4 --precision f32 --patience 1 --eval-every 15 "
 
 static TrilOptions few(int steps, int threads) {
     TrilOptions options = tril_options();

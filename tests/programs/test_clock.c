@@ -42,7 +42,7 @@ static Schedule schedule_of(const char *path) {
 
 /* Two lines about a model name the step of its lowest loss: it overfits, and its run ends. */
 static void expect_given_up(const char *model, double lowest) {
-    const char *step = measured(lowest);
+    const char *step = formatted("%.0f", lowest);
     const char *line = expect_line_of(after(model), ran.command, TEXTS(step));
     expect_line_of(strchr(line, '\n'), ran.command, TEXTS(step));
 }
@@ -110,7 +110,7 @@ TEST(more_time) {
         must_run_clocked(0.01, "", "train " TINY_SIZES "-e 0 --patience 1 -t 30 -o @more " PLAY);
     int before = schedule_of(scratch("more/model.csv")).steps;
     const double passed = must_run_clocked(0.01, "", "train -r -t 45 -o @more " PLAY);
-    expect_line(measured(before));
+    expect_line(formatted("%.0f", before));
     assert_near(first + passed, 45, 1);
     Schedule s = schedule_of(scratch("more/model.csv")),
              bigram = schedule_of(scratch("more/bigram.csv"));
@@ -182,11 +182,11 @@ TEST(announced) {
     must_run_clocked(2e-3, "", "%s", command);
     const double said = announced("said/model.csv", &taken);
     assert_near(said, taken, 0.3 * said);
-    assert_null(has_line("only", measured(taken)));
+    assert_null(has_line("only", formatted("%.0f", taken)));
     must_run_clocked(2e-3, "", "%s --profile", command);
     assert_true(announced("said/model.csv", &taken) > 2 * taken);
     after("\ngpt: ");
-    expect_line("only", measured(taken));
+    expect_line("only", formatted("%.0f", taken));
 }
 
 /* Where counting or an evaluation of the whole text would take too much of the time, a part must

@@ -89,7 +89,7 @@ VERSION := $(shell sed -n 's/.*TRIL_VERSION "\([0-9.]*\)".*/\1/p' library/tril.h
 
 # The tests whose results come from the kernels that the machine chooses, and the readers that `make fuzz` tries.
 NUMBERS = $(patsubst %,tests/model/test_%,attention extend gradients ngram properties sampler) tests/library/test_training
-FUZZ    = safetensors utf8 state command
+FUZZ    = safetensors state command
 
 # A rule that uses a tool waits for deps-TOOL, which installs the tool if it is missing: tests/deps.
 # The objects of tests, wherever they are, wait for cmocka, unless they have one of their own.

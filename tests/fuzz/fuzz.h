@@ -7,7 +7,6 @@
 #include <stdint.h>
 
 void fuzz_safetensors(const uint8_t *bytes, size_t length);
-void fuzz_utf8(const uint8_t *bytes, size_t length);
 void fuzz_state(const uint8_t *bytes, size_t length);
 void fuzz_command(const uint8_t *bytes, size_t length);
 

@@ -10,7 +10,6 @@
         fuzz_replay("tests/fuzz/corpus/" #name, fuzz_##name); \
     }
 REPLAY(safetensors)
-REPLAY(utf8)
 REPLAY(state)
 REPLAY(command)
 

@@ -1,9 +1,11 @@
 """Tests every public function of the module tril under Ctrl-C (extras/python/tests/test). SIGINT comes at twenty moments
 of each. KeyboardInterrupt must come, complete calls must have returned what they always return, and the module must work
-afterwards. A function without a call in `Calls` fails the test. TRIL_TEXT is a text."""
+afterwards; a training run goes on where it was. A function without a call in `Calls` fails the test. TRIL_TEXT is a text."""
+import ctypes
 import inspect
 import os
 import pathlib
+import random
 import signal
 import sys
 import tempfile
@@ -122,6 +124,22 @@ def interrupt(call, after):
     raise AssertionError("Ctrl-C was lost")
 
 
+def check_training():
+    """A training run that is interrupted again and again takes each step once, and ends with the same weights."""
+    def run():
+        if training.done < 3000:
+            training.run(lambda step: seen.append(step.step))
+
+    options, seen, interrupts = dict(batch=4, precision="f32", threads=1), [], 0
+    model = tril.Model(tril.Tokenizer(TEXT), "gpt", **SMALL)
+    with tril.Training(model, TEXT, steps=3000, **options) as training:
+        while training.done < 3000:
+            interrupt(run, 0.001 * random.random())  # also a fast machine takes few steps
+            interrupts += 1
+            assert seen == list(range(1, training.done + 1))
+    assert interrupts > 10 and model.digest == tril.train(TEXT, "gpt", steps=3000, **SMALL, **options).digest
+
+
 def main():
     signal.signal(signal.SIGINT, signal.default_int_handler)  # which a shell's background job ignores
     sys.setswitchinterval(1e-5)
@@ -137,6 +155,10 @@ def main():
                 for result in interrupt(call, (moment + 0.5) / MOMENTS * longest):
                     assert result == expected, f"{name}: {result} is not {expected}"[:1000]
                 assert calls.works() == healthy, f"after an interrupt of {name}"
+        check_training()
+        if os.name == "posix":  # a release that takes two seconds, or until a signal
+            for _ in range(MOMENTS):
+                interrupt(lambda: tril._Owner(ctypes.CDLL(None).usleep, 2000000, []) and None, 0.02 * random.random())
         print(f"interrupts: {len(names)} functions, {MOMENTS} times Ctrl-C each, {time.monotonic() - begun:.0f} s")
 
 

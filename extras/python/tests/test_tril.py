@@ -2,7 +2,6 @@
 TRIL_TEXT a text."""
 import contextlib
 import copy
-import ctypes
 import gc
 import inspect
 import io
@@ -10,14 +9,12 @@ import math
 import os
 import pathlib
 import pickle
-import random
 import re
 import signal
 import subprocess
 import sys
 import tempfile
 import threading
-import time
 import unittest
 import unittest.mock
 import weakref
@@ -427,51 +424,6 @@ except TypeError as error:
         with self.assertRaises(KeyboardInterrupt) as caught:
             small(on_step=interrupt)
         self.assertTrue(caught.exception.model.generate(length=5))
-
-    def interrupt(self, call, latest=0.02):
-        """Calls, and presses Ctrl-C once, within `latest` seconds of its beginning. Whether it came before the end."""
-        begun = threading.Event()
-
-        def press():
-            begun.wait()
-            time.sleep(latest * random.random())
-            os.kill(os.getpid(), signal.SIGINT)
-
-        presser = threading.Thread(target=press, daemon=True)
-        presser.start()
-        try:
-            try:
-                call(begun.set)
-                ended = True
-            except KeyboardInterrupt:
-                ended = False
-            presser.join()  # the interrupt may come here, after the call
-        except KeyboardInterrupt:
-            pass
-        return not ended
-
-    def test_interrupted(self):
-        expected, model = small("gpt", 3000).digest, untrained()
-        seen, interrupted = [], 0
-        with tril.Training(model, TEXT, steps=3000, batch=4, precision="f32", threads=1) as training:
-            def run(begun):
-                training.run(lambda step: (seen.append(step.step), begun()))
-
-            while training.done < 3000:
-                interrupted += self.interrupt(run, latest=0.001)  # also a fast machine takes few steps
-                self.assertEqual(seen, list(range(1, training.done + 1)))
-        self.assertGreater(interrupted, 10)
-        self.assertEqual(model.digest, expected)
-
-    @unittest.skipUnless(os.name == "posix", "without usleep")
-    def test_interrupted_release(self):
-        def release(begun):
-            owner = tril._Owner(ctypes.CDLL(None).usleep, 2000000, [])  # or until a signal
-            begun()
-            del owner
-            time.sleep(0)  # Python looks for signals here
-
-        self.assertEqual(sum(self.interrupt(release) for _ in range(20)), 20)
 
     def test_closed_by_its_callback(self):
         for last in (False, True):

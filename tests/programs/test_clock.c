@@ -110,7 +110,7 @@ TEST(more_time) {
         must_run_clocked(0.01, "", "train " TINY_SIZES "-e 0 --patience 1 -t 30 -o @more " PLAY);
     int before = schedule_of(scratch("more/model.csv")).steps;
     const double passed = must_run_clocked(0.01, "", "train -r -t 45 -o @more " PLAY);
-    expect_line(formatted("%.0f", before));
+    expect_line(formatted("%d", before));
     assert_near(first + passed, 45, 1);
     Schedule s = schedule_of(scratch("more/model.csv")),
              bigram = schedule_of(scratch("more/bigram.csv"));

@@ -54,7 +54,7 @@ bool texts_find(Texts *texts, char *const *operands, int count, Error *err) {
         if (!memory_copy(&path, operands[i], err)) return false;
         for (size_t length = strlen(path); length > 1 && path[length - 1] == '/';)
             path[--length] = 0;
-        texts->files[texts->count++] = (TextFile){path, id_of(path)};
+        texts->files[texts->count++] = (TextFile){.path = path, .id = id_of(path)};
         if (strcmp(path, "-") != 0 && file_is_directory(path))
             return fail(err, "%s: is a folder; name its files, such as %s/*.txt", path, path);
     }
@@ -68,6 +68,7 @@ bool texts_find(Texts *texts, char *const *operands, int count, Error *err) {
 }
 
 void texts_free(Texts *texts) {
+    texts_forget(texts);
     for (int i = 0; i < texts->count; i++) memory_free(texts->files[i].path);
     memory_free(texts->files);
     *texts = (Texts){0};
@@ -75,39 +76,46 @@ void texts_free(Texts *texts) {
 
 /* ---- their content ---- */
 
-static bool read_one(const char *path, char **bytes, size_t *length, Error *err) {
-    return strcmp(path, "-") == 0 ? file_read_input(bytes, length, err)
-                                  : file_read(path, bytes, length, err);
+/* Reads the files, once. */
+static bool read_files(Texts *texts, Error *err) {
+    for (TextFile *file = texts->files; file < texts->files + texts->count; file++)
+        if (!file->bytes && !(strcmp(file->path, "-") == 0
+                                  ? file_read_input(&file->bytes, &file->length, err)
+                                  : file_read(file->path, &file->bytes, &file->length, err)))
+            return false;
+    return true;
 }
 
-/* Joins the texts into *joined. */
-static bool join(const Texts *texts, char *const *bytes, const size_t *lengths,
-                 const TrilOptions *o, char **joined, size_t *length, Error *err) {
-    size_t capacity = 2 * (size_t)texts->count;
+const char *texts_content(Texts *texts, const TrilOptions *o, size_t *length, Error *err) {
+    const size_t count = (size_t)texts->count;
+    size_t capacity = 2 * count, *lengths = NULL;
+    const char **parts = NULL;
     int which = 0;
-    for (int i = 0; i < texts->count; i++) capacity += lengths[i];
-    if (!memory_alloc(joined, capacity, 1, "the text", err)) return false;
-    if (tril_text_join((const char *const *)bytes, lengths, texts->count, o->bytes, o->held_out,
-                       *joined, length, &which, err) == TRIL_OK)
-        return true;
-    memory_free(*joined);
-    *joined = NULL;
-    return message_of(err, texts->files[which].path);
-}
-
-bool texts_read(const Texts *texts, const TrilOptions *options, char **bytes, size_t *length,
-                Error *err) {
-    char **parts = NULL;
-    size_t *lengths = NULL;
-    *bytes = NULL;
-    if (texts->count == 1) return read_one(texts->files->path, bytes, length, err);
-    bool ok = memory_alloc(&parts, (size_t)texts->count, sizeof *parts, "the texts", err) &&
-              memory_alloc(&lengths, (size_t)texts->count, sizeof *lengths, "the texts", err);
-    for (int i = 0; i < texts->count && ok; i++)
-        ok = read_one(texts->files[i].path, &parts[i], &lengths[i], err);
-    ok = ok && join(texts, parts, lengths, options, bytes, length, err);
-    for (int i = 0; i < texts->count && parts; i++) memory_free(parts[i]);
+    if (!read_files(texts, err)) return NULL;
+    *length = texts->files->length;
+    if (count == 1) return texts->files->bytes;
+    for (size_t i = 0; i < count; i++) capacity += texts->files[i].length;
+    memory_free(texts->joined);
+    bool ok = memory_alloc(&texts->joined, capacity, 1, "the text", err) &&
+              memory_alloc(&parts, count, sizeof *parts, "the texts", err) &&
+              memory_alloc(&lengths, count, sizeof *lengths, "the texts", err);
+    for (size_t i = 0; ok && i < count; i++) {
+        parts[i] = texts->files[i].bytes;
+        lengths[i] = texts->files[i].length;
+    }
+    if (ok && tril_text_join(parts, lengths, texts->count, o->bytes, o->held_out, texts->joined,
+                             length, &which, err) != TRIL_OK)
+        ok = message_of(err, texts->files[which].path);
     memory_free(parts);
     memory_free(lengths);
-    return ok;
+    return ok ? texts->joined : NULL;
+}
+
+void texts_forget(Texts *texts) {
+    for (TextFile *file = texts->files; file < texts->files + texts->count; file++) {
+        memory_free(file->bytes);
+        file->bytes = NULL;
+    }
+    memory_free(texts->joined);
+    texts->joined = NULL;
 }

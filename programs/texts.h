@@ -12,23 +12,28 @@ enum { TEXTS_NAME = 4096 };
 typedef struct {
     char *path; /* "-" is standard input; owned */
     FileId id;
+    char *bytes; /* [length], once it is read; owned */
+    size_t length;
 } TextFile;
 
 typedef struct {
     TextFile *files; /* [count], sorted by path, each file once under its first one; owned */
     int count;
+    char *joined;          /* for texts_content; owned */
     char name[TEXTS_NAME]; /* for messages and titles: the path of the only one, or their number */
 } Texts;
 
 /* Lists the files named by operands[count], at least one. A folder is an error. The caller releases
  * them with texts_free, even after a failure. */
 bool texts_find(Texts *texts, char *const *operands, int count, Error *err);
-
-/* Reads all of them, joined for `options` as tril_text_join says, into *bytes [*length]. The caller
- * releases *bytes with memory_free. */
-bool texts_read(const Texts *texts, const TrilOptions *options, char **bytes, size_t *length,
-                Error *err);
-
 void texts_free(Texts *texts);
+
+/* Returns the content of all, joined for `options` as tril_text_join says. Reads each file only
+ * once, however often it is called. The text is valid until the next call. Returns NULL if a file
+ * cannot be read, is not UTF-8 where that is needed, or does not fit into memory. */
+const char *texts_content(Texts *texts, const TrilOptions *options, size_t *length, Error *err);
+
+/* Releases the content, so that the next call reads the files again. */
+void texts_forget(Texts *texts);
 
 #endif

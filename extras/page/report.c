@@ -423,7 +423,7 @@ static void write_samples(const Report *r, FILE *out) {
 static void write_command(const Report *r, FILE *out) {
     markup(out,
            "<section id=\"section-command\">\n<h2>The command</h2>\n<pre><code>%s</code></pre>\n",
-           r->plan->origins[OF_COMMAND].text);
+           r->plan->command.bytes);
     begin_table(out, "settings");
     fputs("<tbody>\n", out);
     const Texts *texts = &r->plan->texts;

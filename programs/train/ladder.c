@@ -98,10 +98,12 @@ static void add_known(Ladder *l, const RungPlan *rung, const Result *known) {
 static bool train_rungs(Ladder *l, Error *err) {
     const double min = 0.1, spare = 0.05; /* seconds; a share of those that are left */
     const Plan *plan = l->plan;
-    const int rungs = plan->rung_count, place = plan_place(plan);
-    double earlier = 0; /* seconds of complete rungs */
-    for (int i = 0; i < rungs && (l->count == CLOSED_FORMS || !world_first(interrupted())); i++) {
+    bool keeps_state = !plan->state; /* that of a later rung is worth more than this one's */
+    double earlier = 0;              /* seconds of complete rungs */
+    for (int i = 0; i < plan->rung_count; i++) {
+        if (l->count > CLOSED_FORMS && world_first(interrupted())) break;
         const RungPlan *rung = &plan->rungs[i];
+        keeps_state = keeps_state || rung->resumed;
         const Result *known = complete(plan, rung);
         if (rung->left_out) {
             if (!plan->arguments->quiet && *rung->why)
@@ -114,9 +116,7 @@ static bool train_rungs(Ladder *l, Error *err) {
             double seconds = plan_has_time(plan) ? fmax(min, plan_left(plan) - earlier) : 0;
             seconds = fmin(seconds, budget_share(plan, rung, seconds) +
                                         (rung->baseline ? 0 : spare * seconds));
-            /* the state of a later rung is worth more than the state of this one */
-            bool keeps_state = i >= place || place == rungs;
-            if (!train_rung(l, rung, seconds, i == place, keeps_state, err)) return false;
+            if (!train_rung(l, rung, seconds, keeps_state, err)) return false;
         }
     }
     return true;

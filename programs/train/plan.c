@@ -62,12 +62,6 @@ double plan_held_out(const Plan *plan) {
     return (double)(plan->input.characters - plan->input.trained_on);
 }
 
-int plan_place(const Plan *plan) {
-    const char *rung = plan->state ? plan->state->options.rung : "";
-    const RungPlan *found = plan_rung(plan, rung);
-    return found ? (int)(found - plan->rungs) : plan->rung_count;
-}
-
 double plan_left(const Plan *plan) {
     return plan_time(plan) - (world_seconds() - plan->arguments->begun);
 }

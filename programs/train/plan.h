@@ -3,6 +3,7 @@
 #ifndef TRIL_PROGRAMS_TRAIN_PLAN_H
 #define TRIL_PROGRAMS_TRAIN_PLAN_H
 
+#include "base/buffer.h"
 #include "programs/train/command_line.h"
 #include "programs/train/course.h"
 #include "programs/train/folder.h"
@@ -18,19 +19,13 @@ typedef struct {
     const char *name, *idea; /* constants */
     bool chosen;             /* the rung of --model */
     bool baseline;           /* not requested, but trained for comparison */
+    bool resumed;            /* the state is of this rung */
     bool left_out;           /* a baseline that is not trained */
     char why[80];            /* the reason to show, or empty */
     TrilOptions options;     /* the plan's, and all that this rung decides for itself: dropout... */
     TrilChoice pace;         /* with a time limit: as measured before the training */
     char checkpoint[PATH_SIZE], log[PATH_SIZE];
 } RungPlan;
-
-/* The origin of a model: metadata in all of its files. */
-enum { OF_TEXT, OF_COMMAND, ORIGINS, ORIGIN_SIZE = TEXTS_NAME };
-typedef struct {
-    const char *key;        /* "text_name" or "command" */
-    char text[ORIGIN_SIZE]; /* "command": a line for a shell, which ends with "..." if it was cut */
-} Origin;
 
 enum { VERDICT_SIZE = 400, LONGER_SIZE = 64 };
 
@@ -80,7 +75,7 @@ typedef struct {
     const Arguments *arguments; /* borrowed */
     TrilOptions options;        /* what is the same in all rungs, and what --model decides */
     bool ladder;                /* trains every rung */
-    Origin origins[ORIGINS];
+    Buffer command;             /* for a shell; owned */
 
     /* files */
     Texts texts;               /* owned */
@@ -130,9 +125,6 @@ bool plan_windows_grow(const Plan *plan, const RungPlan *rung);
 
 /* Returns the number of characters in a step. */
 double plan_step_characters(const Plan *plan);
-
-/* Returns the index of the state's rung, or plan->rung_count without a state. */
-int plan_place(const Plan *plan);
 
 /* Returns the seconds of the time limit that are left now; negative if it has passed. */
 double plan_left(const Plan *plan);

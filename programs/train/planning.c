@@ -1,9 +1,7 @@
 #include "programs/train/planning.h"
-#include "base/buffer.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/shell.h"
-#include "base/utf8.h"
 #include "base/world.h"
 #include "programs/common.h"
 #include "programs/train/budget.h"
@@ -44,6 +42,7 @@ static void list_rungs(Plan *plan) {
         rung->idea = tril_rung_idea(i);
         rung->chosen = chosen;
         rung->baseline = !chosen && !plan->ladder;
+        rung->resumed = plan->state && strcmp(name, plan->state->options.rung) == 0;
         const char *file = chosen ? FOLDER_MODEL : name;
         folder_file(plan->folder, file, ".safetensors", rung->checkpoint);
         folder_file(plan->folder, file, ".csv", rung->log);
@@ -67,22 +66,17 @@ static bool check_texts(const Plan *plan, Error *err) {
 /* ---- the state of the training that is resumed ---- */
 
 /* Sets *wanted to whether to resume the state. --continue skips one of another text or rung. */
-static bool is_wanted(const Plan *plan, bool *wanted, Error *err) {
-    const Arguments *asked = plan->arguments;
-    char *text;
+static bool is_wanted(Plan *plan, bool *wanted, Error *err) {
+    TrilOptions now = plan->options;
     size_t length;
     *wanted = true;
-    if (!asked->continues) return true;
-    TrilOptions now = plan->options;
-    if (!command_line_lay(asked, OVER_DEFAULTS, &now, err)) return false;
-    *wanted = strcmp(now.rung, plan->options.rung) == 0;
-    if (!*wanted) return true;
-    if (!texts_read(&plan->texts, &plan->options, &text, &length, err)) {
-        *wanted = false; /* bytes cannot be read as the state's UTF-8 */
-        return now.bytes != plan->options.bytes;
-    }
-    *wanted = tril_digest(text, length) == plan->state->text;
-    memory_free(text);
+    if (!plan->arguments->continues) return true;
+    if (!command_line_lay(plan->arguments, OVER_DEFAULTS, &now, err)) return false;
+    const char *text = texts_content(&plan->texts, &plan->options, &length, err);
+    /* bytes cannot be read as the state's UTF-8 */
+    if (!text && now.bytes == plan->options.bytes) return false;
+    *wanted = text && strcmp(now.rung, plan->options.rung) == 0 &&
+              tril_digest(text, length) == plan->state->text;
     return true;
 }
 
@@ -97,13 +91,6 @@ static bool load_state(Plan *plan, Error *err) {
                     "%s: no such file, so there is no run to resume; name the --out of that run, "
                     "or begin a new one without --resume",
                     path);
-    for (int i = 0; i < plan->texts.count && asked->continues; i++) {
-        const char *text = plan->texts.files[i].path;
-        if (strcmp(text, "-") != 0 && !file_can_be_read(text, err)) return false;
-        if (strcmp(text, "-") == 0 || !file_is_regular(text))
-            return fail(err, "%s: --continue reads the text twice, so it needs a regular file",
-                        text);
-    }
     /* the state makes --init unnecessary, but a wrong path is still an error */
     if (asked->init && !file_can_be_read(asked->init, err)) return false;
     if (!saved_load(plan, err) || !is_wanted(plan, &wanted, err)) return false;
@@ -221,6 +208,21 @@ static bool check_budget(const Plan *plan, Error *err) {
     return ok;
 }
 
+static void put_in_buffer(void *buffer, const char *text, size_t length) {
+    buffer_put(buffer, text, length);
+}
+
+/* Quotes the command for a shell. */
+static bool quote_command(Plan *plan, Error *err) {
+    const Arguments *a = plan->arguments;
+    plan->command = buffer_begin("the command", err);
+    for (int i = 0; i < a->count; i++) {
+        if (i > 0) buffer_put(&plan->command, " ", 1);
+        (i > 0 ? shell_word : shell_program)(&plan->command, a->command[i], put_in_buffer);
+    }
+    return !plan->command.failed;
+}
+
 int plan_open(Plan **made, const Arguments *arguments, Error *err) {
     Plan *plan;
     *made = NULL;
@@ -231,6 +233,7 @@ int plan_open(Plan **made, const Arguments *arguments, Error *err) {
     if (begun) name_files(plan);
     begun = begun && (!(arguments->resume || arguments->continues) || load_state(plan, err)) &&
             (plan->state || begin_anew(plan, err));
+    begun = begun && quote_command(plan, err);
     bool fits = begun && lay_options(plan, err);
     if (fits) list_rungs(plan);
     fits = fits && check_sizes(plan, err) && check_effect(plan, err) && check_budget(plan, err);
@@ -248,6 +251,7 @@ void plan_close(Plan *plan) {
     tril_model_free(plan->init);
     tril_state_free(plan->state);
     texts_free(&plan->texts);
+    buffer_end(&plan->command);
     folder_close(plan->folder);
     memory_free(plan);
 }
@@ -312,11 +316,10 @@ bool plan_read_text(Plan *plan, Error *err) {
     const TrilOptions usual = tril_options();
     const double least = plan_has_time(plan) ? 1 : usual.context;
     const int context = (int)(isnan(plan->options.context) ? least : plan->options.context);
-    char *text;
     size_t length;
-    if (!texts_read(&plan->texts, &plan->options, &text, &length, err)) return false;
-    bool ok = make_input(plan, text, length, err) && check_reading(plan, err);
-    memory_free(text);
+    const char *text = texts_content(&plan->texts, &plan->options, &length, err);
+    bool ok = text && make_input(plan, text, length, err) && check_reading(plan, err);
+    texts_forget(&plan->texts);
     /* checks the length before files are moved for the training */
     const bool enough = (double)input->characters * (1 - usual.held_out) > context + 1;
     return ok && (input->trained_on > (size_t)context ||
@@ -335,12 +338,12 @@ bool plan_read_text(Plan *plan, Error *err) {
  * continues without it. */
 static void leave_out(Plan *plan) {
     enum { MAX_VOCABULARY = 8192 };
-    const int place = plan_place(plan), size = tril_tokenizer_size(plan->tokenizer);
+    const int size = tril_tokenizer_size(plan->tokenizer);
     for (int i = 0; i < plan->rung_count; i++) {
         RungPlan *rung = &plan->rungs[i];
-        const bool resumed = place < plan->rung_count && i != place && !plan_known(plan, rung);
+        const bool began = !plan->state || rung->resumed || plan_known(plan, rung);
         rung->left_out =
-            rung->baseline && (size > MAX_VOCABULARY || plan->arguments->init || resumed);
+            rung->baseline && (size > MAX_VOCABULARY || plan->arguments->init || !began);
         if (rung->baseline && size > MAX_VOCABULARY)
             snprintf(rung->why, sizeof rung->why, "%d characters make its table too large", size);
     }
@@ -472,39 +475,11 @@ static bool decide_rungs(Plan *plan, const RungPlan *sized, Error *err) {
     o->rung = asked.rung;
     if (plan->ladder) o->dropout = asked.dropout;
     share_options(plan);
-    for (int i = 0; i < plan->rung_count; i++) {
-        RungPlan *rung = &plan->rungs[i];
-        if (i != plan_place(plan) && !rung->left_out &&
+    for (RungPlan *rung = plan->rungs; rung < plan->rungs + plan->rung_count; rung++)
+        if (!rung->resumed && !rung->left_out &&
             tril_options_decide(&rung->options, plan->corpus, trained, NULL, err) != TRIL_OK)
             return false;
-    }
     return true;
-}
-
-static void put_in_buffer(void *buffer, const char *text, size_t length) {
-    buffer_put(buffer, text, length);
-}
-
-/* Sets the metadata of all files. A name that is not UTF-8 is left out. */
-static bool set_origins(Plan *plan, Error *err) {
-    static const char more[] = " ...";
-    const Arguments *a = plan->arguments;
-    Origin *text = &plan->origins[OF_TEXT], *command = &plan->origins[OF_COMMAND];
-    Buffer line = buffer_begin("the command", err);
-    size_t whole = 0; /* of the arguments that fit */
-    text->key = "text_name";
-    if (utf8_valid(plan->texts.name)) snprintf(text->text, ORIGIN_SIZE, "%s", plan->texts.name);
-    command->key = "command";
-    for (int i = 0; i < a->count; i++) {
-        if (i > 0) buffer_put(&line, " ", 1);
-        (i > 0 ? shell_word : shell_program)(&line, a->command[i], put_in_buffer);
-        if (line.length + sizeof more <= ORIGIN_SIZE) whole = line.length;
-    }
-    const bool ok = !line.failed;
-    if (ok)
-        sprintf(command->text, "%.*s%s", (int)whole, line.bytes, whole < line.length ? more : "");
-    buffer_end(&line);
-    return ok;
 }
 
 bool plan_decide(Plan *plan, Error *err) {
@@ -518,7 +493,7 @@ bool plan_decide(Plan *plan, Error *err) {
     o->threads = tril_threads(o->threads);
     leave_out(plan);
     if ((plan_has_time(plan) && !plan_by_time(plan, sized, &choice, err)) ||
-        !decide_rungs(plan, sized, err) || !set_origins(plan, err))
+        !decide_rungs(plan, sized, err))
         return false;
     if (!plan->arguments->quiet && !plan->state) show_decisions(plan, sized, &choice);
     return true;

@@ -8,10 +8,10 @@
 /* Locks the folder of --out, and creates it if it is missing. Reads the state to resume, or the
  * model of --init. Takes the options from it, else the defaults, and lays the command line over
  * them. Returns the exit status: EXIT_FAILURE where folder_open fails, for a state or a model that
- * cannot be read, without a state for --resume, and for a text that is a folder, is in the folder
- * of an earlier run, or cannot be read twice for --continue; EXIT_USAGE where command_line_lay and
- * tril_options_check fail, for an option without effect, and for a resumed run that had more steps
- * or time. The caller releases *plan with plan_close; on failure it is NULL. */
+ * cannot be read, without a state for --resume, and for a text that is a folder or in the folder of
+ * an earlier run; EXIT_USAGE where command_line_lay and tril_options_check fail, for an option
+ * without effect, and for a resumed run that had more steps or time. The caller releases *plan with
+ * plan_close; on failure it is NULL. */
 int plan_open(Plan **plan, const Arguments *arguments, Error *err);
 void plan_close(Plan *plan);
 

@@ -54,9 +54,6 @@ bool saved_write(const Plan *plan, TrilTraining *training, const Progress *progr
         number_write(text, sizeof text, 'g', 17, *number_at(progress, numbers[i].member));
         ok = note(training, numbers[i].key, text, err);
     }
-    for (int i = 0; i < ORIGINS && ok; i++)
-        ok = *plan->origins[i].text == 0 ||
-             note(training, plan->origins[i].key, plan->origins[i].text, err);
     for (int i = 0; tril_option(i) && ok; i++) {
         if (!is_of_run(i)) continue;
         snprintf(key, KEY_SIZE, "run.%s", tril_option(i)->name);

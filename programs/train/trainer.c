@@ -1,6 +1,7 @@
 #include "programs/train/trainer.h"
 #include "base/file.h"
 #include "base/terminal.h"
+#include "base/utf8.h"
 #include "base/world.h"
 #include "programs/common.h"
 #include "programs/train/budget.h"
@@ -74,10 +75,17 @@ static bool open_log(Trainer *t, Error *err) {
     return true;
 }
 
+/* Adds metadata to all files of the model. */
+static bool mark(Trainer *t, const char *key, const char *text, Error *err) {
+    return tril_model_mark(t->model, key, text, err) == TRIL_OK &&
+           tril_training_mark(t->training, key, text, err) == TRIL_OK;
+}
+
 /* Opens the training of the plan's state, and releases the state, because its weights and moments
  * take much memory; else that of the model of --init or of random weights. */
-static bool open_training(Trainer *t, bool resumes, double seconds, Error *err) {
+static bool open_training(Trainer *t, double seconds, Error *err) {
     const Plan *plan = t->plan;
+    const bool resumes = t->rung->resumed;
     const TrilOptions *options = &t->rung->options;
     const double begun = world_seconds();
     TrilStatus status = TRIL_OK;
@@ -98,12 +106,9 @@ static bool open_training(Trainer *t, bool resumes, double seconds, Error *err) 
         status = tril_training_open(&t->training, t->model, plan->corpus, options, err);
     if (status == TRIL_OK && plan->arguments->profile)
         status = tril_training_profile(t->training, err);
-    if (status != TRIL_OK) return false;
-    for (int i = 0; i < ORIGINS; i++) {
-        const Origin *origin = &plan->origins[i];
-        if (*origin->text && tril_model_mark(t->model, origin->key, origin->text, err) != TRIL_OK)
-            return false;
-    }
+    if (status != TRIL_OK || !mark(t, "command", plan->command.bytes, err) ||
+        (utf8_valid(plan->texts.name) && !mark(t, "text_name", plan->texts.name, err)))
+        return false;
     t->result->parameters = tril_model_parameters(t->model);
     renew_progress(t);
     t->result->validation = t->progress.now.lowest;
@@ -446,8 +451,8 @@ static void note_work(Trainer *t) {
     t->course->ended = budget_complete(&t->budget, p);
 }
 
-bool train_rung(Ladder *ladder, const RungPlan *rung, double seconds, bool resumes,
-                bool keeps_state, Error *err) {
+bool train_rung(Ladder *ladder, const RungPlan *rung, double seconds, bool keeps_state,
+                Error *err) {
     const double begun = clock_seconds();
     const bool shows = !ladder->plan->arguments->quiet, profiles = ladder->plan->arguments->profile;
     Course *course = &ladder->courses[ladder->count];
@@ -462,7 +467,7 @@ bool train_rung(Ladder *ladder, const RungPlan *rung, double seconds, bool resum
                  .shows = shows,
                  .live = shows && terminal_is(stdout)};
     *result = (Result){.name = rung->name, .train = NAN, .validation = NAN, .course = course};
-    bool ok = open_training(&t, resumes, seconds, err);
+    bool ok = open_training(&t, seconds, err);
     if (ok && shows) show_training(rung, t.model, t.training, t.plan, t.kernels);
     if (ok && shows && t.budget.part < 1)
         show_line("  evaluations read about %s of the %s held-out characters, evenly spaced: all "
@@ -470,7 +475,7 @@ bool train_rung(Ladder *ladder, const RungPlan *rung, double seconds, bool resum
                   grouped((double)budget_sample(&t.budget)), grouped(plan_held_out(t.plan)));
     const Traffic before = world_traffic();
     /* with --init, the starting loss is the one to beat */
-    if (ok && !resumes && t.model == t.plan->init) ok = evaluate_and_keep(&t, err);
+    if (ok && !rung->resumed && t.model == t.plan->init) ok = evaluate_and_keep(&t, err);
     ok = ok && take_steps(&t, err);
     RungTimes times = {.steps = t.progress.now.seconds - t.opened.seconds,
                        .evaluations = t.evaluating};

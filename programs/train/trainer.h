@@ -5,9 +5,9 @@
 #include "programs/train/results.h"
 
 /* Trains a rung for its steps or, under a time limit, for `seconds`, earlier runs included. Its
- * result is the next one of the ladder. If `resumes`, continues from the plan's state, which it
- * releases once it is copied; else begins with the model of --init, if the rung is --model, or with
- * random weights.
+ * result is the next one of the ladder. A rung that is resumed continues from the plan's state,
+ * which is released once it is copied; another one begins with the model of --init, if it is
+ * --model, or with random weights.
  *
  * If `keeps_state`, writes the state at every evaluation, each minute, and after an
  * interruption. The result of an interrupted training run is that of the best weights so far; its
@@ -15,7 +15,6 @@
  * not end the training: the message goes to `failed`. A loss or gradient that is not finite is an
  * error that ends the training at once and leaves the files as they are. Also fails if there is no
  * checkpoint at the end. */
-bool train_rung(Ladder *ladder, const RungPlan *rung, double seconds, bool resumes,
-                bool keeps_state, Error *err);
+bool train_rung(Ladder *ladder, const RungPlan *rung, double seconds, bool keeps_state, Error *err);
 
 #endif

@@ -63,28 +63,13 @@ static bool use_model(TrilModel *model, const char *path, const Arguments *a, Er
     return a->interactive ? dialogue(model, a, err) : write_texts(model, a, err);
 }
 
-/* Returns true if a regular file begins like a text: a checkpoint has a zero in its first eight
- * bytes. */
-static bool is_like_text(const char *path) {
-    char bytes[8];
-    FILE *file = file_stream(path, STREAM_READ, &(Error){0});
-    const bool like =
-        file && fread(bytes, sizeof bytes, 1, file) == 1 && !memchr(bytes, 0, sizeof bytes);
-    if (file) fclose(file);
-    return like;
-}
-
 static bool run_program(const Arguments *a, Error *err) {
     TrilModel *model;
     char path[PROGRAM_PATH];
     if (a->explain) return explain_text(a, err) && file_flush_output(err);
     if (a->score) return inspect_score(a, err);
     if (!arguments_checkpoint(a, 0, path, err)) return false;
-    if (tril_model_load(&model, path, err) != TRIL_OK) {
-        const Error own = *err;
-        return is_like_text(path) &&
-               fail(err, "%s; to score a text: sample --score FILE", own.text);
-    }
+    if (tril_model_load(&model, path, err) != TRIL_OK) return false;
     bool ok = use_model(model, path, a, err) && file_flush_output(err);
     tril_model_free(model);
     return ok;

@@ -44,20 +44,17 @@ static bool add_closed_forms(Ladder *l, Error *err) {
 
 /* ---- selection ---- */
 
-/* Returns the earlier result of a rung that needs no more training, else NULL. If steps are
- * planned, a requested rung needs exactly these, a baseline at least these. If a time limit is
- * planned, a requested rung needs one at least as long; a baseline, any time limit or
- * BASELINE_STEPS. */
-static const Result *complete(const Plan *plan, const RungPlan *rung) {
-    const Result *r = plan_known(plan, rung);
-    if (!r) return NULL;
-    double steps = r->characters / plan_step_characters(plan), more = steps - plan->options.steps;
-    const double same = 0.5;
-    bool ended = rung->baseline
-                     ? (plan_has_time(plan) ? r->time > 0 || steps >= BASELINE_STEPS : more > -same)
-                     : (plan_has_time(plan) ? r->time >= plan_time(plan)
-                                            : r->time <= 0 && fabs(more) < same);
-    return ended ? r : NULL;
+/* Returns true if a rung needs no more training, because its result is known. If steps are planned,
+ * a requested rung needs exactly these, a baseline at least these. If a time limit is planned, a
+ * requested rung needs one at least as long; a baseline, any time limit or BASELINE_STEPS. */
+static bool is_complete(const Plan *plan, const RungPlan *rung) {
+    const Result *r = rung->known;
+    if (!r) return false;
+    const double steps = r->characters / plan_step_characters(plan),
+                 more = steps - plan->options.steps, same = 0.5;
+    if (plan_has_time(plan))
+        return rung->baseline ? r->time > 0 || steps >= BASELINE_STEPS : r->time >= plan_time(plan);
+    return rung->baseline ? more > -same : r->time <= 0 && fabs(more) < same;
 }
 
 /* Checks that each rung fits into memory, before hours of training. */
@@ -76,13 +73,13 @@ static bool check_memory(const Plan *plan, Error *err) {
 
 /* Adds the result of a complete rung, with the course from its log and the digest of its model if
  * they still exist. */
-static void add_known(Ladder *l, const RungPlan *rung, const Result *known) {
+static void add_known(Ladder *l, const RungPlan *rung) {
     Course *course = &l->courses[l->count];
     Result *result = &l->results[l->count++];
     TrilModel *kept;
     course_read(course, rung->log);
     course->ended = true;
-    *result = *known;
+    *result = *rung->known;
     result->course = course;
     result->compute = course->steps > 0 ? course->compute : NAN;
     if (tril_model_load(&kept, rung->checkpoint, &(TrilError){0}) != TRIL_OK) return;
@@ -104,13 +101,12 @@ static bool train_rungs(Ladder *l, Error *err) {
         if (l->count > CLOSED_FORMS && world_first(interrupted())) break;
         const RungPlan *rung = &plan->rungs[i];
         keeps_state = keeps_state || rung->resumed;
-        const Result *known = complete(plan, rung);
         if (rung->left_out) {
             if (!plan->arguments->quiet && *rung->why)
                 show_line("\n%s: skipped: %s", rung->name, rung->why);
-        } else if (known) {
-            add_known(l, rung, known);
-            earlier += known->seconds;
+        } else if (is_complete(plan, rung)) {
+            add_known(l, rung);
+            earlier += rung->known->seconds;
         } else {
             report_next(l, rung);
             double seconds = plan_has_time(plan) ? fmax(min, plan_left(plan) - earlier) : 0;

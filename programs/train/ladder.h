@@ -2,7 +2,7 @@
 #ifndef TRIL_PROGRAMS_TRAIN_LADDER_H
 #define TRIL_PROGRAMS_TRAIN_LADDER_H
 
-#include "programs/train/results.h"
+#include "programs/train/plan.h"
 
 /* Trains the rungs, or takes their results from the resumed state, and prints the table of losses.
  * First renames the folder of an earlier run. At the end writes the page and, for the whole ladder,

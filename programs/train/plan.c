@@ -23,12 +23,6 @@ const RungPlan *plan_rung(const Plan *plan, const char *name) {
     return NULL;
 }
 
-const Result *plan_known(const Plan *plan, const RungPlan *rung) {
-    for (int i = 0; i < plan->known_count; i++)
-        if (strcmp(plan->known[i].name, rung->name) == 0) return &plan->known[i];
-    return NULL;
-}
-
 bool plan_has_time(const Plan *plan) {
     return !isnan(plan->options.time);
 }

@@ -1,5 +1,5 @@
-/* plan.h - a training run: its files, where it starts, its text, and its decided options. Complete
- * before the first step, and constant from then on. */
+/* plan.h - a training run: its files, where it starts, its text, and its decided options, complete
+ * before the first step and constant from then on; and its results. */
 #ifndef TRIL_PROGRAMS_TRAIN_PLAN_H
 #define TRIL_PROGRAMS_TRAIN_PLAN_H
 
@@ -13,19 +13,6 @@ enum {
     MAX_RUNGS = 16,
     TRAIN_BATCHES = 32 /* most batches of the final training loss */
 };
-
-/* A rung to train, and the files that it writes. */
-typedef struct {
-    const char *name, *idea; /* constants */
-    bool chosen;             /* the rung of --model */
-    bool baseline;           /* not requested, but trained for comparison */
-    bool resumed;            /* the state is of this rung */
-    bool left_out;           /* a baseline that is not trained */
-    char why[80];            /* the reason to show, or empty */
-    TrilOptions options;     /* the plan's, and all that this rung decides for itself: dropout... */
-    TrilChoice pace;         /* with a time limit: as measured before the training */
-    char checkpoint[PATH_SIZE], log[PATH_SIZE];
-} RungPlan;
 
 enum { VERDICT_SIZE = 400, LONGER_SIZE = 64 };
 
@@ -61,6 +48,20 @@ typedef struct {
     bool sampled;             /* `validation` is of a sample of the held-out text */
     Verdict verdict;          /* set by verdicts_judge */
 } Result;
+
+/* A rung to train, and the files that it writes. */
+typedef struct {
+    const char *name, *idea; /* constants */
+    bool chosen;             /* the rung of --model */
+    bool baseline;           /* not requested, but trained for comparison */
+    bool resumed;            /* the state is of this rung */
+    const Result *known;     /* its result, if the resumed training run completed it; borrowed */
+    bool left_out;           /* a baseline that is not trained */
+    char why[80];            /* the reason to show, or empty */
+    TrilOptions options;     /* the plan's, and all that this rung decides for itself: dropout... */
+    TrilChoice pace;         /* with a time limit: as measured before the training */
+    char checkpoint[PATH_SIZE], log[PATH_SIZE];
+} RungPlan;
 
 /* The progress of a rung's training. States have `now`; all else is metadata of ./train. */
 typedef struct {
@@ -101,14 +102,25 @@ typedef struct {
     double counted; /* the characters to train on that counting reads, from their start; 0: all */
 } Plan;
 
+enum { CLOSED_FORMS = 5, COUNTED_FORMS = 2 }; /* COUNTED_FORMS: the last of them, n-grams */
+
+/* A training run: the rungs of a plan, trained one after another. */
+typedef struct {
+    Plan *plan;                               /* borrowed */
+    struct Report *report;                    /* owned */
+    Result results[CLOSED_FORMS + MAX_RUNGS]; /* [count]: the closed forms, then the rungs so far,
+                                                 the one in training included */
+    Course courses[CLOSED_FORMS + MAX_RUNGS]; /* the rungs', at their indices in `results` */
+    int count;
+    Error failed;                    /* the first error of writing a file, or empty */
+    char counted[COUNTED_FORMS][24]; /* their names */
+} Ladder;
+
 /* Returns the peak learning rate that the rung has without --lr. */
 double plan_usual_rate(const RungPlan *rung);
 
 /* Returns the rung of this name, or NULL if the plan has none. */
 const RungPlan *plan_rung(const Plan *plan, const char *name);
-
-/* Returns the result of a rung that the resumed training run has completed, if it has. */
-const Result *plan_known(const Plan *plan, const RungPlan *rung);
 
 /* Returns true if both are sizes of the same model. */
 bool plan_same_sizes(const TrilOptions *one, const TrilOptions *other);

@@ -43,6 +43,8 @@ static void list_rungs(Plan *plan) {
         rung->chosen = chosen;
         rung->baseline = !chosen && !plan->ladder;
         rung->resumed = plan->state && strcmp(name, plan->state->options.rung) == 0;
+        for (const Result *r = plan->known; r < plan->known + plan->known_count; r++)
+            if (strcmp(name, r->name) == 0) rung->known = r;
         const char *file = chosen ? FOLDER_MODEL : name;
         folder_file(plan->folder, file, ".safetensors", rung->checkpoint);
         folder_file(plan->folder, file, ".csv", rung->log);
@@ -120,12 +122,12 @@ static bool begin_anew(Plan *plan, Error *err) {
     program_model(asked->init, path);
     if (tril_model_load(&plan->init, path, err) != TRIL_OK) return false;
     const TrilOptions sizes = tril_model_sizes(plan->init);
-    for (int i = 0; tril_option(i); i++) {
-        const TrilOption *row = tril_option(i);
-        if (row->lasting == TRIL_MODEL)
-            memcpy((char *)o + row->member, (const char *)&sizes + row->member,
-                   row->kind == TRIL_NAME ? sizeof sizes.rung : sizeof sizes.layers);
-    }
+    o->rung = sizes.rung;
+    o->layers = sizes.layers;
+    o->heads = sizes.heads;
+    o->width = sizes.width;
+    o->kv_heads = sizes.kv_heads;
+    o->context = sizes.context;
     o->hidden = sizes.hidden;
     o->bytes = tril_tokenizer_has_bytes(tril_model_tokenizer(plan->init));
     return true;
@@ -199,7 +201,7 @@ static bool check_budget(const Plan *plan, Error *err) {
     bool ok = check_rung(plan, plan->state->options.rung, plan->progress.seconds,
                          plan->progress.now.step, err);
     for (int i = 0; i < plan->rung_count && ok; i++) {
-        const Result *r = plan_known(plan, &plan->rungs[i]);
+        const Result *r = plan->rungs[i].known;
         if (!r || plan->rungs[i].baseline) continue;
         /* a rung that had a time limit got its share */
         ok = check_rung(plan, r->name, r->time > 0 ? 0 : r->seconds,
@@ -341,7 +343,7 @@ static void leave_out(Plan *plan) {
     const int size = tril_tokenizer_size(plan->tokenizer);
     for (int i = 0; i < plan->rung_count; i++) {
         RungPlan *rung = &plan->rungs[i];
-        const bool began = !plan->state || rung->resumed || plan_known(plan, rung);
+        const bool began = !plan->state || rung->resumed || rung->known;
         rung->left_out =
             rung->baseline && (size > MAX_VOCABULARY || plan->arguments->init || !began);
         if (rung->baseline && size > MAX_VOCABULARY)

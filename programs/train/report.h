@@ -2,7 +2,7 @@
 #ifndef TRIL_PROGRAMS_TRAIN_REPORT_H
 #define TRIL_PROGRAMS_TRAIN_REPORT_H
 
-#include "programs/train/results.h"
+#include "programs/train/plan.h"
 
 /* Makes the report of a ladder, which has its closed forms. Released by report_close. Fails without
  * memory. */

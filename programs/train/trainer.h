@@ -2,7 +2,7 @@
 #ifndef TRIL_PROGRAMS_TRAIN_TRAINER_H
 #define TRIL_PROGRAMS_TRAIN_TRAINER_H
 
-#include "programs/train/results.h"
+#include "programs/train/plan.h"
 
 /* Trains a rung for its steps or, under a time limit, for `seconds`, earlier runs included. Its
  * result is the next one of the ladder. A rung that is resumed continues from the plan's state,

@@ -72,7 +72,7 @@ typedef struct Report {
 /* Returns the result of a rung, or NULL if its training has not begun. */
 static const Result *result_of(const Report *r, const RungPlan *rung) {
     for (const Result *m = r->ladder->results; m < r->ladder->results + r->ladder->count; m++)
-        if (strcmp(m->name, rung->name) == 0) return m;
+        if (m->rung == rung) return m;
     return NULL;
 }
 
@@ -268,7 +268,7 @@ static void draw_chart(Report *r, FILE *out, int kind) {
         if (!m->course && losses) levels[chart.level_count++] = (Level){m->name, m->validation};
         if (!m->course) continue;
         for (int faint = losses; faint >= 0; faint--) {
-            const int place = (int)(plan_rung(r->plan, m->name) - r->plan->rungs);
+            const int place = (int)(m->rung - r->plan->rungs);
             Curve *curve = &curves[chart.curve_count];
             *curve = curve_of(losses && !faint ? &m->course->evaluated : &m->course->all, by_time,
                               faint ? offsetof(LogRow, loss) : kinds[kind].member,
@@ -345,7 +345,8 @@ static void write_models(const Report *r, FILE *out) {
         falling = falling || falls;
         markup(out, "<tr><th scope=\"row\">%s%s</th>", m->name, falls ? " \u2193" : "");
         write_figure(out, m->parameters > 0 ? grouped((double)m->parameters) : "-");
-        write_figure(out, figure(result_steps(m), 0));
+        write_figure(out,
+                     figure(trained && m->course->steps > 0 ? (double)m->course->steps : NAN, 0));
         write_figure(out, figure(m->train, 4));
         write_figure(out, figure(m->validation, 4));
         write_figure(out, figure(m->validation / log(2.0), 3));

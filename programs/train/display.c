@@ -164,15 +164,11 @@ void show_progress(const Progress *p, const Plan *plan, int steps) {
 }
 
 void show_activity(const Plan *plan, const char *activity) {
+    char text[64] = "";
     if (plan->arguments->quiet || !terminal_is(stdout)) return;
-    char text[64];
-    snprintf(text, sizeof text, "  %s ...", activity);
+    if (activity) snprintf(text, sizeof text, "  %s ...", activity);
     printf("\r%.*s\033[K", terminal_columns(stdout, 80) - 1, text);
     fflush(stdout);
-}
-
-void clear_activity(const Plan *plan) {
-    if (!plan->arguments->quiet) clear_line();
 }
 
 void show_evaluation(const Progress *p, const Plan *plan, int steps, double recent,
@@ -279,8 +275,7 @@ void show_next_steps(const Plan *plan, const Result *model, bool page) {
     const Arguments *a = plan->arguments;
     const bool stopped = interrupted();
     const char *longer = model && !stopped && !plan->ladder ? model->verdict.longer : "";
-    const RungPlan *rung = model ? plan_rung(plan, model->name) : NULL;
-    if (model) show_sampler(plan, rung);
+    if (model) show_sampler(plan, model->rung);
     if (model && page) {
         put_path("To see what it learned:  ", plan->page);
         putchar('\n');
@@ -288,7 +283,7 @@ void show_next_steps(const Plan *plan, const Result *model, bool page) {
     if (!*longer && !stopped) return;
     const int best = model && !model->course->ended ? model->course->lowest.step : 0;
     if (best > 0 && best < model->course->steps) {
-        put_path("\n", rung->checkpoint);
+        put_path("\n", model->rung->checkpoint);
         printf(" is the best model so far (step %d); training stopped at step %d.", best,
                model->course->steps);
     }

@@ -26,10 +26,9 @@ void show_training(const RungPlan *rung, const TrilModel *model, const TrilTrain
  * `steps` is the number of all steps, perhaps an estimate. */
 void show_progress(const Progress *progress, const Plan *plan, int steps);
 
-/* On a terminal, show an activity such as "evaluating" as the progress line, unless --quiet is
- * given, or clear that. */
+/* On a terminal, shows an activity such as "evaluating" as the progress line, unless --quiet is
+ * given; NULL clears that. */
 void show_activity(const Plan *plan, const char *activity);
-void clear_activity(const Plan *plan);
 
 /* Prints the two lines of an evaluation: its figures, with the mean loss of the batches before it,
  * and the text that the model generated. */

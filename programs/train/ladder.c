@@ -80,6 +80,7 @@ static void add_known(Ladder *l, const RungPlan *rung) {
     course_read(course, rung->log);
     course->ended = true;
     *result = *rung->known;
+    result->rung = rung;
     result->course = course;
     result->compute = course->steps > 0 ? course->compute : NAN;
     if (tril_model_load(&kept, rung->checkpoint, &(TrilError){0}) != TRIL_OK) return;
@@ -101,10 +102,8 @@ static bool train_rungs(Ladder *l, Error *err) {
         if (l->count > CLOSED_FORMS && world_first(interrupted())) break;
         const RungPlan *rung = &plan->rungs[i];
         keeps_state = keeps_state || rung->resumed;
-        if (rung->left_out) {
-            if (!plan->arguments->quiet && *rung->why)
-                show_line("\n%s: skipped: %s", rung->name, rung->why);
-        } else if (is_complete(plan, rung)) {
+        if (rung->left_out) continue;
+        if (is_complete(plan, rung)) {
             add_known(l, rung);
             earlier += rung->known->seconds;
         } else {
@@ -163,7 +162,7 @@ static bool compare(Ladder *l, Error *err) {
     show_results(l->results, l->count);
     for (const Result *r = l->results; r < l->results + l->count; r++) {
         const Verdict *v = &r->verdict;
-        if (r->course && !(model && strcmp(model->name, plan->options.rung) == 0)) model = r;
+        if (r->rung && !(model && model->rung->chosen)) model = r;
         if (v->kind == NO_VERDICT || plan->arguments->quiet ||
             (plan->ladder && v->kind == STILL_FALLING)) /* the table marks these */
             continue;

@@ -17,12 +17,6 @@ double plan_usual_rate(const RungPlan *rung) {
     return tril_rung_recipe(rung->name, &options).learning_rate;
 }
 
-const RungPlan *plan_rung(const Plan *plan, const char *name) {
-    for (const RungPlan *rung = plan->rungs; rung < plan->rungs + plan->rung_count; rung++)
-        if (strcmp(rung->name, name) == 0) return rung;
-    return NULL;
-}
-
 bool plan_has_time(const Plan *plan) {
     return !isnan(plan->options.time);
 }
@@ -42,10 +36,6 @@ bool plan_windows_grow(const Plan *plan, const RungPlan *rung) {
 
 double plan_step_characters(const Plan *plan) {
     return plan->options.batch * plan->options.context;
-}
-
-double result_steps(const Result *r) {
-    return r->course && r->course->steps > 0 ? (double)r->course->steps : NAN;
 }
 
 bool plan_counts_part(const Plan *plan) {

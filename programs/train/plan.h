@@ -37,27 +37,27 @@ typedef struct {
 typedef struct {
     const char *name;
     size_t parameters;
-    double train, validation; /* nats per character */
-    int order;                /* n of a counted n-gram; else 0 */
-    double seconds;           /* spent in training */
-    double characters;        /* seen in training; planned, if the training ended early */
-    double time;              /* plan_time */
-    uint64_t digest;          /* the weights' (tril_model_digest), or 0 */
-    double compute;           /* floating-point operations of the training, if known */
-    const Course *course;     /* borrowed; NULL for a baseline that is counted, not trained */
-    bool sampled;             /* `validation` is of a sample of the held-out text */
-    Verdict verdict;          /* set by verdicts_judge */
+    double train, validation;    /* nats per character */
+    int order;                   /* n of a counted n-gram; else 0 */
+    double seconds;              /* spent in training */
+    double characters;           /* seen in training; planned, if the training ended early */
+    double time;                 /* plan_time */
+    uint64_t digest;             /* the weights' (tril_model_digest), or 0 */
+    double compute;              /* floating-point operations of the training, if known */
+    const struct RungPlan *rung; /* NULL for a baseline that is counted, not trained */
+    const Course *course;        /* that of the rung; borrowed */
+    bool sampled;                /* `validation` is of a sample of the held-out text */
+    Verdict verdict;             /* set by verdicts_judge */
 } Result;
 
 /* A rung to train, and the files that it writes. */
-typedef struct {
+typedef struct RungPlan {
     const char *name, *idea; /* constants */
     bool chosen;             /* the rung of --model */
     bool baseline;           /* not requested, but trained for comparison */
     bool resumed;            /* the state is of this rung */
     const Result *known;     /* its result, if the resumed training run completed it; borrowed */
     bool left_out;           /* a baseline that is not trained */
-    char why[80];            /* the reason to show, or empty */
     TrilOptions options;     /* the plan's, and all that this rung decides for itself: dropout... */
     TrilChoice pace;         /* with a time limit: as measured before the training */
     char checkpoint[PATH_SIZE], log[PATH_SIZE];
@@ -119,18 +119,12 @@ typedef struct {
 /* Returns the peak learning rate that the rung has without --lr. */
 double plan_usual_rate(const RungPlan *rung);
 
-/* Returns the rung of this name, or NULL if the plan has none. */
-const RungPlan *plan_rung(const Plan *plan, const char *name);
-
 /* Returns true if both are sizes of the same model. */
 bool plan_same_sizes(const TrilOptions *one, const TrilOptions *other);
 
 bool plan_has_time(const Plan *plan); /* true with a time limit, false with a number of steps */
 bool plan_is_bf16(const Plan *plan);  /* true if products are in bf16 */
 double plan_time(const Plan *plan);   /* the time limit in seconds, if there is one */
-
-/* Returns the steps of a result's training so far, if its log is known. */
-double result_steps(const Result *result);
 
 /* Returns true if the rung's windows grow, in a training run that begins now. */
 bool plan_windows_grow(const Plan *plan, const RungPlan *rung);

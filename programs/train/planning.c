@@ -346,8 +346,8 @@ static void leave_out(Plan *plan) {
         const bool began = !plan->state || rung->resumed || rung->known;
         rung->left_out =
             rung->baseline && (size > MAX_VOCABULARY || plan->arguments->init || !began);
-        if (rung->baseline && size > MAX_VOCABULARY)
-            snprintf(rung->why, sizeof rung->why, "%d characters make its table too large", size);
+        if (rung->baseline && size > MAX_VOCABULARY && !plan->arguments->quiet)
+            show_line("%s: skipped: %d characters make its table too large", rung->name, size);
     }
 }
 
@@ -370,7 +370,7 @@ bool plan_count(Plan *plan, Error *err) {
         if (status != TRIL_OK || !by_time || !plan_counts_part(plan) || next < 2 * plan->counted)
             break;
     }
-    clear_activity(plan);
+    show_activity(plan, NULL);
     if (!plan->arguments->quiet && plan_counts_part(plan))
         show_line(
             "counting reads only the first %s of the %s characters to train on: more would take "
@@ -385,7 +385,7 @@ static bool measure(Plan *plan, TrilOptions *o, double seconds, TrilChoice *choi
     show_activity(plan, "measuring the speed of this machine");
     TrilStatus status =
         tril_options_choose(o, plan->corpus, fmax(seconds, least), NULL, NULL, choice, err);
-    clear_activity(plan);
+    show_activity(plan, NULL);
     return status == TRIL_OK;
 }
 
@@ -416,7 +416,8 @@ static bool check_speed(const Plan *plan, RungPlan *rung, double seconds, Error 
     if (all <= seconds) return true;
     snprintf(why, sizeof why, "a step takes about %.2g s", step);
     rung->left_out = rung->baseline;
-    if (rung->baseline) snprintf(rung->why, sizeof rung->why, "%s, too much of its time", why);
+    if (rung->baseline && !plan->arguments->quiet)
+        show_line("%s: skipped: %s, too much of its time", rung->name, why);
     const double needed = plan_time(plan) - plan_left(plan) + all * plan_time(plan) / seconds;
     return rung->baseline || fail_short(plan, rung->name, needed, why, err);
 }

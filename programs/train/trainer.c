@@ -242,7 +242,7 @@ static void keep_state(Trainer *t) {
     if (world_first(folder_hold(t->plan->folder, &t->state_failed)))
         saved_write(t->plan, t->training, p, l->results + CLOSED_FORMS, l->count - CLOSED_FORMS - 1,
                     &t->state_failed);
-    if (shown) clear_activity(t->plan);
+    if (shown) show_activity(t->plan, NULL);
     t->saved = world_seconds();
 }
 
@@ -466,7 +466,8 @@ bool train_rung(Ladder *ladder, const RungPlan *rung, double seconds, bool keeps
                  .started = begun,
                  .shows = shows,
                  .live = shows && terminal_is(stdout)};
-    *result = (Result){.name = rung->name, .train = NAN, .validation = NAN, .course = course};
+    *result = (Result){
+        .name = rung->name, .train = NAN, .validation = NAN, .rung = rung, .course = course};
     bool ok = open_training(&t, seconds, err);
     if (ok && shows) show_training(rung, t.model, t.training, t.plan, t.kernels);
     if (ok && shows && t.budget.part < 1)
@@ -488,7 +489,7 @@ bool train_rung(Ladder *ladder, const RungPlan *rung, double seconds, bool keeps
         times.count = tril_training_parts(t.training, times.parts, MAX_PARTS);
     tril_training_close(t.training); /* frees memory and the workers for the next model */
     ok = ok && measure(&t, err);
-    clear_activity(t.plan);
+    show_activity(t.plan, NULL);
     if (ok) note_work(&t);
     tril_model_free(t.own);
     if (t.log) fclose(t.log);

@@ -183,7 +183,7 @@ void verdicts_judge(const Plan *plan, Result *results, int count) {
         if (strcmp(r->name, "counted bigram") == 0) k.pairs = r;
         r->verdict = (Verdict){.kind = NO_VERDICT};
         if (r->course && r->course->evaluated.count > 0) {
-            k.rung = plan_rung(plan, r->name);
+            k.rung = r->rung;
             k.result = r;
             k.course = r->course;
             judge(&k, &r->verdict);

@@ -206,6 +206,8 @@ static Result result_of(const char *name, double rate, Shape training, Shape val
 
 /* The verdict on the last of these results; there is none on the others. */
 static Verdict judged(const Plan *plan, Result *results, int count) {
+    for (Result *r = results; r < results + count; r++)
+        if (r->course) r->rung = &plan->rungs[strcmp(r->name, plan->rungs[1].name) == 0];
     verdicts_judge(plan, results, count);
     for (int i = 0; i + 1 < count; i++) assert_int_equal(results[i].verdict.kind, NO_VERDICT);
     return results[count - 1].verdict;

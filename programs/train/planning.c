@@ -389,24 +389,6 @@ static bool measure(Plan *plan, TrilOptions *o, double seconds, TrilChoice *choi
     return status == TRIL_OK;
 }
 
-/* Chooses the sizes of all rungs by one of them, and estimates its steps roughly. */
-static bool choose_sizes(Plan *plan, RungPlan *sized, TrilChoice *choice, Error *err) {
-    TrilOptions *o = &plan->options, chosen = *o;
-    const double characters = (double)plan->input.trained_on;
-    const double seconds = budget_share(plan, plan->ladder ? plan->rungs : sized, plan_left(plan));
-    if (isnan(o->epochs)) o->epochs = tril_epochs_that_help(characters, plan->init != NULL);
-    chosen.rung = sized->name;
-    chosen.epochs = o->epochs;
-    if (!measure(plan, &chosen, seconds, choice, err)) return false;
-    chosen.rung = o->rung;
-    *o = chosen;
-    double read = choice->speed * seconds;
-    if (o->epochs > 0) read = fmin(read, o->epochs * characters);
-    o->steps = floor(fmin(MOST_STEPS, fmax(1, read / plan_step_characters(plan))));
-    share_options(plan);
-    return true;
-}
-
 /* Checks that the measured speed allows TRIL_LEAST_STEPS in `seconds`. Leaves out a baseline that
  * is too slow. */
 static bool check_speed(const Plan *plan, RungPlan *rung, double seconds, Error *err) {
@@ -420,6 +402,21 @@ static bool check_speed(const Plan *plan, RungPlan *rung, double seconds, Error 
         show_line("%s: skipped: %s, too much of its time", rung->name, why);
     const double needed = plan_time(plan) - plan_left(plan) + all * plan_time(plan) / seconds;
     return rung->baseline || fail_short(plan, rung->name, needed, why, err);
+}
+
+/* Chooses the sizes of all rungs by one of them, and estimates its steps roughly. */
+static bool choose_sizes(Plan *plan, RungPlan *sized, TrilChoice *choice, Error *err) {
+    TrilOptions *o = &plan->options;
+    const double characters = (double)plan->input.trained_on;
+    const double seconds = budget_share(plan, plan->ladder ? plan->rungs : sized, plan_left(plan));
+    if (isnan(o->epochs)) o->epochs = tril_epochs_that_help(characters, plan->init != NULL);
+    if (!measure(plan, o, seconds, choice, err)) return false;
+    double read = choice->speed * seconds;
+    if (o->epochs > 0) read = fmin(read, o->epochs * characters);
+    o->steps = floor(fmin(MOST_STEPS, fmax(1, read / plan_step_characters(plan))));
+    share_options(plan);
+    sized->pace = *choice;
+    return check_speed(plan, sized, seconds, err);
 }
 
 /* Measures the speed of every rung with the decided sizes. */
@@ -466,38 +463,31 @@ static bool plan_by_time(Plan *plan, RungPlan *sized, TrilChoice *choice, Error 
     return true;
 }
 
-/* Decides what is still unset: the sizes, the batch and the steps as the rung `sized` does, and the
- * rest for each rung by itself. A rung that is resumed keeps what it decided. */
-static bool decide_rungs(Plan *plan, const RungPlan *sized, Error *err) {
+bool plan_decide(Plan *plan, Error *err) {
     TrilOptions *o = &plan->options;
-    const TrilOptions asked = *o;
+    TrilChoice choice = {0};
     const bool trained = plan->init != NULL;
+    const double dropout = o->dropout;
+    const char *const model = o->rung;
+    /* the rung that decides sizes, batch and steps: in a ladder one whose sizes suit all */
+    RungPlan *sized = &plan->rungs[plan->rung_count - 1];
+    while (plan->ladder && sized > plan->rungs && tril_rung_recipe(sized->name, NULL).longer > 1)
+        sized--;
+    leave_out(plan);
+    o->precision = tril_precision(o->precision);
+    o->threads = tril_threads(o->threads);
     o->rung = sized->name;
+    if (plan_has_time(plan) && !plan_by_time(plan, sized, &choice, err)) return false;
     if (!plan->state && tril_options_decide(o, plan->corpus, trained, NULL, err) != TRIL_OK)
         return false;
-    o->rung = asked.rung;
-    if (plan->ladder) o->dropout = asked.dropout;
+    o->rung = model;
+    if (plan->ladder) o->dropout = dropout;
     share_options(plan);
+    /* each rung decides the rest; one that is resumed has done so */
     for (RungPlan *rung = plan->rungs; rung < plan->rungs + plan->rung_count; rung++)
         if (!rung->resumed && !rung->left_out &&
             tril_options_decide(&rung->options, plan->corpus, trained, NULL, err) != TRIL_OK)
             return false;
-    return true;
-}
-
-bool plan_decide(Plan *plan, Error *err) {
-    TrilOptions *o = &plan->options;
-    TrilChoice choice = {0};
-    RungPlan *sized = &plan->rungs[plan->rung_count - 1];
-    /* in a ladder one whose sizes suit all */
-    while (plan->ladder && sized > plan->rungs && tril_rung_recipe(sized->name, NULL).longer > 1)
-        sized--;
-    o->precision = tril_precision(o->precision);
-    o->threads = tril_threads(o->threads);
-    leave_out(plan);
-    if ((plan_has_time(plan) && !plan_by_time(plan, sized, &choice, err)) ||
-        !decide_rungs(plan, sized, err))
-        return false;
     if (!plan->arguments->quiet && !plan->state) show_decisions(plan, sized, &choice);
     return true;
 }

@@ -13,7 +13,7 @@ static bool count_distinct(Corpus *corpus, Error *err) {
     bool *seen;
     if (!memory_alloc(&seen, (size_t)corpus->vocab.size, sizeof *seen, "the vocabulary", err))
         return false;
-    for (size_t i = 0; i < corpus->length; i++) {
+    for (size_t i = 0; i < corpus->characters; i++) {
         corpus->distinct += !seen[corpus->ids[i]];
         seen[corpus->ids[i]] = true;
     }
@@ -22,31 +22,31 @@ static bool count_distinct(Corpus *corpus, Error *err) {
 }
 
 /* Returns the characters to train on, of `length`. */
-static size_t trained_on(size_t length, double held_out) {
+static size_t to_train_on(size_t length, double held_out) {
     return (size_t)((double)length * (1.0 - held_out));
 }
 
 /* Checks that both parts have something to predict. */
 static bool check_parts(const Corpus *corpus, Error *err) {
-    size_t rest = corpus->length - corpus->train;
-    return (corpus->train >= 2 && rest >= 2) ||
+    size_t rest = corpus->characters - corpus->trained_on;
+    return (corpus->trained_on >= 2 && rest >= 2) ||
            fail_as(
                TRIL_TEXT, err,
                "too short: %zu character%s to train on and %zu held out, but each part needs at least "
                "2; use a longer text or hold out %s",
-               corpus->train, corpus->train == 1 ? "" : "s", rest,
-               corpus->train < 2 ? "less" : "more");
+               corpus->trained_on, corpus->trained_on == 1 ? "" : "s", rest,
+               corpus->trained_on < 2 ? "less" : "more");
 }
 
 bool corpus_make(Corpus *corpus, const Vocab *vocab, const char *text, size_t length,
                  double held_out, Error *err) {
     *corpus = (Corpus){.held_out = held_out, .digest = digest_bytes(text, length)};
     bool ok = vocab_copy(&corpus->vocab, vocab, err) &&
-              vocab_encode(vocab, text, length, &corpus->ids, &corpus->length, NULL, err) &&
-              (corpus->length > 0 || fail_as(TRIL_TEXT, err, "the text is empty"));
+              vocab_encode(vocab, text, length, &corpus->ids, &corpus->characters, NULL, err) &&
+              (corpus->characters > 0 || fail_as(TRIL_TEXT, err, "the text is empty"));
     corpus->returns = ok && vocab_id(vocab, '\r') == NO_ID && memchr(text, '\r', length);
     ok = ok && count_distinct(corpus, err);
-    if (ok) corpus->train = trained_on(corpus->length, held_out);
+    if (ok) corpus->trained_on = to_train_on(corpus->characters, held_out);
     ok = ok && check_parts(corpus, err);
     if (!ok) corpus_free(corpus);
     return ok;
@@ -79,7 +79,7 @@ bool corpus_join(const char *const *texts, const size_t *lengths, int count, boo
     if (all == 0) return true;
     /* The beginnings together have `train` characters, as many as corpus_make will train on. Each
      * sum of the first texts' beginnings is rounded, not each beginning, so that they add up. */
-    size_t train = trained_on(all + (newline ? 2 * newlines - 1 : 0), held_out);
+    size_t train = to_train_on(all + (newline ? 2 * newlines - 1 : 0), held_out);
     const double own = (double)(train > newlines ? train - newlines : 0);
     for (int end = 0; end < 2; end++) {
         size_t seen = 0, before = 0;

@@ -20,12 +20,7 @@
 
 /* ---- vocabulary ---- */
 
-/* tril.h declares this struct as TrilTokenizer. */
-typedef struct TrilTokenizer {
-    uint32_t *codes; /* sorted, distinct; owned */
-    int size;
-    bool bytes; /* the 256 byte values instead of code points */
-} Vocab;
+typedef TrilTokenizer Vocab;
 
 /* Makes the vocabulary of a text or, with `bytes`, of the 256 byte values; the text is then not
  * read. The caller releases it with vocab_free. Fails as characters_fail says. */
@@ -106,18 +101,7 @@ const char *encoding_of(const char *text, size_t length, size_t at);
 
 /* ---- corpus ---- */
 
-/* tril.h declares this struct as TrilText. */
-typedef struct TrilText {
-    Vocab vocab;
-    double held_out; /* the share that corpus_make was given */
-    int32_t *ids;    /* the whole text; owned */
-    size_t length;   /* characters */
-    int distinct;    /* characters of the vocabulary that occur in the text */
-    size_t train;    /* characters for training, from the start; the rest is held out */
-    size_t counted;  /* the first of them, which counting reads; 0: all */
-    uint64_t digest; /* the digest of the file's bytes */
-    bool returns;    /* CR LF or CR were read as newlines */
-} Corpus;
+typedef TrilText Corpus;
 
 /* Encodes a text of `length` bytes with a vocabulary, which is copied. `held_out`, between 0 and 1,
  * is the fraction for validation. The caller releases the corpus with corpus_free; on failure there
@@ -128,7 +112,7 @@ bool corpus_make(Corpus *corpus, const Vocab *vocab, const char *text, size_t le
 
 /* Returns how many characters counting reads, from the start. */
 static inline size_t corpus_counted(const Corpus *corpus) {
-    return corpus->counted > 0 ? min_size(corpus->counted, corpus->train) : corpus->train;
+    return corpus->counted > 0 ? min_size(corpus->counted, corpus->trained_on) : corpus->trained_on;
 }
 
 /* Sets *share to the share of the held-out characters that are in passages of 50 characters or more

@@ -66,17 +66,17 @@ static void find(Passages *known, const Passage *p) {
 }
 
 bool corpus_repeated(const Corpus *corpus, double *share, Error *err) {
-    const size_t rest = corpus->length - corpus->train;
+    const size_t rest = corpus->characters - corpus->trained_on;
     const bool all = rest <= (size_t)PIECES * PIECE;
     const size_t pieces = all ? 1 : PIECES, length = all ? rest : PIECE;
     const size_t step = all ? 0 : (rest - PIECE) / (PIECES - 1);
-    const int32_t *held_out = corpus->ids + corpus->train;
+    const int32_t *held_out = corpus->ids + corpus->trained_on;
     size_t repeated = 0;
     Passages *known;
     if (!memory_alloc(&known, 1, sizeof *known, "the passages", err)) return false;
     for (size_t i = 0; i < pieces; i++)
         for (Passage p = before(held_out + i * step, length); next(&p);) add(known, &p);
-    for (Passage p = before(corpus->ids, corpus->train); next(&p);) find(known, &p);
+    for (Passage p = before(corpus->ids, corpus->trained_on); next(&p);) find(known, &p);
     for (size_t i = 0, to; i < pieces; i++) {
         to = 0; /* the characters up to here are counted */
         for (Passage p = before(held_out + i * step, length); next(&p);) {

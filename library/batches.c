@@ -56,7 +56,7 @@ Step batches_step(Batches *batches, uint64_t step, int window, const Optimizer *
     const size_t T = (size_t)o->length;
     const Source source = {
         .starts = batches->starts, .window = T, .before = (size_t)first * T, .counted = true};
-    batch_windows(batches->corpus->train, o->batch, o->length, o->seed, step, first, count,
+    batch_windows(batches->corpus->trained_on, o->batch, o->length, o->seed, step, first, count,
                   batches->starts);
     lay_out(batches, count, T);
     count *= o->length / window;
@@ -71,8 +71,8 @@ bool batches_evaluate(Batches *batches, bool trained_on, size_t characters, Aski
                       double *loss, Error *err) {
     const Model *model = batches->model;
     const Corpus *corpus = batches->corpus;
-    const size_t count = trained_on ? corpus->train : corpus->length - corpus->train;
-    const Windows part = {.ids = corpus->ids + (trained_on ? 0 : corpus->train),
+    const size_t count = trained_on ? corpus->trained_on : corpus->characters - corpus->trained_on;
+    const Windows part = {.ids = corpus->ids + (trained_on ? 0 : corpus->trained_on),
                           .count = count,
                           .every = characters > 0 ? (count - 1) / characters + 1 : 1,
                           .counted = trained_on};

@@ -39,7 +39,7 @@ static double dropout_for(const Recipe *recipe, const Config *config, double epo
  * Found by trial (docs/records.md). */
 static double longer_windows(const TrilOptions *o, const TrilText *text, double context,
                              double batch) {
-    const double few = 100, rare = 200, train = (double)text->train;
+    const double few = 100, rare = 200, train = (double)text->trained_on;
     double most = train / few;
     double longer = o->rung ? recipe_of(o->rung).longer : 1;
     if (!isnan(o->batch)) return 1;
@@ -73,8 +73,9 @@ static void fill_windows(TrilOptions *o, double context, double batch, double lo
  * show the text several times, because its best weights may come early. More if an evaluation would
  * read far more characters than the steps between two. */
 static double evaluation_interval(double steps, const TrilText *text, double epochs_of_step) {
-    const double several = 4, most = 4 * TRIL_EVALUATIONS, far = 10, train = (double)text->train,
-                 held_out = ((double)text->length - train) / train;
+    const double several = 4, most = 4 * TRIL_EVALUATIONS, far = 10,
+                 train = (double)text->trained_on,
+                 held_out = ((double)text->characters - train) / train;
     const double usual = fmin(steps / TRIL_EVALUATIONS, several / epochs_of_step);
     return fmax(1, floor(fmax(fmax(usual, steps / most), held_out / far / epochs_of_step)));
 }
@@ -92,7 +93,7 @@ TrilStatus tril_options_decide(TrilOptions *options, const TrilText *text, bool 
     const Vocab *vocab = &text->vocab;
     if (!options_config(o, vocab->size, &config, err)) return err->status;
     const Recipe recipe = recipe_with(o->rung, o);
-    double train = (double)text->train, epochs_of_step = o->batch * o->context / train;
+    double train = (double)text->trained_on, epochs_of_step = o->batch * o->context / train;
     if (isnan(o->epochs)) o->epochs = isnan(o->steps) ? tril_epochs_that_help(train, trained) : 0;
     if (isnan(o->steps)) {
         o->steps = o->epochs > 0 ? fmax(1, o->epochs / epochs_of_step) : TRIL_STANDARD_STEPS;
@@ -194,7 +195,8 @@ static bool time_run(Batches *batches, const Recipe *recipe, bool whole, Search 
     if (!whole || !(*step <= search->seconds / TRIL_LEAST_STEPS)) return true;
     if (shortest < T)
         pace->slower = fmax(1, *step / time_steps(batches, recipe, shortest, most, search));
-    read = fmin(fmax(read, share * search->seconds * pace->speed), (double)search->text->train);
+    read =
+        fmin(fmax(read, share * search->seconds * pace->speed), (double)search->text->trained_on);
     const double begun = world_seconds();
     if (!batches_evaluate(batches, true, (size_t)read, &search->asking, &loss, err)) return false;
     pace->evaluating = read / (world_seconds() - begun);
@@ -261,7 +263,7 @@ static bool is_worth(const TrilOptions *larger, const Candidate *candidate, Sear
     if (search->most < choice->worth) return false;
     choice->limit = TRIL_LIMIT_TIME;
     double seen = fmin(pace->speed * search->seconds, search->most);
-    if (seen > often * (double)search->text->train) choice->worth *= sooner;
+    if (seen > often * (double)search->text->trained_on) choice->worth *= sooner;
     if (pace->speed * max_gain / slower * search->seconds < choice->worth) return false;
     choice->limit = TRIL_LIMIT_MEMORY;
     if (!measure_speed(larger, search, pace, &none)) return false;
@@ -275,7 +277,7 @@ static bool choose(TrilOptions *o, Search *search, TrilChoice *choice, Error *er
     enum { FEW = 5, MANY = 200 };
     /* a window is shorter than the text */
     const TrilText *text = search->text;
-    double longest = (double)text->train - 1;
+    double longest = (double)text->trained_on - 1;
     TrilOptions best = filled(o, &candidates[0], longest, text);
     TrilChoice pace;
     const TrilOptions largest = filled(o, &candidates[COUNT(candidates) - 1], longest, text);
@@ -307,7 +309,7 @@ TrilStatus tril_options_choose(TrilOptions *o, const TrilText *text, double seco
     if (!(seconds > 0) && !fail(err, "the number of seconds, %g, is not positive", seconds))
         return err->status;
     if (!text_suits(text, &text->vocab, o->context, err)) return err->status;
-    if (o->epochs > 0) search.most = o->epochs * (double)text->train;
+    if (o->epochs > 0) search.most = o->epochs * (double)text->trained_on;
     return result(choose(o, &search, choice, err), err);
 }
 

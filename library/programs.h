@@ -18,11 +18,6 @@ enum {
  * characters, in pieces all over the held-out part. */
 TrilStatus tril_text_repeated(const TrilText *text, double *share, TrilError *error);
 
-/* Makes tril_text_count, and models that count, read only the first `characters` of the part to
- * train on, at least 2, to save time; 0: all of it. Call it again before resuming a training run.
- */
-void tril_text_set_counted(TrilText *text, size_t characters);
-
 /* ---- decisions ---- */
 
 /* Returns true if option i has an effect on a model of this rung, or on its training. */

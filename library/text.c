@@ -50,14 +50,6 @@ void tril_tokenizer_free(TrilTokenizer *tokenizer) {
     memory_free(tokenizer);
 }
 
-int tril_tokenizer_size(const TrilTokenizer *tokenizer) {
-    return tokenizer->size;
-}
-
-bool tril_tokenizer_has_bytes(const TrilTokenizer *tokenizer) {
-    return tokenizer->bytes;
-}
-
 bool tril_tokenizer_same(const TrilTokenizer *one, const TrilTokenizer *other) {
     return vocab_same(one, other);
 }
@@ -123,20 +115,15 @@ TrilStatus tril_text_make(TrilText **text, const TrilTokenizer *tokenizer, const
 bool text_suits(const TrilText *text, const Vocab *vocab, double context, Error *err) {
     if (!vocab_same(&text->vocab, vocab))
         return fail_as(TRIL_TEXT, err, "the text was not encoded with the vocabulary of the model");
-    return !((double)text->train <= context) ||
+    return !((double)text->trained_on <= context) ||
            fail_as(TRIL_TEXT, err,
                    "too short for a context of %g: it has only %zu characters to train on", context,
-                   text->train);
+                   text->trained_on);
 }
 
 void tril_text_free(TrilText *text) {
     if (text) corpus_free(text);
     memory_free(text);
-}
-
-TrilExtent tril_text_extent(const TrilText *text) {
-    return (TrilExtent){text->ids,      text->length, text->train,
-                        text->distinct, text->digest, text->returns};
 }
 
 TrilStatus tril_text_repeated(const TrilText *text, double *share, Error *err) {
@@ -148,14 +135,11 @@ uint64_t tril_digest(const char *text, size_t length) {
     return digest_bytes(text, length);
 }
 
-void tril_text_set_counted(TrilText *text, size_t characters) {
-    text->counted = characters;
-}
-
 TrilStatus tril_text_count(const TrilText *text, int context, TrilCounts *counts, Error *err) {
     if (!text || !counts || !err) return null_argument(err);
     if (!in_range(context, 1, MAX_TOKENS, "context", err)) return err->status;
-    bool ok = count_losses(text->ids, corpus_counted(text), text->ids + text->train,
-                           text->length - text->train, text->vocab.size, context, counts, err);
+    bool ok =
+        count_losses(text->ids, corpus_counted(text), text->ids + text->trained_on,
+                     text->characters - text->trained_on, text->vocab.size, context, counts, err);
     return result(ok, err);
 }

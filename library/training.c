@@ -91,7 +91,7 @@ static bool open_training(TrilTraining **training, TrilModel *model, const TrilT
     t->progress.windows_grow = tril_windows_grow(decided.rung, epochs, trained);
     if (t->recipe.own_decay)
         t->progress.embedding_decay =
-            recipe_embedding_decay(&t->recipe, text->vocab.size, epochs, (double)text->train);
+            recipe_embedding_decay(&t->recipe, text->vocab.size, epochs, (double)text->trained_on);
     follow_beginning(t);
     return true;
 }

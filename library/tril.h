@@ -11,6 +11,7 @@
  * tril_model_free or tril_writer_close, which accepts NULL. A pointer that a function returns, or
  * that a record has, belongs to the object that it was called for, or is a constant. Texts and
  * options are only read during the call. Texts have a length in bytes and may contain zero bytes.
+ * Members of objects are to be read, unless their comment says otherwise.
  *
  * Threads. Different threads may use different objects at the same time. Several threads may
  * generate from, read with, evaluate and save the same model, as long as no thread trains it. Any
@@ -74,7 +75,11 @@ const char *tril_rung_idea(int i);
  * left out; CR LF and CR are newlines; a zero byte is an error. A tokenizer that knows one of these
  * characters, as a model from elsewhere may, reads it as it is; one of bytes reads everything so.
  */
-typedef struct TrilTokenizer TrilTokenizer;
+typedef struct TrilTokenizer {
+    uint32_t *codes; /* code points, in order; the id of each is its place */
+    int size;        /* of the vocabulary */
+    bool bytes;      /* the ids stand for the 256 byte values */
+} TrilTokenizer;
 
 /* Make a tokenizer of all characters of a UTF-8 text or of the 256 byte values, or copy one. */
 TrilStatus tril_tokenizer_make(TrilTokenizer **tokenizer, const char *text, size_t length,
@@ -84,10 +89,7 @@ TrilStatus tril_tokenizer_copy(TrilTokenizer **copy, const TrilTokenizer *tokeni
                                TrilError *error);
 void tril_tokenizer_free(TrilTokenizer *tokenizer);
 
-/* Return the size of the vocabulary; true if its ids stand for bytes; true if both give the same
- * ids to the same characters. */
-int tril_tokenizer_size(const TrilTokenizer *tokenizer);
-bool tril_tokenizer_has_bytes(const TrilTokenizer *tokenizer);
+/* Returns true if both give the same ids to the same characters. */
 bool tril_tokenizer_same(const TrilTokenizer *one, const TrilTokenizer *other);
 
 /* Writes the ids of a text to ids[capacity] and their number, at most the bytes of the text, to
@@ -105,7 +107,18 @@ TrilStatus tril_decode(const TrilTokenizer *tokenizer, const int32_t *ids, size_
 /* ---- texts ---- */
 
 /* A text as ids. The part at its end is held out: no training run sees it. */
-typedef struct TrilText TrilText;
+typedef struct TrilText {
+    TrilTokenizer vocab;           /* a copy of the tokenizer */
+    double held_out;               /* the share at its end that is held out */
+    int32_t *ids;                  /* of its characters */
+    size_t characters, trained_on; /* all of them; those before the held-out part */
+    int distinct;                  /* characters of the vocabulary that occur */
+    uint64_t digest;               /* tril_digest of its bytes */
+    bool returns;                  /* it has CR LF or CR, which are read as newlines */
+    size_t counted; /* to set: so many, at least 2, from its start are what tril_text_count and
+                       models that count read, to save time; 0: all to train on. Set it again before
+                       resuming a training run */
+} TrilText;
 
 /* Joins texts [count], of `lengths` bytes each, to one for tril_text_make with the same share:
  * first the beginnings of all, then their ends, both in order, so that the end of each is held out.
@@ -116,21 +129,12 @@ TrilStatus tril_text_join(const char *const *texts, const size_t *lengths, int c
                           double held_out, char *joined, size_t *length, int *which,
                           TrilError *error);
 
-/* Makes a text with the ids of a tokenizer. `held_out` is the share at its end that is held out.
- * TRIL_TEXT: an unknown character; fewer than two characters to train on or held out. It is
- * released after the training runs on it. */
+/* Makes a text with the ids of a tokenizer, and holds out this share. TRIL_TEXT: an unknown
+ * character; fewer than two characters to train on or held out. It is released after the training
+ * runs on it. */
 TrilStatus tril_text_make(TrilText **text, const TrilTokenizer *tokenizer, const char *bytes,
                           size_t length, double held_out, TrilError *error);
 void tril_text_free(TrilText *text);
-
-typedef struct {
-    const int32_t *ids;            /* of its characters */
-    size_t characters, trained_on; /* all of them; those before the held-out part */
-    int distinct;                  /* characters of the vocabulary that occur */
-    uint64_t digest;               /* tril_digest of its bytes */
-    bool returns;                  /* it has CR LF or CR, which are read as newlines */
-} TrilExtent;
-TrilExtent tril_text_extent(const TrilText *text);
 
 /* Returns the digest of a text, by which files identify the text that they were trained on. */
 uint64_t tril_digest(const char *text, size_t length);

@@ -57,7 +57,7 @@ Glyph glyph_of(const TrilTokenizer *tokenizer, int32_t id) {
     size_t length;
     uint32_t code;
     tril_decode(tokenizer, &id, 1, text, sizeof text, &length, &(TrilError){0});
-    return glyph_from(text, length, tril_tokenizer_has_bytes(tokenizer), &code);
+    return glyph_from(text, length, tokenizer->bytes, &code);
 }
 
 Glyph glyph_padded(const TrilTokenizer *tokenizer, int32_t id) {
@@ -82,7 +82,7 @@ int glyph_take(const char *text, size_t length, void *to) {
 
 void glyph_line(const TrilTokenizer *tokenizer, const int32_t *ids, int count, int columns,
                 char *text, size_t size) {
-    GlyphLine line = {text, size, columns, tril_tokenizer_has_bytes(tokenizer)};
+    GlyphLine line = {text, size, columns, tokenizer->bytes};
     char character[UTF8_MAX];
     size_t length;
     bool room = true;

@@ -100,8 +100,8 @@ static int32_t id_of(const Plan *plan, char character) {
  * length of the part to continue, without the word that its end cuts in two. */
 static int find_line(Report *r) {
     enum { MIN_LINE = 8 };
-    const TrilExtent *input = &r->plan->input;
-    const int32_t *ids = tril_text_extent(r->plan->corpus).ids;
+    const TrilText *input = r->plan->corpus;
+    const int32_t *ids = r->plan->corpus->ids;
     const int32_t newline = id_of(r->plan, '\n'), space = id_of(r->plan, ' ');
     size_t held_out = input->characters - input->trained_on, start = input->trained_on;
     int tokens = held_out > LINE_TOKENS ? LINE_TOKENS : (int)held_out - 1, end = 0;
@@ -124,8 +124,8 @@ static int find_line(Report *r) {
 /* Reads the beginning of the line, and the text after it. */
 static void read_prompt(Report *r) {
     const int tokens = find_line(r);
-    const int32_t *ids = tril_text_extent(r->plan->corpus).ids + r->line;
-    size_t left = r->plan->input.characters - r->line - (size_t)tokens;
+    const int32_t *ids = r->plan->corpus->ids + r->line;
+    size_t left = r->plan->corpus->characters - r->line - (size_t)tokens;
     r->prompt_length = decode(r->plan, ids, tokens, r->prompt);
     r->writings->length =
         decode(r->plan, ids + tokens, left < WRITING_TOKENS ? (int)left : WRITING_TOKENS,
@@ -200,8 +200,8 @@ static void write_head(const Report *r, FILE *out) {
            "<header>\n<h1>%s, trained on <bdi>%s</bdi></h1>\n<p>%s is %s. The text has %s "
            "characters, %d of them distinct. The loss says how surprised a model is by each next "
            "character, in nats: lower is better.</p>\n</header>\n<main>\n",
-           model, text, model, r->shown->idea, grouped((double)r->plan->input.characters),
-           r->plan->input.distinct);
+           model, text, model, r->shown->idea, grouped((double)r->plan->corpus->characters),
+           r->plan->corpus->distinct);
     if (*r->status) /* page.js reloads the page according to the attributes, and shows its age */
         markup(out,
                "<div id=\"live\" data-every=\"%.3g\" data-version=\"%d\">%s<progress max=\"1\" "
@@ -489,7 +489,7 @@ static bool write_attention(const Report *r, FILE *out, Error *err) {
     char text[LINE_TOKENS * UTF8_MAX];
     TrilReading *reading;
     TrilModel *kept = NULL;
-    const int32_t *ids = tril_text_extent(r->plan->corpus).ids + r->line;
+    const int32_t *ids = r->plan->corpus->ids + r->line;
     if (!r->model && !load(r, r->shown, &kept, err)) return false;
     const TrilModel *model = kept ? kept : r->model;
     if (!model) return true;

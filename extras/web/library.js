@@ -34,6 +34,7 @@ function openLibrary(compiled, complain) {
     const name = textAt(returned("tril_model_sizes", "TrilOptions", model).rung);
     return ladder.findIndex(rung => rung.name === name);
   }
+  const sizeOf = tokenizer => at("TrilTokenizer", tokenizer).size; // of its vocabulary
   const tokenizerOf = model => call("tril_model_tokenizer", model);
   const glyphOf = (tokenizer, id) => {
     const to = room(12);
@@ -97,18 +98,17 @@ function openLibrary(compiled, complain) {
   function countText(context) {
     const counts = room(c.size("TrilCounts"));
     must("tril_text_count", text.made, context, counts);
-    const { characters } = returned("tril_text_extent", "TrilExtent", text.made);
-    return { ...at("TrilCounts", counts), context, characters, vocabulary: call("tril_tokenizer_size", text.tokenizer) };
+    return { ...at("TrilCounts", counts), context, characters: at("TrilText", text.made).characters, vocabulary: sizeOf(text.tokenizer) };
   }
 
   // Estimates the memory of a rung's training, and the multiply-adds of a step: forward and twice as much backward, of
   // each weight and of attention.
   function estimate(rung, chosen) {
     const to = room(c.size("TrilEstimate")), { batch, context, layers, width } = chosen;
-    must("tril_estimate", optionsRecord(rung, chosen), text ? call("tril_tokenizer_size", text.tokenizer) : 1, to);
+    must("tril_estimate", optionsRecord(rung, chosen), text ? sizeOf(text.tokenizer) : 1, to);
     const { parameters, bytes } = at("TrilEstimate", to);
     return { parameters, bytes, work: 3 * batch * context * (parameters + layers * context * width) };
   }
-  return { ...c, ladder, options, samplingRecord, optionsRecord, rungOf, tokenizerOf, glyphOf, decode, written, reading,
+  return { ...c, ladder, options, samplingRecord, optionsRecord, rungOf, sizeOf, tokenizerOf, glyphOf, decode, written, reading,
     takeText, countText, textOf, leaving, estimate };
 }

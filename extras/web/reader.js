@@ -3,7 +3,7 @@
 function openReader(library) {
   const HELD_OUT_CHARACTERS = 8192, BATCH = 16, BARS = 12;
   const LEARNING = { temperature: 0.8, top_p: 1, seed: 1337 }; // the sampler of the lines that rungs write as they learn
-  const { room, bytesAt, floatsAt, pointerAt, textAt, call, must, make, html, write, number, whole, size, at, samplingRecord, tokenizerOf, textOf, glyphOf, decode,
+  const { room, bytesAt, floatsAt, pointerAt, textAt, call, must, make, html, write, number, whole, size, at, samplingRecord, sizeOf, tokenizerOf, textOf, glyphOf, decode,
     reading } = library;
   let model = 0, seen = 0;             // seen: the reading of a line
   let author = 0, writer = 0, decoder; // the model that continues the line while another is read; decodes its text
@@ -93,7 +93,7 @@ function openReader(library) {
   // Returns the line's glyphs and its loss (not finite for a single one), and the likeliest next characters, after the one that
   // is asked about, with their probabilities, in the model and in the sampler.
   function next() {
-    const tokenizer = tokenizerOf(model), V = call("tril_tokenizer_size", tokenizer), T = recordOf(lineRead()).tokens;
+    const tokenizer = tokenizerOf(model), V = sizeOf(tokenizer), T = recordOf(lineRead()).tokens;
     const ids = recordOf(seen).ids, logits = logitsOf(seen, V), p = probabilities(logits, V), picked = probabilities(logits, V, sampling);
     return {
       glyphs: Array.from({ length: T }, (_, t) => glyphOf(tokenizer, whole(ids + 4 * t))),
@@ -103,12 +103,12 @@ function openReader(library) {
   }
   // Returns the probability of a character after a line, in another model.
   const chance = (bytes, line, glyph) => withModel(bytes, own => {
-    const tokenizer = tokenizerOf(own), V = call("tril_tokenizer_size", tokenizer);
+    const tokenizer = tokenizerOf(own), V = sizeOf(tokenizer);
     const p = withReading(own, encode(line), 0, reading => probabilities(logitsOf(reading, V), V));
     return p.find((_, id) => glyphOf(tokenizer, id) === glyph) ?? 0;
   });
   // Returns the characters that the model knows, or the first of them.
-  const known = (most = 100) => Array.from({ length: Math.min(most, call("tril_tokenizer_size", tokenizerOf(model))) }, (_, id) => glyphOf(tokenizerOf(model), id)).join("");
+  const known = (most = 100) => Array.from({ length: Math.min(most, sizeOf(tokenizerOf(model))) }, (_, id) => glyphOf(tokenizerOf(model), id)).join("");
   // Returns line i of the computation for the character at `place`: its title, its equation, and of its inputs and its output the
   // width and the first numbers. Of the neurons of an MLP, also the one that is most active there, and where else it is.
   function numbersOf(i, place) {
@@ -157,7 +157,7 @@ function openReader(library) {
   // loss before and after, the size of each line's gradient, and the predictions before and after.
   function takeStep(place, longest = 0.03) {
     const HALVINGS = 20, lossOf = p => -Math.log(p[target]);
-    const tokenizer = tokenizerOf(model), V = call("tril_tokenizer_size", tokenizer);
+    const tokenizer = tokenizerOf(model), V = sizeOf(tokenizer);
     if (!(place > 0 && place < recordOf(lineRead()).tokens)) throw new Error("nothing stands before the first character, so the model cannot predict it");
     const at = recordOf(seen).ids, ids = Int32Array.from({ length: place }, (_, t) => whole(at + 4 * t)), target = whole(at + 4 * place);
     const before = probabilities(recordOf(seen).logits + 4 * V * (place - 1), V);

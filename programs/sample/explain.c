@@ -318,7 +318,7 @@ bool explain(FILE *out, int columns, const TrilModel *model, const TrilReading *
                      .ids = reading->ids,
                      .T = (int)T,
                      .last = (int)T - 1};
-    e.V = tril_tokenizer_size(e.tokenizer);
+    e.V = e.tokenizer->size;
     bool ok = lens_open(&e.lens, model, reading, err) &&
               memory_alloc(&e.p, (size_t)e.V, sizeof *e.p, "the explanation", err) &&
               memory_alloc(&e.weights, T * T, sizeof *e.weights, "the explanation", err) &&

@@ -29,8 +29,8 @@ static void put(const char *name, const char *value) {
 
 /* Prints the vocabulary: its size, whether it is of bytes, and its characters. */
 static void put_vocabulary(const TrilTokenizer *tokenizer) {
-    const int32_t size = tril_tokenizer_size(tokenizer);
-    const bool bytes = tril_tokenizer_has_bytes(tokenizer);
+    const int32_t size = tokenizer->size;
+    const bool bytes = tokenizer->bytes;
     printf("%-16s %d %s\n", "vocabulary", (int)size, bytes ? "byte values" : "characters");
     if (bytes) return;
     for (int32_t id = 0; id < size; id++) {

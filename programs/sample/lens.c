@@ -49,8 +49,7 @@ bool lens_open(Lens *lens, const TrilModel *model, const TrilReading *reading, E
     TrilLine line;
     for (; tril_reading_line(reading, (int)count, &line); count++)
         if ((size_t)line.output.width > widest) widest = (size_t)line.output.width;
-    *lens =
-        (Lens){.last = reading->tokens - 1, .V = tril_tokenizer_size(tril_model_tokenizer(model))};
+    *lens = (Lens){.last = reading->tokens - 1, .V = tril_model_tokenizer(model)->size};
     if (!memory_alloc(&lens->lines, count, sizeof *lens->lines, of, err) ||
         !memory_alloc(&lens->sums, count, sizeof *lens->sums, of, err) ||
         !memory_alloc(&lens->x, widest, sizeof *lens->x, of, err) ||

@@ -6,9 +6,8 @@
 #include <stdio.h>
 
 Printer printer_of(const TrilModel *model) {
-    return (Printer){.bytes = tril_tokenizer_has_bytes(tril_model_tokenizer(model)),
-                     .terminal = terminal_is(stdout),
-                     .last = '\n'};
+    return (Printer){
+        .bytes = tril_model_tokenizer(model)->bytes, .terminal = terminal_is(stdout), .last = '\n'};
 }
 
 /* Flushes the output, but not so often that a fast model waits for the terminal. */

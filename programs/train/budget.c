@@ -36,7 +36,7 @@ double budget_share(const Plan *plan, const RungPlan *of, double left) {
  * float32, which takes nearly twice as long as bfloat16. */
 static double closing(const Plan *plan, bool known) {
     const double step = plan_step_characters(plan),
-                 train = fmin(ceil((double)plan->input.trained_on / step), TRAIN_BATCHES);
+                 train = fmin(ceil((double)plan->corpus->trained_on / step), TRAIN_BATCHES);
     const double best = (known ? 0 : 1) + train / ceil(plan_held_out(plan) / step);
     return 1 + (plan_is_bf16(plan) ? 1.8 : 1) * best;
 }
@@ -73,7 +73,7 @@ Budget budget_open(const Plan *plan, const RungPlan *rung, double seconds, doubl
     const double epochs = plan->options.epochs, all = plan_held_out(plan) / rung->pace.evaluating;
     const double most = rung->baseline ? BASELINE_STEPS
                         : epochs > 0
-                            ? epochs * (double)plan->input.trained_on / plan_step_characters(plan)
+                            ? epochs * (double)plan->corpus->trained_on / plan_step_characters(plan)
                             : MOST_STEPS;
     Budget b = {
         .plan = plan,

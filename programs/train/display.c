@@ -40,7 +40,7 @@ void show_line(const char *format, ...) {
 
 void show_corpus(const Plan *plan) {
     enum { MOST = 8 }; /* files to name; the page names all */
-    const TrilExtent *input = &plan->input;
+    const TrilText *input = plan->corpus;
     const Texts *texts = &plan->texts;
     for (int i = 0; texts->count > 1 && i < texts->count && i < MOST; i++)
         show_line("%s", texts->files[i].path);
@@ -61,14 +61,13 @@ void show_corpus(const Plan *plan) {
             grouped(ENOUGH_CHARACTERS));
     if (plan->added > 0)
         show_line("%d of these characters %s new to the model; its vocabulary grows to %d",
-                  plan->added, plan->added == 1 ? "is" : "are",
-                  tril_tokenizer_size(plan->tokenizer));
+                  plan->added, plan->added == 1 ? "is" : "are", plan->tokenizer->size);
 }
 
 void show_decisions(const Plan *plan, const RungPlan *sized, const TrilChoice *c) {
     const TrilOptions *o = &sized->options, *asked = &plan->arguments->options;
     const double read = o->steps * plan_step_characters(plan),
-                 epochs = read / (double)plan->input.trained_on;
+                 epochs = read / (double)plan->corpus->trained_on;
     if (!plan_has_time(plan)) {
         if ((isnan(asked->steps) && !plan->arguments->preset && o->steps < TRIL_STANDARD_STEPS) ||
             (isnan(asked->dropout) && o->dropout > 0))
@@ -97,7 +96,7 @@ void show_decisions(const Plan *plan, const RungPlan *sized, const TrilChoice *c
 
 /* Prints the memory of a training run and of the samples that it writes, with weights of a byte; or
  * the program's peak if that is more: reading a long text may take more memory than training. */
-static void show_memory(double training, double weights, const TrilExtent *input) {
+static void show_memory(double training, double weights, const TrilText *input) {
     const double MiB = 1048576, program = 3; /* itself and its libraries */
     const double text = (double)(input->characters * sizeof(int32_t));
     show_line("  %.1f MiB of memory",
@@ -116,7 +115,7 @@ void show_training(const RungPlan *rung, const TrilModel *model, const TrilTrain
               grouped((double)tril_model_parameters(model)), steps, plan->options.batch,
               plan->options.context, now, processes);
     if (done > 0) show_line("  resumes after step %d", done);
-    show_memory(tril_training_memory(training), (double)tril_model_parameters(model), &plan->input);
+    show_memory(tril_training_memory(training), (double)tril_model_parameters(model), plan->corpus);
     if (window < plan->options.context)
         show_line("  windows of %d characters %s, growing to %g", window, done ? "now" : "at first",
                   plan->options.context);

@@ -63,7 +63,7 @@ static bool check_memory(const Plan *plan, Error *err) {
     for (int i = 0; i < plan->rung_count; i++) {
         const RungPlan *rung = &plan->rungs[i];
         if (!rung->left_out &&
-            tril_estimate(&rung->options, plan->input.distinct, &estimate, err) != TRIL_OK)
+            tril_estimate(&rung->options, plan->corpus->distinct, &estimate, err) != TRIL_OK)
             return false;
     }
     return true;

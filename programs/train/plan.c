@@ -31,7 +31,8 @@ double plan_time(const Plan *plan) {
 
 bool plan_windows_grow(const Plan *plan, const RungPlan *rung) {
     const double read = plan->options.steps * plan_step_characters(plan);
-    return tril_windows_grow(rung->name, read / (double)plan->input.trained_on, plan->init != NULL);
+    return tril_windows_grow(rung->name, read / (double)plan->corpus->trained_on,
+                             plan->init != NULL);
 }
 
 double plan_step_characters(const Plan *plan) {
@@ -39,11 +40,11 @@ double plan_step_characters(const Plan *plan) {
 }
 
 bool plan_counts_part(const Plan *plan) {
-    return plan->counted > 0 && plan->counted < (double)plan->input.trained_on;
+    return plan->counted > 0 && plan->counted < (double)plan->corpus->trained_on;
 }
 
 double plan_held_out(const Plan *plan) {
-    return (double)(plan->input.characters - plan->input.trained_on);
+    return (double)(plan->corpus->characters - plan->corpus->trained_on);
 }
 
 double plan_left(const Plan *plan) {

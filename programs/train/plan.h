@@ -96,8 +96,7 @@ typedef struct {
     /* the text */
     TrilText *corpus;         /* its ids */
     TrilTokenizer *tokenizer; /* may know characters that the text lacks */
-    TrilExtent input;
-    double repeated; /* tril_text_repeated, if that is shown */
+    double repeated;          /* tril_text_repeated, if that is shown */
     TrilCounts counts;
     double counted; /* the characters to train on that counting reads, from their start; 0: all */
 } Plan;

@@ -129,7 +129,7 @@ static bool begin_anew(Plan *plan, Error *err) {
     o->kv_heads = sizes.kv_heads;
     o->context = sizes.context;
     o->hidden = sizes.hidden;
-    o->bytes = tril_tokenizer_has_bytes(tril_model_tokenizer(plan->init));
+    o->bytes = tril_model_tokenizer(plan->init)->bytes;
     return true;
 }
 
@@ -282,8 +282,8 @@ static bool extend_model(Plan *plan, const char *text, size_t length, Error *err
     TrilModel *extended;
     if (tril_model_extend(&extended, plan->init, text, length, plan->options.seed, err) != TRIL_OK)
         return message_of(err, plan->texts.name);
-    plan->added = tril_tokenizer_size(tril_model_tokenizer(extended)) -
-                  tril_tokenizer_size(tril_model_tokenizer(plan->init));
+    plan->added = tril_model_tokenizer(extended)->size -
+                  tril_model_tokenizer(plan->init)->size;
     tril_model_free(plan->init);
     plan->init = extended;
     return true;
@@ -307,14 +307,12 @@ static bool make_input(Plan *plan, const char *text, size_t length, Error *err) 
     if (status == TRIL_OK)
         status = tril_text_make(&plan->corpus, *made, text, length, o->held_out, err);
     if (status != TRIL_OK) return status == TRIL_TEXT && message_of(err, path);
-    plan->input = tril_text_extent(plan->corpus);
-    tril_text_set_counted(plan->corpus, (size_t)plan->counted);
+    plan->corpus->counted = (size_t)plan->counted;
     return plan->arguments->quiet || plan->state ||
            tril_text_repeated(plan->corpus, &plan->repeated, err) == TRIL_OK;
 }
 
 bool plan_read_text(Plan *plan, Error *err) {
-    const TrilExtent *input = &plan->input;
     const TrilOptions usual = tril_options();
     const double least = plan_has_time(plan) ? 1 : usual.context;
     const int context = (int)(isnan(plan->options.context) ? least : plan->options.context);
@@ -322,15 +320,16 @@ bool plan_read_text(Plan *plan, Error *err) {
     const char *text = texts_content(&plan->texts, &plan->options, &length, err);
     bool ok = text && make_input(plan, text, length, err) && check_reading(plan, err);
     texts_forget(&plan->texts);
+    if (!ok) return false;
     /* checks the length before files are moved for the training */
+    const TrilText *input = plan->corpus;
     const bool enough = (double)input->characters * (1 - usual.held_out) > context + 1;
-    return ok && (input->trained_on > (size_t)context ||
-                  fail(err,
-                       "%s: too short for a context of %d: it has %zu characters to train on (at "
-                       "least %d are needed) and %zu held out (at least 2); use a longer text or a "
-                       "smaller --%s",
-                       plan->texts.name, context, input->trained_on, context + 1,
-                       input->characters - input->trained_on, enough ? "val" : "context"));
+    return input->trained_on > (size_t)context ||
+           fail(err,
+                "%s: too short for a context of %d: it has %zu characters to train on (at least %d "
+                "are needed) and %zu held out (at least 2); use a longer text or a smaller --%s",
+                plan->texts.name, context, input->trained_on, context + 1,
+                input->characters - input->trained_on, enough ? "val" : "context");
 }
 
 /* ---- the decisions ---- */
@@ -340,7 +339,7 @@ bool plan_read_text(Plan *plan, Error *err) {
  * continues without it. */
 static void leave_out(Plan *plan) {
     enum { MAX_VOCABULARY = 8192 };
-    const int size = tril_tokenizer_size(plan->tokenizer);
+    const int size = plan->tokenizer->size;
     for (int i = 0; i < plan->rung_count; i++) {
         RungPlan *rung = &plan->rungs[i];
         const bool began = !plan->state || rung->resumed || rung->known;
@@ -355,7 +354,7 @@ bool plan_count(Plan *plan, Error *err) {
     enum { FIRST = 1 << 15, GROWTH = 32 };
     const double share = plan->ladder ? 0.07 : 0.1; /* `ngram` counts again */
     const double slower = 2;                        /* larger tables are */
-    const double all = (double)plan->input.trained_on, begun = world_seconds();
+    const double all = (double)plan->corpus->trained_on, begun = world_seconds();
     const bool by_time = plan_has_time(plan) && !plan->state;
     const double most = by_time ? share * plan_left(plan) : 0;
     TrilStatus status;
@@ -363,7 +362,7 @@ bool plan_count(Plan *plan, Error *err) {
     for (double next = by_time ? FIRST : 0, took;;) {
         const double before = world_seconds();
         if (by_time) plan->counted = fmin(next, all);
-        tril_text_set_counted(plan->corpus, (size_t)plan->counted);
+        plan->corpus->counted = (size_t)plan->counted;
         status = tril_text_count(plan->corpus, (int)plan->options.context, &plan->counts, err);
         took = world_seconds() - before;
         next = plan->counted * fmin(GROWTH, (most - (before + took - begun)) / (slower * took));
@@ -407,7 +406,7 @@ static bool check_speed(const Plan *plan, RungPlan *rung, double seconds, Error 
 /* Chooses the sizes of all rungs by one of them, and estimates its steps roughly. */
 static bool choose_sizes(Plan *plan, RungPlan *sized, TrilChoice *choice, Error *err) {
     TrilOptions *o = &plan->options;
-    const double characters = (double)plan->input.trained_on;
+    const double characters = (double)plan->corpus->trained_on;
     const double seconds = budget_share(plan, plan->ladder ? plan->rungs : sized, plan_left(plan));
     if (isnan(o->epochs)) o->epochs = tril_epochs_that_help(characters, plan->init != NULL);
     if (!measure(plan, o, seconds, choice, err)) return false;

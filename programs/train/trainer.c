@@ -175,8 +175,7 @@ static bool save_model(Trainer *t) {
  * is always the same. Without memory the line ends early. */
 static void write_sample(Trainer *t, char sample[SAMPLE_SIZE]) {
     TrilSampling sampling = tril_sampling();
-    GlyphLine line = {sample, SAMPLE_SIZE, SAMPLE_COLUMNS,
-                      tril_tokenizer_has_bytes(t->plan->tokenizer)};
+    GlyphLine line = {sample, SAMPLE_SIZE, SAMPLE_COLUMNS, t->plan->tokenizer->bytes};
     sampling.length = SAMPLE_COLUMNS;
     sampling.seed = t->plan->options.seed;
     sampling.threads = (int)t->plan->options.threads;

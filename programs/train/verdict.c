@@ -32,14 +32,14 @@ __attribute__((format(printf, 3, 4))) static bool say(Verdict *v, VerdictKind ki
 /* ---- how long to train ---- */
 
 static double epochs_of(const Case *k) {
-    return k->course->characters / (double)k->plan->input.trained_on;
+    return k->course->characters / (double)k->plan->corpus->trained_on;
 }
 
 /* Returns true if the loss still fell, and twice the steps would not show the text more often than
  * helps. */
 static bool twice_helps(const Case *k) {
     const double margin = 1.25;
-    const double most = tril_epochs_that_help((double)k->plan->input.trained_on, false);
+    const double most = tril_epochs_that_help((double)k->plan->corpus->trained_on, false);
     return k->course->since_lowest <= 0 && 2 * epochs_of(k) <= margin * most;
 }
 
@@ -51,7 +51,7 @@ static void lengthen(const Case *k, int times, char options[LONGER_SIZE]) {
     int length = snprintf(options, LONGER_SIZE, by_time ? "--time %.0f" : "--steps %.0f",
                           times * (by_time ? o->time : o->steps));
     const double next = k->course->characters + plan_step_characters(k->plan);
-    if (by_time && o->epochs > 0 && next > o->epochs * (double)k->plan->input.trained_on)
+    if (by_time && o->epochs > 0 && next > o->epochs * (double)k->plan->corpus->trained_on)
         snprintf(options + length, LONGER_SIZE - (size_t)length, " --epochs %g", times * o->epochs);
 }
 
@@ -112,7 +112,7 @@ static bool judge_overfitting(const Case *k, Verdict *v) {
 /* Returns true for a text so short that seeing it so often teaches nothing but itself. */
 static bool seen_too_often(const Case *k) {
     const double often = 10;
-    return k->plan->input.characters < ENOUGH_CHARACTERS && epochs_of(k) >= often;
+    return k->plan->corpus->characters < ENOUGH_CHARACTERS && epochs_of(k) >= often;
 }
 
 /* Returns the result that this one should be below, and is not: the counts that ngram begins with,
@@ -146,7 +146,7 @@ static void judge_end(const Case *k, Verdict *v) {
         say(v, OVERFITTING,
             "not %s: it learns the training text, %s characters seen %.0f times, by heart; a "
             "longer text helps, or --init MODEL to begin with.",
-            pair, grouped((double)k->plan->input.characters), epochs_of(k));
+            pair, grouped((double)k->plan->corpus->characters), epochs_of(k));
         return;
     }
     v->falling = base ? falling || base == k->below

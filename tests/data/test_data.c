@@ -342,8 +342,8 @@ TEST(corpus_split) {
         for (size_t j = 0; j < size; j++) text[j] = cycle[j % strlen(cycle)];
         const Corpus *corpus = load(scratch_put("text", text, size), bytes, tenths / 10.0, NULL);
         const size_t distinct = wide ? 2 : i % 2 ? 6 : min_size(size, 26);
-        assert_int_equal(corpus->length, length);
-        assert_int_equal(corpus->train, length * (size_t)(10 - tenths) / 10);
+        assert_int_equal(corpus->characters, length);
+        assert_int_equal(corpus->trained_on, length * (size_t)(10 - tenths) / 10);
         assert_int_equal(corpus->distinct, distinct);
         assert_int_equal(corpus->vocab.size, bytes ? 256 : distinct);
         for (size_t j = 0; j < length; j++)
@@ -358,7 +358,7 @@ static void expect_no_corpus(const char *path, bool bytes, double held_out, cons
     if (corpus_load(&corpus, path, bytes, held_out, NULL))
         fail_msg("%s is taken; no message has '%s'", path, word);
     expect_error(err, word);
-    assert_true(corpus.ids == NULL && corpus.vocab.codes == NULL && corpus.length == 0);
+    assert_true(corpus.ids == NULL && corpus.vocab.codes == NULL && corpus.characters == 0);
 }
 
 /* Each part has two characters: of 11, two are held out, of 10 only one; of 20, two are left. */
@@ -401,19 +401,19 @@ TEST(repeated) {
         double share;
     } cases[] = {{0, 0, 0}, {49, 100, 0}, {50, 100, 0.25}, {51, 3, 0.00765}, {20000, 1, 1}};
     for (int i = 0; i < COUNT(cases); i++) {
-        Corpus corpus = {.ids = ids, .length = 100000, .train = 80000};
+        Corpus corpus = {.ids = ids, .characters = 100000, .trained_on = 80000};
         double share = NAN;
         for (size_t j = 0; j < MOST; j++) ids[j] = (int32_t)(random_bits(9, j) >> 40);
         for (int k = 0; k < cases[i].count; k++)
-            memcpy(ids + corpus.train + (size_t)k * 200, ids + 7 + (size_t)k * 100,
+            memcpy(ids + corpus.trained_on + (size_t)k * 200, ids + 7 + (size_t)k * 100,
                    cases[i].length * sizeof *ids);
         assert_ok(corpus_repeated(&corpus, &share, &err), err);
         assert_near(share, cases[i].share, 1e-9);
-        corpus.length = corpus.train + 49; /* too short for a passage */
+        corpus.characters = corpus.trained_on + 49; /* too short for a passage */
         assert_ok(corpus_repeated(&corpus, &share, &err), err);
         assert_near(share, 0, 0);
     }
-    Corpus corpus = {.ids = ids, .length = MOST, .train = TRAIN};
+    Corpus corpus = {.ids = ids, .characters = MOST, .trained_on = TRAIN};
     double share;
     memcpy(ids + TRAIN + 20000, ids + 1234, 60000 * sizeof *ids);
     assert_ok(corpus_repeated(&corpus, &share, &err), err);
@@ -522,7 +522,7 @@ TEST(join) {
         Vocab vocab;
         assert_ok(vocab_build(&vocab, joined, length, bytes, &err), err);
         assert_ok(corpus_make(&corpus, &vocab, joined, length, share, &err), err);
-        const size_t newline = bytes ? 0 : 1, own = corpus.train - newline * TEXTS;
+        const size_t newline = bytes ? 0 : 1, own = corpus.trained_on - newline * TEXTS;
         size_t trained = newline * TEXTS;
         for (int i = 0; i < 2 * TEXTS; i++) {
             const int t = i % TEXTS;
@@ -533,7 +533,7 @@ TEST(join) {
             }
             if (newline && at < length) assert_int_equal(joined[at++], '\n');
         }
-        assert_int_equal(trained, corpus.train);
+        assert_int_equal(trained, corpus.trained_on);
         assert_int_equal(at, length);
         assert_memory_equal(taken, lengths, sizeof taken);
         corpus_free(&corpus);

@@ -311,7 +311,7 @@ TEST(counts) {
     static const double weights[] = {0, 0.5, 1};
     enum { PROMPTS = 40, LENGTH = 12 };
     TrilModel *model = train("ngram", 1);
-    const int V = tril_tokenizer_size(letters);
+    const int V = letters->size;
     int differ = 0;
     for (int i = 0; i < PROMPTS; i++) {
         const char *prompt = play + 100 * i;
@@ -369,8 +369,8 @@ TEST(line_ends) {
         assert_int_equal(tril_model_digest(extended), tril_model_digest(model));
     }
     assert_true(nats[0] == nats[1]);
-    assert_false(tril_text_extent(text_of(letters, play, play_length, 0.1)).returns);
-    assert_true(tril_text_extent(text_of(letters, other, strlen(other), 0.5)).returns);
+    assert_false(text_of(letters, play, play_length, 0.1)->returns);
+    assert_true(text_of(letters, other, strlen(other), 0.5)->returns);
     const char *const prompts[] = {"", "\xEF\xBB\xBF"};
     for (int i = 0; i < 2; i++)
         must(tril_generate(model, prompts[i], strlen(prompts[i]), &sampling, write_down,
@@ -580,7 +580,7 @@ TEST(decisions) {
     options.threads = decided.threads = 1;
     must(tril_options_decide(&decided, text, 0, &epochs, &error));
     double read = decided.steps * decided.batch * options.context;
-    assert_near(epochs, read / (double)tril_text_extent(text).trained_on, 1e-9);
+    assert_near(epochs, read / (double)text->trained_on, 1e-9);
     again = decided;
     must(tril_options_decide(&again, text, 0, NULL, &error));
     expect_same_options(&again, &decided);
@@ -823,7 +823,7 @@ TEST(progress) {
 
 /* The estimate has the parameters of the model, and more memory for a larger one. */
 TEST_OF_EACH(tril_rung, estimates) {
-    const int V = tril_tokenizer_size(letters);
+    const int V = letters->size;
     TrilOptions options = small(name);
     options.batch = options.threads = 1;
     options.precision = "f32";
@@ -857,8 +857,7 @@ TEST_OF_EACH(tril_rung, more_characters) {
     must(tril_model_extend(&extended, model, text, strlen(text), options.seed, &error));
     at_end(release_model, extended);
     more = text_of(tril_model_tokenizer(extended), text, strlen(text), 0.1);
-    assert_int_equal(tril_tokenizer_size(tril_model_tokenizer(extended)),
-                     tril_tokenizer_size(tril_model_tokenizer(model)) + 2);
+    assert_int_equal(tril_model_tokenizer(extended)->size, tril_model_tokenizer(model)->size + 2);
     assert_int_equal(end_of(begin_on(extended, more, &options), extended),
                      digest_of("init/state.safetensors"));
     /* without new characters it is a copy */
@@ -892,7 +891,7 @@ TEST(tokenizers) {
     at_end(release_tokenizer, tokenizer);
     must(tril_tokenizer_of_bytes(&bytes, &error));
     at_end(release_tokenizer, bytes);
-    assert_int_equal(tril_tokenizer_size(bytes), 256);
+    assert_int_equal(bytes->size, 256);
     for (int i = 0; i < 2; i++) {
         const TrilTokenizer *each = i ? bytes : tokenizer;
         must(tril_encode(each, text, strlen(text), ids, sizeof text, &ids_count, &error));
@@ -907,11 +906,11 @@ TEST(tokenizers) {
         expect(tril_encode(each, text, strlen(text), ids, ids_count - 1, &length, &error),
                TRIL_ARGUMENT, "");
         assert_int_equal(length, ids_count);
-        ids[1] = tril_tokenizer_size(each);
+        ids[1] = each->size;
         expect(tril_decode(each, ids, 2, back, sizeof back, &length, &error), TRIL_ARGUMENT, "");
         TrilTokenizer *copy;
         must(tril_tokenizer_copy(&copy, each, &error));
-        assert_int_equal(tril_tokenizer_has_bytes(copy), i);
+        assert_int_equal(copy->bytes, i);
         tril_tokenizer_free(copy);
     }
     assert_int_equal(tril_encode(tokenizer, "Z", 1, ids, 1, &ids_count, &error), TRIL_TEXT);
@@ -933,7 +932,7 @@ TEST_OF_EACH(tril_rung, readings) {
     size_t counted;
     const int order = tril_model_counted(model, &counted);
     assert_int_equal(order > 0, strcmp(name, "ngram") == 0);
-    assert_int_equal(counted, order > 0 ? tril_text_extent(whole_play).trained_on : 0);
+    assert_int_equal(counted, order > 0 ? whole_play->trained_on : 0);
     assert_int_equal(tril_reading_match(reading, 0), order > 0); /* T is in the play */
     assert_int_equal(reading->layers, !bigram);
     assert_int_equal(reading->heads, bigram ? 0 : one ? 1 : 2);
@@ -1403,7 +1402,7 @@ static TrilStatus use_all(uint64_t *results) {
     sampling.length = 3;
     TrilStatus s = tril_tokenizer_make(&tokenizer, play, 2000, &error);
     if (!s) s = tril_model_make(&model, tokenizer, &sizes, &error);
-    if (!s) s = tril_estimate(&sizes, tril_tokenizer_size(tokenizer), &estimate, &error);
+    if (!s) s = tril_estimate(&sizes, tokenizer->size, &estimate, &error);
     if (!s) s = tril_text_make(&text, tokenizer, play, 2000, 0.1, &error);
     if (!s) s = tril_text_count(text, 8, &counts, &error);
     if (!s) s = tril_training_open(&training, model, text, &options, &error);

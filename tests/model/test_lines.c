@@ -75,7 +75,7 @@ static void check_reading(TrilModel *model, const TrilReading *reading) {
         assert_in_range(line.layer, 0, LAYERS - 1);
     }
     assert_true(count > 0 && line.output.data == reading->logits);
-    assert_int_equal(line.output.width, tril_tokenizer_size(tril_model_tokenizer(model)));
+    assert_int_equal(line.output.width, tril_model_tokenizer(model)->size);
     assert_int_equal(tril_reading_line(reading, -1, &line), 0);
 }
 
@@ -84,7 +84,7 @@ static void check_reading(TrilModel *model, const TrilReading *reading) {
  * nothing, to the bit. */
 TEST_OF_EACH(tril_rung, lines) {
     TrilModel *model = make(name);
-    size_t V = (size_t)tril_tokenizer_size(tril_model_tokenizer(model)), count;
+    size_t V = (size_t)tril_model_tokenizer(model)->size, count;
     for (int i = 0; i < 4; i++) {
         const size_t length = i % 2 ? LENGTH : 1;
         const TrilReading *traced = read_with(model, text, length, 1, i < 2 ? 1 : 4);

@@ -204,7 +204,7 @@ TEST(trainings) {
     TrilModel *model = model_of(tokenizer, &options);
     TrilTraining *training = begin_on(model, text, &options);
     const NgramFacts facts = ngram_facts(model->model.ngram);
-    assert_int_equal(facts.count, text->train);
+    assert_int_equal(facts.count, text->trained_on);
     assert_memory_equal(facts.ids, text->ids, facts.count * sizeof *facts.ids);
     assert_int_equal(ngram_fold(model->model.ngram, facts.count - 1), FOLDS - 1);
     must(tril_training_run(training, NULL, NULL, &error));
@@ -279,9 +279,10 @@ TEST(sample) {
     TrilCounts counts;
     assert_ok(corpus_load(&corpus, "data/sample.txt", false, 0.1, NULL), err);
     const int V = corpus.vocab.size;
-    const size_t n = corpus.train;
-    assert_ok(count_losses(corpus.ids, n, corpus.ids + n, corpus.length - n, V, 32, &counts, &err),
-              err);
+    const size_t n = corpus.trained_on;
+    assert_ok(
+        count_losses(corpus.ids, n, corpus.ids + n, corpus.characters - n, V, 32, &counts, &err),
+        err);
     assert_int_equal(counts.order, 8);
     assert_near(counts.ngram, 1.5652991, 1e-7);
     assert_near(counts.running, 1.4908434, 1e-7);

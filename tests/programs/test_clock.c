@@ -83,7 +83,8 @@ TEST(late_evaluation) {
         double seconds;
         bool ends, seemed; /* seemed: if the budget seemed used up before it */
     } cases[] = {{60, false, false}, {93, false, true}, {99, true, true}, {130, true, true}};
-    Plan plan = {.options = tril_options(), .input = {.characters = 1000, .trained_on = 900}};
+    Plan plan = {.options = tril_options(),
+                 .corpus = &(TrilText){.characters = 1000, .trained_on = 900}};
     plan.options.context = 16;
     plan.options.eval_every = 250;
     const RungPlan rung = {.options = plan.options};

@@ -54,7 +54,7 @@ static void row_of(const char *page, const char *label, double *numbers, int cou
 
 /* The probability of each character after the text, from the logits of the reading. */
 static int probabilities(const TrilModel *model, const TrilReading *reading, double *p) {
-    const int V = tril_tokenizer_size(tril_model_tokenizer(model));
+    const int V = tril_model_tokenizer(model)->size;
     const float *logits = reading->logits + (T - 1) * V;
     double sum = 0;
     int likeliest = 0;

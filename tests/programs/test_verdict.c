@@ -165,12 +165,14 @@ static const Result pairs = {.name = "counted bigram", .validation = 2.4};
 /* Two rungs of a plan, and a text. */
 static Plan plan_of(const char *name, double rate, bool ladder) {
     static const Arguments arguments = {.out = "out"};
+    static TrilText text;
+    text = (TrilText){.characters = 100000, .trained_on = 90000};
     Plan plan = {.rungs = {{.name = "head"}, {.name = name, .chosen = true}},
                  .rung_count = 2,
                  .ladder = ladder,
                  .options = tril_options(),
                  .arguments = &arguments,
-                 .input = {.characters = 100000, .trained_on = 90000}};
+                 .corpus = &text};
     plan.options.rung = name;
     plan.options.steps = 1000;
     plan.options.learning_rate = rate;
@@ -282,8 +284,8 @@ TEST(curves) {
         {"gpt", 'r', rising, settled, 0, 0, 90000, RATE_TOO_HIGH, 0, ""}};
     for (int i = 0; i < COUNT(cases); i++) {
         Plan plan = plan_of(cases[i].rung, NAN, cases[i].how == 'l');
-        plan.input.trained_on = cases[i].trained_on;
-        plan.input.characters = cases[i].trained_on / 9 * 10;
+        plan.corpus->trained_on = cases[i].trained_on;
+        plan.corpus->characters = cases[i].trained_on / 9 * 10;
         Result r = result_of(cases[i].rung, plan_usual_rate(&plan.rungs[1]), cases[i].training,
                              cases[i].validation);
         Result all[] = {{.name = "counted bigram", .validation = cases[i].pairs},

@@ -69,7 +69,7 @@ class _Library:
         header = re.sub(r"/\*.*?\*/|\bconst\b *", "", (here / "tril.h").read_text(encoding="utf-8"), flags=re.S)
         self._types: Dict[str, Any] = {
             "void": None, "bool": ctypes.c_bool, "char": ctypes.c_char, "float": ctypes.c_float, "double": _Double,
-            "int": _Int, "int32_t": _Int, "size_t": _Size, "uint64_t": _Seed}
+            "int": _Int, "int32_t": _Int, "uint32_t": ctypes.c_uint32, "size_t": _Size, "uint64_t": _Seed}
         self._lengths = {name: int(number) for name, number in re.findall(r"(\w+) = (\d+)", header)}
         self._types.update({name: type(name, (_Handle,), {}) for name in re.findall(r"typedef struct (\w+) ", header)})
         self.enums = {name: re.findall(r"tril_(\w+)", body.lower())
@@ -96,6 +96,8 @@ class _Library:
         found = []
         for stars, name, length in re.findall(r"([*\s]*)(\w+)(?:\[(\w+)\])?", rest):
             kind, depth = self._types[base], stars.count("*") + (argument and length != "")
+            if depth == 0:
+                kind = self.records.get(base, kind)
             if depth == 1 and base == "char":
                 kind = _Name
             elif depth > 1 or (depth == 1 and base in ("void", "float")):
@@ -294,6 +296,12 @@ class _Owner:
         _borrowed[id(self)] = borrowed
 
 
+def _record_of(value: Any) -> Any:
+    """The members of an object, or of its handle, that the header declares."""
+    handle = getattr(value, "_handle", value)
+    return _lib.records[type(handle).__name__].from_address(handle.value)
+
+
 class _Object:
     """An object of the library, which is released with it."""
 
@@ -318,8 +326,7 @@ class _Object:
     @property
     def _record(self) -> Any:
         """The members that the header declares of it."""
-        handle = _checked(type(self._handle), self, "an object")
-        return _lib.records[type(handle).__name__].from_address(handle.value)
+        return _record_of(_checked(type(self._handle), self, "an object"))
 
     def close(self) -> None:
         """Releases it, once nothing is left that was made from it, such as an array."""
@@ -409,10 +416,10 @@ class Tokenizer(_Object):
             _call("tokenizer_make", self._own(), given, len(given))
 
     def __len__(self) -> int:
-        return _call("tokenizer_size", self)
+        return self._record.size
 
     def _about(self) -> str:
-        return f"{len(self)} {'bytes' if _call('tokenizer_has_bytes', self) else 'characters'}"
+        return f"{len(self)} {'bytes' if self._record.bytes else 'characters'}"
 
     def encode(self, text: Text) -> Any:
         """The ids [N] of a text of N characters. Fails if the tokenizer does not know a character."""
@@ -670,7 +677,7 @@ class _Text(_Object):
     _free = "text_free"
 
     def __init__(self, tokenizer: Any, text: Texts, options: Any) -> None:
-        options.bytes = _call("tokenizer_has_bytes", tokenizer)
+        options.bytes = _record_of(tokenizer).bytes
         given = _joined(text, options)
         _call("text_make", self._own(), tokenizer, given, len(given), options.held_out)
 
@@ -830,7 +837,7 @@ def train(text: Texts, rung: Optional[str] = None, *, preset: Optional[str] = No
     if init is not None:
         sizes = _call("model_sizes", init)
         own = _call("options_sizes", ctypes.byref(sizes))
-        own.bytes = _call("tokenizer_has_bytes", init.tokenizer)
+        own.bytes = init.tokenizer._record.bytes
         for name, value, wanted in zip(fixed, _values(own, fixed), _values(how, fixed)):
             if asked.get(name) is not None and wanted != value:
                 raise Error(f"{name}: that of `init` is {value}, not {wanted}", "argument")
@@ -840,7 +847,7 @@ def train(text: Texts, rung: Optional[str] = None, *, preset: Optional[str] = No
     known = init.extended(given, seed=how.seed) if init is not None else None
     tokenizer = known.tokenizer if known is not None else Tokenizer(None if how.bytes else given)
     own, most = _Text(tokenizer, given, how), Training._most
-    extent, choice = _call("text_extent", own), _lib.TrilChoice(speed=math.inf)
+    extent, choice = own._record, _lib.TrilChoice(speed=math.inf)
     if seconds == math.inf:
         _call("options_decide", ctypes.byref(how), own, init is not None, None)
     if seconds < math.inf:

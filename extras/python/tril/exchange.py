@@ -116,7 +116,7 @@ def _byte_characters() -> List[str]:
 
 def _write_tokenizer(tokenizer: Tokenizer) -> str:
     """The text of tokenizer.json: a BPE without merges, so that each character stays a token."""
-    tokenizers, size, bytes_ = _package("tokenizers"), len(tokenizer), _call("tokenizer_has_bytes", tokenizer)
+    tokenizers, size, bytes_ = _package("tokenizers"), len(tokenizer), tokenizer._record.bytes
     characters = _byte_characters() if bytes_ else [tokenizer.decode([i]) for i in range(size)]
     made = tokenizers.Tokenizer(tokenizers.models.BPE({c: i for i, c in enumerate(characters)}, []))
     if bytes_:
@@ -200,7 +200,7 @@ def write_folder(model: Model, path: Path) -> None:
 
 def _token_text(tokenizer: Tokenizer, i: int) -> str:
     """A token for llama.cpp: a backslash begins an escape, and \\x with two digits is a byte."""
-    bytes_ = _call("tokenizer_has_bytes", tokenizer)
+    bytes_ = tokenizer._record.bytes
     character = chr(i) if bytes_ else tokenizer.decode([i])
     if not " " <= character < "\x7f" and (bytes_ or character <= "\x7f"):
         return f"\\x{ord(character):02x}"

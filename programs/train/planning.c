@@ -282,8 +282,7 @@ static bool extend_model(Plan *plan, const char *text, size_t length, Error *err
     TrilModel *extended;
     if (tril_model_extend(&extended, plan->init, text, length, plan->options.seed, err) != TRIL_OK)
         return message_of(err, plan->texts.name);
-    plan->added = tril_model_tokenizer(extended)->size -
-                  tril_model_tokenizer(plan->init)->size;
+    plan->added = tril_model_tokenizer(extended)->size - tril_model_tokenizer(plan->init)->size;
     tril_model_free(plan->init);
     plan->init = extended;
     return true;

@@ -326,7 +326,9 @@ class _Object:
     @property
     def _record(self) -> Any:
         """The members that the header declares of it."""
-        return _record_of(_checked(type(self._handle), self, "an object"))
+        record = _record_of(_checked(getattr(_lib, type(self._handle).__name__), self, "an object"))
+        record.owner = self._owner  # as long as its members are read
+        return record
 
     def close(self) -> None:
         """Releases it, once nothing is left that was made from it, such as an array."""

@@ -2,7 +2,6 @@
 #include "base/array.h"
 #include "base/buffer.h"
 #include "base/clock.h"
-#include "base/digest.h"
 #include "base/filesystem.h"
 #include "base/memory.h"
 #include "base/random.h"
@@ -155,15 +154,12 @@ static void remove_abandoned(void *path, const char *name) {
     memory_free(abandoned);
 }
 
-/* Creates a file with a temporary name in the folder of `path`. Returns its descriptor, or -1. The
- * first of several saves into a folder sweeps it: 100,000 names take 30 ms to read. */
+/* Creates a file with a temporary name in the folder of `path`, where it removes abandoned ones.
+ * Returns its descriptor, or -1. */
 static int create_temporary(const char *path, char *name, size_t capacity) {
-    static _Atomic uint64_t swept;
     int folder = (int)(file_name(path) - path), file = -1;
-    const uint64_t digest = digest_bytes(path, (size_t)folder);
     snprintf(name, capacity, "%.*s", folder, path);
-    if (swept != digest) filesystem_each(folder ? name : ".", remove_abandoned, (void *)path);
-    swept = digest;
+    filesystem_each(folder ? name : ".", remove_abandoned, (void *)path);
     uint64_t moment = (uint64_t)(clock_seconds() * 1e9);
     for (uint64_t i = 0; i < 10 && file < 0; i++) {
         snprintf(name + folder, capacity - (size_t)folder, "%s%08" PRIx32 "%08" PRIx32 "%s", prefix,

@@ -23,15 +23,12 @@ TrilStatus tril_text_repeated(const TrilText *text, double *share, TrilError *er
 /* Returns true if option i has an effect on a model of this rung, or on its training. */
 bool tril_rung_uses(const char *rung, int i);
 
-/* The recipe of a rung, for the sizes and steps in `options`, which also override it; NULL: for the
- * sizes of two blocks of width 96, and many steps. */
-typedef struct {
-    double learning_rate, weight_decay;
-    double cooldown; /* the share of the steps, at the end, in which the learning rate falls
-                        linearly to zero; 0: it falls along a cosine, in all steps */
-    double longer;   /* unset windows are up to this many times as long as other rungs' */
-} TrilRecipe;
-TrilRecipe tril_rung_recipe(const char *rung, const TrilOptions *options);
+/* Returns the peak of the learning rate of a rung, for the sizes and steps in `options`, which may
+ * set it, too; NULL: for two blocks of width 96, and many steps. */
+double tril_rung_rate(const char *rung, const TrilOptions *options);
+
+/* Returns true if unset windows are longer than those of other rungs, for a text that is long. */
+bool tril_rung_looks_far(const char *rung);
 
 /* Returns true if windows are short at first, and grow, in a training run of this rung that sees
  * its text `epochs` times. They do not if the model is already trained, because it knows near

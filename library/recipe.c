@@ -91,13 +91,13 @@ Recipe recipe_with(const char *rung, const TrilOptions *o) {
     return recipe;
 }
 
-TrilRecipe tril_rung_recipe(const char *rung, const TrilOptions *options) {
+double tril_rung_rate(const char *rung, const TrilOptions *options) {
     const Recipe recipe = options ? recipe_with(rung, options) : recipe_of(rung);
-    const Optimizer *peak = &recipe.peak;
-    return (TrilRecipe){.learning_rate = recipe_peak(&recipe, options ? options->steps : NAN),
-                        .weight_decay = recipe.own_decay ? peak->matrix_decay : peak->weight_decay,
-                        .cooldown = recipe.cooldown,
-                        .longer = recipe.longer};
+    return recipe_peak(&recipe, options ? options->steps : NAN);
+}
+
+bool tril_rung_looks_far(const char *rung) {
+    return recipe_of(rung).longer > 1;
 }
 
 bool tril_windows_grow(const char *rung, double epochs, bool trained) {

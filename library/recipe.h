@@ -13,7 +13,7 @@ typedef struct {
     double cooldown; /* the share of the steps, at the end, in which the rates fall linearly to
                         zero; without one they fall along half a cosine to a tenth */
     bool grows;      /* the windows may be short at first: recipe_window */
-    double longer;   /* TrilRecipe.longer */
+    double longer;   /* unset windows are up to this many times as long as other rungs' */
     double few;      /* with fewer steps the learning rate is higher in proportion, */
     double hurry;    /* at most by this factor */
     bool own_decay;  /* peak.weight_decay is for the embedding, peak.matrix_decay for matrices */

@@ -14,7 +14,7 @@ bool plan_same_sizes(const TrilOptions *one, const TrilOptions *other) {
 double plan_usual_rate(const RungPlan *rung) {
     TrilOptions options = rung->options;
     options.learning_rate = NAN;
-    return tril_rung_recipe(rung->name, &options).learning_rate;
+    return tril_rung_rate(rung->name, &options);
 }
 
 bool plan_has_time(const Plan *plan) {

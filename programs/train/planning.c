@@ -469,8 +469,7 @@ bool plan_decide(Plan *plan, Error *err) {
     const char *const model = o->rung;
     /* the rung that decides sizes, batch and steps: in a ladder one whose sizes suit all */
     RungPlan *sized = &plan->rungs[plan->rung_count - 1];
-    while (plan->ladder && sized > plan->rungs && tril_rung_recipe(sized->name, NULL).longer > 1)
-        sized--;
+    while (plan->ladder && sized > plan->rungs && tril_rung_looks_far(sized->name)) sized--;
     leave_out(plan);
     o->precision = tril_precision(o->precision);
     o->threads = tril_threads(o->threads);

@@ -139,7 +139,7 @@ TEST(same_weights) {
             must(tril_training_run(training, NULL, NULL, &error));
             must(tril_training_evaluate(training, 0, &nats, &error));
             for (int note = 0; note < 2; note++) {
-                static const char *const notes[] = {"text_name", "command"};
+                static const char *const notes[] = {"command", "text_name"};
                 const char *text = tril_model_note(program, notes[note]);
                 assert_non_null(text);
                 must(tril_model_mark(model, notes[note], text, &error));
@@ -448,7 +448,7 @@ TEST(states) {
         assert_true(now.steps == STEPS && now.batch == 4 && now.dropout == 0.1);
         assert_true(now.held_out == 0.1 && now.width == 16);
         assert_string_equal(now.precision, "f32");
-        assert_near(now.learning_rate, tril_rung_recipe("modern", NULL).learning_rate, 0);
+        assert_near(now.learning_rate, tril_rung_rate("modern", NULL), 0);
         assert_int_equal(end_of(training, model), whole);
     }
     const TrilText *shorter = text_of(letters, play, play_length - 1, 0.1);
@@ -585,17 +585,17 @@ TEST(decisions) {
     must(tril_options_decide(&again, text, 0, NULL, &error));
     expect_same_options(&again, &decided);
     again = tril_training_options(begin(model, &options));
-    assert_near(again.learning_rate, tril_rung_recipe("modern", NULL).learning_rate, 0);
+    assert_near(again.learning_rate, tril_rung_rate("modern", NULL), 0);
     again.learning_rate = NAN; /* as in the decisions: the rung's own */
     expect_same_options(&again, &decided);
     must(tril_model_save(model, scratch("trained"), &error)); /* learns more gently from then on */
     again = tril_training_options(begin(load("trained"), &options));
-    assert_near(again.learning_rate, tril_rung_recipe("modern", NULL).learning_rate / 3, 1e-12);
+    assert_near(again.learning_rate, tril_rung_rate("modern", NULL) / 3, 1e-12);
     decided = options;
     decided.epochs = 1;
     must(tril_options_decide(&decided, text, 1, &once, &error));
     assert_true(once <= 1 && (1 - once) * read / epochs < decided.batch * options.context);
-    assert_near(decided.learning_rate, tril_rung_recipe("modern", NULL).learning_rate / 3, 1e-12);
+    assert_near(decided.learning_rate, tril_rung_rate("modern", NULL) / 3, 1e-12);
     decided = options;
     decided.epochs = 1e-6;
     must(tril_options_decide(&decided, text, 0, NULL, &error));
@@ -753,7 +753,7 @@ TEST(cool_down) {
             assert_true(step.learning_rate <= before);
         }
         expect(tril_training_step(training, &step, &error), TRIL_ARGUMENT, "");
-        assert_true(!lowest || before < 0.1 * tril_rung_recipe("modern", NULL).learning_rate);
+        assert_true(!lowest || before < 0.1 * tril_rung_rate("modern", NULL));
         uint64_t whole = end_of(training, model);
         must(resume(&training, &model, "cooling", whole_play));
         assert_int_equal(tril_training_progress(training).steps, steps);

@@ -69,19 +69,19 @@ TEST(rates) {
     double before = INFINITY;
     for (int steps = 10; steps < 5000; steps *= 2) { /* fewer steps, a higher peak */
         options.steps = steps;
-        const double rate = tril_rung_recipe("bigram", &options).learning_rate;
-        assert_true(rate <= before && rate >= tril_rung_recipe("bigram", NULL).learning_rate);
+        const double rate = tril_rung_rate("bigram", &options);
+        assert_true(rate <= before && rate >= tril_rung_rate("bigram", NULL));
         before = rate;
     }
-    assert_near(before, tril_rung_recipe("bigram", NULL).learning_rate, 0);
+    assert_near(before, tril_rung_rate("bigram", NULL), 0);
     options.steps = 100;
     options.layers = 2;
     options.width = 96;
-    const double usual = tril_rung_recipe("gpt", &options).learning_rate;
+    const double usual = tril_rung_rate("gpt", &options);
     options.width = 192;
-    assert_near(tril_rung_recipe("gpt", &options).learning_rate, usual / 2, 1e-12);
+    assert_near(tril_rung_rate("gpt", &options), usual / 2, 1e-12);
     options.layers = 8;
-    assert_near(tril_rung_recipe("gpt", &options).learning_rate, usual / 4, 1e-12);
+    assert_near(tril_rung_rate("gpt", &options), usual / 4, 1e-12);
     options.learning_rate = 0.5;
     for (int i = 0; tril_rung(i); i++) {
         const Recipe recipe = recipe_with(tril_rung(i), &options);

@@ -66,7 +66,7 @@ def permuted(key, index, count):
 
 
 def start_of(number, length, T):
-    """Where window `number` of the training text begins (data/batch.c)."""
+    """Where window `number` of the training text begins (data/corpus.c)."""
     windows = max(1, (length - T) // T)
     key = bits(bits(mix(np.uint64(SEED)), BATCHES), number // windows)
     offset = int(uniform(key, 0) * (length - T - (windows - 1) * T))

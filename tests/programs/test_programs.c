@@ -140,12 +140,13 @@ TEST(ladder_alone) {
     }
 }
 
-/* The losses of the last evaluation are not measured again; a resumed training run, which must
- * measure them, finds the same, and all digests. (tests/screens has the evaluations of a log.) */
+/* There is no evaluation shortly before the last one. The losses of the last one are not measured
+ * again; a resumed training run, which must measure them, finds the same, and all digests. */
 TEST(evaluated_once) {
     must_run("train " TINY_SIZES "--ladder --precision f32 -s 61 --eval-every 20 -o @once " ACT);
     char *digests = copy_text(after(" bigram: "));
     const Row before = row_of("modern");
+    assert_true(has_line("40/61") && !has_line("60/61"));
     must_run("train -r -o @once " ACT);
     assert_int_equal(count_progress(), 0); /* no rung is trained again */
     const Row again = row_of("modern");

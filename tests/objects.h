@@ -32,10 +32,11 @@ RELEASE(training, tril_training_close)
 RELEASE(reading, tril_reading_close)
 RELEASE(writer, tril_writer_close)
 
-/* A tokenizer of the characters of a text. */
+/* A tokenizer of the characters of a text; NULL: of bytes. */
 static inline TrilTokenizer *tokenizer_of(const char *text) {
     TrilTokenizer *tokenizer;
-    must(tril_tokenizer_make(&tokenizer, text, strlen(text), &error));
+    must(text ? tril_tokenizer_make(&tokenizer, text, strlen(text), &error)
+              : tril_tokenizer_of_bytes(&tokenizer, &error));
     at_end(release_tokenizer, tokenizer);
     return tokenizer;
 }

@@ -79,46 +79,35 @@ TEST(spellings) {
     }
 }
 
+/* Every kind, from the least to the most. Options that the command line does not name keep their
+ * defaults. */
 TEST(kinds) {
-    accept("--number=-10|-s18446744073709551615|-r|2.5e3|-o|a file=x|-q");
-    assert_int_equal(values.number, -10);
-    assert_true(values.seed == UINT64_MAX);
-    assert_near(values.rate, 2500, 0);
-    assert_string_equal(values.out, "a file=x");
-    assert_true(values.out >= words && values.out < words + sizeof words);
-    assert_true(values.quiet);
-    assert_false(values.version);
-    accept("-n|100|--width=-2147483648|--seed=0|--learning-rate=.25|--out=|--vers");
-    assert_int_equal(values.number, 100);
-    assert_int_equal(values.width, INT32_MIN);
-    assert_true(values.seed == 0);
-    assert_near(values.rate, 0.25, 0);
-    assert_string_equal(values.out, "");
-    assert_false(values.quiet);
-    assert_true(values.version);
-    accept("--width|2147483647|-o-|-n-3|--learn|1e308");
-    assert_int_equal(values.width, INT32_MAX);
-    assert_string_equal(values.out, "-");
-    assert_int_equal(values.number, -3);
-    assert_near(values.rate, 1e308, 0);
-}
-
-TEST(times) {
     static const struct {
-        const char *text;
-        double seconds;
-    } times[] = {{"90", 90}, {"90s", 90},    {"1.5m", 90}, {"2h", 7200},
-                 {"1", 1},   {"0.25h", 900}, {"5.", 5}};
-    for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
-        accept(formatted("--time=%s", times[i].text));
-        assert_near(values.time, times[i].seconds, 1e-9);
+        const char *line;
+        Values values;
+    } cases[] = {{"operand", {7, 64, 1337, 0.5, 0, "default", false, false}},
+                 {"--number=-10|-s18446744073709551615|-r|2.5e3|-o|a file=x|-q",
+                  {-10, 64, UINT64_MAX, 2500, 0, "a file=x", true, false}},
+                 {"-n|100|--width=-2147483648|--seed=0|--learning-rate=.25|--out=|--vers",
+                  {100, INT32_MIN, 0, 0.25, 0, "", false, true}},
+                 {"--width|2147483647|-o-|-n-3|--learn|1e308",
+                  {-3, INT32_MAX, 1337, 1e308, 0, "-", false, false}},
+                 {"--time=90", {7, 64, 1337, 0.5, 90, "default", false, false}},
+                 {"--time=90s", {7, 64, 1337, 0.5, 90, "default", false, false}},
+                 {"--time=1.5m", {7, 64, 1337, 0.5, 90, "default", false, false}},
+                 {"--time=2h", {7, 64, 1337, 0.5, 7200, "default", false, false}},
+                 {"--time=0.25h", {7, 64, 1337, 0.5, 900, "default", false, false}},
+                 {"--time=1", {7, 64, 1337, 0.5, 1, "default", false, false}},
+                 {"--time=5.", {7, 64, 1337, 0.5, 5, "default", false, false}}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const Values *v = &cases[i].values;
+        accept(cases[i].line);
+        if (values.number != v->number || values.width != v->width || values.seed != v->seed ||
+            values.rate != v->rate || fabs(values.time - v->time) > 1e-9 ||
+            strcmp(values.out, v->out) != 0 || values.quiet != v->quiet ||
+            values.version != v->version)
+            fail_msg("%s", cases[i].line);
     }
-}
-
-/* Options that the command line does not name keep their defaults. */
-TEST(defaults) {
-    accept("operand");
-    assert_memory_equal(&values, &defaults, sizeof values);
     argc = 1;
     argv[1] = NULL;
     assert_true(options_parse(options, COUNT, argc, argv, &first, &given, &err));

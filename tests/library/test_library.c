@@ -871,26 +871,20 @@ TEST_OF_EACH(tril_rung, more_characters) {
 
 /* Tokenizers with other characters or with bytes are others. */
 TEST(same_tokenizers) {
-    enum { KINDS = 4 };
-    TrilTokenizer *all[KINDS] = {tokenizer_of("ab\n"), tokenizer_of("ac\n"), tokenizer_of("abc\n")};
-    must(tril_tokenizer_of_bytes(&all[3], &error));
-    at_end(release_tokenizer, all[3]);
-    for (int i = 0; i < KINDS; i++)
-        for (int j = 0; j < KINDS; j++)
+    const TrilTokenizer *all[] = {tokenizer_of("ab\n"), tokenizer_of("ac\n"), tokenizer_of("abc\n"),
+                                  tokenizer_of(NULL)};
+    for (int i = 0; i < COUNT(all); i++)
+        for (int j = 0; j < COUNT(all); j++)
             assert_int_equal(tril_tokenizer_same(all[i], all[j]), i == j);
     assert_true(tril_tokenizer_same(all[0], tokenizer_of("\nba")));
 }
 
 TEST(tokenizers) {
     static const char text[] = "naïve 中 text\n";
-    TrilTokenizer *tokenizer, *bytes;
+    const TrilTokenizer *tokenizer = tokenizer_of(text), *bytes = tokenizer_of(NULL);
     int32_t ids[sizeof text];
     char back[sizeof text];
     size_t ids_count, length;
-    must(tril_tokenizer_make(&tokenizer, text, strlen(text), &error));
-    at_end(release_tokenizer, tokenizer);
-    must(tril_tokenizer_of_bytes(&bytes, &error));
-    at_end(release_tokenizer, bytes);
     assert_int_equal(bytes->size, 256);
     for (int i = 0; i < 2; i++) {
         const TrilTokenizer *each = i ? bytes : tokenizer;
@@ -1295,7 +1289,6 @@ TEST(wrong_texts) {
     TrilModel *model = train("gpt", 1), *other;
     TrilOptions options = few(3, 1);
     TrilTraining *training;
-    TrilTokenizer *bytes;
     const TrilTokenizer *own = tril_model_tokenizer(model);
     TrilText *text = text_of(own, play, play_length, 0.2);
     training = begin_on(make(small("gpt"), 1), text, &options);
@@ -1303,9 +1296,7 @@ TEST(wrong_texts) {
     must(tril_training_save(training, scratch("fifth"), &error));
     expect(tril_training_set_steps(training, 0, &error), TRIL_ARGUMENT, "");
     expect(resume(&training, &other, "fifth", whole_play), TRIL_TEXT, "");
-    must(tril_tokenizer_of_bytes(&bytes, &error));
-    at_end(release_tokenizer, bytes);
-    text = text_of(bytes, play, play_length, 0.1);
+    text = text_of(tokenizer_of(NULL), play, play_length, 0.1);
     expect(tril_training_open(&training, model, text, &options, &error), TRIL_TEXT, "");
     expect(resume(&training, &other, "fifth", text), TRIL_TEXT, "");
     text = text_of(own, play, 17, 0.1);

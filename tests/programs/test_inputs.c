@@ -124,9 +124,10 @@ TEST(encodings) {
     static const char *const commands[] = {
         "train -q -s 2 -o @none @latin",
         "train -q -s 2 -o @none " ACT " @latin",
-        "train -q -s 2 --init @ends0/model.safetensors -o @none @latin",
-        "sample --score @latin @ends0",
+        "train -q -s 2 --init @plain -o @none @latin",
+        "sample --score @latin @plain",
     };
+    must_run("train " TINY "-q -s 2 -o @plain " ACT);
     scratch_put("latin", "A\nCAF\xC9 AND TEA\n", 15);
     for (int i = 0; i < COUNT(commands); i++)
         must_fail(1, commands[i], "latin: line 2: ", "0xC9", " 5 ", "`iconv -f LATIN1 -t UTF-8 ");

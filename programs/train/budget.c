@@ -137,7 +137,7 @@ bool budget_used(Budget *b, const Progress *p, double few) {
 
 bool budget_evaluation_due(const Budget *b, const Progress *p, bool used) {
     const bool by_time = plan_has_time(b->plan);
-    const double soon = 0.25; /* of the steps between evaluations */
+    const double soon = by_time ? 0.5 : 0.25; /* of the steps between evaluations */
     double every = b->plan->options.eval_every;
     const int few = every > 1 ? 2 : 1;
     /* under a time limit the steps left may have been overestimated at the last evaluation */

@@ -260,23 +260,6 @@ void plan_close(Plan *plan) {
 
 /* ---- the text ---- */
 
-/* Fails with the time that would be enough, `needed` seconds. */
-static bool fail_short(const Plan *plan, const char *of, double needed, const char *why,
-                       Error *err) {
-    const double spare = 1.2;
-    return fail(err, "%s: %s, too much of --time %g; give at least --time %.0f", of, why,
-                plan_time(plan), ceil(spare * needed));
-}
-
-/* Fails if more than half of a time limit has passed while the text was read. */
-static bool check_reading(const Plan *plan, Error *err) {
-    const double passed = plan_time(plan) - plan_left(plan);
-    char why[48];
-    if (!plan_has_time(plan) || plan->state || passed <= plan_left(plan)) return true;
-    snprintf(why, sizeof why, "reading the text took %.1f s", passed);
-    return fail_short(plan, plan->texts.name, 2 * passed, why, err);
-}
-
 /* Adds all characters of the text to the model of --init. */
 static bool extend_model(Plan *plan, const char *text, size_t length, Error *err) {
     TrilModel *extended;
@@ -317,7 +300,7 @@ bool plan_read_text(Plan *plan, Error *err) {
     const int context = (int)(isnan(plan->options.context) ? least : plan->options.context);
     size_t length;
     const char *text = texts_content(&plan->texts, &plan->options, &length, err);
-    bool ok = text && make_input(plan, text, length, err) && check_reading(plan, err);
+    const bool ok = text && make_input(plan, text, length, err);
     texts_forget(&plan->texts);
     if (!ok) return false;
     /* checks the length before files are moved for the training */
@@ -387,26 +370,28 @@ static bool measure(Plan *plan, TrilOptions *o, double seconds, TrilChoice *choi
     return status == TRIL_OK;
 }
 
-/* Checks that the measured speed allows TRIL_LEAST_STEPS in `seconds`. Leaves out a baseline that
- * is too slow. */
-static bool check_speed(const Plan *plan, RungPlan *rung, double seconds, Error *err) {
+/* Checks that the rung's share of `left` seconds has room for TRIL_LEAST_STEPS, by its measured
+ * speed. Leaves out a baseline that is too slow. */
+static bool check_speed(const Plan *plan, RungPlan *rung, double left, Error *err) {
+    const double share = budget_share(plan, rung, 1), spare = 1.2;
     const double step = plan_step_characters(plan) / rung->pace.speed,
-                 all = TRIL_LEAST_STEPS * step;
-    char why[48];
-    if (all <= seconds) return true;
-    snprintf(why, sizeof why, "a step takes about %.2g s", step);
-    rung->left_out = rung->baseline;
-    if (rung->baseline && !plan->arguments->quiet)
-        show_line("%s: skipped: %s, too much of its time", rung->name, why);
-    const double needed = plan_time(plan) - plan_left(plan) + all * plan_time(plan) / seconds;
-    return rung->baseline || fail_short(plan, rung->name, needed, why, err);
+                 all = TRIL_LEAST_STEPS * step, passed = plan_time(plan) - plan_left(plan);
+    if (all <= share * left) return true;
+    if (!rung->baseline)
+        return fail(
+            err, "%s: a step takes about %.2g s, too much of --time %g; give at least --time %.0f",
+            rung->name, step, plan_time(plan), ceil(spare * (passed + all / share)));
+    rung->left_out = true;
+    if (!plan->arguments->quiet)
+        show_line("%s: skipped: a step takes about %.2g s, too much of its time", rung->name, step);
+    return true;
 }
 
 /* Chooses the sizes of all rungs by one of them, and estimates its steps roughly. */
 static bool choose_sizes(Plan *plan, RungPlan *sized, TrilChoice *choice, Error *err) {
     TrilOptions *o = &plan->options;
-    const double characters = (double)plan->corpus->trained_on;
-    const double seconds = budget_share(plan, plan->ladder ? plan->rungs : sized, plan_left(plan));
+    const double characters = (double)plan->corpus->trained_on, left = plan_left(plan);
+    const double seconds = budget_share(plan, plan->ladder ? plan->rungs : sized, left);
     if (isnan(o->epochs)) o->epochs = tril_epochs_that_help(characters, plan->init != NULL);
     if (!measure(plan, o, seconds, choice, err)) return false;
     double read = choice->speed * seconds;
@@ -414,7 +399,7 @@ static bool choose_sizes(Plan *plan, RungPlan *sized, TrilChoice *choice, Error 
     o->steps = floor(fmin(MOST_STEPS, fmax(1, read / plan_step_characters(plan))));
     share_options(plan);
     sized->pace = *choice;
-    return check_speed(plan, sized, seconds, err);
+    return plan->ladder || check_speed(plan, sized, left, err);
 }
 
 /* Measures the speed of every rung with the decided sizes. */
@@ -435,9 +420,9 @@ static bool expect_steps(Plan *plan, const RungPlan *sized, double before, Error
     double left = plan_left(plan), steps = 0;
     for (RungPlan *rung = plan->rungs; rung < plan->rungs + plan->rung_count; rung++) {
         const Progress none = {.now.windows_grow = plan_windows_grow(plan, rung)};
-        const double share = budget_share(plan, rung, 1);
-        if (!rung->left_out && !check_speed(plan, rung, share * before, err)) return false;
+        if (!rung->left_out && !check_speed(plan, rung, before, err)) return false;
         if (rung->left_out) continue;
+        const double share = budget_share(plan, rung, 1);
         const Budget b = budget_open(plan, rung, share * left, 0, &none);
         const double taken = b.steps * plan_step_characters(plan) / budget_speed(plan, rung);
         if (rung == sized) steps = b.steps;

@@ -28,8 +28,8 @@ bool plan_count(Plan *plan, Error *err);
 /* Decides the unset options (tril_options_decide) and prints the decisions. With a time limit,
  * chooses the sizes for the time and the measured speed of this machine, counts the text, and
  * measures the speed of every rung. A resumed training run has nothing to decide. Fails for too
- * little memory, and a time limit in which reading the text takes more
- * than half of the time, or a step of a rung more than a twentieth of its share. */
+ * little memory, and a time limit of which a step of a rung takes more than a twentieth of the
+ * rung's share. */
 bool plan_decide(Plan *plan, Error *err);
 
 #endif

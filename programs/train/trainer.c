@@ -106,8 +106,9 @@ static bool open_training(Trainer *t, double seconds, Error *err) {
         status = tril_training_open(&t->training, t->model, plan->corpus, options, err);
     if (status == TRIL_OK && plan->arguments->profile)
         status = tril_training_profile(t->training, err);
-    if (status != TRIL_OK || !mark(t, "command", plan->command.bytes, err) ||
-        (utf8_valid(plan->texts.name) && !mark(t, "text_name", plan->texts.name, err)))
+    if (status != TRIL_OK ||
+        (utf8_valid(plan->texts.name) && !mark(t, "text_name", plan->texts.name, err)) ||
+        !mark(t, "command", plan->command.bytes, err))
         return false;
     t->result->parameters = tril_model_parameters(t->model);
     renew_progress(t);

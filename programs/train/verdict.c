@@ -9,9 +9,7 @@
 /* A result to judge, and the results that it is compared with. */
 typedef struct {
     const Plan *plan;
-    const RungPlan *rung;
     const Result *result;
-    const Course *course;
     const Result *below;   /* the rung before it in a ladder, or NULL */
     const Result *pairs;   /* the counted bigram */
     const Result *counted; /* the lowest of the baselines that count at most pairs; may be NULL */
@@ -32,7 +30,7 @@ __attribute__((format(printf, 3, 4))) static bool say(Verdict *v, VerdictKind ki
 /* ---- how long to train ---- */
 
 static double epochs_of(const Case *k) {
-    return k->course->characters / (double)k->plan->corpus->trained_on;
+    return k->result->course->characters / (double)k->plan->corpus->trained_on;
 }
 
 /* Returns true if the loss still fell, and twice the steps would not show the text more often than
@@ -40,7 +38,7 @@ static double epochs_of(const Case *k) {
 static bool twice_helps(const Case *k) {
     const double margin = 1.25;
     const double most = tril_epochs_that_help((double)k->plan->corpus->trained_on, false);
-    return k->course->since_lowest <= 0 && 2 * epochs_of(k) <= margin * most;
+    return k->result->course->since_lowest <= 0 && 2 * epochs_of(k) <= margin * most;
 }
 
 /* Writes the options that train so many times as long. Where --epochs ended the training, more time
@@ -50,7 +48,7 @@ static void lengthen(const Case *k, int times, char options[LONGER_SIZE]) {
     const bool by_time = plan_has_time(k->plan);
     int length = snprintf(options, LONGER_SIZE, by_time ? "--time %.0f" : "--steps %.0f",
                           times * (by_time ? o->time : o->steps));
-    const double next = k->course->characters + plan_step_characters(k->plan);
+    const double next = k->result->course->characters + plan_step_characters(k->plan);
     if (by_time && o->epochs > 0 && next > o->epochs * (double)k->plan->corpus->trained_on)
         snprintf(options + length, LONGER_SIZE - (size_t)length, " --epochs %g", times * o->epochs);
 }
@@ -74,9 +72,10 @@ double verdict_lower_rate(double usual, double rate) {
  * has been lowered since then is not to blame. At low rates a training run seldom fails. */
 static bool judge_rate(const Case *k, Verdict *v) {
     const double far = 0.25, deviations = 5, same = 0.999, high = 3;
-    const Course *c = k->course;
-    const double usual = plan_usual_rate(k->rung), set = k->rung->options.learning_rate,
-                 rate = isnan(set) ? usual : set, lower = verdict_lower_rate(usual, rate);
+    const Course *c = k->result->course;
+    const double usual = plan_usual_rate(k->result->rung),
+                 set = k->result->rung->options.learning_rate, rate = isnan(set) ? usual : set,
+                 lower = verdict_lower_rate(usual, rate);
     if (c->last.loss - c->floor.loss > fmax(far, deviations * (c->floor.noise + c->last.noise)) &&
         rate >= same * c->peak)
         return say(v, RATE_TOO_HIGH,
@@ -96,7 +95,7 @@ static bool judge_rate(const Case *k, Verdict *v) {
  * training text is known by heart. */
 static bool judge_overfitting(const Case *k, Verdict *v) {
     const double rise = 0.03, small_rise = 0.01, by_heart = 0.25, apart = 0.2, fall = 0.02;
-    const Course *c = k->course;
+    const Course *c = k->result->course;
     const Result *r = k->result;
     const bool known = c->ended && r->validation - r->train > by_heart * r->validation;
     const double most = c->lowest.validation + (known ? 0 : c->ended ? small_rise : rise);
@@ -120,9 +119,9 @@ static bool seen_too_often(const Case *k) {
  * trained bigram can only come near the counted one. */
 static const Result *not_below(const Case *k) {
     const double near = 0.1, chance = 0.01, slack = 0.05, is = k->result->validation;
-    if (strcmp(k->rung->name, tril_rung(0)) == 0)
+    if (strcmp(k->result->rung->name, tril_rung(0)) == 0)
         return is > k->pairs->validation + near ? k->pairs : NULL;
-    if (k->ngram && strcmp(k->rung->name, "ngram") == 0)
+    if (k->ngram && strcmp(k->result->rung->name, "ngram") == 0)
         return is >= k->ngram->validation ? k->ngram : NULL;
     if (k->below && is > k->below->validation + chance) return k->below;
     return is >= k->counted->validation - (seen_too_often(k) ? slack : 0) ? k->counted : NULL;
@@ -133,7 +132,7 @@ static const Result *not_below(const Case *k) {
 static void judge_end(const Case *k, Verdict *v) {
     enum { MORE = 2, MUCH = 4 }; /* times as many steps; MUCH to reach the loss of counting */
     const Result *r = k->result, *base = not_below(k);
-    const Course *c = k->course;
+    const Course *c = k->result->course;
     const bool falling = still_falling(c), more = twice_helps(k), begins = base && base == k->ngram;
     char pair[96] = "";
     if (base)
@@ -149,8 +148,9 @@ static void judge_end(const Case *k, Verdict *v) {
             pair, grouped((double)k->plan->corpus->characters), epochs_of(k));
         return;
     }
-    v->falling = base ? falling || base == k->below
-                      : falling && more && !k->rung->baseline && !isnan(course_validation(c, 0.3));
+    v->falling =
+        base ? falling || base == k->below
+             : falling && more && !k->result->rung->baseline && !isnan(course_validation(c, 0.3));
     if (v->falling || more) lengthen(k, base && v->falling ? MUCH : MORE, v->longer);
     if (begins)
         say(v, NO_BETTER,
@@ -169,8 +169,8 @@ static void judge_end(const Case *k, Verdict *v) {
  * training runs, it is judged alone. A loss of nearly 0 has nowhere to fall to. */
 static void judge(const Case *k, Verdict *v) {
     const double learned = 0.05;
-    if (!k->rung->baseline && (judge_rate(k, v) || judge_overfitting(k, v))) return;
-    if (k->counted && k->course->ended && k->result->validation > learned) judge_end(k, v);
+    if (!k->result->rung->baseline && (judge_rate(k, v) || judge_overfitting(k, v))) return;
+    if (k->counted && k->result->course->ended && k->result->validation > learned) judge_end(k, v);
 }
 
 void verdicts_judge(const Plan *plan, Result *results, int count) {
@@ -183,9 +183,7 @@ void verdicts_judge(const Plan *plan, Result *results, int count) {
         if (strcmp(r->name, "counted bigram") == 0) k.pairs = r;
         r->verdict = (Verdict){.kind = NO_VERDICT};
         if (r->course && r->course->evaluated.count > 0) {
-            k.rung = r->rung;
             k.result = r;
-            k.course = r->course;
             judge(&k, &r->verdict);
         }
         const bool untrained = r->verdict.kind == NO_BETTER && strcmp(r->name, tril_rung(0)) == 0;

@@ -20,6 +20,10 @@ TrilStatus tril_text_repeated(const TrilText *text, double *share, TrilError *er
 
 /* ---- decisions ---- */
 
+/* Checks all ranges, and that a model of `rung` could have these sizes; unset ones count as the
+ * smallest. TRIL_ARGUMENT: an option is out of range. */
+TrilStatus tril_options_check(const TrilOptions *options, TrilError *error);
+
 /* Returns true if option i has an effect on a model of this rung, or on its training. */
 bool tril_rung_uses(const char *rung, int i);
 

@@ -120,11 +120,10 @@ typedef struct TrilText {
                        resuming a training run */
 } TrilText;
 
-/* Joins texts [count], of `lengths` bytes each, to one for tril_text_make with the same share:
- * first the beginnings of all, then their ends, both in order, so that the end of each is held out.
- * A newline follows each part but the last; with `bytes`, none is added. Marks are left out. Writes
- * *length bytes to `joined`, which has the capacity of all texts and 2 * count bytes more.
- * TRIL_TEXT: text *which is not UTF-8. */
+/* Joins texts [count] to one for tril_text_make with the same share: first the beginnings of all,
+ * then their ends, so that the end of each is held out. A newline follows each part but the last,
+ * except with `bytes`. Writes *length bytes to `joined`, which has the capacity of all texts and
+ * 2 * count bytes more. TRIL_TEXT: text *which is not UTF-8. */
 TrilStatus tril_text_join(const char *const *texts, const size_t *lengths, int count, bool bytes,
                           double held_out, char *joined, size_t *length, int *which,
                           TrilError *error);
@@ -224,10 +223,6 @@ TrilStatus tril_options_preset(TrilOptions *options, const char *name, TrilError
 enum { TRIL_OPTION_SIZE = 32 };
 bool tril_options_get(const TrilOptions *options, int i, char text[TRIL_OPTION_SIZE]);
 
-/* Checks all ranges, and that a model of `rung` could have these sizes; unset ones count as the
- * smallest. TRIL_ARGUMENT: an option is out of range. */
-TrilStatus tril_options_check(const TrilOptions *options, TrilError *error);
-
 /* Returns the sizes of `options` as a model of its rung uses them, with kv_heads and hidden set. A
  * size that the rung ignores is 1. All other options are unset. */
 TrilOptions tril_options_sizes(const TrilOptions *options);
@@ -238,17 +233,16 @@ TrilOptions tril_options_sizes(const TrilOptions *options);
 typedef struct TrilModel TrilModel;
 
 /* Makes a model of the sizes of `options` with random weights, which follow from its seed. Copies
- * the tokenizer. TRIL_ARGUMENT: as tril_options_check; an unset size. */
+ * the tokenizer. TRIL_ARGUMENT: an option out of range, or an unset size. */
 TrilStatus tril_model_make(TrilModel **model, const TrilTokenizer *tokenizer,
                            const TrilOptions *options, TrilError *error);
 
 /* Reads a model and checks all of it: a file of ./train or tril_model_save. */
 TrilStatus tril_model_load(TrilModel **model, const char *path, TrilError *error);
 
-/* Makes a model that also knows all characters of a text, as ./train --init does. It predicts the
- * same as `model` among the characters that both know. The weights of new characters start as a
- * mean, with noise that follows from the seed. Ids of characters change. Without new characters it
- * is a copy. */
+/* Makes a model that also knows all characters of a text, as ./train --init does: a copy, or one
+ * with other ids, which predicts the same among the characters that both know. The weights of new
+ * characters start as a mean, with noise that follows from the seed. */
 TrilStatus tril_model_extend(TrilModel **extended, const TrilModel *model, const char *text,
                              size_t length, uint64_t seed, TrilError *error);
 void tril_model_free(TrilModel *model);
@@ -262,17 +256,15 @@ TrilStatus tril_model_save(const TrilModel *model, const char *path, TrilError *
  * a text that is not UTF-8; more than 32 keys. */
 TrilStatus tril_model_mark(TrilModel *model, const char *key, const char *text, TrilError *error);
 
-/* Return its tokenizer, its sizes, the number of its parameters, and their digest: the same for
- * equal bits. */
+/* Return its tokenizer; its sizes; the number of its parameters, and their digest: the same for
+ * equal bits; the held-out loss of these weights, if an evaluation in their training found it; the
+ * value of a key, such as "step", "seed" or "dropout", in the metadata of the file that the model
+ * was read from, or NULL; the order of what it has counted, each character with the order - 1
+ * before it, with *characters set to their number. */
 const TrilTokenizer *tril_model_tokenizer(const TrilModel *model);
 TrilOptions tril_model_sizes(const TrilModel *model);
 size_t tril_model_parameters(const TrilModel *model);
 uint64_t tril_model_digest(const TrilModel *model);
-
-/* Return the held-out loss of these weights, if an evaluation in their training found it; the value
- * of a key, such as "step", "seed" or "dropout", in the metadata of the file that the model was
- * read from, or NULL; the order of what it has counted, each character with the order - 1 before
- * it, with *characters set to their number. */
 double tril_model_loss(const TrilModel *model);
 const char *tril_model_note(const TrilModel *model, const char *key);
 int tril_model_counted(const TrilModel *model, size_t *characters);
@@ -322,11 +314,10 @@ typedef struct {
 } TrilChoice;
 
 /* Chooses the unset sizes and the unset batch: those of the largest model that, after `seconds` of
- * training on this machine, is better than all smaller ones. Such a training run sees the text at
- * most options.epochs times, if they are limited. Measures a few steps of each model. If `stop`,
- * which may be NULL, asks to stop, ends soon with arbitrary sizes. Sets *choice to the reasons.
- * TRIL_TEXT: too short a text for the context. TRIL_ARGUMENT: as tril_options_check; seconds that
- * are not positive. TRIL_NO_MEMORY: even the smallest sizes need too much. */
+ * training on this machine, is better than all smaller ones, and sees the text at most
+ * options.epochs times. Measures a few steps of each model. If `stop`, which may be NULL, asks to
+ * stop, ends soon with arbitrary sizes. Sets *choice to the reasons. TRIL_TEXT: too short a text
+ * for the context. TRIL_ARGUMENT: an option out of range; seconds that are not positive. */
 TrilStatus tril_options_choose(TrilOptions *options, const TrilText *text, double seconds,
                                TrilStop stop, void *user, TrilChoice *choice, TrilError *error);
 
@@ -343,11 +334,10 @@ TrilStatus tril_estimate(const TrilOptions *options, int vocabulary, TrilEstimat
 
 typedef struct TrilTraining TrilTraining;
 
-/* Opens a training run of `model` on a text that was made with its vocabulary; borrows both. With
- * f32, the same seed, sizes and options give the weights of ./train, to the bit. Holds out the part
- * that the text holds out, whatever the options say. TRIL_TEXT: another vocabulary; too short a
- * text for the model's context. TRIL_ARGUMENT: an option out of range; a model that is already in
- * training. */
+/* Opens a training run of `model` on a text that was made with its vocabulary, and holds out a
+ * part; borrows both. With f32, the same seed, sizes and options give the weights of ./train, to
+ * the bit. TRIL_TEXT: another vocabulary; too short a text for the context. TRIL_ARGUMENT: an
+ * option out of range; a model that is already in training. */
 TrilStatus tril_training_open(TrilTraining **training, TrilModel *model, const TrilText *text,
                               const TrilOptions *options, TrilError *error);
 void tril_training_close(TrilTraining *training);
@@ -376,10 +366,10 @@ TrilProgress tril_training_progress(const TrilTraining *training);
  * step on. After tril_training_cool_down the training takes no more steps than that planned. */
 TrilStatus tril_training_set_steps(TrilTraining *training, int steps, TrilError *error);
 
-/* Starts the cooldown early. Its slope is that of a run whose cooldown begins at the step of the
- * lowest loss. Reduces the planned steps to the end of the cooldown and returns true. Changes
- * nothing and returns false before the first step, without a phase of constant rates, during a
- * cooldown, or if the run would not end sooner. */
+/* Starts the cooldown early, with the slope of a run whose cooldown begins at the step of the
+ * lowest loss. Reduces the planned steps to its end and returns true. Changes nothing and returns
+ * false before the first step, without a phase of constant rates, during a cooldown, or if the run
+ * would not end sooner. */
 bool tril_training_cool_down(TrilTraining *training);
 
 /* The result of a step. */
@@ -441,12 +431,11 @@ void tril_state_free(TrilState *state);
 const char *tril_state_note(const TrilState *state, const char *key);
 
 /* Resumes the training of a state on the same text, with the same results as if it had never
- * stopped, or with other options. If `options` is NULL, they are the state's. Unset options are
- * those of the state, but an unset learning rate or weight decay is the rung's own. Only ./train
- * --resume completes the plan of `./train --time` or `--ladder`. Sets *model to the model in
- * training; the caller releases both, the training first. Takes the model out of the state, which
- * can then only be released, even if this fails for lack of memory. Borrows the text. TRIL_TEXT:
- * another text, vocabulary or held-out share. */
+ * stopped, or with other options. If `options` is NULL, they are the state's; so are unset ones,
+ * but an unset learning rate or weight decay is the rung's own. Only ./train --resume completes the
+ * plan of `./train --time` or `--ladder`. Sets *model to the model in training, taken out of the
+ * state, which can then only be released, even if this fails for lack of memory. Borrows the text.
+ * TRIL_TEXT: another text, vocabulary or held-out share. */
 TrilStatus tril_training_resume(TrilTraining **training, TrilModel **model, TrilState *state,
                                 const TrilText *text, const TrilOptions *options, TrilError *error);
 

@@ -1,4 +1,4 @@
-/* execute.c - from a rung to a program, and its instructions at work. */
+/* execute.c - from a rung to a tape, and its instructions at work. */
 #include "model/engine/inside.h"
 #include "model/rungs/rung.h"
 #include "base/array.h"
@@ -9,30 +9,34 @@
 
 /* ---- recording ---- */
 
-bool record(Program *p, const Model *model, bool training, Error *err) {
-    const Rung *rung = model->rung;
-    size_t L = (size_t)model->config.L;
+static void record_passes(Tape *p, void *weights, void *activations) {
+    const Rung *rung = p->model->rung;
+    model_name_weights(p->model, weights);
+    p->has_heads = rung->has_heads;
+    p->logits = rung->forward(p, weights, activations);
+    tape_keep(p, p->logits);
+    tape_expect_width(p, "forward", NO_TENSOR, "its result", p->logits, p->model->config.V);
+    p->backward_begin = p->count;
+    if (!p->training || p->failed) return;
+    const Array dlogits =
+        tape_map(p, &cross_entropy_backward, p->logits, p->logits.width, (Instruction){0});
+    rung->backward(p, weights, activations, dlogits);
+    tape_end(p);
+}
+
+bool record(Tape *p, const Model *model, bool training, Error *err) {
+    const size_t L = (size_t)model->config.L;
     char *weights = NULL, *activations = NULL;
-    if (!program_open(p, model, training, err)) return false;
-    if (memory_alloc(&weights, L, rung->weights_size, "the program", err) &&
-        memory_alloc(&activations, L, rung->activations_size, "the program", err)) {
-        model_name_weights(model, weights);
-        p->has_heads = rung->has_heads;
-        p->logits = rung->forward(p, weights, activations);
-        program_keep(p, p->logits);
-        program_expect_width(p, "forward", NO_TENSOR, "its result", p->logits, model->config.V);
-        p->backward_begin = p->count;
-        if (training && !p->failed)
-            rung->backward(p, weights, activations,
-                           program_map(p, &cross_entropy_backward, p->logits, p->logits.width,
-                                       (Instruction){0}));
-    } else {
+    if (!tape_open(p, model, training, err)) return false;
+    if (memory_alloc(&weights, L, model->rung->weights_size, "the tape", err) &&
+        memory_alloc(&activations, L, model->rung->activations_size, "the tape", err))
+        record_passes(p, weights, activations);
+    else
         p->failed = true;
-    }
     memory_free(weights);
     memory_free(activations);
-    bool ok = !p->failed;
-    if (!ok) program_close(p);
+    const bool ok = !p->failed;
+    if (!ok) tape_close(p);
     return ok;
 }
 
@@ -40,7 +44,7 @@ bool record(Program *p, const Model *model, bool training, Error *err) {
 
 /* Checks that all sizes that follow from the pass, such as the bytes of all arrays, fit a size_t.
  * With eight bytes they always do; with four, the batch must be small. */
-static bool check_count(const Program *p, double tokens, Error *err) {
+static bool check_count(const Tape *p, double tokens, Error *err) {
     const double spare = 4;
     double numbers = 0;
     for (int id = 1; id < p->array_count; id++)
@@ -60,9 +64,9 @@ static size_t packed_size(const Run *run, const Tensor *w) {
 /* Places the packed copies of the weights. */
 static void place_packed(Run *run) {
     for (int i = 0; i < run->model->tensor_count; i++) run->packed_offsets[i] = NOT_PACKED;
-    for (int i = 0; i < run->program.count; i++) {
-        int number = run->program.list[i].tensors[0] - 1;
-        if (!run->program.list[i].operation->packed || run->packed_offsets[number] != NOT_PACKED)
+    for (int i = 0; i < run->tape.count; i++) {
+        int number = run->tape.list[i].tensors[0] - 1;
+        if (!run->tape.list[i].operation->packed || run->packed_offsets[number] != NOT_PACKED)
             continue;
         run->packed_offsets[number] = run->packed_size;
         run->packed_size += memory_lines(packed_size(run, &run->model->tensors[number]));
@@ -71,7 +75,7 @@ static void place_packed(Run *run) {
 
 /* Places the rows of earlier tokens of a growing run. */
 static void place_rows(Run *run) {
-    Program *p = &run->program;
+    Tape *p = &run->tape;
     run->capacity = ceil_div((size_t)run->options.length, KEY_GROUP) * KEY_GROUP;
     for (int i = 0; i < p->backward_begin; i++) {
         Instruction *at = &p->list[i];
@@ -85,56 +89,43 @@ static void place_rows(Run *run) {
 }
 
 bool execute_plan(Run *run, Error *err) {
-    const Schedule *s = &run->schedule;
     const RunOptions *o = &run->options;
-    size_t tensors = (size_t)run->model->tensor_count;
-    size_t length = (size_t)o->length, tokens = run_tokens(run);
-    run->longest_slice = slice_length(run->products, tokens, o->threads, SLICE_MAX);
-    Capacity capacity = {tokens, length, (size_t)run->longest_slice};
+    size_t tensors = (size_t)run->model->tensor_count, tokens = run_tokens(run);
     if (!memory_alloc(&run->packed_offsets, tensors, sizeof(size_t), "the run", err) ||
         !memory_alloc(&run->params, tensors, sizeof(Param), "the run", err) ||
-        !record(&run->program, run->model, o->training, err) ||
-        !check_count(&run->program, (double)tokens, err))
+        !record(&run->tape, run->model, o->training, err) ||
+        !check_count(&run->tape, (double)tokens, err))
         return false;
-    if (o->kept) program_keep_all(&run->program);
-    if (!schedule_open(&run->schedule, &run->program, capacity, err)) return false;
-    run->own_size = memory_lines(s->own);
-    run->activations_size = s->shared + (size_t)o->threads * run->own_size;
+    if (o->kept) tape_keep_all(&run->tape);
+    if (!schedule_open(&run->schedule, &run->tape, tokens, (size_t)o->length, err)) return false;
     place_packed(run);
     if (o->slots > 0) place_rows(run);
     return true;
 }
 
-/* Returns the columns of an array at the row of token `first`, or of its stretch. */
-static float *locate(const Run *run, Array array, int thread, size_t first) {
-    const ArrayInfo *info = &run->program.arrays[array.id];
-    const Location *at = &run->schedule.locations[array.id];
-    size_t place = at->offset + (size_t)array.offset;
-    if (at->where == OWN) return run->own + (size_t)thread * run->own_size + place;
+/* Returns the floats before the row of token `first` of an array, or of its stretch. */
+static size_t row_offset(const Run *run, int array, size_t first) {
+    const ArrayInfo *info = &run->tape.arrays[array];
     size_t row = info->rows == PER_TOKEN ? first : info->rows == PER_STRETCH ? first / STRETCH : 0;
-    return run->activations + place + row * (size_t)info->width;
+    return row * (size_t)info->width;
 }
 
 float *execute_array(const Run *run, Array array) {
-    return locate(run, array, 0, 0);
+    return run->activations + run->schedule.offsets[array.id] + array.offset;
 }
 
-/* Returns the operands of an instruction for the thread and these tokens. */
-static Call call_of(const Run *run, const Thread *thread, const Instruction *at, Share tokens) {
-    const ArrayInfo *arrays = run->program.arrays;
-    Call call = {.instruction = at,
-                 .thread = thread,
-                 .pass = &run->pass,
-                 .first = tokens.begin,
-                 .N = (int)(tokens.end - tokens.begin)};
+/* Returns the operands of an instruction from token 0 on. */
+static Call prepare_call(const Run *run, const Instruction *at) {
+    const ArrayInfo *arrays = run->tape.arrays;
+    Call call = {.instruction = at, .pass = &run->pass};
     for (int i = 0; i < MAX_INPUTS; i++) {
         if (!at->inputs[i].id) continue;
-        call.in[i] = locate(run, at->inputs[i], thread->index, tokens.begin);
+        call.in[i] = execute_array(run, at->inputs[i]);
         call.in_row[i] = (size_t)arrays[at->inputs[i].id].width;
     }
     for (int i = 0; i < MAX_OUTPUTS; i++) {
         if (!at->outputs[i].id) continue;
-        call.out[i] = locate(run, at->outputs[i], thread->index, tokens.begin);
+        call.out[i] = execute_array(run, at->outputs[i]);
         call.out_row[i] = (size_t)arrays[at->outputs[i].id].width;
     }
     for (int i = 0; i < MAX_TENSORS; i++)
@@ -142,22 +133,24 @@ static Call call_of(const Run *run, const Thread *thread, const Instruction *at,
     return call;
 }
 
-/* Prepares the calls of the first slice, which is often the only one of a short pass. */
-static bool prepare_calls(Run *run, Error *err) {
-    const size_t threads = (size_t)run->options.threads, count = (size_t)run->program.count;
-    if (!run->options.training && run->options.slots == 0) return true;
-    if (!memory_alloc(&run->calls, threads * count, sizeof *run->calls, "the run", err))
-        return false;
-    for (size_t i = 0; i < threads * count; i++)
-        run->calls[i] = call_of(run, &(Thread){.index = (int)(i / count)},
-                                &run->program.list[i % count], (Share){0});
-    return true;
+/* Returns the operands of instruction i for the thread and these tokens. */
+static Call call_of(const Run *run, int i, const Thread *thread, Share tokens) {
+    Call call = run->calls[i];
+    call.thread = thread;
+    call.first = tokens.begin;
+    call.N = (int)(tokens.end - tokens.begin);
+    if (tokens.begin == 0) return call;
+    for (int j = 0; j < MAX_INPUTS; j++)
+        if (call.in[j]) call.in[j] += row_offset(run, call.instruction->inputs[j].id, call.first);
+    for (int j = 0; j < MAX_OUTPUTS; j++)
+        if (call.out[j])
+            call.out[j] += row_offset(run, call.instruction->outputs[j].id, call.first);
+    return call;
 }
 
 bool execute_allocate(Run *run, Error *err) {
-    const Program *p = &run->program;
-    size_t threads = (size_t)run->options.threads;
-    size_t taken = (size_t)run->schedule.phase_count * threads;
+    const Tape *p = &run->tape;
+    size_t taken = (size_t)run->schedule.phase_count * (size_t)run->options.threads;
     const Run *packed_by = run->options.packed_by;
     /* Training clears the blocks, so that it takes all the memory that it states. Other runs do
        not: a short text leaves most pages untouched. No result depends on vector padding. */
@@ -168,10 +161,10 @@ bool execute_allocate(Run *run, Error *err) {
     else if (!alloc(&run->packed, run->packed_size, sizeof(float), "the packed weights", err))
         return false;
     if (!alloc(&run->rows, run->rows_size, sizeof(float), "the texts", err) ||
-        !alloc(&run->activations, run->activations_size, sizeof(float), "the activations", err) ||
-        !memory_alloc(&run->taken, taken, sizeof *run->taken, "the threads", err))
+        !alloc(&run->activations, run->schedule.size, sizeof(float), "the activations", err) ||
+        !memory_alloc(&run->taken, taken, sizeof *run->taken, "the threads", err) ||
+        !memory_alloc(&run->calls, (size_t)p->count, sizeof *run->calls, "the run", err))
         return false;
-    run->own = run->activations + run->schedule.shared;
     for (int i = 0; i < run->model->tensor_count; i++) {
         size_t offset = run->model->tensors[i].offset, packed = run->packed_offsets[i];
         run->params[i] = (Param){.w = run->model->weights + offset,
@@ -185,13 +178,14 @@ bool execute_allocate(Run *run, Error *err) {
         for (int t = 0; t < run->options.length; t++)
             info->fill(rows + (size_t)t * (size_t)info->width, t, info->width);
     }
-    return prepare_calls(run, err);
+    for (int i = 0; i < p->count; i++) run->calls[i] = prepare_call(run, &p->list[i]);
+    return true;
 }
 
 size_t execute_scratch(const Run *run) {
     size_t max = 0;
-    for (int i = 0; i < run->program.count; i++) {
-        const Instruction *at = &run->program.list[i];
+    for (int i = 0; i < run->tape.count; i++) {
+        const Instruction *at = &run->tape.list[i];
         if (!at->operation->scratch) continue;
         size_t size = at->operation->scratch(at, run->isa, run->products, run->options.length);
         if (size > max) max = size;
@@ -201,13 +195,12 @@ size_t execute_scratch(const Run *run) {
 
 /* ---- slices of tokens ---- */
 
-int slice_length(const Products *products, size_t tokens, int threads, int most) {
+int slice_length(const Products *products, size_t tokens, int threads) {
     enum { TILE = 6 };  /* rows of a register tile, with most instruction sets */
     enum { TILES = 2 }; /* with AMX: the fewer, the more of a phase stays in the L2 cache */
     size_t tile = products->rows ? (size_t)products->rows : TILE, least = SIZE_MAX;
     size_t grain = products->rows ? (size_t)products->rows : STRETCH, best = grain;
     size_t max = products->rows ? TILES * tile : SLICE_MAX;
-    if (max > (size_t)most) max = (size_t)most;
     assert(grain % STRETCH == 0 && max >= grain);
     for (size_t length = grain; length <= max && length < tokens + grain; length += grain) {
         size_t slices = ceil_div(tokens, length);
@@ -248,7 +241,7 @@ static void return_slices(Run *run) {
 
 void execute_begin(Run *run, int threads) {
     run->in_backward = false;
-    run->slice = slice_length(run->products, run->pass.tokens, threads, run->longest_slice);
+    run->slice = slice_length(run->products, run->pass.tokens, threads);
     /* Packing all weights would cost as much as multiplying so few tokens. In a narrow model,
        packing the activations would cost as much. */
     run->pass.unpacked = run->options.training && run->products == &float32_products &&
@@ -278,9 +271,9 @@ void execute_packing(const Thread *thread, void *argument) {
     team_barrier(thread);
 }
 
-/* Executes a pass that is one slice of one thread, without phases. */
-static void execute_slice(const Run *run, const Thread *thread) {
-    for (Call *call = run->calls; call < run->calls + run->program.backward_begin; call++) {
+/* Executes a growing run's pass that is one slice, without phases. */
+static void execute_slice(Run *run, const Thread *thread) {
+    for (Call *call = run->calls; call < run->calls + run->tape.backward_begin; call++) {
         call->thread = thread;
         call->N = (int)run->pass.tokens;
         call->instruction->operation->compute(call);
@@ -290,19 +283,18 @@ static void execute_slice(const Run *run, const Thread *thread) {
 /* In each phase a thread takes one slice after another through all instructions. Gradients are sent
  * as soon as they are ready, while the pass continues. */
 void execute_pass(const Thread *thread, void *argument) {
-    const Run *run = argument;
+    Run *run = argument;
     const Schedule *s = &run->schedule;
     const Phase *begin = s->phases + (run->in_backward ? s->backward_phase : 0);
     const Phase *end = s->phases + (run->in_backward ? s->phase_count : s->backward_phase);
     bool sends = run->options.shared && run->buckets && thread->index == 0;
-    Call *calls = run->calls ? run->calls + thread->index * run->program.count : NULL;
     if (!run->options.frozen && !run->pass.unpacked) execute_packing(thread, argument);
     if (run->pass.sequences && slice_count(run) == 1) {
         execute_slice(run, thread);
         return;
     }
     for (const Phase *phase = begin; phase < end; phase++) {
-        const Instruction *first = &run->program.list[phase->begin];
+        const Instruction *first = &run->tape.list[phase->begin];
         atomic_int *taken = run->taken + (phase - s->phases) * run->options.threads;
         if (phase->barrier) team_barrier(thread);
         if (first->operation == &gradients_ready) {
@@ -313,15 +305,9 @@ void execute_pass(const Thread *thread, void *argument) {
         double start = profile_now(run);
         for (Share tokens; next_slice(run, phase, &slices, &tokens);) {
             for (int i = phase->begin; i < phase->end; i++) {
-                Call other, *call = &other;
-                if (calls && tokens.begin == 0)
-                    call = &calls[i];
-                else
-                    other = call_of(run, thread, &run->program.list[i], tokens);
-                call->thread = thread;
-                call->N = (int)(tokens.end - tokens.begin);
-                call->taken = phase->team ? taken : NULL;
-                call->instruction->operation->compute(call);
+                Call call = call_of(run, i, thread, tokens);
+                call.taken = phase->team ? taken : NULL;
+                call.instruction->operation->compute(&call);
                 start = profile_add(run, thread, i, start);
             }
             if (sends) world_progress();

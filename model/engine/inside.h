@@ -26,29 +26,24 @@ struct Run {
     Model *model;
     const Isa *isa;
     const Products *products;
-    Program program;
+    Tape tape;
     Schedule schedule;
     Team *team;
     RunMemory memory;
     /* the current pass, or the last one */
     Pass pass;
-    bool in_backward;  /* the direction of the pass */
-    int slice;         /* tokens in a slice */
-    int longest_slice; /* the most in any pass, for which each thread has memory */
-    atomic_int *taken; /* [phases][threads]: slices and heads taken from each thread's share */
-    /* activations: the two memories of schedule.h; `own` has own_size floats for each thread, one
-       thread after another */
-    float *activations, *own;
-    size_t own_size, activations_size; /* floats of `own` in each thread; of both */
-    Param *params;                     /* [tensors] */
-    float *packed;                     /* copies of weights that are right operands */
-    size_t *packed_offsets;            /* [tensors]: in `packed`, in floats, or NOT_PACKED */
+    bool in_backward;       /* the direction of the pass */
+    int slice;              /* tokens in a slice */
+    atomic_int *taken;      /* [phases][threads]: slices and heads taken from each thread's share */
+    float *activations;     /* where the schedule says */
+    Param *params;          /* [tensors] */
+    float *packed;          /* copies of weights that are right operands */
+    size_t *packed_offsets; /* [tensors]: in `packed`, in floats, or NOT_PACKED */
     size_t packed_size;
     float *rows; /* the earlier tokens of a growing run: `capacity` rows in each slot for each
                     operand that has them */
     size_t rows_size, capacity;
-    Call *calls; /* [threads][instructions]: the prepared calls of the first slice, in a growing run
-                    or in training */
+    Call *calls;   /* [instructions]: with the operands from token 0 on */
     float *losses; /* [tokens] */
     double *sums;  /* the summed losses of windows, in an evaluation */
     /* in training, laid out like the weights: gradients, and their moments */
@@ -83,10 +78,10 @@ void run_note_pace(Run *run);
 
 /* ---- execute.c ---- */
 
-/* Records the rung's forward and, in training, its backward in the program `p`, with the loss
- * between them. The program borrows the model and does not read its weights. program_close releases
- * the program. Fails without memory and for a wrong rung; then there is nothing to release. */
-bool record(Program *p, const Model *model, bool training, Error *err);
+/* Records the rung's forward and, in training, its backward in the tape `p`, with the loss
+ * between them. The tape borrows the model and does not read its weights. tape_close releases
+ * the tape. Fails without memory and for a wrong rung; then there is nothing to release. */
+bool record(Tape *p, const Model *model, bool training, Error *err);
 
 /* Records and schedules the rung of a run whose options, model, isa and products are set, and lays
  * out its memory. Fails without memory, for a wrong rung, and for too large a pass. */
@@ -95,16 +90,15 @@ bool execute_plan(Run *run, Error *err);
 /* Allocates the memory that was laid out, and fills the constants. Fails without memory. */
 bool execute_allocate(Run *run, Error *err);
 
-/* Returns the scratch that the program needs in each thread, in floats. */
+/* Returns the scratch that the tape needs in each thread, in floats. */
 size_t execute_scratch(const Run *run);
 
 /* Returns the length of a slice in tokens: the longest with which the slowest thread has the fewest
- * tiles of a product. It is at most `most`, the tokens for which a thread has memory (SLICE_MAX
- * while a run is planned), so that the arrays of a phase stay in the cache until they are read. It
- * is a multiple of STRETCH, and of AMX's tiles, because products at their edges round differently.
- * It depends on the number of threads; results do not depend on it. */
+ * tiles of a product. It is at most SLICE_MAX, so that the arrays of a phase stay in the cache
+ * until they are read. It is a multiple of STRETCH, and of AMX's tiles, because products at their
+ * edges round differently. It depends on the number of threads; results do not depend on it. */
 enum { SLICE_MAX = 288 };
-int slice_length(const Products *products, size_t tokens, int threads, int most);
+int slice_length(const Products *products, size_t tokens, int threads);
 
 /* Return the number of slices in the current pass, and the thread's own share of the tokens. */
 int slice_count(const Run *run);

@@ -157,7 +157,7 @@ static void update_work(const Thread *thread, void *argument) {
                     (Muon){.rate = (float)o->matrix_rate,
                            .momentum = (float)o->momentum,
                            .decay = (float)o->matrix_decay});
-    profile_add(run, thread, run->program.count, start);
+    profile_add(run, thread, run->tape.count, start);
 }
 
 double run_update(Run *run, const Optimizer *optimizer) {

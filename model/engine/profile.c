@@ -8,7 +8,7 @@
 bool run_profile(Run *run, Error *err) {
     memory_free(run->profile.seconds);
     run->profile = (Profile){0};
-    return memory_alloc(&run->profile.seconds, (size_t)run->program.count + 1, sizeof(double),
+    return memory_alloc(&run->profile.seconds, (size_t)run->tape.count + 1, sizeof(double),
                         "the profile", err);
 }
 
@@ -26,8 +26,8 @@ double profile_add(const Run *run, const Thread *thread, int place, double start
 int run_profile_parts(const Run *run, TrilPart *parts, int max) {
     const Profile *p = &run->profile;
     int count = 0;
-    for (int place = 0; p->seconds && place <= run->program.count; place++) {
-        const Instruction *at = place < run->program.count ? &run->program.list[place] : NULL;
+    for (int place = 0; p->seconds && place <= run->tape.count; place++) {
+        const Instruction *at = place < run->tape.count ? &run->tape.list[place] : NULL;
         const char *name = at ? at->operation->name : "optimizer";
         int i = 0;
         while (i < count && strcmp(parts[i].name, name) != 0) i++;

@@ -79,8 +79,8 @@ size_t run_tokens(const Run *run) {
 }
 
 static size_t scratch_of(const Run *run) {
-    size_t program = execute_scratch(run), muon = run->options.training ? update_scratch(run) : 0;
-    return program > muon ? program : muon;
+    size_t tape = execute_scratch(run), muon = run->options.training ? update_scratch(run) : 0;
+    return tape > muon ? tape : muon;
 }
 
 static double bytes_of(size_t floats) {
@@ -125,7 +125,7 @@ static bool plan(Run **planned, Model *model, const RunOptions *options, Error *
                      options->threads * bytes_of(team_scratch(run->products, scratch_of(run)));
     RunMemory *m = &run->memory;
     m->weights = bytes_of(model->weights_size + run->packed_size);
-    m->activations = bytes_of(run->activations_size + run->rows_size + run_tokens(run)) +
+    m->activations = bytes_of(run->schedule.size + run->rows_size + run_tokens(run)) +
                      WINDOWS_AT_ONCE * sizeof(double);
     m->all = m->weights + m->activations + counts + moments + messages + scratch;
     if (!check_memory(run, err)) {
@@ -190,7 +190,7 @@ bool run_estimate(const Config *config, const RunOptions *options, RunMemory *me
 void run_close(Run *run) {
     if (!run) return;
     update_close(run);
-    program_close(&run->program);
+    tape_close(&run->tape);
     schedule_close(&run->schedule);
     team_close(run->team);
     memory_free(run->params);
@@ -308,13 +308,13 @@ const float *run_grow(Run *run, const Continuation *sequences, int B) {
     run->pass.rows = run->rows;
     run->pass.capacity = run->capacity;
     team_run(run->team, 1, execute_pass, run);
-    return execute_array(run, run->program.logits);
+    return execute_array(run, run->tape.logits);
 }
 
 static const float *forward(Run *run, const int32_t *ids, int B, int T, const Source *source) {
     team_run(run->team, begin(run, ids, B, T, source, false), execute_pass, run);
     run_note_pace(run);
-    return execute_array(run, run->program.logits);
+    return execute_array(run, run->tape.logits);
 }
 
 const float *run_forward(Run *run, const int32_t *ids, int B, int T) {
@@ -332,7 +332,7 @@ static void loss_work(const Thread *thread, void *argument) {
     int V = run->model->config.V;
     Share own = share_of_tokens(run, thread);
     cross_entropy(thread, run->losses + own.begin,
-                  execute_array(run, run->program.logits) + own.begin * (size_t)V,
+                  execute_array(run, run->tape.logits) + own.begin * (size_t)V,
                   run->pass.targets + own.begin, (int)(own.end - own.begin), V);
 }
 

@@ -1,4 +1,4 @@
-/* schedule.h - how threads run a program, and where its arrays are. Private to model/.
+/* schedule.h - how threads execute a tape, and where its arrays are. Private to model/.
  *
  * A pass is a list of phases. Consecutive instructions that compute each token by
  * itself are one phase: the tokens are cut into slices, and each thread takes its slices, one after
@@ -8,14 +8,12 @@
  * executed by the whole team. Threads wait for each other only where a phase reads the output of
  * other threads.
  *
- * Gradients of weights wait until the team meets anyway, at most until the end of their block.
- *
  * The time between two barriers is an epoch. Arrays that are needed in different epochs share
- * memory. An array that is needed only within a phase has rows for one slice in each thread. */
+ * memory. */
 #ifndef TRIL_MODEL_ENGINE_SCHEDULE_H
 #define TRIL_MODEL_ENGINE_SCHEDULE_H
 
-#include "model/layers/program.h"
+#include "model/layers/tape.h"
 
 typedef struct {
     int begin, end; /* instructions */
@@ -24,37 +22,21 @@ typedef struct {
     bool any;       /* any thread may take any slice: its epoch has no other phase with slices */
 } Phase;
 
-typedef enum {
-    WHOLE, /* all rows, in shared memory */
-    OWN    /* the rows of one slice, in each thread's own memory */
-} Where;
-
-typedef struct {
-    Where where;
-    size_t offset; /* floats from the start of that memory */
-} Location;
-
 typedef struct {
     Phase *phases;
     int phase_count, backward_phase; /* the first phase of the backward pass */
-    Location *locations;             /* [arrays] */
-    size_t shared, own;              /* floats of the shared memory, and of each thread's own */
     int barriers;                    /* of a forward pass */
+    size_t *offsets;                 /* [arrays]: from the start of their memory, in floats */
+    size_t size;                     /* of that memory, in floats */
 } Schedule;
 
-/* The size of the largest pass. */
-typedef struct {
-    size_t tokens, positions, slice; /* slice: tokens in a slice */
-} Capacity;
-
-/* An operation that computes nothing. It comes after the last gradient of a block
- * (Instruction.block) or of NO_BLOCK, and says that these can now be sent. */
-extern const Operation gradients_ready;
-
-/* Puts the gradients of weights in their places in the program's list, which must not change while
- * the schedule is used, and schedules it. schedule_close releases the schedule. Fails without
- * memory; then there is nothing to release. */
-bool schedule_open(Schedule *s, Program *p, Capacity capacity, Error *err);
+/* Schedules a tape, which is borrowed for the call, for passes of at most `tokens` tokens in
+ * sequences of at most `positions`. schedule_close releases the schedule. Fails without memory;
+ * then there is nothing to release. */
+bool schedule_open(Schedule *s, const Tape *p, size_t tokens, size_t positions, Error *err);
 void schedule_close(Schedule *s);
+
+/* Returns the rows of an array in such passes. */
+size_t schedule_rows(const Tape *p, int array, size_t tokens, size_t positions);
 
 #endif

@@ -9,7 +9,7 @@ static TrilArray array_of(const Run *run, Array array) {
     return (TrilArray){.number = array.id,
                        .offset = array.offset,
                        .width = array.width,
-                       .row = (size_t)run->program.arrays[array.id].width,
+                       .row = (size_t)run->tape.arrays[array.id].width,
                        .data = execute_array(run, array)};
 }
 
@@ -24,8 +24,8 @@ static TrilTensor weights_of(const Model *model, int tensor) {
 }
 
 bool run_line(const Run *run, int i, TrilLine *line) {
-    if (i < 0 || i >= run->program.backward_begin) return false;
-    const Instruction *at = &run->program.list[i];
+    if (i < 0 || i >= run->tape.backward_begin) return false;
+    const Instruction *at = &run->tape.list[i];
     *line = (TrilLine){.operation = at->operation->name,
                        .title = at->operation->title,
                        .equation = at->operation->equation,

@@ -57,7 +57,8 @@ typedef struct {
     const float *dout;
     float *dq, *dkey, *dvalue;
     size_t q_row, k_row, v_row, out_row; /* floats from one token to the next */
-    int T, dk, dv;
+    int T;                               /* tokens */
+    int dk, dv; /* the paper's d_k and d_v: channels of a head in queries and keys, in values */
     float scale;
     bool adds;   /* attend_backward adds to dkey and dvalue instead of writing them */
     size_t mask; /* the row of the dropout mask for its first query */

@@ -1,5 +1,5 @@
 /* activation.c - elementwise functions: GELU, SwiGLU, and the sum of two arrays. */
-#include "model/layers/program.h"
+#include "model/layers/tape.h"
 
 static size_t numbers(const Call *c) {
     return (size_t)c->N * c->out_row[0];
@@ -24,15 +24,15 @@ static const Operation gelu_operation = {
 static const Operation gelu_backward_operation = {
     .name = "gelu_backward", .compute = gelu_back, .reused = 1};
 
-Array gelu(Program *p, Array x) {
-    return program_map(p, &gelu_operation, x, x.width, (Instruction){0});
+Array gelu(Tape *p, Array x) {
+    return tape_map(p, &gelu_operation, x, x.width, (Instruction){0});
 }
 
-Array gelu_backward(Program *p, Array *y, Array dy, Array x) {
-    program_expect_width(p, "gelu_backward", NO_TENSOR, "dy", dy, x.width);
-    *y = program_array(p, x.width, PER_TOKEN);
+Array gelu_backward(Tape *p, Array *y, Array dy, Array x) {
+    tape_expect_width(p, "gelu_backward", NO_TENSOR, "dy", dy, x.width);
+    *y = tape_array(p, x.width, PER_TOKEN);
     Instruction rest = {.inputs = {[1] = x}, .outputs = {[1] = *y}};
-    return program_map(p, &gelu_backward_operation, dy, x.width, rest);
+    return tape_map(p, &gelu_backward_operation, dy, x.width, rest);
 }
 
 /* ---- SwiGLU ---- */
@@ -55,18 +55,17 @@ static const Operation swiglu_operation = {
 static const Operation swiglu_backward_operation = {
     .name = "swiglu_backward", .compute = swiglu_back, .reused = 1};
 
-Array swiglu(Program *p, Array gate, Array up) {
-    program_expect_width(p, "swiglu", NO_TENSOR, "up", up, gate.width);
-    return program_map(p, &swiglu_operation, gate, gate.width, (Instruction){.inputs = {[1] = up}});
+Array swiglu(Tape *p, Array gate, Array up) {
+    tape_expect_width(p, "swiglu", NO_TENSOR, "up", up, gate.width);
+    return tape_map(p, &swiglu_operation, gate, gate.width, (Instruction){.inputs = {[1] = up}});
 }
 
-void swiglu_backward(Program *p, Array *dgate, Array *dup, Array *y, Array dy, Array gate,
-                     Array up) {
-    program_expect_width(p, "swiglu_backward", NO_TENSOR, "dy", dy, gate.width);
-    *dup = program_array(p, dy.width, PER_TOKEN);
-    *y = program_array(p, dy.width, PER_TOKEN);
+void swiglu_backward(Tape *p, Array *dgate, Array *dup, Array *y, Array dy, Array gate, Array up) {
+    tape_expect_width(p, "swiglu_backward", NO_TENSOR, "dy", dy, gate.width);
+    *dup = tape_array(p, dy.width, PER_TOKEN);
+    *y = tape_array(p, dy.width, PER_TOKEN);
     Instruction rest = {.inputs = {[1] = gate, up}, .outputs = {[1] = *dup, *y}};
-    *dgate = program_map(p, &swiglu_backward_operation, dy, dy.width, rest);
+    *dgate = tape_map(p, &swiglu_backward_operation, dy, dy.width, rest);
 }
 
 /* ---- sum ---- */
@@ -82,7 +81,7 @@ static const Operation add_operation = {.name = "add",
                                         .compute = add_forward,
                                         .reused = 1};
 
-Array add(Program *p, Array a, Array b) {
-    program_expect_width(p, "add", NO_TENSOR, "an input", b, a.width);
-    return program_map(p, &add_operation, a, a.width, (Instruction){.inputs = {[1] = b}});
+Array add(Tape *p, Array a, Array b) {
+    tape_expect_width(p, "add", NO_TENSOR, "an input", b, a.width);
+    return tape_map(p, &add_operation, a, a.width, (Instruction){.inputs = {[1] = b}});
 }

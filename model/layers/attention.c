@@ -19,32 +19,25 @@ static size_t group_of(const Attention *a) {
 
 /* Returns head `number`, counted in all sequences. */
 static Sequence head_of(const Attention *a, size_t number) {
+    Sequence of = a->head;
     size_t batch = number / (size_t)a->NH, head = number % (size_t)a->NH;
-    size_t T = (size_t)a->T, first = batch * T;
-    size_t shared = head / group_of(a), dk = (size_t)a->dk, dv = (size_t)a->dv;
-    size_t of_q = first * a->q_row + head * dk, of_out = first * a->out_row + head * dv;
-    size_t of_key = first * a->k_row + shared * dk, of_v = first * a->v_row + shared * dv;
-    size_t of_lse = first * (size_t)a->NH + head * T;
-    Sequence of = {.q = a->q + of_q,
-                   .key = a->key + of_key,
-                   .v = a->v + of_v,
-                   .out = a->out + of_out,
-                   .lse = a->lse + of_lse,
-                   .q_row = a->q_row,
-                   .k_row = a->k_row,
-                   .v_row = a->v_row,
-                   .out_row = a->out_row,
-                   .T = (int)T,
-                   .dk = a->dk,
-                   .dv = a->dv,
-                   .scale = a->scale,
-                   .mask = a->dropout.first * (size_t)a->NH + of_lse};
-    if (a->dout) {
-        of.dout = a->dout + of_out;
-        of.dq = a->dq + of_q;
-        of.dkey = a->dkey + of_key;
-        of.dvalue = a->dvalue + of_v;
-    }
+    size_t T = (size_t)of.T, first = batch * T, shared = head / group_of(a);
+    size_t of_q = first * of.q_row + head * (size_t)of.dk,
+           of_out = first * of.out_row + head * (size_t)of.dv,
+           of_key = first * of.k_row + shared * (size_t)of.dk,
+           of_v = first * of.v_row + shared * (size_t)of.dv,
+           of_lse = first * (size_t)a->NH + head * T;
+    of.q += of_q;
+    of.key += of_key;
+    of.v += of_v;
+    of.out += of_out;
+    of.lse += of_lse;
+    of.mask = a->dropout.first * (size_t)a->NH + of_lse;
+    if (!of.dout) return of;
+    of.dout += of_out;
+    of.dq += of_q;
+    of.dkey += of_key;
+    of.dvalue += of_v;
     return of;
 }
 
@@ -52,7 +45,7 @@ static Sequence head_of(const Attention *a, size_t number) {
  * `own` itself if there is none, or if both stay in the cache anyway. */
 static const Sequence *head_after(const Attention *a, size_t number, const Sequence *own,
                                   Sequence *next) {
-    if (a->T <= KEY_GROUP || number + 1 == (size_t)a->B * (size_t)a->NH) return own;
+    if (a->head.T <= KEY_GROUP || number + 1 == (size_t)a->B * (size_t)a->NH) return own;
     *next = head_of(a, number + 1);
     return next;
 }
@@ -88,9 +81,9 @@ static Thread alone(const Thread *thread) {
  * vector, gradients of keys would be loaded and stored so often that products are faster. */
 static bool is_short(const Thread *own, const Attention *a) {
     int most = own->isa->lanes < 8 ? 16 : SEQUENCE_TOKENS;
-    return own->isa->attend && a->T <= most && a->dropout.rate <= 0 &&
-           own->products == &float32_products && a->dk % 4 == 0 && a->dv % 4 == 0 &&
-           a->dk <= SEQUENCE_CHANNELS && a->dv <= SEQUENCE_CHANNELS;
+    return own->isa->attend && a->head.T <= most && a->dropout.rate <= 0 &&
+           own->products == &float32_products && a->head.dk % 4 == 0 && a->head.dv % 4 == 0 &&
+           a->head.dk <= SEQUENCE_CHANNELS && a->head.dv <= SEQUENCE_CHANNELS;
 }
 
 /* Prefetches rows of the next head: they lie far apart, and the hardware does not prefetch such
@@ -117,14 +110,14 @@ static void drop(const Isa *isa, float *weights, size_t row, const Sequence *at,
  * group by heads, within a head by channels. */
 static size_t column_of(const Attention *a, size_t s, size_t head) {
     size_t group = s / KEY_GROUP * (size_t)a->NKV + head;
-    return group * KEY_GROUP * (size_t)a->dk + s % KEY_GROUP;
+    return group * KEY_GROUP * (size_t)a->head.dk + s % KEY_GROUP;
 }
 
 void attention_column(const Attention *a, float *columns, size_t s) {
     for (size_t head = 0; head < (size_t)a->NKV; head++) {
         float *to = columns + column_of(a, s, head);
-        for (size_t c = 0; c < (size_t)a->dk; c++)
-            to[c * KEY_GROUP] = a->key[head * (size_t)a->dk + c];
+        for (size_t c = 0; c < (size_t)a->head.dk; c++)
+            to[c * KEY_GROUP] = a->head.key[head * (size_t)a->head.dk + c];
     }
 }
 
@@ -134,8 +127,8 @@ void attention_token(const Thread *thread, const Attention *a, const float *colu
     enum { NEAR = 8 * KEY_GROUP }; /* keys, or values, that fit the L1 cache */
     const Isa *isa = thread->isa;
     const int n = seen;
-    size_t row = (size_t)ceil_div_int(n, KEY_GROUP) * KEY_GROUP, dk = (size_t)a->dk,
-           dv = (size_t)a->dv, NKV = (size_t)a->NKV, group = group_of(a),
+    size_t row = (size_t)ceil_div_int(n, KEY_GROUP) * KEY_GROUP, dk = (size_t)a->head.dk,
+           dv = (size_t)a->head.dv, NKV = (size_t)a->NKV, group = group_of(a),
            step = group < TOGETHER ? TOGETHER / group : 1;
     float *att = thread->scratch;
     for (size_t head = 0; head < NKV; head += step) {
@@ -145,18 +138,19 @@ void attention_token(const Thread *thread, const Attention *a, const float *colu
                    same = min_size(heads, group); /* read the same keys */
             for (int s = 0; s < n; s += NEAR)
                 for (size_t h = 0; h < heads; h += same)
-                    isa->scores(att + h * row + s, row, a->q + (query + h) * dk,
+                    isa->scores(att + h * row + s, row, a->head.q + (query + h) * dk,
                                 columns + column_of(a, (size_t)s, (query + h) / group),
                                 NKV * dk * KEY_GROUP, ceil_div_int(min_int(NEAR, n - s), KEY_GROUP),
-                                a->dk, (int)same);
+                                a->head.dk, (int)same);
             for (size_t h = 0; h < heads; h++)
                 isa->mask(att + h * row, row, 1, n, (int)whole_vectors(isa, n));
-            isa->softmax(att, row, NULL, att, a->scale, (int)heads, (int)whole_vectors(isa, n));
-            memset(a->out + query * dv, 0, heads * dv * sizeof(float));
+            isa->softmax(att, row, NULL, att, a->head.scale, (int)heads,
+                         (int)whole_vectors(isa, n));
+            memset(a->head.out + query * dv, 0, heads * dv * sizeof(float));
             for (int s = 0; s < n; s += NEAR)
-                isa->means(a->out + query * dv, att + s, row,
-                           a->v + (size_t)s * a->v_row + head * dv, a->v_row, min_int(NEAR, n - s),
-                           a->dv, (int)heads, (int)group);
+                isa->means(a->head.out + query * dv, att + s, row,
+                           a->head.v + (size_t)s * a->head.v_row + head * dv, a->head.v_row,
+                           min_int(NEAR, n - s), a->head.dv, (int)heads, (int)group);
         }
     }
 }
@@ -167,25 +161,25 @@ static void forward_head(const Thread *thread, const Sequence *at, const Sequenc
     const Products *products = thread->products;
     int T = at->T, strip = products->rows ? products->rows : block_of(isa, products);
     size_t row = whole_vectors(isa, T);
-    float *keys = thread->scratch, *values = keys + products->packed_size(isa, a->dk, T);
-    float *att = values + products->packed_size(isa, T, a->dv);
-    products->pack(thread, keys, (Matrix){at->key, 1, a->k_row}, a->dk, T);
-    products->pack(thread, values, (Matrix){at->v, a->v_row, 1}, T, a->dv);
-    Packed transposed = {keys, a->dk, T}, plain = {values, T, a->dv};
+    float *keys = thread->scratch, *values = keys + products->packed_size(isa, a->head.dk, T);
+    float *att = values + products->packed_size(isa, T, a->head.dv);
+    products->pack(thread, keys, (Matrix){at->key, 1, a->head.k_row}, a->head.dk, T);
+    products->pack(thread, values, (Matrix){at->v, a->head.v_row, 1}, T, a->head.dv);
+    Packed transposed = {keys, a->head.dk, T}, plain = {values, T, a->head.dv};
     for (int t = 0; t < T; t += strip) {
         int rows = min_int(strip, T - t), max = t + rows;
         int columns = (int)whole_vectors(isa, max);
-        const float *q = at->q + (size_t)t * a->q_row;
-        prefetch_rows(next->q + (size_t)t * a->q_row, a->q_row, rows, a->dk);
-        products->multiply(thread, att, row, q, a->q_row, transposed, rows, a->dk, NULL, 0,
-                           columns);
-        prefetch_rows(next->key + (size_t)t * a->k_row, a->k_row, rows, a->dk);
+        const float *q = at->q + (size_t)t * a->head.q_row;
+        prefetch_rows(next->q + (size_t)t * a->head.q_row, a->head.q_row, rows, a->head.dk);
+        products->multiply(thread, att, row, q, a->head.q_row, transposed, rows, a->head.dk, NULL,
+                           0, columns);
+        prefetch_rows(next->key + (size_t)t * a->head.k_row, a->head.k_row, rows, a->head.dk);
         isa->mask(att, row, rows, t + 1, columns);
-        isa->softmax(att, row, at->lse + t, att, a->scale, rows, columns);
+        isa->softmax(att, row, at->lse + t, att, a->head.scale, rows, columns);
         drop(isa, att, row, at, t, rows, a);
-        prefetch_rows(next->v + (size_t)t * a->v_row, a->v_row, rows, a->dv);
-        products->multiply(thread, at->out + (size_t)t * a->out_row, a->out_row, att, row, plain,
-                           rows, max, NULL, 0, a->dv);
+        prefetch_rows(next->v + (size_t)t * a->head.v_row, a->head.v_row, rows, a->head.dv);
+        products->multiply(thread, at->out + (size_t)t * a->head.out_row, a->head.out_row, att, row,
+                           plain, rows, max, NULL, 0, a->head.dv);
     }
 }
 
@@ -218,18 +212,18 @@ static Operands pack_head(const Thread *thread, const Sequence *at, const Attent
     const Isa *isa = thread->isa;
     const Products *products = thread->products;
     float *transposed = thread->scratch,
-          *values = transposed + products->packed_size(isa, a->dk, at->T);
-    float *keys = values + products->packed_size(isa, a->dv, at->T);
+          *values = transposed + products->packed_size(isa, a->head.dk, at->T);
+    float *keys = values + products->packed_size(isa, a->head.dv, at->T);
     size_t row = whole_vectors(isa, at->T), T = (size_t)at->T;
-    float *dkey = keys + products->packed_size(isa, at->T, a->dk);
-    float *dvalue = dkey + T * (size_t)a->dk, *att = dvalue + T * (size_t)a->dv;
+    float *dkey = keys + products->packed_size(isa, at->T, a->head.dk);
+    float *dvalue = dkey + T * (size_t)a->head.dk, *att = dvalue + T * (size_t)a->head.dv;
     size_t scores = (size_t)block_of(isa, products) * row;
-    products->pack(thread, transposed, (Matrix){at->key, 1, a->k_row}, a->dk, at->T);
-    products->pack(thread, values, (Matrix){at->v, 1, a->v_row}, a->dv, at->T);
-    products->pack(thread, keys, (Matrix){at->key, a->k_row, 1}, at->T, a->dk);
-    return (Operands){.keys_transposed = {transposed, a->dk, at->T},
-                      .values_transposed = {values, a->dv, at->T},
-                      .keys = {keys, at->T, a->dk},
+    products->pack(thread, transposed, (Matrix){at->key, 1, a->head.k_row}, a->head.dk, at->T);
+    products->pack(thread, values, (Matrix){at->v, 1, a->head.v_row}, a->head.dv, at->T);
+    products->pack(thread, keys, (Matrix){at->key, a->head.k_row, 1}, at->T, a->head.dk);
+    return (Operands){.keys_transposed = {transposed, a->head.dk, at->T},
+                      .values_transposed = {values, a->head.dv, at->T},
+                      .keys = {keys, at->T, a->head.dk},
                       .dkey = dkey,
                       .dvalue = dvalue,
                       .att = att,
@@ -246,27 +240,28 @@ static void backward_queries(const Thread *thread, const Operands *o, const Sequ
     float *att = o->att + (size_t)above * o->row, *datt = o->dscores + (size_t)above * o->row;
     int max = t + rows, columns = (int)whole_vectors(isa, max);
     size_t first = (size_t)t;
-    prefetch_rows(next->q + first * a->q_row, a->q_row, rows, a->dk);
-    thread->products->multiply(thread, att, o->row, at->q + first * a->q_row, a->q_row,
-                               o->keys_transposed, rows, a->dk, NULL, 0, columns);
-    prefetch_rows(next->key + first * a->k_row, a->k_row, rows, a->dk);
-    thread->products->multiply(thread, datt, o->row, at->dout + first * a->out_row, a->out_row,
-                               o->values_transposed, rows, a->dv, NULL, 0, columns);
-    prefetch_rows(next->v + first * a->v_row, a->v_row, rows, a->dv);
+    prefetch_rows(next->q + first * a->head.q_row, a->head.q_row, rows, a->head.dk);
+    thread->products->multiply(thread, att, o->row, at->q + first * a->head.q_row, a->head.q_row,
+                               o->keys_transposed, rows, a->head.dk, NULL, 0, columns);
+    prefetch_rows(next->key + first * a->head.k_row, a->head.k_row, rows, a->head.dk);
+    thread->products->multiply(thread, datt, o->row, at->dout + first * a->head.out_row,
+                               a->head.out_row, o->values_transposed, rows, a->head.dv, NULL, 0,
+                               columns);
+    prefetch_rows(next->v + first * a->head.v_row, a->head.v_row, rows, a->head.dv);
     isa->mask(att, o->row, rows, t + 1, columns);
     drop(isa, datt, o->row, at, t, rows, a);
     for (int i = 0; i < rows; i++) {
         /* sum_s att datt = dout . out, with or without dropout: a shorter sum */
-        size_t place = (size_t)(t + i) * a->out_row;
-        o->means[i] = isa->dot(at->dout + place, at->out + place, (size_t)a->dv);
+        size_t place = (size_t)(t + i) * a->head.out_row;
+        o->means[i] = isa->dot(at->dout + place, at->out + place, (size_t)a->head.dv);
     }
-    prefetch_rows(next->dout + first * a->out_row, a->out_row, rows, a->dv);
-    isa->softmax_backward(datt, att, o->row, at->lse + t, o->means, a->scale, rows, columns);
+    prefetch_rows(next->dout + first * a->head.out_row, a->head.out_row, rows, a->head.dv);
+    isa->softmax_backward(datt, att, o->row, at->lse + t, o->means, a->head.scale, rows, columns);
     drop(isa, att, o->row, at, t, rows, a);
-    prefetch_rows(next->out + first * a->out_row, a->out_row, rows, a->dv);
-    float *dq = at->dq + first * a->q_row;
-    thread->products->multiply(thread, dq, a->q_row, datt, o->row, o->keys, rows, max, NULL, 0,
-                               a->dk);
+    prefetch_rows(next->out + first * a->head.out_row, a->head.out_row, rows, a->head.dv);
+    float *dq = at->dq + first * a->head.q_row;
+    thread->products->multiply(thread, dq, a->head.q_row, datt, o->row, o->keys, rows, max, NULL, 0,
+                               a->head.dk);
 }
 
 /* Adds the parts of queries `from` to `end` - 1 to the gradients of keys first <= s < first + keys
@@ -275,12 +270,12 @@ static void add_to_keys(const Thread *thread, const Operands *o, const Sequence 
                         int from, int end, int first, int keys, const Attention *a) {
     size_t q = (size_t)from, k = (size_t)first, above = (size_t)(from - t) * o->row + k;
     Matrix att = {o->att + above, 1, o->row}, dscores = {o->dscores + above, 1, o->row};
-    Matrix queries = {at->q + q * a->q_row, a->q_row, 1};
-    Matrix dout = {at->dout + q * a->out_row, a->out_row, 1};
-    thread->products->accumulate(thread, o->dkey + k * (size_t)a->dk, (size_t)a->dk, dscores,
-                                 queries, keys, a->dk, end - from, NULL, false);
-    thread->products->accumulate(thread, o->dvalue + k * (size_t)a->dv, (size_t)a->dv, att, dout,
-                                 keys, a->dv, end - from, NULL, false);
+    Matrix queries = {at->q + q * a->head.q_row, a->head.q_row, 1};
+    Matrix dout = {at->dout + q * a->head.out_row, a->head.out_row, 1};
+    thread->products->accumulate(thread, o->dkey + k * (size_t)a->head.dk, (size_t)a->head.dk,
+                                 dscores, queries, keys, a->head.dk, end - from, NULL, false);
+    thread->products->accumulate(thread, o->dvalue + k * (size_t)a->head.dv, (size_t)a->head.dv,
+                                 att, dout, keys, a->head.dv, end - from, NULL, false);
 }
 
 /* Writes dq, and adds to the gradients of keys and values in scratch. Queries do not see the keys
@@ -289,7 +284,7 @@ static void backward_head(const Thread *thread, const Operands *o, const Sequenc
                           const Sequence *next, const Attention *a) {
     const Isa *isa = thread->isa;
     int block = block_of(isa, thread->products), strip = rows_of(isa, thread->products);
-    if (!thread->products->rows && a->dk <= isa->tile_columns / 2) strip *= 2;
+    if (!thread->products->rows && a->head.dk <= isa->tile_columns / 2) strip *= 2;
     for (int t = 0; t < at->T; t += block) {
         int end = min_int(t + block, at->T);
         for (int i = t; i < end; i += strip)
@@ -319,15 +314,15 @@ static void backward_group(const Thread *thread, size_t first, size_t end, const
         backward_short_group(thread, first, end, a);
         return;
     }
-    size_t dk_row = (size_t)a->dk, dv_row = (size_t)a->dv, T = (size_t)of.T;
+    size_t dk_row = (size_t)a->head.dk, dv_row = (size_t)a->head.dv, T = (size_t)of.T;
     Operands o = pack_head(thread, &of, a);
     memset(o.dkey, 0, T * (dk_row + dv_row) * sizeof *o.dkey);
     for (size_t number = first; number < end; number++) {
         Sequence at = head_of(a, number), other;
         backward_head(thread, &o, &at, head_after(a, number, &at, &other), a);
     }
-    thread->isa->copy(of.dkey, a->k_row, o.dkey, dk_row, of.T, a->dk);
-    thread->isa->copy(of.dvalue, a->v_row, o.dvalue, dv_row, of.T, a->dv);
+    thread->isa->copy(of.dkey, a->head.k_row, o.dkey, dk_row, of.T, a->head.dk);
+    thread->isa->copy(of.dvalue, a->head.v_row, o.dvalue, dv_row, of.T, a->head.dv);
 }
 
 void attention_backward_pass(const Thread *thread, const Attention *a) {
@@ -357,20 +352,20 @@ static int dv_of(const Instruction *at) {
 static Attention attention_of(const Call *c) {
     const Instruction *at = c->instruction;
     int dk = dk_of(at), dv = dv_of(at);
-    return (Attention){.q = c->in[Q],
-                       .key = c->in[K],
-                       .v = c->in[V],
+    return (Attention){.head = {.q = c->in[Q],
+                                .key = c->in[K],
+                                .v = c->in[V],
+                                .q_row = c->in_row[Q],
+                                .k_row = c->in_row[K],
+                                .v_row = c->in_row[V],
+                                .out_row = (size_t)at->NH * (size_t)dv,
+                                .T = c->pass->T,
+                                .dk = dk,
+                                .dv = dv,
+                                .scale = 1.0f / sqrtf((float)dk)},
                        .B = c->pass->B,
-                       .T = c->pass->T,
                        .NH = at->NH,
                        .NKV = at->inputs[K].width / dk,
-                       .dk = dk,
-                       .dv = dv,
-                       .q_row = c->in_row[Q],
-                       .k_row = c->in_row[K],
-                       .v_row = c->in_row[V],
-                       .out_row = (size_t)at->NH * (size_t)dv,
-                       .scale = 1.0f / sqrtf((float)dk),
                        .dropout = dropout_of(c),
                        .taken = c->taken};
 }
@@ -385,17 +380,17 @@ static float *columns_in_slot(const Call *c, int slot) {
 static void forward_growing(const Call *c) {
     const Continuation *of = c->pass->sequences;
     Attention a = attention_of(c);
-    const float *q = a.q;
+    const float *q = a.head.q;
     for (size_t b = 0; b < (size_t)c->N; b++) {
         const size_t past = (size_t)of[b].past;
-        a.key = rows_before(c, K, b, &a.k_row) + past * a.k_row;
+        a.head.key = rows_before(c, K, b, &a.head.k_row) + past * a.head.k_row;
         attention_column(&a, columns_in_slot(c, of[b].slot), past);
-        rows_before(c, V, b, &a.v_row);
+        rows_before(c, V, b, &a.head.v_row);
     }
     for (size_t b = 0; b < (size_t)c->N; b++) {
-        a.q = q + b * a.q_row;
-        a.v = rows_in_slot(c->pass, c->instruction, V, of[b].slot);
-        a.out = c->out[0] + b * a.out_row;
+        a.head.q = q + b * a.head.q_row;
+        a.head.v = rows_in_slot(c->pass, c->instruction, V, of[b].slot);
+        a.head.out = c->out[0] + b * a.head.out_row;
         attention_token(c->thread, &a, columns_in_slot(c, of[b].slot), of[b].past + 1);
     }
 }
@@ -406,19 +401,19 @@ static void forward(const Call *c) {
         return;
     }
     Attention a = attention_of(c);
-    a.out = c->out[0];
-    a.lse = c->out[1];
+    a.head.out = c->out[0];
+    a.head.lse = c->out[1];
     attention_forward(c->thread, &a);
 }
 
 static void backward(const Call *c) {
     Attention a = attention_of(c);
-    a.lse = c->in[LSE];
-    a.out = c->in[OUT];
-    a.dout = c->in[DOUT];
-    a.dq = c->out[0];
-    a.dkey = c->out[1];
-    a.dvalue = c->out[2];
+    a.head.lse = c->in[LSE];
+    a.head.out = c->in[OUT];
+    a.head.dout = c->in[DOUT];
+    a.head.dq = c->out[0];
+    a.head.dkey = c->out[1];
+    a.head.dvalue = c->out[2];
     attention_backward_pass(c->thread, &a);
 }
 
@@ -449,57 +444,55 @@ static const Operation backward_operation = {.name = "attention_backward",
                                              .work = work,
                                              .scratch = scratch};
 
-Array attention(Program *p, int NH, Array q, Array k, Array v, int place) {
+Attended attention(Tape *p, int NH, Array q, Array k, Array v, int place) {
     int dk = q.width / NH, NKV = dk > 0 ? k.width / dk : 0;
     bool whole = NKV > 0 && q.width % NH == 0 && k.width % dk == 0 && v.width % NKV == 0;
-    program_expect(p, whole, "attention", "the heads do not divide the columns");
-    program_expect(p, !whole || NH % NKV == 0, "attention",
-                   "the heads of keys do not divide those of queries");
+    tape_expect(p, whole, "attention", "the heads do not divide the columns");
+    tape_expect(p, !whole || NH % NKV == 0, "attention",
+                "the heads of keys do not divide those of queries");
     int dv = NKV > 0 ? v.width / NKV : 0;
-    Array out = program_array(p, NH * dv, PER_TOKEN), lse = program_array(p, NH, PER_TOKEN);
-    Array columns = p->training ? NO_ARRAY : program_array(p, k.width, PER_TOKEN);
-    program_keep(p, q);
-    program_keep(p, k);
-    program_keep(p, v);
-    program_keep(p, out);
-    program_add(p, (Instruction){.operation = &operation,
-                                 .inputs = {q, k, v},
-                                 .outputs = {out, lse, [COLUMNS] = columns},
-                                 .NH = NH,
-                                 .place = place});
-    return out;
+    Attended made = {tape_array(p, NH * dv, PER_TOKEN), q,  k,    v,
+                     tape_array(p, NH, PER_TOKEN),      NH, place};
+    Array columns = p->training ? NO_ARRAY : tape_array(p, k.width, PER_TOKEN);
+    tape_keep(p, q);
+    tape_keep(p, k);
+    tape_keep(p, v);
+    tape_keep(p, made.out);
+    tape_add(p, (Instruction){.operation = &operation,
+                              .inputs = {q, k, v},
+                              .outputs = {made.out, made.lse, [COLUMNS] = columns},
+                              .NH = NH,
+                              .place = place});
+    return made;
 }
 
 /* dq, dkey and dvalue have the strides of q, k and v. */
-static void record_backward(Program *p, Array dq, Array dkey, Array dvalue, Array dout, Array out) {
-    const Instruction *of = program_maker(p, &operation, out);
-    program_expect_width(p, "attention_backward", NO_TENSOR, "the gradient", dout, out.width);
-    program_add(p, (Instruction){.operation = &backward_operation,
-                                 .inputs = {of->inputs[Q], of->inputs[K], of->inputs[V],
-                                            of->outputs[1], out, dout},
-                                 .outputs = {dq, dkey, dvalue},
-                                 .NH = of->NH,
-                                 .place = of->place});
+static void record_backward(Tape *p, Array dq, Array dkey, Array dvalue, Array dout, Attended of) {
+    tape_expect_width(p, "attention_backward", NO_TENSOR, "the gradient", dout, of.out.width);
+    tape_add(p, (Instruction){.operation = &backward_operation,
+                              .inputs = {of.q, of.k, of.v, of.lse, of.out, dout},
+                              .outputs = {dq, dkey, dvalue},
+                              .NH = of.NH,
+                              .place = of.place});
 }
 
-void attention_backward(Program *p, Array *dq, Array *dkey, Array *dvalue, Array dout, Array out) {
-    const Instruction *of = program_maker(p, &operation, out);
-    *dq = program_array(p, of->inputs[Q].width, PER_TOKEN);
-    *dkey = program_array(p, of->inputs[K].width, PER_TOKEN);
-    *dvalue = program_array(p, of->inputs[V].width, PER_TOKEN);
-    record_backward(p, *dq, *dkey, *dvalue, dout, out);
+void attention_backward(Tape *p, Array *dq, Array *dkey, Array *dvalue, Array dout, Attended of) {
+    *dq = tape_array(p, of.q.width, PER_TOKEN);
+    *dkey = tape_array(p, of.k.width, PER_TOKEN);
+    *dvalue = tape_array(p, of.v.width, PER_TOKEN);
+    record_backward(p, *dq, *dkey, *dvalue, dout, of);
 }
 
-Array attention_qkv(Program *p, int NH, Array qkv, int place) {
+Attended attention_qkv(Tape *p, int NH, Array qkv, int place) {
     int C = qkv.width / 3;
-    return attention(p, NH, program_columns(qkv, 0, C), program_columns(qkv, C, C),
-                     program_columns(qkv, 2 * C, C), place);
+    return attention(p, NH, tape_columns(qkv, 0, C), tape_columns(qkv, C, C),
+                     tape_columns(qkv, 2 * C, C), place);
 }
 
-Array attention_qkv_backward(Program *p, Array dout, Array out) {
-    int C = out.width;
-    Array dqkv = program_array(p, 3 * C, PER_TOKEN);
-    record_backward(p, program_columns(dqkv, 0, C), program_columns(dqkv, C, C),
-                    program_columns(dqkv, 2 * C, C), dout, out);
+Array attention_qkv_backward(Tape *p, Array dout, Attended of) {
+    int C = of.out.width;
+    Array dqkv = tape_array(p, 3 * C, PER_TOKEN);
+    record_backward(p, tape_columns(dqkv, 0, C), tape_columns(dqkv, C, C),
+                    tape_columns(dqkv, 2 * C, C), dout, of);
     return dqkv;
 }

@@ -19,18 +19,12 @@
 #ifndef TRIL_MODEL_LAYERS_ATTENTION_H
 #define TRIL_MODEL_LAYERS_ATTENTION_H
 
-#include "model/layers/program.h"
+#include "model/layers/tape.h"
 
 typedef struct {
-    const float *q, *key, *v;
-    float *out, *lse; /* forward writes them; backward reads them, and dout */
-    const float *dout;
-    float *dq, *dkey, *dvalue;
-    int B, T;    /* sequences; the tokens in each */
-    int NH, NKV; /* heads of queries; of keys and values: NKV divides NH */
-    int dk, dv;  /* the paper's d_k and d_v: channels of a head in queries and keys, in values */
-    size_t q_row, k_row, v_row, out_row; /* floats from one token to the next */
-    float scale;
+    Sequence head; /* the first head of the first sequence */
+    int B;         /* sequences */
+    int NH, NKV;   /* heads of queries; of keys and values: NKV divides NH */
     Dropout dropout;
     atomic_int *taken; /* [threads]: heads taken from each share (team_items) */
 } Attention;
@@ -39,10 +33,10 @@ size_t attention_scratch(const Isa *isa, const Products *products, int T, int dk
 void attention_forward(const Thread *thread, const Attention *a);
 void attention_backward_pass(const Thread *thread, const Attention *a);
 
-/* attention_column copies key s, at a->key, to columns[n, NKV dk]: a second copy of the n keys in
- * groups of KEY_GROUP, from which a single query computes its scores faster; n is a multiple of
+/* attention_column copies key s, at a->head.key, to columns[n, NKV dk]: a second copy of the n keys
+ * in groups of KEY_GROUP, from which a single query computes its scores faster; n is a multiple of
  * KEY_GROUP. attention_token computes the output of one query, which sees the first `seen` keys and
- * values: a->q, a->v and a->out begin with its row, with the first value, and with its output. The
+ * values: a->head.q, v and out begin with its row, with the first value, and with its output. The
  * bits are those of attention_forward. One thread computes all heads, without dropout. */
 void attention_column(const Attention *a, float *columns, size_t s);
 void attention_token(const Thread *thread, const Attention *a, const float *columns, int seen);

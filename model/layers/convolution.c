@@ -5,7 +5,7 @@
  *     dtaps[k] += sum_(b,t) dy[b,t] x[b,t-k]
  *
  * number by number, taps[K,C]; x is 0 before the first token. */
-#include "model/layers/program.h"
+#include "model/layers/tape.h"
 #include "base/array.h"
 
 /* Returns the number of taps for a token with `others` tokens before it; backward, after it. */
@@ -62,21 +62,21 @@ static const Operation backward_operation = {
 static const Operation gradients_operation = {
     .name = "convolution_gradients", .compute = gradients, .reach = ALL_TOKENS, .gradient = true};
 
-static Array record(Program *p, const Operation *of, Array x, Table taps) {
-    program_expect_width(p, of->name, taps.weight, "the input", x, taps.width);
+static Array record(Tape *p, const Operation *of, Array x, Table taps) {
+    tape_expect_width(p, of->name, taps.weight, "the input", x, taps.width);
     Instruction rest = {.tensors = {taps.weight}, .taps = taps.rows};
-    return program_map(p, of, x, x.width, rest);
+    return tape_map(p, of, x, x.width, rest);
 }
 
-Array convolution(Program *p, Array x, Table taps) {
+Array convolution(Tape *p, Array x, Table taps) {
     return record(p, &operation, x, taps);
 }
 
-Array convolution_backward(Program *p, Array dy, Array x, Table taps) {
-    program_expect_width(p, "convolution_backward", taps.weight, "x", x, taps.width);
-    program_add(p, (Instruction){.operation = &gradients_operation,
-                                 .inputs = {dy, x},
-                                 .tensors = {taps.weight},
-                                 .taps = taps.rows});
+Array convolution_backward(Tape *p, Array dy, Array x, Table taps) {
+    tape_expect_width(p, "convolution_backward", taps.weight, "x", x, taps.width);
+    tape_add(p, (Instruction){.operation = &gradients_operation,
+                              .inputs = {dy, x},
+                              .tensors = {taps.weight},
+                              .taps = taps.rows});
     return record(p, &backward_operation, dy, taps);
 }

@@ -7,7 +7,7 @@
  *               weight: 1 in training (run_weigh_counts)
  *
  * Counts have no gradient: they are never trained. */
-#include "model/layers/program.h"
+#include "model/layers/tape.h"
 #include "base/elementary.h"
 
 #include <math.h>
@@ -83,21 +83,20 @@ static const Operation trusted_operation = {
 static const Operation trusted_backward_operation = {.name = "trusted_backward",
                                                      .compute = trust_gradient};
 
-void counted(Program *p, Array *roots, Array *logarithms) {
-    *roots = program_array(p, p->model->config.V, PER_TOKEN);
-    *logarithms = program_array(p, p->model->config.V, PER_TOKEN);
-    program_add(p,
-                (Instruction){.operation = &counted_operation, .outputs = {*roots, *logarithms}});
+void counted(Tape *p, Array *roots, Array *logarithms) {
+    *roots = tape_array(p, p->model->config.V, PER_TOKEN);
+    *logarithms = tape_array(p, p->model->config.V, PER_TOKEN);
+    tape_add(p, (Instruction){.operation = &counted_operation, .outputs = {*roots, *logarithms}});
 }
 
-Array trusted(Program *p, Array x, Array trust, Array z) {
-    program_expect_width(p, "trusted", NO_TENSOR, "the trust", trust, 1);
-    program_expect_width(p, "trusted", NO_TENSOR, "z", z, x.width);
+Array trusted(Tape *p, Array x, Array trust, Array z) {
+    tape_expect_width(p, "trusted", NO_TENSOR, "the trust", trust, 1);
+    tape_expect_width(p, "trusted", NO_TENSOR, "z", z, x.width);
     Instruction rest = {.inputs = {[1] = trust, z}};
-    return program_map(p, &trusted_operation, x, x.width, rest);
+    return tape_map(p, &trusted_operation, x, x.width, rest);
 }
 
-Array trusted_backward(Program *p, Array dy, Array z) {
-    program_expect_width(p, "trusted_backward", NO_TENSOR, "z", z, dy.width);
-    return program_map(p, &trusted_backward_operation, dy, 1, (Instruction){.inputs = {[1] = z}});
+Array trusted_backward(Tape *p, Array dy, Array z) {
+    tape_expect_width(p, "trusted_backward", NO_TENSOR, "z", z, dy.width);
+    return tape_map(p, &trusted_backward_operation, dy, 1, (Instruction){.inputs = {[1] = z}});
 }

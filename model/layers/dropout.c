@@ -3,7 +3,7 @@
  *     y = 0 with probability `rate`, else x / (1 - rate)
  *
  * The mask follows from its key and the row, so the backward is the same call, from dy to dx. */
-#include "model/layers/program.h"
+#include "model/layers/tape.h"
 #include "base/random.h"
 
 #include <string.h>
@@ -38,11 +38,11 @@ static void forward(const Call *c) {
 static const Operation operation = {.name = "dropout", .compute = forward, .reused = 1};
 
 /* Adds no instruction if nothing is dropped. */
-Array dropout(Program *p, Array x, int place) {
+Array dropout(Tape *p, Array x, int place) {
     if (!p->training || p->model->config.dropout == 0) return x;
-    return program_map(p, &operation, x, x.width, (Instruction){.place = place});
+    return tape_map(p, &operation, x, x.width, (Instruction){.place = place});
 }
 
-Array dropout_backward(Program *p, Array dy, int place) {
+Array dropout_backward(Tape *p, Array dy, int place) {
     return dropout(p, dy, place);
 }

@@ -2,7 +2,7 @@
  *
  *     x[b,t] = wte[ids[b,t]] + wpe[past + t];  dwte[ids[b,t]] += dx[b,t], dwpe[t] += sum_b dx[b,t]
  */
-#include "model/layers/program.h"
+#include "model/layers/tape.h"
 
 #include <string.h>
 
@@ -42,19 +42,19 @@ static const Operation operation = {.name = "embedding",
 static const Operation gradients_operation = {
     .name = "embedding_gradients", .compute = gradients, .reach = ALL_TOKENS, .gradient = true};
 
-Array embedding(Program *p, Table tokens, Table positions) {
-    program_expect(p, !positions.weight || positions.width == tokens.width, "embedding",
-                   "the two tables have different widths");
-    Array x = program_array(p, tokens.width, PER_TOKEN);
-    program_add(p, (Instruction){.operation = &operation,
-                                 .outputs = {x},
-                                 .tensors = {tokens.weight, positions.weight}});
+Array embedding(Tape *p, Table tokens, Table positions) {
+    tape_expect(p, !positions.weight || positions.width == tokens.width, "embedding",
+                "the two tables have different widths");
+    Array x = tape_array(p, tokens.width, PER_TOKEN);
+    tape_add(p, (Instruction){.operation = &operation,
+                              .outputs = {x},
+                              .tensors = {tokens.weight, positions.weight}});
     return x;
 }
 
-void embedding_gradients(Program *p, Table tokens, Table positions, Array dx) {
-    program_expect_width(p, "embedding_gradients", tokens.weight, "dx", dx, tokens.width);
-    program_add(p, (Instruction){.operation = &gradients_operation,
-                                 .inputs = {dx},
-                                 .tensors = {tokens.weight, positions.weight}});
+void embedding_gradients(Tape *p, Table tokens, Table positions, Array dx) {
+    tape_expect_width(p, "embedding_gradients", tokens.weight, "dx", dx, tokens.width);
+    tape_add(p, (Instruction){.operation = &gradients_operation,
+                              .inputs = {dx},
+                              .tensors = {tokens.weight, positions.weight}});
 }

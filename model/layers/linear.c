@@ -3,9 +3,9 @@
  *     y[N,OC] = x[N,C] w[OC,C]^T + b[OC];  dx = dy w;  dw += dy^T x;  db += sum_n dy
  *
  * The team computes dw and db in two steps: the sums over each half of the tokens, halves[2,OC,C];
- * and, after a barrier, the first half plus the second. So each of two threads mostly reads numbers
- * that it wrote itself. If there is only one half, its sums begin from dw and db. */
-#include "model/layers/program.h"
+ * and, after a barrier, dw plus the first half plus the second. So each of two threads mostly reads
+ * numbers that it wrote itself. If there is only one half, its sums begin from dw and db. */
+#include "model/layers/tape.h"
 #include "base/array.h"
 
 /* out = in b + bias; b is the weights or their transpose, as the engine packs them. */
@@ -33,23 +33,6 @@ static int first_half(int N) {
     return min_int(ceil_div_int(N, 2 * STRETCH) * STRETCH, N);
 }
 
-static void gradients(const Call *c) {
-    size_t OC = c->in_row[0], C = c->in_row[1];
-    int first = first_half(c->N);
-    bool one = first == c->N;
-    for (int i = 0; i < 2; i++) {
-        size_t begin = i == 0 ? 0 : (size_t)first;
-        int tokens = i == 0 ? first : c->N - first;
-        Matrix dy = {c->in[0] + begin * OC, 1, OC}, x = {c->in[1] + begin * C, C, 1};
-        float *dw = one ? c->tensors[0].dw : c->out[0] + (size_t)i * OC * C;
-        float *db = one ? c->tensors[1].dw : c->tensors[1].w ? c->out[1] + (size_t)i * OC : NULL;
-        Thread member;
-        if (tokens > 0 && team_half(c->thread, i, &member))
-            c->thread->products->accumulate(&member, dw, C, dy, x, (int)OC, (int)C, tokens, db,
-                                            !one);
-    }
-}
-
 /* dw[size] += the first half, then the second. */
 static void add_halves(const Thread *thread, float *dw, const float *halves, size_t size) {
     enum { LINE = 16, SOME = 1024 }; /* numbers that stay in the L1 cache */
@@ -61,11 +44,25 @@ static void add_halves(const Thread *thread, float *dw, const float *halves, siz
     }
 }
 
-static void reduce(const Call *c) {
-    size_t C = c->in_row[0], OC = c->in_row[1];
-    if (first_half(c->N) == c->N) return;
-    add_halves(c->thread, c->tensors[0].dw, c->in[0], OC * C);
-    if (c->tensors[1].dw) add_halves(c->thread, c->tensors[1].dw, c->in[1], OC);
+static void gradients(const Call *c) {
+    size_t OC = c->in_row[0], C = c->in_row[1];
+    int first = first_half(c->N);
+    bool one = first == c->N, biased = c->tensors[1].dw;
+    for (int i = 0; i < 2; i++) {
+        size_t begin = i == 0 ? 0 : (size_t)first;
+        int tokens = i == 0 ? first : c->N - first;
+        Matrix dy = {c->in[0] + begin * OC, 1, OC}, x = {c->in[1] + begin * C, C, 1};
+        float *dw = one ? c->tensors[0].dw : c->out[0] + (size_t)i * OC * C;
+        float *db = one ? c->tensors[1].dw : biased ? c->out[1] + (size_t)i * OC : NULL;
+        Thread member;
+        if (tokens > 0 && team_half(c->thread, i, &member))
+            c->thread->products->accumulate(&member, dw, C, dy, x, (int)OC, (int)C, tokens, db,
+                                            !one);
+    }
+    if (one) return;
+    team_barrier(c->thread);
+    add_halves(c->thread, c->tensors[0].dw, c->out[0], OC * C);
+    if (biased) add_halves(c->thread, c->tensors[1].dw, c->out[1], OC);
 }
 
 static double work(const Instruction *at, double tokens, double pairs) {
@@ -87,45 +84,35 @@ static const Operation gradients_operation = {.name = "linear_gradients",
                                               .reach = ALL_TOKENS,
                                               .gradient = true,
                                               .work = work};
-static const Operation reduce_operation = {.name = "reduce_gradients",
-                                           .compute = reduce,
-                                           .reach = ALL_TOKENS,
-                                           .gradient = true,
-                                           .reduces = true};
-
 Linear tied(Table table) {
     return (Linear){.weight = table.weight, .in = table.width, .out = table.rows};
 }
 
-Array linear(Program *p, Array x, Linear w) {
-    program_expect_width(p, "linear", w.weight, "x", x, w.in);
-    program_expect(p, p->backward_begin == 0, "linear",
-                   "weights are packed for one direction of a pass");
-    return program_map(p, &operation, x, w.out, (Instruction){.tensors = {w.weight, w.bias}});
+Array linear(Tape *p, Array x, Linear w) {
+    tape_expect_width(p, "linear", w.weight, "x", x, w.in);
+    tape_expect(p, p->backward_begin == 0, "linear",
+                "weights are packed for one direction of a pass");
+    return tape_map(p, &operation, x, w.out, (Instruction){.tensors = {w.weight, w.bias}});
 }
 
-Array linear_dx(Program *p, Array dy, Linear w) {
-    program_expect_width(p, "linear_dx", w.weight, "dy", dy, w.out);
-    program_expect(p, p->backward_begin > 0, "linear_dx",
-                   "weights are packed for one direction of a pass");
-    return program_map(p, &backward_operation, dy, w.in, (Instruction){.tensors = {w.weight}});
+Array linear_dx(Tape *p, Array dy, Linear w) {
+    tape_expect_width(p, "linear_dx", w.weight, "dy", dy, w.out);
+    tape_expect(p, p->backward_begin > 0, "linear_dx",
+                "weights are packed for one direction of a pass");
+    return tape_map(p, &backward_operation, dy, w.in, (Instruction){.tensors = {w.weight}});
 }
 
-void linear_gradients(Program *p, Array dy, Array x, Linear w) {
-    program_expect_width(p, "linear_gradients", w.weight, "dy", dy, w.out);
-    program_expect_width(p, "linear_gradients", w.weight, "x", x, w.in);
-    Array halves = program_sums(p, 2 * w.out, w.in);
-    Array bias_halves = program_sums(p, 2, w.out); /* without a bias, only reduce()'s width */
-    program_add(p, (Instruction){.operation = &gradients_operation,
-                                 .inputs = {dy, x},
-                                 .outputs = {halves, bias_halves},
-                                 .tensors = {w.weight, w.bias}});
-    program_add(p, (Instruction){.operation = &reduce_operation,
-                                 .inputs = {halves, bias_halves},
-                                 .tensors = {w.weight, w.bias}});
+void linear_gradients(Tape *p, Array dy, Array x, Linear w) {
+    tape_expect_width(p, "linear_gradients", w.weight, "dy", dy, w.out);
+    tape_expect_width(p, "linear_gradients", w.weight, "x", x, w.in);
+    tape_add(p, (Instruction){.operation = &gradients_operation,
+                              .inputs = {dy, x},
+                              .outputs = {tape_sums(p, 2 * w.out, w.in),
+                                          w.bias ? tape_sums(p, 2, w.out) : NO_ARRAY},
+                              .tensors = {w.weight, w.bias}});
 }
 
-Array linear_backward(Program *p, Array dy, Array x, Linear w) {
+Array linear_backward(Tape *p, Array dy, Array x, Linear w) {
     linear_gradients(p, dy, x, w);
     return linear_dx(p, dy, w);
 }

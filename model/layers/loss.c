@@ -1,5 +1,5 @@
 /* loss.c - cross-entropy: how much the actual next token surprises the model, in nats. */
-#include "model/layers/program.h"
+#include "model/layers/tape.h"
 #include "base/array.h"
 
 void cross_entropy(const Thread *thread, float *losses, const float *logits, const int32_t *targets,

@@ -4,7 +4,7 @@
  *     dx[b,s] = sum_(t >= s) dy[b,t] / (t + 1)
  *
  * A product with the lower-triangular matrix of ones (tril), each row divided by its sum. */
-#include "model/layers/program.h"
+#include "model/layers/tape.h"
 #include "base/array.h"
 
 #include <string.h>
@@ -68,13 +68,13 @@ static const Operation operation = {
 static const Operation backward_operation = {
     .name = "mean_backward", .compute = backward, .reach = ALL_TOKENS};
 
-Array mean(Program *p, Array x) {
-    Array y = program_map(p, &operation, x, x.width, (Instruction){0});
-    program_keep(p, x);
-    program_keep(p, y);
+Array mean(Tape *p, Array x) {
+    Array y = tape_map(p, &operation, x, x.width, (Instruction){0});
+    tape_keep(p, x);
+    tape_keep(p, y);
     return y;
 }
 
-Array mean_backward(Program *p, Array dy) {
-    return program_map(p, &backward_operation, dy, dy.width, (Instruction){0});
+Array mean_backward(Tape *p, Array dy) {
+    return tape_map(p, &backward_operation, dy, dy.width, (Instruction){0});
 }

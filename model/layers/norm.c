@@ -6,7 +6,7 @@
  * for each row: a token, or one head of it (Instruction.NH rows in a token). Only layernorm has a
  * bias, and saves the mean beside rstd. The gradients of the weights are summed in each stretch of
  * tokens, and then over the stretches in order. */
-#include "model/layers/program.h"
+#include "model/layers/tape.h"
 #include "base/array.h"
 
 #include <string.h>
@@ -93,75 +93,74 @@ static const Operation rmsnorms[KINDS] =
     OPERATIONS("rmsnorm", "y = x / sqrt(mean of x^2 + 0.000001) * weight");
 
 /* Returns an instruction that reads x and the weights and writes an array of x's width. */
-static Instruction begin(Program *p, const Operation *operation, Array x, Norm w) {
+static Instruction begin(Tape *p, const Operation *operation, Array x, Norm w) {
     bool whole = x.width > 0 && x.width % w.size == 0;
-    program_expect(p, whole, operation->name, "its weights' size does not divide the columns of x");
+    tape_expect(p, whole, operation->name, "its weights' size does not divide the columns of x");
     return (Instruction){.operation = operation,
                          .inputs = {x},
-                         .outputs = {program_array(p, x.width, PER_TOKEN)},
+                         .outputs = {tape_array(p, x.width, PER_TOKEN)},
                          .tensors = {w.weight, w.bias},
                          .NH = whole ? x.width / w.size : 1};
 }
 
-static Array record(Program *p, const Operation *norm, Array x, Norm w) {
+static Array record(Tape *p, const Operation *norm, Array x, Norm w) {
     Instruction made = begin(p, &norm[FORWARD], x, w);
-    program_expect(p, !w.bias == (norm == rmsnorms), norm->name, "a bias goes with layernorm only");
-    made.outputs[RSTD] = program_array(p, made.NH, PER_TOKEN);
-    if (w.bias) made.outputs[MEAN] = program_array(p, made.NH, PER_TOKEN);
-    program_add(p, made);
+    tape_expect(p, !w.bias == (norm == rmsnorms), norm->name, "a bias goes with layernorm only");
+    made.outputs[RSTD] = tape_array(p, made.NH, PER_TOKEN);
+    if (w.bias) made.outputs[MEAN] = tape_array(p, made.NH, PER_TOKEN);
+    tape_add(p, made);
     return made.outputs[0];
 }
 
 /* Returns such an instruction that also reads the statistics that the norm saved. */
-static Instruction begin_again(Program *p, const Operation *norm, int kind, Array x, Norm w) {
-    Instruction of = *program_user(p, &norm[FORWARD], x, w.weight);
+static Instruction begin_again(Tape *p, const Operation *norm, int kind, Array x, Norm w) {
+    Instruction of = *tape_user(p, &norm[FORWARD], x, w.weight);
     Instruction made = begin(p, &norm[kind], x, w);
     made.inputs[RSTD] = of.outputs[RSTD];
     made.inputs[MEAN] = of.outputs[MEAN];
     return made;
 }
 
-static Array record_recompute(Program *p, const Operation *norm, Array x, Norm w) {
+static Array record_recompute(Tape *p, const Operation *norm, Array x, Norm w) {
     Instruction made = begin_again(p, norm, RECOMPUTE, x, w);
-    program_add(p, made);
+    tape_add(p, made);
     return made.outputs[0];
 }
 
-static Array record_backward(Program *p, const Operation *norm, Array dx, Array dy, Array x,
-                             Norm w) {
-    program_expect_width(p, norm[BACKWARD].name, w.weight, "dy", dy, x.width);
-    Array sums = program_array(p, w.bias ? 2 * w.size : w.size, PER_STRETCH);
+static Array record_backward(Tape *p, const Operation *norm, Array dx, Array dy, Array x, Norm w) {
+    tape_expect_width(p, norm[BACKWARD].name, w.weight, "dy", dy, x.width);
+    Array sums = tape_array(p, w.bias ? 2 * w.size : w.size, PER_STRETCH);
     Instruction made = begin_again(p, norm, BACKWARD, x, w);
     made.inputs[STREAM] = dx;
     made.inputs[DY] = dy;
     made.outputs[1] = sums;
-    program_add(p, made);
-    program_add(p, (Instruction){.operation = &norm[GRADIENTS],
-                                 .inputs = {sums},
-                                 .tensors = {w.weight, w.bias}});
+    tape_add(p, made);
+    tape_add(p, (Instruction){.operation = &norm[GRADIENTS],
+                              .inputs = {sums},
+                              .tensors = {w.weight, w.bias}});
     return made.outputs[0];
 }
 
-Array layernorm(Program *p, Array x, Norm w) {
+Array layernorm(Tape *p, Array x, Norm w) {
     return record(p, layernorms, x, w);
 }
 
-Array layernorm_recompute(Program *p, Array x, Norm w) {
+Array layernorm_recompute(Tape *p, Array x, Norm w) {
     return record_recompute(p, layernorms, x, w);
 }
 
-Array layernorm_backward(Program *p, Array dx, Array dy, Array x, Norm w) {
+Array layernorm_backward(Tape *p, Array dx, Array dy, Array x, Norm w) {
     return record_backward(p, layernorms, dx, dy, x, w);
 }
 
-Array rmsnorm(Program *p, Array x, Norm w) {
+Array rmsnorm(Tape *p, Array x, Norm w) {
     return record(p, rmsnorms, x, w);
 }
 
-Array rmsnorm_recompute(Program *p, Array x, Norm w) {
+Array rmsnorm_recompute(Tape *p, Array x, Norm w) {
     return record_recompute(p, rmsnorms, x, w);
 }
 
-Array rmsnorm_backward(Program *p, Array dx, Array dy, Array x, Norm w) {
+Array rmsnorm_backward(Tape *p, Array dx, Array dy, Array x, Norm w) {
     return record_backward(p, rmsnorms, dx, dy, x, w);
 }

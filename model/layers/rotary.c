@@ -4,7 +4,7 @@
  *     y[i + hs/2] = x[i + hs/2] cos(a) + x[i] sin(a),     a = position / 10000^(2 i / hs), i < hs/2
  *
  * in each head; backward rotates back. */
-#include "model/layers/program.h"
+#include "model/layers/tape.h"
 #include "base/elementary.h"
 
 /* Fills the constants of one position: hs/2 cosines, then hs/2 sines. */
@@ -45,16 +45,16 @@ static const Operation operation = {
 static const Operation backward_operation = {
     .name = "rotary_backward", .compute = backward, .reused = 1};
 
-static Array record(Program *p, const Operation *of, int NH, Array x) {
-    program_expect(p, x.width % (2 * NH) == 0, "rotary", "a head has an odd number of columns");
-    Array constants = program_constants(p, x.width / NH, fill);
-    return program_map(p, of, x, x.width, (Instruction){.inputs = {[1] = constants}, .NH = NH});
+static Array record(Tape *p, const Operation *of, int NH, Array x) {
+    tape_expect(p, x.width % (2 * NH) == 0, "rotary", "a head has an odd number of columns");
+    Array constants = tape_constants(p, x.width / NH, fill);
+    return tape_map(p, of, x, x.width, (Instruction){.inputs = {[1] = constants}, .NH = NH});
 }
 
-Array rotary(Program *p, int NH, Array x) {
+Array rotary(Tape *p, int NH, Array x) {
     return record(p, &operation, NH, x);
 }
 
-Array rotary_backward(Program *p, int NH, Array dy) {
+Array rotary_backward(Tape *p, int NH, Array dy) {
     return record(p, &backward_operation, NH, dy);
 }

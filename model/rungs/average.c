@@ -21,14 +21,14 @@ typedef struct {
     Array x, m, y; /* [N,C] */
 } Activations;
 
-static Array forward(Program *p, const Weights *w, Activations *a) {
+static Array forward(Tape *p, const Weights *w, Activations *a) {
     a->x = embedding(p, w->wte, w->wpe);
     a->m = mean(p, a->x);
     a->y = add(p, a->x, linear(p, a->m, w->proj));
     return linear(p, a->y, w->lm_head);
 }
 
-static void backward(Program *p, const Weights *w, const Activations *a, Array dlogits) {
+static void backward(Tape *p, const Weights *w, const Activations *a, Array dlogits) {
     Array dy = linear_backward(p, dlogits, a->y, w->lm_head);
     Array dm = linear_backward(p, dy, a->m, w->proj);
     Array dx = add(p, mean_backward(p, dm), dy);

@@ -18,12 +18,12 @@ typedef struct {
     Array logits; /* backward reads no array, but a struct needs a member */
 } Activations;
 
-static Array forward(Program *p, const Weights *w, Activations *a) {
+static Array forward(Tape *p, const Weights *w, Activations *a) {
     a->logits = embedding(p, w->table, NO_TABLE); /* [N,V] */
     return a->logits;
 }
 
-static void backward(Program *p, const Weights *w, const Activations *a, Array dlogits) {
+static void backward(Tape *p, const Weights *w, const Activations *a, Array dlogits) {
     (void)a;
     embedding_gradients(p, w->table, NO_TABLE, dlogits);
 }

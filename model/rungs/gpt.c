@@ -27,9 +27,10 @@ RUNG_WEIGHTS(WEIGHTS);
 
 /* Arrays that the backward pass reads, of each block and of the model; it recomputes cheap ones. */
 typedef struct {
-    Array x, qkv, out; /* x [N,C] enters the block; qkv [N,3C] */
-    Array mid, fc;     /* mid [N,C]: x between attention and MLP; fc [N,4C] */
-    Array last, ln_f;  /* x after the last block, and its norm */
+    Array x, qkv; /* x [N,C] enters the block; qkv [N,3C] */
+    Attended attended;
+    Array mid, fc;    /* mid [N,C]: x between attention and MLP; fc [N,4C] */
+    Array last, ln_f; /* x after the last block, and its norm */
 } Activations;
 
 /* Places of dropout: each has its own masks. */
@@ -37,17 +38,17 @@ enum { DROP_EMBEDDING, DROP_ATTENTION, DROP_PROJ, DROP_MLP };
 
 /* ---- forward ---- */
 
-static Array block(Program *p, const Weights *w, Activations *a, Array x) {
+static Array block(Tape *p, const Weights *w, Activations *a, Array x) {
     a->x = x;
     a->qkv = linear(p, layernorm(p, x, w->ln_1), w->qkv);
-    a->out = attention_qkv(p, heads(p), a->qkv, DROP_ATTENTION);
-    a->mid = add(p, x, dropout(p, linear(p, a->out, w->proj), DROP_PROJ));
+    a->attended = attention_qkv(p, heads(p), a->qkv, DROP_ATTENTION);
+    a->mid = add(p, x, dropout(p, linear(p, a->attended.out, w->proj), DROP_PROJ));
 
     a->fc = linear(p, layernorm(p, a->mid, w->ln_2), w->fc);
     return add(p, a->mid, dropout(p, linear(p, gelu(p, a->fc), w->fcproj), DROP_MLP));
 }
 
-static Array forward(Program *p, const Weights *w, Activations *a) {
+static Array forward(Tape *p, const Weights *w, Activations *a) {
     Array x = dropout(p, embedding(p, w->wte, w->wpe), DROP_EMBEDDING);
     for (int l = 0; l < blocks(p); l++) x = block(begin_block(p, l), &w[l], &a[l], x);
     a->last = x;
@@ -59,7 +60,7 @@ static Array forward(Program *p, const Weights *w, Activations *a) {
  * dx is the gradient of the residual stream: it goes through the blocks from the last to the
  * first, and each branch adds its own part. */
 
-static Array block_backward(Program *p, const Weights *w, const Activations *a, Array dx) {
+static Array block_backward(Tape *p, const Weights *w, const Activations *a, Array dx) {
     Array dmlp = dropout_backward(p, dx, DROP_MLP), h;
     Array dfc = gelu_backward(p, &h, linear_dx(p, dmlp, w->fcproj), a->fc);
     linear_gradients(p, dmlp, h, w->fcproj);
@@ -67,12 +68,13 @@ static Array block_backward(Program *p, const Weights *w, const Activations *a, 
     dx = layernorm_backward(p, dx, dh, a->mid, w->ln_2);
 
     Array dproj = dropout_backward(p, dx, DROP_PROJ);
-    Array dqkv = attention_qkv_backward(p, linear_backward(p, dproj, a->out, w->proj), a->out);
+    Array dqkv =
+        attention_qkv_backward(p, linear_backward(p, dproj, a->attended.out, w->proj), a->attended);
     dh = linear_backward(p, dqkv, layernorm_recompute(p, a->x, w->ln_1), w->qkv);
     return layernorm_backward(p, dx, dh, a->x, w->ln_1);
 }
 
-static void backward(Program *p, const Weights *w, const Activations *a, Array dlogits) {
+static void backward(Tape *p, const Weights *w, const Activations *a, Array dlogits) {
     Array dln_f = linear_backward(p, dlogits, a->ln_f, tied(w->wte));
     Array dx = layernorm_backward(p, NO_ARRAY, dln_f, a->last, w->ln_f);
     for (int l = blocks(p) - 1; l >= 0; l--)

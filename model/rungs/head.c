@@ -22,23 +22,24 @@
 RUNG_WEIGHTS(WEIGHTS);
 
 typedef struct {
-    Array x, q, k, v, out, y; /* [N,C] */
+    Array x, q, k, v, y; /* [N,C] */
+    Attended attended;
 } Activations;
 
-static Array forward(Program *p, const Weights *w, Activations *a) {
+static Array forward(Tape *p, const Weights *w, Activations *a) {
     a->x = embedding(p, w->wte, w->wpe);
     a->q = linear(p, a->x, w->query);
     a->k = linear(p, a->x, w->key);
     a->v = linear(p, a->x, w->value);
-    a->out = attention(p, 1, a->q, a->k, a->v, NO_DROPOUT);
-    a->y = add(p, a->x, linear(p, a->out, w->proj));
+    a->attended = attention(p, 1, a->q, a->k, a->v, NO_DROPOUT);
+    a->y = add(p, a->x, linear(p, a->attended.out, w->proj));
     return linear(p, a->y, w->lm_head);
 }
 
-static void backward(Program *p, const Weights *w, const Activations *a, Array dlogits) {
+static void backward(Tape *p, const Weights *w, const Activations *a, Array dlogits) {
     Array dy = linear_backward(p, dlogits, a->y, w->lm_head);
-    Array dout = linear_backward(p, dy, a->out, w->proj), dq, dk, dv;
-    attention_backward(p, &dq, &dk, &dv, dout, a->out);
+    Array dout = linear_backward(p, dy, a->attended.out, w->proj), dq, dk, dv;
+    attention_backward(p, &dq, &dk, &dv, dout, a->attended);
 
     /* x was used four times: dx is the sum of four gradients */
     Array dx = add(p, linear_backward(p, dq, a->x, w->query), dy);

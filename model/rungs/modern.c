@@ -40,9 +40,10 @@ RUNG_WEIGHTS(WEIGHTS);
 
 /* Arrays that the backward pass reads, of each block and of the model; it recomputes cheap ones. */
 typedef struct {
-    Array x, q_raw, k_raw, out; /* x [N,C] enters the block; raw: before norm and rotation */
-    Array mid, gate, up;        /* mid [N,C]: x between attention and MLP */
-    Array last, ln_f;           /* x after the last block, and its norm */
+    Array x, q_raw, k_raw; /* x [N,C] enters the block; raw: before norm and rotation */
+    Attended attended;
+    Array mid, gate, up; /* mid [N,C]: x between attention and MLP */
+    Array last, ln_f;    /* x after the last block, and its norm */
 } Activations;
 
 /* Places of dropout: each has its own masks. GPT-2 also has it on the embedding, where it
@@ -51,7 +52,7 @@ enum { DROP_ATTENTION, DROP_PROJ, DROP_MLP };
 
 /* ---- forward ---- */
 
-static Array block(Program *p, const Weights *w, Activations *a, Array x) {
+static Array block(Tape *p, const Weights *w, Activations *a, Array x) {
     a->x = x;
     Array h = rmsnorm(p, x, w->ln_1);
     a->q_raw = linear(p, h, w->q);
@@ -59,8 +60,8 @@ static Array block(Program *p, const Weights *w, Activations *a, Array x) {
     Array v = linear(p, h, w->v);
     Array q = rotary(p, heads(p), rmsnorm(p, a->q_raw, w->q_norm));
     Array k = rotary(p, kv_heads(p), rmsnorm(p, a->k_raw, w->k_norm));
-    a->out = attention(p, heads(p), q, k, v, DROP_ATTENTION);
-    a->mid = add(p, x, dropout(p, linear(p, a->out, w->proj), DROP_PROJ));
+    a->attended = attention(p, heads(p), q, k, v, DROP_ATTENTION);
+    a->mid = add(p, x, dropout(p, linear(p, a->attended.out, w->proj), DROP_PROJ));
 
     h = rmsnorm(p, a->mid, w->ln_2);
     a->gate = linear(p, h, w->gate);
@@ -68,7 +69,7 @@ static Array block(Program *p, const Weights *w, Activations *a, Array x) {
     return add(p, a->mid, dropout(p, linear(p, swiglu(p, a->gate, a->up), w->down), DROP_MLP));
 }
 
-static Array forward(Program *p, const Weights *w, Activations *a) {
+static Array forward(Tape *p, const Weights *w, Activations *a) {
     Array x = embedding(p, w->wte, NO_TABLE);
     for (int l = 0; l < blocks(p); l++) x = block(begin_block(p, l), &w[l], &a[l], x);
     a->last = x;
@@ -80,7 +81,7 @@ static Array forward(Program *p, const Weights *w, Activations *a) {
  * dx is the gradient of the residual stream: it goes through the blocks from the last to the
  * first, and each branch adds its own part. */
 
-static Array block_backward(Program *p, const Weights *w, const Activations *a, Array dx) {
+static Array block_backward(Tape *p, const Weights *w, const Activations *a, Array dx) {
     Array ddown = dropout_backward(p, dx, DROP_MLP), dgate, dup, hidden;
     swiglu_backward(p, &dgate, &dup, &hidden, linear_dx(p, ddown, w->down), a->gate, a->up);
     linear_gradients(p, ddown, hidden, w->down);
@@ -91,8 +92,8 @@ static Array block_backward(Program *p, const Weights *w, const Activations *a, 
     dx = rmsnorm_backward(p, dx, dh, a->mid, w->ln_2);
 
     Array dproj = dropout_backward(p, dx, DROP_PROJ), dq, dk, dv;
-    Array dout = linear_backward(p, dproj, a->out, w->proj);
-    attention_backward(p, &dq, &dk, &dv, dout, a->out);
+    Array dout = linear_backward(p, dproj, a->attended.out, w->proj);
+    attention_backward(p, &dq, &dk, &dv, dout, a->attended);
     dq = rmsnorm_backward(p, NO_ARRAY, rotary_backward(p, heads(p), dq), a->q_raw, w->q_norm);
     dk = rmsnorm_backward(p, NO_ARRAY, rotary_backward(p, kv_heads(p), dk), a->k_raw, w->k_norm);
 
@@ -103,7 +104,7 @@ static Array block_backward(Program *p, const Weights *w, const Activations *a, 
     return rmsnorm_backward(p, dx, dh, a->x, w->ln_1);
 }
 
-static void backward(Program *p, const Weights *w, const Activations *a, Array dlogits) {
+static void backward(Tape *p, const Weights *w, const Activations *a, Array dlogits) {
     Array dln_f = linear_backward(p, dlogits, a->ln_f, tied(w->wte));
     Array dx = rmsnorm_backward(p, NO_ARRAY, dln_f, a->last, w->ln_f);
     for (int l = blocks(p) - 1; l >= 0; l--)

@@ -20,21 +20,22 @@
 RUNG_WEIGHTS(WEIGHTS);
 
 typedef struct {
-    Array x, qkv, out, y; /* [N,C]; qkv [N,3C] */
+    Array x, qkv, y; /* [N,C]; qkv [N,3C] */
+    Attended attended;
 } Activations;
 
-static Array forward(Program *p, const Weights *w, Activations *a) {
+static Array forward(Tape *p, const Weights *w, Activations *a) {
     a->x = embedding(p, w->wte, w->wpe);
     a->qkv = linear(p, a->x, w->qkv);
-    a->out = attention_qkv(p, heads(p), a->qkv, NO_DROPOUT);
-    a->y = add(p, a->x, linear(p, a->out, w->proj));
+    a->attended = attention_qkv(p, heads(p), a->qkv, NO_DROPOUT);
+    a->y = add(p, a->x, linear(p, a->attended.out, w->proj));
     return linear(p, a->y, w->lm_head);
 }
 
-static void backward(Program *p, const Weights *w, const Activations *a, Array dlogits) {
+static void backward(Tape *p, const Weights *w, const Activations *a, Array dlogits) {
     Array dy = linear_backward(p, dlogits, a->y, w->lm_head);
-    Array dout = linear_backward(p, dy, a->out, w->proj);
-    Array dqkv = attention_qkv_backward(p, dout, a->out);
+    Array dout = linear_backward(p, dy, a->attended.out, w->proj);
+    Array dqkv = attention_qkv_backward(p, dout, a->attended);
     Array dx = add(p, linear_backward(p, dqkv, a->x, w->qkv), dy);
     embedding_gradients(p, w->wte, w->wpe, dx);
 }

@@ -46,8 +46,9 @@ RUNG_WEIGHTS(WEIGHTS);
 
 /* Arrays that the backward pass reads, of each block and of the model; it recomputes cheap ones. */
 typedef struct {
-    Array x, ln_1, conv_1;   /* x [N,C] enters the block; its norm, and the convolution of that */
-    Array q_raw, k_raw, out; /* raw: before norm and rotation */
+    Array x, ln_1, conv_1; /* x [N,C] enters the block; its norm, and the convolution of that */
+    Array q_raw, k_raw;    /* raw: before norm and rotation */
+    Attended attended;
     Array mid, ln_2, conv_2; /* mid [N,C]: x between attention and MLP */
     Array gate, up;
     Array last, ln_f;        /* x after the last block, and its norm */
@@ -60,7 +61,7 @@ enum { DROP_ATTENTION, DROP_PROJ, DROP_MLP };
 
 /* ---- forward ---- */
 
-static Array block(Program *p, const Weights *w, Activations *a, Array x) {
+static Array block(Tape *p, const Weights *w, Activations *a, Array x) {
     a->x = x;
     a->ln_1 = rmsnorm(p, x, w->ln_1);
     Array h = a->conv_1 = convolution(p, a->ln_1, w->conv_1);
@@ -69,8 +70,8 @@ static Array block(Program *p, const Weights *w, Activations *a, Array x) {
     Array v = linear(p, h, w->v);
     Array q = rotary(p, heads(p), rmsnorm(p, a->q_raw, w->q_norm));
     Array k = rotary(p, kv_heads(p), rmsnorm(p, a->k_raw, w->k_norm));
-    a->out = attention(p, heads(p), q, k, v, DROP_ATTENTION);
-    a->mid = add(p, x, dropout(p, linear(p, a->out, w->proj), DROP_PROJ));
+    a->attended = attention(p, heads(p), q, k, v, DROP_ATTENTION);
+    a->mid = add(p, x, dropout(p, linear(p, a->attended.out, w->proj), DROP_PROJ));
 
     a->ln_2 = rmsnorm(p, a->mid, w->ln_2);
     h = a->conv_2 = convolution(p, a->ln_2, w->conv_2);
@@ -79,7 +80,7 @@ static Array block(Program *p, const Weights *w, Activations *a, Array x) {
     return add(p, a->mid, dropout(p, linear(p, swiglu(p, a->gate, a->up), w->down), DROP_MLP));
 }
 
-static Array forward(Program *p, const Weights *w, Activations *a) {
+static Array forward(Tape *p, const Weights *w, Activations *a) {
     counted(p, &a->roots, &a->logarithms);
     Array x = add(p, embedding(p, w->wte, NO_TABLE), linear(p, a->roots, w->counted));
     for (int l = 0; l < blocks(p); l++) x = block(begin_block(p, l), &w[l], &a[l], x);
@@ -93,7 +94,7 @@ static Array forward(Program *p, const Weights *w, Activations *a) {
  * dx is the gradient of the residual stream: it goes through the blocks from the last to the
  * first, and each branch adds its own part. */
 
-static Array block_backward(Program *p, const Weights *w, const Activations *a, Array dx) {
+static Array block_backward(Tape *p, const Weights *w, const Activations *a, Array dx) {
     Array ddown = dropout_backward(p, dx, DROP_MLP), dgate, dup, hidden;
     swiglu_backward(p, &dgate, &dup, &hidden, linear_dx(p, ddown, w->down), a->gate, a->up);
     linear_gradients(p, ddown, hidden, w->down);
@@ -104,8 +105,8 @@ static Array block_backward(Program *p, const Weights *w, const Activations *a, 
     dx = rmsnorm_backward(p, dx, dh, a->mid, w->ln_2);
 
     Array dproj = dropout_backward(p, dx, DROP_PROJ), dq, dk, dv;
-    Array dout = linear_backward(p, dproj, a->out, w->proj);
-    attention_backward(p, &dq, &dk, &dv, dout, a->out);
+    Array dout = linear_backward(p, dproj, a->attended.out, w->proj);
+    attention_backward(p, &dq, &dk, &dv, dout, a->attended);
     dq = rmsnorm_backward(p, NO_ARRAY, rotary_backward(p, heads(p), dq), a->q_raw, w->q_norm);
     dk = rmsnorm_backward(p, NO_ARRAY, rotary_backward(p, kv_heads(p), dk), a->k_raw, w->k_norm);
 
@@ -116,7 +117,7 @@ static Array block_backward(Program *p, const Weights *w, const Activations *a, 
     return rmsnorm_backward(p, dx, dh, a->x, w->ln_1);
 }
 
-static void backward(Program *p, const Weights *w, const Activations *a, Array dlogits) {
+static void backward(Tape *p, const Weights *w, const Activations *a, Array dlogits) {
     Array dtrust = trusted_backward(p, dlogits, a->logarithms);
     Array dln_f = linear_backward(p, dlogits, a->ln_f, tied(w->wte));
     dln_f = add(p, dln_f, linear_backward(p, dtrust, a->ln_f, w->trust));

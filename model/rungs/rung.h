@@ -86,8 +86,8 @@ struct Rung {
      * each block; weights that belong to no block are in every struct of `w`, and arrays that
      * belong to no block are in the first struct of `a`. forward returns the logits [N,V]; backward
      * is given their gradient. */
-    Array (*forward)(Program *p, const void *w, void *a);
-    void (*backward)(Program *p, const void *w, const void *a, Array dlogits);
+    Array (*forward)(Tape *p, const void *w, void *a);
+    void (*backward)(Tape *p, const void *w, const void *a, Array dlogits);
 };
 
 /* Writes the numbers and sizes of a model's tensors into weights[L], its rung's `Weights`. */
@@ -95,13 +95,13 @@ void model_name_weights(const Model *model, char *weights);
 
 /* The last lines of a rung: `RUNG(name, "idea")` or, with several heads,
  * `RUNG(name, "idea", .has_heads = true)`. It needs these functions:
- *     static Array forward(Program *p, const Weights *w, Activations *a);
- *     static void backward(Program *p, const Weights *w, const Activations *a, Array dlogits); */
+ *     static Array forward(Tape *p, const Weights *w, Activations *a);
+ *     static void backward(Tape *p, const Weights *w, const Activations *a, Array dlogits); */
 #define RUNG(rung, what, ...)                                                             \
-    static Array forward_of(Program *p, const void *w, void *a) {                         \
+    static Array forward_of(Tape *p, const void *w, void *a) {                            \
         return forward(p, w, a);                                                          \
     }                                                                                     \
-    static void backward_of(Program *p, const void *w, const void *a, Array dlogits) {    \
+    static void backward_of(Tape *p, const void *w, const void *a, Array dlogits) {       \
         backward(p, w, a, dlogits);                                                       \
     }                                                                                     \
     const Rung rung##_rung = {.name = #rung,                                              \

@@ -90,17 +90,17 @@ static Qkv project_qkv(const float *x, int N, const char *example, bool transpos
 
 /* NH heads over separate q [B,T,NH*dk], k [B,T,NKV*dk] and v [B,T,NKV*dv]. */
 static Attention some_heads(int B, int T, int NH, int NKV, int dk, int dv, double scale) {
-    return (Attention){.B = B,
-                       .T = T,
+    return (Attention){.head = {.q_row = (size_t)(NH * dk),
+                                .k_row = (size_t)(NKV * dk),
+                                .v_row = (size_t)(NKV * dv),
+                                .out_row = (size_t)(NH * dv),
+                                .T = T,
+                                .dk = dk,
+                                .dv = dv,
+                                .scale = (float)scale},
+                       .B = B,
                        .NH = NH,
-                       .NKV = NKV,
-                       .dk = dk,
-                       .dv = dv,
-                       .q_row = (size_t)(NH * dk),
-                       .k_row = (size_t)(NKV * dk),
-                       .v_row = (size_t)(NKV * dv),
-                       .out_row = (size_t)(NH * dv),
-                       .scale = (float)scale};
+                       .NKV = NKV};
 }
 
 static Attention one_head(int B, int T, int dk, int dv, double scale) {
@@ -110,9 +110,9 @@ static Attention one_head(int B, int T, int dk, int dv, double scale) {
 /* A copy of the keys k[T,NKV*dk] in columns. */
 static float *columns_of(const Attention *shape, const float *k) {
     Attention a = *shape;
-    float *columns = zeros((size_t)(a.T + KEY_GROUP) / KEY_GROUP * KEY_GROUP * a.k_row);
-    for (size_t s = 0; s < (size_t)a.T; s++) {
-        a.key = k + s * a.k_row;
+    float *columns = zeros((size_t)(a.head.T + KEY_GROUP) / KEY_GROUP * KEY_GROUP * a.head.k_row);
+    for (size_t s = 0; s < (size_t)a.head.T; s++) {
+        a.head.key = k + s * a.head.k_row;
         attention_column(&a, columns, s);
     }
     return columns;
@@ -122,29 +122,30 @@ static float *columns_of(const Attention *shape, const float *k) {
 static float *attend(const Attention *shape, bool mask, const float *q, const float *k,
                      const float *v) {
     Attention a = *shape;
-    size_t T = (size_t)a.T, tokens = (size_t)a.B * T;
-    float *out = zeros(tokens * a.out_row);
-    a.lse = zeros(tokens * (size_t)a.NH);
-    a.q = q, a.key = k, a.v = v, a.out = out;
+    size_t T = (size_t)a.head.T, tokens = (size_t)a.B * T;
+    float *out = zeros(tokens * a.head.out_row);
+    a.head.lse = zeros(tokens * (size_t)a.NH);
+    a.head.q = q, a.head.key = k, a.head.v = v, a.head.out = out;
     if (mask) attention_forward(&kernels, &a);
     for (size_t n = 0; n < tokens && !mask; n++) {
-        a.q = q + n * a.q_row, a.out = out + n * a.out_row, a.v = v + n / T * T * a.v_row;
-        attention_token(&kernels, &a, columns_of(&a, k + n / T * T * a.k_row), a.T);
+        a.head.q = q + n * a.head.q_row, a.head.out = out + n * a.head.out_row,
+        a.head.v = v + n / T * T * a.head.v_row;
+        attention_token(&kernels, &a, columns_of(&a, k + n / T * T * a.head.k_row), a.head.T);
     }
     return out;
 }
 
 /* The attention weights of each head, [B,T,T]: the output if token s has unit vector s as value. */
 static float *weights_of(Attention a, bool mask, int head, const float *q, const float *k) {
-    int T = a.T;
+    int T = a.head.T;
     float *unit = zeros((size_t)(a.B * T * T));
     for (int b = 0; b < a.B; b++)
         for (int t = 0; t < T; t++) unit[(b * T + t) * T + t] = 1;
-    q += head * a.dk;
-    k += head * a.dk;
+    q += head * a.head.dk;
+    k += head * a.head.dk;
     a.NH = a.NKV = 1;
-    a.dv = T;
-    a.v_row = a.out_row = (size_t)T;
+    a.head.dv = T;
+    a.head.v_row = a.head.out_row = (size_t)T;
     return attend(&a, mask, q, k, unit);
 }
 
@@ -194,7 +195,7 @@ TEST(one_head) {
         tables += compare(name, "scores", scores_of(p.q, p.k, T, p.dk, 1));
         tables += compare(name, "weights", weights_of(a, mask, 0, p.q, p.k));
         tables += compare(name, "context", out) + compare(name, "out", out);
-        a.scale = (float)usual;
+        a.head.scale = (float)usual;
         tables += compare(name, "out_scaled", attend(&a, mask, p.q, p.k, p.v));
     }
     assert_int_equal(tables, 3 + 6 + 1 + 5 + 3 + 2);
@@ -256,20 +257,22 @@ static void assert_all_near(const float *ours, const double *truth, size_t count
 
 /* Computes both passes with random inputs. Returns all results, one array after another. */
 static float *both_passes(Attention a, float *inputs[4], size_t *count) {
-    const size_t tokens = (size_t)(a.B * a.T), queries = tokens * a.q_row, keys = tokens * a.k_row;
-    const size_t values = tokens * a.v_row, outs = tokens * a.out_row;
+    const size_t tokens = (size_t)(a.B * a.head.T), queries = tokens * a.head.q_row,
+                 keys = tokens * a.head.k_row;
+    const size_t values = tokens * a.head.v_row, outs = tokens * a.head.out_row;
     const size_t sizes[] = {queries, keys, values, outs};
     for (int i = 0; i < 4; i++) {
         inputs[i] = random_floats((uint64_t)i + 1, sizes[i]);
         if (kernels.products != &float32_products) shorten(inputs[i], sizes[i]);
     }
     *count = 2 * queries + keys + values + outs;
-    a.q = inputs[0], a.key = inputs[1], a.v = inputs[2], a.dout = inputs[3];
-    a.out = zeros(*count), a.dq = a.out + outs, a.dkey = a.dq + queries, a.dvalue = a.dkey + keys;
-    a.lse = a.dvalue + values;
+    a.head.q = inputs[0], a.head.key = inputs[1], a.head.v = inputs[2], a.head.dout = inputs[3];
+    a.head.out = zeros(*count), a.head.dq = a.head.out + outs, a.head.dkey = a.head.dq + queries,
+    a.head.dvalue = a.head.dkey + keys;
+    a.head.lse = a.head.dvalue + values;
     attention_forward(&kernels, &a);
     attention_backward_pass(&kernels, &a);
-    return a.out;
+    return a.head.out;
 }
 
 /* Tolerates `error` forward, and ten times that backward, where more terms are added. */
@@ -312,16 +315,17 @@ TEST(formulas_in_bf16) {
 static void check_tokens(int NH, int NKV, int dk, int dv) {
     enum { T = 150 };
     Attention all = some_heads(1, T, NH, NKV, dk, dv, 0.7), one = all;
-    float *q = random_floats(1, T * all.q_row), *k = random_floats(2, T * all.k_row);
-    float *v = random_floats(3, T * all.v_row), *parts = random_floats(4, T * all.out_row);
+    float *q = random_floats(1, T * all.head.q_row), *k = random_floats(2, T * all.head.k_row);
+    float *v = random_floats(3, T * all.head.v_row),
+          *parts = random_floats(4, T * all.head.out_row);
     const float *whole = attend(&all, true, q, k, v), *columns = columns_of(&all, k);
-    one.v = v;
+    one.head.v = v;
     for (int t = 0; t < T; t++) {
-        one.q = q + (size_t)t * all.q_row;
-        one.out = parts + (size_t)t * all.out_row;
+        one.head.q = q + (size_t)t * all.head.q_row;
+        one.head.out = parts + (size_t)t * all.head.out_row;
         attention_token(&kernels, &one, columns, t + 1);
     }
-    assert_memory_equal(parts, whole, T * all.out_row * sizeof *parts);
+    assert_memory_equal(parts, whole, T * all.head.out_row * sizeof *parts);
 }
 
 TEST(tokens) {

@@ -1,6 +1,6 @@
-/* test_schedule.c - memory and barriers of every rung's program: no array is overwritten before it
+/* test_schedule.c - memory and barriers of every rung's tape: no array is overwritten before it
  * is read for the last time, and no thread reads or writes what another one may be writing.
- * Gradients are ready once. No slice is longer than the memory for it. */
+ * Gradients are ready once. */
 #include "tests/support.h"
 #include "model/engine/inside.h"
 #include "model/rungs/rung.h"
@@ -20,31 +20,19 @@ typedef struct {
 } Cells;
 
 typedef struct {
-    const Program *p;
-    Capacity capacity;
-    const Location *locations;
-    Cells memories[2]; /* by Where */
+    const Tape *p;
+    const Schedule *s;
+    Cell *cells;
     int epoch;
     int tensors[100]; /* the epoch in which a gradient of a tensor was last added */
 } Watch;
 
-static Cells cells_of(size_t size) {
-    Cells made = {scrap(size + 1, sizeof(Cell)), size};
-    for (size_t i = 0; i < size; i++)
-        made.cells[i] = (Cell){NOBODY, NOBODY, NOBODY, NOBODY, NOBODY};
-    return made;
-}
+enum { TOKENS = 50, POSITIONS = 7 }; /* in a pass */
 
-/* The floats that an array takes. */
-static size_t size_of_array(const Watch *w, int id) {
-    const ArrayInfo *info = &w->p->arrays[id];
-    Where where = w->locations[id].where;
-    size_t rows = where == OWN                ? w->capacity.slice
-                  : info->rows == PER_TOKEN   ? w->capacity.tokens
-                  : info->rows == PER_PASS    ? (size_t)info->count
-                  : info->rows == PER_STRETCH ? (w->capacity.tokens + STRETCH - 1) / STRETCH
-                                              : w->capacity.positions;
-    return rows * (size_t)info->width;
+static Cell *cells_of(size_t size) {
+    Cell *cells = scrap(size + 1, sizeof(Cell));
+    for (size_t i = 0; i < size; i++) cells[i] = (Cell){NOBODY, NOBODY, NOBODY, NOBODY, NOBODY};
+    return cells;
 }
 
 /* Returns true if threads divide both instructions alike: then each reads only its own values. */
@@ -53,23 +41,21 @@ static bool divided_alike(const Watch *w, int one, int other) {
     return a->operation->reach == EACH_TOKEN && b->operation->reach == EACH_TOKEN;
 }
 
-/* Its cells, of which there are *size. */
+/* The cells of an array, of which there are *size. */
 static Cell *cells_of_array(const Watch *w, int id, size_t *size) {
-    const Location *at = &w->locations[id];
-    *size = size_of_array(w, id);
-    assert_in_range(at->offset + *size, *size, w->memories[at->where].size);
-    return w->memories[at->where].cells + at->offset;
+    *size = schedule_rows(w->p, id, TOKENS, POSITIONS) * (size_t)w->p->arrays[id].width;
+    assert_in_range(w->s->offsets[id] + *size, *size, w->s->size);
+    return w->cells + w->s->offsets[id];
 }
 
 static void check_read(Watch *w, int i, int id) {
-    const Location *at = &w->locations[id];
     size_t size;
     for (Cell *cell = cells_of_array(w, id, &size), *end = cell + size; cell < end; cell++) {
         bool constant = w->p->arrays[id].rows == PER_POSITION;
         if (!constant && cell->array != id)
             fail_msg("%s reads array %d, where array %d is", w->p->list[i].operation->name, id,
                      cell->array);
-        if (at->where != OWN && cell->written == w->epoch && !divided_alike(w, cell->written_by, i))
+        if (cell->written == w->epoch && !divided_alike(w, cell->written_by, i))
             fail_msg("%s reads what %s may be writing", w->p->list[i].operation->name,
                      w->p->list[cell->written_by].operation->name);
         cell->read = w->epoch;
@@ -78,11 +64,10 @@ static void check_read(Watch *w, int i, int id) {
 }
 
 static void check_write(Watch *w, int i, int id) {
-    const Location *at = &w->locations[id];
     size_t size;
     for (Cell *cell = cells_of_array(w, id, &size), *end = cell + size; cell < end; cell++) {
         bool again = cell->read == w->epoch && cell->read_by != i;
-        if (at->where != OWN && again && !divided_alike(w, cell->read_by, i))
+        if (again && !divided_alike(w, cell->read_by, i))
             fail_msg("%s writes what %s may be reading", w->p->list[i].operation->name,
                      w->p->list[cell->read_by].operation->name);
         *cell = (Cell){id, w->epoch, i, cell->read, cell->read_by};
@@ -118,26 +103,22 @@ static void check_any(const Schedule *s) {
     assert_true(some > 0);
 }
 
-static void watch_pass(Watch *w, const Schedule *s) {
+static void watch_pass(Watch *w) {
+    const Schedule *s = w->s;
     check_any(s);
-    w->locations = s->locations;
-    w->memories[WHOLE] = cells_of(s->shared);
-    w->memories[OWN] = cells_of(s->own);
+    w->cells = cells_of(s->size);
     for (int i = 0; i < s->phase_count; i++) {
         const Phase *phase = &s->phases[i];
         w->epoch += phase->barrier || i == s->backward_phase;
         for (int j = phase->begin; j < phase->end; j++) watch_instruction(w, j);
-        for (size_t j = 0; j < w->memories[OWN].size; j++) /* nothing there outlives a phase */
-            w->memories[OWN].cells[j].array = NOBODY;
     }
     /* after a forward pass the logits and the inputs of attention are still there */
     for (int id = 1; id < w->p->array_count && !w->p->training; id++)
-        if (w->p->arrays[id].kept)
-            assert_int_equal(w->memories[WHOLE].cells[s->locations[id].offset].array, id);
+        if (w->p->arrays[id].kept) assert_int_equal(w->cells[s->offsets[id]].array, id);
 }
 
 /* The gradients of each block, and those of none, are ready once: after the last of them. */
-static void check_ready(const Program *p) {
+static void check_ready(const Tape *p) {
     int ready[1 + LAYERS] = {0};
     for (int i = p->backward_begin; i < p->count; i++) {
         const Instruction *at = &p->list[i];
@@ -151,20 +132,18 @@ static void check_ready(const Program *p) {
         assert_int_equal(ready[1 + p->model->tensors[i].block], 1);
 }
 
-static const Capacity capacity = {.tokens = 50, .positions = 7, .slice = 24};
-
-/* Schedules the program that a model's rung records, and watches its passes. */
+/* Schedules the tape that a model's rung records, and watches its passes. */
 static void watch_model(Model *model, bool training, bool kept) {
-    Program program;
+    Tape tape;
     Schedule schedule;
-    assert_ok(record(&program, model, training, &err), err);
-    if (kept) program_keep_all(&program);
-    assert_ok(schedule_open(&schedule, &program, capacity, &err), err);
-    if (training) check_ready(&program);
-    Watch watch = {.p = &program, .capacity = capacity};
-    watch_pass(&watch, &schedule);
+    assert_ok(record(&tape, model, training, &err), err);
+    if (kept) tape_keep_all(&tape);
+    assert_ok(schedule_open(&schedule, &tape, TOKENS, POSITIONS, &err), err);
+    if (training) check_ready(&tape);
+    Watch watch = {.p = &tape, .s = &schedule};
+    watch_pass(&watch);
     schedule_close(&schedule);
-    program_close(&program);
+    tape_close(&tape);
 }
 
 TEST(every_rung) {
@@ -182,7 +161,7 @@ TEST(every_rung) {
 }
 
 /* Two phases with slices between the same barriers: the means read the values written before. */
-static Array alternate(Program *p, const void *weights, void *activations) {
+static Array alternate(Tape *p, const void *weights, void *activations) {
     (void)activations;
     Array x = embedding(p, *(const Table *)weights, NO_TABLE);
     Array one = mean(p, x), y = gelu(p, x);
@@ -191,7 +170,7 @@ static Array alternate(Program *p, const void *weights, void *activations) {
 }
 
 /* Lays out a bigram whose rung is `own`, with another forward pass. */
-static Model bigram_with(Rung *own, Array (*forward)(Program *, const void *, void *)) {
+static Model bigram_with(Rung *own, Array (*forward)(Tape *, const void *, void *)) {
     Config config = {.model = "bigram", .V = 11, .T = 7};
     Model model;
     assert_ok(model_lay_out(&model, &config, &err), err);
@@ -214,22 +193,17 @@ static int slowest(const Products *products, int tokens, int team, int length) {
     return (slices + team - 1) / team * ((length + tile - 1) / tile);
 }
 
-/* A slice is a whole number of stretches and of AMX's tiles, and no pass has a longer one than the
- * largest pass of the run: each thread has memory for that. No other length gives the slowest
+/* A slice is a whole number of stretches and of AMX's tiles. No other length gives the slowest
  * thread fewer tiles. */
 static void check_slice(const Products *products, int tokens, int threads) {
-    int longest = slice_length(products, (size_t)tokens, threads, SLICE_MAX);
+    int length = slice_length(products, (size_t)tokens, threads);
     int grain = products->rows ? products->rows : STRETCH;
-    assert_in_range(longest, grain, SLICE_MAX);
-    for (int fewer = 1; fewer <= tokens; fewer += 1 + fewer / 3)
-        for (int team = 1; team <= threads; team++) {
-            int length = slice_length(products, (size_t)fewer, team, longest);
-            assert_in_range(length, grain, longest);
-            assert_int_equal(length % grain, 0);
-            int tiles = slowest(products, fewer, team, length);
-            for (int other = grain; other <= longest && other < fewer + grain; other += grain)
-                assert_true(tiles <= slowest(products, fewer, team, other));
-        }
+    assert_in_range(length, grain, SLICE_MAX);
+    assert_int_equal(length % grain, 0);
+    int most = products->rows ? 2 * products->rows : SLICE_MAX;
+    int tiles = slowest(products, tokens, threads, length);
+    for (int other = grain; other <= most && other < tokens + grain; other += grain)
+        assert_true(tiles <= slowest(products, tokens, threads, other));
 }
 
 TEST(slices) {
@@ -244,7 +218,7 @@ TEST(slices) {
 
 /* ---- wrong rungs ---- */
 
-static Array return_nothing(Program *p, const void *w, void *a) {
+static Array return_nothing(Tape *p, const void *w, void *a) {
     (void)p, (void)w, (void)a;
     return NO_ARRAY;
 }
@@ -253,23 +227,23 @@ static Array return_nothing(Program *p, const void *w, void *a) {
 static const int uneven[][3] = {{11, 9, 9}, {12, 5, 8}, {12, 12, 8}, {12, 8, 8}};
 static int columns;
 
-static Array attend_unevenly(Program *p, const void *w, void *a) {
+static Array attend_unevenly(Tape *p, const void *w, void *a) {
     (void)w, (void)a;
     const int *width = uneven[columns];
-    return attention(p, 3, program_array(p, width[0], PER_TOKEN),
-                     program_array(p, width[1], PER_TOKEN), program_array(p, width[2], PER_TOKEN),
-                     0);
+    return attention(p, 3, tape_array(p, width[0], PER_TOKEN), tape_array(p, width[1], PER_TOKEN),
+                     tape_array(p, width[2], PER_TOKEN), 0)
+        .out;
 }
 
 /* Calls one of many layers, with an array of 12 columns instead of 11 or another mistake. */
 static int misused;
 
-static Array misuse(Program *p, const void *weights, void *a) {
+static Array misuse(Tape *p, const void *weights, void *a) {
     (void)weights, (void)a;
     const Linear w = {1, 0, 11, 11};
     const Table table = {1, 11, 11}, wide = {1, 11, 12};
     const Norm norm = {1, 0, 11}, biased = {1, 1, 11};
-    const Array y = program_array(p, 11, PER_TOKEN), wrong = program_array(p, 12, PER_TOKEN);
+    const Array y = tape_array(p, 11, PER_TOKEN), wrong = tape_array(p, 12, PER_TOKEN);
     Array x, dx, dy;
     if (misused == 0) linear(p, wrong, w);
     if (misused == 1) linear_gradients(p, wrong, y, w);
@@ -283,7 +257,7 @@ static Array misuse(Program *p, const void *weights, void *a) {
     if (misused == 9) convolution_backward(p, wrong, y, table);
     if (misused == 10) convolution_backward(p, y, wrong, table);
     if (misused == 11) trusted(p, y, y, y);
-    if (misused == 12) trusted(p, y, program_array(p, 1, PER_TOKEN), wrong);
+    if (misused == 12) trusted(p, y, tape_array(p, 1, PER_TOKEN), wrong);
     if (misused == 13) trusted_backward(p, y, wrong);
     if (misused == 14) rmsnorm_backward(p, NO_ARRAY, wrong, y, norm);
     if (misused == 15) embedding_gradients(p, table, NO_TABLE, wrong);
@@ -298,11 +272,11 @@ static Array misuse(Program *p, const void *weights, void *a) {
     return y;
 }
 
-static void check_refused(Array (*forward)(Program *, const void *, void *), const char *place) {
+static void check_refused(Array (*forward)(Tape *, const void *, void *), const char *place) {
     Rung wrong;
-    Program program;
+    Tape tape;
     Model model = bigram_with(&wrong, forward);
-    assert_false(record(&program, &model, false, &err));
+    assert_false(record(&tape, &model, false, &err));
     expect_error(err, "bigram", place);
     model_free(&model);
 }

@@ -1,11 +1,11 @@
-/* program.h - a rung's two passes as one list of calls of layers. Private to model/.
+/* tape.h - a rung's two passes as one list of calls of layers. Private to model/.
  *
  * When a run opens, the rung's `forward` and `backward` call the layers (layers.h). Each call adds
  * an instruction to the list with its inputs and outputs; its row (Operation) has the function that
  * computes it. The engine derives the rest: how long each array is needed, which instructions take
  * the same slice of tokens, where threads wait for each other (model/engine/schedule.h). */
-#ifndef TRIL_MODEL_LAYERS_PROGRAM_H
-#define TRIL_MODEL_LAYERS_PROGRAM_H
+#ifndef TRIL_MODEL_LAYERS_TAPE_H
+#define TRIL_MODEL_LAYERS_TAPE_H
 
 #include "model/kernels/products.h"
 #include "model/layers/layers.h"
@@ -88,9 +88,7 @@ typedef struct {
                     = dy w backward: the engine packs it before each pass, unless Pass.unpacked */
     unsigned history; /* bit i: it also reads the rows of earlier tokens of operand i (operand_of),
                          which a growing run keeps */
-    bool gradient;    /* adds to gradients of weights, which nothing in the program reads */
-    bool reduces; /* a gradient that only adds sums of earlier instructions: scheduled last, so that
-                     one barrier serves all */
+    bool gradient;    /* adds to gradients of weights, which nothing on the tape reads */
     bool attends; /* each token takes a weighted mean of itself and those before it, in each head.
                      Inputs 0 and 1 are queries and keys, whose products give the weights by a
                      softmax; with one input, the weights are equal */
@@ -154,15 +152,17 @@ typedef struct {
     void (*fill)(float *row, int position, int width); /* fills a row of constants */
 } ArrayInfo;
 
-struct Program {
+struct Tape {
     const Model *model; /* borrowed; its weights are not read */
     bool training;      /* has a backward pass */
     bool has_heads;     /* the rung may ask for NH */
     Instruction *list;
     int count, capacity;
-    int backward_begin; /* the first instruction of the backward pass; `count` if there is none;
-                           set after the forward pass is recorded */
-    ArrayInfo *arrays;  /* [ids]; the first is NO_ARRAY's */
+    int backward_begin;   /* the first instruction of the backward pass; `count` if there is none;
+                             set after the forward pass is recorded */
+    Instruction *waiting; /* gradients that are not in the list yet */
+    int waiting_count, waiting_capacity;
+    ArrayInfo *arrays; /* [ids]; the first is NO_ARRAY's */
     int array_count, array_capacity;
     Array logits;
     int block; /* the current one */
@@ -171,47 +171,56 @@ struct Program {
     bool failed;
 };
 
-/* Makes an empty program for a model that is laid out; borrows the model and `err`. program_close
- * releases the program. Fails without memory; then there is nothing to release. */
-bool program_open(Program *p, const Model *model, bool training, Error *err);
-void program_close(Program *p);
+/* Makes an empty tape for a model that is laid out; borrows the model and `err`. tape_close
+ * releases it. Fails without memory; then there is nothing to release. */
+bool tape_open(Tape *p, const Model *model, bool training, Error *err);
+void tape_close(Tape *p);
+
+/* Adds the gradients that still wait, at the end of the backward pass. */
+void tape_end(Tape *p);
+
+/* An operation that computes nothing. It follows the last gradient of a block's weights
+ * (Instruction.block), or of those of NO_BLOCK, and says that these can now be sent. */
+extern const Operation gradients_ready;
 
 /* ---- for the layers: how a call is recorded ---- */
 
-/* program_expect_width checks that a rung gave a layer an array of `width` columns; program_expect,
- * that `holds` is true. Otherwise the program fails, and *err names the layer and, unless it is
- * NO_TENSOR, the tensor. The layer continues, because a failed program is never run. */
-void program_expect_width(Program *p, const char *layer, int tensor, const char *name, Array array,
-                          int width);
-void program_expect(Program *p, bool holds, const char *layer, const char *demand);
+/* tape_expect_width checks that a rung gave a layer an array of `width` columns; tape_expect,
+ * that `holds` is true. Otherwise the tape fails, and *err names the layer and, unless it is
+ * NO_TENSOR, the tensor. The layer continues, because a failed tape is never run. */
+void tape_expect_width(Tape *p, const char *layer, int tensor, const char *name, Array array,
+                       int width);
+void tape_expect(Tape *p, bool holds, const char *layer, const char *demand);
 
-/* Adds an instruction at the end of the list, in the current block. program_map adds one with input
- * x and a new first output of `width` columns, which it returns; `made` has the rest. */
-void program_add(Program *p, Instruction made);
-Array program_map(Program *p, const Operation *operation, Array x, int width, Instruction made);
+/* Adds an instruction at the end of the list, in the current block. A gradient waits for the next
+ * instruction of the team in the block of its weights: the team meets there anyway, and the
+ * gradient's inputs may still be in the cache. tape_map adds one with input x and a new first
+ * output of `width` columns, which it returns; `made` has the rest. */
+void tape_add(Tape *p, Instruction made);
+Array tape_map(Tape *p, const Operation *operation, Array x, int width, Instruction made);
 
 /* Returns a new array [rows, width], not yet written. */
-Array program_array(Program *p, int width, Rows rows);
+Array tape_array(Tape *p, int width, Rows rows);
 
 /* Returns a new array of `count` rows PER_PASS. */
-Array program_sums(Program *p, int count, int width);
+Array tape_sums(Tape *p, int count, int width);
 
 /* Returns constants for each position, row[width]: one array for each `fill` and width. */
-Array program_constants(Program *p, int width, void (*fill)(float *row, int position, int width));
+Array tape_constants(Tape *p, int width, void (*fill)(float *row, int position, int width));
 
 /* Returns columns `offset` to `offset` + `width` - 1 of an array, without a copy. */
-Array program_columns(Array array, int offset, int width);
+Array tape_columns(Array array, int offset, int width);
 
-/* program_keep marks an array that stays complete after a pass; program_keep_all, all arrays so
+/* tape_keep marks an array that stays complete after a pass; tape_keep_all, all arrays so
  * far, except constants, which always stay. */
-void program_keep(Program *p, Array array);
-void program_keep_all(Program *p);
+void tape_keep(Tape *p, Array array);
+void tape_keep_all(Tape *p);
 
-/* Return the last instruction of that operation: program_maker, the one whose first output is
- * `made`; program_user, the one whose first input is x and whose first tensor is `tensor`. If there
- * is none, the program fails. The pointer is valid until the next instruction is added. */
-const Instruction *program_maker(Program *p, const Operation *operation, Array made);
-const Instruction *program_user(Program *p, const Operation *operation, Array x, int tensor);
+/* Return the last instruction of that operation: tape_maker, the one whose first output is
+ * `made`; tape_user, the one whose first input is x and whose first tensor is `tensor`. If there
+ * is none, the tape fails. The pointer is valid until the next instruction is added. */
+const Instruction *tape_maker(Tape *p, const Operation *operation, Array made);
+const Instruction *tape_user(Tape *p, const Operation *operation, Array x, int tensor);
 
 /* ---- dropout, for dropout.c and attention.c ---- */
 

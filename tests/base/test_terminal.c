@@ -238,27 +238,6 @@ TEST(bytes_of_prompt) {
     expect_text(a);
 }
 
-static int put_sample(size_t number, const char *text, size_t length, bool ended, void *author) {
-    Author *a = author;
-    author_put(a, text, length);
-    if (!ended || number == 2) return 0;
-    if (a->text[a->length - 1] != '\n') author_put(a, "\n", 1);
-    author_put(a, "----\n", 5);
-    return 0;
-}
-
-/* A newline separates two samples. */
-TEST(bytes_of_samples) {
-    Author *a = scrap(1, sizeof *a);
-    TrilSampling sampling = tril_sampling();
-    sampling.temperature = 100;
-    sampling.length = 50;
-    must(tril_generate_texts(load_model(scratch("bytes")), "", 0, &sampling, 3, put_sample, a,
-                             &error));
-    run_meanwhile("sample -n 50 -t 100 --samples 3 @bytes", leave_alone);
-    expect_text(a);
-}
-
 /* Turns form one text. Typed lines may contain any bytes. */
 TEST(bytes_in_turns) {
     static const char typed[] = "a\xFF\0z\n\n\x80\xC2\n";

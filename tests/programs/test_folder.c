@@ -218,27 +218,6 @@ static Process hold(const char *name, int *alive) {
     return child;
 }
 
-/* A lock ends with its process, however that ends. */
-TEST(locks) {
-    int alive;
-    Folder *folder;
-    skip_without(FORKING);
-    for (int killed = 0; killed < 2; killed++) {
-        Process child = hold("l", &alive);
-        assert_false(folder_open(&folder, scratch("l"), &err));
-        expect_error(err, "l: ", formatted(" %d ", (int)child));
-        if (killed)
-            kill_process(child);
-        else
-            assert_int_equal(write(alive, "e", 1), 1);
-        assert_int_equal(end_of_process(child), killed ? KILLED : 0);
-        close(alive);
-        assert_ok(folder_open(&folder, scratch("l"), &err), err);
-        folder_close(folder);
-        assert_int_equal(scratch_has("l"), killed);
-    }
-}
-
 /* A folder that was moved or removed is made again before a write, if no other program did. */
 TEST(held) {
     int alive;

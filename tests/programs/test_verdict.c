@@ -10,6 +10,10 @@
 #define SMALL "-j 1 -l 1 -w 32 -H 2 -c 32 -b 8 --precision f32 "
 #define TINY  "-j 1 -l 1 -w 16 -H 2 -c 16 -b 4 --precision f32 "
 
+#define OVERFITS SMALL "-c 16 -d 0 -s 600 --eval-every 60 --patience 1"
+#define HIGH     "-s 300 --eval-every 30 "
+#define HEAD     "-j 1 -w 32 -c 32 -b 8 --precision f32 -m head " HIGH
+
 /* The verdict on a model, a line after the table; NULL if there is none. */
 static const char *verdict_on(const char *name) {
     const char *line = strstr(after("\nuniform  "), formatted("\n%s: ", name));
@@ -26,31 +30,15 @@ TEST(runs) {
     static const struct {
         size_t characters; /* of the play */
         const char *options, *rung;
-        const char *said[3];  /* none: no verdict */
-        bool meanwhile, asks; /* it is said while it trains, too; for more steps */
-    } runs[] = {
-        {3000,
-         SMALL "-c 16 -d 0 -s 600 --eval-every 60 --patience 1",
-         "modern",
-         {"180", "overfitting", "--dropout"},
-         true,
-         false},
-        {39054, SMALL "-s 400", "modern", {"still falling", "--steps 800", ""}, false, true},
-        {400, TINY, "modern", {"400", "40", "--init MODEL"}, false, false},
-        {150, TINY "-b 16 -c 64", "modern", {"150", "38", "--init MODEL"}, false, false},
-        {10000, TINY "-b 8", "modern", {NULL}, false, false}, /* seen as often as helps */
-        {39054,
-         "-j 1 -w 32 -c 32 -b 8 --precision f32 -m head --lr 0.3 -s 300 --eval-every 30",
-         "head",
-         {"--lr 0.02", "0.3", ""},
-         true,
-         false},
-        {39054,
-         TINY "-m modern --lr 1 -s 300 --eval-every 30",
-         "modern",
-         {"--lr 0.006", "1", ""},
-         false,
-         false}};
+        const char *said[3]; /* none: no verdict */
+        bool live, asks;     /* it is said while it trains, too; for more steps */
+    } runs[] = {{3000, OVERFITS, "modern", {"180", "overfitting", "--dropout"}, true, false},
+                {39054, SMALL "-s 400", "modern", {"falling", "--steps 800", ""}, false, true},
+                {400, TINY, "modern", {"400", "40", "--init MODEL"}, false, false},
+                {150, TINY "-b 16 -c 64", "modern", {"150", "38", "--init MODEL"}, false, false},
+                {10000, TINY "-b 8", "modern", {NULL}, false, false}, /* seen as often as helps */
+                {39054, HEAD "--lr 0.3", "head", {"--lr 0.02", "0.3", ""}, true, false},
+                {39054, TINY HIGH "--lr 1", "modern", {"--lr 0.006", "1", ""}, false, false}};
     for (int i = 0; i < COUNT(runs); i++) {
         const char *const *said = runs[i].said, *rung = runs[i].rung;
         scratch_put("text", slurp(PLAY, NULL), runs[i].characters);
@@ -62,7 +50,7 @@ TEST(runs) {
         const bool marked = mark && mark < strchr(row, '\n');
         if (marked != runs[i].asks || !command == runs[i].asks)
             fail_msg("%s: %s", ran.command, row);
-        if (!runs[i].meanwhile) continue;
+        if (!runs[i].live) continue;
         const char *live = expect_line(said[0]);
         assert_true(live < row);
         assert_ptr_equal(find_line(strchr(live, '\n'), TEXTS(said[0])), verdict); /* once */

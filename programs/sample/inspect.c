@@ -53,12 +53,16 @@ static void put_tensors(TrilModel *model) {
 }
 
 void inspect_file(TrilModel *model, const char *path) {
-    static const char *const keys[] = {"model",   "layers",  "heads",    "width",
-                                       "context", "dropout", "kv_heads", "hidden",
-                                       "step",    "seed",    "best_loss"};
-    char date[FILE_DATE];
+    static const char *const keys[] = {"hidden", "step", "best_loss"};
+    char date[FILE_DATE], key[TRIL_OPTION_SIZE];
     size_t counted;
     const int order = tril_model_counted(model, &counted);
+    for (int i = 0; tril_option(i); i++) { /* some are metadata of the model */
+        snprintf(key, sizeof key, "%s", tril_option(i)->name);
+        for (char *c = key; *c; c++)
+            if (*c == '-') *c = '_';
+        put(key, tril_model_note(model, key));
+    }
     for (int i = 0; i < COUNT(keys); i++) put(keys[i], tril_model_note(model, keys[i]));
     printf("%-16s %zu\n", "parameters", tril_model_parameters(model));
     if (order > 0) printf("%-16s %zu characters, up to %d at a time\n", "counted", counted, order);

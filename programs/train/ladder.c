@@ -7,7 +7,6 @@
 #include "programs/train/budget.h"
 #include "programs/train/display.h"
 #include "programs/train/interruption.h"
-#include "programs/train/planning.h"
 #include "programs/train/report.h"
 #include "programs/train/trainer.h"
 #include "programs/train/verdict.h"
@@ -17,9 +16,8 @@
 #include <string.h>
 
 /* Adds the results that need no training. */
-static bool add_closed_forms(Ladder *l, Error *err) {
+static void add_closed_forms(Ladder *l) {
     const Plan *plan = l->plan;
-    if (plan->counts.order == 0 && !plan_count(l->plan, err)) return false;
     const TrilCounts c = plan->counts;
     snprintf(l->counted[0], sizeof *l->counted, "counted %d-gram", c.order);
     snprintf(l->counted[1], sizeof *l->counted, "running %d-gram", c.order);
@@ -39,7 +37,6 @@ static bool add_closed_forms(Ladder *l, Error *err) {
                                                    plan->counted < plan_held_out(plan),
                                         .compute = NAN};
     for (int i = CLOSED_FORMS - COUNTED_FORMS; i < CLOSED_FORMS; i++) l->results[i].order = c.order;
-    return true;
 }
 
 /* ---- selection ---- */
@@ -55,18 +52,6 @@ static bool is_complete(const Plan *plan, const RungPlan *rung) {
     if (plan_has_time(plan))
         return rung->baseline ? r->time > 0 || steps >= BASELINE_STEPS : r->time >= plan_time(plan);
     return rung->baseline ? more > -same : r->time <= 0 && fabs(more) < same;
-}
-
-/* Checks that each rung fits into memory, before hours of training. */
-static bool check_memory(const Plan *plan, Error *err) {
-    TrilEstimate estimate;
-    for (int i = 0; i < plan->rung_count; i++) {
-        const RungPlan *rung = &plan->rungs[i];
-        if (!rung->left_out &&
-            tril_estimate(&rung->options, plan->corpus->distinct, &estimate, err) != TRIL_OK)
-            return false;
-    }
-    return true;
 }
 
 /* ---- training ---- */
@@ -178,7 +163,7 @@ static bool compare(Ladder *l, Error *err) {
 static bool train(Ladder *l, Error *err) {
     Plan *plan = l->plan;
     char earlier[PATH_SIZE] = "";
-    if (!add_closed_forms(l, err)) return false;
+    add_closed_forms(l);
     interruption_catch(!plan->arguments->quiet); /* until now there was nothing to save */
     if (!plan->state && !folder_begin(plan->folder, earlier, err)) return false;
     if (*earlier) show_line("the earlier run is now in %s", earlier);
@@ -191,8 +176,7 @@ static bool train(Ladder *l, Error *err) {
 
 bool ladder_train(Plan *plan, Error *err) {
     Ladder *ladder;
-    if (!check_memory(plan, err) || !memory_alloc(&ladder, 1, sizeof *ladder, "the results", err))
-        return false;
+    if (!memory_alloc(&ladder, 1, sizeof *ladder, "the results", err)) return false;
     ladder->plan = plan;
     const bool ok = train(ladder, err);
     memory_free(ladder);

@@ -8,9 +8,7 @@
 #include "programs/train/display.h"
 #include "programs/train/saved.h"
 
-#include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -332,7 +330,9 @@ static void leave_out(Plan *plan) {
     }
 }
 
-bool plan_count(Plan *plan, Error *err) {
+/* Counts the text. Under a time limit, counting stops after a tenth of the time (with --ladder 7
+ * %), and a line says how much was counted. */
+static bool count(Plan *plan, Error *err) {
     enum { FIRST = 1 << 15, GROWTH = 32 };
     const double share = plan->ladder ? 0.07 : 0.1; /* `ngram` counts again */
     const double slower = 2;                        /* larger tables are */
@@ -437,12 +437,21 @@ static bool expect_steps(Plan *plan, const RungPlan *sized, double before, Error
 static bool plan_by_time(Plan *plan, RungPlan *sized, TrilChoice *choice, Error *err) {
     TrilOptions *o = &plan->options;
     const double planned = plan->state ? plan->state->options.time : NAN;
-    if (!plan->state && !(choose_sizes(plan, sized, choice, err) && plan_count(plan, err)))
-        return false;
+    if (!plan->state && !(choose_sizes(plan, sized, choice, err) && count(plan, err))) return false;
     const double before = plan_left(plan);
     if (!measure_rungs(plan, err)) return false;
     if (isnan(planned)) return expect_steps(plan, sized, before, err);
     o->steps = ceil(o->steps * o->time / planned);
+    return true;
+}
+
+/* Checks that each rung fits into memory, before hours of training. */
+static bool check_memory(const Plan *plan, Error *err) {
+    TrilEstimate estimate;
+    for (const RungPlan *rung = plan->rungs; rung < plan->rungs + plan->rung_count; rung++)
+        if (!rung->left_out &&
+            tril_estimate(&rung->options, plan->corpus->distinct, &estimate, err) != TRIL_OK)
+            return false;
     return true;
 }
 
@@ -470,6 +479,7 @@ bool plan_decide(Plan *plan, Error *err) {
         if (!rung->resumed && !rung->left_out &&
             tril_options_decide(&rung->options, plan->corpus, trained, NULL, err) != TRIL_OK)
             return false;
+    if (!check_memory(plan, err) || (plan->counts.order == 0 && !count(plan, err))) return false;
     if (!plan->arguments->quiet && !plan->state) show_decisions(plan, sized, &choice);
     return true;
 }

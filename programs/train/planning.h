@@ -21,13 +21,9 @@ void plan_close(Plan *plan);
  * held-out part of fewer than two. */
 bool plan_read_text(Plan *plan, Error *err);
 
-/* Counts the text. Under a time limit, counting stops after a tenth of the time (with --ladder 7
- * %), and a line says how much was counted. */
-bool plan_count(Plan *plan, Error *err);
-
 /* Decides the unset options (tril_options_decide) and prints the decisions. With a time limit,
- * chooses the sizes for the time and the measured speed of this machine, counts the text, and
- * measures the speed of every rung. A resumed training run has nothing to decide. Fails for too
+ * chooses the sizes for the time and the measured speed of this machine, and measures the speed of
+ * every rung. A resumed training run has nothing to decide. Then counts the text. Fails for too
  * little memory, and a time limit of which a step of a rung takes more than a twentieth of the
  * rung's share. */
 bool plan_decide(Plan *plan, Error *err);

@@ -139,7 +139,7 @@ TEST(same_weights) {
             must(tril_training_run(training, NULL, NULL, &error));
             must(tril_training_evaluate(training, 0, &nats, &error));
             for (int note = 0; note < 2; note++) {
-                static const char *const notes[] = {"command", "text_name"};
+                static const char *const notes[] = {"text_name", "command"};
                 const char *text = tril_model_note(program, notes[note]);
                 assert_non_null(text);
                 must(tril_model_mark(model, notes[note], text, &error));

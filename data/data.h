@@ -1,11 +1,5 @@
-/* data.h - text -> characters -> ids -> batches. Sees bytes, never models.
- *
- * A text is UTF-8. Its characters are Unicode code points. A byte order mark at its beginning is
- * left out; CR LF and CR are read as newlines; a zero byte is an error. Its vocabulary is the
- * sorted set of the characters that occur, and a character's id is its index there. With `bytes`
- * the text is any file, its characters are bytes, and the vocabulary is all 256 of them. The first
- * part of the ids is for training. The rest is held out for validation, and no program ever trains
- * on it.
+/* data.h - text -> characters -> ids -> batches. Sees bytes, never models. tril.h has its records,
+ * and says how a text is read.
  *
  * Messages about a text do not name it: callers know whether it is a file or a prompt. */
 #ifndef TRIL_DATA_DATA_H
@@ -115,8 +109,8 @@ static inline size_t corpus_counted(const Corpus *corpus) {
     return corpus->counted > 0 ? min_size(corpus->counted, corpus->trained_on) : corpus->trained_on;
 }
 
-/* Sets *share to the share of the held-out characters that are in passages of 50 characters or more
- * that the training part has, too. Looks at most at 65,536 of them, in pieces all over the part. */
+/* Sets *share to the share of the held-out text that is in the training part, too, as
+ * library/programs.h says. */
 bool corpus_repeated(const Corpus *corpus, double *share, Error *err);
 
 void corpus_free(Corpus *corpus);

@@ -20,7 +20,7 @@ size_t escape_first(const char *text, size_t length, char shown[ESCAPE_SIZE]) {
     return valid ? (size_t)taken : 1;
 }
 
-static void print(FILE *out, const char *text, size_t length, const char *kept) {
+void escape_print(FILE *out, const char *text, size_t length, const char *kept) {
     while (length > 0) {
         char shown[ESCAPE_SIZE];
         size_t taken = escape_first(text, length, shown);
@@ -31,14 +31,6 @@ static void print(FILE *out, const char *text, size_t length, const char *kept) 
         text += taken;
         length -= taken;
     }
-}
-
-void escape_text(FILE *out, const char *text, size_t length) {
-    print(out, text, length, "\n\t");
-}
-
-void escape_line(FILE *out, const char *text, size_t length) {
-    print(out, text, length, "");
 }
 
 /* Returns the columns of text [length], escaped. */
@@ -66,7 +58,7 @@ int escape_words(FILE *out, const char *text, int column, int hang, int columns)
             text += blanks;
             length -= blanks;
         }
-        escape_line(out, text, length);
+        escape_print(out, text, length, "");
         column += width(text, length);
         text += length;
     }

@@ -16,9 +16,8 @@ enum { ESCAPE_SIZE = 8 }; /* bytes of the longest escaped character and a NUL */
  * in the text. The escaped form is never shorter than the original. */
 size_t escape_first(const char *text, size_t length, char shown[ESCAPE_SIZE]);
 
-/* Prints text, escaped, in lines: newlines and tabs stay; on one line: they are escaped, too. */
-void escape_text(FILE *out, const char *text, size_t length);
-void escape_line(FILE *out, const char *text, size_t length);
+/* Prints text, escaped, but for the characters in `kept`, such as newlines. */
+void escape_print(FILE *out, const char *text, size_t length, const char *kept);
 
 /* Prints words on one line, escaped, from `column` on. Begins a new line, indented by `hang`,
  * before a word that would end beyond `columns`. Returns the column of its end. */

@@ -274,11 +274,6 @@ void file_date(const char *path, char date[FILE_DATE]) {
     if (!parts || strftime(date, FILE_DATE, "%Y-%m-%d %H:%M UTC", parts) == 0) *date = 0;
 }
 
-bool file_exists(const char *path) {
-    FileStatus status;
-    return filesystem_look(path, true, &status);
-}
-
 bool file_is_taken(const char *path) {
     FileStatus status;
     return filesystem_look(path, false, &status);
@@ -302,12 +297,12 @@ bool file_can_be_read(const char *path, Error *err) {
     return ok;
 }
 
-FILE *file_stream(const char *path, FileStream how, Error *err) {
+FILE *file_stream(const char *path, bool update, Error *err) {
     FileStatus status;
     FILE *stream = NULL;
-    int file = filesystem_open(path, how == STREAM_READ ? OPEN_AT_ONCE : OPEN_UPDATE);
+    int file = filesystem_open(path, update ? OPEN_UPDATE : OPEN_AT_ONCE);
     if (file >= 0 && filesystem_status(file, &status) && status.kind == FILE_REGULAR)
-        stream = fdopen(file, how == STREAM_READ ? "rb" : "r+b");
+        stream = fdopen(file, update ? "r+b" : "rb");
     if (stream) return stream;
     fail(err, "%s: cannot be opened: %s", path, file < 0 ? strerror(errno) : "not a regular file");
     if (file >= 0) close(file);

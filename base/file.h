@@ -65,9 +65,8 @@ bool file_is_temporary(const char *name);
 /* Flushes standard output. Fails if any output was lost. */
 bool file_flush_output(Error *err);
 
-/* Return true if `path` leads to a file of any kind; if there is anything at `path`, even a broken
- * link; if `path` leads to a directory; if it leads to a regular file. */
-bool file_exists(const char *path);
+/* Return true if there is anything at `path`, even a broken link; if `path` leads to a directory;
+ * if it leads to a regular file. */
 bool file_is_taken(const char *path);
 bool file_is_directory(const char *path);
 bool file_is_regular(const char *path);
@@ -80,11 +79,9 @@ void file_date(const char *path, char date[FILE_DATE]);
 /* Fails if the file or directory at `path` cannot be opened to read. */
 bool file_can_be_read(const char *path, Error *err);
 
-typedef enum { STREAM_READ, STREAM_UPDATE } FileStream;
-
-/* Opens a regular file to read it, or to read and write it, not through a link. The caller closes
- * it with fclose. On failure NULL. */
-FILE *file_stream(const char *path, FileStream how, Error *err);
+/* Opens a regular file to read it or, to `update` it, to read and write it, not through a link. The
+ * caller closes it with fclose. On failure NULL. */
+FILE *file_stream(const char *path, bool update, Error *err);
 
 /* Creates the missing directories above `path`. *made, which begins as 0, is for
  * file_remove_parent; `made` may be NULL. */

@@ -53,7 +53,7 @@ const char *figure_tera(double tera) {
 
 void program_usage(const char *path, const char *arguments, const char *purpose) {
     fputs("Usage: ", stdout);
-    escape_line(stdout, path, strlen(path));
+    escape_print(stdout, path, strlen(path), "");
     putchar(' ');
     program_words(stdout, (int)strlen(path) + 8, 4, arguments);
     putchar('\n');

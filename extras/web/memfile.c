@@ -86,10 +86,6 @@ bool file_is_taken(const char *path) {
 
 /* ---- there are no folders ---- */
 
-bool file_exists(const char *path) {
-    return file_is_taken(path);
-}
-
 bool file_is_directory(const char *path) {
     (void)path;
     return false;

@@ -21,7 +21,7 @@ static void put(const char *name, const char *value) {
     const double x = number_read(value, &end);
     printf("%-16s ", name);
     if (*end || !strchr(value, '.'))
-        escape_line(stdout, value, strlen(value));
+        escape_print(stdout, value, strlen(value), "");
     else
         printf("%.10g", round(x * 1e6) / 1e6);
     putchar('\n');
@@ -37,7 +37,7 @@ static void put_vocabulary(const TrilTokenizer *tokenizer) {
         char text[4];
         size_t length = 0;
         tril_decode(tokenizer, &id, 1, text, sizeof text, &length, &(TrilError){0});
-        escape_line(stdout, text, length);
+        escape_print(stdout, text, length, "");
     }
     putchar('\n');
 }
@@ -114,7 +114,7 @@ static void show_score(const char *path, const TrilScore *s, const Arguments *a)
             printf("%*.*f  ", score_columns[i].width, digits, numbers[i]);
     }
     if (a->count <= 1) return;
-    escape_line(stdout, path, strlen(path));
+    escape_print(stdout, path, strlen(path), "");
     putchar('\n');
 }
 

@@ -24,9 +24,9 @@ void printer_put(Printer *p, const char *text, size_t length) {
     if (!p->terminal)
         fwrite(text, 1, length, stdout);
     else if (!p->bytes)
-        escape_text(stdout, text, length);
+        escape_print(stdout, text, length, "\n\t");
     for (size_t i = 0; i < length && p->terminal && p->bytes; i++)
-        escape_text(stdout, whole, (size_t)utf8_stream(&p->pending, text[i], whole));
+        escape_print(stdout, whole, (size_t)utf8_stream(&p->pending, text[i], whole), "\n\t");
     p->last = text[length - 1];
     flush(p);
 }

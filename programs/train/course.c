@@ -56,7 +56,7 @@ void course_begin(Course *c, double validation) {
 
 void course_read(Course *course, const char *path) {
     LogRow row;
-    FILE *file = file_stream(path, STREAM_READ, &(Error){0});
+    FILE *file = file_stream(path, false, &(Error){0});
     if (!file) return;
     while (log_read(file, &row))
         if (row.step > course->steps) course_add(course, &row);

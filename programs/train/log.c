@@ -154,7 +154,7 @@ bool log_open(FILE **log, const char *path, int step, Error *err) {
         return *log || fail(err, "/dev/null: cannot be opened: %s", strerror(errno));
     }
     if (!file_is_taken(path) && !file_write(path, NULL, 0, err)) return false;
-    FILE *file = file_stream(path, STREAM_UPDATE, err);
+    FILE *file = file_stream(path, true, err);
     if (!file) return false;
     bool ok = check_rows(file, path, step, &kept, err);
     if (ok && !(ftruncate(fileno(file), kept) == 0 && fseeko(file, kept, SEEK_SET) == 0 &&

@@ -16,9 +16,17 @@ static const char *printed(void (*print)(FILE *out, const char *text, size_t len
     return shown = stream_text(out, &length);
 }
 
+static void print_line(FILE *out, const char *text, size_t length) {
+    escape_print(out, text, length, "");
+}
+
+static void print_lines(FILE *out, const char *text, size_t length) {
+    escape_print(out, text, length, "\n\t");
+}
+
 static void expect_line(const char *text, size_t length, const char *expected) {
     char copy[256];
-    assert_string_equal(printed(escape_line, text, length), expected);
+    assert_string_equal(printed(print_line, text, length), expected);
     if (memchr(text, 0, length)) return;
     snprintf(copy, sizeof copy, "%.*s", (int)length, text);
     char shown[sizeof copy];
@@ -53,7 +61,7 @@ TEST(signs) {
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         expect_line(cases[i].text, cases[i].length, cases[i].shown);
-    assert_string_equal(printed(escape_text, "a\n\tb\r\v\0\033", 8), "a\n\tb\\x0d\\x0b\\x00\\x1b");
+    assert_string_equal(printed(print_lines, "a\n\tb\r\v\0\033", 8), "a\n\tb\\x0d\\x0b\\x00\\x1b");
 }
 
 /* Every character either stays or becomes letters, digits and a backslash. */

@@ -281,7 +281,7 @@ static void expect_on_terminal(const Author *a) {
     FILE *out = open_memstream(&shown, &length);
     assert_non_null(out);
     for (size_t i = 0; i < a->length; i++)
-        escape_text(out, whole, (size_t)utf8_stream(&pending, a->text[i], whole));
+        escape_print(out, whole, (size_t)utf8_stream(&pending, a->text[i], whole), "\n\t");
     if (a->text[a->length - 1] != '\n') putc('\n', out);
     assert_int_equal(fclose(out), 0);
     assert_true(length > a->length); /* or the test would check nothing */

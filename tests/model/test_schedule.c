@@ -286,3 +286,60 @@ TEST(refused) {
     for (misused = 0; misused < 24; misused++) check_refused(misuse, "");
     for (columns = 0; columns < 4; columns++) check_refused(attend_unevenly, "attention: ");
 }
+
+/* ---- a tape in print ---- */
+
+static void print_arrays(FILE *to, const Watch *w, const Array *arrays, int count, bool written) {
+    for (const Array *array = arrays; array < arrays + count; array++) {
+        if (!array->id) continue;
+        fprintf(to, " %d", array->id);
+        if (!written || (array > arrays && array[-1].id == array->id)) continue;
+        fprintf(to, " [%zu,%d] at %zu", schedule_rows(w->p, array->id, TOKENS, POSITIONS),
+                w->p->arrays[array->id].width, w->s->offsets[array->id] * sizeof(float));
+    }
+}
+
+static void print_tape(FILE *to, const Watch *w) {
+    const Schedule *s = w->s;
+    for (const Phase *phase = s->phases; phase < s->phases + s->phase_count; phase++) {
+        if (phase == s->phases + s->backward_phase) fputs("backward\n", to);
+        if (phase->barrier) fputs("----\n", to);
+        for (int i = phase->begin; i < phase->end; i++) {
+            const Instruction *at = &w->p->list[i];
+            fprintf(to, "  %s %s", phase->team ? "all" : "   ", at->operation->name);
+            for (int j = 0; j < MAX_TENSORS; j++)
+                if (at->tensors[j])
+                    fprintf(to, " %s", w->p->model->tensors[at->tensors[j] - 1].name);
+            fputs(":", to);
+            print_arrays(to, w, at->inputs, MAX_INPUTS, false);
+            fputs(" ->", to);
+            print_arrays(to, w, at->outputs, MAX_OUTPUTS, true);
+            fputs("\n", to);
+        }
+    }
+}
+
+/* docs/tape.txt shows the tape of multihead, after its explanation. */
+TEST(printed) {
+    Config config = {.model = "multihead", .V = 65, .T = POSITIONS, .L = 1, .NH = 2, .C = 8};
+    Tape tape;
+    Schedule schedule;
+    Model model;
+    size_t length;
+    assert_ok(model_lay_out(&model, &config, &err), err);
+    assert_ok(record(&tape, &model, true, &err), err);
+    assert_ok(schedule_open(&schedule, &tape, TOKENS, POSITIONS, &err), err);
+    FILE *to = tmpfile();
+    assert_non_null(to);
+    fputs("forward\n", to);
+    print_tape(to, &(Watch){.p = &tape, .s = &schedule});
+    const char *printed = stream_text(to, &length),
+               *page = strstr(stream_text(fopen("docs/tape.txt", "r"), &length), "forward\n");
+    if (!page || strcmp(page, printed) != 0) {
+        fputs(printed, stderr);
+        fail_msg("docs/tape.txt does not end with this tape");
+    }
+    schedule_close(&schedule);
+    tape_close(&tape);
+    model_free(&model);
+}

@@ -9,13 +9,17 @@
  * the past, but only its mean. */
 #include "model/rungs/rung.h"
 
-#define WEIGHTS(TABLE, LINEAR, NORM)                        \
-    TABLE(wte, "token_embedding_table", SIZE_V, SIZE_C)     \
-    TABLE(wpe, "position_embedding_table", SIZE_T, SIZE_C)  \
-    LINEAR(proj, "mean.proj", SIZE_C, SIZE_C, .bias = true) \
-    LINEAR(lm_head, "lm_head", SIZE_C, SIZE_V, .bias = true)
+typedef struct {
+    Table wte, wpe;
+    Linear proj, lm_head;
+} Weights;
 
-RUNG_WEIGHTS(WEIGHTS);
+static const WeightSpec weights[] = {
+    TABLE(wte, "token_embedding_table", SIZE_V, SIZE_C),
+    TABLE(wpe, "position_embedding_table", SIZE_T, SIZE_C),
+    LINEAR(proj, "mean.proj", SIZE_C, SIZE_C, .bias = true),
+    LINEAR(lm_head, "lm_head", SIZE_C, SIZE_V, .bias = true),
+};
 
 typedef struct {
     Array x, m, y; /* [N,C] */

@@ -8,11 +8,14 @@
 
 /* Sparse, because a batch contains only a few hundred of the thousands of characters in a large
  * vocabulary: an update leaves the rows of the others as they are. */
-#define WEIGHTS(TABLE, LINEAR, NORM)                                                       \
-    TABLE(table, "token_embedding_table", SIZE_V, SIZE_V, .zeros = true, .no_decay = true, \
-          .sparse = true)
+typedef struct {
+    Table table;
+} Weights;
 
-RUNG_WEIGHTS(WEIGHTS);
+static const WeightSpec weights[] = {
+    TABLE(table, "token_embedding_table", SIZE_V, SIZE_V, .zeros = true, .no_decay = true,
+          .sparse = true),
+};
 
 typedef struct {
     Array logits; /* backward reads no array, but a struct needs a member */

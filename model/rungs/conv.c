@@ -17,27 +17,33 @@
 #include "model/rungs/rung.h"
 
 #define SCALED .fan_in = true, .muon = true
-#define WEIGHTS(TABLE, LINEAR, NORM)                                                              \
-    TABLE(wte, "model.embed_tokens", SIZE_V, SIZE_C, .fan_in = true)                              \
-    NORM(ln_1, "model.layers.%d.input_layernorm", SIZE_C, .start = 1)                             \
-    TABLE(conv_1, "model.layers.%d.input_conv", SIZE_4, SIZE_C, .zeros = true, .no_decay = true)  \
-    LINEAR(q, "model.layers.%d.self_attn.q_proj", SIZE_C, SIZE_C, SCALED)                         \
-    LINEAR(k, "model.layers.%d.self_attn.k_proj", SIZE_C, SIZE_KV, SCALED)                        \
-    LINEAR(v, "model.layers.%d.self_attn.v_proj", SIZE_C, SIZE_KV, SCALED)                        \
-    NORM(q_norm, "model.layers.%d.self_attn.q_norm", SIZE_HS, .start = 1)                         \
-    NORM(k_norm, "model.layers.%d.self_attn.k_norm", SIZE_HS, .start = 1)                         \
-    LINEAR(proj, "model.layers.%d.self_attn.o_proj", SIZE_C, SIZE_C, .zeros = true, .muon = true) \
-    NORM(ln_2, "model.layers.%d.post_attention_layernorm", SIZE_C, .start = 1)                    \
-    TABLE(conv_2, "model.layers.%d.post_attention_conv", SIZE_4, SIZE_C, .zeros = true,           \
-          .no_decay = true)                                                                       \
-    LINEAR(gate, "model.layers.%d.mlp.gate_proj", SIZE_C, SIZE_H, SCALED)                         \
-    LINEAR(up, "model.layers.%d.mlp.up_proj", SIZE_C, SIZE_H, SCALED)                             \
-    LINEAR(down, "model.layers.%d.mlp.down_proj", SIZE_H, SIZE_C, .zeros = true, .muon = true)    \
-    /* starts small: the output layer is the embedding, so at full size each character would      \
-     * predict itself */                                                                          \
-    NORM(ln_f, "model.norm", SIZE_C, .start = 0.1f)
 
-RUNG_WEIGHTS(WEIGHTS);
+typedef struct {
+    Table wte, conv_1, conv_2;
+    Norm ln_1, q_norm, k_norm, ln_2, ln_f;
+    Linear q, k, v, proj, gate, up, down;
+} Weights;
+
+static const WeightSpec weights[] = {
+    TABLE(wte, "model.embed_tokens", SIZE_V, SIZE_C, .fan_in = true),
+    NORM(ln_1, "model.layers.%d.input_layernorm", SIZE_C, .start = 1),
+    TABLE(conv_1, "model.layers.%d.input_conv", SIZE_4, SIZE_C, .zeros = true, .no_decay = true),
+    LINEAR(q, "model.layers.%d.self_attn.q_proj", SIZE_C, SIZE_C, SCALED),
+    LINEAR(k, "model.layers.%d.self_attn.k_proj", SIZE_C, SIZE_KV, SCALED),
+    LINEAR(v, "model.layers.%d.self_attn.v_proj", SIZE_C, SIZE_KV, SCALED),
+    NORM(q_norm, "model.layers.%d.self_attn.q_norm", SIZE_HS, .start = 1),
+    NORM(k_norm, "model.layers.%d.self_attn.k_norm", SIZE_HS, .start = 1),
+    LINEAR(proj, "model.layers.%d.self_attn.o_proj", SIZE_C, SIZE_C, .zeros = true, .muon = true),
+    NORM(ln_2, "model.layers.%d.post_attention_layernorm", SIZE_C, .start = 1),
+    TABLE(conv_2, "model.layers.%d.post_attention_conv", SIZE_4, SIZE_C, .zeros = true,
+          .no_decay = true),
+    LINEAR(gate, "model.layers.%d.mlp.gate_proj", SIZE_C, SIZE_H, SCALED),
+    LINEAR(up, "model.layers.%d.mlp.up_proj", SIZE_C, SIZE_H, SCALED),
+    LINEAR(down, "model.layers.%d.mlp.down_proj", SIZE_H, SIZE_C, .zeros = true, .muon = true),
+    /* starts small: the output layer is the embedding, so at full size each character would
+     * predict itself */
+    NORM(ln_f, "model.norm", SIZE_C, .start = 0.1f),
+};
 
 /* Arrays that the backward pass reads, of each block and of the model; it recomputes cheap ones. */
 typedef struct {

@@ -12,18 +12,23 @@
  * Tensors are named as in nanoGPT. */
 #include "model/rungs/rung.h"
 
-#define WEIGHTS(TABLE, LINEAR, NORM)                                                               \
-    TABLE(wte, "transformer.wte", SIZE_V, SIZE_C)                                                  \
-    TABLE(wpe, "transformer.wpe", SIZE_T, SIZE_C)                                                  \
-    NORM(ln_1, "transformer.h.%d.ln_1", SIZE_C, .start = 1, .bias = true)                          \
-    LINEAR(qkv, "transformer.h.%d.attn.c_attn", SIZE_C, SIZE_3C, .bias = true)                     \
-    LINEAR(proj, "transformer.h.%d.attn.c_proj", SIZE_C, SIZE_C, .bias = true, .residual = true)   \
-    NORM(ln_2, "transformer.h.%d.ln_2", SIZE_C, .start = 1, .bias = true)                          \
-    LINEAR(fc, "transformer.h.%d.mlp.c_fc", SIZE_C, SIZE_4C, .bias = true)                         \
-    LINEAR(fcproj, "transformer.h.%d.mlp.c_proj", SIZE_4C, SIZE_C, .bias = true, .residual = true) \
-    NORM(ln_f, "transformer.ln_f", SIZE_C, .start = 1, .bias = true)
+typedef struct {
+    Table wte, wpe;
+    Norm ln_1, ln_2, ln_f;
+    Linear qkv, proj, fc, fcproj;
+} Weights;
 
-RUNG_WEIGHTS(WEIGHTS);
+static const WeightSpec weights[] = {
+    TABLE(wte, "transformer.wte", SIZE_V, SIZE_C),
+    TABLE(wpe, "transformer.wpe", SIZE_T, SIZE_C),
+    NORM(ln_1, "transformer.h.%d.ln_1", SIZE_C, .start = 1, .bias = true),
+    LINEAR(qkv, "transformer.h.%d.attn.c_attn", SIZE_C, SIZE_3C, .bias = true),
+    LINEAR(proj, "transformer.h.%d.attn.c_proj", SIZE_C, SIZE_C, .bias = true, .residual = true),
+    NORM(ln_2, "transformer.h.%d.ln_2", SIZE_C, .start = 1, .bias = true),
+    LINEAR(fc, "transformer.h.%d.mlp.c_fc", SIZE_C, SIZE_4C, .bias = true),
+    LINEAR(fcproj, "transformer.h.%d.mlp.c_proj", SIZE_4C, SIZE_C, .bias = true, .residual = true),
+    NORM(ln_f, "transformer.ln_f", SIZE_C, .start = 1, .bias = true),
+};
 
 /* Arrays that the backward pass reads, of each block and of the model; it recomputes cheap ones. */
 typedef struct {

@@ -10,16 +10,20 @@
  * New compared with average: each position chooses by its query which of the past to read. */
 #include "model/rungs/rung.h"
 
-#define WEIGHTS(TABLE, LINEAR, NORM)                           \
-    TABLE(wte, "token_embedding_table", SIZE_V, SIZE_C)        \
-    TABLE(wpe, "position_embedding_table", SIZE_T, SIZE_C)     \
-    LINEAR(query, "sa_head.query", SIZE_C, SIZE_C)             \
-    LINEAR(key, "sa_head.key", SIZE_C, SIZE_C)                 \
-    LINEAR(value, "sa_head.value", SIZE_C, SIZE_C)             \
-    LINEAR(proj, "sa_head.proj", SIZE_C, SIZE_C, .bias = true) \
-    LINEAR(lm_head, "lm_head", SIZE_C, SIZE_V, .bias = true)
+typedef struct {
+    Table wte, wpe;
+    Linear query, key, value, proj, lm_head;
+} Weights;
 
-RUNG_WEIGHTS(WEIGHTS);
+static const WeightSpec weights[] = {
+    TABLE(wte, "token_embedding_table", SIZE_V, SIZE_C),
+    TABLE(wpe, "position_embedding_table", SIZE_T, SIZE_C),
+    LINEAR(query, "sa_head.query", SIZE_C, SIZE_C),
+    LINEAR(key, "sa_head.key", SIZE_C, SIZE_C),
+    LINEAR(value, "sa_head.value", SIZE_C, SIZE_C),
+    LINEAR(proj, "sa_head.proj", SIZE_C, SIZE_C, .bias = true),
+    LINEAR(lm_head, "lm_head", SIZE_C, SIZE_V, .bias = true),
+};
 
 typedef struct {
     Array x, q, k, v, y; /* [N,C] */

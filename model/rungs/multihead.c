@@ -10,14 +10,18 @@
  * reason, at the same cost. */
 #include "model/rungs/rung.h"
 
-#define WEIGHTS(TABLE, LINEAR, NORM)                            \
-    TABLE(wte, "token_embedding_table", SIZE_V, SIZE_C)         \
-    TABLE(wpe, "position_embedding_table", SIZE_T, SIZE_C)      \
-    LINEAR(qkv, "sa_heads.qkv", SIZE_C, SIZE_3C)                \
-    LINEAR(proj, "sa_heads.proj", SIZE_C, SIZE_C, .bias = true) \
-    LINEAR(lm_head, "lm_head", SIZE_C, SIZE_V, .bias = true)
+typedef struct {
+    Table wte, wpe;
+    Linear qkv, proj, lm_head;
+} Weights;
 
-RUNG_WEIGHTS(WEIGHTS);
+static const WeightSpec weights[] = {
+    TABLE(wte, "token_embedding_table", SIZE_V, SIZE_C),
+    TABLE(wpe, "position_embedding_table", SIZE_T, SIZE_C),
+    LINEAR(qkv, "sa_heads.qkv", SIZE_C, SIZE_3C),
+    LINEAR(proj, "sa_heads.proj", SIZE_C, SIZE_C, .bias = true),
+    LINEAR(lm_head, "lm_head", SIZE_C, SIZE_V, .bias = true),
+};
 
 typedef struct {
     Array x, qkv, y; /* [N,C]; qkv [N,3C] */

@@ -1,14 +1,13 @@
 /* rung.h - a rung: a list of weights, and two functions that record its passes.
  *
- * The list is written once, as a macro WEIGHTS(TABLE, LINEAR, NORM) with a row for each weight:
- *     TABLE (member, name, rows, width, ...)
+ * A rung's struct `Weights` has a member for each weight: a Table, a Linear or a Norm (layers.h).
+ * Its list `weights` has a row for each member: TABLE (member, name, rows, width, ...)
  *     LINEAR(member, name, in, out, ...)
  *     NORM  (member, name, size, ...)
- * A row becomes a member of `Weights` (a Table, a Linear or a Norm: layers.h) and one or two
- * tensors of the model. In checkpoints their names are `name` with .weight and .bias added. A name
- * with %d has a tensor for each block, and the block's number replaces %d. The members of
- * WeightSpec that follow the sizes say how the weight starts and is trained, e.g. `.bias = true`.
- * RUNG_WEIGHTS makes the struct and its table from the list, so they cannot disagree. */
+ * A row is one or two tensors of the model. In checkpoints their names are `name` with .weight and
+ * .bias added. A name with %d has a tensor for each block, and the block's number replaces %d. The
+ * members of WeightSpec that follow the sizes say how the weight starts and is trained, e.g.
+ * `.bias = true`. */
 #ifndef TRIL_MODEL_RUNGS_RUNG_H
 #define TRIL_MODEL_RUNGS_RUNG_H
 
@@ -57,20 +56,14 @@ typedef struct {
     bool sparse;   /* an update leaves rows without a gradient as they are */
 } WeightSpec;
 
-#define MEMBER_TABLE(m, ...)         Table m;
-#define MEMBER_LINEAR(m, ...)        Linear m;
-#define MEMBER_NORM(m, ...)          Norm m;
-#define SPEC_TABLE(m, n, r, c, ...)  SPEC(WEIGHT_TABLE, m, n, r, c, __VA_ARGS__)
-#define SPEC_LINEAR(m, n, i, o, ...) SPEC(WEIGHT_LINEAR, m, n, o, i, __VA_ARGS__)
-#define SPEC_NORM(m, n, s, ...)      SPEC(WEIGHT_NORM, m, n, s, SIZE_1, __VA_ARGS__)
-#define SPEC(what, m, n, r, c, ...) \
-    {.kind = what, .member = offsetof(Weights, m), .name = n, .rows = r, .columns = c, __VA_ARGS__},
-
-#define RUNG_WEIGHTS(LIST)                             \
-    typedef struct {                                   \
-        LIST(MEMBER_TABLE, MEMBER_LINEAR, MEMBER_NORM) \
-    } Weights;                                         \
-    static const WeightSpec weight_specs[] = {LIST(SPEC_TABLE, SPEC_LINEAR, SPEC_NORM)}
+#define TABLE(m, n, r, c, ...)  WEIGHT(WEIGHT_TABLE, m, n, r, c, __VA_ARGS__)
+#define LINEAR(m, n, i, o, ...) WEIGHT(WEIGHT_LINEAR, m, n, o, i, __VA_ARGS__)
+#define NORM(m, n, s, ...)      WEIGHT(WEIGHT_NORM, m, n, s, SIZE_1, __VA_ARGS__)
+#define WEIGHT(what, m, n, r, c, ...)                                                     \
+    {                                                                                     \
+        .kind = what, .member = offsetof(Weights, m), .name = n, .rows = r, .columns = c, \
+        __VA_ARGS__                                                                       \
+    }
 
 struct Rung {
     const char *name;
@@ -97,21 +90,21 @@ void model_name_weights(const Model *model, char *weights);
  * `RUNG(name, "idea", .has_heads = true)`. It needs these functions:
  *     static Array forward(Tape *p, const Weights *w, Activations *a);
  *     static void backward(Tape *p, const Weights *w, const Activations *a, Array dlogits); */
-#define RUNG(rung, what, ...)                                                             \
-    static Array forward_of(Tape *p, const void *w, void *a) {                            \
-        return forward(p, w, a);                                                          \
-    }                                                                                     \
-    static void backward_of(Tape *p, const void *w, const void *a, Array dlogits) {       \
-        backward(p, w, a, dlogits);                                                       \
-    }                                                                                     \
-    const Rung rung##_rung = {.name = #rung,                                              \
-                              .idea = what,                                               \
-                              .weights = weight_specs,                                    \
-                              .weight_count = sizeof weight_specs / sizeof *weight_specs, \
-                              .weights_size = sizeof(Weights),                            \
-                              .activations_size = sizeof(Activations),                    \
-                              .forward = forward_of,                                      \
-                              .backward = backward_of,                                    \
+#define RUNG(rung, what, ...)                                                       \
+    static Array forward_of(Tape *p, const void *w, void *a) {                      \
+        return forward(p, w, a);                                                    \
+    }                                                                               \
+    static void backward_of(Tape *p, const void *w, const void *a, Array dlogits) { \
+        backward(p, w, a, dlogits);                                                 \
+    }                                                                               \
+    const Rung rung##_rung = {.name = #rung,                                        \
+                              .idea = what,                                         \
+                              .weights = weights,                                   \
+                              .weight_count = sizeof weights / sizeof *weights,     \
+                              .weights_size = sizeof(Weights),                      \
+                              .activations_size = sizeof(Activations),              \
+                              .forward = forward_of,                                \
+                              .backward = backward_of,                              \
                               __VA_ARGS__}
 
 #endif

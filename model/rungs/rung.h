@@ -1,9 +1,12 @@
 /* rung.h - a rung: a list of weights, and two functions that record its passes.
  *
  * A rung's struct `Weights` has a member for each weight: a Table, a Linear or a Norm (layers.h).
- * Its list `weights` has a row for each member: TABLE (member, name, rows, width, ...)
+ * Its list `weights` has a row for each member:
+ *
+ *     TABLE (member, name, rows, width, ...)
  *     LINEAR(member, name, in, out, ...)
  *     NORM  (member, name, size, ...)
+ *
  * A row is one or two tensors of the model. In checkpoints their names are `name` with .weight and
  * .bias added. A name with %d has a tensor for each block, and the block's number replaces %d. The
  * members of WeightSpec that follow the sizes say how the weight starts and is trained, e.g.

@@ -215,17 +215,11 @@ bool file_print(const char *path, bool (*print)(FILE *out, void *what, Error *er
         memory_free(temporary);
         return false;
     }
-    bool printed = print(out, what, err), ok = printed && !ferror(out);
     errno = 0;
-    if (ok) {
-        ok = fflush(out) == 0 && filesystem_flush(file) && claim(temporary) &&
-             filesystem_replace(file, temporary, path);
-    } else if (printed) { /* writes again, to learn why it failed */
-        clearerr(out);
-        putc(0, out);
-        fflush(out);
-    }
-    int why = errno ? errno : EIO;
+    const bool printed = print(out, what, err);
+    const bool ok = printed && fflush(out) == 0 && !ferror(out) && filesystem_flush(file) &&
+                    claim(temporary) && filesystem_replace(file, temporary, path);
+    const int why = errno ? errno : EIO;
     if (!ok) filesystem_abandon(file, temporary);
     claim(temporary);
     fclose(out);

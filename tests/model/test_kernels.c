@@ -480,8 +480,8 @@ typedef struct {
 static Loop all[32];
 static int loops;
 
-/* Defines one. The truth is that of rows, then of each number i: the rest. What may overlap does.
- */
+/* Defines one: its call, and the truth, first of whole rows, then of each number i. Outputs overlap
+ * inputs where the kernel allows it. */
 #define ROW  LONGEST
 #define WAY  (n % 2 ? 1 : -1)
 #define TAPS (n % 7)
@@ -575,19 +575,20 @@ LOOP(round, INFINITY, 0, int16_t rounded[LONGEST + 16];
 /* Whatever the remainder, nothing else is written. */
 TEST_OF_EACH_TABLE(loops) {
     static Floats x;
-    static Doubles truth;
+    static Doubles t;
+    const float *ours = x[0];
+    double *truth = t[0];
     for (int k = 0; k < loops; k++)
         for (int n = 1; n <= LONGEST && all[k].absolute < 1; n++) {
             prepare(x);
-            for (int i = 0; i < ARRAYS * LONGEST; i++) truth[0][i] = (double)x[0][i];
+            for (int i = 0; i < ARRAYS * LONGEST; i++) truth[i] = (double)ours[i];
             all[k].ours(isa, x, n);
-            all[k].truth(truth, n);
+            all[k].truth(t, n);
             for (int i = 0; i < ARRAYS * LONGEST; i++) {
-                const double y = (double)x[0][i], t = truth[0][i];
-                const double most = all[k].absolute + all[k].relative * fabs(t);
-                if (y != t && !(fabs(y - t) <= most))
+                const double most = all[k].absolute + all[k].relative * fabs(truth[i]);
+                if ((double)ours[i] != truth[i] && !(fabs((double)ours[i] - truth[i]) <= most))
                     fail_msg("%s: %s of %d numbers: x[%d][%d] is %.9g, not %.9g", isa->name,
-                             all[k].name, n, i / LONGEST, i % LONGEST, y, t);
+                             all[k].name, n, i / LONGEST, i % LONGEST, (double)ours[i], truth[i]);
             }
         }
 }

@@ -50,7 +50,8 @@ static bool is_complete(const Plan *plan, const RungPlan *rung) {
     const double steps = r->characters / plan_step_characters(plan),
                  more = steps - plan->options.steps, same = 0.5;
     if (plan_has_time(plan))
-        return rung->baseline ? r->time > 0 || steps >= BASELINE_STEPS : r->time >= plan_time(plan);
+        return rung->baseline ? r->time > 0 || steps >= BASELINE_STEPS
+                              : r->time >= plan->options.time;
     return rung->baseline ? more > -same : r->time <= 0 && fabs(more) < same;
 }
 

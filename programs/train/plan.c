@@ -25,10 +25,6 @@ bool plan_is_bf16(const Plan *plan) {
     return strcmp(plan->options.precision, "bf16") == 0;
 }
 
-double plan_time(const Plan *plan) {
-    return plan_has_time(plan) ? plan->options.time : 0;
-}
-
 bool plan_windows_grow(const Plan *plan, const RungPlan *rung) {
     const double read = plan->options.steps * plan_step_characters(plan);
     return tril_windows_grow(rung->name, read / (double)plan->corpus->trained_on,
@@ -48,5 +44,5 @@ double plan_held_out(const Plan *plan) {
 }
 
 double plan_left(const Plan *plan) {
-    return plan_time(plan) - (world_seconds() - plan->arguments->begun);
+    return plan->options.time - (world_seconds() - plan->arguments->begun);
 }

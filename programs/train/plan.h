@@ -58,7 +58,7 @@ typedef struct RungPlan {
     bool resumed;            /* the state is of this rung */
     const Result *known;     /* its result, if the resumed training run completed it; borrowed */
     bool left_out;           /* a baseline that is not trained */
-    TrilOptions options;     /* the plan's, and all that this rung decides for itself: dropout... */
+    TrilOptions options;     /* the plan's, and what this rung decides for itself */
     TrilChoice pace;         /* with a time limit: as measured before the training */
     char checkpoint[PATH_SIZE], log[PATH_SIZE];
 } RungPlan;
@@ -68,7 +68,7 @@ typedef struct {
     TrilProgress now;
     double best;       /* lowest validation loss of saved weights, or INFINITY */
     double seconds;    /* since the beginning */
-    double time_limit; /* plan_time, once the rung has used its share */
+    double time_limit; /* that of the run, once the rung has used its share */
     double early_stop; /* the planned steps, once --patience has ended it */
 } Progress;
 
@@ -123,7 +123,6 @@ bool plan_same_sizes(const TrilOptions *one, const TrilOptions *other);
 
 bool plan_has_time(const Plan *plan); /* true with a time limit, false with a number of steps */
 bool plan_is_bf16(const Plan *plan);  /* true if products are in bf16 */
-double plan_time(const Plan *plan);   /* the time limit in seconds, if there is one */
 
 /* Returns true if the rung's windows grow, in a training run that begins now. */
 bool plan_windows_grow(const Plan *plan, const RungPlan *rung);

@@ -183,10 +183,10 @@ static bool check_effect(const Plan *plan, Error *err) {
  * and a worse model would replace its own. */
 static bool check_rung(const Plan *plan, const char *rung, double seconds, double steps,
                        Error *err) {
-    if (plan_has_time(plan) && seconds > plan_time(plan) + 1)
+    if (plan_has_time(plan) && seconds > plan->options.time + 1)
         return fail(err,
                     "%s: %s was trained for %.0f seconds, longer than --time %.0f; give more time",
-                    plan->state_file, rung, seconds, plan_time(plan));
+                    plan->state_file, rung, seconds, plan->options.time);
     if (!plan_has_time(plan) && floor(steps) > plan->options.steps)
         return fail(err, "%s: %s was trained for %.0f steps, more than --steps %g; give more steps",
                     plan->state_file, rung, steps, plan->options.steps);
@@ -375,12 +375,12 @@ static bool measure(Plan *plan, TrilOptions *o, double seconds, TrilChoice *choi
 static bool check_speed(const Plan *plan, RungPlan *rung, double left, Error *err) {
     const double share = budget_share(plan, rung, 1), spare = 1.2;
     const double step = plan_step_characters(plan) / rung->pace.speed,
-                 all = TRIL_LEAST_STEPS * step, passed = plan_time(plan) - plan_left(plan);
+                 all = TRIL_LEAST_STEPS * step, passed = plan->options.time - plan_left(plan);
     if (all <= share * left) return true;
     if (!rung->baseline)
         return fail(
             err, "%s: a step takes about %.2g s, too much of --time %g; give at least --time %.0f",
-            rung->name, step, plan_time(plan), ceil(spare * (passed + all / share)));
+            rung->name, step, plan->options.time, ceil(spare * (passed + all / share)));
     rung->left_out = true;
     if (!plan->arguments->quiet)
         show_line("%s: skipped: a step takes about %.2g s, too much of its time", rung->name, step);

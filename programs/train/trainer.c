@@ -284,7 +284,7 @@ static void show_news(Trainer *t) {
 static bool decide_end(Trainer *t, bool used, bool judged) {
     Progress *p = &t->progress;
     bool stops = judged && budget_stale(&t->budget, p, t->plan->options.patience);
-    p->time_limit = used ? plan_time(t->plan) : 0;
+    p->time_limit = used && plan_has_time(t->plan) ? t->plan->options.time : 0;
     p->early_stop = stops ? t->budget.steps : 0;
     return used || stops || budget_complete(&t->budget, p) || world_first(interrupted());
 }
@@ -445,7 +445,7 @@ static void note_work(Trainer *t) {
     double steps = p->early_stop > 0 ? t->budget.steps : p->now.step;
     if (p->now.cooled > 0 && p->now.step >= p->now.cooled) steps = t->plan->options.steps;
     result->seconds = clock_seconds() - t->started;
-    result->time = plan_time(t->plan);
+    result->time = plan_has_time(t->plan) ? t->plan->options.time : 0;
     result->characters = steps * plan_step_characters(t->plan);
     result->compute = p->now.operations;
     t->course->ended = budget_complete(&t->budget, p);

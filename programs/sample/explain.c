@@ -138,16 +138,16 @@ static bool choose(Explanation *e, int layer, int head, Error *err) {
         return fail(err, "--layer and --head: the model has no attention");
     if (layer >= layers) return fail_number("layer", layer, layers, err);
     if (head >= heads) return fail_number("head", head, heads, err);
-    for (int l = layer < 0 ? 0 : layer; l <= (layer < 0 ? layers - 1 : layer); l++) {
+    for (int i = 0; i < layers * heads; i++) {
+        const int l = i / heads, h = i % heads;
         const TrilLine *line = lens_attention(&e->lens, l);
-        for (int h = head < 0 ? 0 : head; h <= (head < 0 ? heads - 1 : head) && line; h++) {
-            const double without = chance_without(e, line, h);
-            const double change = isnan(without) ? 0 : fabs(log(e->chance / without));
-            if (!(change > most)) continue;
-            most = change;
-            e->line = line;
-            e->head = h;
-        }
+        if (!line || (layer >= 0 && l != layer) || (head >= 0 && h != head)) continue;
+        const double without = chance_without(e, line, h);
+        const double change = isnan(without) ? 0 : fabs(log(e->chance / without));
+        if (!(change > most)) continue;
+        most = change;
+        e->line = line;
+        e->head = h;
     }
     return true;
 }
@@ -196,15 +196,10 @@ static const float *row_of(const Explanation *e, int input, int t, int *size) {
 static int choose_places(const float *weights, int T, int most, int *place) {
     int count = 0;
     for (int t = 0; t < T; t++) {
-        if (count == most) { /* the smallest makes way */
-            int least = 0;
-            for (int i = 1; i < count; i++)
-                if (weights[place[i]] < weights[place[least]]) least = i;
-            if (weights[t] <= weights[place[least]]) continue;
-            count--;
-            memmove(place + least, place + least + 1, (size_t)(count - least) * sizeof *place);
-        }
-        place[count++] = t;
+        int before = 0; /* larger ones, and equal ones to the left */
+        for (int s = 0; s < T; s++)
+            before += s < t ? weights[s] >= weights[t] : weights[s] > weights[t];
+        if (before < most) place[count++] = t;
     }
     return count;
 }

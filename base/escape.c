@@ -2,7 +2,6 @@
 #include "base/terminal.h"
 #include "base/utf8.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 size_t escape_first(const char *text, size_t length, char shown[ESCAPE_SIZE]) {

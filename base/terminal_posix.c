@@ -7,7 +7,6 @@
 #include <limits.h>
 #include <locale.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 #include <wchar.h>

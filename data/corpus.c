@@ -5,7 +5,6 @@
 #include "base/memory.h"
 #include "base/random.h"
 
-#include <assert.h>
 #include <math.h>
 #include <string.h>
 

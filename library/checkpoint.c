@@ -1,6 +1,5 @@
 /* checkpoint.c - a model <-> named tensors and notes. */
 #include "library/checkpoint.h"
-#include "library/safetensors.h"
 #include "base/array.h"
 #include "base/digest.h"
 #include "base/file.h"

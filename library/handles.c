@@ -2,7 +2,6 @@
 #include "base/names.h"
 
 #include <math.h>
-#include <stdio.h>
 
 bool precision_read(Precision *precision, const char *name, Error *err) {
     static const char *const names[] = {"f32", "int8", NULL};

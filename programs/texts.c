@@ -3,7 +3,6 @@
 #include "base/file.h"
 #include "base/memory.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,25 +22,20 @@ static int by_path(const void *a, const void *b) {
     return strcmp(((const TextFile *)a)->path, ((const TextFile *)b)->path);
 }
 
-static int by_file(const void *a, const void *b) {
-    const FileId one = ((const TextFile *)a)->id, other = ((const TextFile *)b)->id;
-    const int order = memcmp(&one, &other, sizeof one);
-    return order ? order : by_path(a, b);
-}
-
 /* Sorts the files by path, each once. */
 static void sort(Texts *texts) {
     int kept = 0;
-    qsort(texts->files, (size_t)texts->count, sizeof *texts->files, by_file);
-    for (int i = 0; i < texts->count; i++) {
+    qsort(texts->files, (size_t)texts->count, sizeof *texts->files, by_path);
+    for (int i = 0, same; i < texts->count; i++) {
         const TextFile file = texts->files[i];
-        if (kept > 0 && memcmp(&file.id, &texts->files[kept - 1].id, sizeof file.id) == 0)
+        for (same = 0; same < kept; same++)
+            if (memcmp(&texts->files[same].id, &file.id, sizeof file.id) == 0) break;
+        if (same < kept)
             memory_free(file.path);
         else
             texts->files[kept++] = file;
     }
     texts->count = kept;
-    qsort(texts->files, (size_t)kept, sizeof *texts->files, by_path);
 }
 
 bool texts_find(Texts *texts, char *const *operands, int count, Error *err) {

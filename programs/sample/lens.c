@@ -5,7 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-bool line_is(const TrilLine *line, const char *operation) {
+/* Returns true if the line is a call of that operation. */
+static bool line_is(const TrilLine *line, const char *operation) {
     return strcmp(line->operation, operation) == 0;
 }
 
@@ -53,10 +54,8 @@ bool lens_open(Lens *lens, const TrilModel *model, const TrilReading *reading, E
     if (!memory_alloc(&lens->lines, count, sizeof *lens->lines, of, err) ||
         !memory_alloc(&lens->sums, count, sizeof *lens->sums, of, err) ||
         !memory_alloc(&lens->x, widest, sizeof *lens->x, of, err) ||
-        !memory_alloc(&lens->y, widest, sizeof *lens->y, of, err)) {
-        lens_close(lens);
+        !memory_alloc(&lens->y, widest, sizeof *lens->y, of, err))
         return false;
-    }
     while (tril_reading_line(reading, lens->count, &lens->lines[lens->count])) lens->count++;
     follow(lens);
     return true;
@@ -67,7 +66,6 @@ void lens_close(Lens *lens) {
     memory_free(lens->sums);
     memory_free(lens->x);
     memory_free(lens->y);
-    *lens = (Lens){0};
 }
 
 int lens_stages(const Lens *lens) {

@@ -18,7 +18,8 @@ typedef struct {
     float *x, *y;            /* scratch [the widest array] */
 } Lens;
 
-/* Opens a traced reading of a model. Released by lens_close. Fails without memory. */
+/* Opens a traced reading of a model. Released by lens_close, even after a failure. Fails without
+ * memory. */
 bool lens_open(Lens *lens, const TrilModel *model, const TrilReading *reading, Error *err);
 void lens_close(Lens *lens);
 
@@ -43,9 +44,6 @@ const float *lens_without(Lens *lens, const TrilLine *attention, int head);
 
 /* Returns the last character's row of an array. */
 const float *lens_row(const Lens *lens, const TrilArray *array);
-
-/* Returns true if the line is a call of that operation. */
-bool line_is(const TrilLine *line, const char *operation);
 
 /* Returns the heads of a line that attends; a mean counts as one. */
 int line_heads(const TrilLine *line);

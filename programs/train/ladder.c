@@ -13,7 +13,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 /* Adds the results that need no training. */
 static void add_closed_forms(Ladder *l) {

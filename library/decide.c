@@ -245,32 +245,21 @@ static double work(const TrilOptions *o, const Search *search) {
     return o->width * (o->layers * layer + search->text->vocab.size);
 }
 
-/* Returns true if the larger size, which has `slower` times the work of the smaller one, is worth
- * its time, with the reasons in `choice`. *pace is that of the smaller size, and becomes that of
- * the larger one. With many passes over a text, a small model learns less from each, so a larger
- * size pays sooner; but the text must be as long. Found by trial, as above. */
-static bool is_worth(const TrilOptions *larger, const Candidate *candidate, Search *search,
-                     double slower, TrilChoice *pace, TrilChoice *choice) {
+/* Returns why a larger size is not worth its time, if it is not. It has `slower` times the work of
+ * the smaller one, and pays after *worth characters: with many passes over a text, a small model
+ * learns less from each, so a larger size pays sooner; but the text must be as long. *pace is that
+ * of the smaller size, and becomes that of the larger one. Found by trial, as above. */
+static TrilLimit limit_of(const TrilOptions *larger, double slower, double *worth, Search *search,
+                          TrilChoice *pace) {
     const double max_gain = 2; /* wider products are faster, but not by more */
     const double often = 16, sooner = 0.7;
     Error none;
-    choice->layers = (int)larger->layers;
-    choice->width = (int)larger->width;
-    choice->context = (int)larger->context;
-    choice->batch = (int)larger->batch;
-    choice->worth = recipe_of(larger->rung).longer > 1 ? candidate->longer : candidate->worth;
-    choice->limit = TRIL_LIMIT_TEXT;
-    if (search->most < choice->worth) return false;
-    choice->limit = TRIL_LIMIT_TIME;
-    double seen = fmin(pace->speed * search->seconds, search->most);
-    if (seen > often * (double)search->text->trained_on) choice->worth *= sooner;
-    if (pace->speed * max_gain / slower * search->seconds < choice->worth) return false;
-    choice->limit = TRIL_LIMIT_MEMORY;
-    if (!measure_speed(larger, search, pace, &none)) return false;
-    choice->limit = TRIL_LIMIT_TIME;
-    if (pace->speed * search->seconds < choice->worth) return false;
-    choice->limit = TRIL_LIMIT_NONE;
-    return true;
+    if (search->most < *worth) return TRIL_LIMIT_TEXT;
+    const double seen = fmin(pace->speed * search->seconds, search->most);
+    if (seen > often * (double)search->text->trained_on) *worth *= sooner;
+    if (pace->speed * max_gain / slower * search->seconds < *worth) return TRIL_LIMIT_TIME;
+    if (!measure_speed(larger, search, pace, &none)) return TRIL_LIMIT_MEMORY;
+    return pace->speed * search->seconds < *worth ? TRIL_LIMIT_TIME : TRIL_LIMIT_NONE;
 }
 
 static bool choose(TrilOptions *o, Search *search, TrilChoice *choice, Error *err) {
@@ -284,12 +273,18 @@ static bool choose(TrilOptions *o, Search *search, TrilChoice *choice, Error *er
     search->steps = same_sizes(&best, &largest) ? MANY : FEW;
     *choice = (TrilChoice){.limit = TRIL_LIMIT_NONE};
     if (!measure_speed(&best, search, &pace, err)) return false;
-    for (int i = 1; i < COUNT(candidates); i++) {
-        TrilOptions larger = filled(o, &candidates[i], longest, text);
-        if (same_sizes(&larger, &best)) continue;
-        double slower = work(&larger, search) / work(&best, search);
+    for (const Candidate *c = candidates + 1; c < candidates + COUNT(candidates); c++) {
+        const TrilOptions larger = filled(o, c, longest, text);
+        const double slower = work(&larger, search) / work(&best, search);
         TrilChoice of_larger = pace;
-        if (!is_worth(&larger, &candidates[i], search, slower, &of_larger, choice)) break;
+        if (same_sizes(&larger, &best)) continue;
+        choice->layers = (int)larger.layers;
+        choice->width = (int)larger.width;
+        choice->context = (int)larger.context;
+        choice->batch = (int)larger.batch;
+        choice->worth = recipe_of(larger.rung).longer > 1 ? c->longer : c->worth;
+        choice->limit = limit_of(&larger, slower, &choice->worth, search, &of_larger);
+        if (choice->limit != TRIL_LIMIT_NONE) break;
         best = larger;
         pace = of_larger;
     }

@@ -311,18 +311,13 @@ static bool check_prefix(const char *bytes, size_t length, const char *name, siz
         return fail(err, "%s: not a valid checkpoint: it has only %zu bytes", name, length);
     memcpy(&prefix, bytes, PREFIX);
     *header = (size_t)prefix;
-    if (prefix > MAX_HEADER)
-        return memchr(bytes, 0, PREFIX)
-                   ? fail(err,
-                          "%s: not a checkpoint: its first 8 bytes state a header of %" PRIu64
-                          " bytes",
-                          name, prefix)
-                   : fail(err, "%s: not a checkpoint, but perhaps a text", name);
-    return prefix <= length - PREFIX ||
+    if (prefix > MAX_HEADER && !memchr(bytes, 0, PREFIX))
+        return fail(err, "%s: not a checkpoint, but perhaps a text", name);
+    return (prefix <= MAX_HEADER && prefix <= length - PREFIX) ||
            fail(err,
                 "%s: not a valid checkpoint: its first 8 bytes state a header of %" PRIu64
-                " bytes in a file of %zu",
-                name, prefix, length);
+                " bytes, which is too long",
+                name, prefix);
 }
 
 bool safetensors_open(SafeTensors *file, File *from, Error *err) {

@@ -160,21 +160,16 @@ static bool read_vocab(TrilModel *model, const char *path, Error *err) {
            fail(err, "%s: its vocabulary and its model have different sizes", path);
 }
 
-/* Reads the model of a file and, unless `moments` is NULL, the moments of a state: NULL if it is
- * none. The caller releases all of them, even after a failure. */
-static bool read_file(TrilModel **made, float *moments[2], const char *path, Error *err) {
-    Checkpoint c = {.first_moments = NULL};
-    if (!model_new(made, err) || !checkpoint_load(&c, path, err)) return false;
+/* Reads the model of a file. What is left of the checkpoint are the moments of a state. The caller
+ * releases both, even after a failure. */
+static bool read_file(TrilModel **made, Checkpoint *c, const char *path, Error *err) {
+    *c = (Checkpoint){.first_moments = NULL};
+    if (!model_new(made, err) || !checkpoint_load(c, path, err)) return false;
     TrilModel *model = *made;
-    model->model = c.model;
-    model->file = c.file;
-    if (moments) {
-        moments[0] = c.first_moments;
-        moments[1] = c.second_moments;
-    } else {
-        memory_free(c.first_moments);
-        memory_free(c.second_moments);
-    }
+    model->model = c->model;
+    model->file = c->file;
+    c->model = (Model){0};
+    c->file = (SafeTensors){0};
     const char *step = tril_model_note(model, "step"), *seed = tril_model_note(model, "seed"),
                *loss = tril_model_note(model, "validation_loss");
     model->trained = true;
@@ -186,9 +181,11 @@ static bool read_file(TrilModel **made, float *moments[2], const char *path, Err
 }
 
 TrilStatus tril_model_load(TrilModel **model, const char *path, Error *err) {
+    Checkpoint c;
     if (model) *model = NULL;
     if (!model || !path || !err) return null_argument(err);
-    const bool ok = or_as(read_file(model, NULL, path, err), TRIL_FILE, err);
+    const bool ok = or_as(read_file(model, &c, path, err), TRIL_FILE, err);
+    checkpoint_free(&c);
     return result(model_given(model, ok), err);
 }
 
@@ -196,7 +193,7 @@ TrilStatus tril_model_load(TrilModel **model, const char *path, Error *err) {
 typedef struct {
     TrilState known;
     TrilModel *model; /* with all metadata, a program's included; NULL once it is resumed */
-    float *moments[2];
+    Checkpoint rest;  /* the moments */
     Uses uses;
 } Stored;
 
@@ -248,8 +245,8 @@ TrilStatus tril_state_load(TrilState **state, const char *path, Error *err) {
     if (state) *state = NULL;
     if (!state || !path || !err) return null_argument(err);
     if (!memory_alloc(&s, 1, sizeof *s, "the state", err)) return TRIL_NO_MEMORY;
-    bool ok = read_file(&s->model, s->moments, path, err);
-    if (ok && !s->moments[0])
+    bool ok = read_file(&s->model, &s->rest, path, err);
+    if (ok && !s->rest.first_moments)
         ok = fail(err, "%s: is a model, not the state of a training run", path);
     const char *of = ok ? tril_model_note(s->model, "state") : NULL;
     if (ok && (!of || strcmp(of, version) != 0))
@@ -270,8 +267,7 @@ void tril_state_free(TrilState *state) {
     Stored *s = (Stored *)state;
     if (!s) return;
     tril_model_free(s->model);
-    memory_free(s->moments[0]);
-    memory_free(s->moments[1]);
+    checkpoint_free(&s->rest);
     memory_free(s);
 }
 
@@ -310,7 +306,9 @@ static bool resume(TrilTraining **training, TrilModel **model, Stored *s, const 
     s->model = NULL;
     s->known.tokenizer = NULL;
     const bool ok = training_make(training, *model, text, &now, err);
-    if (ok) training_restore(*training, &s->known.progress, s->moments[0], s->moments[1]);
+    if (ok)
+        training_restore(*training, &s->known.progress, s->rest.first_moments,
+                         s->rest.second_moments);
     return model_given(model, ok);
 }
 

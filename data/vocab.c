@@ -81,22 +81,18 @@ int vocab_text(const Vocab *vocab, int id, char text[UTF8_MAX]) {
     return 1;
 }
 
-enum { KNOWN = 64 }; /* characters of a list of those that a model knows */
-
-/* Lists the first characters of the vocabulary but the space and control characters. */
-static void list_known(const Vocab *vocab, char list[KNOWN * UTF8_MAX + sizeof " ..."]) {
-    int id = 0;
-    while (id < vocab->size && vocab->codes[id] <= ' ') id++;
-    for (const int end = min_int(vocab->size, id + KNOWN); id < end; id++)
-        list += utf8_encode(vocab->codes[id], list);
-    strcpy(list, id < vocab->size ? " ..." : "");
-}
-
+/* Fails because of a character. Lists the first ones of the vocabulary but the space and control
+ * characters. */
 static bool fail_unknown(const Vocab *vocab, uint32_t code, size_t place, Error *err) {
-    char text[UTF8_MAX + 1] = {0}, known[KNOWN * UTF8_MAX + sizeof " ..."];
+    enum { MOST = 64 };
+    char text[UTF8_MAX + 1] = {0}, known[MOST * UTF8_MAX + sizeof " ..."], *end = known;
     const bool control = code < 0x20 || code == 0x7F;
+    int id = 0;
     utf8_encode(code, text);
-    list_known(vocab, known);
+    while (id < vocab->size && vocab->codes[id] <= ' ') id++;
+    for (const int last = min_int(vocab->size, id + MOST); id < last; id++)
+        end += utf8_encode(vocab->codes[id], end);
+    strcpy(end, id < vocab->size ? " ..." : "");
     return fail_as(TRIL_TEXT, err,
                    "character %zu, %s%s%sU+%04X%s, is not in the model's vocabulary: %s", place + 1,
                    control ? "control character " : "'", control ? "" : text, control ? "" : "' (",

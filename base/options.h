@@ -7,14 +7,14 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* The first six are in the order of TrilKind (library/option_table.c checks it). */
+/* The kinds of TrilKind (tril.h), and those that only programs have. */
 typedef enum {
-    OPTION_WHOLE,  /* double, a whole number from min to max */
-    OPTION_REAL,   /* double, finite, from min to max */
-    OPTION_TIME,   /* double, seconds, from min to max: 90, 90s, 5m or 2h */
-    OPTION_TEXT,   /* const char *, pointing into argv */
-    OPTION_FLAG,   /* bool: no argument; set to true */
-    OPTION_SEED,   /* uint64_t, any */
+    OPTION_WHOLE = TRIL_WHOLE,
+    OPTION_REAL = TRIL_REAL, /* finite */
+    OPTION_TIME = TRIL_TIME,
+    OPTION_TEXT = TRIL_NAME, /* any text; points into argv */
+    OPTION_FLAG = TRIL_FLAG, /* no argument; set to true */
+    OPTION_SEED = TRIL_SEED,
     OPTION_INT,    /* int, from min to max */
     OPTION_PATH,   /* const char *, as OPTION_TEXT, with slashes (filesystem_slash) */
     OPTION_SECTION /* a heading in --help, its text in `help` */

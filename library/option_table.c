@@ -77,11 +77,6 @@ static void copy(TrilOptions *to, const TrilOptions *from, const TrilOption *row
         *(double *)value_at(to, row) = *(double *)value_at(from, row);
 }
 
-_Static_assert((int)TRIL_WHOLE == OPTION_WHOLE && (int)TRIL_REAL == OPTION_REAL &&
-                   (int)TRIL_TIME == OPTION_TIME && (int)TRIL_NAME == OPTION_TEXT &&
-                   (int)TRIL_FLAG == OPTION_FLAG && (int)TRIL_SEED == OPTION_SEED,
-               "a TrilKind is an OptionKind");
-
 static Option option_at(const TrilOptions *o, const TrilOption *row) {
     return (Option){.name = row->name,
                     .kind = (OptionKind)row->kind,

@@ -674,6 +674,10 @@ TEST(choices) {
     options.context = 16;
     expect(tril_options_choose(&options, text, NAN, NULL, NULL, &choice, &error), TRIL_ARGUMENT,
            "");
+    options.context = NAN; /* windows fit a short text */
+    must(tril_options_choose(&options, text_of(letters, play, 60, 0.1), 1, NULL, NULL, &choice,
+                             &error));
+    assert_int_equal(options.context, 32);
     options.width = 1 << 15;
     options.layers = 200;
     options.heads = 7;

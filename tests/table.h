@@ -44,11 +44,4 @@ static inline double first_loss(void) {
     return loss;
 }
 
-/* Reads the row of a model, and checks that its loss is below ln V. */
-static inline Row learned(const char *name) {
-    Row row = row_of(name), uniform = row_of("uniform");
-    assert_true(row.train < uniform.train - 0.02 && row.validation < uniform.validation - 0.02);
-    return row;
-}
-
 #endif

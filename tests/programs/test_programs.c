@@ -101,24 +101,6 @@ TEST(more_steps) {
     assert_near(state_number("steps/state.safetensors", "step"), 200, 0);
 }
 
-/* The table is in a file, too, and each rung has two. */
-TEST(ladder) {
-    int rungs = 0;
-    train("--ladder -o @ladder " PLAY);
-    expect_line(scratch("ladder/ladder.csv"));
-    const char *text = slurp(scratch("ladder/ladder.csv"), NULL);
-    for (; model_name(rungs); rungs++) {
-        const Row row = learned(model_name(rungs));
-        const char *line = strstr(text, formatted("\n%s,%zu,", model_name(rungs), row.parameters));
-        double losses[2];
-        assert_non_null(line);
-        assert_int_equal(sscanf(line, "\n%*[^,],%*u,%lf,%lf", &losses[0], &losses[1]), 2);
-        assert_near(losses[0], row.train, 1e-4);
-        assert_near(losses[1], row.validation, 1e-4);
-    }
-    assert_int_equal(scratch_count("ladder"), 2 * rungs + 4); /* and table, page, state, mark */
-}
-
 /* A rung of a ladder is trained as it would be alone and with --profile, with the options that the
  * last rung gets alone. Only that of --model gets its rates. */
 TEST(ladder_alone) {

@@ -1,5 +1,6 @@
 #include "base/number.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,4 +48,17 @@ void number_shortest(char *text, size_t size, double x) {
     do {
         number_write(text, size, 'g', digits, x);
     } while (number_read(text, NULL) != x && ++digits <= 17);
+}
+
+/* A number is not finite if all bits of its exponent are set. The loop has no branch, so that
+ * compilers can vectorize it. */
+bool floats_finite(const void *floats, size_t count) {
+    const uint32_t exponent = 0x7F800000;
+    uint32_t bad = 0;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t bits;
+        memcpy(&bits, (const char *)floats + i * sizeof bits, sizeof bits);
+        bad |= (bits & exponent) == exponent;
+    }
+    return !bad;
 }

@@ -3,6 +3,7 @@
 #ifndef TRIL_BASE_NUMBER_H
 #define TRIL_BASE_NUMBER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Enough for any float, and for 17 digits of any double with style 'g'. */
@@ -18,5 +19,8 @@ void number_shortest(char *text, size_t size, double x);
 /* Reads a decimal number, inf or nan at the beginning of `text`, like strtod. Sets *end, unless
  * `end` is NULL, to the text after it. If there is no number, returns 0 and sets *end to `text`. */
 double number_read(const char *text, char **end);
+
+/* Returns true if all of floats[count], which need not be aligned, are finite. */
+bool floats_finite(const void *floats, size_t count);
 
 #endif

@@ -156,7 +156,7 @@ static bool digest_data(Digest *digest, const SafeTensor *tensor) {
     for (size_t at = 0; at < tensor->bytes; at += PART) {
         const size_t bytes = tensor->bytes - at < PART ? tensor->bytes - at : PART;
         digest_add(digest, data + at, bytes);
-        finite = finite && (!floats || safetensors_finite(data + at, bytes));
+        finite = finite && (!floats || floats_finite(data + at, bytes / sizeof(float)));
     }
     return finite;
 }

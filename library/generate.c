@@ -4,6 +4,7 @@
 #include "base/buffer.h"
 #include "base/clock.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "base/threads.h"
 #include "library/handles.h"
 #include "model/generation.h"
@@ -121,7 +122,7 @@ static int decoder_write(Decoder *d, int slot, char character[UTF8_MAX]) {
     const int V = d->vocab->size;
     const float *logits = generator_logits(&d->generator, slot);
     Text *text = d->texts[slot];
-    text->diverged = !are_finite(logits, (size_t)V);
+    text->diverged = !floats_finite(logits, (size_t)V);
     if (text->diverged) return 0;
     const int32_t id =
         sampler_pick(&d->sampler, logits, V, text->number, text->place++, d->scratch);

@@ -35,10 +35,6 @@ bool fail_diverged(Error *err) {
                    "the model's predictions are not finite numbers: its weights are too large");
 }
 
-bool are_finite(const float *x, size_t count) {
-    return safetensors_finite(x, count * sizeof *x);
-}
-
 bool in_range(double x, double least, double most, const char *name, Error *err) {
     return (x >= least && x <= most) ||
            fail(err, "%s: %.10g is not a number from %.10g to %.10g", name, x, least, most);

@@ -59,10 +59,7 @@ static inline bool model_leave(const TrilModel *model, bool ok) {
 /* Sets *precision to that of weights by its name: f32, bf16 or int8. Fails for any other. */
 bool precision_read(Precision *precision, const char *name, Error *err);
 
-/* Returns true if all of x[count], the predictions of a model, are finite numbers. */
-bool are_finite(const float *x, size_t count);
-
-/* Fails because they are not. */
+/* Fails because predictions are not finite numbers. */
 bool fail_diverged(Error *err);
 
 /* Checks that `x` is in the range. `name` names it in the message. */

@@ -1,6 +1,7 @@
 /* reading.c - reads a text with a model: predictions, attention, all intermediate results. */
 #include "base/array.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "library/handles.h"
 
 #include <math.h>
@@ -55,7 +56,7 @@ static bool read_text(Reading *r, const TrilModel *model, const char *text, size
         known->layers = line.layer + 1;
         known->heads = heads_of(&line);
     }
-    return are_finite(known->logits, (size_t)known->tokens * (size_t)r->V) || fail_diverged(err);
+    return floats_finite(known->logits, (size_t)known->tokens * (size_t)r->V) || fail_diverged(err);
 }
 
 TrilStatus tril_reading_open(TrilReading **reading, const TrilModel *model, const char *text,

@@ -351,19 +351,6 @@ bool safetensors_fetch(SafeTensors *file, File *from, Error *err) {
     return true;
 }
 
-/* A number is not finite if all bits of its exponent are set. The loop has no branch, so that
- * compilers can vectorize it. */
-bool safetensors_finite(const void *data, size_t size) {
-    const uint32_t exponent = 0x7F800000;
-    uint32_t bad = 0;
-    for (size_t i = 0; i < size / sizeof(float); i++) {
-        uint32_t bits;
-        memcpy(&bits, (const char *)data + i * sizeof bits, sizeof bits);
-        bad |= (bits & exponent) == exponent;
-    }
-    return !bad;
-}
-
 void safetensors_free(SafeTensors *file) {
     memory_free(file->tensors);
     memory_free(file->notes);

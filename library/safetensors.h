@@ -58,9 +58,6 @@ bool safetensors_open(SafeTensors *file, File *from, Error *err);
 bool safetensors_fetch(SafeTensors *file, File *from, Error *err);
 void safetensors_free(SafeTensors *file);
 
-/* Returns true if all numbers in these data of an F32 tensor are finite. */
-bool safetensors_finite(const void *data, size_t size);
-
 /* Returns the bytes of a number of this type, if the type is known. */
 size_t safetensors_width(const char *type);
 

@@ -41,7 +41,7 @@ typedef struct {
     int order;                   /* n of a counted n-gram; else 0 */
     double seconds;              /* spent in training */
     double characters;           /* seen in training; planned, if the training ended early */
-    double time;                 /* plan_time */
+    double time;                 /* the time limit of the run, if there was one */
     uint64_t digest;             /* the weights' (tril_model_digest), or 0 */
     double compute;              /* floating-point operations of the training, if known */
     const struct RungPlan *rung; /* NULL for a baseline that is counted, not trained */

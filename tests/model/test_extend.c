@@ -127,7 +127,7 @@ TEST(init) {
     char *text = slurp(ACT, NULL);
     text[100] = '\xE9';
     scratch_put("latin", text, 3000);
-    must_run("train -q --init @bytes/state.safetensors -b 4 -s 2 -o @other @latin");
+    must_run("train -q --init @bytes/state.safetensors -b 4 -s 2 -o @other @latin " ACT);
     must_run("sample --info @other");
     expect_line("256");
 }

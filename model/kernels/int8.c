@@ -128,7 +128,7 @@ static void multiply(const Thread *thread, float *c, size_t c_row, const float *
     end = min_int(end, b.N);
     for (int i = 0, rows; i < M && first < end; i += rows) {
         float *y = c + (size_t)i * c_row + first;
-        rows = min_int(isa->tile_rows, M - i);
+        rows = some_rows(isa->tile_rows, M - i);
         for (int p = 0; p < K; p += TERMS) {
             int terms = min_int(TERMS, K - p);
             for (int r = 0; r < rows; r++)

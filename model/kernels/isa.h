@@ -36,6 +36,12 @@ typedef struct {
     int K;
 } Tile;
 
+/* Returns the rows of the next tile, if `left` remain: `most`, 4, 2 or 1. Tiles of other heights
+ * would be needed seldom, and take half as long again to compile. */
+static inline int some_rows(int most, int left) {
+    return left >= most ? most : left >= 4 ? 4 : left >= 2 ? 2 : 1;
+}
+
 static inline void tile_lower(Tile *t, int rows) {
     t->c += (size_t)rows * t->c_row;
     t->a.at += (size_t)rows * t->a.row;
@@ -121,10 +127,10 @@ typedef struct Isa {
     void (*means)(float *y, const float *p, size_t p_row, const float *v, size_t v_row, int n,
                   int K, int heads, int group);
 
-    /* y[columns] = start + scale scales[j] (x[K] . column j) for each of `rows` rows of x, at most
-       tile_rows, each of which has its own `scale`. start may be NULL, or y. The weights w and
-       their scales lie in panels, with zeros beyond the last column; x is as round_to_16 writes it.
-       The sums must fit 32 bits: then they are exact. */
+    /* y[columns] = start + scale scales[j] (x[K] . column j) for each of `rows` rows of x, as many
+       as some_rows gives for tile_rows, each with its own `scale`. start may be NULL, or y. The
+       weights w and their scales lie in panels, with zeros beyond the last column; x is as
+       round_to_16 writes it. The sums must fit 32 bits: then they are exact. */
     void (*int8_rows)(bool vnni, float *y, size_t y_row, const int16_t *x, size_t x_row,
                       const float *scale, int rows, const int8_t *w, const float *scales, int K,
                       int columns, const float *start, size_t start_row);

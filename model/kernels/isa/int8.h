@@ -122,7 +122,7 @@ static void int8_rows(bool vnni, float *y, size_t y_row, const int16_t *x, size_
 #define INT8_TILES(m) INT8(0, m, 1) INT8(0, m, 2) INT8(0, m, 3) INT8(0, m, 4) \
             INT8(1, m, 1) INT8(1, m, 2)
         switch (vnni * 64 + rows * 8 + vectors - 1) {
-            INT8_TILES(1) INT8_TILES(2) INT8_TILES(3) INT8_TILES(4) INT8_TILES(5) INT8_TILES(6)
+            INT8_TILES(1) INT8_TILES(2) INT8_TILES(4) INT8_TILES(6)
             INT8(0, 1, 5) INT8(0, 1, 6) INT8(0, 1, 7) INT8(0, 1, 8) INT8(1, 1, 3) INT8(1, 1, 4)
         }
         /* clang-format on */

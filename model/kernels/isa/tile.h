@@ -58,7 +58,8 @@ INLINE void tile_of(const int rows, const int vectors, const int terms, Tile t, 
     }
 }
 
-/* Computes one tile whose rows and columns are not known at compile time. */
+/* Computes one tile whose rows, as some_rows gives them, and columns are not known at compile time.
+ */
 static void tile(const Tile *t, int rows, int columns, const float *ahead) {
     /* clang-format off */
 #define TILE(m, n) case (m) * 8 + (n): \
@@ -67,7 +68,7 @@ static void tile(const Tile *t, int rows, int columns, const float *ahead) {
         break;
 #define TILES(m) TILE(m, 1) TILE(m, 2) TILE(m, 3) TILE(m, 4)
     switch (rows * 8 + (columns + LANES - 1) / LANES) {
-        TILES(1) TILES(2) TILES(3) TILES(4) TILES(5) TILES(6)
+        TILES(1) TILES(2) TILES(4) TILES(6)
     }
     /* clang-format on */
 }
@@ -85,8 +86,9 @@ INLINE void tiles_of(const int rows, const int vectors, const int terms, Tile t,
     }
 }
 
-/* Computes whole tiles of a packed panel. Each branch makes a stride a compile-time constant
- * (t.a.column = 1 under `== 1`), for which the compiler specializes tiles_of. */
+/* Computes whole tiles of a packed panel. One stride of a is 1. Each branch makes a stride a
+ * compile-time constant (t.a.column = 1 under `== 1`), for which the compiler specializes tiles_of.
+ */
 INLINE void whole_tiles(Tile t, int count, const float *ahead, const float *end) {
     t.b_row = TILE_COLUMNS;
     if (t.a.column == 1) {
@@ -95,10 +97,8 @@ INLINE void whole_tiles(Tile t, int count, const float *ahead, const float *end)
     } else if (t.a.row == 1 && t.a.column == MATMUL_STRIP) {
         t.a = (Matrix){t.a.at, 1, MATMUL_STRIP};
         tiles_of(TILE_ROWS, TILE_VECTORS, 2, t, count, TILE_COLUMNS, ahead, end);
-    } else if (t.a.row == 1) {
-        t.a.row = 1;
-        tiles_of(TILE_ROWS, TILE_VECTORS, 2, t, count, TILE_COLUMNS, ahead, end);
     } else {
+        t.a.row = 1;
         tiles_of(TILE_ROWS, TILE_VECTORS, 2, t, count, TILE_COLUMNS, ahead, end);
     }
 }
@@ -135,10 +135,11 @@ static void panel(const Tile *at, int rows, int columns, const float *ahead, con
     }
     if (done > 0) ahead = end;
     tile_lower(&t, done);
-    for (int i = done; i < rows; i += TILE_ROWS) {
-        tile(&t, rows - i < TILE_ROWS ? rows - i : TILE_ROWS, columns, ahead < end ? ahead : NULL);
+    for (int i = done, some; i < rows; i += some) {
+        some = some_rows(TILE_ROWS, rows - i);
+        tile(&t, some, columns, ahead < end ? ahead : NULL);
         if (ahead < end) ahead += t.K * LINE;
-        tile_lower(&t, TILE_ROWS);
+        tile_lower(&t, some);
     }
 }
 

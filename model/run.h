@@ -91,7 +91,7 @@ const float *run_forward(Run *run, const int32_t *ids, int B, int T);
 const float *run_grow(Run *run, const Continuation *tokens, int N);
 
 /* Does the same as run_forward for a training step, with dropout, whose masks depend on
- * source->before in a shared run. Keeps the pointer `ids` until run_backward returns. Needs
+ * source->before in a shared run. Keeps `ids` and `source` until run_backward returns. Needs
  * RunOptions.training. */
 void run_forward_training(Run *run, const int32_t *ids, int B, int T, const Source *source);
 
@@ -134,7 +134,7 @@ bool run_profile(Run *run, Error *err);
  * this process. Returns how many parts, at most `max`. */
 int run_profile_parts(const Run *run, TrilPart *parts, int max);
 
-/* Sets *line to line i, from 0, of the last run_forward, which must have had B = 1 and past = 0, in
+/* Sets *line to line i, from 0, of the last run_forward, which must have had B = 1, in
  * a run with RunOptions.kept; without it, only the inputs of lines that attend are complete.
  * Returns false beyond the last line. */
 bool run_line(const Run *run, int i, TrilLine *line);

@@ -9,8 +9,19 @@
 
 /* ---- recording ---- */
 
+/* Returns true if each member of the rung's Weights has a row in its list. */
+static bool lists_all(const Rung *rung) {
+    static const size_t sizes[] = {[WEIGHT_TABLE] = sizeof(Table),
+                                   [WEIGHT_LINEAR] = sizeof(Linear),
+                                   [WEIGHT_NORM] = sizeof(Norm)};
+    size_t listed = 0;
+    for (int i = 0; i < rung->weight_count; i++) listed += sizes[rung->weights[i].kind];
+    return listed == rung->weights_size;
+}
+
 static void record_passes(Tape *p, void *weights, void *activations) {
     const Rung *rung = p->model->rung;
+    tape_expect(p, lists_all(rung), "Weights", "not every member has a row in the list");
     model_name_weights(p->model, weights);
     p->has_heads = rung->has_heads;
     p->logits = rung->forward(p, weights, activations);
@@ -42,14 +53,15 @@ bool record(Tape *p, const Model *model, bool training, Error *err) {
 
 /* ---- memory ---- */
 
-/* Checks that all sizes that follow from the pass, such as the bytes of all arrays, fit a size_t.
- * With eight bytes they always do; with four, the batch must be small. */
-static bool check_count(const Tape *p, double tokens, Error *err) {
-    const double spare = 4;
+/* Checks that all sizes that follow from the pass, such as the bytes of all arrays and of the rows
+ * that a growing run keeps, fit a size_t. With eight bytes they always do; with four, the batch
+ * must be small. */
+static bool check_count(const Tape *p, const RunOptions *o, double tokens, Error *err) {
+    const double spare = 4, kept = (double)o->slots * (o->length + KEY_GROUP);
     double numbers = 0;
     for (int id = 1; id < p->array_count; id++)
-        numbers +=
-            p->arrays[id].width * (p->arrays[id].rows == PER_PASS ? p->arrays[id].count : tokens);
+        numbers += p->arrays[id].width *
+                   (kept + (p->arrays[id].rows == PER_PASS ? p->arrays[id].count : tokens));
     if (numbers * sizeof(float) <= (double)SIZE_MAX / spare) return true;
     return fail_memory(err, "a pass over %.0f tokens is too large for this machine", tokens);
 }
@@ -94,7 +106,7 @@ bool execute_plan(Run *run, Error *err) {
     if (!memory_alloc(&run->packed_offsets, tensors, sizeof(size_t), "the run", err) ||
         !memory_alloc(&run->params, tensors, sizeof(Param), "the run", err) ||
         !record(&run->tape, run->model, o->training, err) ||
-        !check_count(&run->tape, (double)tokens, err))
+        !check_count(&run->tape, o, (double)tokens, err))
         return false;
     if (o->kept) tape_keep_all(&run->tape);
     if (!schedule_open(&run->schedule, &run->tape, tokens, (size_t)o->length, err)) return false;
@@ -220,22 +232,16 @@ Share share_of_tokens(const Run *run, const Thread *thread) {
     return team_share(thread, run->pass.tokens, (size_t)run->slice);
 }
 
-/* Sets *tokens to the next slice that the thread takes in the phase; false if there are no more.
- * The team takes all tokens at once. */
-static bool next_slice(const Run *run, const Phase *phase, Items *slices, Share *tokens) {
-    size_t i, all = run->pass.tokens, length = (size_t)run->slice;
-    *tokens = (Share){0, all};
-    if (phase->team) return slices->own_taken++ == 0;
-    if (!team_next(slices, &i)) return false;
-    tokens->begin = i * length;
-    if (tokens->begin + length < all) tokens->end = tokens->begin + length;
-    return true;
+/* Returns the tokens of slice i. */
+static Share slice_at(const Run *run, size_t i) {
+    const size_t length = (size_t)run->slice, begin = i * length;
+    return (Share){begin, min_size(begin + length, run->pass.tokens)};
 }
 
 /* ---- a pass ---- */
 
-static void return_slices(Run *run) {
-    for (int i = 0; i < run->schedule.phase_count * run->options.threads; i++)
+static void return_slices(Run *run, int threads) {
+    for (int i = 0; threads > 1 && i < run->schedule.phase_count * run->options.threads; i++)
         atomic_store_explicit(&run->taken[i], 0, memory_order_relaxed);
 }
 
@@ -247,12 +253,12 @@ void execute_begin(Run *run, int threads) {
     run->pass.unpacked = run->options.training && run->products == &float32_products &&
                          run->pass.tokens <= (size_t)min_int(STRETCH, run->isa->tile_columns) &&
                          run->model->config.C > STRETCH;
-    return_slices(run);
+    return_slices(run, threads);
 }
 
 void execute_turn(Run *run) {
     run->in_backward = true;
-    return_slices(run);
+    return_slices(run, run_threads(run));
 }
 
 void execute_packing(const Thread *thread, void *argument) {
@@ -280,14 +286,26 @@ static void execute_slice(Run *run, const Thread *thread) {
     }
 }
 
-/* In each phase a thread takes one slice after another through all instructions. Gradients are sent
- * as soon as they are ready, while the pass continues. */
+/* Executes the calls of a phase for some tokens. */
+static void execute_calls(const Run *run, const Phase *phase, const Thread *thread, Share tokens,
+                          atomic_int *taken) {
+    double start = profile_now(run);
+    for (int i = phase->begin; i < phase->end; i++) {
+        Call call = call_of(run, i, thread, tokens);
+        call.taken = taken;
+        call.instruction->operation->compute(&call);
+        start = profile_add(run, thread, i, start);
+    }
+}
+
+/* In each phase of slices a thread takes one after another through all instructions. Gradients are
+ * sent as soon as they are ready, while the pass continues. */
 void execute_pass(const Thread *thread, void *argument) {
     Run *run = argument;
     const Schedule *s = &run->schedule;
     const Phase *begin = s->phases + (run->in_backward ? s->backward_phase : 0);
     const Phase *end = s->phases + (run->in_backward ? s->phase_count : s->backward_phase);
-    bool sends = run->options.shared && run->buckets && thread->index == 0;
+    const bool sends = run->options.shared && run->buckets && thread->index == 0;
     if (!run->options.frozen && !run->pass.unpacked) execute_packing(thread, argument);
     if (run->pass.sequences && slice_count(run) == 1) {
         execute_slice(run, thread);
@@ -295,22 +313,21 @@ void execute_pass(const Thread *thread, void *argument) {
     }
     for (const Phase *phase = begin; phase < end; phase++) {
         const Instruction *first = &run->tape.list[phase->begin];
-        atomic_int *taken = run->taken + (phase - s->phases) * run->options.threads;
+        atomic_int *taken =
+            thread->count > 1 ? run->taken + (phase - s->phases) * run->options.threads : NULL;
         if (phase->barrier) team_barrier(thread);
         if (first->operation == &gradients_ready) {
             if (sends) buckets_send(run->buckets, first->block);
-            continue;
-        }
-        Items slices = team_items(thread, (size_t)slice_count(run), phase->any ? taken : NULL);
-        double start = profile_now(run);
-        for (Share tokens; next_slice(run, phase, &slices, &tokens);) {
-            for (int i = phase->begin; i < phase->end; i++) {
-                Call call = call_of(run, i, thread, tokens);
-                call.taken = phase->team ? taken : NULL;
-                call.instruction->operation->compute(&call);
-                start = profile_add(run, thread, i, start);
-            }
+        } else if (phase->team) {
+            execute_calls(run, phase, thread, (Share){0, run->pass.tokens}, taken);
             if (sends) world_progress();
+        } else {
+            Items slices =
+                team_items(thread, (size_t)slice_count(run), phase->steals ? taken : NULL);
+            for (size_t i; team_next(&slices, &i);) {
+                execute_calls(run, phase, thread, slice_at(run, i), NULL);
+                if (sends) world_progress();
+            }
         }
     }
 }

@@ -55,8 +55,8 @@ static void make_phases(Schedule *s, const Tape *p, int *epochs) {
         if (barrier && i < p->backward_begin) s->barriers++;
         if (begins || barrier || team || phase->team) {
             phase = &s->phases[s->phase_count++];
-            *phase = (Phase){.begin = i, .team = team, .barrier = barrier, .any = !slices};
-            if (!team && slices) slices->any = false;
+            *phase = (Phase){.begin = i, .team = team, .barrier = barrier, .steals = !slices};
+            if (!team && slices) slices->steals = false;
             if (!team) slices = phase;
         }
         phase->end = i + 1;
@@ -74,7 +74,7 @@ typedef struct {
     int begin, end;
     int last;   /* the last instruction that uses the array */
     bool lasts; /* beyond the pass that writes it */
-} Block;
+} Span;
 
 size_t schedule_rows(const Tape *p, int array, size_t tokens, size_t positions) {
     const ArrayInfo *info = &p->arrays[array];
@@ -86,32 +86,32 @@ size_t schedule_rows(const Tape *p, int array, size_t tokens, size_t positions) 
     }
 }
 
-static void note_use(Block *block, Array array, int i, int epoch) {
-    if (block->array == 0) *block = (Block){array.id, array.id, .begin = epoch};
-    block->last = i;
-    block->end = epoch;
+static void note_use(Span *span, Array array, int i, int epoch) {
+    if (span->array == 0) *span = (Span){array.id, array.id, .begin = epoch};
+    span->last = i;
+    span->end = epoch;
 }
 
-static void note_uses(Block *blocks, const Tape *p, const int *epochs) {
+static void note_uses(Span *spans, const Tape *p, const int *epochs) {
     for (int i = 0; i < p->count; i++) {
         const Instruction *at = &p->list[i];
         for (int j = 0; j < MAX_INPUTS; j++)
-            note_use(&blocks[at->inputs[j].id], at->inputs[j], i, epochs[i]);
+            note_use(&spans[at->inputs[j].id], at->inputs[j], i, epochs[i]);
         for (int j = 0; j < MAX_OUTPUTS; j++)
-            note_use(&blocks[at->outputs[j].id], at->outputs[j], i, epochs[i]);
+            note_use(&spans[at->outputs[j].id], at->outputs[j], i, epochs[i]);
     }
-    for (int id = 1; id < p->array_count; id++) blocks[id].lasts = p->arrays[id].kept;
+    for (int id = 1; id < p->array_count; id++) spans[id].lasts = p->arrays[id].kept;
 }
 
 /* Returns true if the first output may take the memory of an input: the input is not needed later,
  * and no other thread reads it in this epoch. */
-static bool can_reuse(const Block *blocks, const Tape *p, const int *epochs, int i) {
+static bool can_reuse(const Span *spans, const Tape *p, const int *epochs, int i) {
     const Instruction *at = &p->list[i];
     if (!at->operation->reused) return false;
     const Array from = at->inputs[at->operation->reused - 1], to = at->outputs[0];
     const ArrayInfo *info = &p->arrays[from.id];
-    if (!from.id || blocks[from.id].last != i || info->width != to.width ||
-        from.width != to.width || (info->kept && i < p->backward_begin))
+    if (!from.id || spans[from.id].last != i || info->width != to.width || from.width != to.width ||
+        (info->kept && i < p->backward_begin))
         return false;
     for (int j = i; j >= 0 && epochs[j] == epochs[i]; j--)
         for (int k = 0; is_team(&p->list[j]) && k < MAX_INPUTS; k++)
@@ -119,54 +119,54 @@ static bool can_reuse(const Block *blocks, const Tape *p, const int *epochs, int
     return true;
 }
 
-static void join_blocks(Block *blocks, const Tape *p, const int *epochs) {
+static void join_spans(Span *spans, const Tape *p, const int *epochs) {
     for (int i = 0; i < p->count; i++) {
         const Instruction *at = &p->list[i];
-        if (!can_reuse(blocks, p, epochs, i)) continue;
-        Block *joined = &blocks[at->outputs[0].id];
-        joined->root = blocks[at->inputs[at->operation->reused - 1].id].root;
-        blocks[joined->root].end = joined->end;
-        blocks[joined->root].lasts |= joined->lasts;
+        if (!can_reuse(spans, p, epochs, i)) continue;
+        Span *joined = &spans[at->outputs[0].id];
+        joined->root = spans[at->inputs[at->operation->reused - 1].id].root;
+        spans[joined->root].end = joined->end;
+        spans[joined->root].lasts |= joined->lasts;
     }
 }
 
-/* Sizes the blocks. A constant lasts always, a kept array at least to the end of the forward pass.
+/* Sizes the spans. A constant lasts always, a kept array at least to the end of the forward pass.
  */
-static void size_blocks(Block *blocks, const Tape *p, const int *epochs, size_t tokens,
-                        size_t positions) {
+static void size_spans(Span *spans, const Tape *p, const int *epochs, size_t tokens,
+                       size_t positions) {
     const int forward_end = epochs[p->backward_begin - 1], end = epochs[p->count - 1];
     for (int id = 1; id < p->array_count; id++) {
-        Block *block = &blocks[id];
+        Span *span = &spans[id];
         const ArrayInfo *info = &p->arrays[id];
-        if (!block->array || block->root != id) continue;
-        block->size = memory_lines(schedule_rows(p, id, tokens, positions) * (size_t)info->width);
-        if (block->lasts && block->end < forward_end) block->end = forward_end;
-        if (block->begin <= forward_end && block->end > forward_end) block->lasts = true;
+        if (!span->array || span->root != id) continue;
+        span->size = memory_lines(schedule_rows(p, id, tokens, positions) * (size_t)info->width);
+        if (span->lasts && span->end < forward_end) span->end = forward_end;
+        if (span->begin <= forward_end && span->end > forward_end) span->lasts = true;
         if (info->rows != PER_POSITION) continue;
-        block->lasts = true;
-        block->begin = 0;
-        block->end = end;
+        span->lasts = true;
+        span->begin = 0;
+        span->end = end;
     }
 }
 
 /* Those that last come first, then the earlier ones. */
-static int compare_blocks(const void *one, const void *other) {
-    const Block *a = one, *b = other;
+static int compare_spans(const void *one, const void *other) {
+    const Span *a = one, *b = other;
     if (a->lasts != b->lasts) return a->lasts ? -1 : 1;
     return a->begin != b->begin ? (a->begin > b->begin) - (a->begin < b->begin)
                                 : (a->array > b->array) - (a->array < b->array);
 }
 
-static bool collide(const Block *a, const Block *b) {
+static bool collide(const Span *a, const Span *b) {
     return a->begin <= b->end && b->begin <= a->end && a->offset < b->offset + b->size &&
            b->offset < a->offset + a->size;
 }
 
-/* Moves a block up to the first place that is free during its time. */
-static void find_place(Block *next, const Block *blocks) {
+/* Moves a span up to the first place that is free during its time. */
+static void find_place(Span *next, const Span *spans) {
     for (bool moved = true; moved;) {
         moved = false;
-        for (const Block *other = blocks; other < next; other++) {
+        for (const Span *other = spans; other < next; other++) {
             if (!collide(next, other)) continue;
             next->offset = other->offset + other->size;
             moved = true;
@@ -174,41 +174,41 @@ static void find_place(Block *next, const Block *blocks) {
     }
 }
 
-/* Places the blocks. Those that last are apart from the others: so each transformer block of the
+/* Places the spans. Those that last are apart from the others: so each block of the
  * backward pass uses the same few arrays in the cache. */
-static void place_blocks(Schedule *s, Block *blocks, int count) {
+static void place_spans(Schedule *s, Span *spans, int count) {
     size_t from = 0;
-    qsort(blocks, (size_t)count, sizeof *blocks, compare_blocks);
+    qsort(spans, (size_t)count, sizeof *spans, compare_spans);
     for (int i = 0; i < count; i++) {
-        Block *next = &blocks[i];
-        if (i > 0 && next->lasts != blocks[i - 1].lasts) from = s->size;
+        Span *next = &spans[i];
+        if (i > 0 && next->lasts != spans[i - 1].lasts) from = s->size;
         next->offset = from;
-        find_place(next, blocks);
+        find_place(next, spans);
         s->offsets[next->array] = next->offset;
         if (next->offset + next->size > s->size) s->size = next->offset + next->size;
     }
-    for (int i = 0; i < count; i++) s->offsets[blocks[i].array] = s->offsets[blocks[i].root];
+    for (int i = 0; i < count; i++) s->offsets[spans[i].array] = s->offsets[spans[i].root];
 }
 
 /* ---- the schedule ---- */
 
 bool schedule_open(Schedule *s, const Tape *p, size_t tokens, size_t positions, Error *err) {
     const size_t arrays = (size_t)p->array_count, count = (size_t)p->count;
-    Block *blocks = NULL;
+    Span *spans = NULL;
     int *epochs = NULL;
     *s = (Schedule){0};
     const bool ok = memory_alloc(&s->phases, count, sizeof *s->phases, "the schedule", err) &&
                     memory_alloc(&s->offsets, arrays, sizeof *s->offsets, "the schedule", err) &&
-                    memory_alloc(&blocks, arrays, sizeof *blocks, "the schedule", err) &&
+                    memory_alloc(&spans, arrays, sizeof *spans, "the schedule", err) &&
                     memory_alloc(&epochs, count, sizeof *epochs, "the schedule", err);
     if (ok) {
         make_phases(s, p, epochs);
-        note_uses(blocks, p, epochs);
-        join_blocks(blocks, p, epochs);
-        size_blocks(blocks, p, epochs, tokens, positions);
-        place_blocks(s, blocks, p->array_count);
+        note_uses(spans, p, epochs);
+        join_spans(spans, p, epochs);
+        size_spans(spans, p, epochs, tokens, positions);
+        place_spans(s, spans, p->array_count);
     }
-    memory_free(blocks);
+    memory_free(spans);
     memory_free(epochs);
     if (!ok) schedule_close(s);
     return ok;

@@ -5,8 +5,9 @@
  * another, through all instructions of the phase. So the output of one instruction is still in the
  * cache when the next one reads it. A thread that is done with its own slices takes those that
  * slower threads have not begun. An instruction that looks across tokens is a phase of its own,
- * executed by the whole team. Threads wait for each other only where a phase reads the output of
- * other threads.
+ * executed by the whole team. Threads wait for each other at a barrier where a phase reads the
+ * output of other threads, where two instructions add to the gradient of one weight, and where the
+ * gradients of a block are ready.
  *
  * The time between two barriers is an epoch. Arrays that are needed in different epochs share
  * memory. */
@@ -19,7 +20,7 @@ typedef struct {
     int begin, end; /* instructions */
     bool team;      /* one instruction, executed by the whole team */
     bool barrier;   /* there is a barrier before it */
-    bool any;       /* any thread may take any slice: its epoch has no other phase with slices */
+    bool steals;    /* any thread may take any slice: its epoch has no other phase with slices */
 } Phase;
 
 typedef struct {

@@ -1,6 +1,6 @@
 /* embedding.c - a row of channels for each token, and one for each position.
  *
- *     x[b,t] = wte[ids[b,t]] + wpe[past + t];  dwte[ids[b,t]] += dx[b,t], dwpe[t] += sum_b dx[b,t]
+ *     x[b,t] = wte[ids[b,t]] + wpe[t];  dwte[ids[b,t]] += dx[b,t], dwpe[t] += sum_b dx[b,t]
  */
 #include "model/layers/tape.h"
 

@@ -101,7 +101,7 @@ enum { NO_DROPOUT = -1 };
 
 typedef struct { /* attention's result, and what its backward reads */
     Array out, q, k, v;
-    Array lse; /* [N,NH]: the logarithm of each softmax's denominator */
+    Array lse; /* the logarithm of each softmax's denominator: N NH numbers */
     int NH, place;
 } Attended;
 

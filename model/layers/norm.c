@@ -94,7 +94,7 @@ static const Operation rmsnorms[KINDS] =
 
 /* Returns an instruction that reads x and the weights and writes an array of x's width. */
 static Instruction begin(Tape *p, const Operation *operation, Array x, Norm w) {
-    bool whole = x.width > 0 && x.width % w.size == 0;
+    bool whole = x.width > 0 && w.size > 0 && x.width % w.size == 0;
     tape_expect(p, whole, operation->name, "its weights' size does not divide the columns of x");
     return (Instruction){.operation = operation,
                          .inputs = {x},
@@ -129,6 +129,7 @@ static Array record_recompute(Tape *p, const Operation *norm, Array x, Norm w) {
 
 static Array record_backward(Tape *p, const Operation *norm, Array dx, Array dy, Array x, Norm w) {
     tape_expect_width(p, norm[BACKWARD].name, w.weight, "dy", dy, x.width);
+    if (dx.id) tape_expect_width(p, norm[BACKWARD].name, w.weight, "dx", dx, x.width);
     Array sums = tape_array(p, w.bias ? 2 * w.size : w.size, PER_STRETCH);
     Instruction made = begin_again(p, norm, BACKWARD, x, w);
     made.inputs[STREAM] = dx;

@@ -47,6 +47,7 @@ static void end_block(Tape *p, int block, bool leaves) {
 }
 
 void tape_end(Tape *p) {
+    if (p->failed) return;
     for (int l = p->model->config.L - 1; l >= NO_BLOCK; l--) end_block(p, l, l == p->block);
 }
 
@@ -80,7 +81,7 @@ int kv_heads(Tape *p) {
 }
 
 Tape *begin_block(Tape *p, int l) {
-    if (p->backward_begin > 0 && l != p->block) end_block(p, p->block, true);
+    if (p->backward_begin > 0 && !p->failed && l != p->block) end_block(p, p->block, true);
     p->block = l;
     return p;
 }
@@ -97,9 +98,12 @@ static void reject(Tape *p, const char *layer, int tensor, const char *what) {
 void tape_expect_width(Tape *p, const char *layer, int tensor, const char *name, Array array,
                        int width) {
     char what[96];
-    if (array.width == width) return;
+    const bool whole = array.id == 0 || p->arrays[array.id].width == array.width;
+    if (array.width == width && whole) return;
     if (array.width == 0)
         snprintf(what, sizeof what, "%s was not made", name);
+    else if (!whole)
+        snprintf(what, sizeof what, "%s is a part of an array", name);
     else
         snprintf(what, sizeof what, "%s has %d columns, not %d", name, array.width, width);
     reject(p, layer, tensor, what);
@@ -133,7 +137,7 @@ void tape_add(Tape *p, Instruction made) {
             p->waiting[p->waiting_count++] = made;
         return;
     }
-    if (made.operation->reach == ALL_TOKENS) add_waiting(p, p->block);
+    if (made.operation->reach == ALL_TOKENS && !p->failed) add_waiting(p, p->block);
     append(p, made);
 }
 
@@ -183,13 +187,6 @@ static const Instruction *none(Tape *p, const Operation *operation) {
     static const Instruction nothing = {.NH = 1};
     reject(p, operation->name, NO_TENSOR, "its forward pass is missing");
     return &nothing;
-}
-
-const Instruction *tape_maker(Tape *p, const Operation *operation, Array made) {
-    for (int i = p->count; i-- > 0;)
-        if (p->list[i].operation == operation && p->list[i].outputs[0].id == made.id)
-            return &p->list[i];
-    return none(p, operation);
 }
 
 const Instruction *tape_user(Tape *p, const Operation *operation, Array x, int tensor) {

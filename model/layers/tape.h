@@ -185,7 +185,7 @@ extern const Operation gradients_ready;
 
 /* ---- for the layers: how a call is recorded ---- */
 
-/* tape_expect_width checks that a rung gave a layer an array of `width` columns; tape_expect,
+/* tape_expect_width checks that a rung gave a layer a whole array of `width` columns; tape_expect,
  * that `holds` is true. Otherwise the tape fails, and *err names the layer and, unless it is
  * NO_TENSOR, the tensor. The layer continues, because a failed tape is never run. */
 void tape_expect_width(Tape *p, const char *layer, int tensor, const char *name, Array array,
@@ -216,10 +216,9 @@ Array tape_columns(Array array, int offset, int width);
 void tape_keep(Tape *p, Array array);
 void tape_keep_all(Tape *p);
 
-/* Return the last instruction of that operation: tape_maker, the one whose first output is
- * `made`; tape_user, the one whose first input is x and whose first tensor is `tensor`. If there
- * is none, the tape fails. The pointer is valid until the next instruction is added. */
-const Instruction *tape_maker(Tape *p, const Operation *operation, Array made);
+/* Returns the last instruction of that operation whose first input is x and whose first tensor is
+ * `tensor`. If there is none, the tape fails. The pointer is valid until the next instruction is
+ * added. */
 const Instruction *tape_user(Tape *p, const Operation *operation, Array x, int tensor);
 
 /* ---- dropout, for dropout.c and attention.c ---- */

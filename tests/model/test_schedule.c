@@ -88,7 +88,7 @@ static void watch_instruction(Watch *w, int i) {
 
 /* Where any thread may take any slice, no other phase between the same barriers has slices: there a
  * thread would meet the slices that another one wrote. */
-static void check_any(const Schedule *s) {
+static void check_steals(const Schedule *s) {
     int phases = 0, some = 0;
     const Phase *last = NULL;
     for (int i = 0; i < s->phase_count; i++) {
@@ -96,8 +96,8 @@ static void check_any(const Schedule *s) {
         if (phase->barrier || i == s->backward_phase) phases = 0;
         if (phase->team) continue;
         phases++;
-        assert_false(phases > 1 && (phase->any || last->any));
-        some += phase->any;
+        assert_false(phases > 1 && (phase->steals || last->steals));
+        some += phase->steals;
         last = phase;
     }
     assert_true(some > 0);
@@ -105,7 +105,7 @@ static void check_any(const Schedule *s) {
 
 static void watch_pass(Watch *w) {
     const Schedule *s = w->s;
-    check_any(s);
+    check_steals(s);
     w->cells = cells_of(s->size);
     for (int i = 0; i < s->phase_count; i++) {
         const Phase *phase = &s->phases[i];
@@ -269,6 +269,11 @@ static Array misuse(Tape *p, const void *weights, void *a) {
     if (misused == 21) rmsnorm(p, y, biased);
     if (misused == 22) heads(p); /* which this rung lacks */
     if (misused == 23) kv_heads(p);
+    if (misused == 24) linear(p, tape_columns(wrong, 0, 11), w);
+    if (misused == 25) {
+        rmsnorm(p, y, norm);
+        rmsnorm_backward(p, wrong, y, y, norm);
+    }
     return y;
 }
 
@@ -276,6 +281,7 @@ static void check_refused(Array (*forward)(Tape *, const void *, void *), const 
     Rung wrong;
     Tape tape;
     Model model = bigram_with(&wrong, forward);
+    if (begins(place, "Weights")) wrong.weights_size += sizeof(Norm); /* one that no row names */
     assert_false(record(&tape, &model, false, &err));
     expect_error(err, "bigram", place);
     model_free(&model);
@@ -283,7 +289,8 @@ static void check_refused(Array (*forward)(Tape *, const void *, void *), const 
 
 TEST(refused) {
     check_refused(return_nothing, "forward: ");
-    for (misused = 0; misused < 24; misused++) check_refused(misuse, "");
+    check_refused(alternate, "Weights: ");
+    for (misused = 0; misused < 26; misused++) check_refused(misuse, "");
     for (columns = 0; columns < 4; columns++) check_refused(attend_unevenly, "attention: ");
 }
 

@@ -282,6 +282,7 @@ static void execute_slice(Run *run, const Thread *thread) {
     for (Call *call = run->calls; call < run->calls + run->tape.backward_begin; call++) {
         call->thread = thread;
         call->N = (int)run->pass.tokens;
+        if (call->instruction->operation->history) keep_rows(call);
         call->instruction->operation->compute(call);
     }
 }
@@ -293,6 +294,7 @@ static void execute_calls(const Run *run, const Phase *phase, const Thread *thre
     for (int i = phase->begin; i < phase->end; i++) {
         Call call = call_of(run, i, thread, tokens);
         call.taken = taken;
+        if (run->pass.sequences && call.instruction->operation->history) keep_rows(&call);
         call.instruction->operation->compute(&call);
         start = profile_add(run, thread, i, start);
     }

@@ -374,22 +374,19 @@ static float *columns_in_slot(const Call *c, int slot) {
     return rows_in_slot(c->pass, c->instruction, MAX_INPUTS + COLUMNS, slot);
 }
 
-/* Computes each token of a growing run. Stores all keys and values before it reads the first: the
- * pass may have several tokens of a text, and a read waits for a recent store to the same cache
- * line. */
+/* Computes each token of a growing run. Copies all keys before it reads the first: the pass may
+ * have several tokens of a text, and a read waits for a recent store to the same cache line. */
 static void forward_growing(const Call *c) {
     const Continuation *of = c->pass->sequences;
     Attention a = attention_of(c);
-    const float *q = a.head.q;
+    const float *q = a.head.q, *key = a.head.key;
     for (size_t b = 0; b < (size_t)c->N; b++) {
-        const size_t past = (size_t)of[b].past;
-        a.head.key = rows_before(c, K, b, &a.head.k_row) + past * a.head.k_row;
-        attention_column(&a, columns_in_slot(c, of[b].slot), past);
-        rows_before(c, V, b, &a.head.v_row);
+        a.head.key = key + b * a.head.k_row;
+        attention_column(&a, columns_in_slot(c, of[b].slot), (size_t)of[b].past);
     }
     for (size_t b = 0; b < (size_t)c->N; b++) {
         a.head.q = q + b * a.head.q_row;
-        a.head.v = rows_in_slot(c->pass, c->instruction, V, of[b].slot);
+        a.head.v = rows_before(c, V, b, &a.head.v_row);
         a.head.out = c->out[0] + b * a.head.out_row;
         attention_token(c->thread, &a, columns_in_slot(c, of[b].slot), of[b].past + 1);
     }
@@ -434,7 +431,7 @@ static const Operation operation = {
         "out[t] = sum over s <= t of weight[t,s] v[s], weight = softmax(q[t] . k[s] / sqrt(n))",
     .compute = forward,
     .reach = ALL_TOKENS,
-    .history = 1 << K | 1 << V | 1 << (MAX_INPUTS + COLUMNS),
+    .history = 1 << V | 1 << (MAX_INPUTS + COLUMNS),
     .work = work,
     .scratch = scratch,
     .attends = true};

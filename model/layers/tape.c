@@ -115,17 +115,25 @@ void tape_expect(Tape *p, bool holds, const char *layer, const char *demand) {
 
 /* ---- at work ---- */
 
-/* In a growing run, first stores the pass's own row. */
+void keep_rows(const Call *c) {
+    const Pass *pass = c->pass;
+    for (int number = 0; number < MAX_INPUTS; number++) {
+        if (!has_history(c->instruction, number)) continue;
+        size_t width = (size_t)c->instruction->inputs[number].width;
+        for (size_t b = 0; b < (size_t)c->N; b++) {
+            const Continuation *of = &pass->sequences[c->first + b];
+            memcpy(rows_in_slot(pass, c->instruction, number, of->slot) + (size_t)of->past * width,
+                   c->in[number] + b * c->in_row[number], width * sizeof(float));
+        }
+    }
+}
+
 const float *rows_before(const Call *c, int number, size_t b, size_t *row) {
     const Pass *pass = c->pass;
     *row = c->in_row[number];
     if (!pass->sequences) return c->in[number] + b * (size_t)pass->T * *row;
-    const Continuation *of = &pass->sequences[b];
-    size_t width = (size_t)c->instruction->inputs[number].width;
-    float *rows = rows_in_slot(pass, c->instruction, number, of->slot);
-    memcpy(rows + (size_t)of->past * width, c->in[number] + b * *row, width * sizeof *rows);
-    *row = width;
-    return rows;
+    *row = (size_t)c->instruction->inputs[number].width;
+    return rows_in_slot(pass, c->instruction, number, pass->sequences[b].slot);
 }
 
 /* ---- instructions and arrays ---- */

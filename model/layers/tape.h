@@ -126,8 +126,11 @@ static inline float *rows_in_slot(const Pass *pass, const Instruction *at, int n
     return pass->rows + at->rows[number] + (size_t)slot * pass->capacity * width;
 }
 
+/* Stores the rows of the pass in its inputs of `history`, before the call in a growing run. */
+void keep_rows(const Call *c);
+
 /* Returns the rows of sequence b of the pass in input `number` of `history`, from its first token
- * on, and sets *row to the floats from one token to the next. */
+ * to those of the pass, and sets *row to the floats from one token to the next. */
 const float *rows_before(const Call *c, int number, size_t b, size_t *row);
 
 /* ---- the list ---- */

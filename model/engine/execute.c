@@ -287,10 +287,10 @@ static void execute_slice(Run *run, const Thread *thread) {
     }
 }
 
-/* Executes the calls of a phase for some tokens. */
-static void execute_calls(const Run *run, const Phase *phase, const Thread *thread, Share tokens,
-                          atomic_int *taken) {
-    double start = profile_now(run);
+/* Executes the calls of a phase for some tokens. Returns the time at the end of the last, if the
+ * time was `start` before the first. */
+static double execute_calls(const Run *run, const Phase *phase, const Thread *thread, Share tokens,
+                            atomic_int *taken, double start) {
     for (int i = phase->begin; i < phase->end; i++) {
         Call call = call_of(run, i, thread, tokens);
         call.taken = taken;
@@ -298,6 +298,7 @@ static void execute_calls(const Run *run, const Phase *phase, const Thread *thre
         call.instruction->operation->compute(&call);
         start = profile_add(run, thread, i, start);
     }
+    return start;
 }
 
 /* In each phase of slices a thread takes one after another through all instructions. Gradients are
@@ -321,13 +322,15 @@ void execute_pass(const Thread *thread, void *argument) {
         if (first->operation == &gradients_ready) {
             if (sends) buckets_send(run->buckets, first->block);
         } else if (phase->team) {
-            execute_calls(run, phase, thread, (Share){0, run->pass.tokens}, taken);
+            execute_calls(run, phase, thread, (Share){0, run->pass.tokens}, taken,
+                          profile_now(run));
             if (sends) world_progress();
         } else {
             Items slices =
                 team_items(thread, (size_t)slice_count(run), phase->steals ? taken : NULL);
+            double start = profile_now(run);
             for (size_t i; team_next(&slices, &i);) {
-                execute_calls(run, phase, thread, slice_at(run, i), NULL);
+                start = execute_calls(run, phase, thread, slice_at(run, i), NULL, start);
                 if (sends) world_progress();
             }
         }

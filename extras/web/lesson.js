@@ -111,7 +111,7 @@ async function view() {
   for (const [name, value] of Object.entries({ ...USUAL, ...sizes })) $(`options-${name}`).value = value;
   for (const input of $("sampler").querySelectorAll("input")) input.value = input.defaultValue;
   $("by-steps").checked = true;
-  $("line").value = line;
+  $("line").value = lineFor(line);
   head = { layer, head: 0 };
   chosen = place;
   rewound = null;

@@ -7,7 +7,10 @@ let chosen = null;    // the character whose attention and step are shown; null:
 let maps = [], glyphs = [];
 let writing = 0, begunTexts = 0;
 const looked = () => Number($("looked").value);
-const sampler = () => ({ ...numbersOf("sampler"), seed: 1337 + begunTexts });
+// A number that is being typed counts as the usual one until it is in range.
+const inRange = ({ value, validity }) => value !== "" && !validity.rangeUnderflow && !validity.rangeOverflow;
+const sampler = () => ({ ...Object.fromEntries([...$("sampler").querySelectorAll("input")].map(input =>
+  [input.name, Number(inRange(input) ? input.value : input.defaultValue)])), seed: 1337 + begunTexts });
 const snapshotLooked = () => rewound ?? rungs.get(looked())?.latest ?? null;
 
 function lookAt(rung) {
@@ -102,7 +105,7 @@ function listSampler() {
     { name: "top_p", label: "top-p", help: "of these, choose among the likeliest that together have this share", min: 0.05, max: 1, step: 0.05, defaultValue: 1 }]);
 }
 async function resample() {
-  if (!sent) return;
+  if (!sent) return look();
   try {
     await setSampler();
     showBars((await reader.ask("next")).next);

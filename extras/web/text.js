@@ -4,6 +4,9 @@ let taken = null;   // { bytes, asBytes } in use
 let about = null;   // its size and the losses of counting
 const SHOWN = 20000; // characters that the field shows: a browser draws a long line slowly
 const builtin = $("sample").textContent.slice(1);
+let firstLine = "", letters = null; // the beginning of the text in use, and its characters; null: the text is bytes
+// Returns a line of the page or, if the text in use lacks its characters, the beginning of that text.
+const lineFor = line => letters && ![...line].every(letter => letters.has(letter)) ? firstLine : line;
 const isBuiltin = () => taken !== null && !taken.asBytes && new TextDecoder().decode(taken.bytes) === builtin;
 
 function showText(bytes) {
@@ -20,6 +23,10 @@ async function takeText(again = true) {
   try {
     await reader.ask("takeText", next.bytes, next.asBytes);
     taken = next;
+    const text = new TextDecoder().decode(next.bytes).trimStart();
+    letters = next.asBytes ? null : new Set(text);
+    firstLine = [...text.slice(0, 80).split("\n")[0]].slice(0, 24).join("");
+    $("line").value = lineFor($("line").value);
     if (again) {
       for (const r of everyRun()) r.worker?.end();
       aside.clear();

@@ -84,19 +84,19 @@ int vocab_text(const Vocab *vocab, int id, char text[UTF8_MAX]) {
 /* Fails because of a character. Lists the first ones of the vocabulary but the space and control
  * characters. */
 static bool fail_unknown(const Vocab *vocab, uint32_t code, size_t place, Error *err) {
-    enum { MOST = 64 };
-    char text[UTF8_MAX + 1] = {0}, known[MOST * UTF8_MAX + sizeof " ..."], *end = known;
+    enum { MOST = 96 }; /* all that ASCII prints */
+    char text[UTF8_MAX + 1] = {0}, known[MOST * UTF8_MAX], *end = known;
     const bool control = code < 0x20 || code == 0x7F;
     int id = 0;
     utf8_encode(code, text);
     while (id < vocab->size && vocab->codes[id] <= ' ') id++;
     for (const int last = min_int(vocab->size, id + MOST); id < last; id++)
         end += utf8_encode(vocab->codes[id], end);
-    strcpy(end, id < vocab->size ? " ..." : "");
     return fail_as(TRIL_TEXT, err,
-                   "character %zu, %s%s%sU+%04X%s, is not in the model's vocabulary: %s", place + 1,
-                   control ? "control character " : "'", control ? "" : text, control ? "" : "' (",
-                   (unsigned)code, control ? "" : ")", known);
+                   "character %zu, %s%s%sU+%04X%s, is not in the model's vocabulary: %.*s%s",
+                   place + 1, control ? "control character " : "'", control ? "" : text,
+                   control ? "" : "' (", (unsigned)code, control ? "" : ")", (int)(end - known),
+                   known, id < vocab->size ? " ..." : "");
 }
 
 bool vocab_encode(const Vocab *vocab, const char *text, size_t length, int32_t **ids, size_t *count,

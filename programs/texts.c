@@ -22,19 +22,23 @@ static int by_path(const void *a, const void *b) {
     return strcmp(((const TextFile *)a)->path, ((const TextFile *)b)->path);
 }
 
+static int by_file(const void *a, const void *b) {
+    const TextFile *one = a, *other = b;
+    const int order = memcmp(&one->id, &other->id, sizeof one->id);
+    return order ? order : by_path(a, b);
+}
+
 /* Sorts the files by path, each once. */
 static void sort(Texts *texts) {
+    TextFile *files = texts->files;
     int kept = 0;
-    qsort(texts->files, (size_t)texts->count, sizeof *texts->files, by_path);
-    for (int i = 0, same; i < texts->count; i++) {
-        const TextFile file = texts->files[i];
-        for (same = 0; same < kept; same++)
-            if (memcmp(&texts->files[same].id, &file.id, sizeof file.id) == 0) break;
-        if (same < kept)
-            memory_free(file.path);
+    qsort(files, (size_t)texts->count, sizeof *files, by_file);
+    for (int i = 0; i < texts->count; i++)
+        if (kept > 0 && memcmp(&files[kept - 1].id, &files[i].id, sizeof files->id) == 0)
+            memory_free(files[i].path);
         else
-            texts->files[kept++] = file;
-    }
+            files[kept++] = files[i];
+    qsort(files, (size_t)kept, sizeof *files, by_path);
     texts->count = kept;
 }
 

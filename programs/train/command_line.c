@@ -145,7 +145,11 @@ bool command_line_lay(const Arguments *a, LaidOver over, TrilOptions *o, Error *
                          (t->kind != TRIL_FLAG || strcmp(text, "0") != 0);
         if (set && tril_options_set(o, t->name, text, err) != TRIL_OK) return false;
     }
-    if (over == OVER_RUN && a->continues && isnan(before.time) == isnan(o->time)) {
+    const bool asked = !isnan(given->steps) || !isnan(given->time); /* for another limit */
+    if (over == OVER_RUN && a->continues && !asked) {
+        o->time = before.time;
+        o->steps = before.steps;
+    } else if (over == OVER_RUN && a->continues && isnan(before.time) == isnan(o->time)) {
         o->time = fmax(o->time, before.time);
         o->steps = fmax(o->steps, before.steps);
     }

@@ -186,15 +186,13 @@ void show_evaluation(const Progress *p, const Plan *plan, int steps, double rece
     show_line("        | %.*s", length, sample);
 }
 
-void show_sharing(const Traffic *before, int steps, double seconds) {
+void show_sharing(const Traffic *traffic, int steps, double seconds) {
     const double MB = 1e6;
-    const Traffic now = world_traffic();
     if (world_size() > 1 && steps > 0)
         show_line(
             "  %.3g MB of gradients and weights exchanged in each step, which takes %.0f%% of "
             "the time",
-            (now.bytes - before->bytes) / steps / MB,
-            100 * (now.seconds - before->seconds) / seconds);
+            traffic->bytes / steps / MB, 100 * traffic->seconds / seconds);
 }
 
 /* ---- the results ---- */

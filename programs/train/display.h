@@ -46,9 +46,9 @@ typedef struct {
 /* Prints the table of --profile for the rung `of`, the longest part first. */
 void show_profile(const char *of, const RungTimes *times);
 
-/* With several processes, prints the bytes sent in each of `steps` steps since `before`, which took
- * `seconds` seconds, and the share of the time that this process waited. */
-void show_sharing(const Traffic *before, int steps, double seconds);
+/* With several processes, prints the bytes sent in each of `steps` steps, which took `seconds`
+ * seconds, and the share of that time in which this process waited. */
+void show_sharing(const Traffic *traffic, int steps, double seconds);
 
 /* Prints the table of losses and compute. An arrow marks rungs that need more steps. */
 void show_results(const Result *results, int count);

@@ -212,11 +212,16 @@ static void put_in_buffer(void *buffer, const char *text, size_t length) {
     buffer_put(buffer, text, length);
 }
 
-/* Quotes the command for a shell. */
+/* Quotes the command for a shell; the beginning of one with many files. */
 static bool quote_command(Plan *plan, Error *err) {
+    enum { MOST = 4096 }; /* bytes, before the last argument */
     const Arguments *a = plan->arguments;
     plan->command = buffer_begin("the command", err);
     for (int i = 0; i < a->count; i++) {
+        if (plan->command.length > MOST) {
+            buffer_put(&plan->command, " ...", 4);
+            break;
+        }
         if (i > 0) buffer_put(&plan->command, " ", 1);
         (i > 0 ? shell_word : shell_program)(&plan->command, a->command[i], put_in_buffer);
     }
@@ -420,7 +425,8 @@ static bool expect_steps(Plan *plan, const RungPlan *sized, double before, Error
     double left = plan_left(plan), steps = 0;
     for (RungPlan *rung = plan->rungs; rung < plan->rungs + plan->rung_count; rung++) {
         const Progress none = {.now.windows_grow = plan_windows_grow(plan, rung)};
-        if (!rung->left_out && !check_speed(plan, rung, before, err)) return false;
+        const bool paid = rung->known || rung->resumed; /* for its steps, in an earlier run */
+        if (!rung->left_out && !paid && !check_speed(plan, rung, before, err)) return false;
         if (rung->left_out) continue;
         const double share = budget_share(plan, rung, 1);
         const Budget b = budget_open(plan, rung, share * left, 0, &none);
@@ -441,7 +447,7 @@ static bool plan_by_time(Plan *plan, RungPlan *sized, TrilChoice *choice, Error 
     const double before = plan_left(plan);
     if (!measure_rungs(plan, err)) return false;
     if (isnan(planned)) return expect_steps(plan, sized, before, err);
-    o->steps = ceil(o->steps * o->time / planned);
+    o->steps = ceil(o->steps * (o->time / planned)); /* the same for the same time */
     return true;
 }
 

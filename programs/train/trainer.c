@@ -32,6 +32,7 @@ typedef struct {
     double saved;        /* world_seconds() when the state was last written */
     TrilProgress opened; /* the progress at the opening */
     double evaluating;   /* seconds of evaluations */
+    Traffic traffic;     /* of the steps */
     FILE *log;
     LogRow row;       /* that of the last step, logged or not */
     double loss_sum;  /* sum of the training losses of the steps since the log's last row */
@@ -140,8 +141,12 @@ static bool diverged(const Trainer *t, const char *what, int step, Error *err) {
 static bool train_step(Trainer *t, LogRow *row, Error *err) {
     Progress *p = &t->progress;
     TrilStep step = {.loss = NAN};
+    const Traffic before = world_traffic();
     TrilStatus status = tril_training_set_steps(t->training, t->budget.steps, err);
     if (status == TRIL_OK) status = tril_training_step(t->training, &step, err);
+    const Traffic after = world_traffic();
+    t->traffic.bytes += after.bytes - before.bytes;
+    t->traffic.seconds += after.seconds - before.seconds;
     if (status == TRIL_DIVERGED)
         return diverged(t, isfinite(step.loss) ? "the gradient is no longer finite" : no_number,
                         p->now.step + 1, err);
@@ -474,13 +479,12 @@ bool train_rung(Ladder *ladder, const RungPlan *rung, double seconds, bool keeps
         show_line("  evaluations read about %s of the %s held-out characters, evenly spaced: all "
                   "of them would take too much of the time",
                   grouped((double)budget_sample(&t.budget)), grouped(plan_held_out(t.plan)));
-    const Traffic before = world_traffic();
     /* with --init, the starting loss is the one to beat */
     if (ok && !rung->resumed && t.model == t.plan->init) ok = evaluate_and_keep(&t, err);
     ok = ok && take_steps(&t, err);
     RungTimes times = {.steps = t.progress.now.seconds - t.opened.seconds,
                        .evaluations = t.evaluating};
-    if (ok && shows) show_sharing(&before, t.progress.now.step - t.opened.step, times.steps);
+    if (ok && shows) show_sharing(&t.traffic, t.progress.now.step - t.opened.step, times.steps);
     ok = ok && keep_something(&t, err);
     if (ok) note_failures(&t);
     if (ok && *ladder->failed.text && !file_is_regular(rung->checkpoint))

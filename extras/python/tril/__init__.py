@@ -578,11 +578,11 @@ class Model(_Object):
             raise failures[0]
         return [parts[i].decode("utf-8", "replace") for i in range(count)]
 
-    def score(self, text: Text, *, precision: str = "f32", threads: int = 0) -> Score:
+    def score(self, text: Text, *, precision: Optional[str] = None, threads: Optional[int] = None) -> Score:
         """The Score of a text, as `./sample --score` measures it, without the characters that the model does not
-        know. `precision` is that of the weights: "f32" or "int8"."""
+        know. `precision` is that of the weights: "f32" (the default) or "int8"."""
         given, score = _bytes_of(text), _lib.TrilScore()
-        _call("score", self, given, len(given), _terminated(precision.encode()), threads, ctypes.byref(score))
+        _call("score", self, given, len(given), _terminated((precision or "f32").encode()), threads or 0, ctypes.byref(score))
         return Score(*_values(score, Score._fields))
 
     def read(self, text: Text, *, threads: int = 0, trace: bool = False) -> "Reading":

@@ -158,10 +158,10 @@ const showAsked = seldom(() => 1000, async () => {
   $("answer-asked").textContent = said.length > 0 ? `“${asked}” after “${line}”: ${said.join("; ")}.` : "";
 });
 
-// Trains the question's rungs. Does not ask before training them again: they get the same weights.
+// Trains the question's rungs. Does not ask before training them again once they are done: they get the same weights.
 async function setUp() {
   const own = lesson;
-  if (!fromLesson && !mayDiscard()) return;
+  if (!(fromLesson && state === "done") && !mayDiscard()) return;
   dropAll();
   await view();
   if (lesson === own) await press(true);

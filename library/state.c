@@ -160,8 +160,8 @@ static bool read_vocab(TrilModel *model, const char *path, Error *err) {
            fail(err, "%s: its vocabulary and its model have different sizes", path);
 }
 
-/* Reads the model of a file. What is left of the checkpoint are the moments of a state. The caller
- * releases both, even after a failure. */
+/* Reads the model of a file. The checkpoint keeps only the moments of a state. The caller releases
+ * both, even after a failure. */
 static bool read_file(TrilModel **made, Checkpoint *c, const char *path, Error *err) {
     *c = (Checkpoint){.first_moments = NULL};
     if (!model_new(made, err) || !checkpoint_load(c, path, err)) return false;

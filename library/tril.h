@@ -115,8 +115,8 @@ typedef struct TrilText {
     int distinct;                  /* characters of the vocabulary that occur */
     uint64_t digest;               /* tril_digest of its bytes */
     bool returns;                  /* it has CR LF or CR, which are read as newlines */
-    size_t counted; /* to set: so many, at least 2, from its start are what tril_text_count and
-                       models that count read, to save time; 0: all to train on. Set it again before
+    size_t counted; /* to set: tril_text_count and models that count read only so many, at least
+                       2, from its start, to save time; 0: all to train on. Set it again before
                        resuming a training run */
 } TrilText;
 
@@ -157,7 +157,7 @@ TrilStatus tril_text_count(const TrilText *text, int context, TrilCounts *counts
 
 /* ---- options ---- */
 
-/* The options of a training run. The rows of tril_option tell what they mean, and how an unset one
+/* The options of a training run. The rows of tril_option have their meanings, and how an unset one
  * is chosen. The library only checks and stores time, eval_every and patience, which are for
  * programs. */
 typedef struct {
@@ -259,8 +259,8 @@ TrilStatus tril_model_mark(TrilModel *model, const char *key, const char *text, 
 /* Return its tokenizer; its sizes; the number of its parameters, and their digest: the same for
  * equal bits; the held-out loss of these weights, if an evaluation in their training found it; the
  * value of a key, such as "step", "seed" or "dropout", in the metadata of the file that the model
- * was read from, or NULL; the order of what it has counted, each character with the order - 1
- * before it, with *characters set to their number. */
+ * was read from, or NULL; the order of its counts, each of a character with the order - 1 before
+ * it, with *characters set to the number of counted ones. */
 const TrilTokenizer *tril_model_tokenizer(const TrilModel *model);
 TrilOptions tril_model_sizes(const TrilModel *model);
 size_t tril_model_parameters(const TrilModel *model);

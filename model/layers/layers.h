@@ -99,7 +99,7 @@ Array convolution_backward(Tape *p, Array dy, Array x, Table taps);
  * array qkv[N,3C]; its backward returns dqkv[N,3C]. */
 enum { NO_DROPOUT = -1 };
 
-typedef struct { /* attention's result, and what its backward reads */
+typedef struct { /* attention's result, and the arrays that its backward reads */
     Array out, q, k, v;
     Array lse; /* the logarithm of each softmax's denominator: N NH numbers */
     int NH, place;

@@ -58,7 +58,7 @@ typedef struct RungPlan {
     bool resumed;            /* the state is of this rung */
     const Result *known;     /* its result, if the resumed training run completed it; borrowed */
     bool left_out;           /* a baseline that is not trained */
-    TrilOptions options;     /* the plan's, and what this rung decides for itself */
+    TrilOptions options;     /* the plan's, and the rung's own decisions */
     TrilChoice pace;         /* with a time limit: as measured before the training */
     char checkpoint[PATH_SIZE], log[PATH_SIZE];
 } RungPlan;
@@ -74,7 +74,7 @@ typedef struct {
 
 typedef struct {
     const Arguments *arguments; /* borrowed */
-    TrilOptions options;        /* what is the same in all rungs, and what --model decides */
+    TrilOptions options;        /* the same in all rungs, and the decisions of --model */
     bool ladder;                /* trains every rung */
     Buffer command;             /* for a shell; owned */
 

@@ -254,7 +254,7 @@ TEST(bytes_in_turns) {
     expect_text(a);
 }
 
-/* What is typed and cannot be read is as if it had not been typed. The end of the input also ends a
+/* A line that cannot be read is as if it had not been typed. The end of the input also ends a
  * line. */
 TEST(unknown_turns) {
     static const char *const typed[][2] = {{"好\nTHE", "'好'"}, {"\xFF\nTHE\n", "0xFF"}};

@@ -60,8 +60,11 @@ static bool check_count(const Tape *p, const RunOptions *o, double tokens, Error
     const double spare = 4, kept = (double)o->slots * (o->length + KEY_GROUP);
     double numbers = 0;
     for (int id = 1; id < p->array_count; id++)
-        numbers += p->arrays[id].width *
-                   (kept + (p->arrays[id].rows == PER_PASS ? p->arrays[id].count : tokens));
+        numbers +=
+            p->arrays[id].width * (p->arrays[id].rows == PER_PASS ? p->arrays[id].count : tokens);
+    for (int i = 0; i < p->backward_begin; i++)
+        for (int j = 0; j < MAX_INPUTS + MAX_OUTPUTS; j++)
+            if (has_history(&p->list[i], j)) numbers += kept * operand_of(&p->list[i], j).width;
     if (numbers * sizeof(float) <= (double)SIZE_MAX / spare) return true;
     return fail_memory(err, "a pass over %.0f tokens is too large for this machine", tokens);
 }

@@ -95,7 +95,7 @@ static inline bool begins(const char *text, const char *with) {
 const char *find_line(const char *output, const char *const texts[]);
 
 /* find_line, but fails the test if there is no such line. tests/messages compares its wording, but
- * not its numbers. `subject` is what printed the output. */
+ * not its numbers. `subject` is the program or command that printed it. */
 const char *expect_line_of(const char *output, const char *subject, const char *const texts[]);
 
 /* Reads the numbers of a line, up to `most`; 1,234 is one number. Returns how many. */

@@ -26,7 +26,7 @@ static TrilOptions new_training(const char *line) {
     return options;
 }
 
-/* Only what was given is set; --help takes precedence. */
+/* Only the given options are set; --help takes precedence. */
 TEST(nothing) {
     assert_true(asked("more --help").help);
     const Arguments a = asked("-w 48 --patience 0");

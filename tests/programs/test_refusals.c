@@ -1,6 +1,6 @@
-/* test_refusals.c - what the programs refuse: options that contradict each other or have no effect,
- * and wrong files. Each is one sentence, and nothing is left behind. (test_command_line has the
- * options that a resumed run cannot change, test_folder the folders.) */
+/* test_refusals.c - refusals of both programs: options that contradict each other or have no
+ * effect, and wrong files. Each is one sentence, and nothing is left behind. (test_command_line has
+ * the options that a resumed run cannot change, test_folder the folders.) */
 #include "tests/command.h"
 
 typedef struct {

@@ -224,8 +224,8 @@ SHAPE(rising, settled(x) + (x > 0.6 ? 0.4 : 0))
 SHAPE(learnt, fmax(0.04 - 0.01 * x, 1.5 - 2.5 * x)) /* a text of a few repeated words */
 SHAPE(nearly_learnt, 0.3 + 2 * fmax(0, 0.6 - x) + 0.01 * (1 - x))
 
-/* The verdict on one rung of curves, beside what is counted, and how many times as long it should
- * train. */
+/* The verdict on one rung of curves, beside the counted losses, and how many times as long it
+ * should train. */
 TEST(curves) {
     static const struct {
         const char *rung;
@@ -265,7 +265,7 @@ TEST(curves) {
         {"modern", 0, learnt, learnt, 2.4, 0, 90000, NO_VERDICT, 0, ""},
         {"modern", 0, nearly_learnt, nearly_learnt, 2.4, 0, 90000, STILL_FALLING, 2, ""},
         {"modern", 0, learnt, learnt, 0.03, 0, 900, NO_VERDICT, 0, ""},
-        /* only what matters then */
+        /* only these members matter then */
         {"gpt", 'r', falling, falling, 0, 0, 90000, NO_VERDICT, 0, ""},
         {"gpt", 'r', slow, slow, 0, 0, 90000, NO_VERDICT, 0, ""},
         {"gpt", 'r', by_heart, turning, 0, 0, 90000, OVERFITTING, 0, ""},

@@ -1,5 +1,6 @@
 /* sample.c - writes text with a trained model, or shows the model. */
 #include "base/file.h"
+#include "base/memory.h"
 #include "base/terminal.h"
 #include "library/tril.h"
 #include "programs/common.h"
@@ -13,7 +14,7 @@
 /* Texts that are printed as they are generated. */
 typedef struct {
     const TrilModel *model;
-    const char *prompt;
+    const Arguments *arguments;
     Printer printer;
     bool begun; /* the current text */
 } TextPrinter;
@@ -25,7 +26,8 @@ static void begin_text(TextPrinter *texts, size_t number) {
         puts("----");
     }
     texts->printer = printer_of(texts->model);
-    printer_put(&texts->printer, texts->prompt, strlen(texts->prompt));
+    const Arguments *a = texts->arguments;
+    if (!a->quiet) printer_put(&texts->printer, a->prompt, a->prompt_length);
     texts->begun = true;
 }
 
@@ -42,10 +44,10 @@ static int show_text(size_t number, const char *text, size_t length, bool ended,
 /* Writes the texts. */
 static bool write_texts(const TrilModel *model, const Arguments *a, Error *err) {
     TrilSampling sampling = a->sampling;
-    TextPrinter texts = {.model = model, .prompt = a->prompt ? a->prompt : ""};
+    TextPrinter texts = {.model = model, .arguments = a};
     sampling.length = (size_t)a->length;
     begin_text(&texts, 0);
-    TrilStatus status = tril_generate_texts(model, texts.prompt, strlen(texts.prompt), &sampling,
+    TrilStatus status = tril_generate_texts(model, a->prompt, a->prompt_length, &sampling,
                                             (size_t)a->samples, show_text, &texts, err);
     if (status != TRIL_OK && texts.begun) printer_end(&texts.printer);
     return status == TRIL_OK || status == TRIL_STOPPED;
@@ -56,22 +58,28 @@ static bool use_model(TrilModel *model, const char *path, const Arguments *a, Er
         inspect_file(model, path);
         return true;
     }
-    if (a->prompt && !arguments_known(model, "--prompt", a->prompt, strlen(a->prompt), err))
-        return false;
+    const char *prompt = a->prompt_file ? program_source(a->prompt_file) : "--prompt";
+    if (!arguments_known(model, prompt, a->prompt, a->prompt_length, err)) return false;
     const char *stop = a->sampling.stop;
     if (stop && !arguments_known(model, "--stop", stop, strlen(stop), err)) return false;
     return a->interactive ? dialogue(model, a, err) : write_texts(model, a, err);
 }
 
-static bool run_program(const Arguments *a, Error *err) {
+/* Does what the arguments say. Reads their prompt_file. */
+static bool run_program(Arguments *a, Error *err) {
     TrilModel *model;
+    char *prompt = NULL;
     char path[PROGRAM_PATH];
     if (a->explain) return explain_text(a, err) && file_flush_output(err);
     if (a->score) return inspect_score(a, err);
     if (!arguments_checkpoint(a, 0, path, err)) return false;
-    if (tril_model_load(&model, path, err) != TRIL_OK) return false;
-    bool ok = use_model(model, path, a, err) && file_flush_output(err);
+    if (a->prompt_file && !program_read(a->prompt_file, &prompt, &a->prompt_length, err))
+        return false;
+    if (prompt) a->prompt = prompt;
+    bool ok = tril_model_load(&model, path, err) == TRIL_OK && use_model(model, path, a, err) &&
+              file_flush_output(err);
     tril_model_free(model);
+    memory_free(prompt);
     return ok;
 }
 

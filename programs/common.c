@@ -82,6 +82,15 @@ int program_failed(const char *name, int status, const Error *err) {
     return status;
 }
 
+bool program_read(const char *named, char **bytes, size_t *length, Error *err) {
+    return strcmp(named, "-") == 0 ? file_read_input(bytes, length, err)
+                                   : file_read(named, bytes, length, err);
+}
+
+const char *program_source(const char *named) {
+    return strcmp(named, "-") == 0 ? "standard input" : named;
+}
+
 void program_model(const char *named, char path[PROGRAM_PATH]) {
     snprintf(path, PROGRAM_PATH, "%s%s", named, file_is_directory(named) ? "/" PROGRAM_MODEL : "");
 }

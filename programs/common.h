@@ -46,6 +46,11 @@ int program_printed(const char *name);
 /* Prints the message of the program `name`, after all other output. Returns `status`. */
 int program_failed(const char *name, int status, const Error *err);
 
+/* Reads a file that the command line names, as file_read does; "-" is standard input.
+ * program_source returns its name for messages. */
+bool program_read(const char *named, char **bytes, size_t *length, Error *err);
+const char *program_source(const char *named);
+
 /* Writes the path of the model that the command line names: its file, or the folder of a run. */
 void program_model(const char *named, char path[PROGRAM_PATH]);
 

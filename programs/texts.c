@@ -2,6 +2,7 @@
 #include "base/digest.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "programs/common.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,8 +61,7 @@ bool texts_find(Texts *texts, char *const *operands, int count, Error *err) {
     if (texts->count > 1)
         snprintf(texts->name, sizeof texts->name, "%d files", texts->count);
     else
-        snprintf(texts->name, sizeof texts->name, "%s",
-                 strcmp(texts->files->path, "-") == 0 ? "standard input" : texts->files->path);
+        snprintf(texts->name, sizeof texts->name, "%s", program_source(texts->files->path));
     return true;
 }
 
@@ -77,9 +77,7 @@ void texts_free(Texts *texts) {
 /* Reads the files, once. */
 static bool read_files(Texts *texts, Error *err) {
     for (TextFile *file = texts->files; file < texts->files + texts->count; file++)
-        if (!file->bytes && !(strcmp(file->path, "-") == 0
-                                  ? file_read_input(&file->bytes, &file->length, err)
-                                  : file_read(file->path, &file->bytes, &file->length, err)))
+        if (!file->bytes && !program_read(file->path, &file->bytes, &file->length, err))
             return false;
     return true;
 }

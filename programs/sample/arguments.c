@@ -24,6 +24,9 @@ static int list_options(Option options[MAX_OPTIONS], Arguments *a) {
         {'n', "length", OPTION_INT, &a->length, 1, 1e9, "N",
          "characters to write after the prompt"},
         {'p', "prompt", OPTION_TEXT, &a->prompt, .argument = "TEXT", "the beginning of the text"},
+        {0, "prompt-file", OPTION_PATH, &a->prompt_file, .argument = "FILE",
+         "a file (or -) with the beginning"},
+        {'q', "quiet", OPTION_FLAG, &a->quiet, .help = "do not print the beginning"},
         {0, "samples", OPTION_INT, &a->samples, 1, 1e6, "N",
          "texts to write, separated by lines of ----"},
         {0, "stop", OPTION_TEXT, &s->stop, .argument = "TEXT", "end a text after writing TEXT"},
@@ -85,6 +88,7 @@ static bool check(const Arguments *a, const Option *options, uint64_t given, Err
         /* at most one of these may be given */
         {a->interactive, "--interactive"},
         {a->interactive && a->samples > 1, "--samples"},
+        {a->interactive && a->prompt_file && strcmp(a->prompt_file, "-") == 0, "--prompt-file -"},
         {a->score, "--score"},
         {a->explain, "--explain"},
         {a->info, "--info"},
@@ -114,6 +118,8 @@ static bool check(const Arguments *a, const Option *options, uint64_t given, Err
     for (int i = 0; i < COUNT(needs); i++)
         if (needs[i].given && !needs[i].has)
             return fail(err, "%s needs %s", needs[i].name, needs[i].needed);
+    if (a->prompt && a->prompt_file)
+        return fail(err, "--prompt and --prompt-file both begin the text; give only one");
     if (s->stop && !*s->stop) return fail(err, "--stop: an empty TEXT would never end a text");
     return a->count <= 1 || a->score ||
            fail(err, "one CHECKPOINT is expected, not %d; see --help", a->count);
@@ -128,7 +134,11 @@ bool arguments_read(Arguments *a, int argc, char **argv, Error *err) {
     if (!options_parse(options, count, argc, argv, &first, &given, err)) return false;
     a->checkpoints = argv + first;
     a->count = argc - first;
-    return a->help || a->version || (read_precision(a, err) && check(a, options, given, err));
+    if (!a->help && !a->version && !(read_precision(a, err) && check(a, options, given, err)))
+        return false;
+    if (!a->prompt) a->prompt = "";
+    a->prompt_length = strlen(a->prompt);
+    return true;
 }
 
 void arguments_print_options(void) {

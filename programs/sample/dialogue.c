@@ -20,6 +20,7 @@ static void on_signal(Signal which) {
 
 typedef struct {
     const TrilModel *model;
+    bool quiet; /* prints only what the model writes */
     TrilWriter *text;
     char end;      /* its last byte; a newline before the first */
     bool terminal; /* the user types */
@@ -28,7 +29,7 @@ typedef struct {
 
 /* Prints and appends known characters. */
 static void say(Dialogue *d, const char *text, size_t length) {
-    printer_put(&d->printer, text, length);
+    if (!d->quiet) printer_put(&d->printer, text, length);
     if (length == 0) return;
     tril_writer_read(d->text, text, length, &(TrilError){0});
     d->end = text[length - 1];
@@ -71,7 +72,7 @@ static bool write_on(Dialogue *d, int length, Error *err) {
 static bool take_turns(Dialogue *d, const Arguments *a, Error *err) {
     char *line = NULL;
     size_t capacity = 0;
-    bool ok = !(a->prompt && *a->prompt) || write_on(d, a->length, err);
+    bool ok = a->prompt_length == 0 || write_on(d, a->length, err);
     while (ok && !ferror(stdout)) {
         if (d->terminal) fputs("> ", stdout);
         if (d->terminal) fflush(stdout);
@@ -96,6 +97,7 @@ static bool take_turns(Dialogue *d, const Arguments *a, Error *err) {
 
 bool dialogue(const TrilModel *model, const Arguments *a, Error *err) {
     Dialogue d = {.model = model,
+                  .quiet = a->quiet,
                   .end = '\n',
                   .terminal = terminal_is(stdin) && terminal_is(stdout),
                   .printer = printer_of(model)};
@@ -106,7 +108,7 @@ bool dialogue(const TrilModel *model, const Arguments *a, Error *err) {
                       "Type the beginning of a text, then Enter. An empty line continues; Ctrl-C "
                       "stops the writing, Ctrl-D ends.");
     }
-    if (a->prompt) say(&d, a->prompt, strlen(a->prompt));
+    say(&d, a->prompt, a->prompt_length);
     const bool ok = take_turns(&d, a, err);
     if (d.terminal) putchar('\n');
     tril_writer_close(d.text);

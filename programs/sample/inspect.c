@@ -87,8 +87,7 @@ static bool score(const char *path, const char *text, size_t length, const Argum
                                    a->sampling.threads, found, err);
     tril_model_free(model);
     if (status == TRIL_OK) return true;
-    if (status == TRIL_TEXT)
-        message_of(err, strcmp(a->score, "-") == 0 ? "standard input" : a->score);
+    if (status == TRIL_TEXT) message_of(err, program_source(a->score));
     Error own = *err;
     return a->count > 1 ? fail(err, "%s: %s", path, own.text) : false;
 }
@@ -122,9 +121,8 @@ bool inspect_score(const Arguments *a, Error *err) {
     char *text;
     size_t length;
     TrilScore found;
-    const bool table = a->count > 1, input = strcmp(a->score, "-") == 0;
-    if (!(input ? file_read_input(&text, &length, err) : file_read(a->score, &text, &length, err)))
-        return false;
+    const bool table = a->count > 1;
+    if (!program_read(a->score, &text, &length, err)) return false;
     for (int i = 0; table && i < COUNT(score_columns); i++)
         printf("%*s  ", score_columns[i].width, score_columns[i].name);
     if (table) puts("file");

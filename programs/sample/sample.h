@@ -12,7 +12,9 @@
 typedef struct {
     char *const *checkpoints; /* [count], as named */
     int count;
-    const char *prompt;
+    const char *prompt, *prompt_file; /* the prompt is empty if neither was given */
+    size_t prompt_length;             /* its bytes */
+    bool quiet;
     int length, samples;
     TrilSampling sampling; /* except its length */
     const char *precision; /* as given */
@@ -40,11 +42,11 @@ bool arguments_known(const TrilModel *model, const char *name, const char *text,
 
 /* ---- a dialogue (dialogue.c) ---- */
 
-/* Prints and continues the prompt, if it is not empty. Then reads standard input to its end. Each
- * line becomes a new line of the text, and the model continues it. An empty line adds nothing: the
- * model just continues. On a terminal SIGINT stops only the current continuation. Prints a message
- * on standard error, and leaves the text unchanged, for an unknown character or (on a terminal) an
- * arrow key. */
+/* Prints and continues the prompt, if it is not empty; with --quiet only what the model writes.
+ * Then reads standard input to its end. Each line becomes a new line of the text, and the model
+ * continues it. An empty line adds nothing: the model just continues. On a terminal SIGINT stops
+ * only the current continuation. Prints a message on standard error, and leaves the text unchanged,
+ * for an unknown character or (on a terminal) an arrow key. */
 bool dialogue(const TrilModel *model, const Arguments *arguments, Error *err);
 
 /* ---- inspection (inspect.c) ---- */

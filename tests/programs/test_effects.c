@@ -47,6 +47,8 @@ static const Effect of_train[] = {
 static const Effect of_sample[] = {
     {"length", MODEL, "-n 9 " MODEL, NULL},
     {"prompt", MODEL, "-p THE " MODEL, NULL},
+    {"prompt-file", MODEL, "--prompt-file @lines " MODEL, NULL},
+    {"quiet", "-p THE " MODEL, "-p THE -q " MODEL, NULL},
     {"samples", MODEL, "--samples 2 " MODEL, "\n----\n"},
     {"stop", MODEL, "--stop e " MODEL, NULL},
     {"interactive", MODEL, "-i " MODEL, NULL},

@@ -155,6 +155,28 @@ TEST(one_character) {
     assert_string_equal(ran.out, "aaaaaaaaaaaaa\n");
 }
 
+/* ---- prompts ---- */
+
+/* A prompt from a file or from standard input is that of --prompt; --quiet leaves out its echo. */
+TEST(prompt) {
+    static const char prompt[] = "THE CLOCK";
+    scratch_put("prompt", prompt, strlen(prompt));
+    sample("-n 40 -p THE~CLOCK @play");
+    keep();
+    sample("-n 40 --prompt-file @prompt @play");
+    assert_string_equal(ran.out, kept);
+    sample("-n 40 --quiet --prompt-file @prompt @play");
+    assert_string_equal(ran.out, kept + strlen(prompt));
+    command_input = copy_text(scratch("prompt"));
+    sample("-n 40 -q --samples 2 --prompt-file - @play");
+    assert_memory_equal(ran.out, kept + strlen(prompt), 40);
+    sample("-n 40 -i @play"); /* the line is a prompt */
+    keep();
+    sample("-n 40 -i -q @play");
+    assert_string_equal(ran.out, kept + strlen(prompt));
+    command_input = NULL;
+}
+
 /* ---- score ---- */
 
 /* The lines of `sample --score`. */

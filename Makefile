@@ -80,7 +80,7 @@ LONG    = $(patsubst %,tests/programs/test_%,faults clock resume verdict) tests/
 TESTS   = $(LONG) $(filter-out $(LONG),$(ALL))
 SUPPORT = $(patsubst %,tests/%.o,main support blocks system_posix) model/kernels/isa_portable.o model/kernels/isa_scalar.o \
           $(patsubst %.c,%.o,$(filter-out %entry.c,$(wildcard tests/fuzz/*.c)))
-SCRIPTS = documents house messages screens
+SCRIPTS = documents exercises house messages screens
 
 # The programs for the tests: unchanged, with a failing memory request, with a clock that the test drives.
 PROGRAMS = train sample faulty/train faulty/sample clocked/train
@@ -170,7 +170,7 @@ $(eval $(call rules,$(BUILD)/san,$$(STRICT)))
 # For `make check`, without AVX-512: ThreadSanitizer finds unsynchronized accesses.
 $(eval $(call rules,$(BUILD)/tsan,$$(call sets,$$(or $$(filter avx2,$$(HERE)),base),-O1 -g1 -fsanitize=thread)))
 
-include $(wildcard extras/*/targets.mk tests/*/targets.mk)
+include $(wildcard lesson/targets.mk extras/*/targets.mk tests/*/targets.mk)
 
 # Text inside a program: a string for each line. (Two question marks could begin a trigraph.)
 $(BUILD)/text/%.inc: %
@@ -240,7 +240,7 @@ deps: deps-cmocka
 help:
 	@awk -F ' +# ' '/^make.* # / { printf "%-18s %s\n", $$1, $$2 } END { print "Tests: docs/testing.md" }' README.md docs/building.md
 
-FORMATTED = $(shell find train.c sample.c base data extras library model programs tests -name '*.[ch]')
+FORMATTED = $(shell find train.c sample.c base data extras lesson library model programs tests -name '*.[ch]')
 format format-check: | deps-format
 format:
 	$(CLANG_FORMAT) -i $(FORMATTED)

@@ -1,4 +1,4 @@
-/* test_attention.c - the worked examples of docs/attention.txt. They were computed in double
+/* test_attention.c - the worked examples of tests/golden/attention. They were computed in double
  * precision, independently of this project. The layers must reproduce them to 1e-5. */
 #include "tests/support.h"
 #include "model/layers/attention.h"
@@ -18,7 +18,7 @@ typedef struct {
 
 /* Reads the named table: a line "name  2 x 3 x 4", then its rows. Its rank is 0 if missing. */
 static Golden golden_if(const char *name) {
-    FILE *file = fopen("docs/attention.txt", "r");
+    FILE *file = fopen("tests/golden/attention", "r");
     assert_non_null(file);
     Golden array = {.size = {1, 1, 1, 1}, .count = 1};
     char line[4096], word[64];
@@ -237,6 +237,24 @@ TEST(6_mean) {
     assert_equals_golden(out, "mean.out");
     Attention a = one_head(B, T, C, C, 1);
     assert_equals_golden(attend(&a, true, nothing, nothing, x.at), "mean.out");
+}
+
+/* The heads of examples 2 and 3, with the mask. */
+TEST(9_masked_heads) {
+    enum { T = 6, HS = 2, NH = 2 };
+    Golden x = golden("plain.x");
+    float *q = zeros(T * NH * HS), *k = zeros(T * NH * HS), *v = zeros(T * NH * HS);
+    for (int h = 0; h < NH; h++) {
+        const Qkv p = project_qkv(x.at, T, h ? "linear" : "qkv", h == 0, false);
+        for (int i = 0; i < T * HS; i++) {
+            const int to = i / HS * NH * HS + h * HS + i % HS;
+            q[to] = p.q[i], k[to] = p.k[i], v[to] = p.v[i];
+        }
+    }
+    const Attention heads = some_heads(1, T, NH, NH, HS, HS, 1 / sqrt(HS));
+    assert_equals_golden(attend(&heads, true, q, k, v), "heads.out");
+    assert_equals_golden(weights_of(heads, true, 0, q, k), "masked.weights");
+    assert_equals_golden(weights_of(heads, true, 1, q, k), "second.weights");
 }
 
 /* ---- attention compared with plain loops, at sizes beyond every tile and block ---- */

@@ -2,5 +2,6 @@ $(patsubst %,%/extras/page/page.o,$(BUILD) $(BUILD)/test $(BUILD)/san $(BUILD)/t
 
 # Tests the page of a training run in a browser (headless Chromium).
 test-page: $(BUILD)/test/train $(BUILD)/test/clocked/train | deps-page
+	extras/page/tests/figures
 	extras/page/tests/page $(BUILD)/test
 .PHONY: test-page

@@ -1,0 +1,460 @@
+"use strict";
+// Draws charts of losses, maps and arcs of attention, and bars of probabilities, for the report and for the page in a
+// browser tab. A figure is drawn into an element, again and again: drawChart(element, chart) and so on. It is as wide
+// as the element, and drawn again when that width changes. Colors are in figures.css.
+
+// Returns a new element of HTML, or of SVG.
+function element(name, properties = {}, ...children) {
+  const made = Object.assign(document.createElement(name), properties);
+  made.append(...children);
+  return made;
+}
+function drawn(name, attributes = {}, ...children) {
+  const made = document.createElementNS("http://www.w3.org/2000/svg", name);
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  made.append(...children);
+  return made;
+}
+
+const rungColor = name => `var(--${name}, var(--ink))`;
+const percent = p => p > 0 && p < 0.0005 ? "< 0.1%" : `${(100 * p).toFixed(p < 0.0995 ? 1 : 0)}%`;
+// Returns the number of equally likely characters that would be as surprising as a loss in nats.
+const unsure = nats => Math.exp(nats).toFixed(Math.exp(nats) < 9.95 ? 1 : 0);
+
+// ---- what all figures share ----
+
+/** @type {WeakMap<any, any>} */
+const figures = new WeakMap(); // of an element: { shown, paint, width, ... }
+
+// Keeps what an element shows now, and paints it.
+function show(host, className, shown, paint) {
+  let figure = figures.get(host);
+  if (!figure) {
+    figure = { paint, width: -1, at: -1 };
+    figures.set(host, figure);
+    host.classList.add(className);
+    new ResizeObserver(() => host.clientWidth !== figure.width && repaint(host, figure)).observe(host);
+  }
+  figure.shown = shown;
+  repaint(host, figure);
+}
+
+function repaint(host, figure) {
+  figure.width = host.clientWidth;
+  if (figure.width > 0) figure.paint(host, figure); // a hidden element is painted when it is shown
+}
+
+// Shows a text beside a point of the window.
+function showTip(text, x, y) {
+  const MARGIN = 12;
+  hideTip();
+  const tip = element("div", { className: "tip", ariaHidden: "true", textContent: text });
+  document.body.append(tip);
+  const right = x + MARGIN + tip.offsetWidth < innerWidth, below = y + MARGIN + tip.offsetHeight < innerHeight;
+  tip.style.left = `${Math.max(0, right ? x + MARGIN : x - MARGIN - tip.offsetWidth)}px`;
+  tip.style.top = `${Math.max(0, below ? y + MARGIN : y - MARGIN - tip.offsetHeight)}px`;
+}
+function hideTip() {
+  for (const tip of document.querySelectorAll("body > .tip")) tip.remove();
+}
+
+// Returns the SVG of a figure, of this size, without what it showed before. Lets the pointer, and the keys through a
+// slider that is not seen, walk through the places of the figure, which are numbers from 0 to figure.places - 1:
+//   find(x, y) returns the place at a point of the SVG, or -1; spot(place) returns its point;
+//   mark(place) shows it; say(place, x, y) returns the tip, value(place) what shown.point and shown.choose are told;
+//   figure.chosen is the place of the slider.
+function canvas(host, figure, width, height, label) {
+  if (!figure.svg) {
+    figure.svg = drawn("svg", { role: "img" });
+    host.replaceChildren(figure.svg);
+  }
+  const { svg, shown } = figure;
+  for (const [name, value] of Object.entries({ viewBox: `0 0 ${width} ${height}`, "aria-label": label }))
+    svg.setAttribute(name, value);
+  svg.replaceChildren();
+  if (!shown.still && !figure.slider) follow(host, figure);
+  return svg;
+}
+
+function follow(host, figure) {
+  const { svg } = figure, slider = element("input", { type: "range", min: "0", className: "unseen" });
+  const move = (place, point, x, y) => {
+    figure.at = place;
+    figure.point = point;
+    figure.mark(place);
+    if (place < 0) return leave();
+    showTip(figure.say(place, ...point), x, y);
+    figure.shown.point?.(...figure.value(place, ...point));
+  };
+  const leave = () => {
+    if (figure.at >= 0) figure.shown.point?.();
+    figure.at = -1;
+    figure.mark(-1);
+    hideTip();
+  };
+  const scale = () => svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;
+  const pointed = event => {
+    const box = svg.getBoundingClientRect(), by = scale();
+    const point = [(event.clientX - box.left) / by, (event.clientY - box.top) / by], place = figure.find(...point);
+    if (place >= 0 || figure.at >= 0) move(place, point, event.clientX, event.clientY);
+    const pressed = event.type === "pointerdown" || event.buttons & 1;
+    if (place >= 0 && pressed) figure.shown.choose?.(...figure.value(place, ...point));
+  };
+  const walked = () => {
+    const place = Number(slider.value), point = figure.spot(place), box = svg.getBoundingClientRect(), by = scale();
+    move(place, point, box.left + point[0] * by, box.top + point[1] * by);
+    figure.shown.choose?.(...figure.value(place, ...point));
+    describe(figure);
+  };
+  svg.addEventListener("pointerdown", pointed);
+  svg.addEventListener("pointermove", pointed);
+  svg.addEventListener("pointerleave", leave);
+  slider.addEventListener("input", walked);
+  slider.addEventListener("blur", leave);
+  slider.addEventListener("keydown", event => {
+    const rows = { ArrowUp: -1, ArrowDown: 1 }[event.key]; // a slider's values rise upward, rows downward
+    if (event.key === "Escape") leave();
+    if (!rows || figure.paint !== paintMap) return;
+    event.preventDefault();
+    slider.value = String(Number(slider.value) + rows);
+    walked();
+  });
+  figure.slider = slider;
+  host.append(slider);
+}
+
+// Ends the painting of a figure: shows the place where the pointer or the slider still is.
+function finish(figure) {
+  if (!figure.slider) return;
+  figure.slider.max = Math.max(0, figure.places - 1);
+  figure.slider.disabled = figure.places < 2;
+  if (document.activeElement !== figure.slider || figure.at < 0) figure.slider.value = figure.chosen;
+  if (figure.at >= figure.places) figure.at = -1;
+  figure.mark(figure.at);
+  describe(figure);
+}
+function describe(figure) {
+  const place = Number(figure.slider.value), text = figure.places > 0 ? figure.say(place, ...figure.spot(place)) : "";
+  figure.slider.setAttribute("aria-label", figure.svg.getAttribute("aria-label"));
+  figure.slider.setAttribute("aria-valuetext", text.replaceAll("\n", "; "));
+}
+
+// ---- charts ----
+
+// Draws series of points, { name, color, points: [[x, y], ...], line, label }, with x ascending and lines that are
+// "solid", "thin" or "dashed", and levels, { name, y }, all named at their ends. unit: of y, "nats", "characters" (nats
+// at a number of equally likely characters) or none; digits: of y in tips; log, zero: of the y axis; place: what x
+// is; end: the x axis ends there or later; at: an x that is marked; choose(x): what a click does.
+function drawChart(host, chart) {
+  const usual = { series: [], levels: [], unit: "nats", digits: 4, place: "step", height: 260 };
+  show(host, "chart", { ...usual, ...chart }, paintChart);
+}
+
+// Returns round numbers from low to high, about so many: 1, 2 or 5 times a power of ten apart.
+function ticks(low, high, parts) {
+  const rough = (high - low) / parts, ten = 10 ** Math.floor(Math.log10(rough)), digit = rough / ten;
+  const step = ten * (digit < 1.5 ? 1 : digit < 3.5 ? 2 : digit < 7.5 ? 5 : 10);
+  const first = Math.ceil(low / step), count = Math.floor(high / step) - first + 1;
+  return Array.from({ length: count }, (_, i) => (first + i) * step);
+}
+const round = x => x !== 0 && (Math.abs(x) >= 1e7 || Math.abs(x) < 1e-4) ? x.toExponential(1).replace(".0", "") :
+  x.toLocaleString("en", { maximumSignificantDigits: 6 });
+
+// Returns the ticks of the y axis, [value, text].
+function levelTicks({ unit, log }, low, high, parts) {
+  const tens = Array.from({ length: 40 }, (_, i) => 10 ** (i - 20));
+  const of = digits => tens.flatMap(ten => digits.map(digit => digit * ten));
+  const count = list => list.filter(x => x >= low && x <= high).length;
+  if (unit === "characters") {
+    const all = of([1, 1.5, 2, 3, 5, 7]).map(Math.log).filter(x => x >= low && x <= high);
+    const step = Math.ceil(all.length / parts);
+    return all.filter((_, i) => i % step === 0).map(x => [x, round(Math.exp(x))]);
+  }
+  const finer = of([1, 2, 5]), even = () => ticks(low, high, parts);
+  const marks = log && count(tens) > 1 ? tens : log && count(finer) > 1 ? finer : even();
+  return marks.filter(x => x >= low && x <= high).map(x => [x, round(x)]);
+}
+
+// Returns the range of the y axis.
+function rangeOf({ log, zero, levels }, points) {
+  const all = [...points.map(point => point[1]), ...levels.map(level => level.y)];
+  let low = zero ? 0 : Math.min(...all), high = Math.max(...all);
+  if (all.length === 0) [low, high] = [0, 1];
+  if (!(high - low > 1e-9 * Math.abs(high)) || high - low < 1e-15) high = low + Math.max(1, Math.abs(low));
+  const margin = log ? (high / low) ** 0.04 : 0.04 * (high - low);
+  return log ? [low / margin, high * margin] : [zero ? 0 : low - margin, high + margin];
+}
+
+// Moves labels, { y, ... }, apart, so that none lies on another or below the end.
+function spread(labels, end) {
+  const LINE = 16;
+  labels.sort((a, b) => a.y - b.y);
+  labels.forEach((label, i) => { if (i > 0) label.y = Math.max(label.y, labels[i - 1].y + LINE); });
+  labels.forEach((label, i) => { label.y = Math.min(label.y, end - LINE * (labels.length - 1 - i)); });
+  return labels;
+}
+
+// Returns the index of the point whose x is nearest; -1 before the first and after the last.
+function nearest(points, x) {
+  if (points.length === 0 || x < points[0][0] || x > points.at(-1)[0]) return -1;
+  let low = 0, high = points.length - 1;
+  while (high - low > 1) {
+    const middle = (low + high) >> 1;
+    if (points[middle][0] <= x) low = middle; else high = middle;
+  }
+  return x - points[low][0] <= points[high][0] - x ? low : high;
+}
+
+// Returns the places of a chart's axes, { left, right, top, bottom } in pixels, what is drawn on them, and
+// across(x) and down(y), the pixels of a point.
+function axesOf({ shown, width }, series) {
+  const LETTER = 7.3, TOP = 8, BOTTOM = 42, { height, levels, log } = shown;
+  const points = series.flatMap(one => one.points), [low, high] = rangeOf(shown, points);
+  const longest = texts => LETTER * Math.max(0, ...texts.map(text => text.length));
+  const rows = levelTicks(shown, low, high, height / 55);
+  const left = 12 + longest(rows.map(([, text]) => text)), bottom = height - BOTTOM;
+  const right = width - 14 - longest([...series.map(one => one.label), ...levels.map(level => level.name)]);
+  const end = Math.max(...points.map(point => point[0]), shown.end ?? 0, 1e-9);
+  const scale = log ? Math.log : y => y, part = y => (scale(y) - scale(low)) / (scale(high) - scale(low));
+  const across = x => left + x / end * (right - left), down = y => bottom - part(y) * (bottom - TOP);
+  const columns = ticks(0, end, Math.max(2, (right - left) / 90));
+  return { left, right, top: TOP, bottom, rows, columns, across, down, end };
+}
+
+function drawAxes(svg, { left, right, bottom, rows, columns, across, down }, { place, levels }) {
+  const text = (x, y, anchor, words) => drawn("text", { x, y, "text-anchor": anchor }, words);
+  svg.append(
+    drawn("g", { class: "grid" },
+      ...rows.map(([y]) => drawn("path", { d: `M${left} ${down(y)}H${right}` })),
+      ...columns.map(x => drawn("path", { d: `M${across(x)} ${bottom}v4` })),
+      drawn("path", { d: `M${left} ${bottom}H${right}` })),
+    ...rows.map(([y, words]) => text(left - 6, down(y) + 4, "end", words)),
+    ...columns.map(x => text(across(x), bottom + 18, "middle", round(x))),
+    text(right, bottom + 36, "end", `${place.replace(/s$/, "")}s`),
+    ...levels.map(({ y }) => drawn("path", { class: "level dashed", d: `M${left} ${down(y)}H${right}` })));
+}
+
+// Draws the thin lines below the others, a dot for each point if there are few, and the labels.
+function drawSeries(svg, { right, bottom, across, down }, series, levels) {
+  const FEW = 30, thin = one => Number(one.line === "thin");
+  for (const { line, color, points } of [...series].sort((a, b) => thin(b) - thin(a))) {
+    const at = points.map(([x, y]) => `${across(x).toFixed(1)} ${down(y).toFixed(1)}`);
+    const path = (name, d) => svg.append(drawn("path", { class: name, style: `stroke: ${rungColor(color)}`, d }));
+    if (at.length > 0) path(line, `M${at.join("L")}`);
+    if (line === "solid" && at.length <= FEW) path("dots", at.map(point => `M${point}h0`).join(""));
+  }
+  const labels = [
+    ...series.filter(one => one.label && one.points.length > 0).map(({ label, color, points }) =>
+      ({ words: label, y: down(points.at(-1)[1]), color })),
+    ...levels.map(({ name, y }) => ({ words: name, y: down(y), color: "counted" }))];
+  for (const { words, y, color } of spread(labels, bottom))
+    svg.append(drawn("text", { x: right + 8, y: y + 4, style: `fill: ${rungColor(color)}` }, words));
+}
+
+function paintChart(host, figure) {
+  const MANY = 12, { shown, width } = figure, { height, unit, digits, place, levels, log } = shown;
+  const series = shown.series.map(one => ({
+    line: "solid", label: one.line === "thin" ? "" : one.name, ...one,
+    points: one.points.filter(([, y]) => Number.isFinite(y) && (!log || y > 0))
+  }));
+  const last = series.filter(one => one.label && one.points.length > 0);
+  const said = last.map(({ name, points }) => `${name} ${points.at(-1)[1].toFixed(digits)}`).join(", ");
+  const svg = canvas(host, figure, width, height, shown.label ?? `By ${place}: ${said || "nothing yet"}.`);
+  const axes = axesOf(figure, series), { left, right, top, bottom, across, down, end } = axes;
+  drawAxes(svg, axes, shown);
+  drawSeries(svg, axes, series, levels);
+
+  const cursor = drawn("g", { class: "cursor" });
+  const found = x => series.flatMap(one => {
+    const i = nearest(one.points, x);
+    return i < 0 ? [] : [{ ...one, point: one.points[i] }];
+  });
+  const mark = x => [
+    drawn("path", { d: `M${across(x)} ${top}V${bottom}` }),
+    ...found(x).map(({ line, color, point: [x, y] }) => drawn("path", {
+      class: `dots ${line}`, style: `stroke: ${rungColor(color)}`, d: `M${across(x)} ${down(y)}h0` }))];
+  if (shown.at !== undefined) svg.append(drawn("g", { class: "cursor" }, ...mark(shown.at)));
+  svg.append(cursor);
+
+  const places = [...new Set(series.flatMap(one => one.points.map(point => point[0])))].sort((a, b) => a - b);
+  const pairs = places.map(x => [x]), within = x => Math.max(places[0], Math.min(places.at(-1), x));
+  figure.places = places.length;
+  figure.chosen = Math.max(0, shown.at === undefined ? places.length - 1 : nearest(pairs, within(shown.at)));
+  figure.find = x => places.length === 0 || x < left - 20 || x > right + 20 ? -1 :
+    nearest(pairs, within((x - left) / (right - left) * end));
+  figure.spot = i => [across(places[i]), top];
+  figure.value = i => [places[i]];
+  figure.mark = i => cursor.replaceChildren(...(i < 0 ? [] : mark(places[i])));
+  figure.say = i => [
+    place.endsWith("s") ? `${round(places[i])} ${place}` : `${place} ${round(places[i])}`,
+    ...found(places[i]).filter(({ line }) => line !== "thin" || series.length <= MANY).map(({ name, point: [x, y] }) =>
+      `${name} ${y.toFixed(digits)}${x === places[i] ? "" : ` (at ${round(x)})`}` +
+      (unit ? `: as unsure as among ${unsure(y)} characters` : ""))].join("\n");
+  finish(figure);
+}
+
+// ---- attention ----
+
+// Says where the character of a row looks most.
+function sayWeights(glyphs, weights, row) {
+  const SAID = 3, LEAST = 0.01;
+  const best = weights.map((weight, s) => ({ weight, s })).sort((a, b) => b.weight - a.weight);
+  const to = s => s === row ? "itself" : `“${glyphs[s]}” (${row - s} back)`;
+  const shares = best.slice(0, SAID).filter(({ weight }) => weight >= LEAST).map(({ weight, s }, i) =>
+    `${percent(weight)}${i > 0 ? "" : " of its attention"} to ${to(s)}`);
+  return `“${glyphs[row]}” gives ${shares.join(", ")}.`;
+}
+
+// Draws the weights of one head: a row for each character, with the shares of its attention that it gives to itself and
+// to those before it. row: the one that is emphasized; point(row, column) follows the pointer, choose(row) its clicks.
+// Without letters, it is a thumbnail as wide as its element.
+function drawMap(host, map) {
+  show(host, "map", { letters: true, still: map.letters === false, label: "Attention", ...map }, paintMap);
+}
+
+// Returns the cells as paths, one for each shade. The eye sees the root: a weight of 0.05 is visible, too.
+function shadesOf(weights, gap) {
+  const SHADES = 16, paths = Array.from({ length: SHADES + 1 }, () => "");
+  const shade = weight => Math.round(Math.sqrt(Math.max(0, Math.min(1, weight || 0))) * SHADES);
+  weights.forEach((row, t) => row.forEach((weight, s) => {
+    paths[shade(weight)] += `M${s + gap / 2} ${t + 0.5}h${1 - gap}`;
+  }));
+  return paths.flatMap((d, i) => i === 0 || d === "" ? [] : [drawn("path", { d, "stroke-opacity": i / SHADES })]);
+}
+
+function paintMap(host, figure) {
+  const LEAST = 14, MOST = 30, { shown, width } = figure, { glyphs, weights, letters, color, row } = shown;
+  const T = glyphs.length, axis = letters ? 20 : 0, gap = letters ? 0.08 : 0, chosen = row ?? T - 1;
+  const cell = Math.max(letters ? LEAST : 0, Math.min(MOST, (width - axis - 2) / Math.max(1, T)));
+  const side = axis + cell * T + 2, said = T > 0 ? `: ${sayWeights(glyphs, weights[chosen] ?? [], chosen)}` : "";
+  const svg = canvas(host, figure, side, side, shown.label + said);
+  svg.setAttribute("width", side);
+  const stairs = `M0 0${"h1v1".repeat(T)}H0z`, cursor = drawn("g");
+  const rowPath = t => drawn("path", { class: "row", d: `M0 ${t}h${t + 1}v1H0z` });
+  svg.append(drawn("g", { transform: `translate(${axis} ${axis}) scale(${cell})` },
+    drawn("path", { class: "stairs", d: stairs }),
+    drawn("g", { style: `stroke: ${rungColor(color)}`, "stroke-width": 1 - gap }, ...shadesOf(weights, gap)),
+    ...(row === undefined || !letters ? [] : [rowPath(row)]), cursor));
+  const letter = (t, side, x, y) => drawn("text", { x, y, class: side, "text-anchor": "middle" }, glyphs[t]);
+  const middle = t => axis + cell * (t + 0.5);
+  if (letters) svg.append(...glyphs.map((_, t) => letter(t, "side", axis / 2, middle(t) + 4)),
+    ...glyphs.map((_, t) => letter(t, "top", middle(t), axis - 6)));
+
+  const columnAt = x => Math.floor((x - axis) / cell), rowAt = y => Math.floor((y - axis) / cell);
+  figure.places = T;
+  figure.chosen = chosen;
+  figure.find = (x, y) => rowAt(y) >= 0 && rowAt(y) < T && columnAt(x) <= rowAt(y) ? rowAt(y) : -1;
+  figure.spot = t => [0, middle(t)];
+  figure.value = (t, x) => columnAt(x) < 0 ? [t] : [t, columnAt(x)];
+  figure.mark = t => {
+    const s = t < 0 ? -1 : columnAt(figure.point[0]);
+    const cell = () => drawn("path", { class: "row", d: `M${s} ${t}h1v1h-1z` });
+    cursor.replaceChildren(...(t < 0 ? [] : [s < 0 ? rowPath(t) : cell()]));
+    svg.querySelectorAll(".side").forEach((text, i) => text.classList.toggle("here", i === t));
+    svg.querySelectorAll(".top").forEach((text, i) => text.classList.toggle("here", i === s));
+  };
+  figure.say = (t, x) => {
+    const s = columnAt(x), to = s === t ? "itself" : `“${glyphs[s]}”, ${t - s} back`;
+    if (s < 0) return sayWeights(glyphs, weights[t] ?? [], t);
+    return `“${glyphs[t]}” gives ${percent(weights[t]?.[s] ?? 0)} to ${to}`;
+  };
+  finish(figure);
+}
+
+// Draws all heads: one large, and thumbnails that choose it, and show theirs while they are pointed at or have the
+// focus. heads: [{ layer, head, weights }, ...]; chosen: an index; choose(index); row, point and chooseRow: as row,
+// point and choose of drawMap.
+function drawMaps(host, maps) {
+  show(host, "maps", { chosen: 0, ...maps }, paintMaps);
+}
+
+function paintMaps(host, figure) {
+  const { glyphs, color, heads, row, point, ...shown } = figure.shown, last = heads.length - 1;
+  if (!figure.large) {
+    figure.thumbs = element("div", { className: "thumbs", role: "group", ariaLabel: "Heads" });
+    figure.large = element("div");
+    host.replaceChildren(figure.large, figure.thumbs);
+  }
+  const { thumbs, large } = figure, buttons = thumbs.children, count = last > 0 ? heads.length : 0;
+  const enlarge = over => { figure.over = over; paintMaps(host, figure); };
+  while (buttons.length > count) thumbs.lastChild.remove();
+  while (buttons.length < count) {
+    const i = buttons.length, over = () => enlarge(i), out = () => enlarge(undefined);
+    thumbs.append(element("button", { type: "button", onclick: () => figure.shown.choose?.(i), onpointerenter: over,
+      onfocus: over, onpointerleave: out, onblur: out }, element("span")));
+  }
+  const of = head => ({ glyphs, color, weights: head.weights, label: `Layer ${head.layer}, head ${head.head}` });
+  const chosen = Math.min(shown.chosen, last), seen = heads[Math.min(figure.over ?? chosen, last)];
+  [...buttons].forEach((button, i) => {
+    button.setAttribute("aria-pressed", String(i === chosen));
+    button.setAttribute("aria-label", of(heads[i]).label);
+    if (figures.get(button.firstChild)?.shown.weights !== heads[i].weights)
+      drawMap(button.firstChild, { ...of(heads[i]), letters: false });
+  });
+  if (seen) drawMap(large, { ...of(seen), row, point, choose: shown.chooseRow });
+}
+
+// Draws a line of text, with arcs from the character of a row to those that it looks at. Of a long line, it draws the
+// end. point(t) and choose(t): the character under the pointer, and the one that is clicked.
+function drawArcs(host, arcs) {
+  show(host, "arcs", { weights: [], row: arcs.glyphs.length - 1, ...arcs }, paintArcs);
+}
+
+function paintArcs(host, figure) {
+  const HIGH = 64, SEEN = 0.02, { shown, width } = figure, { glyphs, weights, row, color } = shown;
+  const least = glyphs.some(glyph => glyph.codePointAt(0) >= 0x2E80) ? 17 : 11, all = glyphs.length;
+  const count = Math.max(1, Math.min(all, shown.shown ?? all, Math.floor(width / least))), from = all - count;
+  const cell = Math.min(width / count, 20), x = t => cell * (t - from + 0.5), read = weights.length > 0;
+  const svg = canvas(host, figure, width, HIGH + 24, read ? sayWeights(glyphs, weights, row) : glyphs.join(""));
+  const cursor = drawn("g", { class: "cursor" });
+  weights.forEach((weight, s) => {
+    if (!(weight >= SEEN) || s < from || row < from) return;
+    const rise = HIGH - Math.min(2 * HIGH, 26 + 9 * (row - s));
+    svg.append(drawn("path", {
+      class: "arc", style: `stroke: ${rungColor(color)}`,
+      "stroke-width": (0.7 + 6 * weight).toFixed(2), "stroke-opacity": (0.55 + weight / 2.5).toFixed(2),
+      d: s === row ? `M${x(row) - 3} ${HIGH}c-5 -14 11 -14 6 0` :
+        `M${x(row)} ${HIGH}Q${(x(s) + x(row)) / 2} ${rise} ${x(s)} ${HIGH}` }));
+  });
+  svg.append(...glyphs.slice(from).map((glyph, i) => drawn("text", {
+    x: x(from + i), y: HIGH + 17, "text-anchor": "middle",
+    class: from + i === row ? "here" : from + i > row ? "later" : "" }, glyph)), cursor);
+
+  figure.places = count;
+  figure.chosen = Math.max(0, row - from);
+  figure.find = x => x >= 0 && x < cell * count ? Math.floor(x / cell) : -1;
+  figure.spot = i => [cell * (i + 0.5), HIGH];
+  figure.value = i => [from + i];
+  figure.mark = i =>
+    cursor.replaceChildren(...(i < 0 ? [] : [drawn("path", { d: `M${cell * i + 1} ${HIGH + 22}h${cell - 2}` })]));
+  figure.say = i => from + i === row && read ? sayWeights(glyphs, weights, row) : `“${glyphs[from + i]}”`;
+  finish(figure);
+}
+
+// ---- bars ----
+
+// Draws the probabilities of characters, { glyph, p, after }: one bar each or, with `after`, two, which `names` name.
+function drawBars(host, { rows, color, names = ["", ""], label = "The likeliest next characters" }) {
+  const two = rows.some(row => row.after !== undefined);
+  host.classList.add("bars");
+  let list = host.querySelector("ol");
+  if (!list) host.replaceChildren(element("p", { ariaHidden: "true" }), list = element("ol"));
+  list.setAttribute("aria-label", label);
+  host.style.setProperty("--bar", rungColor(color));
+  host.firstChild.hidden = !two;
+  host.firstChild.textContent = two ? `faint: ${names[0]}; strong: ${names[1]}` : "";
+  while (list.children.length > rows.length) list.lastChild.remove();
+  while (list.children.length < rows.length)
+    list.append(element("li", {}, element("b"),
+      element("span", { className: "track" }, element("i"), element("i")), element("span")));
+  rows.forEach(({ glyph, p, after }, i) => {
+    const [name, track, said] = list.children[i].children, shares = after === undefined ? [p] : [p, after];
+    name.textContent = glyph;
+    said.textContent = shares.map(percent).join(" → ");
+    track.classList.toggle("two", shares.length > 1);
+    [...track.children].forEach((bar, n) => {
+      bar.hidden = n >= shares.length;
+      bar.style.width = `${(100 * Math.max(0, Math.min(1, shares[n] ?? 0))).toFixed(2)}%`;
+    });
+  });
+}

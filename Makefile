@@ -71,7 +71,8 @@ FOLDERS = base data model/plain model/kernels model/layers model/rungs model/eng
           programs programs/train programs/sample
 BY_ISA = model/kernels/isa.c model/kernels/bf16.c
 SOURCES = $(filter-out $(BY_ISA),$(wildcard $(FOLDERS:%=%/*.c)))
-OBJECTS = $(SOURCES:.c=.o) $(ISAS:%=model/kernels/isa_%.o) $(BF16)
+# The longest to compile come first, so that no processor waits for them at the end.
+OBJECTS = $(ISAS:%=model/kernels/isa_%.o) $(BF16) $(SOURCES:.c=.o)
 
 # The longest tests first, so that none runs alone at the end.
 ALL     = $(patsubst %.c,%,$(wildcard tests/*/test_*.c))

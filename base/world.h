@@ -40,7 +40,7 @@ int world_beside(void);
 /* Copies `size` bytes from the first process to the others. */
 void world_broadcast(void *bytes, size_t size);
 
-/* Sums x[count] over all processes, in place. All processes get the same bits. */
+/* Sums x[count] over all processes, in place; `count` fits an int. All get the same bits. */
 void world_allreduce(double *x, size_t count);
 
 /* Returns true if `ok` is true on all processes. Else each gets the first failure's message. */
@@ -73,13 +73,12 @@ static inline double world_seconds(void) {
 enum { EVERYONE = -1 };
 
 /* Begins to sum x[count] over all processes, in place, for process `to` or for EVERYONE. On others
- * x is then undefined. The order in which the terms are added is the same in every call, and
- * depends on the number of processes. (Beyond 16 processes this relies on MPI, whose standard
- * recommends it.) `buffer` holds world_buffer_size floats, 0 on a process that needs none. */
+ * x is then undefined. The terms are added in the order of the ranks. `count` fits an int. `buffer`
+ * holds world_buffer_size floats, 0 on a process that needs none. */
 void world_sum_begin(float *x, size_t count, int to, float *buffer);
 size_t world_buffer_size(size_t count, int to);
 
-/* Begins to copy x[count] from process `from` to the others. */
+/* Begins to copy x[count], which fits an int, from process `from` to the others. */
 void world_broadcast_begin(float *x, size_t count, int from);
 
 /* Advances the operations that have begun: some MPIs have no thread of their own for it. */

@@ -41,25 +41,22 @@ hidden = STATS_mean
 print sprintf("hidden: %.0f %% of the gradients' time", 100 * hidden)
 
 # A step on N machines. Each of the 7 L matrices is one thread's, of two: the largest is a fifth of
-# its layer's work. Beyond 16 processes messages go along trees.
+# its layer's work.
 min(a, b) = a < b ? a : b
 max(a, b) = a > b ? a : b
-latency(N, k) = k * alpha * (N > 16 ? log(N) / log(2) : N > 1 ? 1 : 0)
+latency(N, k) = N > 1 ? k * alpha : 0
 one_way(N, L, P, mbit) = latency(N, 8 * L + 1) + gamma * bytes(N, P, mbit) / 2
 computing(N, L, tokens, muon, token) = token * tokens / N + max(muon / N, muon * 0.41 / L)
 step(N, L, P, tokens, muon, token, mbit) = computing(N, L, tokens, muon, token) + \
 	2 * one_way(N, L, P, mbit) - \
 	min(hidden * one_way(N, L, P, mbit), token * tokens / N * 2 / 3)
 
-# Tokens of a batch: at least a sequence for each machine.
-small_batch(N) = 256 * max(64, N)
-large_batch(N) = 1024 * max(480, N)
-small(N, mbit) = step(N, 6, 10647552, small_batch(N), small_muon, small_token, mbit)
-large(N, mbit) = step(N, 12, 124807488, large_batch(N), large_muon, large_token, mbit)
-small_gain(N, mbit) = small_batch(N) / small(N, mbit) / (small_batch(1) / small(1, mbit))
-large_gain(N, mbit) = large_batch(N) / large(N, mbit) / (large_batch(1) / large(1, mbit))
+small(N, mbit) = step(N, 6, 10647552, 64 * 256, small_muon, small_token, mbit)
+large(N, mbit) = step(N, 12, 124807488, 480 * 1024, large_muon, large_token, mbit)
+small_gain(N, mbit) = small(1, mbit) / small(N, mbit)
+large_gain(N, mbit) = large(1, mbit) / large(N, mbit)
 do for [mbit in "1000 10000 100000"] {
-	do for [N in "1 8 64 512"] {
+	do for [N in "1 2 4 8 16"] {
 		print sprintf("%6s Mbit/s, %3s machines: 10.6 M %8.3f s a step, %6.1f times as fast; 124.8 M %8.3f s, %6.1f times", \
 			mbit, N, small(N, mbit), small_gain(N, mbit), large(N, mbit), large_gain(N, mbit))
 	}
@@ -87,14 +84,14 @@ plot x notitle lc rgb "#888888", \
 set title "How many times as fast as one machine"
 set xlabel "machines"
 set ylabel ""
-set xrange [1:512]
-set yrange [1:512]
-set xtics (1, 8, 64, 512)
-set ytics (1, 8, 64, 512)
+set xrange [1:16]
+set yrange [1:16]
+set xtics (1, 2, 4, 8, 16)
+set ytics (1, 2, 4, 8, 16)
 set samples 200
 plot x title "ideal" lc rgb "#888888", \
-	small_gain(x, 1e4) title "10.6 M, 10 Gbit/s" lw 2 lc rgb "#d95f02", \
-	small_gain(x, 1e5) title "10.6 M, 100 Gbit/s" lw 2 dt 2 lc rgb "#d95f02", \
-	large_gain(x, 1e4) title "124.8 M, 10 Gbit/s" lw 2 lc rgb "#1b6ca8", \
-	large_gain(x, 1e5) title "124.8 M, 100 Gbit/s" lw 2 dt 2 lc rgb "#1b6ca8"
+	small_gain(x, 1e3) title "10.6 M, 1 Gbit/s" lw 2 lc rgb "#d95f02", \
+	small_gain(x, 1e4) title "10.6 M, 10 Gbit/s" lw 2 dt 2 lc rgb "#d95f02", \
+	large_gain(x, 1e3) title "124.8 M, 1 Gbit/s" lw 2 lc rgb "#1b6ca8", \
+	large_gain(x, 1e4) title "124.8 M, 10 Gbit/s" lw 2 dt 2 lc rgb "#1b6ca8"
 unset multiplot

@@ -4,7 +4,6 @@
  * between polls; a blocking wait in MPI would occupy it. */
 #include "base/world.h"
 
-#include <limits.h>
 #include <mpi.h>
 #include <sched.h>
 #include <stdio.h>
@@ -12,9 +11,8 @@
 #include <string.h>
 #include <time.h>
 
-/* Maximum elements in a message, maximum messages in flight, and maximum processes that send
- * directly to each other. */
-enum { AT_ONCE = 1 << 30, MAX = 4096, FEW = 16 };
+/* The most messages in flight, and the most sums. */
+enum { MAX = 4096 };
 
 /* A sum to compute when all its messages have arrived. */
 typedef struct {
@@ -104,19 +102,9 @@ static MPI_Request *next_request(void) {
     return &world.requests[world.count++];
 }
 
-/* Returns the size of the next message when `left` elements remain. */
-static int part_of(size_t left) {
-    return left < AT_ONCE ? (int)left : AT_ONCE;
-}
-
 /* ---- sums ----
- * With few processes, all send their terms to one process, which adds them and sends the sums back.
- * Over TCP this is faster than MPI's own non-blocking sums (docs/scale.md). With many processes one
- * would receive too much at once, so MPI adds along a tree. */
-
-static bool directly(size_t count) {
-    return world.size <= FEW && count <= INT_MAX / FEW && world.sum_count < MAX;
-}
+ * All processes send their terms to one, which adds them and sends the sums back. Over TCP this is
+ * faster than MPI's own non-blocking sums, which add along a tree (docs/scale.md). */
 
 /* Sends x[count] from process `from` to each other process. */
 static void spread(float *x, size_t count, int from) {
@@ -140,31 +128,20 @@ static void collect(float *x, size_t count, int to, float *buffer) {
 
 size_t world_buffer_size(size_t count, int to) {
     size_t size = (size_t)world.size;
-    if (size > FEW || (to != EVERYONE && to != world.rank)) return 0;
+    if (size == 1 || (to != EVERYONE && to != world.rank)) return 0;
     return to == EVERYONE ? (count + size - 1) / size * size : count * size;
 }
 
 void world_sum_begin(float *x, size_t count, int to, float *buffer) {
     if (world.size == 1) return;
+    if (world.sum_count == MAX) world_wait();
     world.traffic.bytes += (double)count * sizeof *x;
-    if (directly(count)) {
-        world.sums[world.sum_count++] = (Sum){.x = x, .buffer = buffer, .count = count, .to = to};
-        for (int p = 0; p < world.size && to == EVERYONE; p++) {
-            size_t begin = begin_of(count, p);
-            collect(x + begin, begin_of(count, p + 1) - begin, p, buffer);
-        }
-        if (to != EVERYONE) collect(x, count, to, buffer);
-        return;
+    world.sums[world.sum_count++] = (Sum){.x = x, .buffer = buffer, .count = count, .to = to};
+    for (int p = 0; p < world.size && to == EVERYONE; p++) {
+        size_t begin = begin_of(count, p);
+        collect(x + begin, begin_of(count, p + 1) - begin, p, buffer);
     }
-    for (size_t at = 0; at < count; at += AT_ONCE) {
-        int part = part_of(count - at);
-        if (to == EVERYONE)
-            MPI_Iallreduce(MPI_IN_PLACE, x + at, part, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD,
-                           next_request());
-        else
-            MPI_Ireduce(world.rank == to ? MPI_IN_PLACE : x + at, x + at, part, MPI_FLOAT, MPI_SUM,
-                        to, MPI_COMM_WORLD, next_request());
-    }
+    if (to != EVERYONE) collect(x, count, to, buffer);
 }
 
 /* Adds the received terms in the order of the processes. */
@@ -204,29 +181,24 @@ void world_wait(void) {
 void world_broadcast_begin(float *x, size_t count, int from) {
     if (world.size == 1) return;
     world.traffic.bytes += (double)count * sizeof *x;
-    if (directly(count)) {
-        spread(x, count, from);
-        return;
-    }
-    for (size_t at = 0; at < count; at += AT_ONCE)
-        MPI_Ibcast(x + at, part_of(count - at), MPI_FLOAT, from, MPI_COMM_WORLD, next_request());
+    spread(x, count, from);
 }
 
 /* ---- collective, blocking ---- */
 
 void world_broadcast(void *bytes, size_t size) {
+    const size_t most = 1 << 30; /* of a message */
     if (world.size == 1) return;
-    for (size_t at = 0; at < size; at += AT_ONCE)
-        MPI_Ibcast((char *)bytes + at, part_of(size - at), MPI_BYTE, 0, MPI_COMM_WORLD,
-                   next_request());
+    for (size_t at = 0; at < size; at += most)
+        MPI_Ibcast((char *)bytes + at, (int)(size - at < most ? size - at : most), MPI_BYTE, 0,
+                   MPI_COMM_WORLD, next_request());
     world_wait();
 }
 
 void world_allreduce(double *x, size_t count) {
     if (world.size == 1) return;
-    for (size_t at = 0; at < count; at += AT_ONCE)
-        MPI_Ireduce(world.rank == 0 ? MPI_IN_PLACE : x + at, x + at, part_of(count - at),
-                    MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD, next_request());
+    MPI_Ireduce(world.rank == 0 ? MPI_IN_PLACE : x, x, (int)count, MPI_DOUBLE, MPI_SUM, 0,
+                MPI_COMM_WORLD, next_request());
     world_wait();
     world_broadcast(x, count * sizeof *x);
 }

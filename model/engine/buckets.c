@@ -4,6 +4,8 @@
 #include "base/memory.h"
 #include "base/world.h"
 
+#include <limits.h>
+
 /* Contiguous gradients of one block, or NO_BLOCK, and of one owner, or EVERYONE. */
 typedef struct {
     size_t offset, size; /* floats; the offset is that in Model.weights */
@@ -64,6 +66,8 @@ bool buckets_open(Buckets **buckets, const Model *model, const Products *product
     size_t tensors = (size_t)model->tensor_count;
     Buckets *b;
     *buckets = NULL;
+    if (model->weights_size > INT_MAX)
+        return fail(err, "%zu weights are too many for several processes", model->weights_size);
     if (!memory_alloc(&b, 1, sizeof *b, "the processes", err)) return false;
     b->model = model;
     b->gradients = gradients;

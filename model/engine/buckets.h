@@ -16,7 +16,8 @@ typedef struct Buckets Buckets;
 
 /* Chooses an owner for each matrix that Muon trains, and fills the buckets with `gradients`, which
  * are laid out like the weights and borrowed. buckets_close releases them; NULL is allowed. The
- * result is the same on every process. Fails without memory; *buckets is then NULL. */
+ * result is the same on every process. Fails for more than INT_MAX weights, and without memory;
+ * *buckets is then NULL. */
 bool buckets_open(Buckets **buckets, const Model *model, const Products *products, float *gradients,
                   Error *err);
 void buckets_close(Buckets *b);

@@ -18,10 +18,13 @@ Characters characters_of(const Vocab *known, const char *text, size_t length) {
 bool characters_read(Characters *c, uint32_t *code) {
     const char *at = c->text + c->at;
     const size_t left = c->length - c->at;
-    int taken = 1;
     if (left == 0) return false;
     *code = (unsigned char)*at;
-    if (!c->known->bytes) taken = utf8_decode(at, left, code);
+    if (c->known->bytes) {
+        c->at++;
+        return true;
+    }
+    int taken = utf8_decode(at, left, code);
     if (taken <= 0) return false;
     if ((*code == '\r' || *code == 0) && vocab_id(c->known, *code) == NO_ID) {
         if (*code == 0) return false;

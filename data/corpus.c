@@ -65,27 +65,37 @@ static size_t count_characters(const char *text, size_t length, bool bytes, size
 }
 
 bool corpus_join(const char *const *texts, const size_t *lengths, int count, bool bytes,
-                 double held_out, char *joined, size_t *length, int *which, Error *err) {
-    const bool newline = !bytes && count > 1;
+                 double *held_out, char *joined, size_t *length, int *which, Error *err) {
+    const bool newline = !bytes && count > 1, whole = isnan(*held_out);
     const size_t newlines = newline ? (size_t)count : 0;
-    size_t all = 0, cut;
+    size_t all = 0, last = 0, train, cut;
     *length = 0;
     for (*which = 0; *which < count; ++*which) {
         const char *text = texts[*which];
-        all += count_characters(text, lengths[*which], bytes, SIZE_MAX, &cut);
+        all += last = count_characters(text, lengths[*which], bytes, SIZE_MAX, &cut);
         if (cut < lengths[*which]) /* fails, and says where */
             return vocab_build(&(Vocab){0}, text, lengths[*which], false, err);
     }
-    if (all == 0) return true;
+    if (all == 0 && !whole) return true;
+    if (whole) {
+        train = all - last + (newline ? newlines - 1 : 0);
+        *which = train < 2 ? 0 : count - 1;
+        /* half a character keeps corpus_make from rounding to another one */
+        *held_out = 1 - ((double)train + 0.5) / (double)(train + last);
+        if (!check_parts(&(Corpus){.characters = train + last, .trained_on = train}, err))
+            return false;
+    } else {
+        train = to_train_on(all + (newline ? 2 * newlines - 1 : 0), *held_out);
+    }
     /* The beginnings together have `train` characters, as many as corpus_make will train on. Each
      * sum of the first texts' beginnings is rounded, not each beginning, so that they add up. */
-    size_t train = to_train_on(all + (newline ? 2 * newlines - 1 : 0), held_out);
     const double own = (double)(train > newlines ? train - newlines : 0);
     for (int end = 0; end < 2; end++) {
         size_t seen = 0, before = 0;
         for (int i = 0; i < count; i++) {
             seen += count_characters(texts[i], lengths[i], bytes, SIZE_MAX, &cut);
             size_t now = (size_t)fmin(own * ((double)seen / (double)all), (double)seen);
+            if (whole) now = i < count - 1 ? seen : before;
             size_t begin; /* after the byte order mark */
             count_characters(texts[i], lengths[i], bytes, 0, &begin);
             count_characters(texts[i], lengths[i], bytes, now - before, &cut);
@@ -96,7 +106,8 @@ bool corpus_join(const char *const *texts, const size_t *lengths, int count, boo
             /* a newline that follows must not be one with these */
             for (size_t at = *length; newline && at > 0 && joined[at - 1] == '\r'; at--)
                 joined[at - 1] = '\n';
-            if (newline && !(end && i == count - 1)) joined[(*length)++] = '\n';
+            const bool ends = whole ? end || i == count - 1 : end && i == count - 1;
+            if (newline && !ends) joined[(*length)++] = '\n';
             before = now;
         }
     }

@@ -116,9 +116,10 @@ bool corpus_repeated(const Corpus *corpus, double *share, Error *err);
 void corpus_free(Corpus *corpus);
 
 /* Joins texts[count] into one as the library does (library/tril.h): corpus_make then holds out
- * the end of each. Byte order marks are left out. Fails as characters_fail says, in text *which. */
+ * the end of each or, if *held_out is NaN, the last one. Byte order marks are left out. Fails as
+ * characters_fail says, in text *which, and for a last one that is too short to be held out. */
 bool corpus_join(const char *const *texts, const size_t *lengths, int count, bool bytes,
-                 double held_out, char *joined, size_t *length, int *which, Error *err);
+                 double *held_out, char *joined, size_t *length, int *which, Error *err);
 
 /* ---- batches ---- */
 

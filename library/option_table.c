@@ -27,8 +27,6 @@ static const TrilOption table[] = {
      "windows of text per step"},
     {"lr", 0, TRIL_REAL, 1e-9, 10, NULL, NULL, TRIL_KEPT, AT(learning_rate), budget, "X",
      "learning rate of --model; default: the rung's own"},
-    {"decay", 0, TRIL_REAL, 0, 10, NULL, NULL, TRIL_KEPT, AT(weight_decay), budget, "X",
-     "weight decay of --model; default: the rung's own"},
     {"eval-every", 0, TRIL_WHOLE, 1, 1e9, NULL, NULL, TRIL_KEPT, AT(eval_every), budget, "N",
      "steps between evaluations; default: about a tenth"},
     {"epochs", 'e', TRIL_REAL, 0, 1e9, NULL, NULL, TRIL_KEPT, AT(epochs), budget, "X",
@@ -153,8 +151,8 @@ TrilOptions tril_options(void) {
 void options_complete(TrilOptions *o, const TrilOptions *decided) {
     for (int i = 0; i < ROWS; i++) {
         const TrilOption *row = &table[i];
-        bool may_stay = row->member == AT(learning_rate) || row->member == AT(weight_decay) ||
-                        row->member == AT(time) || row->lasting == TRIL_FRESH;
+        bool may_stay = row->member == AT(learning_rate) || row->member == AT(time) ||
+                        row->lasting == TRIL_FRESH;
         if (!may_stay && !is_set(o, row)) copy(o, decided, row);
     }
     options_fill(o);
@@ -298,7 +296,5 @@ bool tril_rung_uses(const char *rung, int i) {
     const TrilOptions sizes = options_of(&config); /* an ignored size is now 1 or unset */
     if (row->lasting == TRIL_MODEL && row->kind == TRIL_WHOLE)
         return *(double *)value_at(&sizes, row) > 1;
-    return row->member == AT(dropout)        ? model_has_dropout(&config)
-           : row->member == AT(weight_decay) ? model_has_decay(&config)
-                                             : true;
+    return row->member != AT(dropout) || model_has_dropout(&config);
 }

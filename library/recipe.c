@@ -84,10 +84,6 @@ Recipe recipe_with(const char *rung, const TrilOptions *o) {
     } else if (strcmp(rung, "gpt") == 0) {
         peak->learning_rate *= factor_of_sizes(o);
     }
-    if (!isnan(o->weight_decay)) {
-        peak->matrix_decay = o->weight_decay;
-        if (!recipe.own_decay) peak->weight_decay = o->weight_decay;
-    }
     return recipe;
 }
 

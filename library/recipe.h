@@ -22,9 +22,8 @@ typedef struct {
 /* Returns the recipe of a rung. A rung without a row gets rates that work, maybe not the best. */
 Recipe recipe_of(const char *rung);
 
-/* Returns the recipe with the rates and the decay that `options` set, and with rates for their
- * sizes. Muon's rate is proportional to the learning rate. An embedding without its own decay has
- * the matrices'. */
+/* Returns the recipe with the learning rate that `options` set or, if it is unset, with that for
+ * their sizes. Muon's rate is proportional to it. */
 Recipe recipe_with(const char *rung, const TrilOptions *options);
 
 /* Returns the decay of an embedding with its own decay: the recipe's times (epochs / 4)^2, or times

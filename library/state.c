@@ -219,6 +219,19 @@ static const char *read_options(const TrilModel *model, TrilOptions *options) {
                                         : NULL;
 }
 
+/* Returns the name of an option that the training run had and this version has not, or NULL. */
+static const char *lost_option(const SafeTensors *file) {
+    static const char prefix[] = "option.";
+    const size_t length = sizeof prefix - 1;
+    for (const Note *note = file->notes; note < file->notes + file->note_count; note++) {
+        int i = 0;
+        if (strncmp(note->key, prefix, length) != 0) continue;
+        while (tril_option(i) && strcmp(tril_option(i)->name, note->key + length) != 0) i++;
+        if (!tril_option(i)) return note->key + length;
+    }
+    return NULL;
+}
+
 /* Reads the progress and the options. Returns the key of the first invalid entry, or NULL. */
 static const char *read_metadata(Stored *s) {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789";
@@ -254,6 +267,12 @@ TrilStatus tril_state_load(TrilState **state, const char *path, Error *err) {
                   "%s: was written by another version of tril and cannot be resumed; begin a new "
                   "run from its model with --init",
                   path);
+    if (ok && (bad = lost_option(&s->model->file)))
+        ok = fail(
+            err,
+            "%s: was trained with --%.64s, which this version of tril does not have; begin a new "
+            "run from its model with --init",
+            path, bad);
     if (ok && (bad = read_metadata(s)))
         ok = fail(err, "%s: its metadata has no valid '%s'", path, bad);
     if (ok)

@@ -4,6 +4,7 @@
 #include "library/handles.h"
 #include "model/counts.h"
 
+#include <math.h>
 #include <string.h>
 
 /* ---- tokenizers ---- */
@@ -91,9 +92,11 @@ TrilStatus tril_decode(const TrilTokenizer *tokenizer, const int32_t *ids, size_
 static const double HELD_OUT_MARGIN = 1e-6;
 
 TrilStatus tril_text_join(const char *const *texts, const size_t *lengths, int count, bool bytes,
-                          double held_out, char *joined, size_t *length, int *which, Error *err) {
-    if (!texts || !lengths || !joined || !length || !which || !err) return null_argument(err);
-    if (!in_range(held_out, HELD_OUT_MARGIN, 1 - HELD_OUT_MARGIN, "the held-out share", err))
+                          double *held_out, char *joined, size_t *length, int *which, Error *err) {
+    if (!texts || !lengths || !held_out || !joined || !length || !which || !err)
+        return null_argument(err);
+    if (!isnan(*held_out) &&
+        !in_range(*held_out, HELD_OUT_MARGIN, 1 - HELD_OUT_MARGIN, "the held-out share", err))
         return err->status;
     bool ok = corpus_join(texts, lengths, count, bytes, held_out, joined, length, which, err);
     return result(ok, err);

@@ -120,12 +120,13 @@ typedef struct TrilText {
                        resuming a training run */
 } TrilText;
 
-/* Joins texts [count] to one for tril_text_make with the same share: first the beginnings of all,
- * then their ends, so that the end of each is held out. A newline follows each part but the last,
- * except with `bytes`. Writes *length bytes to `joined`, which has the capacity of all texts and
- * 2 * count bytes more. TRIL_TEXT: text *which is not UTF-8. */
+/* Joins texts [count] to one for tril_text_make with the share *held_out: first the beginnings of
+ * all, then their ends, so that the end of each is held out. If *held_out is NaN, the last text is
+ * held out, and *held_out becomes its share. A newline follows each part but the last, except with
+ * `bytes`. Writes *length bytes to `joined`, which has the capacity of all texts and 2 * count
+ * bytes more. TRIL_TEXT: text *which is not UTF-8, or is held out and too short. */
 TrilStatus tril_text_join(const char *const *texts, const size_t *lengths, int count, bool bytes,
-                          double held_out, char *joined, size_t *length, int *which,
+                          double *held_out, char *joined, size_t *length, int *which,
                           TrilError *error);
 
 /* Makes a text with the ids of a tokenizer, and holds out this share. TRIL_TEXT: an unknown
@@ -169,7 +170,7 @@ typedef struct {
     double held_out; /* option "val" */
     bool bytes;
     double steps, time, batch, epochs, eval_every, patience;
-    double learning_rate, weight_decay; /* options "lr" and "decay" */
+    double learning_rate; /* option "lr" */
     const char *precision;
     double threads;
     uint64_t seed;
@@ -193,7 +194,7 @@ typedef enum {
 } TrilLasting;
 
 typedef struct {
-    const char *name; /* its member's, with - for _, except model, lr, decay and val */
+    const char *name; /* its member's, with - for _, except model, lr and val */
     char letter;      /* its short name, if it has one */
     TrilKind kind;
     double min, max;

@@ -272,14 +272,6 @@ bool model_has_dropout(const Config *config) {
     return find_rung(config->model)->has_dropout;
 }
 
-bool model_has_decay(const Config *config) {
-    const Rung *rung = find_rung(config->model);
-    bool has = false;
-    for (int i = 0; i < rung->weight_count; i++)
-        has = has || (rung->weights[i].kind != WEIGHT_NORM && !rung->weights[i].no_decay);
-    return has;
-}
-
 /* Returns how many of the tokens counted so far stay, before those of a new text. */
 static size_t tokens_kept(const Model *model, const int32_t *ids, size_t count) {
     const NgramFacts past = ngram_facts(model->ngram);

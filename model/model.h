@@ -104,11 +104,10 @@ bool model_allocate(Model *model, Error *err);
 bool model_extend(Model *model, int V, const int32_t *sources, uint64_t seed, Error *err);
 
 /* Return true if the rung of a valid configuration has a counted model; has a width (C); has
- * dropout; has weights that decay. */
+ * dropout. */
 bool model_has_ngram(const Config *config);
 bool model_has_width(const Config *config);
 bool model_has_dropout(const Config *config);
-bool model_has_decay(const Config *config);
 
 /* Counts a training text, ids[count]. The model keeps the counts, and adds those of later texts,
  * with one exception: if this text begins with the text counted before, or that text with this one,

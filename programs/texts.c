@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "programs/common.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,41 +34,54 @@ static int by_file(const void *a, const void *b) {
 static void sort(Texts *texts) {
     TextFile *files = texts->files;
     int kept = 0;
-    qsort(files, (size_t)texts->count, sizeof *files, by_file);
-    for (int i = 0; i < texts->count; i++)
+    qsort(files, (size_t)texts->all, sizeof *files, by_file);
+    for (int i = 0; i < texts->all; i++)
         if (kept > 0 && memcmp(&files[kept - 1].id, &files[i].id, sizeof files->id) == 0)
             memory_free(files[i].path);
         else
             files[kept++] = files[i];
     qsort(files, (size_t)kept, sizeof *files, by_path);
-    texts->count = kept;
+    texts->count = texts->all = kept;
 }
 
-bool texts_find(Texts *texts, char *const *operands, int count, Error *err) {
+/* Adds a file after the others. */
+static bool add(Texts *texts, const char *operand, Error *err) {
+    char *path;
+    if (!memory_copy(&path, operand, err)) return false;
+    for (size_t length = strlen(path); length > 1 && path[length - 1] == '/';) path[--length] = 0;
+    texts->files[texts->all++] = (TextFile){.path = path, .id = id_of(path)};
+    return strcmp(path, "-") == 0 || !file_is_directory(path) ||
+           fail(err, "%s: is a folder; name its files, such as %s/*.txt", path, path);
+}
+
+bool texts_find(Texts *texts, char *const *operands, int count, const char *held_out, Error *err) {
     *texts = (Texts){0};
-    if (!memory_alloc(&texts->files, (size_t)count, sizeof *texts->files, "the names of texts",
+    if (!memory_alloc(&texts->files, (size_t)count + 1, sizeof *texts->files, "the names of texts",
                       err))
         return false;
-    for (int i = 0; i < count; i++) {
-        char *path;
-        if (!memory_copy(&path, operands[i], err)) return false;
-        for (size_t length = strlen(path); length > 1 && path[length - 1] == '/';)
-            path[--length] = 0;
-        texts->files[texts->count++] = (TextFile){.path = path, .id = id_of(path)};
-        if (strcmp(path, "-") != 0 && file_is_directory(path))
-            return fail(err, "%s: is a folder; name its files, such as %s/*.txt", path, path);
-    }
+    for (int i = 0; i < count; i++)
+        if (!add(texts, operands[i], err)) return false;
     sort(texts);
+    if (held_out && !add(texts, held_out, err)) return false;
+    const TextFile *files = texts->files, *last = files + texts->count;
+    for (int i = 0; held_out && i < texts->count; i++)
+        if (memcmp(&files[i].id, &last->id, sizeof last->id) == 0)
+            return fail(err, "%s: is to be trained on and held out; give it only once",
+                        program_source(last->path));
+    char *name = texts->name;
     if (texts->count > 1)
-        snprintf(texts->name, sizeof texts->name, "%d files", texts->count);
+        snprintf(name, TEXTS_NAME, "%d files", texts->count);
     else
-        snprintf(texts->name, sizeof texts->name, "%s", program_source(texts->files->path));
+        snprintf(name, TEXTS_NAME, "%s", program_source(files->path));
+    const size_t length = strlen(name);
+    if (held_out)
+        snprintf(name + length, TEXTS_NAME - length, " and %s", program_source(last->path));
     return true;
 }
 
 void texts_free(Texts *texts) {
     texts_forget(texts);
-    for (int i = 0; i < texts->count; i++) memory_free(texts->files[i].path);
+    for (int i = 0; i < texts->all; i++) memory_free(texts->files[i].path);
     memory_free(texts->files);
     *texts = (Texts){0};
 }
@@ -76,14 +90,14 @@ void texts_free(Texts *texts) {
 
 /* Reads the files, once. */
 static bool read_files(Texts *texts, Error *err) {
-    for (TextFile *file = texts->files; file < texts->files + texts->count; file++)
+    for (TextFile *file = texts->files; file < texts->files + texts->all; file++)
         if (!file->bytes && !program_read(file->path, &file->bytes, &file->length, err))
             return false;
     return true;
 }
 
-const char *texts_content(Texts *texts, const TrilOptions *o, size_t *length, Error *err) {
-    const size_t count = (size_t)texts->count;
+const char *texts_content(Texts *texts, TrilOptions *o, size_t *length, Error *err) {
+    const size_t count = (size_t)texts->all;
     size_t capacity = 2 * count, *lengths = NULL;
     const char **parts = NULL;
     int which = 0;
@@ -99,7 +113,8 @@ const char *texts_content(Texts *texts, const TrilOptions *o, size_t *length, Er
         parts[i] = texts->files[i].bytes;
         lengths[i] = texts->files[i].length;
     }
-    if (ok && tril_text_join(parts, lengths, texts->count, o->bytes, o->held_out, texts->joined,
+    if (texts->all > texts->count) o->held_out = NAN;
+    if (ok && tril_text_join(parts, lengths, texts->all, o->bytes, &o->held_out, texts->joined,
                              length, &which, err) != TRIL_OK)
         ok = message_of(err, texts->files[which].path);
     memory_free(parts);
@@ -108,7 +123,7 @@ const char *texts_content(Texts *texts, const TrilOptions *o, size_t *length, Er
 }
 
 void texts_forget(Texts *texts) {
-    for (TextFile *file = texts->files; file < texts->files + texts->count; file++) {
+    for (TextFile *file = texts->files; file < texts->files + texts->all; file++) {
         memory_free(file->bytes);
         file->bytes = NULL;
     }

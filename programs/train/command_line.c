@@ -23,6 +23,8 @@ static int list(Option rows[MAX_ROWS], Arguments *a, TrilOptions *o) {
         {'r', "resume", OPTION_FLAG, &a->resume, .help = "resume the run of --out"},
         {0, "continue", OPTION_FLAG, &a->continues,
          .help = "resume if text and model are the same, else start anew"},
+        {0, "val-file", OPTION_PATH, &a->val_file, .argument = "FILE",
+         "a text to hold out, in place of the end of the others"},
         {.kind = OPTION_SECTION, .help = "Other"},
         {0, "profile", OPTION_FLAG, &a->profile,
          .help = "print where the time went while each rung trained"},
@@ -77,6 +79,8 @@ static bool check(const Arguments *a, int operands, Error *err) {
     if (operands == 0) return fail(err, "no text FILE given; try: train my.txt");
     if (!isnan(a->options.steps) && !isnan(a->options.time))
         return fail(err, "--steps and --time both limit the run; give only one");
+    if (!isnan(a->options.held_out) && a->val_file)
+        return fail(err, "--val and --val-file both say what is held out; give only one");
     if (a->ladder && a->init)
         return fail(err, "--init is for one model, but --ladder trains several; give only one");
     if (a->resume && a->continues)

@@ -14,7 +14,7 @@ typedef struct {
     bool seeded;         /* the seed was given; without it, options.seed is the default */
     char *const *texts;  /* [text_count], files and folders as named; "-" is standard input */
     int text_count;
-    const char *init, *out, *preset;
+    const char *init, *out, *preset, *val_file;
     bool ladder, resume, continues /* --continue */, profile, quiet, help, version;
 } Arguments;
 

@@ -288,6 +288,7 @@ void show_next_steps(const Plan *plan, const Result *model, bool page) {
     shell_program(stdout, *a->command, shell_put);
     printf(" --resume%s%s", *longer ? " " : "", longer);
     if (!has_usual_out(plan)) put_path(" --out ", a->out);
+    if (a->val_file) put_path(" --val-file ", a->val_file);
     for (int i = 0; i < a->text_count; i++) put_path(" ", a->texts[i]);
     putchar('\n');
 }

@@ -20,12 +20,12 @@ static void name_files(Plan *plan) {
     folder_file(plan->folder, FOLDER_TABLE, "", plan->table);
 }
 
-/* Gives each rung the options of the plan. Learning rate and weight decay are for --model alone. */
+/* Gives each rung the options of the plan. The learning rate is for --model alone. */
 static void share_options(Plan *plan) {
     for (RungPlan *rung = plan->rungs; rung < plan->rungs + plan->rung_count; rung++) {
         rung->options = plan->options;
         rung->options.rung = rung->name;
-        if (!rung->chosen) rung->options.learning_rate = rung->options.weight_decay = NAN;
+        if (!rung->chosen) rung->options.learning_rate = NAN;
     }
 }
 
@@ -52,7 +52,7 @@ static void list_rungs(Plan *plan) {
 
 /* Fails if a text is in the folder of an earlier run, which a new run would rename. */
 static bool check_texts(const Plan *plan, Error *err) {
-    for (int i = 0; i < plan->texts.count && folder_is_used(plan->folder); i++) {
+    for (int i = 0; i < plan->texts.all && folder_is_used(plan->folder); i++) {
         const char *text = plan->texts.files[i].path;
         if (strcmp(text, "-") != 0 && folder_contains(plan->folder, text))
             return fail(err,
@@ -65,18 +65,23 @@ static bool check_texts(const Plan *plan, Error *err) {
 
 /* ---- the state of the training that is resumed ---- */
 
+/* Returns true if the state is of this text with this share held out. */
+static bool is_text_of_state(const Plan *plan, const char *text, size_t length, double held_out) {
+    return tril_digest(text, length) == plan->state->text && held_out == plan->options.held_out;
+}
+
 /* Sets *wanted to whether to resume the state. --continue skips one of another text or rung. */
 static bool is_wanted(Plan *plan, bool *wanted, Error *err) {
-    TrilOptions now = plan->options;
+    TrilOptions now = plan->options, read = now;
     size_t length;
     *wanted = true;
     if (!plan->arguments->continues) return true;
     if (!command_line_lay(plan->arguments, OVER_DEFAULTS, &now, err)) return false;
-    const char *text = texts_content(&plan->texts, &plan->options, &length, err);
+    const char *text = texts_content(&plan->texts, &read, &length, err);
     /* bytes cannot be read as the state's UTF-8 */
     if (!text && now.bytes == plan->options.bytes) return false;
     *wanted = text && strcmp(now.rung, plan->options.rung) == 0 &&
-              tril_digest(text, length) == plan->state->text;
+              is_text_of_state(plan, text, length, read.held_out);
     return true;
 }
 
@@ -153,18 +158,17 @@ static bool check_sizes(const Plan *plan, Error *err) {
 }
 
 /* Fails for an option of the command line that has no effect on this training. In a ladder, some
- * rung uses each option, but the weight decay is only that of --model. */
+ * rung uses each option. */
 static bool check_effect(const Plan *plan, Error *err) {
     const TrilOptions *o = &plan->options;
     const bool timed = plan_has_time(plan);
     for (int i = 0; tril_option(i); i++) {
         const TrilOption *row = tril_option(i);
         char given[TRIL_OPTION_SIZE];
-        const bool shared = plan->ladder && row->member != offsetof(TrilOptions, weight_decay);
         if (row->kind == TRIL_FLAG || row->kind == TRIL_SEED ||
             !tril_options_get(&plan->arguments->options, i, given))
             continue;
-        if (!shared && !tril_rung_uses(o->rung, i))
+        if (!plan->ladder && !tril_rung_uses(o->rung, i))
             return fail(err, "--%s has no effect on %s; leave it out", row->name, o->rung);
         if (timed && row->member == offsetof(TrilOptions, eval_every))
             return fail(err,
@@ -233,7 +237,8 @@ int plan_open(Plan **made, const Arguments *arguments, Error *err) {
     *made = NULL;
     if (!memory_alloc(&plan, 1, sizeof *plan, "the plan", err)) return EXIT_FAILURE;
     plan->arguments = arguments;
-    bool begun = texts_find(&plan->texts, arguments->texts, arguments->text_count, err) &&
+    bool begun = texts_find(&plan->texts, arguments->texts, arguments->text_count,
+                            arguments->val_file, err) &&
                  folder_open(&plan->folder, arguments->out, err);
     if (begun) name_files(plan);
     begun = begun && (!(arguments->resume || arguments->continues) || load_state(plan, err)) &&
@@ -274,14 +279,18 @@ static bool extend_model(Plan *plan, const char *text, size_t length, Error *err
     return true;
 }
 
-static bool make_input(Plan *plan, const char *text, size_t length, Error *err) {
+/* Makes the ids of the text, of which the share `held_out` is held out. */
+static bool make_input(Plan *plan, const char *text, size_t length, double held_out, Error *err) {
     const char *path = plan->texts.name;
-    const TrilOptions *o = &plan->options;
+    TrilOptions *o = &plan->options;
     const TrilTokenizer *known = NULL;
-    if (plan->state && tril_digest(text, length) != plan->state->text)
-        return fail(err,
-                    "%s: is not the text that this run began with; --resume needs the same text",
-                    path);
+    if (plan->state && !is_text_of_state(plan, text, length, held_out)) {
+        const char *val_file = tril_state_note(plan->state, "val_file");
+        return fail(
+            err, "%s: is not the text that this run began with; --resume needs the same text%s%s",
+            path, val_file ? ", with --val-file " : "", val_file ? val_file : "");
+    }
+    o->held_out = held_out;
     if (plan->init && length > 0 && !extend_model(plan, text, length, err)) return false;
     if (plan->state) known = plan->state->tokenizer;
     if (plan->init) known = tril_model_tokenizer(plan->init);
@@ -301,14 +310,16 @@ bool plan_read_text(Plan *plan, Error *err) {
     const TrilOptions usual = tril_options();
     const double least = plan_has_time(plan) ? 1 : usual.context;
     const int context = (int)(isnan(plan->options.context) ? least : plan->options.context);
+    TrilOptions read = plan->options;
     size_t length;
-    const char *text = texts_content(&plan->texts, &plan->options, &length, err);
-    const bool ok = text && make_input(plan, text, length, err);
+    const char *text = texts_content(&plan->texts, &read, &length, err);
+    const bool ok = text && make_input(plan, text, length, read.held_out, err);
     texts_forget(&plan->texts);
     if (!ok) return false;
     /* checks the length before files are moved for the training */
     const TrilText *input = plan->corpus;
-    const bool enough = (double)input->characters * (1 - usual.held_out) > context + 1;
+    const bool enough = !plan->arguments->val_file &&
+                        (double)input->characters * (1 - usual.held_out) > context + 1;
     return input->trained_on > (size_t)context ||
            fail(err,
                 "%s: too short for a context of %d: it has %zu characters to train on (at least %d "

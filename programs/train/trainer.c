@@ -88,6 +88,7 @@ static bool open_training(Trainer *t, double seconds, Error *err) {
     const Plan *plan = t->plan;
     const bool resumes = t->rung->resumed;
     const TrilOptions *options = &t->rung->options;
+    const char *val_file = plan->arguments->val_file;
     const double begun = world_seconds();
     TrilStatus status = TRIL_OK;
     t->progress.best = INFINITY;
@@ -109,6 +110,7 @@ static bool open_training(Trainer *t, double seconds, Error *err) {
         status = tril_training_profile(t->training, err);
     if (status != TRIL_OK ||
         (utf8_valid(plan->texts.name) && !mark(t, "text_name", plan->texts.name, err)) ||
+        (val_file && utf8_valid(val_file) && !mark(t, "val_file", val_file, err)) ||
         !mark(t, "command", plan->command.bytes, err))
         return false;
     t->result->parameters = tril_model_parameters(t->model);

@@ -503,7 +503,7 @@ TEST(join) {
         const char *given[TEXTS];
         size_t lengths[TEXTS], characters[TEXTS], taken[TEXTS] = {0}, length, at = 0, all = 0;
         int which;
-        const double share = shares[seed % 3];
+        double share = shares[seed % 3];
         const bool bytes = seed % 2;
         for (int i = 0; i < TEXTS; i++) { /* of letters that the others lack */
             size_t end = 0;
@@ -516,7 +516,7 @@ TEST(join) {
             lengths[i] = end;
             all += characters[i];
         }
-        assert_ok(corpus_join(given, lengths, TEXTS, bytes, share, joined, &length, &which, &err),
+        assert_ok(corpus_join(given, lengths, TEXTS, bytes, &share, joined, &length, &which, &err),
                   err);
         Corpus corpus;
         Vocab vocab;
@@ -553,7 +553,7 @@ TEST(join_line_ends) {
             char read[2][64];
             size_t size, count = 0;
             int none;
-            assert_ok(corpus_join(same[i], bytes, 2, false, share, joined, &size, &none, &err),
+            assert_ok(corpus_join(same[i], bytes, 2, false, &share, joined, &size, &none, &err),
                       err);
             Characters characters = characters_of(&(Vocab){0}, joined, size);
             for (uint32_t code; characters_next(&characters, &code);)
@@ -564,9 +564,53 @@ TEST(join_line_ends) {
     const char *bad[] = {"fine", "f\xffine"};
     size_t lengths[] = {4, 6}, length;
     int which;
-    assert_false(corpus_join(bad, lengths, 2, false, 0.1, joined, &length, &which, &err));
+    double share = 0.1;
+    assert_false(corpus_join(bad, lengths, 2, false, &share, joined, &length, &which, &err));
     assert_int_equal(which, 1);
     expect_error(err, "0xFF", "1");
+}
+
+/* The last text is held out, to the character, whatever its length. */
+TEST(join_held_out) {
+    static const char *const ends[] = {"ab", MARK "ab\r", "\u03B1b\r\n", ""};
+    static const size_t trained_on[] = {7, 8, 8, 5}; /* with the newlines after both */
+    static char joined[40000], last[12000];
+    memset(last, 'x', sizeof last);
+    memcpy(last, "\nx", 2);
+    for (size_t length = 2; length < sizeof last; length += 1 + length / 7)
+        for (int i = 0; i < 2 * COUNT(ends); i++) {
+            const bool bytes = i % 2;
+            const char *texts[] = {"one", ends[i / 2], last};
+            const size_t lengths[] = {3, strlen(ends[i / 2]), length};
+            double share = NAN;
+            size_t size;
+            int which;
+            Corpus corpus;
+            Vocab vocab;
+            assert_ok(corpus_join(texts, lengths, 3, bytes, &share, joined, &size, &which, &err),
+                      err);
+            assert_ok(vocab_build(&vocab, joined, size, bytes, &err), err);
+            assert_ok(corpus_make(&corpus, &vocab, joined, size, share, &err), err);
+            assert_int_equal(corpus.characters - corpus.trained_on, length);
+            assert_int_equal(vocab.codes[corpus.ids[corpus.trained_on]], '\n');
+            if (bytes)
+                assert_int_equal(corpus.trained_on, lengths[0] + lengths[1]);
+            else
+                assert_int_equal(corpus.trained_on, trained_on[i / 2]);
+            corpus_free(&corpus);
+            vocab_free(&vocab);
+        }
+    const char *few[] = {"ab", "x"}, *none[] = {"", "xy"};
+    const size_t lengths[] = {2, 1}, others[] = {0, 2};
+    for (int i = 0; i < 2; i++) {
+        double share = NAN;
+        size_t size;
+        int which;
+        assert_false(corpus_join(i ? none : few, i ? others : lengths, 2, false, &share, joined,
+                                 &size, &which, &err));
+        assert_int_equal(which, !i);
+        expect_error(err, "too short", i ? "1" : "3");
+    }
 }
 
 /* ---- data/fetch, where it needs no network ---- */

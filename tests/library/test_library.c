@@ -1172,6 +1172,7 @@ TEST(null_arguments) {
     TrilWriter *writer = write_with(model, &sampling), *other;
     const char *texts[] = {"a", "b"}, *path = scratch("state");
     const size_t lengths[] = {1, 1};
+    double share = 0.1;
     void *any = scrap(1, sizeof(TrilChoice)); /* of whatever the function gets or sets */
     must(tril_training_save(training, path, &error));
     TrilState *saved = state_of("state");
@@ -1181,8 +1182,8 @@ TEST(null_arguments) {
     WITHOUT(3, tril_encode(NEEDED(letters), NEEDED("a"), 1, NULL, 0, NEEDED(any), NEEDED(&error)));
     WITHOUT(4, tril_decode(NEEDED(letters), NEEDED(any), 1, NEEDED(any), 8, NEEDED(any),
                            NEEDED(&error)));
-    WITHOUT(5, tril_text_join(NEEDED(texts), NEEDED(lengths), 2, 0, 0.1, NEEDED(any), NEEDED(any),
-                              NEEDED(any), NEEDED(&error)));
+    WITHOUT(6, tril_text_join(NEEDED(texts), NEEDED(lengths), 2, 0, NEEDED(&share), NEEDED(any),
+                              NEEDED(any), NEEDED(any), NEEDED(&error)));
     WITHOUT(3, tril_text_make(NEEDED(any), NEEDED(letters), NEEDED("a"), 1, 0.1, NEEDED(&error)));
     WITHOUT(2, tril_text_repeated(NEEDED(whole_play), NEEDED(any), NEEDED(&error)));
     WITHOUT(2, tril_text_count(NEEDED(whole_play), 8, NEEDED(any), NEEDED(&error)));
@@ -1310,9 +1311,11 @@ TEST(wrong_texts) {
     char both[8];
     size_t size;
     int which;
-    expect(tril_text_join(texts, lengths, 2, 0, 0.1, both, &size, &which, &error), TRIL_TEXT,
+    double share = 0.1;
+    expect(tril_text_join(texts, lengths, 2, 0, &share, both, &size, &which, &error), TRIL_TEXT,
            "0xFF");
-    expect(tril_text_join(texts, lengths, 1, 0, 1, both, &size, &which, &error), TRIL_ARGUMENT,
+    share = 1;
+    expect(tril_text_join(texts, lengths, 1, 0, &share, both, &size, &which, &error), TRIL_ARGUMENT,
            "1");
     expect(tril_text_make(&text, own, "§§§§§§§§§§", 20, 0.5, &error), TRIL_TEXT, "");
     expect(tril_text_make(&text, own, play, play_length, NAN, &error), TRIL_ARGUMENT, "");

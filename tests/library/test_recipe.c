@@ -116,11 +116,9 @@ TEST(epochs) {
 TEST(decays) {
     static const char *const names[] = {"modern", "gpt", "a new one"};
     for (int i = 0; i < 3; i++) {
-        TrilOptions options = tril_options_empty();
-        options.weight_decay = 0.5;
-        const Recipe recipe = recipe_with(names[i], &options);
-        assert_near(recipe.peak.matrix_decay, 0.5, 0);
-        assert_near(recipe.peak.weight_decay, i == 0 ? 1 : 0.5, 0);
+        const Recipe recipe = recipe_of(names[i]);
+        assert_near(recipe.peak.matrix_decay, 0.1, 0);
+        assert_near(recipe.peak.weight_decay, i == 0 ? 1 : 0.1, 0);
         assert_near(recipe.peak.beta2, i == 0 ? 0.95 : 0.99, 0);
     }
 }

@@ -23,7 +23,6 @@ static const Effect of_train[] = {
     {"time", BASE, "-m modern " SIZES "-b 4 -t 5", NULL},
     {"batch", BASE, BASE "-b 2", NULL},
     {"lr", BASE, BASE "--lr 0.1", NULL},
-    {"decay", BASE, BASE "--decay 3", NULL},
     {"eval-every", BASE "--eval-every 4", BASE "--eval-every 5", " 5/12"},
     {"epochs", "-m modern " SIZES "-e 0.1", "-m modern " SIZES "-e 0.2", NULL},
     {"patience", BASE "-s 80 --lr 1 --eval-every 1 --patience 1",
@@ -37,6 +36,7 @@ static const Effect of_train[] = {
     {"context", BASE, BASE "-c 8", NULL},
     {"dropout", BASE "-d 0", BASE "-d 0.4", NULL},
     {"val", BASE, BASE "--val 0.3", NULL},
+    {"val-file", BASE, BASE "--val-file @lines", NULL},
     {"bytes", BASE, BASE "--bytes", NULL},
     {"profile", BASE, BASE "--profile", "where the "},
     {"quiet", BASE "-q", BASE, "step "},
@@ -114,6 +114,7 @@ TEST(train) {
     enum { COUNT = sizeof of_train / sizeof *of_train };
     expect_rows("train", of_train, COUNT);
     must_run("train -m ngram " SIZES "-b 4 -s 12 -o @first " ACT);
+    scratch_put("lines", "THE\nAND\n", 8);
     for (size_t i = 0; i < COUNT; i++) {
         const Effect *e = &of_train[i];
         if (strcmp(e->option, "precision") == 0 && strcmp(tril_precision("auto"), "bf16") != 0)
@@ -151,8 +152,7 @@ TEST(sample) {
 /* An option changes the weights of a rung, or that rung refuses it. */
 TEST_OF_EACH(tril_rung, rungs) {
     static const char *const options[] = {"--layers=2",   "--heads=4",   "--width=32",
-                                          "--kv-heads=1", "--context=8", "--dropout=0.4",
-                                          "--decay=9"};
+                                          "--kv-heads=1", "--context=8", "--dropout=0.4"};
     const char *base = formatted("-m %s -c 16 -b 4 -s 12 %s", name,
                                  used_by(name, "--layers=1 --heads=2 --width=16 --dropout=0"));
     train_in_e(base);

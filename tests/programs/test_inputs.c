@@ -181,8 +181,51 @@ TEST(several_files) {
         assert_non_null(strstr(page, "letters/more/a<"));
     }
     /* bytes are joined without newlines, and any file is one */
-    must_run("train -m bigram -c 16 -b 4 -j 1 --bytes -s 1 -o @bytes " LETTERS);
-    expect_line("1,900");
+    scratch_put("any", "\r\n\0\xFF", 4);
+    must_run("train -m bigram -c 16 -b 4 -j 1 --bytes -s 1 -o @bytes @any " LETTERS);
+    expect_line("1,904");
+}
+
+/* --val-file holds out a file, as --val does the end of a text. Only the same one resumes. */
+TEST(val_file) {
+    char *play = slurp(ACT, NULL);
+    const size_t length = strlen(play), end = length - 2000;
+    scratch_put("begin", play, end - 1); /* and a newline */
+    play[end - 1] = '\n';
+    scratch_put("whole", play, length);
+    scratch_put("end", play + end, length - end);
+    scratch_put("longer", play + end - 100, length - end + 100);
+    scratch_put("shorter", play, end - 101);
+    must_run("train -m bigram -c 16 -b 4 -j 1 -s 20 -o @split --val-file @end @begin");
+    expect_line("begin and ", "end: ", "2,000 held out");
+    expect_line("--resume --steps 80 ", "--val-file ", "/end ");
+    must_run("sample --score @end @split");
+    assert_near(strtod(after("nats_per_char "), NULL),
+                state_number("split/model.safetensors", "validation_loss"), 1e-5);
+    const char *split = trained("train -q -r -s 30 -o @split --val-file @end @begin");
+    const double share = state_number("split/state.safetensors", "option.val");
+    must_run("train " PAIRS "-s 20 --val %.17g -o @one @whole", share);
+    assert_string_equal(trained("train -q -r -s 30 -o @one @whole"), split);
+    must_fail(1, "train -q -r -s 40 -o @split @begin", "/begin: ", "--val-file ");
+    must_fail(1, "train -q -r -s 40 -o @split --val-file @whole @begin", "begin and ", "/end");
+    play[end - 101] = '\n'; /* the same characters, divided elsewhere */
+    scratch_put("elsewhere", play, length);
+    must_run("train " PAIRS "-s 20 -o @split --val-file @longer @shorter");
+    must_run("train -q -r --val %.17g -s 21 -o @split @elsewhere",
+             state_number("split/state.safetensors", "option.val"));
+    scratch_put("begin", play, end - 1);
+    must_fail(1, "train -q -r -s 40 -o @split --val-file @end @begin", "begin and ", "--resume");
+    must_run("train " PAIRS "-s 20 --continue -o @split --val-file @end @begin");
+    assert_true(scratch_has("split-2"));
+    /* several files are trained on to their ends */
+    const char *both = formatted("%.900s\n%.700s", play, play + 2000);
+    scratch_put("both", both, 1601);
+    scratch_put("first", play, 900);
+    scratch_put("second", play + 2000, 700);
+    must_run("train " PAIRS "-s 20 -o @many --val-file @end @second @first");
+    must_run("train " PAIRS "-s 20 -o @joint --val-file @end @both");
+    assert_int_equal(tril_model_digest(load_model(scratch("many/model.safetensors"))),
+                     tril_model_digest(load_model(scratch("joint/model.safetensors"))));
 }
 
 /* "-" is standard input, for both programs. */

@@ -102,12 +102,12 @@ TEST(more_steps) {
 }
 
 /* A rung of a ladder is trained as it would be alone and with --profile, with the options that the
- * last rung gets alone. Only that of --model gets its rates. */
+ * last rung gets alone. Only that of --model gets its rate. */
 TEST(ladder_alone) {
     int last = 0;
     while (model_name(last + 1)) last++;
     scratch_random("short", 300, 5, 3);
-    must_run("train -q " TINY "--ladder -m head --lr 0.02 --decay 0.3 -o @rungs @short");
+    must_run("train -q " TINY "--ladder -m head --lr 0.02 -o @rungs @short");
     for (int i = 0; i <= last; i++) {
         const char *name = model_name(i), *alone = formatted("alone/%s", name);
         const bool head = strcmp(name, "head") == 0;
@@ -115,9 +115,8 @@ TEST(ladder_alone) {
         const char *dropout = formatted("--dropout=%.2f", state_number(rung, "dropout"));
         must_run("train -q --profile -c 16 -b 4 -j 1 -s 40 --eval-every 20 -m %s %s %s %s -o @%s "
                  "@short",
-                 name, used_by(name, "--layers=1 --heads=2 --width=16"),
-                 head ? "--lr 0.02 --decay 0.3" : "", i < last ? used_by(name, dropout) : "",
-                 alone);
+                 name, used_by(name, "--layers=1 --heads=2 --width=16"), head ? "--lr 0.02" : "",
+                 i < last ? used_by(name, dropout) : "", alone);
         expect_same_model(rung, formatted("%s/model.safetensors", alone));
     }
 }

@@ -275,6 +275,7 @@ TEST(refusals) {
         {"run.width", "17", "'run'"},
         {"run.lr", "100", "'run'"},
         {"state", "0", "--init"},
+        {"option.decay", "0.3", "--decay"},
         {"windows_grow", "-1", "'windows_grow'"},
         {"embedding_decay", "nan", "'embedding_decay'"},
     };

@@ -197,11 +197,11 @@ class Models(Case):
         with self.assertRaises(tril.Error):
             tril.Model(tril.Tokenizer(TEXT), "")
         self.fails("argument", "precision", lambda: small().generate(precision=""))
-        self.assertEqual(small(lr=0.01, decay=0.5, val=0.2).digest, small(learning_rate=0.01, weight_decay=0.5, held_out=0.2).digest)
+        self.assertEqual(small(lr=0.01, val=0.2).digest, small(learning_rate=0.01, held_out=0.2).digest)
 
     def test_options(self):
         names, shown = set(inspect.signature(tril.train).parameters), program("train", "--help")
-        self.assertLess({"layers", "learning_rate", "weight_decay", "seed", "on_step"}, names)
+        self.assertLess({"layers", "learning_rate", "seed", "on_step"}, names)
         for name in tril.Options._fields:
             said = re.search(rf"  {name}: ([\w ]*)", tril.train.__doc__)
             self.assertTrue(name == "rung" or (name in names and said.group(1)[:30] in shown), name)
@@ -410,9 +410,9 @@ except TypeError as error:
 
     def test_open_options(self):
         model = untrained("modern")
-        with tril.Training(model, TEXT, epochs=1, precision="f32", weight_decay=0.25) as training:
+        with tril.Training(model, TEXT, epochs=1, precision="f32", learning_rate=0.25) as training:
             options = training.options
-        self.assertEqual((options.precision, options.weight_decay), ("f32", 0.25))
+        self.assertEqual((options.precision, options.learning_rate), ("f32", 0.25))
         self.assertLess(options.steps * options.batch * 16, len(TEXT))
         with self.assertRaises(tril.Error):
             tril.Training(model, TEXT, precision="f64")

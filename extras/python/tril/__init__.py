@@ -131,7 +131,7 @@ _WHOLE = [name for name, row in _ROWS.items() if _lib.enums["TrilKind"][row.kind
 _SIZES = [name for name, row in _ROWS.items() if _lib.enums["TrilLasting"][row.lasting] == "model"]
 _TRAINING = [name for name in _ROWS if name not in _SIZES and name not in  # of ./train alone
              ("time", "eval_every", "patience", "bytes")]
-_SHORT = {_ROWS[name].name.decode(): name for name in ("learning_rate", "weight_decay", "held_out")}  # those of ./train
+_SHORT = {_ROWS[name].name.decode(): name for name in ("learning_rate", "held_out")}  # those of ./train
 Sizes: Any = collections.namedtuple("Sizes", _SIZES + ["hidden"])  # type: ignore[misc]
 Sizes.__doc__ = "The sizes of a model. If None, kv_heads equals heads, and hidden (inside the MLP) is 8/3 of the width."
 Options: Any = collections.namedtuple("Options", _SIZES + _TRAINING)  # type: ignore[misc]
@@ -245,7 +245,7 @@ def _joined(texts: Texts, options: Any) -> bytes:
     parts, length = [_bytes_of(text) for text in texts], _Size()
     joined = ctypes.create_string_buffer(sum(map(len, parts)) + 2 * len(parts))
     _call("text_join", (_Name * len(parts))(*parts), (_Size * len(parts))(*map(len, parts)), len(parts),
-          options.bytes, options.held_out, joined, ctypes.byref(length), ctypes.byref(_Int()))
+          options.bytes, ctypes.byref(_Double(options.held_out)), joined, ctypes.byref(length), ctypes.byref(_Int()))
     return joined.raw[:length.value]
 
 

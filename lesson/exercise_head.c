@@ -1,12 +1,12 @@
-/* exercise_head.c - a masked head by hand. Write the function's body; `make exercise-head` checks
- * it.
+/* exercise_head.c - a masked head by hand. Write the body of the function; `make exercise-head`
+ * checks it.
  *
- * There are T words. Each has a query, a key and a value of hs channels; channel c of word t is
- * number t * hs + c of q, k, v and out. Set all of out:
+ * There are T words. Each has a query, a key and a value of hs channels: channel c of word t is
+ * number t * hs + c of q, k and v. Set all numbers of out, which are in the same order:
  *
- *     score[s]  = q[t] . k[s] / sqrt(hs)                          for s <= t: no word sees a later
- * one weight[s] = exp(score[s]) / (exp(score[0]) + ... + exp(score[t])) out[t]    = weight[0] v[0]
- * + ... + weight[t] v[t]
+ *     score[s]  = q[t] . k[s] / sqrt(hs)              for s <= t, for no word sees a later one
+ *     weight[s] = exp(score[s]) / sum                 sum: of exp(score[0]) to exp(score[t])
+ *     out[t]    = weight[0] v[0] + ... + weight[t] v[t]
  */
 #include "lesson/lesson.h"
 

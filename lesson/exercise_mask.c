@@ -1,11 +1,10 @@
-/* exercise_mask.c - a wrong mask to find. This small model predicts each next character, but it
+/* exercise_mask.c - a wrong mask to find. This small model predicts the next character, but it
  * cheats: its attention looks into the future. `make exercise-mask` shows it: it changes one
- * character of a text at a time, and prints which predictions change. Find the wrong line, and mend
- * it.
+ * character of a text at a time, and says which predictions change. Find the wrong line; mend it.
  *
- *     x      = a vector for each character (made up here)
+ *     x      = a vector for each character            made up here
  *     out    = softmax(mask(x x^T / sqrt(C))) x
- *     logits = (x + out) E^T                       E: the vectors of all characters
+ *     logits = (x + out) E^T                          E: the vectors of all characters
  */
 #include "lesson/lesson.h"
 
@@ -15,7 +14,7 @@ static double embedding(int character, int c) {
     return sin(0.7 * character * (c + 1));
 }
 
-/* Hides the words that position t must not see: softmax makes 0 of minus infinity. */
+/* Hides the characters that position t must not see: softmax turns minus infinity into 0. */
 static void mask(double *score, int t, int T) {
     for (int s = T - 1; s > t + 1; s--) score[s] = -INFINITY;
 }

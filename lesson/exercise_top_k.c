@@ -1,15 +1,14 @@
-/* exercise_top_k.c - choosing the next character. Write the function's body; `make exercise-top_k`
- * checks it.
+/* exercise_top_k.c - choosing the next character. Write the body of the function; `make
+ * exercise-top_k` checks it.
  *
  * A model gave a logit for each of V characters, 0 to V - 1. Keep the k characters with the largest
- * logits (no two logits are equal), and choose among them at random: character i with the
- * probability
+ * logits (no two are equal), and choose one of them at random, each with the probability
  *
- *     p[i] = exp(logits[i]) / sum of exp(logits[j]) over the k characters j
+ *     p[i] = exp(logits[i]) / sum                     sum: of exp(logits[j]), of the k kept
  *
- * The chance is u, a random number from 0 to below 1: add up the p[i], and return the first i at
- * which the sum is above u. A logit may be 1000, whose exp is too large for a double. So subtract
- * the largest logit from each before exp; all p[i] stay the same. (Why?)
+ * Chance is u, a random number from 0 to below 1: add up the p[i], and return the first i at which
+ * the sum is above u. A logit may be 1000, whose exp is too large for a double. So first subtract
+ * the largest logit from all of them; that changes no p[i]. (Why?)
  */
 #include "lesson/lesson.h"
 

@@ -12,5 +12,8 @@ exercise-head exercise-top_k exercise-mask: exercise-%:
 	@mkdir -p $(BUILD)/lesson
 	@$(LESSON) -o $(BUILD)/lesson/$* $(call quoted,$(or $(value SOLUTION),lesson/exercise_$*.c)) lesson/check_$*.c -lm
 	@$(BUILD)/lesson/$*
+handout: | deps-python
+	@mkdir -p $(BUILD)
+	@lesson/handout >$(BUILD)/handout.html && echo $(BUILD)/handout.html
 $(BUILD)/test/tests/exercises.log: export CC := $(CC)
-.PHONY: attention exercise-head exercise-top_k exercise-mask
+.PHONY: attention handout exercise-head exercise-top_k exercise-mask

@@ -1,4 +1,4 @@
-/* worked_attention.c - attention of six words, with every number: make attention. It prints four
+/* worked_attention.c - attention of six words, with every number: make attention. It prints five
  * steps, or one of them: make attention STEP=2.
  *
  * Only the inputs are given here; all else is computed, in plain loops. A table has a row for each
@@ -86,7 +86,7 @@ static void show(const char *name, const char *formula, const double *table, int
 /* Prints the products of one score, for a pocket calculator. */
 static void show_score(const double *q, const double *k, int channels, int t, int s) {
     double sum = 0;
-    printf("One score, that of %s for %s:", words[t], words[s]);
+    printf("The score of %s for %s:", words[t], words[s]);
     for (int c = 0; c < channels; c++) {
         printf("%s %g x %g", c ? " +" : "", q[t * channels + c], k[s * channels + c]);
         sum += q[t * channels + c] * k[s * channels + c];
@@ -94,80 +94,64 @@ static void show_score(const double *q, const double *k, int channels, int t, in
     printf(" = %g\n\n", sum);
 }
 
-/* ---- the steps ---- */
-
-static void without_weights(void) {
-    double scores[T * T], weights[T * T], context[T * C];
-    compare(scores, x, x, C);
-    softmax(weights, scores, 1, false);
-    multiply(context, weights, x, T, C);
-    printf("1. Attention without weights: each word compares itself with all words\n\n");
-    show("plain.x", "six words of three channels", x, C);
-    show("plain.scores", "x[t] . x[s]", scores, T);
-    show_score(x, x, C, 1, 3);
-    show("plain.weights", "softmax(scores): each row sums to 1", weights, T);
-    show("plain.context", "weights x: a mean of all words, each with its weight", context, C);
-}
-
-typedef struct {
-    double q[T * HS], k[T * HS], v[T * HS], scores[T * T], weights[T * T], out[T * HS];
-} Attended;
-
-static Attended attend(const struct Head *head, bool mask) {
-    Attended a;
-    multiply(a.q, x, head->query, C, HS);
-    multiply(a.k, x, head->key, C, HS);
-    multiply(a.v, x, head->value, C, HS);
-    compare(a.scores, a.q, a.k, HS);
-    softmax(a.weights, a.scores, sqrt(HS), mask);
-    multiply(a.out, a.weights, a.v, T, HS);
-    return a;
-}
-
-static void query_key_value(void) {
-    const Attended a = attend(&heads[0], false);
-    printf(
-        "2. Query, key and value: each word asks, answers and tells with a vector of its own\n\n");
-    show("qkv.q", "x Wq", a.q, HS);
-    show("qkv.k", "x Wk", a.k, HS);
-    show("qkv.v", "x Wv", a.v, HS);
-    show("qkv.scores", "q[t] . k[s]", a.scores, T);
-    show_score(a.q, a.k, HS, 1, 3);
-    show("qkv.weights", "softmax(scores / sqrt(2)), for a head has two channels", a.weights, T);
-    show("qkv.context", "weights v", a.out, HS);
-}
-
-static void the_mask(void) {
-    const double equal[T * T] = {0};
-    double weights[T * T], mean[T * C];
-    const Attended a = attend(&heads[0], true);
-    softmax(weights, equal, 1, true);
-    multiply(mean, weights, x, T, C);
-    printf("3. The mask: no word sees a later one\n\n");
-    show("average.weights", "softmax(mask(scores)), if all scores are 0", weights, T);
-    show("average.out", "weights x: the mean of the past", mean, C);
-    show("masked.weights", "softmax(mask(scores / sqrt(2))), with the scores of step 2", a.weights,
-         T);
-    show("masked.out", "weights v", a.out, HS);
-}
-
-static void two_heads(void) {
-    double both[T * 2 * HS];
-    const Attended a = attend(&heads[0], true), b = attend(&heads[1], true);
-    for (int t = 0; t < T; t++)
-        for (int c = 0; c < HS; c++) {
-            both[t * 2 * HS + c] = a.out[t * HS + c];
-            both[t * 2 * HS + HS + c] = b.out[t * HS + c];
-        }
-    printf("4. Two heads: the second has other weights, and looks elsewhere\n\n");
-    show("masked.weights", "the first head", a.weights, T);
-    show("second.weights", "the second head", b.weights, T);
-    show("heads.out", "the results of both, side by side", both, 2 * HS);
+/* Prints the title of a step. Returns false if another one is wanted; 0 is all. */
+static bool begins(int step, int wanted, const char *title) {
+    if (wanted && wanted != step) return false;
+    printf("%d. %s\n\n", step, title);
+    return true;
 }
 
 int main(int argc, char **argv) {
-    void (*const steps[])(void) = {without_weights, query_key_value, the_mask, two_heads};
-    const int step = argc > 1 ? atoi(argv[1]) : 0;
-    for (int i = 1; i <= 4; i++)
-        if (step == i || step < 1 || step > 4) steps[i - 1]();
+    const int wanted = argc > 1 ? atoi(argv[1]) : 0;
+    double weights[T * T], context[T * C];
+    if (begins(1, wanted, "Attention without weights: each word compares itself with all words")) {
+        double scores[T * T];
+        compare(scores, x, x, C);
+        softmax(weights, scores, 1, false);
+        multiply(context, weights, x, T, C);
+        show("plain.x", "six words of three channels", x, C);
+        show("plain.scores", "x[t] . x[s]", scores, T);
+        show_score(x, x, C, 1, 3);
+        show("plain.weights", "softmax(scores): each row sums to 1", weights, T);
+        show("plain.context", "weights x: a mean of all words, each with its weight", context, C);
+    }
+
+    double q[2][T * HS], k[2][T * HS], v[2][T * HS], scores[2][T * T]; /* of two heads */
+    double masked[2][T * T], out[2][T * HS], both[T * 2 * HS];
+    for (int h = 0; h < 2; h++) {
+        multiply(q[h], x, heads[h].query, C, HS);
+        multiply(k[h], x, heads[h].key, C, HS);
+        multiply(v[h], x, heads[h].value, C, HS);
+        compare(scores[h], q[h], k[h], HS);
+        softmax(masked[h], scores[h], sqrt(HS), true);
+        multiply(out[h], masked[h], v[h], T, HS);
+        for (int i = 0; i < T * HS; i++) both[i / HS * 2 * HS + h * HS + i % HS] = out[h][i];
+    }
+    if (begins(2, wanted, "Query, key and value: three vectors for each word")) {
+        show("qkv.q", "x Wq", q[0], HS);
+        show("qkv.k", "x Wk", k[0], HS);
+        show("qkv.v", "x Wv", v[0], HS);
+        show("qkv.scores", "q[t] . k[s]", scores[0], T);
+        show_score(q[0], k[0], HS, 1, 3);
+    }
+    if (begins(3, wanted, "Each word takes the values of all words, with the scores of step 2")) {
+        softmax(weights, scores[0], sqrt(HS), false);
+        multiply(context, weights, v[0], T, HS);
+        show("qkv.weights", "softmax(scores / sqrt(2)): a head has two channels", weights, T);
+        show("qkv.context", "weights v", context, HS);
+    }
+    if (begins(4, wanted, "The mask: no word sees a later one")) {
+        const double equal[T * T] = {0};
+        softmax(weights, equal, 1, true);
+        multiply(context, weights, x, T, C);
+        show("average.weights", "softmax(mask(scores)), if all scores are 0", weights, T);
+        show("average.out", "weights x: the mean of the past", context, C);
+        show("masked.weights", "softmax(mask(scores of step 2 / sqrt(2)))", masked[0], T);
+        show("masked.out", "weights v", out[0], HS);
+    }
+    if (begins(5, wanted, "Two heads: the second has other weights, and looks elsewhere")) {
+        show("masked.weights", "the first head", masked[0], T);
+        show("second.weights", "the second head", masked[1], T);
+        show("heads.out", "the results of both, side by side", both, 2 * HS);
+    }
 }

@@ -13,18 +13,24 @@ static const double v[] = {0.185511, 0.881197, 0.395133, 1.003746, 0.387946, 0.9
 static const double expected[] = {0.185511, 0.881197, 0.311586, 0.954903, 0.339533, 0.965183,
                                   0.312876, 0.874653, 0.286459, 0.789677, 0.299010, 0.804037};
 
+static void attend(const double *queries, int words, double *out) {
+    for (int i = 0; i < T * HS; i++) out[i] = NAN; /* until it is set */
+    masked_head(queries, k, v, words, HS, out);
+}
+
 int main(void) {
     const double zeros[T * HS] = {0};
-    double out[T * HS], mean[T * HS];
-    for (int t = 0; t < T; t++)
-        for (int c = 0; c < HS; c++)
-            mean[t * HS + c] = (v[t * HS + c] + (t ? t * mean[(t - 1) * HS + c] : 0)) / (t + 1);
-    masked_head(q, k, v, 1, HS, out);
+    double out[T * HS], mean[T * HS], sum[HS] = {0};
+    for (int i = 0; i < T * HS; i++) {
+        sum[i % HS] += v[i];
+        mean[i] = sum[i % HS] / (i / HS + 1);
+    }
+    attend(q, 1, out);
     bool right = is_right("one word, which sees only itself", out, v, 1, HS, "channel", 1e-5);
-    masked_head(zeros, k, v, T, HS, out);
+    attend(zeros, T, out);
     right &= is_right("queries of 0, which give the mean of the past", out, mean, T, HS, "channel",
                       1e-5);
-    masked_head(q, k, v, T, HS, out);
+    attend(q, T, out);
     right &= is_right("the six words of `make attention`", out, expected, T, HS, "channel", 1e-5);
     return right ? 0 : 1;
 }

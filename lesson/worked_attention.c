@@ -7,7 +7,6 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 enum { T = 6, C = 3, HS = 2 }; /* words, channels of a word, channels of a head */
 
@@ -102,7 +101,7 @@ static bool begins(int step, int wanted, const char *title) {
 }
 
 int main(int argc, char **argv) {
-    const int wanted = argc > 1 ? atoi(argv[1]) : 0;
+    const int wanted = argc > 1 && argv[1][0] <= '5' ? argv[1][0] - '0' : 0;
     double weights[T * T], context[T * C];
     if (begins(1, wanted, "Attention without weights: each word compares itself with all words")) {
         double scores[T * T];

@@ -23,7 +23,8 @@ int main(void) {
     double out[T * HS], mean[T * HS], sum[HS] = {0};
     for (int i = 0; i < T * HS; i++) {
         sum[i % HS] += v[i];
-        mean[i] = sum[i % HS] / (i / HS + 1);
+        const int seen = i / HS + 1;
+        mean[i] = sum[i % HS] / seen;
     }
     attend(q, 1, out);
     bool right = is_right("one word, which sees only itself", out, v, 1, HS, "channel", 1e-5);

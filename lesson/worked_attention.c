@@ -101,7 +101,8 @@ static bool begins(int step, int wanted, const char *title) {
 }
 
 int main(int argc, char **argv) {
-    const int wanted = argc > 1 && argv[1][0] <= '5' ? argv[1][0] - '0' : 0;
+    int wanted = argc > 1 ? argv[1][0] - '0' : 0;
+    if (wanted < 0 || wanted > 5) wanted = 0;
     double weights[T * T], context[T * C];
     if (begins(1, wanted, "Attention without weights: each word compares itself with all words")) {
         double scores[T * T];

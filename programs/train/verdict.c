@@ -98,6 +98,7 @@ static bool judge_overfitting(const Case *k, Verdict *v) {
     const Course *c = k->result->course;
     const Result *r = k->result;
     const bool known = c->ended && r->validation - r->train > by_heart * r->validation;
+    const double kept = c->ended ? r->validation : c->lowest.validation; /* as in the table */
     const double most = c->lowest.validation + (known ? 0 : c->ended ? small_rise : rise);
     return c->since_lowest >= 2 && fmin(c->before.validation, c->last.validation) > most &&
            c->last.validation - c->last.loss > apart && c->lowest.loss - c->last.loss > fall &&
@@ -105,7 +106,7 @@ static bool judge_overfitting(const Case *k, Verdict *v) {
                "overfitting since step %d, whose model is kept: the training loss still falls "
                "(%.4f), but the held-out loss no longer does (%.4f then, %.4f now); a longer text "
                "helps most, then more --dropout.",
-               c->lowest.step, c->last.loss, c->lowest.validation, c->last.validation);
+               c->lowest.step, c->last.loss, kept, c->last.validation);
 }
 
 /* Returns true for a text so short that seeing it so often teaches nothing but itself. */

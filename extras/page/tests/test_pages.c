@@ -3,6 +3,7 @@
 #include "tests/command.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "extras/page/tests/json.h"
 
 /* Sizes that train at once. The last of repeated options counts. */
 #define SMALL_SIZES "-m gpt -l 1 -w 8 -H 2 -c 16 -b 4 -j 1 "
@@ -11,33 +12,79 @@
 
 #define train(...) must_run("train " TINY __VA_ARGS__)
 
-static size_t occurrences(const char *text, const char *what) {
-    size_t count = 0;
-    for (const char *at = text; (at = strstr(at, what)); at += strlen(what)) count++;
-    return count;
-}
-
-/* Counts the points of the curve on the page whose name begins like this. */
-static size_t points_of(const char *page, const char *curve) {
-    char begin[128];
-    snprintf(begin, sizeof begin, "<polyline data-name=\"%s", curve);
+/* Returns the facts on the page, a JSON object that nothing in it can end. */
+static const char *facts(const char *path) {
+    static const char begin[] = "<script type=\"application/json\" id=\"data\">\n";
+    char *page = slurp(scratch(path), NULL);
     const char *at = strstr(page, begin);
     assert_non_null(at);
-    at = strstr(at, "points=\"") + strlen("points=\"");
-    size_t count = 0;
-    for (; *at != '"'; at++) count += *at == ',';
+    at += strlen(begin);
+    const char *end = json_end(at);
+    assert_true(strncmp(end, "\n</script>", 10) == 0 || strncmp(end, "</script>", 9) == 0);
+    assert_true(strcspn(at, "<>&") == (size_t)(end - at) + (*end == '\n'));
+    return at;
+}
+
+static const char *member(const char *object, const char *key) {
+    const char *value = json_member(object, key);
+    if (!value) fail_msg("no %s", key);
+    return value;
+}
+
+/* Returns the facts about a model. */
+static const char *model_on(const char *path, const char *name) {
+    const char *at = member(facts(path), "models");
+    while (*at != ']') {
+        const char *model = at + 1, *is = member(model, "name");
+        at = json_end(model);
+        if (strncmp(is + 1, name, strlen(name)) == 0 && is[1 + strlen(name)] == '"') return model;
+    }
+    fail_msg("%s is not on the page", name);
+    return NULL;
+}
+
+/* Returns the number of values of an array. */
+static int length_of(const char *array) {
+    int count = 0;
+    for (const char *at = array; *at != ']' && at[1] != ']'; at = json_end(at + 1)) count++;
     return count;
 }
 
-/* The page of a resumed training has the steps before, too. The test in a browser compares values.
- */
+/* Fails the test unless a model's column on the page has the numbers of a column of its log, in the
+ * rows that have one. */
+static void expect_column(const char *model, const char *rows, const char *key, const char *log,
+                          int column) {
+    const char *at = member(member(model, rows), key);
+    for (const char *line = slurp(scratch(log), NULL); (line = strchr(line, '\n')) && line[1];) {
+        const char *cell = ++line;
+        for (int i = 0; i < column; i++) cell = strchr(cell, ',') + 1;
+        if (*cell == ',') continue;
+        assert_true(*at != ']');
+        assert_near(strtod(at + 1, NULL), strtod(cell, NULL), 1e-6 * fabs(strtod(cell, NULL)));
+        at = json_end(at + 1);
+    }
+    assert_int_equal(*at, ']');
+}
+
+/* The page of a resumed training has the steps before, too, with the numbers of the log. */
 TEST(page) {
     train("-o @page " ACT);
     must_run("train -r -s 60 -q -o @page " ACT);
-    char *page = slurp(scratch("page/report.html"), NULL);
-    assert_int_equal(points_of(page, "gpt\""), 3);
-    assert_int_equal(points_of(page, "gpt, "), 60);
-    assert_int_equal(occurrences(page, "<figure class=\"mapped\""), 2);
+    const char *gpt = model_on("page/report.html", "gpt");
+    assert_int_equal(length_of(member(member(gpt, "rows"), "loss")), 60);
+    assert_int_equal(length_of(member(member(gpt, "evaluations"), "heldOut")), 3);
+    expect_column(gpt, "rows", "step", "page/model.csv", 0);
+    expect_column(gpt, "rows", "rate", "page/model.csv", 3);
+    expect_column(gpt, "rows", "loss", "page/model.csv", 4);
+    expect_column(gpt, "evaluations", "heldOut", "page/model.csv", 5);
+    expect_column(gpt, "rows", "norm", "page/model.csv", 6);
+    expect_column(gpt, "rows", "speed", "page/model.csv", 7);
+    const char *heads = member(facts("page/report.html"), "heads");
+    assert_int_equal(length_of(heads), 2);
+    const char *weights = member(heads + 1, "weights"); /* [[1000],[a,b],...] */
+    double own, first, second;
+    assert_int_equal(sscanf(weights, "[[%lf],[%lf,%lf]", &own, &first, &second), 3);
+    assert_true(own == 1000 && fabs(first + second - 1000) <= 1);
 }
 
 /* Returns true if the page exists and has this text. */
@@ -57,24 +104,26 @@ static bool page_says(const char *path, const char *text) {
 TEST(live_page) {
     int out = create_file(scratch("stdout"));
     Process child = start("train " PAIRS "-s 1000000 -q -o @live " ACT, out);
-    while (!page_says("live/report.html", "<div id=\"live\" data-every=\"") ||
-           page_says("live/report.html", "data-version=\"1\"")) /* before the first step */
+    while (!page_says("live/report.html", "\"live\":{") ||
+           page_says("live/report.html", "\"version\":1}")) /* before the first step */
         assert_true(is_running(child));
     kill_process(child);
     close(out);
     finish(child);
-    assert_true(page_says("live/report.html", "<div id=\"live\""));
+    assert_non_null(json_member(facts("live/report.html"), "live"));
     must_run("train " TINY "-q -o @live " ACT);
-    assert_false(page_says("live/report.html", "<div id=\"live\""));
-    assert_true(page_says("live/report.html", "<div class=\"writings\">"));
+    assert_null(json_member(facts("live/report.html"), "live"));
+    member(model_on("live/report.html", "gpt"), "writing");
 }
 
-/* After many evaluations the page shows some lines, including the last. */
+/* After many evaluations the page has some lines, including the last. */
 TEST(many_lines) {
     train("-s 100 --eval-every 1 -o @lines " ACT);
-    char *page = slurp(scratch("lines/report.html"), NULL);
-    assert_in_range(occurrences(page, "<td class=\"text\">"), 30, 40);
-    assert_non_null(strstr(page, "<tr><th scope=\"row\">100</th>"));
+    const char *samples = member(model_on("lines/report.html", "gpt"), "samples"), *at = samples;
+    const int count = length_of(samples);
+    assert_in_range(count, 30, 40);
+    for (int i = 1; i < count; i++) at = json_end(at + 1);
+    assert_int_equal(strtod(member(at + 1, "step"), NULL), 100);
 }
 
 /* The page of a failed training shows the error and the curve until then, and no longer says that
@@ -82,22 +131,18 @@ TEST(many_lines) {
 TEST(failed_page) {
     run("train -q " TINY "-m conv --lr 6 -s 200 -o @gone " ACT);
     assert_int_equal(ran.status, 1);
-    char *page = slurp(scratch("gone/report.html"), NULL);
-    expect_line_of(page, ran.command, TEXTS("id=\"failure\"", "conv"));
-    assert_null(strstr(page, "<div id=\"live\""));
-    assert_true(points_of(page, "conv, ") > 0);
+    expect_line_of(facts("gone/report.html"), ran.command, TEXTS("\"failure\":", "conv"));
+    assert_null(json_member(facts("gone/report.html"), "live"));
+    assert_true(length_of(member(member(model_on("gone/report.html", "conv"), "rows"), "loss")) >
+                0);
 }
 
 /* An arrow marks a rung whose loss was still falling, as in the table of ./train. */
 TEST(arrows) {
     must_run("train -q " TINY "--ladder -s 300 --eval-every 30 -o @ladder " ACT);
-    char *page = slurp(scratch("ladder/report.html"), NULL), row[64];
-    for (int i = 0; i < 7; i++) { /* ngram begins where counting ends */
-        snprintf(row, sizeof row, "<th scope=\"row\">%s \u2193</th>", model_name(i));
-        if (!strstr(page, row)) fail_msg("no arrow at %s", model_name(i));
-    }
-    assert_non_null(strstr(page, "<th scope=\"row\">counted bigram</th>"));
-    expect_line_of(page, ran.command, TEXTS("\u2193: "));
+    for (int i = 0; i < 7; i++) /* ngram begins where counting ends */
+        assert_int_equal(*member(model_on("ladder/report.html", model_name(i)), "falling"), '1');
+    assert_null(json_member(model_on("ladder/report.html", "counted bigram"), "rows"));
 }
 
 /* Reads two numbers, from the one at `place` on, of the status of a page that a killed training
@@ -105,13 +150,12 @@ TEST(arrows) {
 static void read_status(const char *path, int place, double *one, double *other, double *share) {
     enum { MOST = 5 };
     double numbers[MOST]; /* model, models, step, and seconds or steps */
-    char *page = slurp(path, NULL);
-    const char *live = strstr(page, "data-version=");
-    assert_true(live && numbers_of(strchr(live, '>'), numbers, MOST) == MOST);
-    expect_line_of(page, "status", TEXTS("data-version=", "gpt"));
+    const char *live = member(facts(path), "live");
+    assert_int_equal(numbers_of(member(live, "status"), numbers, MOST), MOST);
+    expect_line_of(live, "status", TEXTS("\"status\":", "gpt"));
     *one = numbers[place];
     *other = numbers[place + 1];
-    assert_int_equal(sscanf(strstr(live, " value="), " value=\"%lf\"", share), 1);
+    *share = strtod(member(live, "done"), NULL);
 }
 
 /* The page counts the time before a run was resumed, but not a baseline that is left out. */
@@ -119,16 +163,16 @@ TEST(page_status) {
     enum { BY_STEPS = 2, BY_TIME = 3 };
     double before, done, all, share;
     run_clocked(0.01, " 9@70", "train -q " SMALL_SIZES "-e 0 --patience 1 -t 100 -o @status " ACT);
-    read_status(scratch("status/report.html"), BY_TIME, &before, &all, &share);
+    read_status("status/report.html", BY_TIME, &before, &all, &share);
     assert_true(before > 50 && before < 70 && all == 100);
     assert_near(share, before / all, 0.006);
     run_clocked(0.01, " 9@25", "train -r -q -o @status " ACT);
-    read_status(scratch("status/report.html"), BY_TIME, &done, &all, &share);
+    read_status("status/report.html", BY_TIME, &done, &all, &share);
     assert_true(done > before + 10 && done < before + 27);
     assert_near(share, done / all, 0.006);
     run_clocked(0.01, " 9@9",
                 "train -q -b 4 -j 1 -s 3000 --eval-every 50 --init @status -o @one " ACT);
-    read_status(scratch("one/report.html"), BY_STEPS, &done, &all, &share);
+    read_status("one/report.html", BY_STEPS, &done, &all, &share);
     assert_true(done >= 50 && done < 500);
     assert_near(share, done / all, 0.0006);
     scratch_remove(scratch("status"));

@@ -1,0 +1,27 @@
+/* json.h - writes JSON that may stand in a script element of an HTML page. */
+#ifndef TRIL_EXTRAS_PAGE_JSON_H
+#define TRIL_EXTRAS_PAGE_JSON_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+/* Initialize with {.out = file}. In the functions below, `key` is NULL in an array, and for the
+ * outermost value. */
+typedef struct {
+    FILE *out;
+    bool comma; /* the next value follows another */
+} Json;
+
+/* Begin and end an object or an array: the bracket is one of {}[]. */
+void json_open(Json *json, const char *key, char bracket);
+void json_close(Json *json, char bracket);
+
+/* Writes text[length]. Markup characters are escaped; control and format characters, except
+ * newlines and tabs, and bytes that are not UTF-8 become U+FFFD. */
+void json_text(Json *json, const char *key, const char *text, size_t length);
+
+/* Writes a number with so many significant digits, or null if it is not finite. */
+void json_number(Json *json, const char *key, double number, int digits);
+
+#endif

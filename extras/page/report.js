@@ -1,0 +1,215 @@
+// The page of a training run, made of the facts in its script element `data`, which report.c writes.
+const facts = JSON.parse(document.getElementById("data").textContent);
+/** @type {(id: string) => any} */
+const of = id => document.getElementById(id);
+const rungs = facts.models.filter(model => model.rows), counted = facts.models.filter(model => !model.rows);
+const best = rungs.find(model => model.name === facts.shown), writers = rungs.filter(model => model.samples.length > 0);
+const byTime = facts.place === "seconds", placeOf = row => row[facts.place];
+
+// Numbers have the form that they have on the terminal: programs/common.h.
+const count = number => number === null ? "–" : number.toLocaleString("en");
+const figure = (number, digits) => number === null || number === undefined ? "–" :
+  Math.abs(number) < 1e5 ? number.toFixed(digits) : number.toPrecision(3);
+
+// Shows a text in an element, which is hidden without one.
+function say(id, text) {
+  of(id).hidden = !text;
+  of(id).textContent = text || "";
+}
+
+// ---- the top ----
+
+// Says in one sentence how good the model is.
+function resultOf({ name, heldOut }) {
+  if (!(heldOut > 0)) return `${name} is ${facts.idea}. Its loss is not measured yet.`;
+  const [counts] = counted.filter(({ name }) => name.startsWith("counted")).sort((a, b) => a.heldOut - b.heldOut);
+  const counting = counts ? `the best counting, the ${counts.name}, comes to ${unsure(counts.heldOut)}, ` : "";
+  return `On text that it never saw, ${name} is as unsure about the next character as among ${unsure(heldOut)} ` +
+    `equally likely ones (a loss of ${figure(heldOut, 4)} nats); ` +
+    `${counting}blind guessing to ${count(facts.distinct)}.`;
+}
+
+function showTop() {
+  document.title = `${facts.shown}, trained on ${facts.text}`;
+  document.querySelector("h1").append(`${facts.shown}, trained on `, element("bdi", { textContent: facts.text }));
+  of("result").textContent = resultOf(best ?? { name: facts.shown });
+  say("failure", facts.failure && `The training ended early: ${facts.failure}`);
+  say("verdict", best?.verdict && `${best.name}: ${best.verdict}`);
+  const verdicts = rungs.filter(model => model.verdict && model !== best);
+  of("verdicts").hidden = verdicts.length === 0;
+  of("verdicts").lastElementChild.append(...verdicts.map(({ name, verdict }) =>
+    element("li", { textContent: `${name}: ${verdict}` })));
+}
+
+// ---- writing and losses ----
+
+// The places of the training, steps or seconds, at which models wrote; and the one that is shown.
+const places = [...new Set(writers.flatMap(model => model.samples.map(placeOf)))].sort((a, b) => a - b);
+let place = places.length - 1;
+
+// Draws the losses. The best model was measured again, in float32, from its file: this is its loss everywhere.
+function drawLosses() {
+  const again = ({ evaluations, kept, heldOut }, i) =>
+    evaluations.step[i] === kept && heldOut !== null ? heldOut : evaluations.heldOut[i];
+  const points = (rows, loss) => placeOf(rows).map((x, i) => [x, loss(i)]);
+  const series = rungs.flatMap(model => {
+    const { name, evaluations, rows } = model;
+    return [{ name, color: name, points: points(evaluations, i => again(model, i)) },
+      { name: `${name}, training`, color: name, line: "thin", points: points(rows, i => rows.loss[i]) }];
+  });
+  const levels = counted.map(({ name, heldOut }) => ({ name, y: heldOut }));
+  const at = place < places.length - 1 ? places[place] : undefined;
+  drawChart(of("losses"), { series, levels, place: facts.place, at, height: 400, choose: moveTo });
+}
+
+function aboutLosses() {
+  const dropout = facts.settings.some(([name, value]) => name === "dropout" && Number(value) > 0);
+  of("about-losses").textContent = "The loss says how much the next character surprises a model, in nats: lower is " +
+    "better. Thick: on the held-out text, on which no model is trained; thin: on the batches of the training. " +
+    (dropout ? "These are measured with dropout, which lifts the thin curve: the table below has losses without it. " :
+      "Where the thin curve still falls and the thick one no longer does, a model learns its text by heart. ") +
+    "Dashed: counting, without training." + (rungs.every(({ evaluations }) => evaluations.step.length < 3) ?
+    " With a smaller --eval-every, the thick curves have more points." : "");
+}
+
+// Shows what the models wrote at the place, and marks it in the chart.
+function showWriting() {
+  const at = places[place], named = byTime ? `${figure(at, 1)} seconds` : `step ${at}`;
+  of("about-at").value = named;
+  of("at").setAttribute("aria-valuetext", named);
+  if (of("lines").childElementCount === 0)
+    of("lines").append(...writers.flatMap(({ name }) => [
+      element("dt", { textContent: name, style: `border-color: ${rungColor(name)}` }),
+      element("dd", { dir: "auto" })]));
+  writers.forEach(({ samples }, i) => {
+    const text = samples.findLast(sample => placeOf(sample) <= at)?.text ?? "";
+    of("lines").children[2 * i + 1].textContent = text.replace(/^[\s↵]+/, "");
+  });
+  drawLosses();
+}
+function moveTo(at) {
+  place = Math.max(0, places.findLastIndex(other => other <= at));
+  of("at").value = String(place);
+  showWriting();
+}
+
+// ---- attention ----
+
+let chosen = 0, row = (facts.glyphs?.length ?? 1) - 1; // the head, and the character whose attention is shown
+const shares = weights => weights.map(row => row.map(weight => weight / 1000));
+const heads = (facts.heads ?? []).map(head => ({ ...head, weights: shares(head.weights) }));
+
+function showAttention() {
+  const { glyphs, shown: color } = facts;
+  const choose = to => { chosen = to; showAttention(); }, chooseRow = to => { row = to; showAttention(); };
+  const point = (at = row) =>
+    drawArcs(of("arcs"), { glyphs, color, weights: heads[chosen].weights[at], row: at, choose: chooseRow });
+  drawMaps(of("maps"), { glyphs, color, heads, chosen, row, point, choose, chooseRow });
+  point();
+}
+
+// ---- what is folded ----
+
+function tableRow(name, cells) {
+  return element("tr", {}, element("th", { scope: "row", textContent: name }),
+    ...cells.map(text => element("td", {}, element("bdi", { textContent: text }))));
+}
+
+function showFolded() {
+  of("models").querySelector("tbody").append(...facts.models.map(m => tableRow(m.name + (m.falling ? " ↓" : ""), [
+    count(m.parameters), m.steps > 0 ? String(m.steps) : "–", figure(m.train, 4), figure(m.heldOut, 4),
+    m.heldOut === null ? "–" : figure(m.heldOut / Math.LN2, 3),
+    figure(m.tera, m.tera < 1 ? 4 : 2), figure(m.seconds, 1)])));
+  const writings = [{ name: "the text itself", writing: facts.continued }, ...rungs].filter(({ writing }) => writing);
+  of("writings").hidden = facts.line === "" || writings.length === 0;
+  of("writings").lastElementChild.append(...writings.map(({ name, writing, heldOut }) => element("article", {},
+    element("h3", { textContent: name + (heldOut ? `, loss ${figure(heldOut, 4)}` : "") }),
+    element("blockquote", { dir: "auto" }, element("b", { textContent: facts.line }), writing))));
+  const settings = [...(facts.files.length > 1 ? facts.files.map(file => ["text", file]) : []), ...facts.settings];
+  of("command").querySelector("code").textContent = facts.command;
+  of("command").querySelector("tbody").append(...settings.map(([name, value]) => tableRow(name, [value])));
+  of("curves").hidden = rungs.every(({ rows }) => rows.step.length === 0);
+  for (const [id, digits, log] of [["rate", 6, false], ["norm", 4, true], ["speed", 0, true]]) {
+    const points = rows => placeOf(rows).map((x, i) => [x, rows[id][i]]);
+    const series = rungs.map(({ name, rows }) => ({ name, color: name, points: points(rows) }));
+    drawChart(of(id), { series, unit: "", digits, log, zero: !log, place: facts.place, height: 240 });
+  }
+}
+
+// ---- a training that runs ----
+
+function duration(seconds) {
+  return seconds < 120 ? `${Math.round(seconds)} s` : seconds < 7200 ? `${Math.round(seconds / 60)} min` :
+    `${(seconds / 3600).toFixed(1)} h`;
+}
+
+// While a training runs, the program writes this file again about every `every` seconds, each time with another
+// version, and the page reloads itself as often. A page from a file cannot see the program. So it takes the training
+// for dead if the file is old and reloads have not changed that: after a pause of the machine, the first finds it old.
+function renew({ status, done, every, version }) {
+  const SILENCE = 120, RELOADS = 3; // seconds without a new file, and reloads, until then
+  const [said, progress, note] = of("live").children, now = () => Date.now() / 1000, loaded = now();
+  const before = history.state?.version === version ? history.state : null;
+  const reloads = before ? before.reloads + 1 : 0;
+  // a server may not know how old the file is, and say that it is new
+  const written = Math.min(before?.written ?? loaded, Date.parse(document.lastModified) / 1000);
+  const keep = () => history.replaceState({ version, written, reloads, ...readPlace() }, "");
+  const dead = loaded - written > SILENCE + 3 * every && (!before || reloads >= RELOADS);
+  keep();
+  of("live").hidden = false;
+  of("live").dataset.state = dead ? "ended" : "renews";
+  said.textContent = status;
+  progress.value = done;
+  progress.hidden = dead;
+  if (dead) {
+    note.textContent = `This page was written ${duration(now() - written)} ago, and not since: the training has ` +
+      "ended or is stopped. The page no longer updates itself; reload it to look again.";
+    return;
+  }
+  let held = false; // the pointer is down
+  addEventListener("pointerdown", () => held = true);
+  for (const end of ["pointerup", "pointercancel"]) addEventListener(end, () => held = false);
+  const tick = () => {
+    note.textContent = `Written ${duration(now() - written)} ago. This page updates itself.`;
+    if (held || document.hidden || String(getSelection()) !== "" || now() - loaded < every) return;
+    clearInterval(timer);
+    keep();
+    location.reload();
+  };
+  const timer = setInterval(tick, Math.min(1000, 1000 * every));
+  tick();
+}
+
+// What the reader has chosen and unfolded; the browser itself remembers how far the page is scrolled.
+function readPlace() {
+  const at = place < places.length - 1 ? places[place] : null, focus = document.activeElement?.id;
+  return { at, chosen, row, focus, open: [...document.querySelectorAll("details[open]")].map(({ id }) => id) };
+}
+function restorePlace({ at, focus, open, ...left }) {
+  if (at !== null && places.length > 0) moveTo(at);
+  if (left.chosen < heads.length && left.row <= row) {
+    ({ chosen, row } = left);
+    showAttention();
+  }
+  for (const id of open) of(id).open = true;
+  if (focus) of(focus)?.focus({ preventScroll: true });
+}
+
+// ---- all of it ----
+
+showTop();
+of("writing").hidden = places.length === 0;
+of("at").max = of("at").value = String(places.length - 1);
+of("at").addEventListener("input", event => moveTo(places[event.target.value]));
+if (places.length > 0) showWriting(); else drawLosses();
+aboutLosses();
+of("attention").hidden = heads.length === 0;
+document.querySelector(".name").textContent = facts.shown;
+if (heads.length > 0) showAttention();
+say("left-out", facts.allHeads > heads.length &&
+  `${facts.allHeads - heads.length} more heads are left out here; ./sample --explain shows them.`);
+showFolded();
+of("play").textContent = "To type a line of your own and look inside this model, open the page in a browser tab, " +
+  `tril.html (docs/web.md), and drop ${facts.checkpoint} on it.`;
+if (history.state?.open) restorePlace(history.state);
+if (facts.live) renew(facts.live);

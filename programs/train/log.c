@@ -40,6 +40,7 @@ static void round_row(LogRow *row) {
     row->loss = round(row->loss * 1e6) / 1e6;
     row->validation = round(row->validation * 1e6) / 1e6;
     row->seconds = round(row->seconds * 1e3) / 1e3;
+    row->speed = round(row->speed);
     row->compute = TERA * (round(tera * scale) / scale);
 }
 

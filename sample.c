@@ -17,6 +17,7 @@ typedef struct {
     const Arguments *arguments;
     Printer printer;
     bool begun; /* the current text */
+    Copies copies;
 } TextPrinter;
 
 /* Prints the prompt of text `number`, after a line that divides it from the text before. */
@@ -36,6 +37,7 @@ static int show_text(size_t number, const char *text, size_t length, bool ended,
     TextPrinter *texts = user;
     if (!texts->begun) begin_text(texts, number);
     printer_put(&texts->printer, text, length);
+    if (texts->arguments->copied) copies_take(&texts->copies, text, length, ended);
     if (ended) printer_end(&texts->printer);
     texts->begun = !ended;
     return ferror(stdout);
@@ -46,11 +48,18 @@ static bool write_texts(const TrilModel *model, const Arguments *a, Error *err) 
     TrilSampling sampling = a->sampling;
     TextPrinter texts = {.model = model, .arguments = a};
     sampling.length = (size_t)a->length;
+    if (a->copied && !copies_open(&texts.copies, model, a->copied, err)) {
+        copies_close(&texts.copies);
+        return false;
+    }
     begin_text(&texts, 0);
     TrilStatus status = tril_generate_texts(model, a->prompt, a->prompt_length, &sampling,
                                             (size_t)a->samples, show_text, &texts, err);
     if (status != TRIL_OK && texts.begun) printer_end(&texts.printer);
-    return status == TRIL_OK || status == TRIL_STOPPED;
+    bool ok = status == TRIL_OK || status == TRIL_STOPPED;
+    ok = ok && (!a->copied || (file_flush_output(err) && copies_show(&texts.copies, err)));
+    copies_close(&texts.copies);
+    return ok;
 }
 
 static bool use_model(TrilModel *model, const char *path, const Arguments *a, Error *err) {

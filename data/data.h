@@ -113,6 +113,12 @@ static inline size_t corpus_counted(const Corpus *corpus) {
  * library/programs.h says. */
 bool corpus_repeated(const Corpus *corpus, double *share, Error *err);
 
+/* Sets longest[i], for each of ids[count], to the length of the longest passage of these ids that
+ * has ids[i] and that the training part has, too; 0: none. A negative id is in no passage, and so
+ * divides texts. Takes time in proportion to the lengths of both. */
+bool corpus_copied(const Corpus *corpus, const int32_t *ids, size_t count, int32_t *longest,
+                   Error *err);
+
 void corpus_free(Corpus *corpus);
 
 /* Joins texts[count] into one as the library does (library/tril.h): corpus_make then holds out

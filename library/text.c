@@ -134,6 +134,12 @@ TrilStatus tril_text_repeated(const TrilText *text, double *share, Error *err) {
     return result(corpus_repeated(text, share, err), err);
 }
 
+TrilStatus tril_text_copied(const TrilText *text, const int32_t *ids, size_t count,
+                            int32_t *longest, Error *err) {
+    if (!text || !ids || !longest || !err) return null_argument(err);
+    return result(corpus_copied(text, ids, count, longest, err), err);
+}
+
 uint64_t tril_digest(const char *text, size_t length) {
     return digest_bytes(text, length);
 }

@@ -136,6 +136,12 @@ TrilStatus tril_text_make(TrilText **text, const TrilTokenizer *tokenizer, const
                           size_t length, double held_out, TrilError *error);
 void tril_text_free(TrilText *text);
 
+/* Sets longest[i], for each of ids[count], such as a text that a model wrote, to the length of the
+ * longest passage of these ids that has ids[i] and that the training part of `text` has, too; 0:
+ * none. A negative id is in no passage, and so divides texts. */
+TrilStatus tril_text_copied(const TrilText *text, const int32_t *ids, size_t count,
+                            int32_t *longest, TrilError *error);
+
 /* Returns the digest of a text, by which files identify the text that they were trained on. */
 uint64_t tril_digest(const char *text, size_t length);
 

@@ -32,6 +32,8 @@ static int list_options(Option options[MAX_OPTIONS], Arguments *a) {
         {0, "stop", OPTION_TEXT, &s->stop, .argument = "TEXT", "end a text after writing TEXT"},
         {'i', "interactive", OPTION_FLAG, &a->interactive,
          .help = "take turns: you begin a line, the model continues"},
+        {0, "copied", OPTION_PATH, &a->copied, .argument = "FILE",
+         "then show passages that are in FILE, the training text"},
         {.kind = OPTION_SECTION, .help = "How to choose each character"},
         {'t', "temperature", OPTION_REAL, &s->temperature, 0, 100, "X",
          "randomness; 0: always the likeliest character"},
@@ -80,6 +82,8 @@ static bool check(const Arguments *a, const Option *options, uint64_t given, Err
     char writes[32] = ""; /* an option of the first two sections, which are about writing */
     for (int i = 0, sections = 0; sections < 2; sections += options[++i].kind == OPTION_SECTION)
         if (given >> i & 1) snprintf(writes, sizeof writes, "--%s", options[i].name);
+    const bool prompted = a->prompt_file && strcmp(a->prompt_file, "-") == 0,
+               compared = a->copied && strcmp(a->copied, "-") == 0;
     const char *chosen = a->layer >= 0 ? "--layer" : a->head >= 0 ? "--head" : NULL;
     const struct {
         bool given;
@@ -88,7 +92,9 @@ static bool check(const Arguments *a, const Option *options, uint64_t given, Err
         /* at most one of these may be given */
         {a->interactive, "--interactive"},
         {a->interactive && a->samples > 1, "--samples"},
-        {a->interactive && a->prompt_file && strcmp(a->prompt_file, "-") == 0, "--prompt-file -"},
+        {a->interactive && a->copied, "--copied"},
+        {prompted && (a->interactive || compared), "--prompt-file -"},
+        {prompted && compared, "--copied -"},
         {a->score, "--score"},
         {a->explain, "--explain"},
         {a->info, "--info"},

@@ -2,9 +2,11 @@
 #ifndef TRIL_PROGRAMS_SAMPLE_SAMPLE_H
 #define TRIL_PROGRAMS_SAMPLE_SAMPLE_H
 
+#include "base/buffer.h"
 #include "base/error.h"
 #include "library/tril.h"
 #include "programs/common.h"
+#include "programs/texts.h"
 
 #include <stdio.h>
 
@@ -14,6 +16,7 @@ typedef struct {
     int count;
     const char *prompt, *prompt_file; /* the prompt is empty if neither was given */
     size_t prompt_length;             /* its bytes */
+    const char *copied;
     bool quiet;
     int length, samples;
     TrilSampling sampling; /* except its length */
@@ -48,6 +51,30 @@ bool arguments_known(const TrilModel *model, const char *name, const char *text,
  * only the current continuation. Prints a message on standard error, and leaves the text unchanged,
  * for an unknown character or (on a terminal) an arrow key. */
 bool dialogue(const TrilModel *model, const Arguments *arguments, Error *err);
+
+/* ---- copied passages (copies.c) ---- */
+
+/* For --copied: a text, of which a part is held out as in the model's training run, and what the
+ * model writes. */
+typedef struct {
+    const TrilTokenizer *tokenizer; /* the model's */
+    Texts files;                    /* the text's, and that of --val-file, if the run had one */
+    TrilText *text;
+    bool other;     /* it is not that of the model's training run */
+    Buffer written; /* ids, with -1 after each text */
+} Copies;
+
+/* Reads the text at `path`. It is closed by copies_close, even after a failure. Fails if a file
+ * cannot be read, or has a character that the model does not know. */
+bool copies_open(Copies *copies, const TrilModel *model, const char *path, Error *err);
+
+/* Takes a part of what is written, as tril_generate_texts passes it. */
+void copies_take(Copies *copies, const char *text, size_t length, bool ended);
+
+/* Prints on standard error how long the passages are that what was written has in common with the
+ * part to train on, and how long those of the held-out part are. */
+bool copies_show(Copies *copies, Error *err);
+void copies_close(Copies *copies);
 
 /* ---- inspection (inspect.c) ---- */
 

@@ -1,5 +1,6 @@
 #include "programs/train/trainer.h"
 #include "base/file.h"
+#include "base/number.h"
 #include "base/terminal.h"
 #include "base/utf8.h"
 #include "base/world.h"
@@ -89,8 +90,10 @@ static bool open_training(Trainer *t, double seconds, Error *err) {
     const bool resumes = t->rung->resumed;
     const TrilOptions *options = &t->rung->options;
     const char *val_file = plan->arguments->val_file;
+    char val[NUMBER_SIZE];
     const double begun = world_seconds();
     TrilStatus status = TRIL_OK;
+    number_shortest(val, sizeof val, options->held_out);
     t->progress.best = INFINITY;
     if (resumes) {
         TrilState **state = &t->ladder->plan->state;
@@ -110,6 +113,7 @@ static bool open_training(Trainer *t, double seconds, Error *err) {
         status = tril_training_profile(t->training, err);
     if (status != TRIL_OK ||
         (utf8_valid(plan->texts.name) && !mark(t, "text_name", plan->texts.name, err)) ||
+        !mark(t, "val", val, err) ||
         (val_file && utf8_valid(val_file) && !mark(t, "val_file", val_file, err)) ||
         !mark(t, "command", plan->command.bytes, err))
         return false;

@@ -423,6 +423,52 @@ TEST(repeated) {
     assert_near(share, 1, 0);
 }
 
+/* The longest passage of ids[count] that has ids[at] and stands in text[length]. */
+static int32_t longest_with(const int32_t *text, size_t length, const int32_t *ids, size_t count,
+                            size_t at) {
+    size_t most = 0;
+    for (size_t from = 0; from <= at; from++)
+        for (size_t i = 0, n; i < length; i++) {
+            for (n = 0; from + n < count && i + n < length && ids[from + n] == text[i + n];) n++;
+            if (from + n > at && n > most) most = n;
+        }
+    return (int32_t)most;
+}
+
+/* Few letters, so that passages repeat, and a negative id that divides two texts. */
+TEST(copied) {
+    enum { TRAIN = 60, MOST = 40 };
+    int32_t text[TRAIN + 9], ids[MOST], longest[MOST];
+    Corpus corpus = {.ids = text, .characters = TRAIN + 9, .trained_on = TRAIN};
+    for (uint64_t seed = 0; seed < 3000; seed++) {
+        const int letters = 1 + (int)(seed % 4);
+        const size_t count = seed % MOST;
+        for (uint64_t i = 0; i < TRAIN + 9; i++)
+            text[i] = (int32_t)(random_bits(seed, i) % (uint64_t)letters);
+        for (uint64_t i = 0; i < count; i++)
+            ids[i] = (int32_t)(random_bits(seed + 5000, i) % (uint64_t)(letters + 1));
+        if (seed % 3 == 0 && count > 10) memcpy(ids + 2, text + 50, 8 * sizeof *ids);
+        if (count > 7) ids[7] = -1;
+        assert_ok(corpus_copied(&corpus, ids, count, longest, &err), err);
+        for (size_t i = 0; i < count; i++)
+            assert_int_equal(longest[i], longest_with(text, TRAIN, ids, count, i));
+    }
+    assert_int_equal(longest[7], 0);
+}
+
+/* A text that repeats itself takes no longer than any other. */
+TEST(copied_loop) {
+    enum { TRAIN = 100000, COUNT = 200000 };
+    static int32_t text[TRAIN + 2], ids[COUNT], longest[COUNT];
+    Corpus corpus = {.ids = text, .characters = TRAIN + 2, .trained_on = TRAIN};
+    for (int i = 0; i < COUNT; i++) ids[i] = i % 2;
+    assert_ok(corpus_copied(&corpus, ids, COUNT, longest, &err), err);
+    for (int i = 0; i < COUNT; i++) assert_int_equal(longest[i], 1 - i % 2);
+    memcpy(text, ids, sizeof text);
+    assert_ok(corpus_copied(&corpus, ids, COUNT, longest, &err), err);
+    for (int i = 0; i < COUNT; i++) assert_int_equal(longest[i], TRAIN);
+}
+
 /* ---- batches ---- */
 
 enum { B = 64, T = 9, MAX = 200 };

@@ -1186,6 +1186,7 @@ TEST(null_arguments) {
                               NEEDED(any), NEEDED(any), NEEDED(&error)));
     WITHOUT(3, tril_text_make(NEEDED(any), NEEDED(letters), NEEDED("a"), 1, 0.1, NEEDED(&error)));
     WITHOUT(2, tril_text_repeated(NEEDED(whole_play), NEEDED(any), NEEDED(&error)));
+    WITHOUT(3, tril_text_copied(NEEDED(whole_play), NEEDED(any), 0, NEEDED(any), NEEDED(&error)));
     WITHOUT(2, tril_text_count(NEEDED(whole_play), 8, NEEDED(any), NEEDED(&error)));
     WITHOUT(3, tril_options_set(NEEDED(&options), NEEDED("lr"), NEEDED("1"), NEEDED(&error)));
     WITHOUT(2, tril_options_preset(NEEDED(&options), NEEDED("quick"), NEEDED(&error)));

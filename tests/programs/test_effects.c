@@ -70,7 +70,8 @@ static const Effect of_sample[] = {
 /* Fails the test unless the option is in the table. */
 static void expect_row(const Effect *effects, size_t count, const char *option) {
     static const char *const others[] = {/* tested by those of what they belong to */
-                                         "threads" /* any number gives the same */};
+                                         "threads" /* any number gives the same */,
+                                         "copied" /* prints on standard error */};
     bool known = false;
     for (size_t i = 0; i < count; i++) known = known || strcmp(effects[i].option, option) == 0;
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)

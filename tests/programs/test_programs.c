@@ -176,6 +176,71 @@ TEST(prompt) {
     command_input = NULL;
 }
 
+/* ---- copied passages ---- */
+
+/* The longest passage of text[length] that `of` has, and the share of its characters in passages of
+ * 20 or more. */
+static void find_copies(const char *text, size_t length, const char *of, double found[2]) {
+    bool *copied = scrap(length, 1);
+    for (size_t i = 0; i < length; i++) {
+        char *part = copy_text(text + i);
+        size_t n = length - i;
+        while (part[n] = 0, !strstr(of, part)) n--;
+        found[0] = fmax(found[0], (double)n);
+        if (n >= 20) memset(copied + i, 1, n);
+    }
+    for (size_t i = 0; i < length; i++) found[1] += 100.0 * copied[i] / (double)length;
+}
+
+/* Fails the test unless a row of --copied has these numbers. */
+static void expect_copies(const char *row, const double *numbers) {
+    double shown[2];
+    const char *at = strstr(ran.err, row);
+    assert_non_null(at);
+    assert_int_equal(numbers_of(at + strlen(row), shown, 2), 2);
+    for (int i = 0; i < 2; i++) assert_near(shown[i], numbers[i], 0.0501);
+}
+
+/* What a model writes is compared with the text that it was trained on, beside what was held out:
+ * the end of the text, or a file. */
+TEST(copied) {
+    enum { N = 90, PIECES = 16 };
+    size_t length;
+    double own[2] = {0}, usual[2] = {0};
+    char *play = slurp(PLAY, &length), *held_out = play + length * 4 / 5;
+    const size_t rest = length - (size_t)(held_out - play);
+    scratch_put("first", play, length - rest - 1);
+    scratch_put("rest", held_out, rest);
+    held_out[-1] = '\n';
+    scratch_put("all", play, length);
+    must_run("train -q -m ngram -l 1 -w 16 -H 2 -c 16 -b 4 -s 20 --val 0.2 -o @fifth @all");
+    must_run(
+        "train -q -m ngram -l 1 -w 16 -H 2 -c 16 -b 4 -s 20 -o @apart --val-file @rest @first");
+    sample("-q -n %d -t 0.3 @fifth", N);
+    run("sample -q -n %d -t 0.3 --copied @all @fifth", N);
+    const char *written = copy_text(ran.out), *train = copy_text(play);
+    ((char *)train)[length - rest] = 0;
+    find_copies(written, N, train, own);
+    for (int i = 0; i < PIECES; i++) {
+        double found[2] = {0};
+        find_copies(held_out + (size_t)i * (rest - N) / (PIECES - 1), N, train, found);
+        for (int j = 0; j < 2; j++) usual[j] += found[j] / PIECES;
+    }
+    assert_true(own[0] >= 8 && usual[1] > 0);
+    expect_copies("what was written", own);
+    expect_copies("held-out text", usual);
+    assert_null(find_line(ran.err, TEXTS("not the one")));
+    run("sample -q -n %d -t 0.3 --copied @first @apart", N);
+    expect_copies("held-out text", usual);
+    assert_null(find_line(ran.err, TEXTS("not the one")));
+    run("sample -q -n %d -t 0.3 --copied " ACT " @fifth", N);
+    expect_line_of(ran.err, ran.command, TEXTS("not the one"));
+    run("sample -q -n 9 -k 1 --samples 3 --copied @all @fifth");
+    expect_line_of(ran.err, ran.command, TEXTS("16 pieces of 27 "));
+    run("sample -q -n 9000 --copied @all @fifth");
+    expect_line_of(ran.err, ran.command, TEXTS("one piece of "));
+}
+
 /* ---- score ---- */
 
 /* The lines of `sample --score`. */

@@ -1,0 +1,131 @@
+#include "base/array.h"
+#include "base/digest.h"
+#include "base/escape.h"
+#include "base/memory.h"
+#include "programs/common.h"
+#include "programs/glyph.h"
+#include "programs/sample/sample.h"
+
+#include <string.h>
+
+static const int32_t END = -1; /* after each text */
+
+bool copies_open(Copies *c, const TrilModel *model, const char *path, Error *err) {
+    char *files[] = {(char *)path};
+    const char *val = tril_model_note(model, "val"), *digest = tril_model_note(model, "text"),
+               *content = NULL;
+    TrilOptions o = tril_options();
+    size_t length;
+    *c = (Copies){.tokenizer = tril_model_tokenizer(model),
+                  .written = buffer_begin("the written text", err)};
+    o.bytes = c->tokenizer->bytes;
+    if (val) tril_options_set(&o, "val", val, &(TrilError){0});
+    if (texts_find(&c->files, files, 1, tril_model_note(model, "val_file"), err))
+        content = texts_content(&c->files, &o, &length, err);
+    if (!content) return false;
+    if (tril_text_make(&c->text, c->tokenizer, content, length, o.held_out, err) != TRIL_OK)
+        return message_of(err, c->files.name);
+    texts_forget(&c->files);
+    c->other = digest && strcmp(digest_text(c->text->digest).text, digest) != 0;
+    return true;
+}
+
+void copies_take(Copies *c, const char *text, size_t length, bool ended) {
+    Buffer *b = &c->written;
+    size_t count;
+    if (!buffer_reserve(b, length * sizeof END)) return;
+    if (tril_encode(c->tokenizer, text, length, (int32_t *)(void *)(b->bytes + b->length), length,
+                    &count, &(TrilError){0}) == TRIL_OK)
+        b->length += count * sizeof END;
+    if (ended) buffer_put(b, &END, sizeof END);
+}
+
+/* ---- figures ---- */
+
+enum { PASSAGE = 20, PIECES = 16, COLUMNS = 1000 };
+
+/* Of a text, or the means of several texts. */
+typedef struct {
+    double longest; /* the longest passage that is also in the training part */
+    double share;   /* the share of the characters in passages of PASSAGE or more */
+    size_t begin;   /* of the longest */
+} Figures;
+
+/* Returns the figures of ids[count] with the results of tril_text_copied. */
+static Figures figures_of(const int32_t *ids, const int32_t *longest, size_t count) {
+    Figures f = {0};
+    double characters = 0;
+    for (size_t i = 0; i < count; i++) {
+        characters += ids[i] >= 0;
+        f.share += longest[i] >= PASSAGE;
+        if (longest[i] <= f.longest) continue;
+        f.longest = longest[i];
+        f.begin = i;
+    }
+    f.share /= characters;
+    return f;
+}
+
+static void put_figures(const char *name, Figures f, int digits) {
+    fprintf(stderr, "%-17s  %7.*f  %28.1f%%\n", name, digits, f.longest, 100 * f.share);
+}
+
+/* Shows the figures of what was written, and those of pieces of held-out text of this length. */
+static void show(const Copies *c, Figures own, Figures usual, int pieces, double length) {
+    char passage[4 * COLUMNS];
+    const int32_t *ids = (const int32_t *)(const void *)c->written.bytes;
+    fflush(stdout);
+    fprintf(stderr, "\nPassages that are also in the %s characters to train on of ",
+            grouped((double)c->text->trained_on));
+    escape_print(stderr, c->files.name, strlen(c->files.name), "");
+    fprintf(stderr, ":\n%-17s  %7s  %29s\n", "", "longest", "share in those of 20 or more");
+    put_figures("what was written", own, 0);
+    put_figures("held-out text", usual, 1);
+    if (pieces > 1)
+        fprintf(stderr, "(means of %d pieces of %s characters)\n", pieces, grouped(length));
+    else
+        fprintf(stderr, "(one piece of %s characters)\n", grouped(length));
+    glyph_line(c->tokenizer, ids + own.begin, (int)own.longest, COLUMNS, passage, sizeof passage);
+    if (own.longest > 0) fprintf(stderr, "The longest: \"%s\"\n", passage);
+    if (c->other)
+        program_words(stderr, 0, 4,
+                      "This text is not the one, or not all of it, that the model was trained on.");
+}
+
+bool copies_show(Copies *c, Error *err) {
+    Buffer *b = &c->written;
+    const TrilText *text = c->text;
+    const size_t count = b->length / sizeof END, rest = text->characters - text->trained_on;
+    const int32_t *ids = (const int32_t *)(const void *)b->bytes;
+    int32_t *longest;
+    size_t characters = 0;
+    for (size_t i = 0; i < count; i++) characters += ids[i] != END;
+    if (characters == 0) return true;
+    /* pieces of the held-out text, as long as what was written, follow that */
+    const size_t length = min_size(characters, rest), pieces = min_size(PIECES, rest / length);
+    for (size_t i = 0; i < pieces; i++) {
+        const size_t from = pieces > 1 ? i * (rest - length) / (pieces - 1) : 0;
+        buffer_put(b, text->ids + text->trained_on + from, length * sizeof END);
+        buffer_put(b, &END, sizeof END);
+    }
+    const size_t all = b->length / sizeof END;
+    if (b->failed || !memory_alloc(&longest, all, sizeof *longest, "the passages", err))
+        return false;
+    ids = (const int32_t *)(const void *)b->bytes;
+    const bool ok = tril_text_copied(text, ids, all, longest, err) == TRIL_OK;
+    Figures usual = {0};
+    for (size_t i = 0, at = count; ok && i < pieces; i++, at += length + 1) {
+        const Figures f = figures_of(ids + at, longest + at, length);
+        usual.longest += f.longest / (double)pieces;
+        usual.share += f.share / (double)pieces;
+    }
+    if (ok) show(c, figures_of(ids, longest, count), usual, (int)pieces, (double)length);
+    memory_free(longest);
+    return ok;
+}
+
+void copies_close(Copies *c) {
+    tril_text_free(c->text);
+    texts_free(&c->files);
+    buffer_end(&c->written);
+}

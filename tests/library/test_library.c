@@ -138,8 +138,8 @@ TEST(same_weights) {
             TrilTraining *training = begin(model, &options);
             must(tril_training_run(training, NULL, NULL, &error));
             must(tril_training_evaluate(training, 0, &nats, &error));
-            for (int note = 0; note < 2; note++) {
-                static const char *const notes[] = {"text_name", "command"};
+            for (int note = 0; note < 3; note++) {
+                static const char *const notes[] = {"text_name", "val", "command"};
                 const char *text = tril_model_note(program, notes[note]);
                 assert_non_null(text);
                 must(tril_model_mark(model, notes[note], text, &error));

@@ -287,7 +287,7 @@ TEST(refusals) {
         expect_failure(1, other_text ? "" : "state.safetensors: ", notes[i][2]);
     }
     static const char optional[] =
-        " seed option.lr embedding_decay option.epochs text_name recent_loss lowest_loss command "
+        " seed option.lr embedding_decay option.epochs text_name val recent_loss lowest_loss command "
         "best_loss run.model ladder "; /* the library lacks these */
     const SafeTensors *whole = tensors_of(scratch("whole/state.safetensors"));
     for (int i = 0; i < whole->note_count; i++) {

@@ -52,7 +52,7 @@ bool arguments_known(const TrilModel *model, const char *name, const char *text,
  * for an unknown character or (on a terminal) an arrow key. */
 bool dialogue(const TrilModel *model, const Arguments *arguments, Error *err);
 
-/* ---- copied passages (copies.c) ---- */
+/* ---- copied passages (copied.c) ---- */
 
 /* For --copied: a text, of which a part is held out as in the model's training run, and what the
  * model writes. */

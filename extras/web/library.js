@@ -24,7 +24,8 @@ function openLibrary(compiled, complain) {
   function optionsRecord(rung, chosen) {
     const record = room(c.size("TrilOptions"));
     call("tril_options", record);
-    for (const [name, value] of Object.entries({ seed: 1337, dropout: 0, ...chosen, model: ladder[rung].name, precision: "f32", threads: 1 })) {
+    const own = { model: ladder[rung].name, precision: "f32", threads: 1 };
+    for (const [name, value] of Object.entries({ seed: 1337, dropout: 0, ...chosen, ...own })) {
       if (Number.isNaN(value)) throw new Error(`${name}: enter a number`);
       must("tril_options_set", record, name, String(value));
     }
@@ -98,17 +99,22 @@ function openLibrary(compiled, complain) {
   function countText(context) {
     const counts = room(c.size("TrilCounts"));
     must("tril_text_count", text.made, context, counts);
-    return { ...at("TrilCounts", counts), context, characters: at("TrilText", text.made).characters, vocabulary: sizeOf(text.tokenizer) };
+    const { characters } = at("TrilText", text.made);
+    return { ...at("TrilCounts", counts), context, characters, vocabulary: sizeOf(text.tokenizer) };
   }
 
   // Estimates the memory of a rung's training, and the multiply-adds of a step: forward and twice as much backward, of
-  // each weight and of attention.
+  // each weight and of attention, which is in each layer of the rungs that can have more than one.
   function estimate(rung, chosen) {
-    const to = room(c.size("TrilEstimate")), { batch, context, layers, width } = chosen;
-    must("tril_estimate", optionsRecord(rung, chosen), text ? sizeOf(text.tokenizer) : 1, to);
-    const { parameters, bytes } = at("TrilEstimate", to);
-    return { parameters, bytes, work: 3 * batch * context * (parameters + layers * context * width) };
+    const sized = layers => {
+      const to = room(c.size("TrilEstimate"));
+      must("tril_estimate", optionsRecord(rung, { ...chosen, layers }), text ? sizeOf(text.tokenizer) : 1, to);
+      return at("TrilEstimate", to);
+    };
+    const { batch, context, layers, width } = chosen, { parameters, bytes } = sized(layers);
+    const depth = sized(2).parameters > sized(1).parameters ? layers : 1;
+    return { parameters, bytes, work: 3 * batch * context * (parameters + depth * context * width) };
   }
-  return { ...c, ladder, options, samplingRecord, optionsRecord, rungOf, sizeOf, tokenizerOf, glyphOf, decode, written, reading,
-    takeText, countText, textOf, leaving, estimate };
+  return { ...c, ladder, options, samplingRecord, optionsRecord, rungOf, sizeOf, tokenizerOf, glyphOf, decode, written,
+    reading, takeText, countText, textOf, leaving, estimate };
 }

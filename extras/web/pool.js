@@ -2,8 +2,8 @@
 const TRIL_TEXT = 2; // of library/tril.h: the status of an error in a text
 let compiled, reader, ladder = [], table = {}, limit = 0;
 
-// A worker. ask(task, ...values) sends it a task; the promise gets its answer, or throws its sentence. After a failure of
-// the C code the worker is ended, and `broken` is called with the reason.
+// A worker. ask(task, ...values) sends it a task; the promise gets its answer, or throws its sentence. After a failure
+// of the C code the worker is ended, and `broken` is called with the reason.
 function openWorker(broken) {
   const source = URL.createObjectURL(new Blob([$("worker").textContent], { type: "text/javascript" }));
   const worker = new Worker(source), waiting = new Map();
@@ -18,7 +18,7 @@ function openWorker(broken) {
     if (broken !== undefined) return fail(broken);
     const { resolve, reject } = waiting.get(id);
     waiting.delete(id);
-    if (error !== undefined) reject(Object.assign(new Error(error), { status })); else resolve(answer);
+    if (error === undefined) resolve(answer); else reject(Object.assign(new Error(error), { status }));
   };
   worker.onerror = event => { event.preventDefault(); fail(event.message); };
   const ask = (task, ...values) => new Promise((resolve, reject) => {
@@ -39,13 +39,14 @@ async function compile() {
 
 async function openReader() {
   reader = openWorker(async why => {
-    say("status", `The worker that reads the models failed (${why}) and is being restarted.`);
+    say("status", `The worker that reads the models failed (${why}) and is being restarted.`, true);
     await openReader();
-    await takeText(false);
+    if (taken) await reader.ask("takeText", taken.bytes, taken.asBytes);
+    renew();
   });
   const opened = await reader.opened;
-  sent = null;
   ({ ladder, options: table, limit } = opened);
-  say("machine", opened.fuses ? "This browser fuses multiplication and addition: ./train --precision f32 with the same sizes, seed and steps has the same weights, and so the same digest." :
+  say("machine", opened.fuses ? "This browser fuses multiplication and addition: after the same steps, ./train " +
+    "--precision f32 with the same sizes, rate and seed has the same weights, and so the same digest." :
     "This browser does not fuse multiplication and addition: the weights differ from those of ./train in their last bits.");
 }

@@ -1,84 +1,74 @@
 // ---- a link ----
 
-// The page's settings as the fragment of a link: sizes as they are typed, ticked rungs, the rung, the line and the temperature;
-// never the text.
-const fragment = () => `#${new URLSearchParams({ ...Object.fromEntries(Object.keys(USUAL).map(name => [name, $(`options-${name}`).value])), rungs: ticks().map(rung => ladder[rung].name).join(),
-  rung: ladder[looked()].name, line: $("line").value, temperature: sampler().temperature })}`;
+// Returns the page's settings as the fragment of a link: the chapter, the kind of text, its line, sizes as they are typed,
+// ticked rungs, the rung in full and the temperature; never the text.
+function fragment() {
+  const chapter = document.querySelector("#nav [aria-current]")?.getAttribute("href").slice(1) ?? "top";
+  const line = $(chapter).querySelector(".line").value;
+  const typed = Object.fromEntries([...$("options").querySelectorAll("input")].map(input => [input.name, input.value]));
+  return `#${chapter}&${new URLSearchParams({ text: taken.asBytes ? "bytes" : taken.kind, line, ...typed,
+    rungs: ticked().map(rung => ladder[rung].name).join(), rung: ladder[looked].name, temperature: sampler().temperature })}`;
+}
 // Applies the settings of the link. Keeps a setting that it lacks or for which it has no valid value.
 function apply() {
-  const settings = new URLSearchParams(location.hash.slice(1)), number = name => ladder.findIndex(rung => rung.name === name);
+  const [chapter, ...more] = location.hash.slice(1).split("&"), settings = new URLSearchParams(more.join("&"));
+  const box = $(chapter), line = box?.querySelector(".line");
   const put = (id, value) => { if (value?.trim() && Number.isFinite(Number(value))) $(id).value = Number(value); };
   for (const name of Object.keys(USUAL)) put(`options-${name}`, settings.get(name));
   if (settings.get("lr") === USUAL.lr) $("options-lr").value = USUAL.lr;
   put("sampler-temperature", settings.get("temperature"));
-  if (settings.has("rungs")) for (const { rung, name } of ladder) $(`tick-${rung}`).checked = settings.get("rungs").split(",").includes(name);
-  if (settings.has("line")) $("line").value = settings.get("line").slice(0, $("line").maxLength);
-  if (number(settings.get("rung")) >= 0) $("looked").value = number(settings.get("rung"));
+  const rungs = settings.get("rungs")?.split(",");
+  if (rungs) for (const { rung, name } of ladder) $(`tick-${rung}`).checked = rungs.includes(name);
+  if (line && settings.has("line")) line.value = settings.get("line").slice(0, line.maxLength);
+  if (numberOf(settings.get("rung")) >= 0) lookAt(numberOf(settings.get("rung")));
+  if (["own", "bytes"].includes(settings.get("text")) && isBuiltin())
+    say("status", "This link was made with another text, which stayed with whoever made it. Here is the play.");
+  if (more.length > 0) box?.scrollIntoView();
+  estimate();
+  renew();
 }
 async function copyLink() {
   history.replaceState(null, "", fragment());
-  try { await navigator.clipboard.writeText(location.href); $("link").textContent = "Copied"; } catch { $("link").textContent = "In the address bar"; }
+  const copied = await navigator.clipboard.writeText(location.href).then(() => "Copied", () => "In the address bar");
+  $("link").textContent = copied;
   setTimeout(() => { $("link").textContent = "Copy link"; }, 2000);
 }
 
 // ---- the beginning ----
 
-// Shows a part of the page, where it shows only one of them.
-function showTab(part) {
-  document.querySelector("main").dataset.shown = part;
-  for (const tab of $("tabs").children) tab.setAttribute("aria-pressed", tab.dataset.tab === part);
-}
-
-function listen() {
-  const on = (id, event, act) => $(id).addEventListener(event, act);
-  listenText();
-  on("train", "click", () => press());
-  on("more", "click", trainOn);
-  on("reset", "click", reset);
-  for (const [id, open] of Object.entries({ "open-text": openText, "open-checkpoint": openCheckpoint }))
-    on(id, "change", ({ target }) => {
-      if (target.files[0]) open(target.files[0]);
-      target.value = ""; // so that the same file can be chosen again
-    });
-  for (const id of ["by-steps", "by-time"]) on(id, "change", renew);
-  on("options", "input", () => { estimate(); look(); });
-  on("models", "change", () => { estimate(); renew(); });
-  on("sampler", "input", resample);
-  on("looked", "change", () => { rewound = null; look(); renew(); });
-  on("snapshot", "input", rewind);
-  on("line", "input", () => { chosen = null; showLesson(); look(); });
-  on("set-up", "click", setUp);
-  on("write", "click", writeLine);
-  on("answer", "toggle", showAsked);
-  on("lesson", "keydown", event => { if (event.key === "Escape") $("answer").open = false; });
-  on("link", "click", copyLink);
-  $("questions").append(...LESSON.map((step, i) => element("button", {
-    type: "button", ariaLabel: `${i + 1} ${step.rungs.at(-1)}`, onclick: () => chooseLesson(i) }, `${i + 1}`, element("span", { textContent: ` ${step.rungs.at(-1)}` }))));
-  for (const tab of $("tabs").children) tab.onclick = () => showTab(tab.dataset.tab);
-  new ResizeObserver(renew).observe($("chart"));
-  new ResizeObserver(() => maps.length > 0 && seen.r === rungs.get(looked()) && showHeads()).observe($("heads")); // letters on the edges, where there is room
-  addEventListener("hashchange", () => { rewound = null; apply(); estimate(); look(); });
-  addEventListener("beforeunload", event => { if (missed(everyRun()).length > 0) event.preventDefault(); });
+// Marks the chapter in the middle of the window in the bar above.
+function followChapters() {
+  const links = [...$("nav").querySelectorAll("a")];
+  const mark = id => links.forEach(link => {
+    if (link.hash !== `#${id}`) return link.removeAttribute("aria-current");
+    link.setAttribute("aria-current", "true");
+    $("nav").scrollTo({ left: link.offsetLeft - $("nav").offsetLeft - 40 });
+  });
+  for (const link of links) link.style.setProperty("--rung", rungColor(link.hash.slice(1)));
+  const seen = new IntersectionObserver(entries => {
+    for (const { isIntersecting, target } of entries) if (isIntersecting) mark(target.id);
+  }, { rootMargin: "-45% 0px -50% 0px" });
+  for (const section of document.querySelectorAll("main > section")) seen.observe(section);
+  rove($("nav"), "a");
 }
 
 async function start() {
   try {
     await compile();
-    await Promise.all([openReader(), unpackTrained()]);
-    listModels();
-    listOptions();
-    listSampler();
-    listen();
-    chooseLesson(0);
-    $("looked").value = ladder.findIndex(({ name }) => name === "head"); // the first that has a map to show
-    apply();
+    await openReader();
+    await unpackBuilt();
+    openLab();
+    for (const box of document.querySelectorAll(".chapter")) openChapter(box);
+    listenText();
+    followChapters();
+    $("link").onclick = copyLink;
+    addEventListener("hashchange", apply);
+    addEventListener("beforeunload", event => { if (missed().length > 0) event.preventDefault(); });
     showText(new TextEncoder().encode(builtin));
     await takeText();
-    speed = await reader.ask("measure");
-    planLesson();
-    await estimate();
+    apply();
   } catch (error) {
-    say("status", sentence(error.message));
+    say("status", sentence(error.message), true);
   }
 }
 

@@ -15,10 +15,10 @@ WEB_RELAXED = -mrelaxed-simd
 WEB_SMALL   = $(patsubst %,model/kernels/%.c,choose int8 team) $(patsubst %,model/layers/%.c,dropout counted program)
 # Without the programs, and without the system's part of base/, which extras/web/ replaces.
 WEB_NOT     = model/plain/% programs/train/% programs/sample/% \
-              extras/page/page.c extras/page/report.c programs/common.c programs/texts.c \
+              extras/page/% programs/common.c programs/texts.c \
               $(patsubst %,base/%.c,file filesystem_posix shell terminal_posix threads)
 WEB_SOURCES = $(wildcard extras/web/*.c) $(filter-out $(WEB_NOT),$(SOURCES)) model/kernels/isa.c
-WEB_PARTS   = $(wildcard extras/web/*.css extras/web/*.js extras/page/*.css extras/page/*.js) data/sample.txt
+WEB_PARTS   = $(wildcard extras/web/*.css extras/web/*.js) extras/page/figures.css extras/page/figures.js data/sample.txt
 
 define web_rules # name, flags
 $(BUILD)/web/$(1)/%.o: %.c | deps-zig
@@ -30,7 +30,7 @@ endef
 $(eval $(call web_rules,simd))
 $(eval $(call web_rules,relaxed,$(WEB_RELAXED)))
 
-WEB_HEADERS = library/tril.h extras/page/figure.h
+WEB_HEADERS = library/tril.h
 $(BUILD)/text/extras/web/members.inc: extras/web/members $(WEB_HEADERS) | deps-python
 	@mkdir -p $(@D)
 	$(call quiet,TEXT)extras/web/members $(WEB_HEADERS) >$@

@@ -1,13 +1,12 @@
 // The text: the built-in one, the user's, or a file's.
-let given = null;   // the bytes of a file or a long text; null: the text is what the field shows
-let taken = null;   // { bytes, asBytes } in use
-let about = null;   // its size and the losses of counting
+let given = null;    // the bytes of a file or of a long text; null: the text is what the field shows
+let taken = null;    // { bytes, asBytes, letters, first } in use: its characters (null for bytes), and its first words
+let counted = null;  // its size and the losses of counting
 const SHOWN = 20000; // characters that the field shows: a browser draws a long line slowly
 const builtin = $("sample").textContent.slice(1);
-let firstLine = "", letters = null; // the beginning of the text in use, and its characters; null: the text is bytes
-// Returns a line of the page or, if the text in use lacks its characters, the beginning of that text.
-const lineFor = line => letters && ![...line].every(letter => letters.has(letter)) ? firstLine : line;
-const isBuiltin = () => taken !== null && !taken.asBytes && new TextDecoder().decode(taken.bytes) === builtin;
+const isBuiltin = () => taken !== null && !taken.asBytes && taken.kind === "builtin";
+// Returns a line of the page or, if the text in use lacks its characters or is the user's, the text's own first words.
+const lineFor = line => isBuiltin() || taken.asBytes && [...line].length > 0 ? line : taken.first;
 
 function showText(bytes) {
   const text = new TextDecoder().decode(bytes.subarray(0, 4 * SHOWN)).slice(0, SHOWN);
@@ -15,69 +14,70 @@ function showText(bytes) {
   $("text").value = text.length < SHOWN ? text : `${text}\n[…]`;
 }
 
-// Uses the text that is shown. Without `again` the reader alone is new.
-async function takeText(again = true) {
-  const next = again ? { bytes: (given ?? new TextEncoder().encode($("text").value)).slice(), asBytes: $("bytes").checked } : taken;
-  if (again) say("about-text", "Reading and counting…");
+// Uses the text that is shown: all models are those of this text from then on.
+async function takeText() {
+  const bytes = (given ?? new TextEncoder().encode($("text").value)).slice(), asBytes = $("bytes").checked;
+  say("about-text", "Reading and counting…");
   $("take").disabled = true;
   try {
-    await reader.ask("takeText", next.bytes, next.asBytes);
-    taken = next;
-    const text = new TextDecoder().decode(next.bytes).trimStart();
-    letters = next.asBytes ? null : new Set(text);
-    firstLine = [...text.slice(0, 80).split("\n")[0]].slice(0, 24).join("");
-    $("line").value = lineFor($("line").value);
-    if (again) {
-      for (const r of everyRun()) r.worker?.end();
-      aside.clear();
-      dropAll();
-    }
-    look();
-    showLadder();
-    about = await reader.ask("countText", options().context || USUAL.context);
-    say("about-text", `${count(about.characters)} characters, ${count(about.vocabulary)} distinct. Losses of counting: single characters ` +
-      `${nats(about.unigram)}, pairs ${nats(about.bigram)}, after the last ${about.order - 1} characters ${nats(about.ngram)} ` +
-      `in windows of ${about.context}, ${nats(about.running)} with all the text before.`);
-    planLesson();
-    renew();
-    await estimate();
-    await writeTrained();
+    await reader.ask("takeText", bytes, asBytes);
   } catch (error) {
-    say("about-text", `${sentence(error.message)} The previous text is still in use.`, true);
+    return say("about-text", `${sentence(error.message)} The previous text is still in use.`, true);
   }
+  const text = new TextDecoder().decode(bytes), first = text.trimStart().slice(0, 120).split("\n")[0];
+  taken = { bytes, asBytes, kind: text === builtin && !asBytes ? "builtin" : "own", first: [...first].slice(0, 24).join("") };
+  for (const runs of [essay, lab]) dropAll(runs);
+  counted = null;
+  await rewriteLines();
+  try {
+    counted = await reader.ask("countText", built[0].context);
+    for (const span of document.querySelectorAll(".vocabulary")) span.textContent = count(counted.vocabulary);
+    say("about-text", `${some(counted.characters, "character")}, ${count(counted.vocabulary)} different ones. Without training, ` +
+      `counting is as unsure as among ${unsure(counted.unigram)} (single characters), ${unsure(counted.bigram)} (pairs), ` +
+      `${unsure(counted.ngram)} (what followed the last ${counted.order - 1}).` +
+      (isBuiltin() ? "" : " The chapters now learn from this text."));
+  } catch (error) {
+    if (!error.ended) say("about-text", sentence(error.message), true);
+  }
+  estimate();
+  renew();
 }
 
-async function openText(file) {
-  const most = 64e6;
-  if (file.size > most)
+// Opens a file, dropped or chosen: a checkpoint, or a text.
+async function openFile(file) {
+  const MOST = 64e6, start = new Uint8Array(await file.slice(0, 9).arrayBuffer());
+  if (file.name.endsWith(".safetensors") || start[8] === 0x7b && start[7] === 0) return openCheckpoint(file);
+  if (file.size > MOST)
     return say("about-text", `${file.name} has ${count(file.size / 1e6)} MB, which is too much for this page.`, true);
-  if (!mayDiscard(everyRun())) return;
+  if (!mayDiscard()) return;
   showText(new Uint8Array(await file.arrayBuffer()));
   return takeText();
 }
 
 function listenText() {
-  $("take").onclick = () => mayDiscard(everyRun()) && takeText();
+  $("take").onclick = () => mayDiscard() && takeText();
   $("text").oninput = ({ target: { value } }) => {
     given = null;
     if (value.length > 2 * SHOWN) showText(new TextEncoder().encode(value));
     $("take").disabled = false;
   };
   $("bytes").onchange = event => {
-    if (mayDiscard(everyRun())) takeText(); else event.target.checked = !event.target.checked;
+    if (mayDiscard()) takeText(); else event.target.checked = !event.target.checked;
   };
   $("builtin").onclick = () => {
-    if (!mayDiscard(everyRun())) return;
+    if (!mayDiscard()) return;
+    $("bytes").checked = false;
     showText(new TextEncoder().encode(builtin));
     takeText();
   };
-  const section = $("left"), dropping = on => section.classList.toggle("dropping", on);
-  section.ondragover = event => { event.preventDefault(); dropping(true); };
-  section.ondragleave = () => dropping(false);
-  section.ondrop = event => {
+  for (const id of ["open-text", "open-checkpoint"])
+    $(id).onchange = ({ target }) => {
+      if (target.files[0]) openFile(target.files[0]);
+      target.value = ""; // so that the same file can be chosen again
+    };
+  addEventListener("dragover", event => event.preventDefault());
+  addEventListener("drop", event => {
     event.preventDefault();
-    dropping(false);
-    const file = event.dataTransfer.files[0];
-    if (file) openText(file);
-  };
+    if (event.dataTransfer.files[0]) openFile(event.dataTransfer.files[0]);
+  });
 }

@@ -1,9 +1,9 @@
 // A training run of one rung: openTrainer(library) returns functions that the worker calls.
-// Batches, rates and seeds are those of ./train: the same options give the same weights. Two things differ: to answer the page
-// soon, an evaluation reads only evenly spaced windows of a long held-out text; and no training ends early.
+// Batches, rates and seeds are those of ./train: the same options give the same weights. Two things differ: to answer the
+// page soon, an evaluation reads only evenly spaced windows of a long held-out text; and no training ends early.
 function openTrainer(library) {
-  const DIGEST = 100; // the step after which the digest is told
-  const { room, call, must, make, returned, at, size, pointerAt, optionsRecord, rungOf, textOf, leaving, written, reading } = library;
+  const { room, call, must, make, returned, at, size, pointerAt, optionsRecord, rungOf, textOf, leaving, written,
+    reading } = library;
   let model = 0, training = 0, failed = "";
 
   // Without its text, only the model is left.
@@ -20,7 +20,8 @@ function openTrainer(library) {
   }
   // Returns the rung and its progress. A model without a training run can only be read; `failed` says why.
   function describe() {
-    const { step, steps, seconds } = training ? returned("tril_training_progress", "TrilProgress", training) : { step: 0, steps: 0, seconds: 0 };
+    const { step, steps, seconds } = training ? returned("tril_training_progress", "TrilProgress", training) :
+      { step: 0, steps: 0, seconds: 0 };
     const { batch } = training ? returned("tril_training_options", "TrilOptions", training) : { batch: 0 };
     const { layers, heads, width, context } = returned("tril_model_sizes", "TrilOptions", model);
     return {
@@ -68,16 +69,16 @@ function openTrainer(library) {
     return begun();
   }
 
-  // Of so many evaluations in a run, more are due at the beginning, where the losses fall fastest; and in a long one, whenever
+  // Of so many evaluations in a run, more are due at the beginning, where the losses fall fastest: in a long one, whenever
   // the steps have doubled.
   function isDue(step, steps, evaluations) {
     const passes = parts => Math.floor(step * parts / steps) > Math.floor((step - 1) * parts / steps);
-    return Number.isInteger(Math.log2(step / DIGEST)) && step >= DIGEST || passes(evaluations) || step * evaluations < 2 * steps && passes(4 * evaluations);
+    return Number.isInteger(Math.log2(step)) || passes(evaluations) || step * evaluations < 2 * steps && passes(4 * evaluations);
   }
   // Trains for at least one step, if there is one left, and about `milliseconds`, and until an evaluation is due. Returns the
-  // progress and the loss of each step; the model, if an evaluation is due or if it is wanted.
-  function train(milliseconds, wanted, evaluations) {
-    if (describe().done) return { ...describe(), losses: [], due: false, model: null };
+  // progress and the loss of each step; and if an evaluation is due, the model and its digest.
+  function train(milliseconds, evaluations) {
+    if (describe().done) return { ...describe(), losses: [] };
     const end = performance.now() + milliseconds, losses = [];
     const to = room(size("TrilStep"));
     let due = false;
@@ -87,13 +88,11 @@ function openTrainer(library) {
       losses.push([step, seconds, loss]);
       due = isDue(step, steps, evaluations);
     } while (!due && performance.now() < end);
-    const more = losses.at(-1)[0] === DIGEST ? { digest: digest() } : {};
-    return { ...describe(), ...more, losses, due, model: due || wanted ? modelFile() : null };
+    return { ...describe(), losses, ...due && { model: modelFile(), digest: digest() } };
   }
   return {
     begin, load, train, close,
     setSteps(steps) { must("tril_training_set_steps", training, steps); return describe(); },
-    save: () => written(name => must("tril_training_save", training, name)),
-    digest
+    save: () => written(name => must("tril_training_save", training, name))
   };
 }

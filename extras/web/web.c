@@ -1,6 +1,6 @@
 #include "extras/web/web.h"
+#include "programs/glyph.h"
 
-#include <stdlib.h>
 #include <string.h>
 #if defined __wasm_relaxed_simd__
 #include <wasm_simd128.h>
@@ -26,7 +26,7 @@
 
 const WebMember *web_members(void) {
     static const WebMember members[] = {
-#include "extras/web/members.inc" /* of tril.h and figure.h */
+#include "extras/web/members.inc" /* of tril.h */
         {0},
     };
     return members;
@@ -48,55 +48,4 @@ int web_fuses(void) {
 void web_glyph(const TrilTokenizer *tokenizer, int32_t id, char text[12]) {
     Glyph glyph = glyph_of(tokenizer, id);
     memcpy(text, glyph.text, sizeof glyph.text);
-}
-
-/* ---- HTML ---- */
-
-/* A stream of HTML in memory. */
-typedef struct {
-    FILE *out;
-    char *text;
-    size_t length;
-} Html;
-
-static bool html_open(Html *html, TrilError *error) {
-    html->out = open_memstream(&html->text, &html->length);
-    if (!html->out) snprintf(error->text, sizeof error->text, "not enough memory for a figure");
-    return html->out;
-}
-
-/* Returns the text, or NULL after a failure. */
-static char *html_close(Html *html, bool ok) {
-    fclose(html->out);
-    if (ok) return html->text;
-    free(html->text);
-    return NULL;
-}
-
-char *web_chart(const Chart *chart, TrilError *error) {
-    Html html;
-    if (!html_open(&html, error)) return NULL;
-    figure_chart(html.out, chart);
-    return html_close(&html, true);
-}
-
-char *web_map(const TrilModel *model, const TrilReading *reading, int layer, int head,
-              TrilError *error) {
-    const int T = reading->tokens;
-    const size_t size = (size_t)T * (size_t)T;
-    float *weights = malloc(size * sizeof *weights);
-    Glyph *glyphs = malloc((size_t)T * sizeof *glyphs);
-    Html html = {0};
-    bool ok = false;
-    if (!weights || !glyphs)
-        snprintf(error->text, sizeof error->text, "not enough memory for a map");
-    else
-        ok = tril_reading_attention(reading, layer, head, weights, size, error) == TRIL_OK &&
-             html_open(&html, error);
-    for (int t = 0; t < T && ok; t++)
-        glyphs[t] = glyph_of(tril_model_tokenizer(model), reading->ids[t]);
-    if (ok) figure_map(html.out, &(HeadMap){layer, head, weights}, T, glyphs);
-    free(weights);
-    free(glyphs);
-    return ok ? html_close(&html, true) : NULL;
 }

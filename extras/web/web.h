@@ -3,8 +3,9 @@
 #ifndef TRIL_EXTRAS_WEB_WEB_H
 #define TRIL_EXTRAS_WEB_WEB_H
 
-#include "extras/page/figure.h"
 #include "library/tril.h"
+
+#include <stddef.h>
 
 /* A member of a struct that JavaScript reads or writes. */
 typedef struct {
@@ -23,11 +24,5 @@ int web_fuses(void);
 
 /* Writes a character's glyph to text[12]. */
 void web_glyph(const TrilTokenizer *tokenizer, int32_t id, char text[12]);
-
-/* Draw a chart and a head's map of attention on the text that was read. Return HTML, which the
- * caller frees. Return NULL, with a message, if there is no such layer or head, or no memory. */
-char *web_chart(const Chart *chart, TrilError *error);
-char *web_map(const TrilModel *model, const TrilReading *reading, int layer, int head,
-              TrilError *error);
 
 #endif

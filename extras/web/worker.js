@@ -23,7 +23,7 @@ function open(compiled) {
       const GPT = 4, sizes = { layers: 2, heads: 2, width: 64, context: 32, batch: 8, steps: 1000 };
       trainer.begin(GPT, sizes);
       let progress;
-      for (const end = performance.now() + 150; performance.now() < end;) progress = trainer.train(50, false, 1);
+      for (const end = performance.now() + 150; performance.now() < end;) progress = trainer.train(50, 1);
       trainer.close();
       return estimate(GPT, sizes).work * progress.step / progress.seconds;
     }

@@ -4,7 +4,6 @@
 #include "extras/web/memfile.h"
 #include "extras/web/web.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static const char text[] = "the cat sat on the mat, and the hat.\n";
@@ -12,13 +11,6 @@ static const char text[] = "the cat sat on the mat, and the hat.\n";
 static TrilModel *small(const char *rung) {
     TrilOptions options = sized(rung, 2, 2, 16, 16);
     return model_of(tokenizer_of(text), &options);
-}
-
-/* Fails the test unless `html` exists and has these words. */
-static void expect_html(char *html, const char *words) {
-    assert_non_null(html);
-    assert_non_null(strstr(html, words));
-    free(html);
 }
 
 TEST(members) {
@@ -29,27 +21,6 @@ TEST(members) {
             assert_true(m->kind == 'i' && m->offset == offsetof(TrilSampling, top_k));
     }
     assert_true(count > 40);
-}
-
-TEST(figures) {
-    for (int i = 0; tril_rung(i); i++) {
-        const TrilModel *model = small(tril_rung(i));
-        const TrilReading *reading = read_with(model, "the cat sat", 11, true, 1);
-        const int layers = reading->layers;
-        if (layers > 0) expect_html(web_map(model, reading, 0, 0, &error), "data-weights=");
-        assert_null(web_map(model, reading, layers, 0, &error));
-        assert_non_null(strstr(error.text, (char[]){(char)('0' + layers), 0}));
-    }
-    const Point points[] = {{0, 2}, {1, 1}};
-    const Curve curve = {.name = "gpt", .points = points, .count = 2};
-    const Chart chart = {.id = "losses",
-                         .title = "Loss",
-                         .x_name = "steps",
-                         .x_place = "#",
-                         .curves = &curve,
-                         .curve_count = 1,
-                         .height = 300};
-    expect_html(web_chart(&chart, &error), "points=\"0,2 1,1\"");
 }
 
 TEST(characters) {

@@ -1,0 +1,83 @@
+"use strict";
+// Helpers of the page, beside those of figures.js.
+/** @type {(id: string) => any} */
+const $ = id => document.getElementById(id);
+const say = (where, text, wrong = false) => {
+  if ($(where).textContent !== text) $(where).textContent = text;
+  $(where).classList.toggle("wrong", wrong);
+};
+// The form of numbers is that of the programs: programs/common.h.
+const count = number => Math.round(number).toLocaleString("en");
+const some = (number, thing) => `${count(number)} ${thing}${Math.round(number) === 1 ? "" : "s"}`;
+const short = number => number < 10000 ? count(number) :
+  number < 1e6 ? `${(number / 1e3).toFixed(number < 1e5 ? 1 : 0)}k` : `${(number / 1e6).toFixed(1)}M`;
+const nats = loss => loss.toFixed(4);
+const mebibytes = bytes => `${count(bytes / 2 ** 20)} MiB`;
+const duration = seconds => seconds < 1 ? "a second" : seconds < 120 ? `${Math.round(seconds)} s` :
+  seconds < 7200 ? `${Math.round(seconds / 60)} min` : `${(seconds / 3600).toFixed(1)} h`;
+const sentence = text => text.replace(/^(--)?./u, start => start.replace("--", "").toUpperCase()) // fields lack the -- of
+  .replace(/--([a-z-]+)/g, "“$1”") + (/[.!?]$/.test(text) ? "" : "."); // options
+const isCalm = matchMedia("(prefers-reduced-motion: reduce)").matches;
+
+// Returns a function that calls `act` soon, but at most every so many milliseconds, and again if it was called meanwhile.
+function seldom(milliseconds, act) {
+  let waits = false, runs = false, last = -Infinity, again = false;
+  return async function call() {
+    if (runs) again = true;
+    if (waits || runs) return;
+    waits = true;
+    await new Promise(done => setTimeout(done, Math.max(0, last + milliseconds - performance.now())));
+    waits = false;
+    runs = true;
+    last = performance.now();
+    try { await act(); } catch (error) { if (!error.ended) say("status", sentence(error.message), true); }
+    runs = false;
+    if (again) { again = false; call(); }
+  };
+}
+
+// Makes one tab stop of the elements in a box that match: the arrow keys move between them.
+function rove(box, selector) {
+  const all = () => [...box.querySelectorAll(selector)].filter(e => e.checkVisibility() && !e.disabled);
+  const stop = chosen => { for (const e of all()) e.tabIndex = e === chosen ? 0 : -1; };
+  box.addEventListener("focusin", ({ target }) => { if (target.matches(selector)) stop(target); });
+  box.addEventListener("keydown", event => {
+    const list = all(), at = list.indexOf(event.target);
+    const by = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+    if (at < 0 || !by) return;
+    event.preventDefault();
+    list[(at + by + list.length) % list.length].focus();
+  });
+  for (const [i, e] of all().entries()) e.tabIndex = i === 0 ? 0 : -1;
+}
+
+// ---- numbers that are typed ----
+
+// Adds fields to a box: { name, help, defaultValue, min, max, step }.
+function addNumbers(box, rows) {
+  box.append(...rows.map(({ name, label, help, ...more }) => element("label", { title: help }, element("span", {
+    textContent: label ?? name }), element("input", { type: "number", id: `${box.id}-${name}`, name, ...more }))));
+}
+// Returns the numbers in a box by name; NaN for an empty field.
+const numbersIn = box => Object.fromEntries([...box.querySelectorAll("input")].map(input => [input.name, input.valueAsNumber]));
+
+// ---- packed files ----
+
+// Returns the bytes that extras/web/bundle has compressed.
+async function unpack(text) {
+  const bytes = Uint8Array.from(atob(text.trim()), letter => letter.charCodeAt(0));
+  const plain = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return new Uint8Array(await new Response(plain).arrayBuffer());
+}
+
+// Separates two files whose pieces alternate.
+function unweave(both, length) {
+  const PIECE = 8192, first = new Uint8Array(length), other = new Uint8Array(both.length - length);
+  for (let at = 0, from = 0; from < both.length; at += PIECE)
+    for (const file of [first, other]) {
+      const piece = both.subarray(from, from + Math.max(0, Math.min(PIECE, file.length - at)));
+      if (piece.length > 0) file.set(piece, at);
+      from += piece.length;
+    }
+  return [first, other];
+}

@@ -1,0 +1,76 @@
+// The essay: each chapter is a section of the page with its prose, to which a line, a Play button, a slider and a stage are
+// added. Its id is its rung, its color the rung's.
+const CAPTIONS = {
+  arcs: "", maps: "Rows look at columns: the darker a cell, the more of its attention a character gives.",
+  bars: "What may come next, by this model.", neuron: "",
+  chart: "As unsure as among so many characters. Lower is better; point at the curves for the numbers."
+};
+/** @type {any} */
+const chapters = {}; // by id: { stage, box, line }
+
+function openChapter(box) {
+  const name = box.dataset.rung ?? box.id, rung = () => numberOf(name), line = box.dataset.line;
+  const words = element("div", { className: "words" }), details = box.querySelector("details"), more = box.querySelector(".aside");
+  const field = element("input", { type: "text", className: "line", maxLength: 4096, value: line, autocomplete: "off",
+    spellcheck: false, ariaLabel: "A line" });
+  const figures = box.dataset.figures.split(" ").map(kind => element("figure", {}, element("div", { className: kind }),
+    element("figcaption", { className: kind === "arcs" ? "looks" : "", textContent: CAPTIONS[kind] })));
+  words.append(...[...box.children].filter(child => child !== details && child !== more));
+  const controls = words.querySelector(".controls"), time = element("div", { className: "time" }, $("time").content.cloneNode(true));
+  const writing = element("div", { className: "writing", role: "region", ariaLabel: "What the model writes" });
+  if (box.id === "top") controls.before(writing, time); else controls.after(time, writing);
+  controls.after(field);
+  details.append(element("div", { className: "ladder" }), element("p", { className: "note" }));
+  box.style.setProperty("--rung", rungColor(name));
+  words.querySelector("h2")?.before(element("p", { className: "kicker", textContent: `${rung() + 1} · ${name}` }));
+  box.replaceChildren(words, element("div", { className: "stage" }, element("p", { className: "trouble note" }), ...figures),
+    element("div", { className: "answer" }, details, ...more ? [more] : []));
+  if (box.id !== "top") details.lastChild.append("The idea, its equation and its code: ", tourLink(name));
+  const stage = openStage(box, {
+    runs: essay, rung, start: () => startChapter(rung()),
+    compares: () => ({
+      runs: [rung() - 1, rung()].map(rung => essay.get(rung)).filter(Boolean),
+      levels: name === "ngram" && counted ? [{ name: `counting ${unsure(counted.ngram)}`, y: counted.ngram }] : []
+    })
+  });
+  details.addEventListener("toggle", () => showLadderOf(box, rung()));
+  chapters[box.id] = { stage, box, line, field, rung };
+}
+// A page that was copied is not beside the documents.
+const tourLink = name => location.pathname.endsWith("/extras/web/tril.html") ?
+  element("a", { href: `../../docs/tour.md#${name}`, textContent: `the tour, ${name}` }) : `docs/tour.md, ${name}`;
+
+// Begins the run of a rung, and of the one below to compare it with, unless they are there.
+async function startChapter(rung) {
+  const below = rung > 0 && !essay.has(rung - 1) ? begun(essay, "begin", rung - 1, chapterOptions(rung - 1)) : null;
+  below?.then(run => proceed(run, true), () => {}); // such as a text of too many characters for the bigram's table
+  proceed(await begun(essay, "begin", rung, chapterOptions(rung)), true);
+}
+
+// Shows how unsure the rungs up to this one are: after the same steps, each at a good rate of its own.
+function showLadderOf(box, rung) {
+  const details = box.querySelector("details"), host = box.querySelector(".ladder");
+  if (!details.open) return;
+  const all = sorted(essay).filter(run => run.rung <= rung && run.curve.length > 0);
+  const rows = all.map(run => ({ name: run.name, loss: run.curve.at(-1)[1], color: rungColor(run.name), step: run.curve.at(-1)[0] }));
+  if (counted && ["bigram", "ngram"].includes(ladder[rung].name))
+    rows.unshift({ name: "counting", loss: rung === 0 ? counted.bigram : counted.ngram, color: "var(--counted)", step: 0 });
+  const most = Math.max(...rows.map(({ loss }) => Math.exp(loss)));
+  host.replaceChildren(...rows.map(({ name, loss, color, step }) => element("div", {
+    title: `${nats(loss)} nats per character${step ? `, after ${some(step, "step")}` : ""}` },
+    element("span", { textContent: name }),
+    element("i", { style: `--share: ${Math.exp(loss) / most}; --rung: ${color}` }),
+    element("b", { textContent: Math.exp(loss).toFixed(1) }))));
+  host.dataset.about = `As unsure as among so many characters, ${
+    all.every(run => run.built) ? "trained in advance" : "trained here"} for the same steps, each at a good rate of its own.`;
+}
+
+// Gives all chapters lines of the text in use, and lets the first model learn from it.
+function rewriteLines() {
+  for (const { stage, field, line } of Object.values(chapters)) {
+    field.value = lineFor(line);
+    stage.reset();
+  }
+  $("inside").querySelector(".line").value = lineFor(chapters.top.line);
+  chapters.top.stage.isEager = !isCalm;
+}

@@ -1,0 +1,187 @@
+// The lab: which rungs to train, in which sizes; how far each is; and one of them in full.
+const USUAL = { layers: 2, heads: 4, width: 32, context: 64, batch: 16, steps: 1000, lr: "", seed: 1337 };
+const options = () => { const { lr, ...more } = numbersIn($("options")); return Number.isNaN(lr) ? more : { ...more, lr }; };
+const SAMPLER = [
+  { name: "temperature", help: "higher is bolder; 0: always the likeliest", min: 0, step: 0.1, defaultValue: 0.8 },
+  { name: "top_k", label: "top-k", help: "choose among the k likeliest; 0: among all", min: 0, step: 1, defaultValue: 0 },
+  { name: "top_p", label: "top-p", help: "of these, choose among the likeliest that together have this share",
+    min: 0.05, max: 1, step: 0.05, defaultValue: 1 }];
+let estimates = [];        // of each rung in the sizes that are typed
+let speed = 0;             // of one worker on this machine, in multiply-adds a second
+let looked = 0;            // the rung in full
+let bench, writing = 0, begunTexts = 0, trouble = "";
+const ticked = () => ladder.filter(({ rung }) => $(`tick-${rung}`).checked).map(({ rung }) => rung);
+const own = () => sorted(lab).filter(run => !run.built);
+const isTraining = () => own().some(isOpen);
+
+function openLab() {
+  $("models").tBodies[0].append(...ladder.map(({ rung, name, idea }) => element("tr", { id: `rung-${rung}`, title: idea },
+    element("th", { scope: "row" },
+      element("input", { type: "checkbox", id: `tick-${rung}`, ariaLabel: `train ${name}`, checked: rung === numberOf("gpt") }),
+      element("button", { type: "button", textContent: name, style: `--rung: ${rungColor(name)}`, onclick: () => lookAt(rung) })),
+    element("td"), element("td"), element("td", {}, element("span"), element("i")),
+    element("td", {}, element("button", { type: "button", textContent: "↓", ariaLabel: `Download ${name}`,
+      title: "Download the checkpoint", onclick: () => download(lab.get(rung)) })))));
+  // the options' ranges and help are those of ./train
+  addNumbers($("options"), Object.keys(USUAL).map(name => ({
+    name, help: table[name].help, min: table[name].min, max: name === "seed" ? Number.MAX_SAFE_INTEGER : table[name].max || "",
+    step: table[name].kind === 0 || name === "seed" ? 1 : "any", defaultValue: USUAL[name],
+    placeholder: USUAL[name] === "" ? "auto" : ""
+  })));
+  addNumbers($("sampler"), SAMPLER);
+  document.querySelector("#inside .time").append($("time").content.cloneNode(true));
+  looked = numberOf("gpt");
+  bench = openStage($("lab"), { runs: lab, rung: () => looked, start: null, compares: () => ({
+    runs: sorted(lab).filter(run => run.rung === looked || !run.built || $(`tick-${run.rung}`).checked), thin: true,
+    levels: [["characters", counted?.unigram], ["pairs", counted?.bigram], [`${counted?.order} in a row`, counted?.ngram]]
+      .map(([what, y]) => ({ name: `counted ${what}`, y })) }) });
+  bench.sampler = sampler;
+  bench.chosen = () => { showStep(); showDetail(); };
+  for (const selector of ["button", "input[type=checkbox]"]) rove($("models"), selector);
+  $("train").onclick = () => trainAgain().catch(error => complain(sentence(error.message)));
+  $("pause").onclick = pause;
+  $("options").oninput = estimate;
+  $("models").addEventListener("change", estimate);
+  $("sampler").oninput = bench.look;
+  $("write").onclick = writeLine;
+  $("one-step").onclick = toggleStep;
+}
+
+// A number that is being typed counts as the usual one until it is in range.
+const inRange = ({ value, validity }) => value !== "" && !validity.rangeUnderflow && !validity.rangeOverflow;
+const sampler = () => ({ ...Object.fromEntries([...$("sampler").querySelectorAll("input")].map(input =>
+  [input.name, Number(inRange(input) ? input.value : input.defaultValue)])), seed: 1337 + begunTexts });
+
+function lookAt(rung) {
+  looked = rung;
+  bench.reset();
+  renew();
+}
+function complain(words) {
+  trouble = words;
+  renew();
+}
+
+// Shows the time, parameters and memory of the ticked rungs.
+const estimate = seldom(50, async () => {
+  estimates = await reader.ask("estimate", options());
+  const all = ticked().map(rung => estimates[rung]), most = key => Math.max(0, ...all.map(e => e[key] ?? 0));
+  const failed = all.find(e => e.error), over = most("bytes") > limit ? " That is too much; choose smaller sizes." : "";
+  const took = all.map(e => e.error || !(speed > 0) ? 0 : e.work * options().steps / speed);
+  const together = Math.max(0, ...took, took.reduce((sum, one) => sum + one, 0) / cores);
+  say("about-models", failed ? sentence(failed.error) : all.length === 0 ? "No model is ticked." :
+    `${together > 0 ? `About ${duration(together)} at these sizes; at most ` : "At most "}${some(most("parameters"), "parameter")}, and ` +
+    `${mebibytes(most("bytes"))} of ${mebibytes(limit)}.${over}`, Boolean(failed || over));
+  renew();
+});
+
+// Shows how far each rung is; the size of one that is not there in the sizes that are typed.
+function showLab() {
+  if (!bench?.isVisible || !taken) return;
+  if (speed === 0) {
+    speed = NaN;
+    reader.ask("measure").then(found => { speed = found; estimate(); }, () => { speed = 0; });
+  }
+  for (const { rung } of ladder) {
+    const row = $(`rung-${rung}`), run = lab.get(rung), [, size, loss, steps, file] = row.cells, last = run?.curve.at(-1);
+    const { parameters = 0, error = "" } = run ?? estimates[rung] ?? {};
+    size.textContent = parameters > 0 ? short(parameters) : "–";
+    size.title = error || some(parameters, "parameter");
+    row.querySelector("button").setAttribute("aria-pressed", rung === looked);
+    loss.textContent = last ? Math.exp(last[1]).toFixed(1) : "–";
+    loss.title = last ? `${nats(last[1])} nats, ${(last[1] / Math.LN2).toFixed(3)} bits per character` : "";
+    steps.firstChild.textContent = run ? count(run.step) : "–";
+    steps.title = !run ? "" : run.built ? "trained in advance" : `of ${count(run.steps)}, ${run.seconds.toFixed(1)} s` +
+      (run.seconds > 0 ? `, ${count(run.step * run.batch * run.context / run.seconds)} characters a second` : "");
+    steps.lastChild.style.width = `${run && run.steps > 0 && !run.built ? 100 * run.step / run.steps : 0}%`;
+    file.firstChild.disabled = !run;
+  }
+  const all = own(), failed = all.filter(run => run.failed), training = isTraining(), done = all.every(run => run.done);
+  const memory = all.reduce((sum, run) => sum + run.memory + run.snapshots.reduce((sum, { bytes }) => sum + bytes.length, 0), 0);
+  const words = all.length === 0 ? lab.size > 0 ? "All models here were trained in advance, for the same steps, each at a good " +
+    "rate of its own. Tick some to train them again, in any size." : "Tick models and train them." :
+    `${training ? "Training" : done ? "All steps are done" : "Paused"}: ${mebibytes(memory)} in use.`;
+  const why = trouble || failed.map(run => `${run.name}: ${run.failed}.`).join(" ");
+  say("about-training", why || words, Boolean(why));
+  $("pause").hidden = all.length === 0;
+  $("pause").textContent = training ? "Pause" : done ? "Train longer" : "Continue";
+  $("digest").textContent = all.map(run => [run, run.snapshots.findLast(({ digest }) => digest)]).filter(([, shot]) => shot)
+    .map(([{ name, steps }, { step, digest }]) => `${name.padEnd(10)}${digest}  step ${step} of ${steps}`).join("\n");
+  $("looked").textContent = `Inside ${ladder[looked].name}`;
+  $("looked").style.setProperty("--rung", rungColor(ladder[looked].name));
+  showDrawing().then(showStep).then(showDetail).catch(() => {}); // such as for sizes that are being typed
+}
+
+// ---- training ----
+
+// Trains the ticked rungs from nothing.
+async function trainAgain() {
+  const wanted = ticked(), failures = [];
+  if (wanted.length === 0) throw new Error("no model is ticked");
+  if (!mayDiscard()) throw Object.assign(new Error("the user keeps them"), { ended: true });
+  trouble = "";
+  dropAll(lab);
+  const begins = await Promise.all(wanted.map(rung =>
+    begun(lab, "begin", rung, options()).catch(error => { failures.push(error); })));
+  const runs = begins.filter(Boolean);
+  for (const run of runs) run.going = true;
+  if (failures.length > 0) complain(failures.map(error => sentence(error.message)).join(" "));
+  if (runs.length > 0 && !runs.some(({ rung }) => rung === looked)) lookAt(runs.at(-1).rung);
+  grant();
+  renew();
+}
+// Pauses, continues, or trains twice as long.
+async function pause() {
+  const runs = own().filter(run => !run.failed), going = !isTraining();
+  if (going && runs.every(run => run.done))
+    for (const run of runs) Object.assign(run, await run.worker.ask("setSteps", 2 * run.steps));
+  for (const run of runs) proceed(run, going);
+}
+async function openCheckpoint(file) {
+  trouble = "";
+  try {
+    if (file.size > limit / 4) throw new Error(`${file.name} has ${count(file.size / 1e6)} MB, which is too much for this page`);
+    const bytes = new Uint8Array(await file.arrayBuffer());
+    if (!mayDiscard()) return;
+    const run = await begun(lab, "load", bytes, options());
+    for (const other of own()) if (other !== run) drop(lab, other.rung);
+    if (isBuiltin()) for (const run of built) if (!lab.has(run.rung)) lab.set(run.rung, run);
+    run.saved = run.step;
+    lookAt(run.rung);
+    $("inside").scrollIntoView();
+    if (run.failed) complain(`The model can write and show its attention, but cannot train: ${sentence(run.failed)}`);
+  } catch (error) {
+    if (!error.ended) complain(sentence(error.message));
+  }
+}
+
+// ---- writing ----
+
+// Continues the line, some characters at a time, until Stop or the end. Close then hides the text.
+async function writeLine() {
+  const LENGTH = 1000, PIECE = 20, line = bench.box.querySelector(".line").value;
+  const close = () => { $("written").hidden = true; $("write").textContent = "Continue the line"; };
+  if (writing) { writing = 0; return; }
+  if (!$("written").hidden) return close();
+  if (!bench.shown) return;
+  const own = writing = ++begunTexts;
+  $("written").hidden = false;
+  $("write").textContent = "Stop";
+  try {
+    await reader.ask("prompt", bench.shown.bytes, line, sampler());
+    const out = element("span");
+    $("written").replaceChildren(element("b", { textContent: line }), out);
+    for (let length = 0; length < LENGTH && writing === own;) {
+      const text = await reader.ask("writeOn", PIECE, 20, sampler());
+      length += [...text].length;
+      out.append(text);
+      $("written").scrollTop = $("written").scrollHeight;
+      await new Promise(requestAnimationFrame);
+    }
+    $("write").textContent = "Close";
+  } catch (error) {
+    if (!error.ended) complain(sentence(error.message));
+    close();
+  }
+  writing = 0;
+}

@@ -1,0 +1,173 @@
+// A stage: what a model makes of a line at one of its snapshots. A box may have a .line to type, a .writing, .arcs, .maps,
+// .bars, .neuron and a .chart, and .time: a Play button and a slider of steps that moves all of these together.
+const BEAT = 650; // milliseconds between two snapshots
+const stages = [];
+
+// Opens a stage of the runs of the chapters or of the lab. rung() is the number of its model; start(), if there is one,
+// begins its training; it plays once it is visible if it isEager;
+// compares() returns what its chart shows: { runs, levels, thin: their losses in training, too }.
+function openStage(box, { runs, rung, start, compares }) {
+  /** @type {(name: string) => any} */
+  const part = name => box.querySelector(`.${name}`);
+  const run = () => runs.get(rung()), name = () => ladder[rung()].name;
+  /** @type {any} */
+  const stage = { box, shown: null, seen: null, row: null, head: 0, playing: false, isEager: false,
+    isVisible: false, look, renew, play, reset };
+  const line = () => part("line").value;
+  let rewound = null, seenKey = "", timer = 0; // rewound: a snapshot of the run; null: the latest
+
+  const snapshots = () => run()?.snapshots.filter(({ loss }) => loss !== null) ?? [];
+  const current = () => rewound && snapshots().findLast(({ step }) => step <= rewound.step) || latest(run());
+
+  // ---- time ----
+
+  function beat() {
+    const all = snapshots(), at = all.indexOf(current());
+    timer = 0;
+    if (!stage.playing) return;
+    if (at < all.length - 1) show(all[at + 1]);
+    else if (!run() || run().done || run().failed) stage.playing = false;
+    renew();
+  }
+  function show(snapshot) {
+    rewound = snapshot;
+    look();
+  }
+  async function play() {
+    const all = snapshots(), own = run() && !run().built;
+    stage.playing = !stage.playing;
+    if (own && !run().done) proceed(run(), stage.playing);
+    if (stage.playing && !own) {
+      rewound = null;
+      try { await start(); } catch (error) {
+        stage.playing = false;
+        if (!error.ended) say("status", sentence(error.message), true);
+      }
+      rewound = snapshots()[0] ?? run()?.snapshots[0] ?? null;
+    } else if (stage.playing && current() === all.at(-1) && run().done) show(all[0]);
+    renew();
+  }
+  function showTime() {
+    const all = snapshots(), slider = part("steps"), snapshot = stage.shown, own = run() && !run().built;
+    const said = snapshot ? `step ${count(snapshot.step)}: as unsure as among ${unsure(snapshot.loss)} characters` : "";
+    part("play").hidden = !own && !start;
+    part("play").textContent = stage.playing ? "Pause" : !own ? "Watch it learn" :
+      run().done && current() === all.at(-1) ? "Play again" : "Play";
+    slider.max = Math.max(1, all.length - 1);
+    slider.disabled = all.length < 2;
+    slider.value = all.length < 2 ? 1 : all.indexOf(snapshot);
+    slider.setAttribute("aria-valuetext", said);
+    part("said").textContent = run()?.failed ? sentence(run().failed) : said ||
+      (run() ? "" : "No model has read this text yet.");
+    part("said").title = snapshot ? `${nats(snapshot.loss)} nats per character` : "";
+  }
+
+  // ---- a look ----
+
+  // Looks at the line with the model of the snapshot, and shows what it finds.
+  const looking = seldom(40, async () => {
+    const snapshot = current(), text = line(), own = run();
+    if (!stage.isVisible) return;
+    showChart();
+    if (!snapshot) return own ? undefined : clear("");
+    if (part("writing") && !snapshot.text) snapshot.text = await reader.ask("compose", snapshot.bytes);
+    try {
+      const seen = await reader.ask("look", snapshot.bytes, text, stage.sampler?.());
+      if (own !== run()) return look(); // another model meanwhile
+      Object.assign(stage, { shown: snapshot, seen: { ...seen, snapshot, text } });
+      seenKey = keyOf(snapshot);
+      box.classList.remove("empty");
+      part("trouble").textContent = "";
+    } catch (error) {
+      if (error.ended) return;
+      const known = error.status === TRIL_TEXT ? ` It knows these characters: ${await reader.ask("known", snapshot.bytes)}` : "";
+      return clear(sentence(error.message) + known, snapshot);
+    }
+    await draw();
+  });
+  function look() { return looking(); }
+  function reset() {
+    Object.assign(stage, { row: null, playing: false });
+    rewound = null;
+    seenKey = "";
+    look();
+  }
+  const keyOf = snapshot => [snapshot?.step, run()?.built, rung(), line(), taken?.bytes.length].join("\n");
+  function renew() {
+    if (!stage.isVisible) return;
+    if (stage.isEager && !stage.playing) play();
+    stage.isEager = false;
+    if (stage.playing && !timer) timer = setTimeout(beat, BEAT);
+    if (keyOf(current()) !== seenKey) look(); else showChart();
+    showTime();
+  }
+  function clear(why, snapshot = null) {
+    Object.assign(stage, { shown: snapshot, seen: null });
+    seenKey = keyOf(snapshot);
+    part("trouble").textContent = why;
+    box.classList.add("empty");
+    showTime();
+  }
+  const place = () => Math.min(stage.row ?? Infinity, stage.seen.glyphs.length - 1);
+
+  // Draws what was seen, around the character that was chosen or is pointed at.
+  async function draw(row = place(), at = stage.head) {
+    const { glyphs, heads, next } = stage.seen, color = name(), head = heads[Math.min(at, heads.length - 1)];
+    const choose = row => { stage.row = row; draw(); stage.chosen?.(); }, point = row => draw(row ?? place());
+    if (part("writing")) part("writing").textContent = stage.shown.text;
+    if (part("bars")) drawBars(part("bars"), { rows: next.map(({ glyph, p, after }) => ({ glyph, p, ...stage.sampler && { after } })),
+      color, names: ["model", "picked"], label: "What may come next" });
+    if (part("arcs")) drawArcs(part("arcs"), { glyphs, weights: head?.weights[row] ?? [], row, color, choose, point });
+    if (part("maps")) {
+      part("maps").hidden = heads.length === 0;
+      if (head) drawMaps(part("maps"), { glyphs, color, heads, chosen: heads.indexOf(head), row, point,
+        chooseRow: choose, choose: index => { stage.head = index; draw(); stage.chosen?.(); } });
+    }
+    if (part("looks")) part("looks").textContent = head ? sayWeights(glyphs, head.weights[row], row) : "";
+    if (part("neuron")) await drawNeuron(part("neuron"), row);
+    showTime();
+  }
+  // Shades the line by how active the neuron is that is most active at one of its characters.
+  async function drawNeuron(box, row) {
+    const { glyphs, snapshot, text } = stage.seen, found = await reader.ask("neuronAt", snapshot.bytes, text, row);
+    if (!found || stage.seen?.snapshot !== snapshot) return;
+    const most = Math.max(...found.active.map(Math.abs));
+    const focused = box.contains(document.activeElement);
+    box.replaceChildren(...glyphs.map((glyph, t) => element("button", { type: "button", textContent: glyph,
+      ariaPressed: t === row, tabIndex: t === row ? 0 : -1, style: `--share: ${Math.max(0, found.active[t]) / most}`,
+      title: `neuron ${found.neuron}: ${found.active[t].toFixed(2)}`, onclick: () => { stage.row = t; draw(); } })));
+    if (focused) box.children[row].focus();
+    box.nextSibling.textContent = `Shaded: where neuron ${found.neuron} of the last layer answers. It answers most to “${glyphs[row]}”.`;
+  }
+  function showChart() {
+    if (!part("chart")) return;
+    const { runs: all, levels = [], thin = false } = compares();
+    drawChart(part("chart"), { series: all.flatMap(run => [
+      { name: run.name, color: run.name, points: run.curve, label: `${run.name} ${unsure(run.curve.at(-1)?.[1] ?? 0)}` },
+      ...thin ? [{ name: `${run.name} in training`, color: run.name, line: "thin", points: run.batches, label: "" }] : []]),
+      levels: levels.filter(({ y }) => y !== undefined), unit: "characters", place: "step", at: stage.shown?.step, end: Math.max(1, ...all.map(({ steps }) => steps)),
+      height: 300 });
+  }
+
+  if (part("neuron")) rove(part("neuron"), "button");
+  part("line").addEventListener("input", () => { stage.row = null; look(); });
+  part("play").addEventListener("click", play);
+  part("steps").addEventListener("input", ({ target }) => {
+    const all = snapshots(), at = Number(target.value);
+    stage.playing = false;
+    show(at < all.length - 1 ? all[at] : null);
+    renew();
+  });
+  new IntersectionObserver(entries => {
+    stage.isVisible = entries.at(-1).isIntersecting;
+    renew();
+  }, { rootMargin: "200px" }).observe(box);
+  stages.push(stage);
+  return stage;
+}
+
+const renew = seldom(120, () => {
+  for (const stage of stages) stage.renew();
+  for (const { box, rung } of Object.values(chapters)) showLadderOf(box, rung());
+  showLab();
+});

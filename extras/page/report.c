@@ -24,7 +24,7 @@ enum {
     LINE_TOKENS = 20,     /* most characters of the line of the held-out text */
     WRITING_TOKENS = 200, /* characters that follow it */
     MAX_ROWS = 150,       /* most rows of each log */
-    MAX_SAMPLES = 40,     /* most lines that a rung wrote in training */
+    MAX_LINES = 40,       /* most lines that a rung wrote in training */
     MAX_HEADS = 32
 };
 
@@ -40,18 +40,6 @@ static const char *const script[] = {
 #include "extras/page/figures.js.inc"
 #include "extras/page/report.js.inc"
 };
-
-/* A column of a rung's rows: its key on the page, the member of LogRow, and its digits. */
-typedef struct {
-    const char *key;
-    size_t member;
-    int digits;
-} Column;
-static const Column training[] = {{"loss", offsetof(LogRow, loss), 7},
-                                  {"rate", offsetof(LogRow, rate), 6},
-                                  {"norm", offsetof(LogRow, norm), 6},
-                                  {"speed", offsetof(LogRow, speed), 7}},
-                    evaluations[] = {{"heldOut", offsetof(LogRow, validation), 7}};
 
 /* A continuation of the line, by the text itself or by a model. */
 typedef struct {
@@ -206,41 +194,42 @@ static void write_text(Json *json, const char *key, const char *text) {
     json_text(json, key, text, strlen(text));
 }
 
-/* Writes the steps of every n-th row, and of the last; with a time limit also the seconds, by which
- * the rungs are then compared; and columns [count]. */
-static void write_rows(Json *json, const char *key, const Rows *rows, int max, bool by_time,
-                       const Column *columns, int count) {
-    const int every = ceil_div_int(rows->count, max);
-    json_open(json, key, '{');
-    for (int column = by_time ? -2 : -1; column < count; column++) {
-        json_open(json, column < -1 ? "seconds" : column < 0 ? "step" : columns[column].key, '[');
-        for (int i = 0; i < rows->count; i++) {
-            const LogRow *row = &rows->rows[i];
-            double number = column < -1 ? row->seconds : row->step;
-            if (column >= 0)
-                memcpy(&number, (const char *)row + columns[column].member, sizeof number);
-            if (i % every == 0 || i == rows->count - 1)
-                json_number(json, NULL, number, column < 0 ? 12 : columns[column].digits);
-        }
-        json_close(json, ']');
-    }
-    json_close(json, '}');
-}
-
-/* Writes every n-th of the lines that a rung wrote after its evaluations, and the last. */
-static void write_samples(Json *json, const Rows *rows) {
-    int samples = 0, seen = 0;
-    for (int i = 0; i < rows->count; i++) samples += *rows->rows[i].sample != 0;
-    const int every = ceil_div_int(samples, MAX_SAMPLES - 1);
-    json_open(json, "samples", '[');
+/* Writes every n-th row of a log and the last, at most MAX_ROWS + 1, each [step, seconds, loss,
+ * rate, norm, speed], with the digits of the log. */
+static void write_rows(Json *json, const Rows *rows) {
+    const int every = ceil_div_int(rows->count, MAX_ROWS);
+    json_open(json, "rows", '[');
     for (int i = 0; i < rows->count; i++) {
         const LogRow *row = &rows->rows[i];
-        if (!*row->sample || (seen++ % every != 0 && seen != samples)) continue;
-        json_open(json, NULL, '{');
-        json_number(json, "step", row->step, 12);
-        json_number(json, "seconds", row->seconds, 12);
-        write_text(json, "text", row->sample);
-        json_close(json, '}');
+        if (i % every != 0 && i != rows->count - 1) continue;
+        json_open(json, NULL, '[');
+        json_number(json, NULL, row->step, 12);
+        json_number(json, NULL, row->seconds, 12);
+        json_number(json, NULL, row->loss, 7);
+        json_number(json, NULL, row->rate, 6);
+        json_number(json, NULL, row->norm, 6);
+        json_number(json, NULL, row->speed, 7);
+        json_close(json, ']');
+    }
+    json_close(json, ']');
+}
+
+/* Writes the evaluations, each [step, seconds, held-out loss, line]. Of the lines that the model
+ * wrote, it leaves out all but every n-th and the last, and where there was none. */
+static void write_evaluations(Json *json, const Rows *rows) {
+    int lines = 0, seen = 0;
+    for (int i = 0; i < rows->count; i++) lines += *rows->rows[i].sample != 0;
+    const int every = ceil_div_int(lines, MAX_LINES - 1);
+    json_open(json, "evaluations", '[');
+    for (int i = 0; i < rows->count; i++) {
+        const LogRow *row = &rows->rows[i];
+        json_open(json, NULL, '[');
+        json_number(json, NULL, row->step, 12);
+        json_number(json, NULL, row->seconds, 12);
+        json_number(json, NULL, row->validation, 7);
+        if (*row->sample && (seen++ % every == 0 || seen == lines))
+            write_text(json, NULL, row->sample);
+        json_close(json, ']');
     }
     json_close(json, ']');
 }
@@ -257,15 +246,12 @@ static void write_model(const Report *r, Json *json, const Result *m) {
     if (m->verdict.kind != NO_VERDICT) write_text(json, "verdict", m->verdict.text);
     if (course) {
         const Writing *w = &r->writings[1 + (m->rung - r->plan->rungs)];
-        const bool by_time = plan_has_time(r->plan);
         json_number(json, "steps", course->steps, 12);
         json_number(json, "seconds", m->seconds, 12);
         json_number(json, "tera", m->compute / TERA, 6);
         json_number(json, "kept", course->lowest.step, 12);
-        write_rows(json, "rows", &course->all, MAX_ROWS, by_time, training, COUNT(training));
-        write_rows(json, "evaluations", &course->evaluated, COURSE_KEPT, by_time, evaluations,
-                   COUNT(evaluations));
-        write_samples(json, &course->evaluated);
+        write_rows(json, &course->all);
+        write_evaluations(json, &course->evaluated);
         if (w->length > 0) json_text(json, "writing", w->text, w->length);
     }
     json_close(json, '}');

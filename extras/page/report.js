@@ -2,9 +2,17 @@
 const facts = JSON.parse(document.getElementById("data").textContent);
 /** @type {(id: string) => any} */
 const of = id => document.getElementById(id);
-const rungs = facts.models.filter(model => model.rows), counted = facts.models.filter(model => !model.rows);
-const best = rungs.find(model => model.name === facts.shown), writers = rungs.filter(model => model.samples.length > 0);
 const byTime = facts.place === "seconds", placeOf = row => row[facts.place];
+const rungs = facts.models.filter(model => model.rows), counted = facts.models.filter(model => !model.rows);
+for (const model of rungs) {
+  model.rows = model.rows.map(([step, seconds, loss, rate, norm, speed]) =>
+    ({ step, seconds, loss, rate, norm, speed }));
+  // the best model was measured again, in float32, from its file: this is its loss everywhere
+  model.evaluations = model.evaluations.map(([step, seconds, heldOut, text]) =>
+    ({ step, seconds, heldOut: step === model.kept ? model.heldOut ?? heldOut : heldOut, text }));
+  model.lines = model.evaluations.filter(({ text }) => text !== undefined);
+}
+const best = rungs.find(({ name }) => name === facts.shown), writers = rungs.filter(({ lines }) => lines.length > 0);
 
 // Numbers have the form that they have on the terminal: programs/common.h.
 const count = number => number === null ? "–" : number.toLocaleString("en");
@@ -44,22 +52,16 @@ function showTop() {
 // ---- writing and losses ----
 
 // The places of the training, steps or seconds, at which models wrote; and the one that is shown.
-const places = [...new Set(writers.flatMap(model => model.samples.map(placeOf)))].sort((a, b) => a - b);
+const places = [...new Set(writers.flatMap(({ lines }) => lines.map(placeOf)))].sort((a, b) => a - b);
 let place = places.length - 1;
 
-// Draws the losses. The best model was measured again, in float32, from its file: this is its loss everywhere.
 function drawLosses() {
-  const again = ({ evaluations, kept, heldOut }, i) =>
-    evaluations.step[i] === kept && heldOut !== null ? heldOut : evaluations.heldOut[i];
-  const points = (rows, loss) => placeOf(rows).map((x, i) => [x, loss(i)]);
-  const series = rungs.flatMap(model => {
-    const { name, evaluations, rows } = model;
-    return [{ name, color: name, points: points(evaluations, i => again(model, i)) },
-      { name: `${name}, training`, color: name, line: "thin", points: points(rows, i => rows.loss[i]) }];
-  });
+  const series = rungs.flatMap(({ name, evaluations, rows }) => [
+    { name, color: name, points: evaluations.map(row => [placeOf(row), row.heldOut]) },
+    { name: `${name}, training`, color: name, line: "thin", points: rows.map(row => [placeOf(row), row.loss]) }]);
   const levels = counted.map(({ name, heldOut }) => ({ name, y: heldOut }));
   const at = place < places.length - 1 ? places[place] : undefined;
-  drawChart(of("losses"), { series, levels, place: facts.place, at, height: 400, choose: moveTo });
+  drawChart(of("losses"), { series, levels, place: facts.place, at, height: 400, choose: goTo });
 }
 
 function aboutLosses() {
@@ -68,7 +70,7 @@ function aboutLosses() {
     "better. Thick: on the held-out text, on which no model is trained; thin: on the batches of the training. " +
     (dropout ? "These are measured with dropout, which lifts the thin curve: the table below has losses without it. " :
       "Where the thin curve still falls and the thick one no longer does, a model learns its text by heart. ") +
-    "Dashed: counting, without training." + (rungs.every(({ evaluations }) => evaluations.step.length < 3) ?
+    "Dashed: counting, without training." + (rungs.every(({ evaluations }) => evaluations.length < 3) ?
     " With a smaller --eval-every, the thick curves have more points." : "");
 }
 
@@ -81,14 +83,14 @@ function showWriting() {
     of("lines").append(...writers.flatMap(({ name }) => [
       element("dt", { textContent: name, style: `border-color: ${rungColor(name)}` }),
       element("dd", { dir: "auto" })]));
-  writers.forEach(({ samples }, i) => {
-    const text = samples.findLast(sample => placeOf(sample) <= at)?.text ?? "";
+  writers.forEach(({ lines }, i) => {
+    const text = lines.filter(line => placeOf(line) <= at).at(-1)?.text ?? "";
     of("lines").children[2 * i + 1].textContent = text.replace(/^[\s↵]+/, "");
   });
   drawLosses();
 }
-function moveTo(at) {
-  place = Math.max(0, places.findLastIndex(other => other <= at));
+function goTo(at) {
+  place = Math.max(0, places.filter(other => other <= at).length - 1);
   of("at").value = String(place);
   showWriting();
 }
@@ -125,12 +127,15 @@ function showFolded() {
   of("writings").lastElementChild.append(...writings.map(({ name, writing, heldOut }) => element("article", {},
     element("h3", { textContent: name + (heldOut ? `, loss ${figure(heldOut, 4)}` : "") }),
     element("blockquote", { dir: "auto" }, element("b", { textContent: facts.line }), writing))));
-  const settings = [...(facts.files.length > 1 ? facts.files.map(file => ["text", file]) : []), ...facts.settings];
+  const files = facts.files.length > 1 ? facts.files.map(file => ["text", file]) : [];
+  const settings = [...files, ["characters of the text", count(facts.characters)], ...facts.settings];
   of("command").querySelector("code").textContent = facts.command;
   of("command").querySelector("tbody").append(...settings.map(([name, value]) => tableRow(name, [value])));
-  of("curves").hidden = rungs.every(({ rows }) => rows.step.length === 0);
-  for (const [id, digits, log] of [["rate", 6, false], ["norm", 4, true], ["speed", 0, true]]) {
-    const points = rows => placeOf(rows).map((x, i) => [x, rows[id][i]]);
+  of("curves").hidden = rungs.every(({ rows }) => rows.length === 0);
+  const curves = [{ id: "rate", digits: 6, log: false }, { id: "norm", digits: 4, log: true },
+    { id: "speed", digits: 0, log: true }]; // on a linear axis, the bigram's speed would flatten the others
+  for (const { id, digits, log } of curves) {
+    const points = rows => rows.map(row => [placeOf(row), row[id]]);
     const series = rungs.map(({ name, rows }) => ({ name, color: name, points: points(rows) }));
     drawChart(of(id), { series, unit: "", digits, log, zero: !log, place: facts.place, height: 240 });
   }
@@ -186,7 +191,7 @@ function readPlace() {
   return { at, chosen, row, focus, open: [...document.querySelectorAll("details[open]")].map(({ id }) => id) };
 }
 function restorePlace({ at, focus, open, ...left }) {
-  if (at !== null && places.length > 0) moveTo(at);
+  if (at !== null && places.length > 0) goTo(at);
   if (left.chosen < heads.length && left.row <= row) {
     ({ chosen, row } = left);
     showAttention();
@@ -200,7 +205,7 @@ function restorePlace({ at, focus, open, ...left }) {
 showTop();
 of("writing").hidden = places.length === 0;
 of("at").max = of("at").value = String(places.length - 1);
-of("at").addEventListener("input", event => moveTo(places[event.target.value]));
+of("at").addEventListener("input", event => goTo(places[event.target.value]));
 if (places.length > 0) showWriting(); else drawLosses();
 aboutLosses();
 of("attention").hidden = heads.length === 0;

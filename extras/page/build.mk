@@ -1,5 +1,5 @@
 # The page of a training run, beside its model. It replaces the core's stand-in.
 SOURCES := $(filter-out programs/train/no_report.c,$(SOURCES)) $(wildcard extras/page/*.c)
-TESTS   += extras/page/tests/test_json extras/page/tests/test_figures extras/page/tests/test_pages
+TESTS   += extras/page/tests/test_json extras/page/tests/test_pages
 # The page, its style and its scripts inside the program.
 PAGE_TEXTS = $(patsubst %,$(BUILD)/text/%.inc,$(foreach kind,html css js,$(wildcard extras/page/*.$(kind))))

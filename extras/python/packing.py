@@ -27,10 +27,11 @@ import zipfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 MODULE, HEADER, PAGE = "extras/python/tril", "library/tril.h", "extras/web/tril.html"
+NAME, FILE = "tril-gpt", "tril_gpt"  # tril on PyPI is another project; the module is tril all the same
 VERSION = re.search('TRIL_VERSION "(.*)"', (ROOT / HEADER).read_text())[1]
 THIS_MACHINE = re.sub(r"\W", "_", sysconfig.get_platform())
 METADATA = f"""Metadata-Version: 2.1
-Name: tril
+Name: {NAME}
 Version: {VERSION}
 Summary: Trains character-level GPTs on the CPU, and writes text with them
 License: MIT
@@ -57,7 +58,7 @@ def module():
 
 def wheel(folder, platform, *compiled):
     platform = THIS_MACHINE if platform == "here" else platform
-    tag, info = f"py3-none-{platform}", f"tril-{VERSION}.dist-info"
+    tag, info = f"py3-none-{platform}", f"{FILE}-{VERSION}.dist-info"
     files = {"tril/" + pathlib.Path(path).name: (ROOT / path).read_bytes() for path in module()}
     exe = ".exe" * platform.startswith("win")
     names = [re.sub(r"(so\.\d+).*", r"\1", path.name) if path.suffix else path.name + exe for path in map(pathlib.Path, compiled)]
@@ -69,7 +70,7 @@ def wheel(folder, platform, *compiled):
     files[f"{info}/entry_points.txt"] = SCRIPTS.encode()
     record = "".join(f"{name},sha256={digest(data)},{len(data)}\n" for name, data in files.items())
     files[f"{info}/RECORD"] = (record + f"{info}/RECORD,,\n").encode()
-    path = pathlib.Path(folder) / f"tril-{VERSION}-{tag}.whl"
+    path = pathlib.Path(folder) / f"{FILE}-{VERSION}-{tag}.whl"
     with replacing(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in files.items():
             entry = zipfile.ZipInfo(name)  # of 1980, always
@@ -95,7 +96,7 @@ def digest(data):
 
 
 def sources(folder):
-    name = f"tril-{VERSION}"
+    name = f"{FILE}-{VERSION}"
     paths = subprocess.run(["git", "ls-files"], cwd=ROOT, check=True, stdout=subprocess.PIPE).stdout.decode().splitlines()
     files = {"PKG-INFO": METADATA.encode()}
     for path in sorted({*itertools.filterfalse(LEFT_OUT.match, paths), *module()}):

@@ -31,6 +31,6 @@ test-python: $(BUILD)/$(SHARED) $(BUILD)/test/train $(BUILD)/test/sample | deps-
 
 # Installs and uses the wheel for this machine, and the sources (with -O0, which compiles faster).
 test-wheels: wheel-$(firstword $(WHEELS)) sdist | deps-venv
-	extras/python/tests/artefact $(BUILD)/wheels/tril-$(VERSION)-py3-none-$(firstword $(WHEELS)).whl
-	CFLAGS=-O0 extras/python/tests/artefact $(BUILD)/wheels/tril-$(VERSION).tar.gz
+	extras/python/tests/artefact $(BUILD)/wheels/tril_gpt-$(VERSION)-py3-none-$(firstword $(WHEELS)).whl
+	CFLAGS=-O0 extras/python/tests/artefact $(BUILD)/wheels/tril_gpt-$(VERSION).tar.gz
 .PHONY: wheel wheel-parts wheels sdist test-wheels $(WHEELS:%=wheel-%) test-python

@@ -1,6 +1,6 @@
 """tril and PyTorch train the same GPTs, in turn, on the same processor.
 
-    make && make wheel && pip install build/tril-*.whl
+    make && make wheel && pip install build/*.whl
     python3 extras/bench/peers/train.py FILE [--rounds N] [--seconds S] [--precisions f32,bf16] [--compiled]
 
 Both start from the same weights, tril's, and see the same batches, drawn again here from its seed,

@@ -115,6 +115,22 @@ class SameAsThePrograms(Case):
         self.assertEqual(model.digest, self.trained(*SMALL_WORDS, *parts).digest)
         self.assertNotEqual(model.digest, tril.train(parts[::-1], "gpt", steps=10, **SMALL).digest)
 
+    def test_val_file(self):
+        text, other = self.folder / "one.txt", self.folder / "two.txt"
+        for part, written in (text, TEXT[:5000]), (other, TEXT[5000:7000]):
+            part.write_text(written)
+        model = tril.train(text, "gpt", steps=10, val_file=other, **SMALL)
+        self.assertEqual(model.digest, self.trained(*SMALL_WORDS, "--val-file", other, text).digest)
+        self.assertAlmostEqual(model.loss, model.score(other).nats, 4)
+        own = tril.Model(tril.Tokenizer(TEXT), "gpt", layers=1, heads=2, width=16, context=16)
+        with tril.Training(own, text, val_file=other, steps=2, batch=4) as training:
+            training.step()
+            training.save(self.folder / "state")
+        with tril.Training.resume(self.folder / "state", text, val_file=other) as training:
+            self.assertEqual(training.done, 1)
+        self.fails("text", "text", lambda: tril.Training.resume(self.folder / "state", text))
+        self.fails("argument", "val_file", lambda: tril.train(text, val_file=other, val=0.2))
+
 
 class Models(Case):
     def test_defaults(self):
@@ -131,6 +147,8 @@ class Models(Case):
                      model.generate, model.score, model.read, model.extended, lambda text: tril.Training(model, text)):
             with self.assertRaisesRegex(TypeError, r"pathlib\.Path\("):
                 call(str(path))
+        with self.assertRaisesRegex(TypeError, "no such file"):
+            tril.train(str(path) + "t")
         self.assertEqual(model.score(path), model.score(TEXT))
         for text in str(path) + "\n", "THE CLOCK.", str(path).encode():  # no file, or meant as it is
             tril.Tokenizer(text)
@@ -198,6 +216,10 @@ class Models(Case):
             tril.Model(tril.Tokenizer(TEXT), "")
         self.fails("argument", "precision", lambda: small().generate(precision=""))
         self.assertEqual(small(lr=0.01, val=0.2).digest, small(learning_rate=0.01, held_out=0.2).digest)
+        self.assertEqual(tril.train(TEXT, model="head", steps=2, **SMALL).sizes.rung, "head")
+        for ours, said in ("patience", "train"), ("nonsense", "nonsense"):
+            with self.assertRaisesRegex(TypeError, said):
+                small(**{ours: 1})
 
     def test_options(self):
         names, shown = set(inspect.signature(tril.train).parameters), program("train", "--help")

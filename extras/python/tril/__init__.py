@@ -131,7 +131,7 @@ _WHOLE = [name for name, row in _ROWS.items() if _lib.enums["TrilKind"][row.kind
 _SIZES = [name for name, row in _ROWS.items() if _lib.enums["TrilLasting"][row.lasting] == "model"]
 _TRAINING = [name for name in _ROWS if name not in _SIZES and name not in  # of ./train alone
              ("time", "eval_every", "patience", "bytes")]
-_SHORT = {_ROWS[name].name.decode(): name for name in ("learning_rate", "held_out")}  # those of ./train
+_SHORT = {_ROWS[name].name.decode(): name for name in ("rung", "learning_rate", "held_out")}  # those of ./train
 Sizes: Any = collections.namedtuple("Sizes", _SIZES + ["hidden"])  # type: ignore[misc]
 Sizes.__doc__ = "The sizes of a model. If None, kv_heads equals heads, and hidden (inside the MLP) is 8/3 of the width."
 Options: Any = collections.namedtuple("Options", _SIZES + _TRAINING)  # type: ignore[misc]
@@ -207,7 +207,7 @@ def _fill(structure: Any, values: Dict[str, Any], known: Optional[Iterable[str]]
     for name, value in values.items():
         name = _SHORT.get(name, name)
         if name not in (types if known is None else known):
-            raise TypeError(f"there is no option {name!r}")
+            raise TypeError(f"there is no option {name!r}" + " here, only of ./train" * (name in ("eval_every", "patience")))
         if value is not None:
             if types[name] is _Name:
                 if not isinstance(value, str):
@@ -238,14 +238,23 @@ def _bytes_of(text: Text) -> bytes:
     return buffer.tobytes()
 
 
-def _joined(texts: Texts, options: Any) -> bytes:
-    """Several texts as ./train joins them: the end of each is held out."""
-    if not isinstance(texts, (list, tuple)):
-        return _bytes_of(cast(Text, texts))
-    parts, length = [_bytes_of(text) for text in texts], _Size()
+def _joined(texts: Texts, options: Any, held_out: Optional[Text] = None) -> bytes:
+    """Several texts as ./train joins them: the end of each is held out or, if it is given, the text `held_out`, whose
+    share becomes an option."""
+    given = list(texts) if isinstance(texts, (list, tuple)) else [cast(Text, texts)]
+    for text in given:
+        if isinstance(text, str) and re.fullmatch(r"[^\s]+\.\w{1,5}", text) and not os.path.exists(text):
+            raise TypeError(f"{text!r} is no text to train on, and there is no such file; pathlib.Path names the file of a text")
+    if held_out is None and not isinstance(texts, (list, tuple)):
+        return _bytes_of(given[0])
+    parts, length, share = [_bytes_of(text) for text in given], _Size(), _Double(options.held_out)
+    if held_out is not None:
+        parts.append(_bytes_of(held_out))
+        share.value = math.nan
     joined = ctypes.create_string_buffer(sum(map(len, parts)) + 2 * len(parts))
     _call("text_join", (_Name * len(parts))(*parts), (_Size * len(parts))(*map(len, parts)), len(parts),
-          options.bytes, ctypes.byref(_Double(options.held_out)), joined, ctypes.byref(length), ctypes.byref(_Int()))
+          options.bytes, ctypes.byref(share), joined, ctypes.byref(length), ctypes.byref(_Int()))
+    options.held_out = share.value
     return joined.raw[:length.value]
 
 
@@ -678,9 +687,9 @@ class _Text(_Object):
 
     _free = "text_free"
 
-    def __init__(self, tokenizer: Any, text: Texts, options: Any) -> None:
+    def __init__(self, tokenizer: Any, text: Texts, options: Any, held_out: Optional[Text] = None) -> None:
         options.bytes = _record_of(tokenizer).bytes
-        given = _joined(text, options)
+        given = _joined(text, options, held_out)
         _call("text_make", self._own(), tokenizer, given, len(given), options.held_out)
 
 
@@ -691,28 +700,29 @@ class _State(_Object):
 
 
 class Training(_Object):
-    """A training run of a model on a text, or on several, step by step."""
+    """A training run of a model on a text, or on several, step by step. `val_file`, a text, is held out in place of the
+    end of the others."""
 
     _free = "training_close"
     _most = 10**9  # the most steps that run() plans for its seconds
 
     @_takes(*_TRAINING)
-    def __init__(self, model: Model, text: Texts, **options: Any) -> None:
+    def __init__(self, model: Model, text: Texts, *, val_file: Optional[Text] = None, **options: Any) -> None:
         how = _lib.tril_options()
         how.batch = math.nan  # follows from the context
         _fill(how, options, _TRAINING)
-        self._open(model, _Text(_call("model_tokenizer", model), text, how), how)
+        self._open(model, _Text(_call("model_tokenizer", model), text, how, val_file), how)
 
     def _open(self, model: Model, text: _Text, options: Any) -> None:
         self.model = model
         _call("training_open", self._own(model, text), model, text, ctypes.byref(options))
 
     @classmethod
-    def resume(cls, path: Path, text: Texts, *, threads: int = 0) -> "Training":
+    def resume(cls, path: Path, text: Texts, *, val_file: Optional[Text] = None, threads: int = 0) -> "Training":
         """Resumes a training run from its state (`save`) on the same text. It has a model of its own."""
         state = _State._made("state_load", _path(path))
         options = type(state._record.options).from_buffer_copy(state._record.options)
-        own = _Text(state._record.tokenizer, text, options)
+        own = _Text(state._record.tokenizer, text, options, val_file)
         options.threads = _checked(_Int, threads, "threads") or math.nan
         training, model = cls.__new__(cls), Model.__new__(Model)
         training.model, its_model = model, model._own()
@@ -818,9 +828,10 @@ def _progress_bar(steps: int, done: int, wanted: Optional[bool]) -> Any:
 
 @_takes("time", "bytes", *_SIZES[1:], *_TRAINING)
 def train(text: Texts, rung: Optional[str] = None, *, preset: Optional[str] = None, init: Optional[Model] = None,
-          on_step: Optional[Callable[[Step], Any]] = None,
+          val_file: Optional[Text] = None, on_step: Optional[Callable[[Step], Any]] = None,
           progress: Optional[bool] = None, **options: Any) -> Model:
-    """Makes a model of a rung, and trains it on a text, or on several. `preset` sets sizes and steps.
+    """Makes a model of a rung, and trains it on a text, or on several. `val_file`, a text, is held out in place of the
+    end of the others. `model` is another name of `rung`. `preset` sets sizes and steps.
     With `time`, in seconds, sizes that are not given are chosen for this time and this machine. `init` is
     a model to begin from, whose sizes and bytes stay. `on_step` and `progress` are those of Training.run. After
     Ctrl-C, the KeyboardInterrupt has the attribute `model`, the current model."""
@@ -830,7 +841,8 @@ def train(text: Texts, rung: Optional[str] = None, *, preset: Optional[str] = No
         setattr(how, name, math.nan)
     if preset is not None:
         _call("options_preset", ctypes.byref(how), _terminated(preset.encode()))
-    asked, fixed = {"rung": rung, **options}, _SIZES + ["bytes"]
+    asked = {"rung": rung, **{_SHORT.get(name, name): value for name, value in options.items() if value is not None}}
+    fixed = _SIZES + ["bytes"]
     _fill(how, asked, ["time"] + fixed + _TRAINING)
     if seconds < math.inf and asked.get("steps") is not None:
         raise Error("steps and time both limit the training; give only one", "argument")
@@ -845,7 +857,9 @@ def train(text: Texts, rung: Optional[str] = None, *, preset: Optional[str] = No
                 raise Error(f"{name}: that of `init` is {value}, not {wanted}", "argument")
             setattr(how, name, getattr(own, name))
         how.hidden = own.hidden
-    given = _joined(text, how)
+    if val_file is not None and asked.get("held_out") is not None:
+        raise Error("val and val_file both say what is held out; give only one", "argument")
+    given = _joined(text, how, val_file)
     known = init.extended(given, seed=how.seed) if init is not None else None
     tokenizer = known.tokenizer if known is not None else Tokenizer(None if how.bytes else given)
     own, most = _Text(tokenizer, given, how), Training._most

@@ -34,9 +34,10 @@ void copies_take(Copies *c, const char *text, size_t length, bool ended) {
     Buffer *b = &c->written;
     size_t count;
     if (!buffer_reserve(b, length * sizeof END)) return;
-    if (tril_encode(c->tokenizer, text, length, (int32_t *)(void *)(b->bytes + b->length), length,
-                    &count, &(TrilError){0}) == TRIL_OK)
-        b->length += count * sizeof END;
+    int32_t *ids = (int32_t *)(void *)(b->bytes + b->length);
+    b->failed = tril_encode(c->tokenizer, text, length, ids, length, &count, b->err) != TRIL_OK;
+    if (b->failed) return;
+    b->length += count * sizeof END;
     if (ended) buffer_put(b, &END, sizeof END);
 }
 
@@ -100,7 +101,7 @@ bool copies_show(Copies *c, Error *err) {
     int32_t *longest;
     size_t characters = 0;
     for (size_t i = 0; i < count; i++) characters += ids[i] != END;
-    if (characters == 0) return true;
+    if (b->failed || characters == 0) return !b->failed;
     /* pieces of the held-out text, as long as what was written, follow that */
     const size_t length = min_size(characters, rest), pieces = min_size(PIECES, rest / length);
     for (size_t i = 0; i < pieces; i++) {

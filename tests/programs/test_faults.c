@@ -154,8 +154,8 @@ TEST(each_fault) {
         "train " SHORT "-j 2 -o @work/out @work/texts/verse.txt",
         "train -r -s 6 -o @work/out @work/texts/verse.txt",
         "train -b 4 -s 5 --init @work/out/model.safetensors -o @work/a/b @work/n.txt",
-        "train -q -m bigram -c 8 -b 2 -s 2 -o @work/a @work/n.txt",
-        "sample -n 3 -p THE @work/out",
+        "train -q -m bigram -c 8 -b 2 -s 2 -o @work/a --val-file @work/texts/verse.txt @work/n.txt",
+        "sample -n 3 --prompt-file @work/texts/verse.txt @work/out",
         "sample --score @work/texts/verse.txt @work/out",
         "sample --explain THE @work/out",
         "sample --info @work/out"};
@@ -179,6 +179,27 @@ TEST(each_fault) {
                 if (!has(now, NULL, f) && !has(now, f->name, NULL))
                     fail_msg("%s, no %s: %s is lost", commands[i], lasting[j], f->name);
         }
+    }
+}
+
+/* What --copied shows is whole, or an error is shown; its requests are the last. */
+TEST(copied) {
+    enum { LAST = 20 };
+    const Tree none = {.count = 0};
+    int count = 0;
+    skip_without(FAULTY_MEMORY);
+    must_run("train " SHORT "-q -o @copied " ACT);
+    run_faulty("sample -n 5 --copied " ACT " @copied", &none, "TRIL_FAIL_REQUEST", "0");
+    const char *whole = ran.err;
+    for (const char *c = slurp(scratch("failed"), NULL); *c; c++) count += *c == '\n';
+    assert_true(ran.status == 0 && *whole && count > LAST);
+    for (int i = count - LAST; i <= count; i++) {
+        run_faulty("sample -n 5 --copied " ACT " @copied", &none, "TRIL_FAIL_REQUEST",
+                   formatted("%d", i));
+        if (ran.status != 0)
+            expect_exit_with(1, NULL, TEXTS(" "));
+        else if (strcmp(ran.err, whole) != 0)
+            fail_msg("request %d: %s", i, ran.err);
     }
 }
 

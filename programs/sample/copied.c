@@ -12,17 +12,18 @@ static const int32_t END = -1; /* after each text */
 
 bool copies_open(Copies *c, const TrilModel *model, const char *path, Error *err) {
     char *files[] = {(char *)path};
-    const char *val = tril_model_note(model, "val"), *digest = tril_model_note(model, "text"),
-               *content = NULL;
+    const char *val = tril_model_note(model, "val"), *val_file = tril_model_note(model, "val_file"),
+               *digest = tril_model_note(model, "text"), *content = NULL;
     TrilOptions o = tril_options();
     size_t length;
     *c = (Copies){.tokenizer = tril_model_tokenizer(model),
-                  .written = buffer_begin("the written text", err)};
+                  .written = buffer_begin("the written text", &c->failed)};
     o.bytes = c->tokenizer->bytes;
     if (val) tril_options_set(&o, "val", val, &(TrilError){0});
-    if (texts_find(&c->files, files, 1, tril_model_note(model, "val_file"), err))
+    if (val_file && strcmp(val_file, "-") == 0) val_file = NULL; /* standard input was read */
+    if (texts_find(&c->files, files, 1, val_file, err))
         content = texts_content(&c->files, &o, &length, err);
-    if (!content) return false;
+    if (!content) return message_of(err, "--copied");
     if (tril_text_make(&c->text, c->tokenizer, content, length, o.held_out, err) != TRIL_OK)
         return message_of(err, c->files.name);
     texts_forget(&c->files);
@@ -101,15 +102,17 @@ bool copies_show(Copies *c, Error *err) {
     int32_t *longest;
     size_t characters = 0;
     for (size_t i = 0; i < count; i++) characters += ids[i] != END;
-    if (b->failed || characters == 0) return !b->failed;
+    if (!b->failed && characters == 0) return true;
     /* pieces of the held-out text, as long as what was written, follow that */
-    const size_t length = min_size(characters, rest), pieces = min_size(PIECES, rest / length);
+    const size_t length = min_size(characters, rest),
+                 pieces = length > 0 ? min_size(PIECES, rest / length) : 0;
     for (size_t i = 0; i < pieces; i++) {
         const size_t from = pieces > 1 ? i * (rest - length) / (pieces - 1) : 0;
         buffer_put(b, text->ids + text->trained_on + from, length * sizeof END);
         buffer_put(b, &END, sizeof END);
     }
     const size_t all = b->length / sizeof END;
+    if (b->failed) *err = c->failed;
     if (b->failed || !memory_alloc(&longest, all, sizeof *longest, "the passages", err))
         return false;
     ids = (const int32_t *)(const void *)b->bytes;

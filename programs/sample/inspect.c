@@ -53,7 +53,7 @@ static void put_tensors(TrilModel *model) {
 }
 
 void inspect_file(TrilModel *model, const char *path) {
-    static const char *const keys[] = {"hidden", "step", "best_loss"};
+    static const char *const keys[] = {"hidden", "val_file", "step", "best_loss"};
     char date[FILE_DATE], key[TRIL_OPTION_SIZE];
     size_t counted;
     const int order = tril_model_counted(model, &counted);

@@ -62,6 +62,7 @@ typedef struct {
     TrilText *text;
     bool other;     /* it is not that of the model's training run */
     Buffer written; /* ids, with -1 after each text */
+    Error failed;   /* why it lacks some */
 } Copies;
 
 /* Reads the text at `path`. It is closed by copies_close, even after a failure. Fails if a file

@@ -91,7 +91,7 @@ static void show(const Copies *c, Figures own, Figures usual, int pieces, double
     if (own.longest > 0) fprintf(stderr, "The longest: \"%s\"\n", passage);
     if (c->other)
         program_words(stderr, 0, 4,
-                      "This text is not the one, or not all of it, that the model was trained on.");
+                      "The model was trained on another text, or on more than this one.");
 }
 
 bool copies_show(Copies *c, Error *err) {

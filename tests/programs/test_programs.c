@@ -229,12 +229,12 @@ TEST(copied) {
     assert_true(own[0] >= 8 && usual[1] > 0);
     expect_copies("what was written", own);
     expect_copies("held-out text", usual);
-    assert_null(find_line(ran.err, TEXTS("not the one")));
+    assert_null(find_line(ran.err, TEXTS("another text")));
     run("sample -q -n %d -t 0.3 --copied @first @apart", N);
     expect_copies("held-out text", usual);
-    assert_null(find_line(ran.err, TEXTS("not the one")));
+    assert_null(find_line(ran.err, TEXTS("another text")));
     run("sample -q -n %d -t 0.3 --copied " ACT " @fifth", N);
-    expect_line_of(ran.err, ran.command, TEXTS("not the one"));
+    expect_line_of(ran.err, ran.command, TEXTS("another text"));
     run("sample -q -n 9 -k 1 --samples 3 --copied @all @fifth");
     expect_line_of(ran.err, ran.command, TEXTS("16 pieces of 27 "));
     run("sample -q -n 9000 --copied @all @fifth");

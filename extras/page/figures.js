@@ -403,7 +403,7 @@ function drawArcs(host, arcs) {
 function paintArcs(host, figure) {
   const HIGH = 64, SEEN = 0.02, { shown, width } = figure, { glyphs, weights, row, color } = shown;
   const least = glyphs.some(glyph => glyph.codePointAt(0) >= 0x2E80) ? 17 : 11, all = glyphs.length;
-  const count = Math.max(1, Math.min(all, shown.shown ?? all, Math.floor(width / least))), from = all - count;
+  const count = Math.max(1, Math.min(all, Math.floor(width / least))), from = all - count;
   const cell = Math.min(width / count, 20), x = t => cell * (t - from + 0.5), read = weights.length > 0;
   const svg = canvas(host, figure, width, HIGH + 24, read ? sayWeights(glyphs, weights, row) : glyphs.join(""));
   const cursor = drawn("g", { class: "cursor" });

@@ -44,7 +44,7 @@ function repaint(host, figure) {
   if (figure.width > 0) figure.paint(host, figure); // a hidden element is painted when it is shown
 }
 
-// Shows a text beside a point of the window.
+// Shows a text beside a point of the window, in an element that it returns.
 function showTip(text, x, y) {
   const MARGIN = 12;
   hideTip();
@@ -53,6 +53,7 @@ function showTip(text, x, y) {
   const right = x + MARGIN + tip.offsetWidth < innerWidth, below = y + MARGIN + tip.offsetHeight < innerHeight;
   tip.style.left = `${Math.max(0, right ? x + MARGIN : x - MARGIN - tip.offsetWidth)}px`;
   tip.style.top = `${Math.max(0, below ? y + MARGIN : y - MARGIN - tip.offsetHeight)}px`;
+  return tip;
 }
 function hideTip() {
   for (const tip of document.querySelectorAll("body > .tip")) tip.remove();
@@ -79,24 +80,24 @@ function canvas(host, figure, width, height, label) {
 function follow(host, figure) {
   const { svg } = figure, slider = element("input", { type: "range", min: "0", className: "unseen" });
   const move = (place, point, x, y) => {
-    figure.at = place;
-    figure.point = point;
-    figure.mark(place);
     if (place < 0) return leave();
-    showTip(figure.say(place, ...point), x, y);
+    Object.assign(figure, { at: place, point });
+    figure.mark(place);
+    figure.tip = showTip(figure.say(place, ...point), x, y);
     figure.shown.point?.(...figure.value(place, ...point));
   };
   const leave = () => {
-    if (figure.at >= 0) figure.shown.point?.();
+    if (figure.at < 0) return;
     figure.at = -1;
     figure.mark(-1);
     hideTip();
+    figure.shown.point?.();
   };
   const scale = () => svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;
   const pointed = event => {
     const box = svg.getBoundingClientRect(), by = scale();
     const point = [(event.clientX - box.left) / by, (event.clientY - box.top) / by], place = figure.find(...point);
-    if (place >= 0 || figure.at >= 0) move(place, point, event.clientX, event.clientY);
+    move(place, point, event.clientX, event.clientY);
     const pressed = event.type === "pointerdown" || event.buttons & 1;
     if (place >= 0 && pressed) figure.shown.choose?.(...figure.value(place, ...point));
   };
@@ -131,6 +132,8 @@ function finish(figure) {
   if (document.activeElement !== figure.slider || figure.at < 0) figure.slider.value = figure.chosen;
   if (figure.at >= figure.places) figure.at = -1;
   figure.mark(figure.at);
+  if (figure.at < 0) figure.tip?.remove();
+  else figure.tip.textContent = figure.say(figure.at, ...figure.point);
   describe(figure);
 }
 function describe(figure) {

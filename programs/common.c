@@ -13,7 +13,7 @@
 
 /* ---- numbers ---- */
 
-enum { FIGURE_SIZE = 32 };
+enum { FIGURE_SIZE = 48 };
 
 /* Returns one of eight buffers in rotation. */
 static char *number_text(void) {
@@ -30,6 +30,12 @@ const char *grouped(double number) {
         text[to++] = plain[i];
     }
     text[to] = 0;
+    return text;
+}
+
+const char *count_of(double number, const char *noun) {
+    char *text = number_text();
+    snprintf(text, FIGURE_SIZE, "%s %s%s", grouped(number), noun, number == 1 ? "" : "s");
     return text;
 }
 

@@ -21,14 +21,19 @@ void program_usage(const char *path, const char *arguments, const char *purpose)
  * continued lines begin with `hang` blanks. */
 void program_words(FILE *out, int column, int hang, const char *text);
 
-/* Numbers for people, on a screen or a page, have one form. Counts of characters, tokens, lines and
- * parameters have commas (1,234,567); steps, sizes and all else that an option takes are as the
- * user types them (2500). Measured losses have four digits after the point, forecasts two, bits
- * three, seconds one. No blank precedes %. Memory is in MiB or GiB; files and messages are in MB.
- * Numbers for programs (CSV, --info, --score) have no commas. */
+/* Numbers for people, on a screen or a page, have one form. Counts of things have commas (1,234,567
+ * characters, 2,500 steps); values of options are as the user types them (--steps 2500). Measured
+ * losses have four digits after the point, forecasts two, bits three, seconds one. No blank
+ * precedes
+ * %. Memory is in MiB or GiB; files and messages are in MB. Numbers for programs (CSV, --info,
+ * --score) have no commas. */
 
-/* Returns 1234567 as 1,234,567. This and figure return one of eight buffers in rotation. */
+/* Returns 1234567 as 1,234,567. This, count_of and figure return one of eight buffers in rotation.
+ */
 const char *grouped(double number);
+
+/* Returns "1 step", but "2 steps" and "1,234,567 steps": a count as grouped, and its noun. */
+const char *count_of(double number, const char *noun);
 
 /* Returns a number as text: a dash if it is unknown, as after an interruption; few digits if a
  * training run that diverged has a huge one. */

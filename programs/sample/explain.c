@@ -101,7 +101,7 @@ static void write_next(Explanation *e, const char *rung) {
     glyph_line(e->tokenizer, e->ids + from, e->T - from, END * GLYPH_COLUMNS, end, sizeof end);
     say(e, "%s after '%s': the likeliest next characters", rung, end);
     if (e->reading->skipped > 0)
-        say(e, "(It reads only the last %d characters of the text.)", e->T);
+        say(e, "(It reads only the last %s of the text.)", count_of(e->T, "character"));
     for (int i = 0; i < SHOWN && i < e->V; i++) {
         const int likeliest = likeliest_of(e->p, e->V);
         const double p = e->p[likeliest];
@@ -251,10 +251,9 @@ static void write_numbers(Explanation *e) {
     put_row(e, "key", key, dk);
     put_row(e, "product", product, dk);
     say(e,
-        "The sum of all %d products, %.3f, divided by the square root of %d, is the score %.3f. "
-        "The softmax makes weights of the scores, and the output is the sum of the values by "
-        "weight:",
-        dk, sum, dk, sum / sqrt(dk));
+        "The sum of %s, %.3f, divided by the square root of %d, is the score %.3f. The softmax "
+        "makes weights of the scores, and the output is the sum of the values by weight:",
+        count_of(dk, "product"), sum, dk, sum / sqrt(dk));
     write_sum(e, query, dk);
     put_row(e, "output", lens_row(&e->lens, output) + e->head * dv, dv);
 }

@@ -45,8 +45,8 @@ void show_corpus(const Plan *plan) {
     for (int i = 0; texts->count > 1 && i < texts->count && i < MOST; i++)
         show_line("%s", texts->files[i].path);
     if (texts->count > MOST) show_line("... and %d more", texts->count - MOST);
-    show_line("%s: %s characters, %d distinct; %s to train on, %s held out", texts->name,
-              grouped((double)input->characters), input->distinct,
+    show_line("%s: %s, %d distinct; %s to train on, %s held out", texts->name,
+              count_of((double)input->characters, "character"), input->distinct,
               grouped((double)input->trained_on),
               grouped((double)(input->characters - input->trained_on)));
     if (input->returns) show_line("line ends: CR LF and CR are read as LF");
@@ -71,19 +71,19 @@ void show_decisions(const Plan *plan, const RungPlan *sized, const TrilChoice *c
     if (!plan_has_time(plan)) {
         if ((isnan(asked->steps) && !plan->arguments->preset && o->steps < TRIL_STANDARD_STEPS) ||
             (isnan(asked->dropout) && o->dropout > 0))
-            show_line("%g steps, dropout %g: the text is seen %.1f times", o->steps, o->dropout,
-                      epochs);
+            show_line("%s, dropout %g: the text is seen %.1f times", count_of(o->steps, "step"),
+                      o->dropout, epochs);
         return;
     }
     const bool enough = o->epochs > 0 && epochs * (1 + 1 / o->steps) > o->epochs;
     show_line("chosen for %g s: layers %g, heads %g, width %g, steps of %g x %g characters, "
               "dropout %g",
               o->time, o->layers, o->heads, o->width, o->batch, o->context, o->dropout);
-    show_line(
-        "  this machine trains %s on %s characters a second: about %.0f steps, %.1f passes over the "
-        "text%s",
-        sized->name, grouped(round(budget_speed(plan, sized))), o->steps,
-        enough ? o->epochs : epochs, enough ? ", the limit (--epochs)" : "");
+    show_line("  this machine trains %s on %s characters a second: about %s, %.1f passes over the "
+              "text%s",
+              sized->name, grouped(round(budget_speed(plan, sized))),
+              count_of(round(o->steps), "step"), enough ? o->epochs : epochs,
+              enough ? ", the limit (--epochs)" : "");
     if (c->limit == TRIL_LIMIT_NONE) return;
     char why[120] = "does not fit into memory";
     if (c->limit != TRIL_LIMIT_MEMORY)
@@ -94,31 +94,22 @@ void show_decisions(const Plan *plan, const RungPlan *sized, const TrilChoice *c
               c->layers, c->width, c->batch, c->context, why);
 }
 
-/* Prints the memory of a training run and of the samples that it writes, with weights of a byte; or
- * the program's peak if that is more: reading a long text may take more memory than training. */
-static void show_memory(double training, double weights, const TrilText *input) {
-    const double MiB = 1048576, program = 3; /* itself and its libraries */
-    const double text = (double)(input->characters * sizeof(int32_t));
-    show_line("  %.1f MiB of memory",
-              fmax((training + weights + text) / MiB + program, (double)memory_peak() / MiB));
-}
-
 void show_training(const RungPlan *rung, const TrilModel *model, const TrilTraining *training,
-                   const Plan *plan, const char *kernels) {
-    char steps[NUMBER_SIZE] = "", processes[NUMBER_SIZE] = "";
+                   const Plan *plan, const char *kernels, bool alone) {
+    char processes[NUMBER_SIZE] = "", grows[2 * NUMBER_SIZE] = "";
     const char *now = tril_training_kernels(training);
-    int done = tril_training_progress(training).step, window = tril_training_window(training);
-    if (!plan_has_time(plan)) snprintf(steps, sizeof steps, "%.0f ", plan->options.steps);
-    if (world_size() > 1) snprintf(processes, sizeof processes, ", %d processes", world_size());
-    show_line("\n%s: %s", rung->name, rung->idea);
-    show_line("  %s parameters, %ssteps of %g x %g characters, %s kernels%s",
-              grouped((double)tril_model_parameters(model)), steps, plan->options.batch,
-              plan->options.context, now, processes);
-    if (done > 0) show_line("  resumes after step %d", done);
-    show_memory(tril_training_memory(training), (double)tril_model_parameters(model), plan->corpus);
+    const int done = tril_training_progress(training).step, window = tril_training_window(training);
     if (window < plan->options.context)
-        show_line("  windows of %d characters %s, growing to %g", window, done ? "now" : "at first",
-                  plan->options.context);
+        snprintf(grows, sizeof grows, ", windows of %d %s", window, done ? "now" : "at first");
+    if (world_size() > 1) snprintf(processes, sizeof processes, ", %d processes", world_size());
+    if (alone) {
+        show_line("%s: %s", rung->name, rung->idea);
+        show_line("  %s, %s of %g x %g characters%s%s",
+                  count_of((double)tril_model_parameters(model), "parameter"),
+                  plan_has_time(plan) ? "steps" : count_of(plan->options.steps, "step"),
+                  plan->options.batch, plan->options.context, grows, processes);
+    }
+    if (done > 0) show_line("  %s resumes after step %d", rung->name, done);
     bool base = strcmp(kernels, "base") == 0 || strcmp(now, "base") == 0; /* the others agree */
     if (*kernels && strcmp(kernels, now) != 0 && base)
         show_line("  trained with %s kernels so far; with %s kernels the last digits differ",
@@ -138,14 +129,14 @@ static const char *about(const Plan *plan) {
     return plan_has_time(plan) ? "~" : "";
 }
 
-void show_progress(const Progress *p, const Plan *plan, int steps) {
+void show_progress(const char *rung, const Progress *p, const Plan *plan, int steps) {
     enum { PLACE, LOSS, LEFT, SPEED, PARTS }; /* where space is short, the first ones */
     const double minute = 60, hour = 3600;
     char parts[PARTS][48];
     int room = terminal_columns(stdout, 80) - 1; /* the cursor follows the line */
     double left = fmax(0, p->seconds / p->now.step * (steps - p->now.step));
     const size_t size = sizeof *parts;
-    snprintf(parts[PLACE], size, "  step %d/%s%d", p->now.step, about(plan), steps);
+    snprintf(parts[PLACE], size, "  %s: step %d/%s%d", rung, p->now.step, about(plan), steps);
     snprintf(parts[LOSS], size, "  loss %s", figure(p->now.recent, 4));
     if (strlen(parts[PLACE]) + strlen(parts[LOSS]) > (size_t)room)
         snprintf(parts[PLACE], size, "  %.0f%%", 100.0 * p->now.step / steps);
@@ -172,18 +163,19 @@ void show_activity(const Plan *plan, const char *activity) {
 
 void show_evaluation(const Progress *p, const Plan *plan, int steps, double recent,
                      double validation, const char *mark, const char *sample) {
-    char line[128], speed[2 * NUMBER_SIZE], seconds[NUMBER_SIZE];
-    int used = snprintf(line, sizeof line, "  step %5d/%s%d  loss %s  held-out %s%s", p->now.step,
-                        about(plan), steps, figure(recent, 4), figure(validation, 4), mark);
-    const int columns = terminal_columns(stdout, INT_MAX);
-    int left = columns - used - snprintf(seconds, sizeof seconds, "  %.1f s", p->seconds);
-    int fits = snprintf(speed, sizeof speed, "  %s tokens/s", speed_of(p, plan)) <= left;
-    const int length = (int)glyph_fitting(sample, strlen(sample), columns - 10, &used);
-    if (p->now.step == 0)
-        show_line("  begins with a held-out loss of %s", figure(validation, 4));
+    char line[128];
+    int used =
+        p->now.step == 0
+            ? snprintf(line, sizeof line, "  begins with a held-out loss of %s%s",
+                       figure(validation, 4), mark)
+            : snprintf(line, sizeof line, "  step %5d/%s%d  loss %s  held-out %s%s", p->now.step,
+                       about(plan), steps, figure(recent, 4), figure(validation, 4), mark);
+    const int left = terminal_columns(stdout, INT_MAX) - used - 3, least = 8;
+    const int length = (int)glyph_fitting(sample, strlen(sample), left, &used);
+    if (left < least)
+        show_line("%s", line);
     else
-        show_line("%s%s%s", line, fits ? speed : "", left >= 0 ? seconds : "");
-    show_line("        | %.*s", length, sample);
+        show_line("%s | %.*s", line, length, sample);
 }
 
 void show_sharing(const Traffic *traffic, int steps, double seconds) {
@@ -212,33 +204,42 @@ static void show_row(const char *const cells[COUNT(table)], const char *mark) {
     puts(mark);
 }
 
-void show_results(const Result *results, int count) {
-    bool falling = false, sampled = false;
+void show_head(void) {
+    clear_line();
     putchar('\n');
     show_row(NULL, "");
-    for (const Result *r = results; r < results + count; r++) {
-        const bool trained = r->course != NULL, more = r->verdict.falling;
-        char held_out[NUMBER_SIZE];
-        snprintf(held_out, sizeof held_out, "%s%s", r->sampled ? "~" : "",
-                 figure(r->validation, 4));
-        show_row(
-            (const char *[]){r->name, trained ? grouped((double)r->parameters) : "-",
-                             figure(r->train, 4), held_out, figure(r->validation / log(2.0), 3),
-                             figure_tera(r->compute / TERA), figure(trained ? r->seconds : NAN, 1)},
-            more ? " \u2193" : "");
-        falling = falling || more;
-        sampled = sampled || r->sampled;
-    }
-    if (sampled) show_line("~ measured on evenly spaced parts of the held-out text, to save time");
-    if (falling)
-        show_line("\u2193 the loss was still falling at the end: more steps would lower it");
 }
 
-void show_digests(const Result *results, int count) {
-    putchar('\n');
-    for (const Result *r = results; r < results + count; r++)
-        if (r->digest)
-            show_line("digest of the weights of %s: %s", r->name, digest_text(r->digest).text);
+void show_result(const Result *r) {
+    const bool trained = r->course != NULL;
+    char held_out[NUMBER_SIZE];
+    snprintf(held_out, sizeof held_out, "%s%s", r->sampled ? "~" : "", figure(r->validation, 4));
+    clear_line();
+    show_row((const char *[]){r->name, trained ? grouped((double)r->parameters) : "-",
+                              figure(r->train, 4), held_out, figure(r->validation / log(2.0), 3),
+                              figure_tera(r->compute / TERA),
+                              figure(trained ? r->seconds : NAN, 1)},
+             r->verdict.falling ? " \u2193" : "");
+    fflush(stdout);
+}
+
+void show_legend(const Plan *plan, const Result *results, int count) {
+    bool falling = false, sampled = false;
+    for (const Result *r = results; r < results + count; r++) {
+        falling = falling || r->verdict.falling;
+        sampled = sampled || r->sampled;
+    }
+    const char *marks[] = {plan_shows_steps(plan) ? "* the lowest so far, kept" : NULL,
+                           plan_shows_steps(plan) ? "\u21b5 a new line" : NULL,
+                           sampled || (plan_shows_steps(plan) && plan_has_time(plan)) ? "~ about"
+                                                                                      : NULL,
+                           falling ? "\u2193 still falling at the end" : NULL};
+    char legend[160] = "";
+    for (int i = 0; i < COUNT(marks); i++)
+        if (marks[i])
+            snprintf(legend + strlen(legend), sizeof legend - strlen(legend), "%s%s",
+                     *legend ? "   " : "", marks[i]);
+    if (*legend) show_line("%s", legend);
 }
 
 static void put_path(const char *before, const char *path) {
@@ -258,7 +259,7 @@ static void show_sampler(const Plan *plan, const RungPlan *rung) {
     char sampler[PATH_SIZE] = "./sample";
     if (length >= end && strcmp(train + length - end, own) == 0)
         snprintf(sampler, PATH_SIZE, "%.*ssample", (int)(length - end), train);
-    fputs("\nTo read what it writes:  ", stdout);
+    fputs("To read what it writes:  ", stdout);
     shell_program(stdout, sampler, shell_put);
     fputs(" -n 500", stdout);
     if (!rung->chosen)
@@ -300,7 +301,7 @@ static int longer_first(const void *a, const void *b) {
     return (other > one) - (other < one);
 }
 
-void show_profile(const char *of, const RungTimes *t) {
+void show_profile(const char *of, const TrilText *text, const RungTimes *t) {
     const double small = 0.0005; /* lines with less than this share of the time are summed */
     TrilPart lines[MAX_PARTS + 4];
     int count = t->count;
@@ -313,7 +314,14 @@ void show_profile(const char *of, const RungTimes *t) {
     qsort(lines, (size_t)count, sizeof *lines, longer_first);
     while (count > 0 && lines[count - 1].seconds < small * t->all) rest += lines[--count].seconds;
     if (rest > 0) lines[count++] = (TrilPart){"lines of less than 0.05%", rest, 0};
+    /* reading a long text may take more memory than training and its samples, with weights of a
+     * byte; the program and its libraries take the rest */
+    const double MiB = 1048576, program = 3 * MiB;
+    const double needed = t->memory + (double)(text->characters * sizeof(int32_t)) + program;
     show_line("\nwhere the %.2f s of %s went", t->all, of);
+    show_line("  %.1f MiB of memory, %s kernels; digest of the weights of %s: %s",
+              fmax(needed, (double)memory_peak()) / MiB, t->kernels, of,
+              digest_text(t->digest).text);
     printf("  %-35s  %8s  %6s  GFLOP/s\n", "", "seconds", "share");
     for (const TrilPart *line = lines; line < lines + count; line++)
         printf("  %-35s  %8.2f  %5.1f%%  %7s\n", line->name, line->seconds,

@@ -17,21 +17,21 @@ void show_corpus(const Plan *plan);
  * were chosen and, with a time limit, those against larger ones. */
 void show_decisions(const Plan *plan, const RungPlan *sized, const TrilChoice *choice);
 
-/* Prints the rung, its size, the step from which it is resumed, its windows, and the memory of the
- * training, the text and the program. `kernels` names those that trained it before, or is empty. */
+/* Prints the rung with its size and windows, if it is shown `alone`, and the step from which it is
+ * resumed. `kernels` names those that trained it before, or is empty. */
 void show_training(const RungPlan *rung, const TrilModel *model, const TrilTraining *training,
-                   const Plan *plan, const char *kernels);
+                   const Plan *plan, const char *kernels, bool alone);
 
 /* Prints the progress line, which overwrites itself and never takes two lines: for a terminal only.
  * `steps` is the number of all steps, perhaps an estimate. */
-void show_progress(const Progress *progress, const Plan *plan, int steps);
+void show_progress(const char *rung, const Progress *progress, const Plan *plan, int steps);
 
 /* On a terminal, shows an activity such as "evaluating" as the progress line, unless --quiet is
  * given; NULL clears that. */
 void show_activity(const Plan *plan, const char *activity);
 
-/* Prints the two lines of an evaluation: its figures, with the mean loss of the batches before it,
- * and the text that the model generated. */
+/* Prints the line of an evaluation: its figures, with the mean loss of the batches before it, and
+ * the text that the model generated. */
 void show_evaluation(const Progress *progress, const Plan *plan, int steps, double recent,
                      double validation, const char *mark, const char *sample);
 
@@ -41,20 +41,26 @@ typedef struct {
     TrilPart parts[MAX_PARTS]; /* [count], the parts of the steps */
     int count;
     double steps, evaluations, all; /* seconds */
+    double memory;                  /* bytes of the training, and of the samples that it writes */
+    const char *kernels;
+    uint64_t digest; /* of the kept weights */
 } RungTimes;
 
-/* Prints the table of --profile for the rung `of`, the longest part first. */
-void show_profile(const char *of, const RungTimes *times);
+/* Prints the table of --profile for the rung `of`, the longest part first, below its kernels, the
+ * program's memory, and the digest of the weights. */
+void show_profile(const char *of, const TrilText *text, const RungTimes *times);
 
 /* With several processes, prints the bytes sent in each of `steps` steps, which took `seconds`
  * seconds, and the share of that time in which this process waited. */
 void show_sharing(const Traffic *traffic, int steps, double seconds);
 
-/* Prints the table of losses and compute. An arrow marks rungs that need more steps. */
-void show_results(const Result *results, int count);
+/* Print the head of the table of losses and compute, and a row, in which an arrow marks a rung that
+ * needs more steps. */
+void show_head(void);
+void show_result(const Result *result);
 
-/* Prints the digests of the weights. */
-void show_digests(const Result *results, int count);
+/* Prints a line that explains the marks in evaluations and the table, if there are any. */
+void show_legend(const Plan *plan, const Result *results, int count);
 
 /* Prints the next commands: sample from `model`, open the report (if `page`), train further if that
  * would help, or resume after an interruption. `model`: the result of --model, else of the last

@@ -13,6 +13,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 /* Adds the results that need no training. */
 static void add_closed_forms(Ladder *l) {
@@ -56,7 +57,7 @@ static bool is_complete(const Plan *plan, const RungPlan *rung) {
 
 /* ---- training ---- */
 
-/* Adds the result of a complete rung, with the course from its log and the digest of its model if
+/* Adds the result of a complete rung, with the course from its log and the size of its model if
  * they still exist. */
 static void add_known(Ladder *l, const RungPlan *rung) {
     Course *course = &l->courses[l->count];
@@ -69,9 +70,21 @@ static void add_known(Ladder *l, const RungPlan *rung) {
     result->course = course;
     result->compute = course->steps > 0 ? course->compute : NAN;
     if (tril_model_load(&kept, rung->checkpoint, &(TrilError){0}) != TRIL_OK) return;
-    result->digest = tril_model_digest(kept);
     result->parameters = tril_model_parameters(kept);
     tril_model_free(kept);
+}
+
+/* Prints the results, as soon as they are known, in the table. It has all closed forms with
+ * --ladder, else those that say what a model must beat. */
+static void show_known(Ladder *l) {
+    const Plan *plan = l->plan;
+    verdicts_judge(plan, l->results, l->count);
+    if (l->shown == 0) show_head();
+    for (; l->shown < l->count; l->shown++) {
+        const Result *r = &l->results[l->shown];
+        const bool beaten = r->order > 0 || strcmp(r->name, "counted bigram") == 0;
+        if (plan->ladder || r->course || (beaten && r->name != l->counted[1])) show_result(r);
+    }
 }
 
 /* Trains the rungs that are not complete. Under a time limit each gets the share of the seconds
@@ -83,6 +96,8 @@ static bool train_rungs(Ladder *l, Error *err) {
     const Plan *plan = l->plan;
     bool keeps_state = !plan->state; /* that of a later rung is worth more than this one's */
     double earlier = 0;              /* seconds of complete rungs */
+    const bool shows_rows = plan->ladder && !plan->arguments->profile && !plan->arguments->quiet;
+    if (shows_rows) show_known(l);
     for (int i = 0; i < plan->rung_count; i++) {
         if (l->count > CLOSED_FORMS && world_first(interrupted())) break;
         const RungPlan *rung = &plan->rungs[i];
@@ -98,6 +113,7 @@ static bool train_rungs(Ladder *l, Error *err) {
                                         (rung->baseline ? 0 : spare * seconds));
             if (!train_rung(l, rung, seconds, keeps_state, err)) return false;
         }
+        if (shows_rows) show_known(l);
     }
     return true;
 }
@@ -134,7 +150,6 @@ static bool write_results(Ladder *l, Error *err) {
     const bool ok = !table.failed && folder_hold(l->plan->folder, err) &&
                     file_write(path, &(FilePart){table.bytes, table.length}, 1, err);
     buffer_end(&table);
-    if (ok) show_line("\nThe table is also in %s.", path);
     return ok && page;
 }
 
@@ -142,19 +157,16 @@ static bool write_results(Ladder *l, Error *err) {
 static bool compare(Ladder *l, Error *err) {
     const Plan *plan = l->plan;
     const Result *model = NULL; /* that of --model; before its training run, the last rung's */
-    bool any = false;
-    verdicts_judge(plan, l->results, l->count);
-    show_results(l->results, l->count);
+    show_known(l);
+    show_legend(plan, l->results, l->count);
     for (const Result *r = l->results; r < l->results + l->count; r++) {
         const Verdict *v = &r->verdict;
         if (r->rung && !(model && model->rung->chosen)) model = r;
         if (v->kind == NO_VERDICT || plan->arguments->quiet ||
             (plan->ladder && v->kind == STILL_FALLING)) /* the table marks these */
             continue;
-        show_line("%s%s: %s", any ? "" : "\n", r->name, v->text);
-        any = true;
+        show_line("%s: %s", r->name, v->text);
     }
-    show_digests(l->results, l->count);
     const bool written = write_results(l, err);
     show_next_steps(plan, model, written);
     return *l->failed.text ? fail(err, "%s", l->failed.text) : written; /* the first error */

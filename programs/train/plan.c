@@ -17,6 +17,10 @@ double plan_usual_rate(const RungPlan *rung) {
     return tril_rung_rate(rung->name, &options);
 }
 
+bool plan_shows_steps(const Plan *plan) {
+    return !plan->arguments->quiet && !plan->ladder;
+}
+
 bool plan_has_time(const Plan *plan) {
     return !isnan(plan->options.time);
 }

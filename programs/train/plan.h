@@ -42,7 +42,6 @@ typedef struct {
     double seconds;              /* spent in training */
     double characters;           /* seen in training; planned, if the training ended early */
     double time;                 /* the time limit of the run, if there was one */
-    uint64_t digest;             /* the weights' (tril_model_digest), or 0 */
     double compute;              /* floating-point operations of the training, if known */
     const struct RungPlan *rung; /* NULL for a baseline that is counted, not trained */
     const Course *course;        /* that of the rung; borrowed */
@@ -111,6 +110,7 @@ typedef struct {
                                                  the one in training included */
     Course courses[CLOSED_FORMS + MAX_RUNGS]; /* the rungs', at their indices in `results` */
     int count;
+    int shown;                       /* results that the table has */
     Error failed;                    /* the first error of writing a file, or empty */
     char counted[COUNTED_FORMS][24]; /* their names */
 } Ladder;
@@ -122,7 +122,11 @@ double plan_usual_rate(const RungPlan *rung);
 bool plan_same_sizes(const TrilOptions *one, const TrilOptions *other);
 
 bool plan_has_time(const Plan *plan); /* true with a time limit, false with a number of steps */
-bool plan_is_bf16(const Plan *plan);  /* true if products are in bf16 */
+/* Returns true if each evaluation is printed: not with --quiet, nor with --ladder, whose table
+ * grows by a row for each rung. */
+bool plan_shows_steps(const Plan *plan);
+
+bool plan_is_bf16(const Plan *plan); /* true if products are in bf16 */
 
 /* Returns true if the rung's windows grow, in a training run that begins now. */
 bool plan_windows_grow(const Plan *plan, const RungPlan *rung);

@@ -177,8 +177,8 @@ static bool check_effect(const Plan *plan, Error *err) {
                         row->name);
         if (!timed && !isnan(o->steps) && row->member == offsetof(TrilOptions, epochs) &&
             strcmp(given, "0") != 0)
-            return fail(err, "--%s has no effect, because the run takes %g steps; leave it out",
-                        row->name, o->steps);
+            return fail(err, "--%s has no effect, because the run takes %s; leave it out",
+                        row->name, count_of(o->steps, "step"));
     }
     return true;
 }
@@ -188,8 +188,7 @@ static bool check_effect(const Plan *plan, Error *err) {
 static bool check_rung(const Plan *plan, const char *rung, double seconds, double steps,
                        Error *err) {
     if (plan_has_time(plan) && seconds > plan->options.time + 1)
-        return fail(err,
-                    "%s: %s was trained for %.0f seconds, longer than --time %.0f; give more time",
+        return fail(err, "%s: %s was trained for %.0f s, longer than --time %.0f; give more time",
                     plan->state_file, rung, seconds, plan->options.time);
     if (!plan_has_time(plan) && floor(steps) > plan->options.steps)
         return fail(err, "%s: %s was trained for %.0f steps, more than --steps %g; give more steps",
@@ -322,10 +321,10 @@ bool plan_read_text(Plan *plan, Error *err) {
                         (double)input->characters * (1 - usual.held_out) > context + 1;
     return input->trained_on > (size_t)context ||
            fail(err,
-                "%s: too short for a context of %d: it has %zu characters to train on (at least %d "
+                "%s: too short for a context of %d: it has %s to train on (at least %d "
                 "are needed) and %zu held out (at least 2); use a longer text or a smaller --%s",
-                plan->texts.name, context, input->trained_on, context + 1,
-                input->characters - input->trained_on, enough ? "val" : "context");
+                plan->texts.name, context, count_of((double)input->trained_on, "character"),
+                context + 1, input->characters - input->trained_on, enough ? "val" : "context");
 }
 
 /* ---- the decisions ---- */

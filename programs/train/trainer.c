@@ -41,10 +41,12 @@ typedef struct {
     Result *result;   /* so far: the ladder's last one */
     Course *course;   /* the result's; read from the log */
     char kernels[16]; /* those of the state, or empty */
+    uint64_t digest;  /* of the kept weights */
     bool measured;    /* Progress.best is the checkpoint's float32 loss, with these kernels */
     bool said[STILL_FALLING + 1];    /* the kinds of verdicts that were shown */
-    bool shows, live;                /* prints lines, and progress on a terminal */
+    bool shows, live;                /* prints each evaluation, and progress on a terminal */
     double shown;                    /* clock_seconds() when the progress was last shown */
+    int tenths;                      /* of the steps, at the last evaluation that was printed */
     Error best_failed, state_failed; /* the last error of writing the file, or empty */
 } Trainer;
 
@@ -195,6 +197,16 @@ static void write_sample(Trainer *t, char sample[SAMPLE_SIZE]) {
     tril_generate(t->model, "", 0, &sampling, glyph_take, &line, &(TrilError){0});
 }
 
+/* Returns true if an evaluation is printed: all of them with --eval-every, else one in each tenth
+ * of the steps, and the last one. */
+static bool prints_evaluation(Trainer *t) {
+    const int step = t->progress.now.step, steps = t->budget.steps;
+    const int tenths = (int)(10.0 * step / steps), before = t->tenths;
+    t->tenths = tenths;
+    return t->shows && (tenths > before || step == 0 || step >= steps ||
+                        !isnan(t->plan->arguments->options.eval_every));
+}
+
 /* Measures the loss on the held-out text, or on the budget's sample of it, and keeps the weights if
  * it is the lowest so far. Sets the row's sample and its validation loss, which is unknown if the
  * user did not wait. */
@@ -226,7 +238,7 @@ static bool evaluate(Trainer *t, LogRow *row, Error *err) {
     p->seconds = world_seconds() - t->started;
     t->budget.evaluation = t->started + p->seconds - begun;
     t->budget.other += t->budget.evaluation;
-    if (t->shows)
+    if (prints_evaluation(t))
         show_evaluation(p, t->plan, t->budget.steps, recent, validation, mark, row->sample);
     return true;
 }
@@ -341,7 +353,8 @@ static bool advance(Trainer *t, bool *last, Error *err) {
     t->budget.evaluation += saving;
     t->budget.other += saving;
     if (!*last) report_renew(t->ladder, t->model, now, evaluated);
-    if (!evaluated && take_turn_to_show(t)) show_progress(p, t->plan, t->budget.steps);
+    if (!evaluated && take_turn_to_show(t))
+        show_progress(t->rung->name, p, t->plan, t->budget.steps);
     return true;
 }
 
@@ -356,8 +369,8 @@ static bool take_steps(Trainer *t, Error *err) {
     if (t->live && !ok) putchar('\n'); /* the message begins a new line, after the progress */
     if (ok && t->shows && plan_has_time(t->plan) && !interrupted() && t->progress.early_stop <= 0 &&
         t->progress.now.step < few * t->expected)
-        show_line("  took only %d of about %d steps: they were slower than measured before",
-                  t->progress.now.step, t->expected);
+        show_line("  took only %d of about %s: they were slower than measured before",
+                  t->progress.now.step, count_of(t->expected, "step"));
     if (ok && t->shows && t->progress.early_stop > 0)
         show_line("  no lower loss since step %d: the training ends early",
                   t->progress.now.lowest_step);
@@ -432,7 +445,7 @@ static bool measure(Trainer *t, Error *err) {
     share_weights(kept);
     const bool ok = measure_part(t, kept, true, &result->train, err) &&
                     (known || measure_part(t, kept, false, &result->validation, err));
-    result->digest = tril_model_digest(kept);
+    t->digest = tril_model_digest(kept);
     result->parameters = tril_model_parameters(kept);
     if (kept != t->model) tril_model_free(kept);
     return ok;
@@ -465,7 +478,7 @@ static void note_work(Trainer *t) {
 bool train_rung(Ladder *ladder, const RungPlan *rung, double seconds, bool keeps_state,
                 Error *err) {
     const double begun = clock_seconds();
-    const bool shows = !ladder->plan->arguments->quiet, profiles = ladder->plan->arguments->profile;
+    const bool says = !ladder->plan->arguments->quiet, profiles = ladder->plan->arguments->profile;
     Course *course = &ladder->courses[ladder->count];
     Result *result = &ladder->results[ladder->count++];
     Trainer t = {.ladder = ladder,
@@ -475,13 +488,13 @@ bool train_rung(Ladder *ladder, const RungPlan *rung, double seconds, bool keeps
                  .result = result,
                  .course = course,
                  .started = begun,
-                 .shows = shows,
-                 .live = shows && terminal_is(stdout)};
+                 .shows = plan_shows_steps(ladder->plan) && rung->chosen,
+                 .live = says && terminal_is(stdout)};
     *result = (Result){
         .name = rung->name, .train = NAN, .validation = NAN, .rung = rung, .course = course};
     bool ok = open_training(&t, seconds, err);
-    if (ok && shows) show_training(rung, t.model, t.training, t.plan, t.kernels);
-    if (ok && shows && t.budget.part < 1)
+    if (ok && says) show_training(rung, t.model, t.training, t.plan, t.kernels, t.shows);
+    if (ok && t.shows && t.budget.part < 1)
         show_line("  evaluations read about %s of the %s held-out characters, evenly spaced: all "
                   "of them would take too much of the time",
                   grouped((double)budget_sample(&t.budget)), grouped(plan_held_out(t.plan)));
@@ -490,13 +503,16 @@ bool train_rung(Ladder *ladder, const RungPlan *rung, double seconds, bool keeps
     ok = ok && take_steps(&t, err);
     RungTimes times = {.steps = t.progress.now.seconds - t.opened.seconds,
                        .evaluations = t.evaluating};
-    if (ok && shows) show_sharing(&t.traffic, t.progress.now.step - t.opened.step, times.steps);
+    if (ok && t.shows) show_sharing(&t.traffic, t.progress.now.step - t.opened.step, times.steps);
     ok = ok && keep_something(&t, err);
     if (ok) note_failures(&t);
     if (ok && *ladder->failed.text && !file_is_regular(rung->checkpoint))
         ok = fail(err, "%s", ladder->failed.text);
-    if (t.training && profiles)
+    if (t.training && profiles) {
         times.count = tril_training_parts(t.training, times.parts, MAX_PARTS);
+        times.kernels = tril_training_kernels(t.training);
+        times.memory = tril_training_memory(t.training) + (double)tril_model_parameters(t.model);
+    }
     tril_training_close(t.training); /* frees memory and the workers for the next model */
     ok = ok && measure(&t, err);
     show_activity(t.plan, NULL);
@@ -504,6 +520,7 @@ bool train_rung(Ladder *ladder, const RungPlan *rung, double seconds, bool keeps
     tril_model_free(t.own);
     if (t.log) fclose(t.log);
     times.all = clock_seconds() - begun;
-    if (ok && profiles) show_profile(rung->name, &times);
+    times.digest = t.digest;
+    if (ok && profiles) show_profile(rung->name, t.plan->corpus, &times);
     return ok;
 }

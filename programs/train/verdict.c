@@ -144,9 +144,9 @@ static void judge_end(const Case *k, Verdict *v) {
         (seen_too_often(k) ||
          (base == k->below && (c->since_lowest > 0 || r->train < base->train)))) {
         say(v, OVERFITTING,
-            "not %s: it learns the training text, %s characters seen %.0f times, by heart; a "
-            "longer text helps, or --init MODEL to begin with.",
-            pair, grouped((double)k->plan->corpus->characters), epochs_of(k));
+            "not %s: it learns the training text, %s seen %.0f times, by heart; a longer text "
+            "helps, or --init MODEL to begin with.",
+            pair, count_of((double)k->plan->corpus->characters, "character"), epochs_of(k));
         return;
     }
     v->falling =
@@ -159,7 +159,8 @@ static void judge_end(const Case *k, Verdict *v) {
             "nothing yet.",
             pair);
     else if (base && v->falling)
-        say(v, NO_BETTER, "not yet %s: %d steps are too few; try %s.", pair, c->steps, v->longer);
+        say(v, NO_BETTER, "not yet %s: it took only %s; try %s.", pair, count_of(c->steps, "step"),
+            v->longer);
     else if (base)
         say(v, NO_BETTER, "not %s, which needs no training.", pair);
     else if (v->falling)

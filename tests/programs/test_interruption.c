@@ -15,7 +15,7 @@ static const double tick = 0.01;
 
 /* Returns the number of lines before the table that begin with a capital: those about signals. */
 static int count_notices(void) {
-    const char *end = strstr(ran.out, "\nuniform  ");
+    const char *end = strstr(ran.out, "\nmodel  ");
     int count = 0;
     for (const char *line = ran.out; (line = strchr(line, '\n')) && (!end || line < end);) {
         if (!isupper((unsigned char)*++line)) continue;

@@ -16,7 +16,7 @@
 
 /* The verdict on a model, a line after the table; NULL if there is none. */
 static const char *verdict_on(const char *name) {
-    const char *line = strstr(after("\nuniform  "), formatted("\n%s: ", name));
+    const char *line = strstr(after("\nmodel  "), formatted("\n%s: ", name));
     return line ? line + 1 : NULL;
 }
 
@@ -102,7 +102,11 @@ TEST(staircase) {
 /* The table's compute: 6 for each parameter but the positions, and 12 L T C, by characters read. */
 TEST(compute) {
     must_run("train -q " TINY "--ladder -l 2 -s 60 --eval-every 30 -o @sum " PLAY);
-    const double read = 60 * 4 * 16, T = 16, C = 16, L = 2;
+    const double read = 60 * 4 * 16, T = 16, C = 16, L = 2, V = 63;
+    assert_near(row_of("uniform").train, log(V), 1e-4);
+    assert_near(row_of("uniform").validation, log(V), 1e-4);
+    assert_true(row_of("counted unigram").validation < row_of("uniform").validation);
+    assert_true(row_of("counted bigram").validation < row_of("counted unigram").validation);
     for (int i = 0; model_name(i); i++) {
         const char *name = model_name(i);
         bool bigram = i == 0;
@@ -139,7 +143,7 @@ TEST(resumed) {
     must_run("train " TINY "-s 100 -o @whole " PLAY);
     expect_verdict("modern", "");
     char *whole = copy_text(verdict_on("bigram"));
-    *strstr(whole, "\n\n") = 0; /* before the digests: a baseline that was complete has none */
+    *strstr(whole, "\nTo ") = 0;
     must_run("train " TINY "-s 100 -r -o @whole " PLAY); /* nothing is left to train */
     assert_memory_equal(verdict_on("bigram"), whole, strlen(whole));
     must_run("train -q " TINY "-s 100 -o @whole " PLAY);
@@ -250,7 +254,7 @@ TEST(curves) {
         {"gpt", 0, settled, settled, (double)NAN, 0, 90000, NO_BETTER, 2, "bigram"},
         {"gpt", 0, settled, settled, 2.4, 1.6, 90000, NO_VERDICT, 2, ""},
         {"gpt", 0, falling, falling, 2.4, 1.6, 90000, STILL_FALLING, 2, ""},
-        {"gpt", 0, slow, slow, 2.4, 1.6, 90000, NO_BETTER, 4, "too few"},
+        {"gpt", 0, slow, slow, 2.4, 1.6, 90000, NO_BETTER, 4, "only 1,000 steps"},
         {"gpt", 0, by_heart, turning, 2.4, 1.6, 90000, OVERFITTING, 0, ""},
         {"gpt", 'l', settled, settled, 2.4, 1.6, 90000, NO_VERDICT, 2, ""},
         {"gpt", 'l', falling, falling, 2.4, 1.6, 90000, STILL_FALLING, 2, ""},

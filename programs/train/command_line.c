@@ -27,7 +27,7 @@ static int list(Option rows[MAX_ROWS], Arguments *a, TrilOptions *o) {
          "a text to hold out, in place of the end of the others"},
         {.kind = OPTION_SECTION, .help = "Other"},
         {0, "profile", OPTION_FLAG, &a->profile,
-         .help = "print where the time went while each rung trained"},
+         .help = "print each rung's times, memory, kernels and a digest of its weights"},
         {'q', "quiet", OPTION_FLAG, &a->quiet,
          .help = "print only the table of results and what follows it"},
         {'h', "help", OPTION_FLAG, &a->help, .help = "print this help"},

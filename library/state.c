@@ -198,7 +198,7 @@ typedef struct {
 } Stored;
 
 /* Reads the options. Returns the name of the first invalid one, or NULL. Every option that a
- * training run decides must be there. */
+ * training run decides must be there; one that is newer than the state has its default. */
 static const char *read_options(const TrilModel *model, TrilOptions *options) {
     *options = tril_model_sizes(model);
     for (int i = 0; tril_option(i); i++) {
@@ -207,9 +207,9 @@ static const char *read_options(const TrilModel *model, TrilOptions *options) {
         if (!is_stored(row)) continue;
         option_key(i, key);
         const Note *note = safetensors_note(&model->file, key);
-        if (note ? note->length == 0 || strlen(note->value) != note->length ||
-                       tril_options_set(options, row->name, note->value, &(Error){0}) != TRIL_OK
-                 : row->standard != NULL)
+        const char *value = note ? note->value : row->standard;
+        if ((note && (note->length == 0 || strlen(note->value) != note->length)) ||
+            (value && tril_options_set(options, row->name, value, &(Error){0}) != TRIL_OK))
             return row->name;
     }
     options->bytes = model->vocab.bytes;

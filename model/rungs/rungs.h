@@ -10,6 +10,7 @@
     RUNG(gpt)        \
     RUNG(modern)     \
     RUNG(conv)       \
-    RUNG(ngram)
+    RUNG(ngram)      \
+    /* the next one */
 
 #endif

@@ -74,16 +74,15 @@ static void add_known(Ladder *l, const RungPlan *rung) {
     tril_model_free(kept);
 }
 
-/* Prints the results, as soon as they are known, in the table. It has all closed forms with
- * --ladder, else those that say what a model must beat. */
+/* Prints the results that the table lacks. Without --ladder it has fewer closed forms. */
 static void show_known(Ladder *l) {
     const Plan *plan = l->plan;
     verdicts_judge(plan, l->results, l->count);
     if (l->shown == 0) show_head();
     for (; l->shown < l->count; l->shown++) {
         const Result *r = &l->results[l->shown];
-        const bool beaten = r->order > 0 || strcmp(r->name, "counted bigram") == 0;
-        if (plan->ladder || r->course || (beaten && r->name != l->counted[1])) show_result(r);
+        const bool extra = strcmp(r->name, "counted unigram") == 0 || r->name == l->counted[1];
+        if (plan->ladder || !extra) show_result(r);
     }
 }
 

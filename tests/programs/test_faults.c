@@ -96,8 +96,11 @@ static const char *wrong_with(const Tree *before, const char *out, const Tree *a
             wrong = formatted("%s stays", now->files[i].name);
     for (int i = 0; i < after_it->count && whole; i++) {
         const struct File *file = &after_it->files[i];
-        const bool page = strcmp(file_name(file->name), "report.html") == 0;
-        if (!page && /* it leaves out unreadable files */ !has(now, file->name, file))
+        /* a page leaves out unreadable files; the baseline's log has samples, which no line shows:
+         * without memory one is short */
+        const bool page = strcmp(file_name(file->name), "report.html") == 0,
+                   baseline = strcmp(file_name(file->name), "bigram.csv") == 0;
+        if (!page && !baseline && !has(now, file->name, file))
             wrong = formatted("%s differs", file->name);
     }
     for (int i = 0; i < before->count; i++) {

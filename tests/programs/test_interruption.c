@@ -183,7 +183,7 @@ TEST(closed_terminals) {
             ssize_t more = read(terminal, text, sizeof text - 1);
             assert_true(more > 0);
             text[more] = 0;
-            trains = trains || strstr(text, "\r  step");
+            trains = trains || strstr(text, "\r  bigram: step");
         }
         close(terminal);
         end_of_process(child);

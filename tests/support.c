@@ -30,8 +30,17 @@ static void free_scraps(size_t from) {
     }
 }
 
+const char *name_of_test;
+
+/* Says with which name a test failed, if it has names. */
+static void say_name(void) {
+    if (name_of_test) print_error("It failed with %s.\n", name_of_test);
+    name_of_test = NULL;
+}
+
 void begin_test(const char *name) {
     static bool begun;
+    say_name();
     if (!begun) scraps_before = scrap_count;
     begun = true;
     current_test = name;
@@ -65,6 +74,7 @@ static int before_all(void **state) {
 int run_all_tests(void) {
     int result = test_count == 0 ||
                  _cmocka_run_group_tests("tests", tests, (size_t)test_count, before_all, NULL);
+    say_name();
     free_scraps(0);
     free(scraps);
     return result;
@@ -265,6 +275,12 @@ PlainHead plain_head_of(int T, int dk, int dv, float *const in[4]) {
 }
 
 static const char shared_heads[] = "shared heads";
+
+const char *last_model_name(void) {
+    int last = 0;
+    while (model_name(last + 1)) last++;
+    return model_name(last);
+}
 
 const char *kind_name(int i) {
     return i > 0 && model_name(i - 1) && !model_name(i) ? shared_heads : model_name(i);

@@ -151,13 +151,18 @@ PlainHead plain_head_of(int T, int dk, int dv, float *const in[4]);
  * heads share keys and values and whose MLP has a width of its own. NULL beyond the last. */
 const char *kind_name(int i);
 
-/* Defines a test that runs its body with each name: those of kind_name, model_name or tril_rung. */
-#define TEST_OF_EACH(names, test)                              \
-    static void check_##test(const char *name);                \
-    TEST(test) {                                               \
-        for (int i = 0; names(i); i++) check_##test(names(i)); \
-    }                                                          \
+/* Returns the name of the last rung. */
+const char *last_model_name(void);
+
+/* Defines a test that runs its body with each name: those of kind_name, model_name or tril_rung. If
+ * it fails, the name is printed. */
+#define TEST_OF_EACH(names, test)                                               \
+    static void check_##test(const char *name);                                 \
+    TEST(test) {                                                                \
+        for (int i = 0; (name_of_test = names(i)); i++) check_##test(names(i)); \
+    }                                                                           \
     static void check_##test(const char *name)
+extern const char *name_of_test;
 
 /* Sets the model of a configuration with NH heads; for the last kind also NKV and H. */
 void kind_set(Config *config, const char *kind);

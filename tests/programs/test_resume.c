@@ -287,9 +287,10 @@ TEST(refusals) {
         {"windows_grow", "-1", "'windows_grow'"},
         {"embedding_decay", "nan", "'embedding_decay'"},
     };
+    must_run("train " TINY "-q -o @alone " ACT);
     make_folder(scratch("bent"));
     for (size_t i = 0; i < sizeof notes / sizeof *notes; i++) {
-        bend("whole", notes[i][0], notes[i][1], 1);
+        bend("alone", notes[i][0], notes[i][1], 1);
         run("train -r -q -o @bent " ACT);
         bool other_text = strcmp(notes[i][2], ACT) == 0;
         expect_failure(1, other_text ? "" : "state.safetensors: ", notes[i][2]);
@@ -297,11 +298,11 @@ TEST(refusals) {
     static const char optional[] =
         " seed option.lr embedding_decay option.epochs text_name val recent_loss lowest_loss command "
         "best_loss run.model ladder "; /* the library lacks these */
-    const SafeTensors *whole = tensors_of(scratch("whole/state.safetensors"));
+    const SafeTensors *whole = tensors_of(scratch("alone/state.safetensors"));
     for (int i = 0; i < whole->note_count; i++) {
         if (checkpoint_has_key(whole->notes[i].key)) continue;
         const char *key = formatted(" %s ", whole->notes[i].key);
-        bend("whole", whole->notes[i].key, NULL, 1);
+        bend("alone", whole->notes[i].key, NULL, 1);
         run("train -r -q -o @bent " ACT);
         if (ran.status == (has_default(whole->notes[i].key) || strstr(optional, key)))
             fail_msg("without%s: %d", key, ran.status);
@@ -341,13 +342,13 @@ TEST(versions) {
 /* Weights so large that the loss overflows: the files do not change. */
 TEST(divergence) {
     size_t length;
-    bend("whole", "step", "50", 1e30f);
+    bend("alone", "step", "50", 1e30f);
     char *before = slurp(file_in("bent", "state"), &length);
     run("train -r -q -o @bent " ACT);
     expect_failure(1, "ngram: ", " 0.01 ", "--lr 0.0033");
     scratch_expect("bent/state.safetensors", before, length);
     /* another learning rate, from the last good state, works */
-    bend("whole", "step", "50", 1);
+    bend("alone", "step", "50", 1);
     must_run("train -r -q --lr 0.001 -o @bent " ACT);
 }
 
@@ -381,13 +382,13 @@ TEST(fewer_steps) {
 TEST(no_room) {
     size_t length;
     skip_without(SIZE_LIMITS);
-    slurp(file_in("whole", "model"), &length);
+    slurp(file_in("alone", "model"), &length);
     limit_file_sizes(length + length / 2);
     run("train " TINY "-q -o @tight " ACT);
     end_file_size_limit();
     assert_int_equal(ran.status, 1);
     assert_non_null(strstr(ran.err, "state.safetensors: "));
-    assert_same_file("tight", "whole", "model");
+    assert_same_file("tight", "alone", "model");
     must_run("train -r -q -o @tight " ACT);
-    assert_same_file("tight", "whole", "state");
+    assert_same_file("tight", "alone", "state");
 }

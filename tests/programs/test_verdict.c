@@ -107,7 +107,7 @@ TEST(compute) {
     assert_near(row_of("uniform").validation, log(V), 1e-4);
     assert_true(row_of("counted unigram").validation < row_of("uniform").validation);
     assert_true(row_of("counted bigram").validation < row_of("counted unigram").validation);
-    for (int i = 0; model_name(i); i++) {
+    for (int i = 0; i == 0 || strcmp(model_name(i - 1), "ngram") != 0; i++) {
         const char *name = model_name(i);
         bool bigram = i == 0;
         bool rotates = i >= 5;

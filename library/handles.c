@@ -32,7 +32,7 @@ void use_end(Uses *uses) {
 
 bool fail_diverged(Error *err) {
     return fail_as(TRIL_DIVERGED, err,
-                   "the model's predictions are not finite numbers: its weights are too large");
+                   "the model has diverged: its predictions are not finite numbers");
 }
 
 bool in_range(double x, double least, double most, const char *name, Error *err) {

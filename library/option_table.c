@@ -30,7 +30,7 @@ static const TrilOption table[] = {
     {"eval-every", 0, TRIL_WHOLE, 1, 1e9, NULL, NULL, TRIL_KEPT, AT(eval_every), budget, "N",
      "steps between evaluations; default: about a tenth"},
     {"epochs", 'e', TRIL_REAL, 0, 1e9, NULL, NULL, TRIL_KEPT, AT(epochs), budget, "X",
-     "most passes over the text; 0: any; default: 16 to 40"},
+     "limit on passes over the text; 0: none; default: 16 to 40"},
     {"patience", 0, TRIL_REAL, 0, 1, NULL, "0.3", TRIL_KEPT, AT(patience), budget, "X",
      "end after this share of steps without a new low"},
     {"threads", 'j', TRIL_WHOLE, 1, TRIL_MAX_THREADS, NULL, NULL, TRIL_FRESH, AT(threads), budget, "N",

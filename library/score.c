@@ -12,8 +12,8 @@ static bool check_known(const TrilScore *score, size_t known, Error *err) {
     if (score->characters == 0) return fail_as(TRIL_TEXT, err, "the text is empty");
     if (score->unknown == 0)
         return fail_as(TRIL_TEXT, err, "the text has only 1 character; %s", least);
-    return fail_as(TRIL_TEXT, err, "the model knows only %zu of the text's %zu characters; %s",
-                   known, score->characters, least);
+    return fail_as(TRIL_TEXT, err, "the model knows %zu of the text's %zu characters; %s", known,
+                   score->characters, least);
 }
 
 static bool score_ids(TrilScore *score, const TrilModel *model, const int32_t *ids, size_t known,

@@ -57,8 +57,7 @@ static bool write_on(Dialogue *d, int length, Error *err) {
         const int bytes = tril_writer_write(d->text, text);
         if (bytes == 0) {
             printer_end(&d->printer);
-            return fail(err, "the model's predictions are not finite numbers: its weights are too "
-                             "large");
+            return fail(err, "the model has diverged: its predictions are not finite numbers");
         }
         d->end = text[bytes - 1];
         printer_put(&d->printer, text, (size_t)bytes);

@@ -87,11 +87,11 @@ void show_decisions(const Plan *plan, const RungPlan *sized, const TrilChoice *c
     if (c->limit == TRIL_LIMIT_NONE) return;
     char why[120] = "does not fit into memory";
     if (c->limit != TRIL_LIMIT_MEMORY)
-        snprintf(why, sizeof why, "pays off only if it reads %s characters, more than this %s",
+        snprintf(why, sizeof why, "needs %s characters of training, more than this %s",
                  grouped(1e4 * round(c->worth / 1e4)),
                  c->limit == TRIL_LIMIT_TIME ? "time allows" : "text offers");
-    show_line("  the next larger size (layers %d, width %d, steps of %d x %d characters) %s",
-              c->layers, c->width, c->batch, c->context, why);
+    show_line("  the next larger size (layers %d, width %d, steps of %d x %d) %s", c->layers,
+              c->width, c->batch, c->context, why);
 }
 
 void show_training(const RungPlan *rung, const TrilModel *model, const TrilTraining *training,

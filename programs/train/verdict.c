@@ -144,8 +144,8 @@ static void judge_end(const Case *k, Verdict *v) {
         (seen_too_often(k) ||
          (base == k->below && (c->since_lowest > 0 || r->train < base->train)))) {
         say(v, OVERFITTING,
-            "not %s: it learns the training text, %s seen %.0f times, by heart; a longer text "
-            "helps, or --init MODEL to begin with.",
+            "not %s: it learns the training text, %s seen %.0f times, by heart; use a longer text, "
+            "or begin with --init MODEL.",
             pair, count_of((double)k->plan->corpus->characters, "character"), epochs_of(k));
         return;
     }

@@ -188,7 +188,8 @@ static bool check_effect(const Plan *plan, Error *err) {
 static bool check_rung(const Plan *plan, const char *rung, double seconds, double steps,
                        Error *err) {
     if (plan_has_time(plan) && seconds > plan->options.time + 1)
-        return fail(err, "%s: %s was trained for %.0f s, longer than --time %.0f; give more time",
+        return fail(err,
+                    "%s: %s was trained for %.0f seconds, longer than --time %.0f; give more time",
                     plan->state_file, rung, seconds, plan->options.time);
     if (!plan_has_time(plan) && floor(steps) > plan->options.steps)
         return fail(err, "%s: %s was trained for %.0f steps, more than --steps %g; give more steps",

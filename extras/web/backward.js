@@ -1,5 +1,5 @@
-// The way back through a model, by its lines (TrilLine): what each layer does with the gradient of its output. In double
-// precision and plain loops; training itself has these rules in model/layers/.
+// The way back through a model, by its lines (TrilLine): what each layer does with the gradient of its output. In
+// double precision and plain loops; training itself has these rules in model/layers/.
 const BACKWARD = {
   counted() {},
   embedding({ ids }, y, _, [tokens, positions]) {
@@ -27,7 +27,8 @@ const BACKWARD = {
   rotary({ heads }, y, [x, angles]) {
     const half = x.width / heads / 2;
     y.each((g, t, i) => {
-      const n = i % (2 * half), first = n < half, cosine = angles.row(t)[n % half], sine = angles.row(t)[half + n % half];
+      const n = i % (2 * half), first = n < half;
+      const cosine = angles.row(t)[n % half], sine = angles.row(t)[half + n % half];
       x.d(t)[i] += g * cosine;
       x.d(t)[first ? i + half : i - half] += first ? -g * sine : g * sine;
     });
@@ -42,13 +43,15 @@ const BACKWARD = {
     });
   },
   attention({ ids, heads }, y, [q, k, v]) {
-    const size = q.width / heads, shared = q.width / k.width, dot = (one, other) => one.reduce((sum, x, i) => sum + x * other[i], 0);
+    const size = q.width / heads, shared = q.width / k.width;
+    const dot = (one, other) => one.reduce((sum, x, i) => sum + x * other[i], 0);
     for (const t of ids.keys())
       for (let h = 0; h < heads; h++) {
         const part = (row, head) => row.subarray(head * size, (head + 1) * size), own = Math.floor(h / shared);
         const dy = part(y.d(t), h), query = part(q.row(t), h), past = Array.from({ length: t + 1 }, (_, s) => s);
         const scores = past.map(s => dot(query, part(k.row(s), own)) / Math.sqrt(size)), most = Math.max(...scores);
-        const powers = scores.map(score => Math.exp(score - most)), sum = powers.reduce((a, b) => a + b), weights = powers.map(p => p / sum);
+        const powers = scores.map(score => Math.exp(score - most)), sum = powers.reduce((a, b) => a + b);
+        const weights = powers.map(p => p / sum);
         const dweights = past.map(s => dot(dy, part(v.row(s), own))), mean = dot(weights, dweights);
         for (const s of past) {
           const dscore = weights[s] * (dweights[s] - mean) / Math.sqrt(size), key = part(k.row(s), own);
@@ -88,14 +91,21 @@ const BACKWARD = {
     });
   }
 };
-// Each group of channels has a norm of its own: all channels, or those of a head. A norm with a bias subtracts the mean.
+// Each group of channels has a norm of its own: all channels, or those of a head. A norm with a bias subtracts the
+// mean.
 function normBackward({ ids }, y, [x], [w, b]) {
   const C = w.rows;
   for (const t of ids.keys())
     for (let from = 0; from < x.width; from += C) {
-      const part = row => row.subarray(from, from + C), mean = (of) => { let sum = 0; for (let i = 0; i < C; i++) sum += of(i); return sum / C; };
+      const part = row => row.subarray(from, from + C);
+      const mean = of => {
+        let sum = 0;
+        for (let i = 0; i < C; i++) sum += of(i);
+        return sum / C;
+      };
       const z = part(x.row(t)), dy = part(y.d(t)), dx = part(x.d(t)), middle = b ? mean(i => z[i]) : 0;
-      const unit = 1 / Math.sqrt(mean(i => (z[i] - middle) ** 2) + (b ? 1e-5 : 1e-6)), normed = i => (z[i] - middle) * unit;
+      const unit = 1 / Math.sqrt(mean(i => (z[i] - middle) ** 2) + (b ? 1e-5 : 1e-6));
+      const normed = i => (z[i] - middle) * unit;
       const even = b ? mean(i => dy[i] * w.data[i]) : 0, along = mean(i => dy[i] * w.data[i] * normed(i));
       for (let i = 0; i < C; i++) {
         w.d[i] += dy[i] * normed(i);
@@ -105,18 +115,23 @@ function normBackward({ ids }, y, [x], [w, b]) {
     }
 }
 
-// Sends the gradient of the last row of logits back. `ids` are the characters read, floatsAt(address, count) the numbers of
-// the C code. Returns the size of the gradient of each line's output, and the gradient of each tensor: { data, d }.
+// Sends the gradient of the last row of logits back. `ids` are the characters read, floatsAt(address, count) the
+// numbers of the C code. Returns the size of the gradient of each line's output, and the gradient of each tensor: {
+// data, d }.
 function sendBack(lines, ids, dlogits, floatsAt) {
-  const arrays = new Map(), tensors = new Map(), length = numbers => Math.sqrt(numbers.reduce((sum, x) => sum + x * x, 0));
+  const arrays = new Map(), tensors = new Map();
+  const length = numbers => Math.sqrt(numbers.reduce((sum, x) => sum + x * x, 0));
   const array = ({ number, offset, width, row, data }) => {
     if (!arrays.has(number)) arrays.set(number, new Float64Array(ids.length * row));
     const all = arrays.get(number), d = t => all.subarray(t * row + offset, t * row + offset + width);
-    // each(act) calls act(the derivative by a number, its row, its column)
-    return { width, row: t => floatsAt(data + 4 * t * row, width), d, each: act => ids.forEach((_, t) => d(t).forEach((g, i) => act(g, t, i))) };
+    // calls act(the derivative by a number, its row, its column)
+    const each = act => ids.forEach((_, t) => d(t).forEach((g, i) => act(g, t, i)));
+    return { width, row: t => floatsAt(data + 4 * t * row, width), d, each };
   };
   const tensor = ({ rows, columns, data }) => {
-    if (!tensors.has(data)) tensors.set(data, { rows, columns, data: floatsAt(data, rows * columns), d: new Float64Array(rows * columns) });
+    const count = rows * columns;
+    if (!tensors.has(data))
+      tensors.set(data, { rows, columns, data: floatsAt(data, count), d: new Float64Array(count) });
     return tensors.get(data);
   };
   array(lines.at(-1).output).d(ids.length - 1).set(dlogits);

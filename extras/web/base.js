@@ -15,11 +15,13 @@ const nats = loss => loss.toFixed(4);
 const mebibytes = bytes => `${count(bytes / 2 ** 20)} MiB`;
 const duration = seconds => seconds < 1 ? "a second" : seconds < 120 ? `${Math.round(seconds)} s` :
   seconds < 7200 ? `${Math.round(seconds / 60)} min` : `${(seconds / 3600).toFixed(1)} h`;
-const sentence = text => text.replace(/^(--)?./u, start => start.replace("--", "").toUpperCase()) // fields lack the -- of
-  .replace(/--([a-z-]+)/g, "“$1”") + (/[.!?]$/.test(text) ? "" : "."); // options
+// Makes a sentence of a message of the programs; here, fields lack the -- of options, and none says what is held out.
+const sentence = text => text.replace(/^(--)?./u, start => start.replace("--", "").toUpperCase())
+  .replace(/--([a-z-]+)/g, "“$1”").replace(/ or hold out (less|more)/, "") + (/[.!?]$/.test(text) ? "" : ".");
 const isCalm = matchMedia("(prefers-reduced-motion: reduce)").matches;
 
-// Returns a function that calls `act` soon, but at most every so many milliseconds, and again if it was called meanwhile.
+// Returns a function that calls `act` soon, but at most every so many milliseconds, and again if it was called
+// meanwhile.
 function seldom(milliseconds, act) {
   let waits = false, runs = false, last = -Infinity, again = false;
   return async function call() {
@@ -59,7 +61,8 @@ function addNumbers(box, rows) {
     textContent: label ?? name }), element("input", { type: "number", id: `${box.id}-${name}`, name, ...more }))));
 }
 // Returns the numbers in a box by name; NaN for an empty field.
-const numbersIn = box => Object.fromEntries([...box.querySelectorAll("input")].map(input => [input.name, input.valueAsNumber]));
+const numbersIn = box =>
+  Object.fromEntries([...box.querySelectorAll("input")].map(input => [input.name, input.valueAsNumber]));
 
 // ---- packed files ----
 

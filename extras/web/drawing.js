@@ -1,7 +1,6 @@
-// The model as a diagram, made from the lines of its computation (TrilLine): a row for the embedding, for each branch of
-// the residual stream, and for the end. Of the layers, which have the same blocks, one is shown. A block is a line; a click
-// unfolds it in numbers, and a training step colors it by its gradient.
-const DRAWING = { width: 64, height: 32, across: 8, down: 4, left: 28 }; // of a block, between blocks, beside the stream
+// The model as a diagram, made from the lines of its computation (TrilLine): a row for the embedding, for each branch
+// of the residual stream, and for the end. Of the layers, which have the same blocks, one is shown. A block is a
+// line; a click unfolds it in numbers, and a training step colors it by its gradient.
 let drawnKey = "", unfolded = null; // the block that is unfolded: { i, layer, does }
 let drawnLayers = [], layer = 0;    // of each layer its rows, { section, lines }; the layer that is shown
 let stepping = false;
@@ -15,8 +14,8 @@ const DOES = { // of each block, by its name or, where that says less, by its op
   table: "Has a row for each character: how likely every character is to follow it.",
   embed: "Turns each character into a list of numbers.",
   norm: "Brings the numbers of each character to one scale, so that no character drowns the others.",
-  "q, k, v": "Makes three lists for each character: what it looks for (query), what it offers (key), and what it passes on " +
-    "(value).",
+  "q, k, v": "Makes three lists for each character: what it looks for (query), what it offers (key), and what it " +
+    "passes on (value).",
   query: "Says what each character looks for.", key: "Says what each character offers to those that look.",
   value: "Says what each character passes on to those that attend to it.",
   attend: "Each character takes from the earlier ones, most from those whose keys fit its query.",
@@ -25,10 +24,12 @@ const DOES = { // of each block, by its name or, where that says less, by its op
   "+": "Adds the result to what is already known about each character.",
   up: "Compares each character with the patterns of many neurons.", gate: "Says how far each neuron opens.",
   GELU: "Lets a neuron respond where its pattern fits; where it does not, almost nothing is left.",
-  SwiGLU: "Lets a neuron respond as far as its gate opens.", down: "Turns what the neurons respond to into numbers that can be added.",
+  SwiGLU: "Lets a neuron respond as far as its gate opens.",
+  down: "Turns what the neurons respond to into numbers that can be added.",
   rotate: "Rotates queries and keys by their positions, so that attention knows how far apart two characters are.",
   conv: "Mixes into each character some of its last neighbors.",
-  count: "Looks up what followed these last characters in the text.", counts: "Turns the counts into numbers that the network can read.",
+  count: "Looks up what followed these last characters in the text.",
+  counts: "Turns the counts into numbers that the network can read.",
   trust: "Says how far to trust the counts here.", trusted: "Adds what counting predicts, as far as it is trusted.",
   logits: "Gives a number to every character that may come next: the higher, the likelier."
 };
@@ -64,9 +65,11 @@ function rowsOf(lines) {
 
 // Marks the blocks that the rung below does not have, in the row of the same kind and layer.
 function markNew(rows, below) {
-  const sign = line => line.operation === "linear" ? label(line).name : `${line.operation} ${line.attends ? line.heads : ""}`;
+  const sign = line =>
+    line.operation === "linear" ? label(line).name : `${line.operation} ${line.attends ? line.heads : ""}`;
   for (const { kind, layer, lines } of rows) {
-    const left = (below.find(row => row.kind === kind && (row.layer === layer || kind === "end"))?.lines ?? []).map(sign);
+    const other = below.find(row => row.kind === kind && (row.layer === layer || kind === "end"));
+    const left = (other?.lines ?? []).map(sign);
     for (const line of lines) {
       const at = left.indexOf(sign(line));
       line.fresh = at < 0;
@@ -75,41 +78,21 @@ function markNew(rows, below) {
   }
 }
 
-// Draws a row: its blocks as buttons over the lines between them.
-function drawRow({ kind, layer, lines }, last) {
-  const { width, height, across, down, left } = DRAWING, columns = [];
+// Draws a row: its blocks as buttons, in a column those that need the same blocks before them.
+function drawRow({ lines }) {
+  const columns = [];
   for (const line of lines) (columns[line.depth] ??= []).push(line);
-  const most = Math.max(...columns.map(column => column.length)), high = most * (height + down) + down + 2;
-  const middle = (high - down) / 2;
-  const place = line => {
-    const column = columns[line.depth], step = height + down;
-    const above = middle - (column.length * step - down) / 2;
-    return { x: left + line.depth * (width + across), y: above + column.indexOf(line) * step + height / 2 };
-  };
-  const made = number => lines.find(line => line.output.number === number), paths = [], bend = 0.7 * across;
-  for (const line of lines) {
-    const to = place(line), from = line.inputs.map(array => made(array.number)).filter(Boolean).map(place);
-    const isFirst = line.inputs.some(array => !made(array.number)) && !["add", "rotary"].includes(line.operation);
-    if (isFirst) from.push({ x: 12 - width, y: middle });
-    for (const { x, y } of from) paths.push(`M${x + width} ${y}C${x + width + bend} ${y} ${to.x - bend} ${to.y} ${to.x} ${to.y}`);
-  }
-  const end = place(lines.at(-1)), wide = left + columns.length * (width + across), adds = lines.at(-1).operation === "add";
-  if (adds || kind === "embedding" && !last) paths.push(`M${end.x + width} ${end.y}h6V${high - 3}H12`);
-  const stream = kind !== "embedding" ? `M12 0V${last ? middle : high}` : last ? "" : `M12 ${high - 3}V${high}`;
-  const svg = drawn("svg", { width: wide, height: high, "aria-hidden": true },
-    drawn("path", { class: "stream", d: stream }), drawn("path", { d: paths.join("") }));
-  return element("div", { className: "flow", style: `width: ${wide}px; height: ${high}px` }, svg, ...lines.map(line => {
-    const { x, y } = place(line), { name, shape, does } = label(line);
-    return element("button", {
-      type: "button", className: `block ${line.operation}${line.fresh ? " fresh" : ""}`, title: `${does}\n${line.equation}`,
-      style: `left: ${x}px; top: ${y - height / 2}px; width: ${width}px; height: ${height}px`,
-      ariaLabel: `${name}: ${does} ${shape}${line.fresh ? "; new in this model" : ""}`,
-      onclick: () => unfold({ i: line.i, layer: line.layer, does })
-    }, element("b", { textContent: name }), element("span", { textContent: shape }));
-  }));
+  return element("div", { className: "flow" }, ...columns.map(column => element("div", {}, ...column.map(line => {
+    const { name, shape, does } = label(line), isNew = line.fresh ? "; new in this model" : "";
+    return element("button", { type: "button", className: `block${line.fresh ? " fresh" : ""}`,
+      title: `${does}\n${line.equation}`, ariaLabel: `${name}: ${does} ${shape}${isNew}`,
+      onclick: () => unfold({ i: line.i, layer: line.layer, does }) },
+    element("b", { textContent: name }), element("span", { textContent: shape }));
+  }))));
 }
 
-// Draws the model in full or, before it is trained, the one that would be trained. Does nothing if that is drawn already.
+// Draws the model in full or, before it is trained, the one that would be trained. Does nothing if that is drawn
+// already.
 async function showDrawing() {
   const rung = looked, run = lab.get(rung), { layers, heads, width, context } = run ?? options();
   const key = [rung, layers, heads, width, context, taken.bytes.length].join();
@@ -119,24 +102,22 @@ async function showDrawing() {
   const lines = await reader.ask("linesOfRung", rung, { ...sizes, batch: 1 }), rows = rowsOf(lines);
   if (rung > 0) markNew(rows, rowsOf(await reader.ask("linesOfRung", rung - 1, small)));
   if (rung !== looked) return;
-  const sections = rows.map((row, n) => element("section", {}, element("h4", { textContent: row.kind }),
-    drawRow(row, n === rows.length - 1)));
+  const sections = rows.map(row => element("section", {}, element("h4", { textContent: row.kind }), drawRow(row)));
   drawnKey = key;
   unfolded = null;
+  detailOf = stepOf = "";
   drawnLayers = [];
-  rows.slice(1, -1).forEach(({ layer, lines }, n) => (drawnLayers[layer] ??= []).push({ section: sections[n + 1], lines }));
+  rows.slice(1, -1).forEach(({ layer, lines }, n) =>
+    (drawnLayers[layer] ??= []).push({ section: sections[n + 1], lines }));
   const { name, idea } = ladder[rung];
-  $("about-drawing").replaceChildren(element("b", { textContent: name }), `: ${idea}. `, ...rung === 0 ? [] : [
-    element("mark", { textContent: "Marked" }), ` blocks are not in ${ladder[rung - 1].name}. `], "Click a block for its numbers.");
+  $("about-drawing").replaceChildren(element("b", { textContent: name }), `: ${idea}. `, ...rung === 0 ? [] :
+    [element("mark", { textContent: "Marked" }), ` blocks are not in ${ladder[rung - 1].name}. `],
+  "Click a block for its numbers.");
   $("drawing").replaceChildren(sections[0], element("div", { className: "row layers", hidden: drawnLayers.length < 2 },
-    "layer", ...drawnLayers.map((_, other) => element("button", {
-      type: "button", className: "quiet", textContent: `${other}`, ariaLabel: `layer ${other}`, onclick: () => chooseLayer(other) }))),
-    ...sections.slice(1));
+    "layer", ...drawnLayers.map((_, other) => element("button", { type: "button", className: "quiet",
+      textContent: `${other}`, ariaLabel: `layer ${other}`, onclick: () => { layer = other; showLayer(); } }))),
+  ...sections.slice(1));
   rove($("drawing"), ".block");
-  showLayer();
-}
-function chooseLayer(next) {
-  layer = next;
   showLayer();
 }
 
@@ -158,6 +139,9 @@ const view = () => bench.seen && { bytes: bench.seen.snapshot.bytes, text: bench
   place: Math.min(bench.row ?? Infinity, bench.seen.glyphs.length - 1) };
 const until = (glyphs, t, most) => glyphs.slice(Math.max(0, t + 1 - most), t + 1).join("");
 
+// Shows the step and the numbers again, after a change of the model, the line, the character or the block.
+const explain = () => showStep().then(showDetail).catch(() => {}); // such as for a line that is being read again
+
 // Shows the numbers of a block below its row, or hides them if they are shown.
 function unfold({ i, layer, does }) {
   unfolded = unfolded?.i === i ? null : { i, layer, does };
@@ -168,7 +152,7 @@ function unfold({ i, layer, does }) {
   block.setAttribute("aria-expanded", "true");
   block.closest("section").after(element("div", { id: "detail", role: "region", ariaLabel: "In numbers" }));
   detailOf = "";
-  showDetail();
+  explain();
 }
 
 // Writes the numbers of the unfolded block, once for each model, line and character.
@@ -176,36 +160,39 @@ let detailOf = "";
 async function showDetail() {
   const seen = view();
   if (!unfolded || !seen) return;
-  const { glyphs, place } = seen, { i, does } = unfolded, key = [bench.seen.snapshot.step, seen.text, place, i, looked].join();
+  const { glyphs, place } = seen, { i, does } = unfolded;
+  const key = [bench.seen.snapshot.step, seen.text, place, i, looked].join();
   if (key === detailOf) return;
   detailOf = key;
-  const line = await reader.ask("numbersOf", seen.bytes, seen.text, i, place).catch(error => say("status", error.message, true));
-  if (!line || key !== detailOf || !$("detail")) return;
+  const line = await reader.ask("numbersOf", seen.bytes, seen.text, i, place);
+  if (key !== detailOf || !$("detail")) return;
   const row = (name, ...cells) => element("tr", {}, element("th", { textContent: name, scope: "row" }),
     ...cells.map(textContent => element("td", { textContent })));
   const rows = line.rows.map(({ name, width, numbers }) =>
     row(name, ...numbers.map(x => x.toFixed(3)), width > numbers.length ? `… ${width} numbers` : ""));
-  const active = (line.active ?? []).map((y, t) => ({ y, t })).sort((a, b) => Math.abs(b.y) - Math.abs(a.y)).slice(0, 6);
-  const table = (id, rows) => element("div", { className: "wide" }, element("table", { id }, element("tbody", {}, ...rows)));
+  const active = (line.active ?? []).map((y, t) => ({ y, t })).sort((a, b) => Math.abs(b.y) - Math.abs(a.y));
+  const table = (id, rows) =>
+    element("div", { className: "wide", tabIndex: 0, role: "group", ariaLabel: `${id}, wider than the page` },
+      element("table", { id }, element("tbody", {}, ...rows)));
   $("detail").replaceChildren(element("h4", { textContent: line.title }), element("p", { textContent: does }),
-    element("p", { className: "note", textContent: `For “${until(glyphs, place, 9)}”` + (place === glyphs.length - 1 ?
-      ", the end of the line. Click another character of the line for its numbers." : ", the character that was chosen.") }),
+    element("p", { className: "note", textContent: `For “${until(glyphs, place, 9)}”${place === glyphs.length - 1 ?
+      ", the end of the line. Click another character of the line for its numbers" : ", which was chosen"}.` }),
     table("numbers", rows), ...active.length === 0 ? [] : [element("p", {
       textContent: `Neuron ${line.neuron} is the most active there. Where it is most active in the line:` }),
-      table("neuron", active.map(({ y, t }) => row(until(glyphs, t, 6), y.toFixed(2))))],
+      table("neuron", active.slice(0, 6).map(({ y, t }) => row(until(glyphs, t, 6), y.toFixed(2))))],
     element("p", { className: "note", textContent: `${line.equation}.` }));
 }
 
 // ---- a step of training ----
 
-// Explains one step: the loss of predicting the chosen character, the gradient that comes back through each block as a color
-// on the diagram, and the prediction before and after the step.
+// Explains one step: the loss of predicting the chosen character, the gradient that comes back through each block as
+// a color on the diagram, and the prediction before and after the step.
 function toggleStep() {
   stepping = !stepping;
   stepOf = "";
   $("one-step").setAttribute("aria-pressed", String(stepping));
   $("step").hidden = !stepping;
-  if (stepping) showStep(); else paint([]);
+  if (stepping) explain(); else paint([]);
 }
 
 // Colors each block by the size of the gradient of its output, and each layer by its largest; or all by none.
@@ -217,8 +204,9 @@ function paint(sizes) {
       if (size) button.setAttribute(name, value); else button.removeAttribute(name);
   };
   $("drawing").querySelectorAll(".block").forEach((block, i) => show(block, sizes[i]));
-  $("drawing").querySelectorAll(".layers button").forEach((button, other) => show(button, sizes.length === 0 ? undefined :
-    Math.max(...drawnLayers[other].flatMap(({ lines }) => lines.map(({ i }) => sizes[i])))));
+  $("drawing").querySelectorAll(".layers button").forEach((button, other) =>
+    show(button, sizes.length === 0 ? undefined :
+      Math.max(...drawnLayers[other].flatMap(({ lines }) => lines.map(({ i }) => sizes[i])))));
 }
 
 let stepOf = "";
@@ -233,15 +221,16 @@ async function showStep() {
     bars.hidden = true;
     return paint([]);
   }
-  const found = await reader.ask("takeStep", seen.bytes, seen.text, place).catch(error => say("status", error.message, true));
-  if (!found || key !== stepOf) return;
-  const { sizes, rate, glyph, loss, next } = found, [before, after] = loss.map(loss => percent(Math.exp(-loss)));
-  words.textContent = `“${glyph}” after “${until(glyphs, place - 1, 8)}”: the model gave it ${before} (faint bar), a loss of ` +
-    `−ln ${Math.exp(-loss[0]).toPrecision(3)} = ${loss[0].toFixed(3)}. The gradient says how fast the loss rises with each ` +
-    "weight. It flows back from the logits to the embedding: the more color, the larger it is. A small step subtracts " +
-    `${rate.toPrecision(1)} times the gradient. Then the model gives it ${after} (strong bar), a loss of ${loss[1].toFixed(3)}. ` +
-    "(Training does so for a batch, with an optimizer.) Click another character of the line.";
+  const { sizes, rate, glyph, loss, next } = await reader.ask("takeStep", seen.bytes, seen.text, place);
+  if (key !== stepOf) return;
+  const [before, after] = loss.map(loss => percent(Math.exp(-loss)));
+  words.textContent = `“${glyph}” after “${until(glyphs, place - 1, 8)}”: the model gave it ${before} (faint bar), ` +
+    `a loss of −ln ${Math.exp(-loss[0]).toPrecision(3)} = ${loss[0].toFixed(3)}. The gradient says how fast the loss ` +
+    "rises with each weight. It flows back from the logits to the embedding: the more color, the larger it is. A " +
+    `small step subtracts ${rate.toPrecision(1)} times the gradient. Then the model gives it ${after} (strong bar), ` +
+    `a loss of ${loss[1].toFixed(3)}. (Training does so for a batch, with an optimizer.) Click another character of ` +
+    "the line.";
   bars.hidden = false;
-  drawBars(bars, { rows: next, color: ladder[looked].name, names: ["before", "after"], label: "Before and after the step" });
+  drawBars(bars, { rows: next, color: ladder[looked].name, names: ["before", "after"], label: "Before and after" });
   paint(sizes);
 }

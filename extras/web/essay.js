@@ -1,35 +1,38 @@
-// The essay: each chapter is a section of the page with its prose, to which a line, a Play button, a slider and a stage are
-// added. Its id is its rung, its color the rung's.
-const CAPTIONS = {
-  arcs: "", maps: "Rows look at columns: the darker a cell, the more of its attention a character gives.",
-  bars: "What may come next, by this model.", neuron: "",
+// The essay: each chapter is a section of the page with its prose, to which a line, a Play button, a slider and a
+// stage are added. Its id is its rung, its color the rung's.
+const CAPTIONS = { // others say what is seen
+  maps: "Rows look at columns: the darker a cell, the more of its attention a character gives.",
+  bars: "What may come next, by this model.",
   chart: "As unsure as among so many characters. Lower is better; point at the curves for the numbers."
 };
 /** @type {any} */
-const chapters = {}; // by id: { stage, box, line }
+const chapters = {}; // by id: { stage, box, line, field, rung }
 
 function openChapter(box) {
   const name = box.dataset.rung ?? box.id, rung = () => numberOf(name), line = box.dataset.line;
-  const words = element("div", { className: "words" }), details = box.querySelector("details"), more = box.querySelector(".aside");
+  const words = element("div", { className: "words" });
+  const [details, more] = ["details", ".aside"].map(selector => box.querySelector(selector));
   const field = element("input", { type: "text", className: "line", maxLength: 4096, value: line, autocomplete: "off",
     spellcheck: false, ariaLabel: "A line" });
   const figures = box.dataset.figures.split(" ").map(kind => element("figure", {}, element("div", { className: kind }),
-    element("figcaption", { className: kind === "arcs" ? "looks" : "", textContent: CAPTIONS[kind] })));
+    element("figcaption", { className: kind === "arcs" ? "looks" : "", textContent: CAPTIONS[kind] ?? "" })));
   words.append(...[...box.children].filter(child => child !== details && child !== more));
-  const controls = words.querySelector(".controls"), time = element("div", { className: "time" }, $("time").content.cloneNode(true));
-  const writing = element("div", { className: "writing", role: "region", ariaLabel: "What the model writes" });
+  const controls = words.querySelector(".controls");
+  const time = element("div", { className: "time" }, $("time").content.cloneNode(true));
+  const writing = element("div", { className: "writing", role: "group", ariaLabel: "What the model writes" });
   if (box.id === "top") controls.before(writing, time); else controls.after(time, writing);
   controls.after(field);
-  details.append(element("div", { className: "ladder" }), element("p", { className: "note" }));
+  if (box.id !== "top") details.append(element("div", { className: "ladder" }),
+    element("p", { className: "note" }, "The idea, its equation and its code: ", tourLink(name)));
   box.style.setProperty("--rung", rungColor(name));
   words.querySelector("h2")?.before(element("p", { className: "kicker", textContent: `${rung() + 1} · ${name}` }));
-  box.replaceChildren(words, element("div", { className: "stage" }, element("p", { className: "trouble note" }), ...figures),
+  box.replaceChildren(words,
+    element("div", { className: "stage" }, element("p", { className: "trouble note" }), ...figures),
     element("div", { className: "answer" }, details, ...more ? [more] : []));
-  if (box.id !== "top") details.lastChild.append("The idea, its equation and its code: ", tourLink(name));
   const stage = openStage(box, {
     runs: essay, rung, start: () => startChapter(rung()),
     compares: () => ({
-      runs: [rung() - 1, rung()].map(rung => essay.get(rung)).filter(Boolean),
+      runs: [rung() - 1, rung()].map(comparable).filter(Boolean),
       levels: name === "ngram" && counted ? [{ name: `counting ${unsure(counted.ngram)}`, y: counted.ngram }] : []
     })
   });
@@ -39,6 +42,10 @@ function openChapter(box) {
 // A page that was copied is not beside the documents.
 const tourLink = name => location.pathname.endsWith("/extras/web/tril.html") ?
   element("a", { href: `../../docs/tour.md#${name}`, textContent: `the tour, ${name}` }) : `docs/tour.md, ${name}`;
+
+// Returns the run of a rung that is compared with others: the one in advance, whose steps are all done; on another
+// text, the one that is trained here.
+const comparable = rung => isBuiltin() ? built[rung] : essay.get(rung);
 
 // Begins the run of a rung, and of the one below to compare it with, unless they are there.
 async function startChapter(rung) {
@@ -50,11 +57,12 @@ async function startChapter(rung) {
 // Shows how unsure the rungs up to this one are: after the same steps, each at a good rate of its own.
 function showLadderOf(box, rung) {
   const details = box.querySelector("details"), host = box.querySelector(".ladder");
-  if (!details.open) return;
-  const all = sorted(essay).filter(run => run.rung <= rung && run.curve.length > 0);
-  const rows = all.map(run => ({ name: run.name, loss: run.curve.at(-1)[1], color: rungColor(run.name), step: run.curve.at(-1)[0] }));
-  if (counted && ["bigram", "ngram"].includes(ladder[rung].name))
-    rows.unshift({ name: "counting", loss: rung === 0 ? counted.bigram : counted.ngram, color: "var(--counted)", step: 0 });
+  if (!details.open || !host) return;
+  const all = ladder.slice(0, rung + 1).map(({ rung }) => comparable(rung)).filter(run => run?.done && latest(run));
+  const rows = all.map(({ name, curve }) =>
+    ({ name, color: rungColor(name), step: curve.at(-1)[0], loss: curve.at(-1)[1] }));
+  const loss = counted && { bigram: counted.bigram, ngram: counted.ngram }[ladder[rung].name];
+  if (loss) rows.unshift({ name: "counting", color: rungColor("counted"), step: 0, loss });
   const most = Math.max(...rows.map(({ loss }) => Math.exp(loss)));
   host.replaceChildren(...rows.map(({ name, loss, color, step }) => element("div", {
     title: `${nats(loss)} nats per character${step ? `, after ${some(step, "step")}` : ""}` },
@@ -62,7 +70,7 @@ function showLadderOf(box, rung) {
     element("i", { style: `--share: ${Math.exp(loss) / most}; --rung: ${color}` }),
     element("b", { textContent: Math.exp(loss).toFixed(1) }))));
   host.dataset.about = `As unsure as among so many characters, ${
-    all.every(run => run.built) ? "trained in advance" : "trained here"} for the same steps, each at a good rate of its own.`;
+    isBuiltin() ? "trained in advance" : "trained here"} for the same steps, each at a good rate of its own.`;
 }
 
 // Gives all chapters lines of the text in use, and lets the first model learn from it.

@@ -1,42 +1,49 @@
 // The lab: which rungs to train, in which sizes; how far each is; and one of them in full.
 const USUAL = { layers: 2, heads: 4, width: 32, context: 64, batch: 16, steps: 1000, lr: "", seed: 1337 };
-const options = () => { const { lr, ...more } = numbersIn($("options")); return Number.isNaN(lr) ? more : { ...more, lr }; };
+const options = () => {
+  const { lr, ...more } = numbersIn($("options"));
+  return Number.isNaN(lr) ? more : { ...more, lr };
+};
 const SAMPLER = [
   { name: "temperature", help: "higher is bolder; 0: always the likeliest", min: 0, step: 0.1, defaultValue: 0.8 },
-  { name: "top_k", label: "top-k", help: "choose among the k likeliest; 0: among all", min: 0, step: 1, defaultValue: 0 },
+  { name: "top_k", label: "top-k", help: "choose among the k likeliest; 0: among all", min: 0, defaultValue: 0 },
   { name: "top_p", label: "top-p", help: "of these, choose among the likeliest that together have this share",
     min: 0.05, max: 1, step: 0.05, defaultValue: 1 }];
 let estimates = [];        // of each rung in the sizes that are typed
 let speed = 0;             // of one worker on this machine, in multiply-adds a second
 let looked = 0;            // the rung in full
-let bench, writing = 0, begunTexts = 0, trouble = "";
+let bench, begunTexts = 0, trouble = "";
 const ticked = () => ladder.filter(({ rung }) => $(`tick-${rung}`).checked).map(({ rung }) => rung);
 const own = () => sorted(lab).filter(run => !run.built);
 const isTraining = () => own().some(isOpen);
 
 function openLab() {
-  $("models").tBodies[0].append(...ladder.map(({ rung, name, idea }) => element("tr", { id: `rung-${rung}`, title: idea },
-    element("th", { scope: "row" },
-      element("input", { type: "checkbox", id: `tick-${rung}`, ariaLabel: `train ${name}`, checked: rung === numberOf("gpt") }),
-      element("button", { type: "button", textContent: name, style: `--rung: ${rungColor(name)}`, onclick: () => lookAt(rung) })),
-    element("td"), element("td"), element("td", {}, element("span"), element("i")),
-    element("td", {}, element("button", { type: "button", textContent: "↓", ariaLabel: `Download ${name}`,
-      title: "Download the checkpoint", onclick: () => download(lab.get(rung)) })))));
+  looked = numberOf("gpt");
+  const button = more => element("button", { type: "button", ...more });
+  $("models").tBodies[0].append(...ladder.map(({ rung, name, idea }) =>
+    element("tr", { id: `rung-${rung}`, title: idea, style: `--rung: ${rungColor(name)}` },
+      element("th", { scope: "row" },
+        element("input", { type: "checkbox", id: `tick-${rung}`, ariaLabel: `train ${name}`,
+          checked: rung === looked }),
+        button({ textContent: name, onclick: () => lookAt(rung) })),
+      element("td"), element("td"), element("td", {}, element("span"), element("i")),
+      element("td", {}, button({ textContent: "↓", ariaLabel: `Download ${name}`, title: "Download the checkpoint",
+        onclick: () => download(lab.get(rung)) })))));
   // the options' ranges and help are those of ./train
-  addNumbers($("options"), Object.keys(USUAL).map(name => ({
-    name, help: table[name].help, min: table[name].min, max: name === "seed" ? Number.MAX_SAFE_INTEGER : table[name].max || "",
-    step: table[name].kind === 0 || name === "seed" ? 1 : "any", defaultValue: USUAL[name],
-    placeholder: USUAL[name] === "" ? "auto" : ""
-  })));
+  addNumbers($("options"), Object.entries(USUAL).map(([name, defaultValue]) => {
+    const { help, min, max, kind } = table[name], isSeed = name === "seed";
+    return { name, help, min, max: isSeed ? Number.MAX_SAFE_INTEGER : max || "", step: kind === 0 || isSeed ? 1 : "any",
+      defaultValue, placeholder: defaultValue === "" ? "auto" : "" };
+  }));
   addNumbers($("sampler"), SAMPLER);
   document.querySelector("#inside .time").append($("time").content.cloneNode(true));
-  looked = numberOf("gpt");
   bench = openStage($("lab"), { runs: lab, rung: () => looked, start: null, compares: () => ({
     runs: sorted(lab).filter(run => run.rung === looked || !run.built || $(`tick-${run.rung}`).checked), thin: true,
-    levels: [["characters", counted?.unigram], ["pairs", counted?.bigram], [`${counted?.order} in a row`, counted?.ngram]]
-      .map(([what, y]) => ({ name: `counted ${what}`, y })) }) });
+    levels: !counted ? [] : [{ name: "counted characters", y: counted.unigram },
+      { name: "counted pairs", y: counted.bigram },
+      { name: `counted ${counted.order} in a row`, y: counted.ngram }] }) });
   bench.sampler = sampler;
-  bench.chosen = () => { showStep(); showDetail(); };
+  bench.chosen = explain;
   for (const selector of ["button", "input[type=checkbox]"]) rove($("models"), selector);
   $("train").onclick = () => trainAgain().catch(error => complain(sentence(error.message)));
   $("pause").onclick = pause;
@@ -70,8 +77,9 @@ const estimate = seldom(50, async () => {
   const took = all.map(e => e.error || !(speed > 0) ? 0 : e.work * options().steps / speed);
   const together = Math.max(0, ...took, took.reduce((sum, one) => sum + one, 0) / cores);
   say("about-models", failed ? sentence(failed.error) : all.length === 0 ? "No model is ticked." :
-    `${together > 0 ? `About ${duration(together)} at these sizes; at most ` : "At most "}${some(most("parameters"), "parameter")}, and ` +
-    `${mebibytes(most("bytes"))} of ${mebibytes(limit)}.${over}`, Boolean(failed || over));
+    `${together > 0 ? `About ${duration(together)} at these sizes; at most ` : "At most "}` +
+    `${some(most("parameters"), "parameter")}, and ${mebibytes(most("bytes"))} of ${mebibytes(limit)}.${over}`,
+  Boolean(failed || over));
   renew();
 });
 
@@ -83,7 +91,8 @@ function showLab() {
     reader.ask("measure").then(found => { speed = found; estimate(); }, () => { speed = 0; });
   }
   for (const { rung } of ladder) {
-    const row = $(`rung-${rung}`), run = lab.get(rung), [, size, loss, steps, file] = row.cells, last = run?.curve.at(-1);
+    const row = $(`rung-${rung}`), run = lab.get(rung), last = run?.curve.at(-1);
+    const [, size, loss, steps, file] = row.cells;
     const { parameters = 0, error = "" } = run ?? estimates[rung] ?? {};
     size.textContent = parameters > 0 ? short(parameters) : "–";
     size.title = error || some(parameters, "parameter");
@@ -97,19 +106,23 @@ function showLab() {
     file.firstChild.disabled = !run;
   }
   const all = own(), failed = all.filter(run => run.failed), training = isTraining(), done = all.every(run => run.done);
-  const memory = all.reduce((sum, run) => sum + run.memory + run.snapshots.reduce((sum, { bytes }) => sum + bytes.length, 0), 0);
-  const words = all.length === 0 ? lab.size > 0 ? "All models here were trained in advance, for the same steps, each at a good " +
-    "rate of its own. Tick some to train them again, in any size." : "Tick models and train them." :
+  const held = all.flatMap(run => [run.memory, ...run.snapshots.map(({ bytes }) => bytes.length)]);
+  const memory = held.reduce((sum, bytes) => sum + bytes, 0);
+  const words = all.length === 0 ? `${lab.size === 0 ? "" : "All models here were trained in advance, for the same " +
+    "steps, each at a good rate of its own. "}Tick some to train them, in any size.` :
     `${training ? "Training" : done ? "All steps are done" : "Paused"}: ${mebibytes(memory)} in use.`;
-  const why = trouble || failed.map(run => `${run.name}: ${run.failed}.`).join(" ");
+  const isSaid = trouble === $("about-models").textContent; // of the sizes
+  const why = !isSaid && trouble || failed.map(run => `${run.name}: ${run.failed}.`).join(" ");
   say("about-training", why || words, Boolean(why));
   $("pause").hidden = all.length === 0;
   $("pause").textContent = training ? "Pause" : done ? "Train longer" : "Continue";
-  $("digest").textContent = all.map(run => [run, run.snapshots.findLast(({ digest }) => digest)]).filter(([, shot]) => shot)
-    .map(([{ name, steps }, { step, digest }]) => `${name.padEnd(10)}${digest}  step ${step} of ${steps}`).join("\n");
+  $("digest").textContent = all.flatMap(({ name, steps, snapshots }) => {
+    const last = snapshots.findLast(({ digest }) => digest);
+    return last ? `${name.padEnd(10)}${last.digest}  step ${last.step} of ${steps}` : [];
+  }).join("\n");
   $("looked").textContent = `Inside ${ladder[looked].name}`;
-  $("looked").style.setProperty("--rung", rungColor(ladder[looked].name));
-  showDrawing().then(showStep).then(showDetail).catch(() => {}); // such as for sizes that are being typed
+  $("lab").style.setProperty("--rung", rungColor(ladder[looked].name));
+  showDrawing().then(explain, () => {}); // fails for sizes that are being typed
 }
 
 // ---- training ----
@@ -140,13 +153,15 @@ async function pause() {
 async function openCheckpoint(file) {
   trouble = "";
   try {
-    if (file.size > limit / 4) throw new Error(`${file.name} has ${count(file.size / 1e6)} MB, which is too much for this page`);
+    if (file.size > limit / 4) throw new Error(tooMuch(file));
     const bytes = new Uint8Array(await file.arrayBuffer());
     if (!mayDiscard()) return;
     const run = await begun(lab, "load", bytes, options());
     for (const other of own()) if (other !== run) drop(lab, other.rung);
     if (isBuiltin()) for (const run of built) if (!lab.has(run.rung)) lab.set(run.rung, run);
     run.saved = run.step;
+    for (const name of ["layers", "heads", "width", "context"]) if (run[name] > 0) $(`options-${name}`).value = run[name];
+    estimate();
     lookAt(run.rung);
     $("inside").scrollIntoView();
     if (run.failed) complain(`The model can write and show its attention, but cannot train: ${sentence(run.failed)}`);
@@ -157,31 +172,23 @@ async function openCheckpoint(file) {
 
 // ---- writing ----
 
-// Continues the line, some characters at a time, until Stop or the end. Close then hides the text.
+// Continues the line, some characters at a time; another click begins another text.
 async function writeLine() {
-  const LENGTH = 1000, PIECE = 20, line = bench.box.querySelector(".line").value;
-  const close = () => { $("written").hidden = true; $("write").textContent = "Continue the line"; };
-  if (writing) { writing = 0; return; }
-  if (!$("written").hidden) return close();
+  const LENGTH = 600, PIECE = 20, line = bench.box.querySelector(".line").value, own = ++begunTexts;
   if (!bench.shown) return;
-  const own = writing = ++begunTexts;
+  const out = element("span");
   $("written").hidden = false;
-  $("write").textContent = "Stop";
+  $("written").replaceChildren(element("b", { textContent: line }), out);
   try {
     await reader.ask("prompt", bench.shown.bytes, line, sampler());
-    const out = element("span");
-    $("written").replaceChildren(element("b", { textContent: line }), out);
-    for (let length = 0; length < LENGTH && writing === own;) {
+    for (let length = 0; length < LENGTH && own === begunTexts;) {
       const text = await reader.ask("writeOn", PIECE, 20, sampler());
       length += [...text].length;
       out.append(text);
       $("written").scrollTop = $("written").scrollHeight;
       await new Promise(requestAnimationFrame);
     }
-    $("write").textContent = "Close";
   } catch (error) {
-    if (!error.ended) complain(sentence(error.message));
-    close();
+    if (!error.ended) out.append(sentence(error.message));
   }
-  writing = 0;
 }

@@ -124,8 +124,8 @@ function openModule(compiled, complain) {
     typeof value === "string" ? bytes(encode(value)) :
       value instanceof Uint8Array ? [bytes(value), value.length] : [value]));
 
-  // Calls an export that takes a TrilError or Error last; if isFailure(its result), throws the sentence, with the result
-  // as `status`.
+  // Calls an export that takes a TrilError or Error last; if isFailure(its result), throws the sentence, with the
+  // result as `status`.
   function check(isFailure, name, ...values) {
     const error = room(1024), result = call(name, ...values, error);
     if (isFailure(result)) throw Object.assign(new Error(textAt(error)), { status: result });

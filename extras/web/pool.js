@@ -32,7 +32,8 @@ function openWorker(broken) {
 // Compiles the module that this browser has: with relaxed SIMD, else with SIMD.
 async function compile() {
   const [length, packed] = $("modules").textContent.trim().split(" ");
-  const modules = unweave(await unpack(packed), Number(length)), bytes = modules.find(bytes => WebAssembly.validate(bytes));
+  const modules = unweave(await unpack(packed), Number(length));
+  const bytes = modules.find(bytes => WebAssembly.validate(bytes));
   if (!bytes) throw new Error("This browser lacks WebAssembly with SIMD; a newer one has it.");
   compiled = await WebAssembly.compile(bytes);
 }
@@ -46,7 +47,7 @@ async function openReader() {
   });
   const opened = await reader.opened;
   ({ ladder, options: table, limit } = opened);
-  say("machine", opened.fuses ? "This browser fuses multiplication and addition: after the same steps, ./train " +
-    "--precision f32 with the same sizes, rate and seed has the same weights, and so the same digest." :
-    "This browser does not fuse multiplication and addition: the weights differ from those of ./train in their last bits.");
+  say("machine", opened.fuses ? "This browser fuses multiplication and addition: when all steps are done, ./train " +
+    "--precision f32 with the same sizes, rate, seed and steps has the same weights, and so the same digest." :
+    "This browser does not fuse multiplication and addition: the weights differ from ./train's in their last bits.");
 }

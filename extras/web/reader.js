@@ -2,7 +2,7 @@
 // a model's file, which a training run has sent; only the text that is being written lasts from one call to the next.
 function openReader(library) {
   const HELD_OUT_CHARACTERS = 8192, BATCH = 16, BARS = 12;
-  const LEARNING = { temperature: 0.8, top_p: 1, seed: 1337 }; // the sampler of the texts that rungs write as they learn
+  const LEARNING = { temperature: 0.8, top_p: 1, seed: 1337 }; // the sampler of what rungs write as they learn
   const PLAIN = { temperature: 1, top_p: 1 };
   const { room, bytesAt, floatsAt, textAt, call, must, make, write, number, whole, size, at, samplingRecord, sizeOf,
     tokenizerOf, textOf, glyphOf, decode, reading } = library;
@@ -19,8 +19,8 @@ function openReader(library) {
     const reading = make("tril_reading_open", model, text, traced, 1);
     try { return work(reading, at("TrilReading", reading)); } finally { call("tril_reading_close", reading); }
   }
-  // Returns the result of work(model, reading, record) with a model's reading of a line. An empty line is the start of a
-  // text.
+  // Returns the result of work(model, reading, record) with a model's reading of a line. An empty line is the start
+  // of a text.
   const read = (bytes, line, work) => withModel(bytes, model =>
     withReading(model, encode(line), 1, (reading, record) => work(model, reading, record)));
 
@@ -55,11 +55,13 @@ function openReader(library) {
 
   // Returns what a model makes of a line: its glyphs; the loss on it (not finite for a single one); the likeliest next
   // characters, with their probabilities in the model and in the sampler; and the weights of each head.
-  const look = (bytes, line, sampler = PLAIN) => read(bytes, line, (model, reading, { tokens, ids, logits, ...more }) => {
-    const tokenizer = tokenizerOf(model), V = sizeOf(tokenizer), last = logits + 4 * V * (tokens - 1);
-    const p = probabilities(last, V), picked = probabilities(last, V, sampler), heads = [];
-    for (let layer = 0; layer < more.layers; layer++)
-      for (let head = 0; head < more.heads; head++) heads.push({ layer, head, weights: weightsOf(reading, layer, head, tokens) });
+  const look = (bytes, line, sampler = PLAIN) => read(bytes, line, (model, reading, record) => {
+    const { tokens, ids, logits, layers } = record, tokenizer = tokenizerOf(model), V = sizeOf(tokenizer);
+    const last = logits + 4 * V * (tokens - 1), p = probabilities(last, V), picked = probabilities(last, V, sampler);
+    const heads = [];
+    for (let layer = 0; layer < layers; layer++)
+      for (let head = 0; head < record.heads; head++)
+        heads.push({ layer, head, weights: weightsOf(reading, layer, head, tokens) });
     return {
       glyphs: Array.from({ length: tokens }, (_, t) => glyphOf(tokenizer, whole(ids + 4 * t))), heads,
       nats: call("tril_reading_loss", reading),
@@ -108,7 +110,8 @@ function openReader(library) {
     return { title, equation, rows, ...["gelu", "swiglu"].includes(operation) && neuronOf(output, place, tokens) };
   });
   function neuronOf({ data, row, width }, place, T) {
-    const y = t => floatsAt(data + 4 * t * row, width), most = y(place).map(Math.abs), neuron = most.indexOf(Math.max(...most));
+    const y = t => floatsAt(data + 4 * t * row, width), most = y(place).map(Math.abs);
+    const neuron = most.indexOf(Math.max(...most));
     return { neuron, active: Array.from({ length: T }, (_, t) => y(t)[neuron]) };
   }
   // Returns the neuron of the last MLP that is most active at `place`, and how active it is at each character.
@@ -119,17 +122,20 @@ function openReader(library) {
 
   // ---- a step of training ----
 
-  // Takes a step of gradient descent on the loss of one character, the one at `place` of the line. The step is at most
-  // `longest` long, and is halved until the loss changes by at least half of what the gradient foretells. Returns its rate,
-  // the loss before and after, the size of each line's gradient, and the predictions before and after.
+  // Takes a step of gradient descent on the loss of one character, the one at `place` of the line. The step is at
+  // most `longest` long, and is halved until the loss changes by at least half of what the gradient foretells.
+  // Returns its rate, the loss before and after, the size of each line's gradient, and the predictions before and
+  // after.
   const takeStep = (bytes, line, place, longest = 0.03) => read(bytes, line, (model, reading, record) => {
     const HALVINGS = 20, lossOf = p => -Math.log(p[target]);
     const tokenizer = tokenizerOf(model), V = sizeOf(tokenizer);
     if (!(place > 0 && place < record.tokens))
       throw new Error("nothing stands before the first character, so the model cannot predict it");
-    const ids = Int32Array.from({ length: place }, (_, t) => whole(record.ids + 4 * t)), target = whole(record.ids + 4 * place);
+    const ids = Int32Array.from({ length: place }, (_, t) => whole(record.ids + 4 * t));
+    const target = whole(record.ids + 4 * place);
     const text = decode(tokenizer, record.ids, place), before = probabilities(record.logits + 4 * V * (place - 1), V);
-    const { sizes, tensors, size } = sendBack(linesOf(reading), ids, before.map((p, id) => p - Number(id === target)), floatsAt);
+    const dlogits = before.map((p, id) => p - Number(id === target));
+    const { sizes, tensors, size } = sendBack(linesOf(reading), ids, dlogits, floatsAt);
     const kept = tensors.map(({ data }) => [data.byteOffset, data.slice()]);
     const step = rate => {
       kept.forEach(([address, weights], n) =>
@@ -167,7 +173,7 @@ function openReader(library) {
     for (let i = 0; i < most && (i === 0 || performance.now() < end); i++)
       length += call("tril_writer_write", writer, to + length);
     if (length === 0) throw new Error("the model's predictions are not finite numbers");
-    return decoder.decode(bytesAt(to, length), { stream: true }); // a model of bytes may end in the middle of a character
+    return decoder.decode(bytesAt(to, length), { stream: true }); // bytes may end in the middle of a character
   }
 
   return { evaluate, compose, known, look, linesOfRung, numbersOf, neuronAt, takeStep, prompt, writeOn };

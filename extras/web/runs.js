@@ -1,6 +1,6 @@
-// Training runs, each in its own worker, which trains for a slice of time when it is granted one: so runs can be paused, and
-// as many train at once as there are processors. A run keeps snapshots: its model at some steps, and what the reader finds
-// of it, the held-out loss and a text that it writes.
+// Training runs, each in its own worker, which trains for a slice of time when it is granted one: so runs can be
+// paused, and as many train at once as there are processors. A run keeps snapshots: its model at some steps, and what
+// the reader finds of it, the held-out loss and a text that it writes.
 //
 // A run: { rung, name, options, built, going, step, steps, seconds, done, failed, snapshots, curve, batches, ... }. The
 // chapters have one of each rung, and so has the lab; `built` ones were trained in advance, on the built-in text.
@@ -17,12 +17,14 @@ const numberOf = name => ladder.findIndex(rung => rung.name === name);
 // ---- those trained in advance ----
 
 async function unpackBuilt() {
-  const planes = await unpack($("trained").textContent), count = planes.length / 4, bytes = new Uint8Array(planes.length);
+  const planes = await unpack($("trained").textContent), count = planes.length / 4;
+  const bytes = new Uint8Array(planes.length);
   for (let plane = 0; plane < 4; plane++)
     for (let i = 0; i < count; i++) bytes[4 * i + plane] = planes[plane * count + i];
   let from = bytes.indexOf(0x0a) + 1;
-  built = JSON.parse(new TextDecoder().decode(bytes.subarray(0, from))).map(({ bytes: length, step, curve, lr, ...more }) => ({
-    ...blank(), ...more, lr, name: ladder[more.rung].name, built: true, step, steps: step, done: true, curve,
+  const all = JSON.parse(new TextDecoder().decode(bytes.subarray(0, from)));
+  built = all.map(({ bytes: length, step, curve, ...more }) => ({
+    ...blank(), ...more, name: ladder[more.rung].name, built: true, step, steps: step, done: true, curve,
     snapshots: [{ step, bytes: bytes.slice(from, from += length), loss: curve.at(-1)[1], text: "", digest: "" }]
   }));
 }
@@ -34,7 +36,8 @@ function chapterOptions(rung) {
 
 // ---- discarding ----
 
-// Asks before discarding models of the lab that no file has. (Those of the chapters come back at the press of a button.)
+// Asks before discarding models of the lab that no file has. (Those of the chapters come back at the press of a
+// button.)
 const missed = (some = [...lab.values()]) => some.filter(run => !run.built && run.step > 0 && run.saved !== run.step);
 const mayDiscard = some => missed(some).length === 0 || confirm(`This discards trained models: ${
   missed(some).map(run => `${run.name}, step ${run.step}`).join("; ")}. Download them to keep them. Discard them?`);
@@ -52,7 +55,8 @@ function dropAll(runs) {
 
 // ---- snapshots and curves ----
 
-const blank = () => ({ batches: [], pending: [], stride: 1, curve: [], snapshots: [], busy: 0, going: false, failed: "" });
+const blank = () =>
+  ({ batches: [], pending: [], stride: 1, curve: [], snapshots: [], busy: 0, going: false, failed: "" });
 
 // A point of the curve is the mean of `stride` steps; when there are too many, neighbors are joined.
 function traceBatch(run, point) {
@@ -100,8 +104,8 @@ async function evaluateAll() {
 
 const isOpen = run => run.going && run.worker && !run.done && !run.failed;
 
-// Grants slices to the runs that are furthest behind. Where each has a processor of its own, it has the next slice before it
-// ends one, so that it does not wait for the page, which may be drawing.
+// Grants slices to the runs that are furthest behind. Where each has a processor of its own, it has the next slice
+// before it ends one, so that it does not wait for the page, which may be drawing.
 function grant() {
   const all = everyRun(), open = all.filter(isOpen), each = open.length > cores ? 1 : 2;
   let left = each * cores - all.reduce((sum, run) => sum + run.busy, 0);

@@ -1,20 +1,21 @@
-// A stage: what a model makes of a line at one of its snapshots. A box may have a .line to type, a .writing, .arcs, .maps,
-// .bars, .neuron and a .chart, and .time: a Play button and a slider of steps that moves all of these together.
+// A stage: what a model makes of a line at one of its snapshots. A box may have a .line to type, a .writing, .arcs,
+// .maps, .bars, .neuron and a .chart, and .time: a Play button and a slider of steps that moves all of these
+// together.
 const BEAT = 650; // milliseconds between two snapshots
 const stages = [];
 
 // Opens a stage of the runs of the chapters or of the lab. rung() is the number of its model; start(), if there is one,
-// begins its training; it plays once it is visible if it isEager;
-// compares() returns what its chart shows: { runs, levels, thin: their losses in training, too }.
+// begins its training; compares() returns what its chart shows, { runs, levels, thin: their losses in training, too }.
+// A stage that isEager plays once it is visible.
 function openStage(box, { runs, rung, start, compares }) {
   /** @type {(name: string) => any} */
   const part = name => box.querySelector(`.${name}`);
   const run = () => runs.get(rung()), name = () => ladder[rung()].name;
   /** @type {any} */
   const stage = { box, shown: null, seen: null, row: null, head: 0, playing: false, isEager: false,
-    isVisible: false, look, renew, play, reset };
+    isVisible: false, look, refresh, play, reset };
   const line = () => part("line").value;
-  let rewound = null, seenKey = "", timer = 0; // rewound: a snapshot of the run; null: the latest
+  let rewound = null, tried = {}, timer = 0; // a snapshot of the run, null for the latest; the last look: { snapshot, text }
 
   const snapshots = () => run()?.snapshots.filter(({ loss }) => loss !== null) ?? [];
   const current = () => rewound && snapshots().findLast(({ step }) => step <= rewound.step) || latest(run());
@@ -26,7 +27,7 @@ function openStage(box, { runs, rung, start, compares }) {
     timer = 0;
     if (!stage.playing) return;
     if (at < all.length - 1) show(all[at + 1]);
-    else if (!run() || run().done || run().failed) stage.playing = false;
+    else if (!run() || run().failed || run().done && latest(run()).step === run().step) stage.playing = false;
     renew();
   }
   function show(snapshot) {
@@ -68,6 +69,7 @@ function openStage(box, { runs, rung, start, compares }) {
   const looking = seldom(40, async () => {
     const snapshot = current(), text = line(), own = run();
     if (!stage.isVisible) return;
+    tried = { snapshot, text };
     showChart();
     if (!snapshot) return own ? undefined : clear("");
     if (part("writing") && !snapshot.text) snapshot.text = await reader.ask("compose", snapshot.bytes);
@@ -75,13 +77,12 @@ function openStage(box, { runs, rung, start, compares }) {
       const seen = await reader.ask("look", snapshot.bytes, text, stage.sampler?.());
       if (own !== run()) return look(); // another model meanwhile
       Object.assign(stage, { shown: snapshot, seen: { ...seen, snapshot, text } });
-      seenKey = keyOf(snapshot);
       box.classList.remove("empty");
       part("trouble").textContent = "";
     } catch (error) {
       if (error.ended) return;
-      const known = error.status === TRIL_TEXT ? ` It knows these characters: ${await reader.ask("known", snapshot.bytes)}` : "";
-      return clear(sentence(error.message) + known, snapshot);
+      const known = error.status === TRIL_TEXT ? await reader.ask("known", snapshot.bytes) : "";
+      return clear(`${sentence(error.message)}${known && ` It knows these characters: ${known}`}`, snapshot);
     }
     await draw();
   });
@@ -89,21 +90,19 @@ function openStage(box, { runs, rung, start, compares }) {
   function reset() {
     Object.assign(stage, { row: null, playing: false });
     rewound = null;
-    seenKey = "";
+    tried = {};
     look();
   }
-  const keyOf = snapshot => [snapshot?.step, run()?.built, rung(), line(), taken?.bytes.length].join("\n");
-  function renew() {
+  function refresh() {
     if (!stage.isVisible) return;
     if (stage.isEager && !stage.playing) play();
     stage.isEager = false;
     if (stage.playing && !timer) timer = setTimeout(beat, BEAT);
-    if (keyOf(current()) !== seenKey) look(); else showChart();
+    if (tried.snapshot !== current() || tried.text !== line()) look(); else showChart();
     showTime();
   }
   function clear(why, snapshot = null) {
     Object.assign(stage, { shown: snapshot, seen: null });
-    seenKey = keyOf(snapshot);
     part("trouble").textContent = why;
     box.classList.add("empty");
     showTime();
@@ -111,12 +110,13 @@ function openStage(box, { runs, rung, start, compares }) {
   const place = () => Math.min(stage.row ?? Infinity, stage.seen.glyphs.length - 1);
 
   // Draws what was seen, around the character that was chosen or is pointed at.
-  async function draw(row = place(), at = stage.head) {
-    const { glyphs, heads, next } = stage.seen, color = name(), head = heads[Math.min(at, heads.length - 1)];
+  async function draw(row = place()) {
+    const { glyphs, heads, next } = stage.seen, color = name(), head = heads[Math.min(stage.head, heads.length - 1)];
     const choose = row => { stage.row = row; draw(); stage.chosen?.(); }, point = row => draw(row ?? place());
     if (part("writing")) part("writing").textContent = stage.shown.text;
-    if (part("bars")) drawBars(part("bars"), { rows: next.map(({ glyph, p, after }) => ({ glyph, p, ...stage.sampler && { after } })),
-      color, names: ["model", "picked"], label: "What may come next" });
+    const rows = next.map(({ glyph, p, after }) => ({ glyph, p, ...stage.sampler && { after } }));
+    if (part("bars"))
+      drawBars(part("bars"), { rows, color, names: ["model", "picked"], label: "What may come next" });
     if (part("arcs")) drawArcs(part("arcs"), { glyphs, weights: head?.weights[row] ?? [], row, color, choose, point });
     if (part("maps")) {
       part("maps").hidden = heads.length === 0;
@@ -137,16 +137,18 @@ function openStage(box, { runs, rung, start, compares }) {
       ariaPressed: t === row, tabIndex: t === row ? 0 : -1, style: `--share: ${Math.max(0, found.active[t]) / most}`,
       title: `neuron ${found.neuron}: ${found.active[t].toFixed(2)}`, onclick: () => { stage.row = t; draw(); } })));
     if (focused) box.children[row].focus();
-    box.nextSibling.textContent = `Shaded: where neuron ${found.neuron} of the last layer answers. It answers most to “${glyphs[row]}”.`;
+    box.nextSibling.textContent =
+      `Neuron ${found.neuron} answers most to “${glyphs[row]}”. Shaded: wherever it answers.`;
   }
   function showChart() {
     if (!part("chart")) return;
     const { runs: all, levels = [], thin = false } = compares();
     drawChart(part("chart"), { series: all.flatMap(run => [
-      { name: run.name, color: run.name, points: run.curve, label: `${run.name} ${unsure(run.curve.at(-1)?.[1] ?? 0)}` },
-      ...thin ? [{ name: `${run.name} in training`, color: run.name, line: "thin", points: run.batches, label: "" }] : []]),
-      levels: levels.filter(({ y }) => y !== undefined), unit: "characters", place: "step", at: stage.shown?.step, end: Math.max(1, ...all.map(({ steps }) => steps)),
-      height: 300 });
+      { name: run.name, color: run.name, points: run.curve,
+        label: `${run.name} ${unsure(run.curve.at(-1)?.[1] ?? 0)}` },
+      ...thin ? [{ name: `${run.name} in training`, color: run.name, line: "thin", points: run.batches }] : []]),
+    levels, unit: "characters", at: stage.shown?.step, end: Math.max(1, ...all.map(({ steps }) => steps)),
+    height: 300 });
   }
 
   if (part("neuron")) rove(part("neuron"), "button");
@@ -156,7 +158,7 @@ function openStage(box, { runs, rung, start, compares }) {
     const all = snapshots(), at = Number(target.value);
     stage.playing = false;
     show(at < all.length - 1 ? all[at] : null);
-    renew();
+    refresh();
   });
   new IntersectionObserver(entries => {
     stage.isVisible = entries.at(-1).isIntersecting;
@@ -167,7 +169,7 @@ function openStage(box, { runs, rung, start, compares }) {
 }
 
 const renew = seldom(120, () => {
-  for (const stage of stages) stage.renew();
+  for (const stage of stages) stage.refresh();
   for (const { box, rung } of Object.values(chapters)) showLadderOf(box, rung());
   showLab();
 });

@@ -1,13 +1,13 @@
 // ---- a link ----
 
-// Returns the page's settings as the fragment of a link: the chapter, the kind of text, its line, sizes as they are typed,
-// ticked rungs, the rung in full and the temperature; never the text.
+// Returns the page's settings as the fragment of a link: the chapter, the kind of text, its line, sizes as they are
+// typed, ticked rungs, the rung in full and the temperature; never the text.
 function fragment() {
   const chapter = document.querySelector("#nav [aria-current]")?.getAttribute("href").slice(1) ?? "top";
   const line = $(chapter).querySelector(".line").value;
   const typed = Object.fromEntries([...$("options").querySelectorAll("input")].map(input => [input.name, input.value]));
-  return `#${chapter}&${new URLSearchParams({ text: taken.asBytes ? "bytes" : taken.kind, line, ...typed,
-    rungs: ticked().map(rung => ladder[rung].name).join(), rung: ladder[looked].name, temperature: sampler().temperature })}`;
+  return `#${chapter}&${new URLSearchParams({ text: taken.kind, line, ...typed, temperature: sampler().temperature,
+    rungs: ticked().map(rung => ladder[rung].name).join(), rung: ladder[looked].name })}`;
 }
 // Applies the settings of the link. Keeps a setting that it lacks or for which it has no valid value.
 function apply() {
@@ -22,7 +22,7 @@ function apply() {
   if (line && settings.has("line")) line.value = settings.get("line").slice(0, line.maxLength);
   if (numberOf(settings.get("rung")) >= 0) lookAt(numberOf(settings.get("rung")));
   if (["own", "bytes"].includes(settings.get("text")) && isBuiltin())
-    say("status", "This link was made with another text, which stayed with whoever made it. Here is the play.");
+    say("status", "This link was made with another text, which stayed with whoever made it. Here is the play.", true);
   if (more.length > 0) box?.scrollIntoView();
   estimate();
   renew();

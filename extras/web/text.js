@@ -1,12 +1,12 @@
 // The text: the built-in one, the user's, or a file's.
 let given = null;    // the bytes of a file or of a long text; null: the text is what the field shows
-let taken = null;    // { bytes, asBytes, letters, first } in use: its characters (null for bytes), and its first words
+let taken = null;    // in use: { bytes, asBytes, kind, first }: for links "builtin", "own" or "bytes"; its first words
 let counted = null;  // its size and the losses of counting
 const SHOWN = 20000; // characters that the field shows: a browser draws a long line slowly
 const builtin = $("sample").textContent.slice(1);
-const isBuiltin = () => taken !== null && !taken.asBytes && taken.kind === "builtin";
-// Returns a line of the page or, if the text in use lacks its characters or is the user's, the text's own first words.
-const lineFor = line => isBuiltin() || taken.asBytes && [...line].length > 0 ? line : taken.first;
+const isBuiltin = () => taken?.kind === "builtin";
+// Returns a line of the page or, if the text in use is the user's, the text's own first words.
+const lineFor = line => isBuiltin() ? line : taken.first;
 
 function showText(bytes) {
   const text = new TextDecoder().decode(bytes.subarray(0, 4 * SHOWN)).slice(0, SHOWN);
@@ -25,16 +25,18 @@ async function takeText() {
     return say("about-text", `${sentence(error.message)} The previous text is still in use.`, true);
   }
   const text = new TextDecoder().decode(bytes), first = text.trimStart().slice(0, 120).split("\n")[0];
-  taken = { bytes, asBytes, kind: text === builtin && !asBytes ? "builtin" : "own", first: [...first].slice(0, 24).join("") };
+  const kind = asBytes ? "bytes" : text === builtin ? "builtin" : "own";
+  taken = { bytes, asBytes, kind, first: [...first].slice(0, 24).join("") };
   for (const runs of [essay, lab]) dropAll(runs);
   counted = null;
   await rewriteLines();
   try {
     counted = await reader.ask("countText", built[0].context);
     for (const span of document.querySelectorAll(".vocabulary")) span.textContent = count(counted.vocabulary);
-    say("about-text", `${some(counted.characters, "character")}, ${count(counted.vocabulary)} different ones. Without training, ` +
-      `counting is as unsure as among ${unsure(counted.unigram)} (single characters), ${unsure(counted.bigram)} (pairs), ` +
-      `${unsure(counted.ngram)} (what followed the last ${counted.order - 1}).` +
+    const { characters, vocabulary, unigram, bigram, ngram, order } = counted;
+    say("about-text", `${some(characters, "character")}, ${count(vocabulary)} different ones. Without training, ` +
+      `counting is as unsure as among ${unsure(unigram)} (single characters), ${unsure(bigram)} (pairs), ` +
+      `${unsure(ngram)} (what followed the last ${order - 1}).` +
       (isBuiltin() ? "" : " The chapters now learn from this text."));
   } catch (error) {
     if (!error.ended) say("about-text", sentence(error.message), true);
@@ -43,12 +45,13 @@ async function takeText() {
   renew();
 }
 
+const tooMuch = file => `${file.name} has ${count(file.size / 1e6)} MB, which is too much for this page.`;
+
 // Opens a file, dropped or chosen: a checkpoint, or a text.
 async function openFile(file) {
   const MOST = 64e6, start = new Uint8Array(await file.slice(0, 9).arrayBuffer());
   if (file.name.endsWith(".safetensors") || start[8] === 0x7b && start[7] === 0) return openCheckpoint(file);
-  if (file.size > MOST)
-    return say("about-text", `${file.name} has ${count(file.size / 1e6)} MB, which is too much for this page.`, true);
+  if (file.size > MOST) return say("about-text", tooMuch(file), true);
   if (!mayDiscard()) return;
   showText(new Uint8Array(await file.arrayBuffer()));
   return takeText();

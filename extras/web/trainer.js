@@ -1,6 +1,6 @@
-// A training run of one rung: openTrainer(library) returns functions that the worker calls.
-// Batches, rates and seeds are those of ./train: the same options give the same weights. Two things differ: to answer the
-// page soon, an evaluation reads only evenly spaced windows of a long held-out text; and no training ends early.
+// A training run of one rung: openTrainer(library) returns functions that the worker calls. Batches, rates and seeds
+// are those of ./train: the same options give the same weights. Two things differ: to answer the page soon, an
+// evaluation reads only evenly spaced windows of a long held-out text; and no training ends early.
 function openTrainer(library) {
   const { room, call, must, make, returned, at, size, pointerAt, optionsRecord, rungOf, textOf, leaving, written,
     reading } = library;
@@ -41,8 +41,8 @@ function openTrainer(library) {
     training = make("tril_training_open", model, made, record);
     return begun();
   }
-  // Opens a checkpoint, a model or a state. A state of a training run on the page's text resumes where it stopped; any other
-  // begins with its weights, at a third of the rate, as --init does.
+  // Opens a checkpoint, a model or a state. A state of a training run on the page's text resumes where it stopped;
+  // any other begins with its weights, at a third of the rate, as --init does.
   function load(bytes, options) {
     close();
     reading(bytes, name => {
@@ -69,14 +69,15 @@ function openTrainer(library) {
     return begun();
   }
 
-  // Of so many evaluations in a run, more are due at the beginning, where the losses fall fastest: in a long one, whenever
-  // the steps have doubled.
+  // Of so many evaluations in a run, more are due at the beginning, where the losses fall fastest: in a long one,
+  // whenever the steps have doubled.
   function isDue(step, steps, evaluations) {
     const passes = parts => Math.floor(step * parts / steps) > Math.floor((step - 1) * parts / steps);
-    return Number.isInteger(Math.log2(step)) || passes(evaluations) || step * evaluations < 2 * steps && passes(4 * evaluations);
+    return Number.isInteger(Math.log2(step)) || passes(evaluations) ||
+      step * evaluations < 2 * steps && passes(4 * evaluations);
   }
-  // Trains for at least one step, if there is one left, and about `milliseconds`, and until an evaluation is due. Returns the
-  // progress and the loss of each step; and if an evaluation is due, the model and its digest.
+  // Trains for at least one step, if there is one left, and about `milliseconds`, and until an evaluation is due.
+  // Returns the progress and the loss of each step; and if an evaluation is due, the model and its digest.
   function train(milliseconds, evaluations) {
     if (describe().done) return { ...describe(), losses: [] };
     const end = performance.now() + milliseconds, losses = [];

@@ -1,6 +1,6 @@
-// A worker: does the tasks that the page sends, { id, task, values }, and answers { id, answer } or { id, error, status }. If
-// the C code itself fails it answers { id, broken } and is useless. The page has a worker for each training run, and one that
-// reads.
+// A worker: does the tasks that the page sends, { id, task, values }, and answers { id, answer } or { id, error,
+// status }. If the C code itself fails it answers { id, broken } and is useless. The page has a worker for each
+// training run, and one that reads.
 let tasks, within = work => work();
 
 // Opens the compiled module. The other tasks are functions of the library, the trainer and the reader.
@@ -36,6 +36,7 @@ onmessage = ({ data: { id, task, values } }) => {
     const answer = within(() => task === "open" ? open(...values) : tasks[task](...values));
     postMessage({ id, answer });
   } catch (error) {
-    postMessage(isBroken(error) ? { id, broken: String(error.message) } : { id, error: error.message, status: error.status });
+    const { message, status } = error;
+    postMessage(isBroken(error) ? { id, broken: String(message) } : { id, error: message, status });
   }
 };

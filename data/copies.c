@@ -24,13 +24,13 @@ typedef struct {
 typedef struct {
     State *states;
     Edge *edges;     /* from number 1 */
-    int32_t *firsts; /* [first_count]: by its id + 1, the root's edge, or 0 */
-    int32_t state_count, edge_count, first_count;
+    int32_t *firsts; /* [vocabulary + 1]: by its id + 1, the root's edge, or 0 */
+    int32_t state_count, edge_count;
 } Automaton;
 
 /* Returns the edge with this id, or 0. */
 static int32_t find_edge(const Automaton *a, int32_t state, int32_t id) {
-    if (state == 0) return id + 1 < a->first_count ? a->firsts[id + 1] : 0;
+    if (state == 0) return a->firsts[id + 1];
     int32_t edge = a->states[state].edge;
     while (edge && a->edges[edge].id != id) edge = a->edges[edge].next;
     return edge;
@@ -107,14 +107,15 @@ static int32_t longest_end(State *states, int32_t state) {
 bool corpus_copied(const Corpus *corpus, const int32_t *ids, size_t count, int32_t *longest,
                    Error *err) {
     static const char of[] = "the passages";
-    Automaton a = {.state_count = 1, .first_count = 1};
+    const int V = corpus->vocab.size;
+    Automaton a = {.state_count = 1};
     int32_t *ends = NULL, last = 0; /* the state of each beginning; then its longest end's length */
     for (size_t i = 0; i < count; i++)
-        if (ids[i] + 2 > a.first_count) a.first_count = ids[i] + 2;
+        if (ids[i] >= V) return fail(err, "id %d is not in the vocabulary of %d", (int)ids[i], V);
     const bool ok = (count <= INT32_MAX / 4 || fail(err, "a text of %zu is too long", count)) &&
                     memory_alloc(&a.states, 2 * count + 1, sizeof *a.states, of, err) &&
                     memory_alloc(&a.edges, 3 * count + 1, sizeof *a.edges, of, err) &&
-                    memory_alloc(&a.firsts, (size_t)a.first_count, sizeof *a.firsts, of, err) &&
+                    memory_alloc(&a.firsts, (size_t)V + 1, sizeof *a.firsts, of, err) &&
                     memory_alloc(&ends, count, sizeof *ends, of, err);
     if (ok) a.states[0].link = -1;
     for (size_t i = 0; ok && i < count; i++)

@@ -64,11 +64,43 @@ static size_t count_characters(const char *text, size_t length, bool bytes, size
     return count;
 }
 
+/* Appends a part of a text to `joined`, and a newline. */
+static void put_part(char *joined, size_t *length, const char *part, size_t size, bool newline) {
+    memcpy(joined + *length, part, size);
+    *length += size;
+    /* a newline that follows must not be one with these */
+    for (size_t at = *length; newline && at > 0 && joined[at - 1] == '\r'; at--)
+        joined[at - 1] = '\n';
+    if (newline) joined[(*length)++] = '\n';
+}
+
+/* Joins the beginnings of all texts, then their ends. The beginnings together have `train`
+ * characters of `all`, as many as corpus_make will train on. Each sum of the first texts'
+ * beginnings is rounded, not each beginning, so that they add up. */
+static void join_parts(const char *const *texts, const size_t *lengths, int count, bool bytes,
+                       size_t train, size_t all, char *joined, size_t *length) {
+    const bool newline = !bytes && count > 1;
+    const size_t newlines = newline ? (size_t)count : 0;
+    const double own = (double)(train > newlines ? train - newlines : 0);
+    for (int end = 0; end < 2; end++) {
+        size_t seen = 0, before = 0;
+        for (int i = 0; i < count; i++) {
+            size_t cut, begin; /* begin: after the byte order mark */
+            seen += count_characters(texts[i], lengths[i], bytes, SIZE_MAX, &cut);
+            size_t now = (size_t)fmin(own * ((double)seen / (double)all), (double)seen);
+            count_characters(texts[i], lengths[i], bytes, 0, &begin);
+            count_characters(texts[i], lengths[i], bytes, now - before, &cut);
+            size_t from = end ? cut : begin;
+            put_part(joined, length, texts[i] + from, (end ? lengths[i] : cut) - from,
+                     newline && !(end && i == count - 1));
+            before = now;
+        }
+    }
+}
+
 bool corpus_join(const char *const *texts, const size_t *lengths, int count, bool bytes,
                  double *held_out, char *joined, size_t *length, int *which, Error *err) {
-    const bool newline = !bytes && count > 1, whole = isnan(*held_out);
-    const size_t newlines = newline ? (size_t)count : 0;
-    size_t all = 0, last = 0, train, cut;
+    size_t all = 0, last = 0, cut;
     *length = 0;
     for (*which = 0; *which < count; ++*which) {
         const char *text = texts[*which];
@@ -76,40 +108,25 @@ bool corpus_join(const char *const *texts, const size_t *lengths, int count, boo
         if (cut < lengths[*which]) /* fails, and says where */
             return vocab_build(&(Vocab){0}, text, lengths[*which], false, err);
     }
-    if (all == 0 && !whole) return true;
-    if (whole) {
-        train = all - last + (newline ? newlines - 1 : 0);
-        *which = train < 2 ? 0 : count - 1;
-        /* half a character keeps corpus_make from rounding to another one */
-        *held_out = 1 - ((double)train + 0.5) / (double)(train + last);
-        if (!check_parts(&(Corpus){.characters = train + last, .trained_on = train}, err))
-            return false;
-    } else {
-        train = to_train_on(all + (newline ? 2 * newlines - 1 : 0), *held_out);
+    if (!isnan(*held_out)) {
+        const size_t newlines = !bytes && count > 1 ? 2 * (size_t)count - 1 : 0;
+        const size_t train = to_train_on(all + newlines, *held_out);
+        if (all > 0) join_parts(texts, lengths, count, bytes, train, all, joined, length);
+        return true;
     }
-    /* The beginnings together have `train` characters, as many as corpus_make will train on. Each
-     * sum of the first texts' beginnings is rounded, not each beginning, so that they add up. */
-    const double own = (double)(train > newlines ? train - newlines : 0);
-    for (int end = 0; end < 2; end++) {
-        size_t seen = 0, before = 0;
-        for (int i = 0; i < count; i++) {
-            seen += count_characters(texts[i], lengths[i], bytes, SIZE_MAX, &cut);
-            size_t now = (size_t)fmin(own * ((double)seen / (double)all), (double)seen);
-            if (whole) now = i < count - 1 ? seen : before;
-            size_t begin; /* after the byte order mark */
-            count_characters(texts[i], lengths[i], bytes, 0, &begin);
-            count_characters(texts[i], lengths[i], bytes, now - before, &cut);
-            size_t from = end ? cut : begin;
-            size_t more = (end ? lengths[i] : cut) - from;
-            memcpy(joined + *length, texts[i] + from, more);
-            *length += more;
-            /* a newline that follows must not be one with these */
-            for (size_t at = *length; newline && at > 0 && joined[at - 1] == '\r'; at--)
-                joined[at - 1] = '\n';
-            const bool ends = whole ? end || i == count - 1 : end && i == count - 1;
-            if (newline && !ends) joined[(*length)++] = '\n';
-            before = now;
-        }
+    const size_t train = all - last + (bytes ? 0 : (size_t)count - 1);
+    *which = train < 2 ? 0 : count - 1;
+    if (train < 2)
+        return fail_as(TRIL_TEXT, err, "too short to be trained on: a length of %zu", train);
+    /* half a character keeps corpus_make from rounding to another one */
+    *held_out = 1 - ((double)train + 0.5) / (double)(train + last);
+    if (last < 2 || *held_out < HELD_OUT_MARGIN || *held_out > 1 - HELD_OUT_MARGIN)
+        return fail_as(TRIL_TEXT, err,
+                       "too %s to be held out: a length of %zu beside %zu characters to train on",
+                       last < train ? "short" : "long", last, train);
+    for (int i = 0; i < count; i++) {
+        count_characters(texts[i], lengths[i], bytes, 0, &cut);
+        put_part(joined, length, texts[i] + cut, lengths[i] - cut, !bytes && i < count - 1);
     }
     return true;
 }

@@ -97,6 +97,9 @@ const char *encoding_of(const char *text, size_t length, size_t at);
 
 typedef TrilText Corpus;
 
+/* The least share of either part. */
+static const double HELD_OUT_MARGIN = 1e-6;
+
 /* Encodes a text of `length` bytes with a vocabulary, which is copied. `held_out`, between 0 and 1,
  * is the fraction for validation. The caller releases the corpus with corpus_free; on failure there
  * is nothing to release. Fails for an empty text, as vocab_encode, and for fewer than two
@@ -115,7 +118,8 @@ bool corpus_repeated(const Corpus *corpus, double *share, Error *err);
 
 /* Sets longest[i], for each of ids[count], to the length of the longest passage of these ids that
  * has ids[i] and that the training part has, too; 0: none. A negative id is in no passage, and so
- * divides texts. Takes time in proportion to the lengths of both. */
+ * divides texts. Takes time in proportion to the lengths of both. Fails for an id beyond the
+ * vocabulary, and without memory. */
 bool corpus_copied(const Corpus *corpus, const int32_t *ids, size_t count, int32_t *longest,
                    Error *err);
 

@@ -33,5 +33,9 @@ int main(void) {
                       1e-5);
     attend(q, T, out);
     right &= is_right("the six words of `make attention`", out, expected, T, HS, "channel", 1e-5);
+    const double ones[] = {0, 0, 0, 1, 1, 1}, weight = 1 / (1 + exp(-3 / sqrt(3)));
+    const double taken[] = {0, 0, 0, weight, weight, weight};
+    masked_head(ones, ones, ones, 2, 3, out);
+    right &= is_right("two words of three channels", out, taken, 2, 3, "channel", 1e-5);
     return right ? 0 : 1;
 }

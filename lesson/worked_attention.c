@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 enum { T = 6, C = 3, HS = 2 }; /* words, channels of a word, channels of a head */
 
@@ -101,8 +102,11 @@ static bool begins(int step, int wanted, const char *title) {
 }
 
 int main(int argc, char **argv) {
-    int wanted = argc > 1 ? argv[1][0] - '0' : 0;
-    if (wanted < 0 || wanted > 5) wanted = 0;
+    const int wanted = argc > 1 ? atoi(argv[1]) : 0;
+    if (argc > 1 && (wanted < 1 || wanted > 5)) {
+        fprintf(stderr, "attention: there is no step %s; choose 1 to 5\n", argv[1]);
+        return 2;
+    }
     double weights[T * T], context[T * C];
     if (begins(1, wanted, "Attention without weights: each word compares itself with all words")) {
         double scores[T * T];

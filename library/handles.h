@@ -25,6 +25,7 @@ struct TrilModel {
     uint64_t seed, text; /* the training's seed, and the digest of its text */
     int step;            /* updates done */
     double validation;   /* the loss of these weights on the held-out text, if known */
+    double held_out;     /* the share of the text that the training held out, if known */
     bool trained;        /* the weights are no longer random */
     bool in_training;
     Uses uses;        /* those of its training run, too, which change it */

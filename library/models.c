@@ -23,7 +23,7 @@ const char *tril_rung_idea(int i) {
 
 bool model_new(TrilModel **made, Error *err) {
     if (!memory_alloc(made, 1, sizeof **made, "the model", err)) return false;
-    (*made)->validation = NAN;
+    (*made)->validation = (*made)->held_out = NAN;
     return true;
 }
 
@@ -70,6 +70,7 @@ static bool extend(TrilModel *made, const TrilModel *model, uint64_t seed, Error
     made->seed = model->seed;
     made->text = model->text;
     made->step = model->step;
+    made->held_out = model->held_out;
     made->trained = model->trained;
     if (!grown) made->validation = model->validation;
     return ok;

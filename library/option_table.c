@@ -193,7 +193,7 @@ static const char *const columns[] = {"model", "layers",  "heads", "width",    "
  * nanoGPT (Karpathy, 2022): its README's run on a laptop, and config/train_shakespeare_char.py. */
 static const struct {
     const char *name;
-    const char *values[COUNT(columns)]; /* as many as the preset sets */
+    const char *values[COUNT(columns)]; /* NULL: not set */
 } presets[] = {
     {"small", {"modern", "4", "4", "128", "256", "8", "2500"}},
     {"quick", {"modern", "2", "3", "96", "128", "8", "1200", NULL, NULL, NULL, "f32"}},

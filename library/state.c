@@ -33,8 +33,8 @@ static const Number numbers[] = {
 };
 enum { NUMBERS = COUNT(numbers), KEY_SIZE = 40 };
 
-static const char *const keys[] = {"characters", "vocabulary", "seed",           "text",
-                                   "state",      "kernels",    "validation_loss"};
+static const char *const keys[] = {"characters", "vocabulary", "seed",    "text",
+                                   "val",        "state",      "kernels", "validation_loss"};
 
 static void option_key(int i, char key[KEY_SIZE]) {
     snprintf(key, KEY_SIZE, "option.%s", tril_option(i)->name);
@@ -51,13 +51,15 @@ static bool is_stored(const TrilOption *row) {
 /* Adds the metadata of models and states. */
 static bool put_origin(Notes *notes, const TrilModel *model, Error *err) {
     const Vocab *vocab = &model->vocab;
-    char *joined = NULL;
+    char *joined = NULL, val[NUMBER_SIZE];
     size_t length = 0;
+    number_shortest(val, sizeof val, model->held_out);
     bool ok = (vocab->bytes || vocab_join(vocab, &joined, &length, err)) &&
               notes_print(notes, "characters", err, "%s", vocab->bytes ? "bytes" : "utf-8") &&
               notes_put(notes, "vocabulary", joined ? joined : "", length, err) &&
               notes_print(notes, "seed", err, "%" PRIu64, model->seed) &&
-              notes_print(notes, "text", err, "%s", digest_text(model->text).text);
+              notes_print(notes, "text", err, "%s", digest_text(model->text).text) &&
+              (isnan(model->held_out) || notes_print(notes, "val", err, "%s", val));
     memory_free(joined);
     return ok;
 }
@@ -171,12 +173,14 @@ static bool read_file(TrilModel **made, Checkpoint *c, const char *path, Error *
     c->model = (Model){0};
     c->file = (SafeTensors){0};
     const char *step = tril_model_note(model, "step"), *seed = tril_model_note(model, "seed"),
-               *loss = tril_model_note(model, "validation_loss");
+               *loss = tril_model_note(model, "validation_loss"),
+               *val = tril_model_note(model, "val");
     model->trained = true;
     digest_read(tril_model_note(model, "text"), 0, &model->text);
     if (step) model->step = (int)strtol(step, NULL, 10);
     if (seed) model->seed = strtoull(seed, NULL, 10);
     if (loss) model->validation = number_read(loss, NULL);
+    if (val) model->held_out = number_read(val, NULL);
     return read_vocab(model, path, err);
 }
 
@@ -219,19 +223,6 @@ static const char *read_options(const TrilModel *model, TrilOptions *options) {
                                         : NULL;
 }
 
-/* Returns the name of an option that the training run had and this version has not, or NULL. */
-static const char *lost_option(const SafeTensors *file) {
-    static const char prefix[] = "option.";
-    const size_t length = sizeof prefix - 1;
-    for (const Note *note = file->notes; note < file->notes + file->note_count; note++) {
-        int i = 0;
-        if (strncmp(note->key, prefix, length) != 0) continue;
-        while (tril_option(i) && strcmp(tril_option(i)->name, note->key + length) != 0) i++;
-        if (!tril_option(i)) return note->key + length;
-    }
-    return NULL;
-}
-
 /* Reads the progress and the options. Returns the key of the first invalid entry, or NULL. */
 static const char *read_metadata(Stored *s) {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789";
@@ -267,12 +258,6 @@ TrilStatus tril_state_load(TrilState **state, const char *path, Error *err) {
                   "%s: was written by another version of tril and cannot be resumed; begin a new "
                   "run from its model with --init",
                   path);
-    if (ok && (bad = lost_option(&s->model->file)))
-        ok = fail(
-            err,
-            "%s: was trained with --%.64s, which this version of tril does not have; begin a new "
-            "run from its model with --init",
-            path, bad);
     if (ok && (bad = read_metadata(s)))
         ok = fail(err, "%s: its metadata has no valid '%s'", path, bad);
     if (ok)

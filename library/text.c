@@ -89,8 +89,6 @@ TrilStatus tril_decode(const TrilTokenizer *tokenizer, const int32_t *ids, size_
 
 /* ---- texts ---- */
 
-static const double HELD_OUT_MARGIN = 1e-6;
-
 TrilStatus tril_text_join(const char *const *texts, const size_t *lengths, int count, bool bytes,
                           double *held_out, char *joined, size_t *length, int *which, Error *err) {
     if (!texts || !lengths || !held_out || !joined || !length || !which || !err)

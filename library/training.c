@@ -49,6 +49,7 @@ bool training_make(TrilTraining **training, TrilModel *model, const TrilText *te
         model->in_training = model->trained = true;
         model->seed = options->seed;
         model->text = text->digest;
+        model->held_out = text->held_out;
         model->step = 0;
         model->validation = NAN;
         *training = t;

@@ -138,7 +138,9 @@ void tril_text_free(TrilText *text);
 
 /* Sets longest[i], for each of ids[count], such as a text that a model wrote, to the length of the
  * longest passage of these ids that has ids[i] and that the training part of `text` has, too; 0:
- * none. A negative id is in no passage, and so divides texts. */
+ * none. A negative id is in no passage, and so divides texts; one beyond the vocabulary is an
+ * error.
+ */
 TrilStatus tril_text_copied(const TrilText *text, const int32_t *ids, size_t count,
                             int32_t *longest, TrilError *error);
 

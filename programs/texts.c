@@ -96,7 +96,7 @@ static bool read_files(Texts *texts, Error *err) {
     return true;
 }
 
-const char *texts_content(Texts *texts, TrilOptions *o, size_t *length, Error *err) {
+const char *texts_content(Texts *texts, bool bytes, double *held_out, size_t *length, Error *err) {
     const size_t count = (size_t)texts->all;
     size_t capacity = 2 * count, *lengths = NULL;
     const char **parts = NULL;
@@ -113,10 +113,10 @@ const char *texts_content(Texts *texts, TrilOptions *o, size_t *length, Error *e
         parts[i] = texts->files[i].bytes;
         lengths[i] = texts->files[i].length;
     }
-    if (texts->all > texts->count) o->held_out = NAN;
-    if (ok && tril_text_join(parts, lengths, texts->all, o->bytes, &o->held_out, texts->joined,
-                             length, &which, err) != TRIL_OK)
-        ok = message_of(err, texts->files[which].path);
+    if (texts->all > texts->count) *held_out = NAN;
+    if (ok && tril_text_join(parts, lengths, texts->all, bytes, held_out, texts->joined, length,
+                             &which, err) != TRIL_OK)
+        ok = message_of(err, program_source(texts->files[which].path));
     memory_free(parts);
     memory_free(lengths);
     return ok ? texts->joined : NULL;

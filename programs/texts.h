@@ -30,11 +30,11 @@ typedef struct {
 bool texts_find(Texts *texts, char *const *operands, int count, const char *held_out, Error *err);
 void texts_free(Texts *texts);
 
-/* Returns the content of all, joined for `options` as tril_text_join says; if a file is held out,
- * sets the share in the options. Reads each file only once, however often it is called. The text is
- * valid until the next call. Returns NULL if a file cannot be read, is not UTF-8 where that is
- * needed, or does not fit into memory. */
-const char *texts_content(Texts *texts, TrilOptions *options, size_t *length, Error *err);
+/* Returns the content of all, joined for the share *held_out as tril_text_join says; if a file is
+ * held out, sets *held_out to its share. Reads each file only once, however often it is called. The
+ * text is valid until the next call. Returns NULL if a file cannot be read, is not UTF-8 where that
+ * is needed, or does not fit into memory. */
+const char *texts_content(Texts *texts, bool bytes, double *held_out, size_t *length, Error *err);
 
 /* Releases the content, so that the next call reads the files again. */
 void texts_forget(Texts *texts);

@@ -266,12 +266,14 @@ static void write_settings(const Report *r, Json *json) {
         char text[TRIL_OPTION_SIZE];
         const bool flag = option->kind == TRIL_FLAG, steps = strcmp(option->name, "steps") == 0;
         const bool idle = plan_has_time(r->plan) && strcmp(option->name, "eval-every") == 0;
+        const char *held_out =
+            strcmp(option->name, "val") == 0 ? r->plan->arguments->val_file : NULL;
         if (option->lasting == TRIL_FRESH || !tril_options_get(&r->plan->options, i, text) ||
             (flag && strcmp(text, "0") == 0) || steps || idle)
             continue;
         json_open(json, NULL, '[');
-        write_text(json, NULL, option->name);
-        write_text(json, NULL, flag ? "" : text);
+        write_text(json, NULL, held_out ? "val-file" : option->name);
+        write_text(json, NULL, held_out ? held_out : flag ? "" : text);
         json_close(json, ']');
     }
     json_close(json, ']');

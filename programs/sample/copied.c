@@ -14,16 +14,18 @@ bool copies_open(Copies *c, const TrilModel *model, const char *path, Error *err
     char *files[] = {(char *)path};
     const char *val = tril_model_note(model, "val"), *val_file = tril_model_note(model, "val_file"),
                *digest = tril_model_note(model, "text"), *content = NULL;
-    TrilOptions o = tril_options();
+    TrilOptions o = tril_options(); /* for its share to hold out, unless the model has one */
     size_t length;
     *c = (Copies){.tokenizer = tril_model_tokenizer(model),
                   .written = buffer_begin("the written text", &c->failed)};
-    o.bytes = c->tokenizer->bytes;
-    if (val) tril_options_set(&o, "val", val, &(TrilError){0});
-    if (val_file && strcmp(val_file, "-") == 0) val_file = NULL; /* standard input was read */
+    if (val && tril_options_set(&o, "val", val, err) != TRIL_OK)
+        return message_of(err, "the model's metadata");
+    if (val_file && strcmp(val_file, "-") == 0)
+        return fail(err, "--copied: the model's --val-file was standard input, which is gone");
     if (texts_find(&c->files, files, 1, val_file, err))
-        content = texts_content(&c->files, &o, &length, err);
-    if (!content) return message_of(err, "--copied");
+        content = texts_content(&c->files, c->tokenizer->bytes, &o.held_out, &length, err);
+    if (!content)
+        return message_of(err, val_file ? "--copied, with the model's --val-file" : "--copied");
     if (tril_text_make(&c->text, c->tokenizer, content, length, o.held_out, err) != TRIL_OK)
         return message_of(err, c->files.name);
     texts_forget(&c->files);
@@ -84,9 +86,9 @@ static void show(const Copies *c, Figures own, Figures usual, int pieces, double
     put_figures("what was written", own, 0);
     put_figures("held-out text", usual, 1);
     if (pieces > 1)
-        fprintf(stderr, "(means of %d pieces of %s characters)\n", pieces, grouped(length));
+        fprintf(stderr, "(means of %d pieces of %s)\n", pieces, count_of(length, "character"));
     else
-        fprintf(stderr, "(one piece of %s characters)\n", grouped(length));
+        fprintf(stderr, "(one piece of %s)\n", count_of(length, "character"));
     glyph_line(c->tokenizer, ids + own.begin, (int)own.longest, COLUMNS, passage, sizeof passage);
     if (own.longest > 0) fprintf(stderr, "The longest: \"%s\"\n", passage);
     if (c->other)
@@ -102,7 +104,10 @@ bool copies_show(Copies *c, Error *err) {
     int32_t *longest;
     size_t characters = 0;
     for (size_t i = 0; i < count; i++) characters += ids[i] != END;
-    if (!b->failed && characters == 0) return true;
+    if (!b->failed && characters == 0) {
+        fputs("\nNothing was written, so nothing is copied.\n", stderr);
+        return true;
+    }
     /* pieces of the held-out text, as long as what was written, follow that */
     const size_t length = min_size(characters, rest),
                  pieces = length > 0 ? min_size(PIECES, rest / length) : 0;

@@ -72,16 +72,17 @@ static bool is_text_of_state(const Plan *plan, const char *text, size_t length, 
 
 /* Sets *wanted to whether to resume the state. --continue skips one of another text or rung. */
 static bool is_wanted(Plan *plan, bool *wanted, Error *err) {
-    TrilOptions now = plan->options, read = now;
+    TrilOptions now = plan->options;
+    double held_out = now.held_out;
     size_t length;
     *wanted = true;
     if (!plan->arguments->continues) return true;
     if (!command_line_lay(plan->arguments, OVER_DEFAULTS, &now, err)) return false;
-    const char *text = texts_content(&plan->texts, &read, &length, err);
+    const char *text = texts_content(&plan->texts, plan->options.bytes, &held_out, &length, err);
     /* bytes cannot be read as the state's UTF-8 */
     if (!text && now.bytes == plan->options.bytes) return false;
     *wanted = text && strcmp(now.rung, plan->options.rung) == 0 &&
-              is_text_of_state(plan, text, length, read.held_out);
+              is_text_of_state(plan, text, length, held_out);
     return true;
 }
 
@@ -310,10 +311,10 @@ bool plan_read_text(Plan *plan, Error *err) {
     const TrilOptions usual = tril_options();
     const double least = plan_has_time(plan) ? 1 : usual.context;
     const int context = (int)(isnan(plan->options.context) ? least : plan->options.context);
-    TrilOptions read = plan->options;
+    double held_out = plan->options.held_out;
     size_t length;
-    const char *text = texts_content(&plan->texts, &read, &length, err);
-    const bool ok = text && make_input(plan, text, length, read.held_out, err);
+    const char *text = texts_content(&plan->texts, plan->options.bytes, &held_out, &length, err);
+    const bool ok = text && make_input(plan, text, length, held_out, err);
     texts_forget(&plan->texts);
     if (!ok) return false;
     /* checks the length before files are moved for the training */

@@ -92,10 +92,8 @@ static bool open_training(Trainer *t, double seconds, Error *err) {
     const bool resumes = t->rung->resumed;
     const TrilOptions *options = &t->rung->options;
     const char *val_file = plan->arguments->val_file;
-    char val[NUMBER_SIZE];
     const double begun = world_seconds();
     TrilStatus status = TRIL_OK;
-    number_shortest(val, sizeof val, options->held_out);
     t->progress.best = INFINITY;
     if (resumes) {
         TrilState **state = &t->ladder->plan->state;
@@ -115,7 +113,6 @@ static bool open_training(Trainer *t, double seconds, Error *err) {
         status = tril_training_profile(t->training, err);
     if (status != TRIL_OK ||
         (utf8_valid(plan->texts.name) && !mark(t, "text_name", plan->texts.name, err)) ||
-        !mark(t, "val", val, err) ||
         (val_file && utf8_valid(val_file) && !mark(t, "val_file", val_file, err)) ||
         !mark(t, "command", plan->command.bytes, err))
         return false;

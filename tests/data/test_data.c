@@ -439,7 +439,7 @@ static int32_t longest_with(const int32_t *text, size_t length, const int32_t *i
 TEST(copied) {
     enum { TRAIN = 60, MOST = 40 };
     int32_t text[TRAIN + 9], ids[MOST], longest[MOST];
-    Corpus corpus = {.ids = text, .characters = TRAIN + 9, .trained_on = TRAIN};
+    Corpus corpus = {.vocab.size = 9, .ids = text, .characters = TRAIN + 9, .trained_on = TRAIN};
     for (uint64_t seed = 0; seed < 3000; seed++) {
         const int letters = 1 + (int)(seed % 4);
         const size_t count = seed % MOST;
@@ -456,11 +456,11 @@ TEST(copied) {
     assert_int_equal(longest[7], 0);
 }
 
-/* A text that repeats itself takes no longer than any other. */
+/* A text that repeats itself, at a length that would take long if each repetition did. */
 TEST(copied_loop) {
     enum { TRAIN = 100000, COUNT = 200000 };
     static int32_t text[TRAIN + 2], ids[COUNT], longest[COUNT];
-    Corpus corpus = {.ids = text, .characters = TRAIN + 2, .trained_on = TRAIN};
+    Corpus corpus = {.vocab.size = 2, .ids = text, .characters = TRAIN + 2, .trained_on = TRAIN};
     for (int i = 0; i < COUNT; i++) ids[i] = i % 2;
     assert_ok(corpus_copied(&corpus, ids, COUNT, longest, &err), err);
     for (int i = 0; i < COUNT; i++) assert_int_equal(longest[i], 1 - i % 2);

@@ -138,8 +138,8 @@ TEST(same_weights) {
             TrilTraining *training = begin(model, &options);
             must(tril_training_run(training, NULL, NULL, &error));
             must(tril_training_evaluate(training, 0, &nats, &error));
-            for (int note = 0; note < 3; note++) {
-                static const char *const notes[] = {"text_name", "val", "command"};
+            for (int note = 0; note < 2; note++) {
+                static const char *const notes[] = {"text_name", "command"};
                 const char *text = tril_model_note(program, notes[note]);
                 assert_non_null(text);
                 must(tril_model_mark(model, notes[note], text, &error));
@@ -1318,6 +1318,8 @@ TEST(wrong_texts) {
     share = 1;
     expect(tril_text_join(texts, lengths, 1, 0, &share, both, &size, &which, &error), TRIL_ARGUMENT,
            "1");
+    int32_t longest, beyond = INT32_MAX;
+    expect(tril_text_copied(whole_play, &beyond, 1, &longest, &error), TRIL_ARGUMENT, "id ");
     expect(tril_text_make(&text, own, "§§§§§§§§§§", 20, 0.5, &error), TRIL_TEXT, "");
     expect(tril_text_make(&text, own, play, play_length, NAN, &error), TRIL_ARGUMENT, "");
     assert_null(text);

@@ -283,7 +283,6 @@ TEST(refusals) {
         {"run.width", "17", "'run'"},
         {"run.lr", "100", "'run'"},
         {"state", "0", "--init"},
-        {"option.decay", "0.3", "--decay"},
         {"windows_grow", "-1", "'windows_grow'"},
         {"embedding_decay", "nan", "'embedding_decay'"},
     };

@@ -20,7 +20,7 @@ function openChapter(box) {
   const controls = words.querySelector(".controls");
   const time = element("div", { className: "time" }, $("time").content.cloneNode(true));
   const writing = element("div", { className: "writing", role: "group", ariaLabel: "What the model writes" });
-  if (box.id === "top") controls.before(writing, time); else controls.after(time, writing);
+  if (box.id === "top") words.querySelector("p").after(writing, time); else controls.after(time, writing);
   controls.after(field);
   if (box.id !== "top") details.append(element("div", { className: "ladder" }),
     element("p", { className: "note" }, "The idea, its equation and its code: ", tourLink(name)));

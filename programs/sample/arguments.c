@@ -33,7 +33,7 @@ static int list_options(Option options[MAX_OPTIONS], Arguments *a) {
         {'i', "interactive", OPTION_FLAG, &a->interactive,
          .help = "take turns: you begin a line, the model continues"},
         {0, "copied", OPTION_PATH, &a->copied, .argument = "FILE",
-         "then show passages that are in FILE, the training text"},
+         "then show passages in FILE (or -), the training text"},
         {.kind = OPTION_SECTION, .help = "How to choose each character"},
         {'t', "temperature", OPTION_REAL, &s->temperature, 0, 100, "X",
          "randomness; 0: always the likeliest character"},

@@ -24,7 +24,7 @@ static int list(Option rows[MAX_ROWS], Arguments *a, TrilOptions *o) {
         {0, "continue", OPTION_FLAG, &a->continues,
          .help = "resume if text and model are the same, else start anew"},
         {0, "val-file", OPTION_PATH, &a->val_file, .argument = "FILE",
-         "a text to hold out, in place of the end of the others"},
+         "a text (or -) to hold out, not the end of the others"},
         {.kind = OPTION_SECTION, .help = "Other"},
         {0, "profile", OPTION_FLAG, &a->profile,
          .help = "print each rung's times, memory, kernels and a digest of its weights"},

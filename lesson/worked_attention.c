@@ -95,14 +95,14 @@ static void show_score(const double *q, const double *k, int channels, int t, in
 }
 
 /* Prints the title of a step. Returns false if another one is wanted; 0 is all. */
-static bool begins(int step, int wanted, const char *title) {
+static bool begins(int step, long wanted, const char *title) {
     if (wanted && wanted != step) return false;
     printf("%d. %s\n\n", step, title);
     return true;
 }
 
 int main(int argc, char **argv) {
-    const int wanted = argc > 1 ? atoi(argv[1]) : 0;
+    const long wanted = argc > 1 ? strtol(argv[1], NULL, 10) : 0;
     if (argc > 1 && (wanted < 1 || wanted > 5)) {
         fprintf(stderr, "attention: there is no step %s; choose 1 to 5\n", argv[1]);
         return 2;

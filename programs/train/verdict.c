@@ -121,7 +121,7 @@ static bool seen_too_often(const Case *k) {
 static const Result *not_below(const Case *k) {
     const double near = 0.1, chance = 0.01, slack = 0.05, is = k->result->validation;
     if (strcmp(k->result->rung->name, tril_rung(0)) == 0)
-        return is > k->pairs->validation + near ? k->pairs : NULL;
+        return k->pairs && is > k->pairs->validation + near ? k->pairs : NULL;
     if (k->ngram && strcmp(k->result->rung->name, "ngram") == 0)
         return is >= k->ngram->validation ? k->ngram : NULL;
     if (k->below && is > k->below->validation + chance) return k->below;

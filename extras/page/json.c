@@ -24,7 +24,7 @@ static void put_text(FILE *out, const char *text, size_t length) {
     putc('"', out);
 }
 
-/* Writes what stands before a value: a comma, and its key. */
+/* Writes the comma and the key before a value. */
 static void begin(Json *json, const char *key) {
     if (json->comma) fputs(key ? ",\n" : ",", json->out);
     if (key) {

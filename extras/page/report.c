@@ -375,7 +375,7 @@ static void print_lines(FILE *out, const char *const *lines, size_t count) {
     for (size_t i = 0; i < count; i++) fputs(lines[i], out);
 }
 
-/* Prints the lines of report.html, and in place of those that begin with @ what they name. */
+/* Prints the lines of report.html; in place of one that begins with @, the part that it names. */
 static bool print_page(FILE *out, void *report, Error *err) {
     Json json = {.out = out};
     bool ok = true;

@@ -74,7 +74,7 @@ static void put_figures(const char *name, Figures f, int digits) {
     fprintf(stderr, "%-17s  %7.*f  %28.1f%%\n", name, digits, f.longest, 100 * f.share);
 }
 
-/* Shows the figures of what was written, and those of pieces of held-out text of this length. */
+/* Shows the figures of the written text, and those of pieces of held-out text of this length. */
 static void show(const Copies *c, Figures own, Figures usual, int pieces, double length) {
     char passage[4 * COLUMNS];
     const int32_t *ids = (const int32_t *)(const void *)c->written.bytes;
@@ -108,7 +108,7 @@ bool copies_show(Copies *c, Error *err) {
         fputs("\nNothing was written, so nothing is copied.\n", stderr);
         return true;
     }
-    /* pieces of the held-out text, as long as what was written, follow that */
+    /* pieces of the held-out text, as long as the written one, follow it */
     const size_t length = min_size(characters, rest),
                  pieces = length > 0 ? min_size(PIECES, rest / length) : 0;
     for (size_t i = 0; i < pieces; i++) {

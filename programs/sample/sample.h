@@ -45,7 +45,7 @@ bool arguments_known(const TrilModel *model, const char *name, const char *text,
 
 /* ---- a dialogue (dialogue.c) ---- */
 
-/* Prints and continues the prompt, if it is not empty; with --quiet only what the model writes.
+/* Prints and continues the prompt, if it is not empty; with --quiet only the continuations.
  * Then reads standard input to its end. Each line becomes a new line of the text, and the model
  * continues it. An empty line adds nothing: the model just continues. On a terminal SIGINT stops
  * only the current continuation. Prints a message on standard error, and leaves the text unchanged,

@@ -11,7 +11,7 @@ int sample_top_k(const double *logits, int V, int k, double u);
 void predict(const char *text, int T, double *logits);
 
 /* For checkers: prints whether got[rows,columns] is as expected to the error given, and if not, the
- * first number that is wrong. `column` says what the columns are. */
+ * first number that is wrong. `column` names the columns. */
 static inline bool is_right(const char *what, const double *got, const double *expected, int rows,
                             int columns, const char *column, double error) {
     for (int i = 0; i < rows * columns; i++)

@@ -20,7 +20,7 @@ static void on_signal(Signal which) {
 
 typedef struct {
     const TrilModel *model;
-    bool quiet; /* prints only what the model writes */
+    bool quiet; /* prints only the continuations */
     TrilWriter *text;
     char end;      /* its last byte; a newline before the first */
     bool terminal; /* the user types */

@@ -54,8 +54,7 @@ bool dialogue(const TrilModel *model, const Arguments *arguments, Error *err);
 
 /* ---- copied passages (copied.c) ---- */
 
-/* For --copied: a text, of which a part is held out as in the model's training run, and what the
- * model writes. */
+/* For --copied: a text, divided as in the model's training run, and the model's own texts. */
 typedef struct {
     const TrilTokenizer *tokenizer; /* the model's */
     Texts files;                    /* the text's, and that of --val-file, if the run had one */
@@ -69,11 +68,11 @@ typedef struct {
  * cannot be read, or has a character that the model does not know. */
 bool copies_open(Copies *copies, const TrilModel *model, const char *path, Error *err);
 
-/* Takes a part of what is written, as tril_generate_texts passes it. */
+/* Adds a part of the model's text, as tril_generate_texts passes it. */
 void copies_take(Copies *copies, const char *text, size_t length, bool ended);
 
-/* Prints on standard error how long the passages are that what was written has in common with the
- * part to train on, and how long those of the held-out part are. */
+/* Prints on standard error how long the passages are that the model's texts share with the part to
+ * train on, and how long those that the held-out part shares with it. */
 bool copies_show(Copies *copies, Error *err);
 void copies_close(Copies *copies);
 

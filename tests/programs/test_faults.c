@@ -185,7 +185,7 @@ TEST(each_fault) {
     }
 }
 
-/* What --copied shows is whole, or an error is shown; its requests are the last. */
+/* The figures of --copied are whole, or an error is shown; its requests are the last. */
 TEST(copied) {
     enum { LAST = 20 };
     const Tree none = {.count = 0};

@@ -4,7 +4,7 @@
 
 #include "tests/support.h"
 
-/* Returns what follows the JSON value at `at`; fails the test if there is none. */
+/* Returns the end of the JSON value at `at`; fails the test if there is none. */
 static inline const char *json_end(const char *at) {
     const char first = *at, *const begin = at;
     if (first == '"') {

@@ -29,64 +29,113 @@ static Vocab *split(const char *characters, size_t length) {
     return vocab;
 }
 
-static void expect_codes(const Vocab *vocab, const uint32_t *codes, int count) {
-    assert_int_equal(vocab->size, count);
-    for (int i = 0; i < count; i++) {
-        assert_int_equal(vocab->codes[i], codes[i]);
-        assert_int_equal(vocab_id(vocab, codes[i]), i);
-        if (i == 0 || codes[i - 1] + 1 < codes[i])
-            assert_int_equal(vocab_id(vocab, codes[i] - 1), -1);
+/* Random characters of this pool, which is sorted. */
+static const uint32_t pool[] = {'\n', ' ',   '!',   'a',    'b',    'z',
+                                0xE9, 0x7FF, 0x800, 0x4E2D, 0x4E2E, 0x1F600};
+enum { DRAWN = 60 };
+typedef struct {
+    char text[DRAWN * UTF8_MAX];
+    size_t length, count;
+    int places[DRAWN]; /* of the characters in the pool */
+    bool has[COUNT(pool)];
+} Drawn;
+
+static Drawn draw_text(uint64_t seed) {
+    Drawn d = {.count = 1 + (size_t)seed % DRAWN};
+    const uint64_t kinds = 1 + random_bits(seed, DRAWN) % COUNT(pool);
+    for (size_t i = 0; i < d.count; i++) {
+        const int place = d.places[i] = (int)(random_bits(seed, i) % kinds);
+        d.has[place] = true;
+        d.length += (size_t)utf8_encode(pool[place], d.text + d.length);
     }
-    assert_int_equal(vocab_id(vocab, codes[count - 1] + 1), -1);
-    assert_int_equal(vocab_id(vocab, 0x10FFFF), -1);
+    return d;
 }
 
-TEST(vocab_build) {
-    static const char chinese[] = "\xE5\xA4\xA9\xE5\x9C\xB0\xE7\x8E\x84\xE9\xBB\x84\xEF\xBC\x8C"
-                                  "\xE5\xA4\xA9\n\xF0\x9F\x98\x80 ok\xE5\x9C\xB0";
-    static const uint32_t sorted[] = {'\n',   ' ',    'k',    'o',    0x5730,
-                                      0x5929, 0x7384, 0x9EC4, 0xFF0C, 0x1F600};
-    expect_codes(build("hello, hello", 12), (const uint32_t[]){' ', ',', 'e', 'h', 'l', 'o'}, 6);
-    expect_codes(build(chinese, sizeof chinese - 1), sorted, 10);
-    expect_codes(build("x", 1), (const uint32_t[]){'x'}, 1);
-    assert_int_equal(vocab_start(build("a\n\t ", 4)),
-                     1); /* a newline, else a space, else the first */
-    assert_int_equal(vocab_start(build("a !", 3)), 0);
-    assert_int_equal(vocab_start(build("\n ", 2)), 0);
-    assert_int_equal(vocab_start(build("a\t ", 3)), 1);
-    assert_int_equal(vocab_start(build("ab", 2)), 0);
-    uint32_t bytes[256];
-    for (uint32_t i = 0; i < 256; i++) bytes[i] = i;
-    expect_codes(build(NULL, 5), bytes, 256);
-    const Vocab *empty = build("", 0);
-    assert_int_equal(empty->size, 0);
-    assert_int_equal(vocab_id(empty, 0), -1);
+/* The vocabulary has these characters of the pool, in order, and no others. */
+static void expect_pool(const Vocab *vocab, const bool *has) {
+    static const uint32_t others[] = {0, '\n' - 1, 'c', 0xEA, 0x1F601, 0x10FFFF};
+    int id = 0;
+    for (int i = 0; i < COUNT(pool); i++) {
+        assert_int_equal(vocab_id(vocab, pool[i]), has[i] ? id : NO_ID);
+        if (has[i]) assert_int_equal(vocab->codes[id++], pool[i]);
+    }
+    assert_int_equal(vocab->size, id);
+    for (int i = 0; i < COUNT(others); i++) assert_int_equal(vocab_id(vocab, others[i]), NO_ID);
 }
 
-static void check_round_trip(const Vocab *vocab, const char *text, size_t length, size_t expected) {
+/* The ids of a text; an unknown character keeps its place. */
+static int32_t *encode(const Vocab *vocab, const Drawn *d, bool all_known) {
     int32_t *ids;
-    size_t count, at = 0;
-    assert_ok(vocab_encode(vocab, guarded(text, length), length, &ids, &count, NULL, &err), err);
-    assert_int_equal(count, expected);
+    size_t count, unknown = 0;
+    assert_ok(vocab_encode(vocab, guarded(d->text, d->length), d->length, &ids, &count,
+                           all_known ? NULL : &unknown, &err),
+              err);
+    assert_int_equal(count, d->count);
     for (size_t i = 0; i < count; i++) {
-        char piece[UTF8_MAX];
-        int taken = vocab_text(vocab, ids[i], piece);
-        assert_true(at + (size_t)taken <= length);
-        assert_memory_equal(text + at, piece, (size_t)taken);
-        at += (size_t)taken;
+        assert_int_equal(ids[i], vocab_id(vocab, pool[d->places[i]]));
+        unknown -= ids[i] == NO_ID;
     }
-    assert_int_equal(at, length);
-    memory_free(ids);
+    assert_int_equal(unknown, 0);
+    return ids;
 }
 
-TEST(vocab_encode) {
-    static const char text[] = "z\xC3\xA9 \xE4\xB8\xAD\0\r\n\xF0\x9F\x98\x80z";
-    static const char sorted[] = "\0\n\r z\xC3\xA9\xE4\xB8\xAD\xF0\x9F\x98\x80";
-    const Vocab *vocab = split(sorted, sizeof sorted - 1);
-    check_round_trip(vocab, text, sizeof text - 1, 9);
-    check_round_trip(vocab, "", 0, 0);
-    check_round_trip(vocab, "\xE4\xB8\xAD", 3, 1);
-    check_round_trip(build(NULL, 0), "\xFF\x00\xE4\xB8z\x80", 6, 6);
+TEST(vocabularies) {
+    for (uint64_t seed = 0; seed < 500; seed++) {
+        const Drawn a = draw_text(2 * seed), b = draw_text(2 * seed + 1);
+        const Vocab *own = build(a.text, a.length);
+        bool both[COUNT(pool)];
+        char *joined;
+        size_t at = 0, length;
+        Vocab all;
+        for (int i = 0; i < COUNT(pool); i++) both[i] = a.has[i] || b.has[i];
+        expect_pool(own, a.has);
+        memory_free(encode(own, &b, false));
+        assert_ok(vocab_extend(&all, own, guarded(b.text, b.length), b.length, &err), err);
+        expect_pool(&all, both);
+        int32_t *ids = encode(&all, &b, true);
+        for (size_t i = 0; i < b.count; i++) {
+            char piece[UTF8_MAX];
+            const size_t taken = (size_t)vocab_text(&all, ids[i], piece);
+            assert_memory_equal(b.text + at, piece, taken);
+            at += taken;
+        }
+        memory_free(ids);
+        assert_ok(vocab_join(&all, &joined, &length, &err), err);
+        expect_pool(split(joined, length), both);
+        memory_free(joined);
+        vocab_free(&all);
+    }
+}
+
+/* The characters before a text: a newline, else a space, else the first. */
+TEST(start) {
+    static const struct {
+        const char *text;
+        int start;
+    } cases[] = {{"a\n\t ", 1}, {"a !", 0}, {"\n ", 0}, {"a\t ", 1}, {"ab", 0}};
+    for (int i = 0; i < COUNT(cases); i++)
+        assert_int_equal(vocab_start(build(cases[i].text, strlen(cases[i].text))), cases[i].start);
+    assert_int_equal(build("", 0)->size, 0);
+    const Vocab *bytes = build(NULL, 5);
+    assert_int_equal(bytes->size, 256);
+    for (int i = 0; i < 256; i++) assert_true(vocab_id(bytes, (uint32_t)i) == i);
+}
+
+/* Characters that are not sorted, or not distinct, are none that vocab_join wrote. */
+TEST(split) {
+    static const char *const wrong[] = {"ba", "abb", "a\xFF", "ab\xE4\xB8"};
+    const Vocab *odd = split("\0\n\r", 3);
+    int32_t *ids;
+    size_t count;
+    assert_ok(vocab_encode(odd, guarded("\r\n\0", 3), 3, &ids, &count, NULL, &err), err);
+    assert_true(count == 3 && ids[0] == 2 && ids[1] == 1 && ids[2] == 0);
+    memory_free(ids);
+    for (int i = 0; i < COUNT(wrong); i++) {
+        const size_t bytes = strlen(wrong[i]);
+        Vocab none;
+        assert_false(vocab_split(&none, guarded(wrong[i], bytes), bytes, &err));
+        assert_null(none.codes);
+    }
 }
 
 /* A message has the place of an unknown character, and lists those that the model knows, the first
@@ -107,7 +156,7 @@ TEST(vocab_encode_unknown) {
          {"", "", "vocabulary: Zabc\u00E4\u00E5\u00E6\u00E7"}}};
     char wide[600], *end = wide;
     int32_t *ids;
-    size_t count;
+    size_t count, unknown;
     for (int i = 0; i < COUNT(cases); i++) {
         const char *const *words = cases[i].words;
         const size_t length = strlen(cases[i].text);
@@ -124,64 +173,9 @@ TEST(vocab_encode_unknown) {
     assert_false(vocab_encode(vocab, "a", 1, &ids, &count, NULL, &err));
     assert_string_equal(strstr(err.text, " ..."), " ...");
     assert_in_range(strlen(strstr(err.text, "vocabulary")), 96 * 3, 96 * 3 + 20);
-}
-
-/* An unknown character keeps its place; text that is not UTF-8 is still an error. */
-TEST(vocab_encode_known) {
-    static const int32_t expected[] = {0, -1, 1, -1, 2};
-    static const char text[] = "a\xC3\xA9"
-                               "bx\xE4\xB8\xAD";
-    const Vocab *vocab = build("ab\xE4\xB8\xAD", 5);
-    int32_t *ids;
-    size_t count, unknown;
-    assert_ok(vocab_encode(vocab, guarded(text, 8), 8, &ids, &count, &unknown, &err), err);
-    assert_int_equal(count, 5);
-    assert_int_equal(unknown, 2);
-    assert_memory_equal(ids, expected, sizeof expected);
-    memory_free(ids);
     assert_false(vocab_encode(vocab, guarded("x\xFF", 2), 2, &ids, &count, &unknown, &err));
-    expect_error(err, "0xFF", " 1", "UTF-8");
+    expect_error(err, "0xFF", " 1", "UTF-8"); /* also where characters may be unknown */
     assert_null(ids);
-}
-
-TEST(vocab_extend) {
-    static const struct {
-        const char *a, *b;
-        int count;
-        uint32_t codes[5];
-    } cases[] = {{"bd", "ace", 5, {'a', 'b', 'c', 'd', 'e'}},
-                 {"abc", "b", 3, {'a', 'b', 'c'}},
-                 {"c", "abc", 3, {'a', 'b', 'c'}},
-                 {"x", "x", 1, {'x'}},
-                 {"z\xE4\xB8\xAD", "a", 3, {'a', 'z', 0x4E2D}}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        Vocab all;
-        const Vocab *a = build(cases[i].a, strlen(cases[i].a));
-        const char *b = guarded(cases[i].b, strlen(cases[i].b));
-        assert_ok(vocab_extend(&all, a, b, strlen(cases[i].b), &err), err);
-        expect_codes(&all, cases[i].codes, cases[i].count);
-        vocab_free(&all);
-    }
-}
-
-/* Characters that are not sorted, or not distinct, are none that vocab_join wrote. */
-TEST(vocab_join) {
-    static const char text[] = "\0\rab\xC3\xA9\xE4\xB8\xAD\xF0\x9F\x98\x80";
-    static const char *const wrong[] = {"ba", "abb", "a\xFF", "ab\xE4\xB8"};
-    const Vocab *vocab = split(text, sizeof text - 1);
-    char *joined;
-    size_t length;
-    assert_int_equal(vocab->size, 7);
-    assert_ok(vocab_join(vocab, &joined, &length, &err), err);
-    assert_int_equal(length, sizeof text - 1);
-    assert_memory_equal(joined, text, length);
-    memory_free(joined);
-    for (int i = 0; i < COUNT(wrong); i++) {
-        const size_t bytes = strlen(wrong[i]);
-        Vocab none;
-        assert_false(vocab_split(&none, guarded(wrong[i], bytes), bytes, &err));
-        assert_null(none.codes);
-    }
 }
 
 /* ---- the bytes of a text ---- */
@@ -320,8 +314,7 @@ TEST(corpus_known) {
     const Vocab *known = build("cabzyx", 6);
     const Corpus *corpus =
         load(scratch_put("abc", "abcabcabcabcabcabcabcabc", 24), false, 0.1, known);
-    expect_codes(&corpus->vocab, (const uint32_t[]){'a', 'b', 'c', 'x', 'y', 'z'}, 6);
-    assert_int_equal(corpus->distinct, 3);
+    assert_true(vocab_same(&corpus->vocab, known) && corpus->distinct == 3);
     assert_int_equal(corpus->ids[2], 2);
     Corpus none;
     assert_false(corpus_load(&none, scratch_put("abd", "abcd", 4), false, 0.5, known));
@@ -661,30 +654,26 @@ TEST(join_held_out) {
 
 /* ---- data/fetch, where it needs no network ---- */
 
-static int fetch(const char *arguments) {
-    char command[2 * SCRATCH_PATH + 64];
-    snprintf(command, sizeof command, "data/fetch %s >/dev/null 2>&1", arguments);
-    return run_shell(command);
+static int fetch(const char *name, const char *path) {
+    const char *quote = *path ? "'" : ""; /* else there is no argument */
+    return run_shell(formatted("data/fetch %s %s%s%s >/dev/null 2>&1", name, quote, path, quote));
 }
 
 TEST(fetch) {
-    char arguments[2 * SCRATCH_PATH], *text;
+    char *text;
     size_t length;
     skip_without(SHELL_TOOLS);
-    snprintf(arguments, sizeof arguments, "sample '%s'", scratch("fetched"));
-    assert_int_equal(fetch(arguments), 0);
     assert_ok(file_read("data/sample.txt", &text, &length, &err), err);
-    scratch_expect("fetched", text, length);
-    assert_int_equal(fetch(arguments), 0); /* the same text once more */
-    scratch_expect("fetched", text, length);
+    for (int again = 0; again < 2; again++) {
+        assert_int_equal(fetch("sample", scratch("fetched")), 0);
+        scratch_expect("fetched", text, length);
+    }
     scratch_put("fetched", "mine", 4); /* another text stays */
-    assert_int_equal(fetch(arguments), 1);
+    assert_int_equal(fetch("sample", scratch("fetched")), 1);
     scratch_expect("fetched", "mine", 4);
     memory_free(text);
-    snprintf(arguments, sizeof arguments, "sample '%s'", scratch("no/such/folder"));
-    assert_int_equal(fetch(arguments), 1);
-    snprintf(arguments, sizeof arguments, "library '%s'", scratch("other"));
-    assert_int_equal(fetch(arguments), 2);
-    assert_int_equal(fetch("sample"), 2);
+    assert_int_equal(fetch("sample", scratch("no/such/folder")), 1);
+    assert_int_equal(fetch("library", scratch("other")), 2);
+    assert_int_equal(fetch("sample", ""), 2);
     assert_false(scratch_has("other"));
 }

@@ -202,7 +202,7 @@ $(SCRIPTS:%=$(BUILD)/test/tests/%.log): $(BUILD)/test/tests/%.log: $(PROGRAMS:%=
 $(BUILD)/test/tests/messages.log: $(patsubst %,$(BUILD)/test/%.log,$(TESTS))
 PLAIN = $(TESTS:%=$(BUILD)/test/%.log) $(SCRIPTS:%=$(BUILD)/test/tests/%.log)
 # Not under the sanitizers: what these programs do in memory, others do.
-UNSANITIZED = tests/model/test_plain $(patsubst %,tests/programs/test_%,clock resume verdict)
+UNSANITIZED = $(patsubst %,tests/programs/test_%,clock resume verdict)
 SAN   = $(patsubst %,$(BUILD)/san/%.log,$(filter-out $(UNSANITIZED),$(TESTS)))
 test: $(PLAIN)
 MORE  = $(patsubst %,$(BUILD)/test/%.log,$(basename $(shell grep -lwE 'repeats|TRIL_ALL' $(TESTS:%=%.c) $(SCRIPTS:%=tests/%)))) $(SAN)

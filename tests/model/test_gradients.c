@@ -2,7 +2,8 @@
  *
  * Every rung, new ones included, is compared with the slopes of its own loss, with dropout and
  * without. A rung of the plain ladder is also compared with that: every gradient, the logits and
- * the loss, also at sizes beyond a tile and a token block. Sizes are odd where possible. */
+ * the loss, also at sizes beyond a tile and a token block. The gradients of the plain ladder are
+ * compared with the numerical derivatives of its own loss. Sizes are odd where possible. */
 #include "tests/support.h"
 #include "base/random.h"
 #include "model/plain/plain.h"
@@ -114,6 +115,78 @@ TEST(uncounted) {
 
 TEST(shared_heads) {
     for (int i = 0; i < COUNT(shared); i++) check_small_and_large(shared[i], 18 * shared[i].NH);
+}
+
+/* ---- the plain ladder, compared with numerical derivatives ---- */
+
+enum { FEW = 2 }; /* sequences */
+
+/* The loss as a function of one weight, and its derivative by fourth-order central differences. */
+typedef struct {
+    Plain *plain;
+    double *weight;
+    const int32_t *ids, *targets;
+} Function;
+
+static double loss_at(const Function *f, double shift) {
+    double kept = *f->weight;
+    *f->weight = kept + shift;
+    double loss = plain_loss(f->plain, f->ids, f->targets, FEW, T);
+    *f->weight = kept;
+    return loss;
+}
+
+static double derivative(const Function *f, double step) {
+    double near = loss_at(f, step) - loss_at(f, -step);
+    double far = loss_at(f, 2 * step) - loss_at(f, -2 * step);
+    return (8 * near - far) / (12 * step);
+}
+
+/* Each number, or every third in a quick run, may differ by 1e-9 of the tensor's largest. Near a
+ * kink of the loss, as of ReLU at 0, differences are less precise: a smaller step shows by how
+ * much. */
+static void check_derivatives(const Function *f, const Tensor *tensor) {
+    const double *ours = f->plain->gradients + tensor->offset, step = 3e-4, smaller = 3e-5;
+    const size_t apart = (size_t)repeats(tensor->shape[1] % 3 == 0 ? 4 : 3, 1);
+    double *truth = scrap(tensor->size, sizeof *truth), largest = 0;
+    Function of = *f;
+    for (size_t j = 0; j < tensor->size; j += apart) {
+        of.weight = f->plain->weights + tensor->offset + j;
+        truth[j] = derivative(&of, step);
+        largest = fmax(largest, fabs(truth[j]));
+    }
+    assert_true(largest > 1e-3); /* not all zeros */
+    for (size_t j = 0; j < tensor->size; j += apart) {
+        const double error = fabs(ours[j] - truth[j]);
+        of.weight = f->plain->weights + tensor->offset + j;
+        if (!(error <= 1e-9 * largest || error <= 3 * fabs(derivative(&of, smaller) - truth[j])))
+            fail_msg("%s[%zu] of %s: %.12g, not %.12g", tensor->name, j,
+                     f->plain->model->config.model, ours[j], truth[j]);
+    }
+}
+
+/* Noise keeps the weights away from 0 and 1. */
+static void check_plain_rung(Config config) {
+    Plain plain;
+    Model *model = new_model(&config, 5);
+    int32_t *ids = random_ids(1, FEW * T, V), *targets = random_ids(2, FEW * T, V);
+    Function f = {.plain = &plain, .ids = ids, .targets = targets};
+    count_letters(model);
+    plain_open(&plain, model);
+    for (size_t i = 0; i < plain.size; i++) plain.weights[i] += 0.3 * random_normal(99, i);
+    plain_gradients(&plain, targets, ids, FEW, T); /* must not keep anything from another batch */
+    plain_gradients(&plain, ids, targets, FEW, T);
+    for (int i = 0; i < model->tensor_count; i++) check_derivatives(&f, &model->tensors[i]);
+    plain_close(&plain);
+}
+
+TEST(derivatives) {
+    int known = 0;
+    if (SANITIZED) skip(); /* the naive loops would take minutes */
+    for (int i = 0; model_name(i); i++)
+        if (plain_knows(model_name(i))) known++, check_plain_rung(config_of(model_name(i)));
+    assert_int_equal(known, 8);
+    for (int i = 1; i < COUNT(shared); i++) check_plain_rung(shared[i]);
 }
 
 /* ---- compared with slopes of the loss ---- */

@@ -194,7 +194,8 @@ TEST(announced) {
  * do, and that is said. Without a time limit all is read. */
 TEST(samples) {
     scratch_random("long", 400000, 5, 3);
-    const double passed = must_run_clocked(0.1, "", "train " TINY_SIZES "-t 12 -o @part @long");
+    const double passed =
+        must_run_clocked(0.1, "", "train " TINY_SIZES "--precision f32 -t 12 -o @part @long");
     assert_true(passed < 1.1 * 12 + 2);
     const double all = 40000;
     double read[2];

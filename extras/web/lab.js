@@ -178,6 +178,7 @@ async function writeLine() {
   if (!bench.shown) return;
   const out = element("span");
   $("written").hidden = false;
+  $("copied").hidden = true;
   $("written").replaceChildren(element("b", { textContent: line }), out);
   try {
     await reader.ask("prompt", bench.shown.bytes, line, sampler());
@@ -188,7 +189,25 @@ async function writeLine() {
       $("written").scrollTop = $("written").scrollHeight;
       await new Promise(requestAnimationFrame);
     }
+    if (own === begunTexts) showCopied(out, await reader.ask("copied"));
   } catch (error) {
     if (!error.ended) out.append(sentence(error.message));
   }
+}
+
+// Colors each passage that stands in the text, too, and says how much of the writing they are.
+function showCopied(out, pieces) {
+  const PASSAGE = 20, STRONGEST = 100, longest = pieces.reduce((one, other) => other.passage > one.passage ? other : one);
+  const isCopied = ({ passage }) => passage >= PASSAGE, share = passage => (passage - PASSAGE) / (STRONGEST - PASSAGE);
+  const lengthOf = pieces => pieces.reduce((sum, { characters }) => sum + characters, 0);
+  const mark = (textContent, passage, title = "") => element("span",
+    { className: "passage", textContent, title, style: `--share: ${Math.min(1, share(passage))}` });
+  out.replaceChildren(...pieces.map(piece => isCopied(piece) ?
+    mark(piece.text, piece.passage, `in a passage of ${some(piece.passage, "character")}`) : piece.text));
+  const [words, legend] = $("copied").children;
+  $("copied").hidden = false;
+  words.textContent = `${percent(lengthOf(pieces.filter(isCopied)) / lengthOf(pieces))} of it stands in the training ` +
+    `text, too, in passages of ${PASSAGE} characters or more. The longest passage of it that stands there has ${
+      some(longest.passage, "character")}: “${[...longest.text].slice(0, longest.passage).join("")}”.`;
+  legend.replaceChildren("Marked by their length: ", mark("20", 20), " ", mark("60", 60), " ", mark("100 or more", 100));
 }

@@ -6,7 +6,8 @@ function openReader(library) {
   const PLAIN = { temperature: 1, top_p: 1 };
   const { room, bytesAt, floatsAt, textAt, call, must, make, write, number, whole, size, at, samplingRecord, sizeOf,
     tokenizerOf, textOf, glyphOf, decode, reading } = library;
-  let author = 0, writer = 0, decoder; // the model that writes a text, and what decodes its pieces
+  // the model that writes a text; what decodes its pieces; the bytes that it has written
+  let author = 0, writer = 0, decoder, wrote = [];
 
   const load = bytes => reading(bytes, name => make("tril_model_load", name));
   // Returns the result of work with a model.
@@ -162,6 +163,7 @@ function openReader(library) {
     writer = author = 0;
     author = load(bytes);
     decoder = new TextDecoder();
+    wrote = [];
     writer = make("tril_writer_open", author, samplingRecord(sampler));
     must("tril_writer_read", writer, encode(line));
   }
@@ -173,8 +175,26 @@ function openReader(library) {
     for (let i = 0; i < most && (i === 0 || performance.now() < end); i++)
       length += call("tril_writer_write", writer, to + length);
     if (length === 0) throw new Error("the model's predictions are not finite numbers");
+    wrote.push(...bytesAt(to, length));
     return decoder.decode(bytesAt(to, length), { stream: true }); // bytes may end in the middle of a character
   }
+  // Returns the text that has been written in pieces, { text, characters, passage }: the length of the longest passage
+  // around each character that the training part of the text has, too.
+  function copied() {
+    if (wrote.length === 0) throw new Error("nothing has been written");
+    const { made } = textOf(author), tokenizer = tokenizerOf(author), decoder = new TextDecoder();
+    const [ids, lengths] = [wrote, wrote].map(bytes => room(4 * bytes.length)), to = room(4), pieces = [];
+    must("tril_encode", tokenizer, Uint8Array.from(wrote), ids, wrote.length, to);
+    const count = whole(to), passageAt = i => whole(lengths + 4 * i);
+    must("tril_text_copied", made, ids, count, lengths);
+    for (let from = 0, end = 1; from < count; from = end++) {
+      const passage = passageAt(from);
+      while (end < count && passageAt(end) === passage) end++;
+      const text = decoder.decode(decode(tokenizer, ids + 4 * from, end - from), { stream: true });
+      pieces.push({ text, characters: end - from, passage });
+    }
+    return pieces;
+  }
 
-  return { evaluate, compose, known, look, linesOfRung, numbersOf, neuronAt, takeStep, prompt, writeOn };
+  return { evaluate, compose, known, look, linesOfRung, numbersOf, neuronAt, takeStep, prompt, writeOn, copied };
 }

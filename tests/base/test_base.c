@@ -37,15 +37,6 @@ TEST(fail) {
     assert_int_equal(errors[1].text[0], 'x');
 }
 
-/* Names may come from files. A message is one line, printable on a terminal. */
-TEST(hostile_message) {
-    fail(&err, "%s: cannot be opened",
-         "a\033]0;title\007\nfake\xC2\x9B"
-         "1m\x9B\u202Etxt");
-    assert_string_equal(err.text,
-                        "a\\x1b]0;title\\x07\\x0afake\\x9b1m\\x9b\\u202etxt: cannot be opened");
-}
-
 /* ---- reading files ---- */
 
 static void expect_read(const char *path, const char *expected, size_t expected_length) {

@@ -309,18 +309,6 @@ static Corpus *load(const char *path, bool bytes, double held_out, const Vocab *
     return corpus;
 }
 
-/* The vocabulary is the given one; `distinct` counts the text's characters. */
-TEST(corpus_known) {
-    const Vocab *known = build("cabzyx", 6);
-    const Corpus *corpus =
-        load(scratch_put("abc", "abcabcabcabcabcabcabcabc", 24), false, 0.1, known);
-    assert_true(vocab_same(&corpus->vocab, known) && corpus->distinct == 3);
-    assert_int_equal(corpus->ids[2], 2);
-    Corpus none;
-    assert_false(corpus_load(&none, scratch_put("abd", "abcd", 4), false, 0.5, known));
-    expect_error(err, " 4, ", "'d'");
-}
-
 /* The first part, rounded down, is for training. Lengths count characters, not bytes. */
 TEST(corpus_split) {
     static const size_t lengths[] = {33, 57, 60, 63, 87, 300, 999, 12345, 200001};

@@ -226,17 +226,12 @@ TEST(strings) {
         }
 }
 
+/* Lengths of a header that the file has not. */
 TEST(lengths) {
     static const uint64_t lengths[] = {
         3, 1u << 26, UINT32_MAX, INT64_MAX, (uint64_t)INT64_MAX + 1, UINT64_MAX - 7, UINT64_MAX};
     SafeTensors file;
-    char bytes[PREFIX + 2] = "\2\0\0\0\0\0\0\0{}";
-    assert_ok(read_bytes(&file, bytes, sizeof bytes), err);
-    safetensors_free(&file);
-    for (size_t length = 0; length < PREFIX; length++) {
-        assert_false(read_bytes(&file, bytes, length));
-        assert_refusal(&file, NULL);
-    }
+    char bytes[PREFIX + 2] = "\0\0\0\0\0\0\0\0{}";
     for (int i = 0; i < COUNT(lengths); i++) {
         memcpy(bytes, &lengths[i], PREFIX);
         assert_false(read_bytes(&file, bytes, sizeof bytes));

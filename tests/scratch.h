@@ -103,24 +103,11 @@ static inline bool scratch_has_temporary(const char *folder) {
     return found;
 }
 
-typedef struct {
-    const char *path, *bytes;
-    size_t length;
-} Poured;
-
-static inline int pour(void *context) {
-    const Poured *p = context;
-    int pipe = open(p->path, O_WRONLY);
-    size_t put = 0;
-    for (ssize_t more = 1; more > 0 && put < p->length; put += (size_t)more)
-        more = write(pipe, p->bytes + put,
-                     (unsigned)(p->length - put < 7000 ? p->length - put : 7000));
-    return put == p->length ? 0 : 1;
-}
-
-/* Forks a process that writes these bytes into a named pipe. */
-static inline Process write_pipe(const char *path, const char *bytes, size_t length) {
-    return fork_process(pour, &(Poured){path, bytes, length});
+/* Starts a process that writes a file into a named pipe. */
+static inline Process write_pipe(const char *pipe, const char *file) {
+    char shell[] = "sh", option[] = "-c";
+    char *words[] = {shell, option, formatted("cat '%s' >'%s'", file, pipe), NULL};
+    return start_process("/bin/sh", words, NULL, STDOUT_FILENO, "/dev/null");
 }
 
 #endif

@@ -73,13 +73,14 @@ static void expect_pieces(const char *path, const char *expected, size_t length)
 TEST(read) {
     static void (*const ways[])(const char *, const char *, size_t) = {expect_read, expect_pieces};
     char *bytes = pattern(300000);
-    const char *pipe = scratch("pipe");
+    const char *pipe = copy_text(scratch("pipe"));
     const bool pipes = make_named_pipe(pipe);
     for (int i = 0; i < 2 * SIZES; i++) {
         const size_t size = sizes[i / 2];
-        ways[i % 2](scratch_put("regular", bytes, size), bytes, size);
+        const char *file = scratch_put("regular", bytes, size);
+        ways[i % 2](file, bytes, size);
         if (!pipes) continue;
-        Process child = write_pipe(pipe, bytes, size);
+        Process child = write_pipe(pipe, file);
         ways[i % 2](pipe, bytes, size);
         assert_int_equal(end_of_process(child), 0);
     }

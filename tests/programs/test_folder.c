@@ -186,41 +186,18 @@ TEST(two_at_once) {
     assert_int_equal(scratch_count("two-1"), BIGRAM_FILES);
 }
 
-/* A process that locks a folder, reports it, and ends on request. */
-typedef struct {
-    const char *name;
-    int ready[2], end[2];
-} Holder;
-
-static int hold_until_told(void *context) {
-    Holder *h = context;
+/* A process that keeps a folder until it is killed, or for a minute. */
+static int keep_folder(void *name) {
     Folder *folder;
-    char byte = 0;
-    close(h->end[1]);
-    bool ok = folder_open(&folder, scratch(h->name), &err) && write(h->ready[1], "r", 1) == 1;
-    bool asked = ok && read(h->end[0], &byte, 1) == 1; /* or the test has ended */
-    if (asked) folder_close(folder);
-    return !asked;
-}
-
-/* Forks a process that keeps a folder until *alive is closed. Its lock ends with it. */
-static Process hold(const char *name, int *alive) {
-    Holder h = {.name = name};
-    char byte = 0;
-    make_pipe(h.ready);
-    make_pipe(h.end);
-    Process child = fork_process(hold_until_told, &h);
-    close(h.ready[1]);
-    close(h.end[0]);
-    assert_int_equal(read(h.ready[0], &byte, 1), 1);
-    close(h.ready[0]);
-    *alive = h.end[1];
-    return child;
+    if (!folder_open(&folder, scratch(name), &err)) return 1;
+    scratch_put("kept", "", 0);
+    sleep(60);
+    return 0;
 }
 
 /* A folder that was moved or removed is made again before a write, if no other program did. */
 TEST(held) {
-    int alive;
+    char name[] = "h/deep";
     Folder *folder;
     skip_without(FORKING);
     assert_ok(folder_open(&folder, scratch("h/deep"), &err), err);
@@ -229,12 +206,12 @@ TEST(held) {
     assert_ok(folder_hold(folder, &err), err);
     assert_int_equal(scratch_count("h/deep"), 1);
     scratch_remove(scratch("h"));
-    Process child = hold("h/deep", &alive);
+    Process child = fork_process(keep_folder, name);
+    while (!scratch_has("kept")) sched_yield();
     assert_false(folder_hold(folder, &err));
     expect_error(err, "h/deep: ");
     kill_process(child);
     assert_int_equal(end_of_process(child), KILLED);
-    close(alive);
     assert_ok(folder_hold(folder, &err), err);
     /* another run that was moved there is never written into */
     assert_int_equal(rename(scratch("h/deep"), scratch("h/own")), 0);

@@ -62,9 +62,7 @@ TEST(devices) {
 
 /* Runs a command on the file through a pipe. The output is the same as for the file. */
 static void run_poured(const char *from, const char *format) {
-    size_t length;
-    char *bytes = slurp(from, &length);
-    Process child = write_pipe(scratch("pipe"), bytes, length);
+    Process child = write_pipe(scratch("pipe"), from);
     must_run(format, "@pipe");
     assert_int_equal(end_of_process(child), 0);
 }

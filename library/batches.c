@@ -81,5 +81,5 @@ bool batches_evaluate(Batches *batches, bool trained_on, size_t characters, Aski
                     "its weights differ from the first process's", err))
         return false;
     *loss = run_evaluate(batches->run, part, ask, asking);
-    return true;
+    return !asking->stopped || fail_as(TRIL_STOPPED, err, "the evaluation was stopped");
 }

@@ -42,9 +42,9 @@ typedef struct {
  * of `window` characters, which divides their length. */
 Step batches_step(Batches *batches, uint64_t step, int window, const Optimizer *optimizer);
 
-/* Sets *loss to the mean loss on a part of the text, read as tril_training_evaluate does. It is
- * no loss if `asking` asked to stop. Fails for weights that differ between processes, which means
- * that memory, messages or programs are broken. */
+/* Sets *loss to the mean loss on a part of the text, read as tril_training_evaluate does. Fails
+ * with TRIL_STOPPED if `asking` asked to stop, and for weights that differ between processes, which
+ * means that memory, messages or programs are broken. */
 bool batches_evaluate(Batches *batches, bool trained_on, size_t characters, Asking *asking,
                       double *loss, Error *err);
 

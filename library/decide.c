@@ -162,18 +162,16 @@ typedef struct {
     const TrilText *text;
     double seconds, most; /* the time, and the most characters seen in it */
     int steps;            /* the most to measure */
-    Asking asking;
 } Search;
 
 /* Takes steps for about a share of the time, but at least two and at most `most`. Returns the mean
  * time of all but the first, which is slow. */
 static double time_steps(Batches *batches, const Recipe *recipe, int window, int most,
-                         Search *search) {
+                         const Search *search) {
     const double share = 0.005, begun = world_seconds();
     double first = 0, all = 0;
     int i = 0;
     while (i < 2 || (i < most && all < share * search->seconds)) {
-        if (ask(&search->asking)) return INFINITY;
         Optimizer optimizer = recipe_step(recipe, i, most);
         batches_step(batches, (uint64_t)i, window, &optimizer);
         all = world_seconds() - begun;
@@ -183,13 +181,14 @@ static double time_steps(Batches *batches, const Recipe *recipe, int window, int
 }
 
 /* Measures an opened run: its steps and, if a whole batch fits, short windows and an evaluation. */
-static bool time_run(Batches *batches, const Recipe *recipe, bool whole, Search *search,
+static bool time_run(Batches *batches, const Recipe *recipe, bool whole, const Search *search,
                      double *step, TrilChoice *pace, Error *err) {
     enum { FEW = 2 };
     const int most = whole ? search->steps : FEW;
     const double share = 0.002; /* of the time, for an evaluation of as many characters */
     const int T = batches->options.length, shortest = recipe_window(recipe, T, 0, most);
     double read = (double)batches->options.batch * T, loss;
+    Asking never = {0};
     *step = time_steps(batches, recipe, T, most, search);
     pace->speed = read / *step;
     if (!whole || !(*step <= search->seconds / TRIL_LEAST_STEPS)) return true;
@@ -198,7 +197,7 @@ static bool time_run(Batches *batches, const Recipe *recipe, bool whole, Search 
     read =
         fmin(fmax(read, share * search->seconds * pace->speed), (double)search->text->trained_on);
     const double begun = world_seconds();
-    if (!batches_evaluate(batches, true, (size_t)read, &search->asking, &loss, err)) return false;
+    if (!batches_evaluate(batches, true, (size_t)read, &never, &loss, err)) return false;
     pace->evaluating = read / (world_seconds() - begun);
     return true;
 }
@@ -206,7 +205,8 @@ static bool time_run(Batches *batches, const Recipe *recipe, bool whole, Search 
 /* Measures the speed in the first steps of a training run, which is then discarded. They take only
  * a small share of the time: the batch grows to its size only as long as a step takes no more than
  * the time allows. Fails for sizes that do not fit. */
-static bool measure_speed(const TrilOptions *o, Search *search, TrilChoice *pace, Error *err) {
+static bool measure_speed(const TrilOptions *o, const Search *search, TrilChoice *pace,
+                          Error *err) {
     enum { COUNTED = 1 << 16 }; /* of the text, for a rung that counts, unless that is set */
     const double longest = search->seconds / TRIL_LEAST_STEPS;
     const Corpus *corpus = search->text;
@@ -232,7 +232,7 @@ static bool measure_speed(const TrilOptions *o, Search *search, TrilChoice *pace
         ok = batches_open(&batches, &model, &run, corpus, err) &&
              time_run(&batches, &recipe, run.batch == batch, search, &step, pace, err);
         batches_close(&batches);
-        more = ok && run.batch < batch && step <= longest && !ask(&search->asking);
+        more = ok && run.batch < batch && step <= longest;
         if (more) run.batch = (int)fmin(batch, run.batch * fmax(2, longest / step));
     }
     model_free(&model);
@@ -249,8 +249,8 @@ static double work(const TrilOptions *o, const Search *search) {
  * the smaller one, and pays after *worth characters: with many passes over a text, a small model
  * learns less from each, so a larger size pays sooner; but the text must be as long. *pace is that
  * of the smaller size, and becomes that of the larger one. Found by trial, as above. */
-static TrilLimit limit_of(const TrilOptions *larger, double slower, double *worth, Search *search,
-                          TrilChoice *pace) {
+static TrilLimit limit_of(const TrilOptions *larger, double slower, double *worth,
+                          const Search *search, TrilChoice *pace) {
     const double max_gain = 2; /* wider products are faster, but not by more */
     const double often = 16, sooner = 0.7;
     Error none;
@@ -295,9 +295,9 @@ static bool choose(TrilOptions *o, Search *search, TrilChoice *choice, Error *er
     return true;
 }
 
-TrilStatus tril_options_choose(TrilOptions *o, const TrilText *text, double seconds, TrilStop stop,
-                               void *user, TrilChoice *choice, Error *err) {
-    Search search = {text, seconds, INFINITY, 0, {stop, user, false}};
+TrilStatus tril_options_choose(TrilOptions *o, const TrilText *text, double seconds,
+                               TrilChoice *choice, Error *err) {
+    Search search = {.text = text, .seconds = seconds, .most = INFINITY};
     if (!text || !choice || !err) return null_argument(err);
     TrilStatus status = tril_options_check(o, err);
     if (status != TRIL_OK) return status;

@@ -56,8 +56,7 @@ static bool evaluate(const TrilModel *model, const TrilText *text, bool trained_
     const bool ok = (!trained_on || model_fold(&model->model, text->ids, corpus_counted(text),
                                                &read.ngram, err)) &&
                     batches_open(&batches, &read, options, text, err) &&
-                    batches_evaluate(&batches, trained_on, characters, asking, nats, err) &&
-                    (!asking->stopped || fail_as(TRIL_STOPPED, err, "the evaluation was stopped"));
+                    batches_evaluate(&batches, trained_on, characters, asking, nats, err);
     batches_close(&batches);
     if (trained_on) ngram_free(read.ngram);
     return ok;

@@ -228,6 +228,7 @@ static const char *read_metadata(Stored *s) {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789";
     const SafeTensors *file = &s->model->file;
     TrilProgress *progress = &s->known.progress;
+    *progress = (TrilProgress){.loss = NAN};
     const char *bad = numbers_read(file, numbers, NUMBERS, progress);
     if (!bad && progress->cooling > 0 && !(progress->cooled >= progress->cooling)) bad = "cooled";
     if (!bad) bad = read_options(s->model, &s->known.options);

@@ -42,8 +42,11 @@ bool training_make(TrilTraining **training, TrilModel *model, const TrilText *te
     t->options.bytes = model->vocab.bytes;
     if (!isnan(options->dropout)) model->model.config.dropout = options->dropout;
     t->recipe = recipe_with(model->model.config.model, &t->options);
-    t->progress = (TrilProgress){
-        .steps = (int)options->steps, .recent = NAN, .lowest = NAN, .embedding_decay = NAN};
+    t->progress = (TrilProgress){.steps = (int)options->steps,
+                                 .loss = NAN,
+                                 .recent = NAN,
+                                 .lowest = NAN,
+                                 .embedding_decay = NAN};
     const RunOptions run = options_run(options);
     if (options_config(options, text->vocab.size, &config, err) && open_run(t, &run, err)) {
         model->in_training = model->trained = true;
@@ -179,10 +182,6 @@ void training_restore(TrilTraining *t, const TrilProgress *progress, const float
     if (progress->cooling > 0) follow_cooling(t);
 }
 
-void tril_training_set_stop(TrilTraining *training, TrilStop stop, void *user) {
-    training->stop = (Asking){.stop = stop, .user = user};
-}
-
 /* ---- steps ---- */
 
 static bool fail_step(const TrilTraining *t, int step, Error *err) {
@@ -191,7 +190,7 @@ static bool fail_step(const TrilTraining *t, int step, Error *err) {
 }
 
 /* Forward, backward and an update. */
-static bool update(TrilTraining *t, TrilStep *step, Error *err) {
+static bool update(TrilTraining *t, Error *err) {
     TrilProgress *p = &t->progress;
     if (p->step >= p->steps)
         return fail(err,
@@ -200,56 +199,35 @@ static bool update(TrilTraining *t, TrilStep *step, Error *err) {
     int window = tril_training_window(t);
     double before = t->batches.seconds;
     Optimizer optimizer = recipe_step(&t->recipe, p->step, p->steps);
-    Step taken = batches_step(&t->batches, (uint64_t)p->step, window, &optimizer);
-    bool finite = isfinite(taken.loss) && isfinite(taken.norm);
-    if (finite) {
-        const RunOptions *run = &t->batches.options;
-        double sum = p->recent_steps > 0 ? p->recent * p->recent_steps : 0;
-        p->step++;
-        p->recent_steps++;
-        p->recent = (sum + taken.loss) / p->recent_steps;
-        p->operations +=
-            (double)run->batch * run->length * (t->per_character + window * t->per_pair);
-        p->seconds += t->batches.seconds - before;
-        t->model->step = p->step;
-        t->model->validation = NAN;
-    }
-    *step = (TrilStep){.step = p->step,
-                       .steps = p->steps,
-                       .loss = taken.loss,
-                       .learning_rate = optimizer.learning_rate,
-                       .norm = taken.norm,
-                       .seconds = p->seconds};
-    return finite || fail_step(t, p->step + 1, err);
+    const Step taken = batches_step(&t->batches, (uint64_t)p->step, window, &optimizer);
+    const RunOptions *run = &t->batches.options;
+    p->loss = taken.loss;
+    p->norm = taken.norm;
+    p->learning_rate = optimizer.learning_rate;
+    if (!isfinite(taken.loss) || !isfinite(taken.norm)) return fail_step(t, p->step + 1, err);
+    double sum = p->recent_steps > 0 ? p->recent * p->recent_steps : 0;
+    p->step++;
+    p->recent_steps++;
+    p->recent = (sum + taken.loss) / p->recent_steps;
+    p->operations += (double)run->batch * run->length * (t->per_character + window * t->per_pair);
+    p->seconds += t->batches.seconds - before;
+    t->model->step = p->step;
+    t->model->validation = NAN;
+    return true;
 }
 
-TrilStatus tril_training_step(TrilTraining *training, TrilStep *step, Error *err) {
-    TrilStep unread;
+TrilStatus tril_training_step(TrilTraining *training, Error *err) {
     if (!training || !err) return null_argument(err);
     return result(model_change(training->model, err) &&
-                      model_leave(training->model, update(training, step ? step : &unread, err)),
+                      model_leave(training->model, update(training, err)),
                   err);
-}
-
-TrilStatus tril_training_run(TrilTraining *training, TrilOnStep on_step, void *user, Error *err) {
-    bool ok = true;
-    if (!training || !err) return null_argument(err);
-    while (ok && training->progress.step < training->progress.steps) {
-        TrilStep step;
-        ok = tril_training_step(training, &step, err) == TRIL_OK;
-        if (ok && on_step && on_step(&step, user) != 0)
-            ok = fail_as(TRIL_STOPPED, err, "stopped after step %d of %d", step.step, step.steps);
-    }
-    return result(ok, err);
 }
 
 /* ---- evaluations ---- */
 
-static bool evaluate(TrilTraining *t, size_t characters, double *nats, Error *err) {
+static bool evaluate(TrilTraining *t, size_t characters, Asking *asking, double *nats, Error *err) {
     TrilProgress *p = &t->progress;
-    t->stop.stopped = false;
-    if (!batches_evaluate(&t->batches, false, characters, &t->stop, nats, err)) return false;
-    if (t->stop.stopped) return fail_as(TRIL_STOPPED, err, "the evaluation was stopped");
+    if (!batches_evaluate(&t->batches, false, characters, asking, nats, err)) return false;
     if (!isfinite(*nats)) return fail_step(t, p->step, err);
     if (characters == 0) t->model->validation = *nats;
     p->recent = NAN;
@@ -262,10 +240,12 @@ static bool evaluate(TrilTraining *t, size_t characters, double *nats, Error *er
     return true;
 }
 
-TrilStatus tril_training_evaluate(TrilTraining *t, size_t characters, double *nats, Error *err) {
+TrilStatus tril_training_evaluate(TrilTraining *t, size_t characters, TrilStop stop, void *user,
+                                  double *nats, Error *err) {
+    Asking asking = {stop, user, false};
     if (!t || !nats || !err) return null_argument(err);
     return result(model_change(t->model, err) &&
-                      model_leave(t->model, evaluate(t, characters, nats, err)),
+                      model_leave(t->model, evaluate(t, characters, &asking, nats, err)),
                   err);
 }
 

@@ -13,7 +13,6 @@ struct TrilTraining {
     Recipe recipe;
     double per_character, per_pair; /* operations for each character, and each one in its window */
     TrilProgress progress; /* determines the place in the text and all random numbers, too */
-    Asking stop;           /* asked by evaluations */
     Notes notes;           /* the program's metadata, for states */
 };
 

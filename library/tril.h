@@ -324,11 +324,11 @@ typedef struct {
 
 /* Chooses the unset sizes and the unset batch: those of the largest model that, after `seconds` of
  * training on this machine, is better than all smaller ones, and sees the text at most
- * options.epochs times. Measures a few steps of each model. If `stop`, which may be NULL, asks to
- * stop, ends soon with arbitrary sizes. Sets *choice to the reasons. TRIL_TEXT: too short a text
- * for the context. TRIL_ARGUMENT: an option out of range; seconds that are not positive. */
+ * options.epochs times. Measures a few steps of each model. Sets *choice to the reasons. TRIL_TEXT:
+ * too short a text for the context. TRIL_ARGUMENT: an option out of range; seconds that are not
+ * positive. */
 TrilStatus tril_options_choose(TrilOptions *options, const TrilText *text, double seconds,
-                               TrilStop stop, void *user, TrilChoice *choice, TrilError *error);
+                               TrilChoice *choice, TrilError *error);
 
 /* The size of a model, with a vocabulary of this size, and the bytes of its training run, without
  * the text. TRIL_NO_MEMORY: this machine has less; the sentence says how much. */
@@ -355,17 +355,20 @@ void tril_training_close(TrilTraining *training);
 TrilOptions tril_training_options(const TrilTraining *training);
 
 typedef struct {
-    int step, steps;   /* done and planned */
-    double seconds;    /* spent in all steps */
-    double recent;     /* the mean loss of the batches since the last evaluation, if any */
-    int recent_steps;  /* the number of these batches */
-    double lowest;     /* the lowest loss that an evaluation found; unknown before the first */
-    int lowest_step;   /* the steps done at that evaluation */
-    int since_lowest;  /* evaluations after that one */
-    double operations; /* floating-point operations in all steps */
-    double cooling;    /* the first step of an early cooldown (tril_training_cool_down), if any */
-    int cooled;        /* the step at which it ends */
-    int windows_grow;  /* 1 or 0: whether windows are short at first, as the training run began */
+    int step, steps;      /* done and planned */
+    double seconds;       /* spent in all steps */
+    double loss, norm;    /* of the last step: the batch's loss, before the update; the gradient's
+                             norm,    before clipping */
+    double learning_rate; /* the last step's */
+    double recent;        /* the mean loss of the batches since the last evaluation, if any */
+    int recent_steps;     /* the number of these batches */
+    double lowest;        /* the lowest loss that an evaluation found; unknown before the first */
+    int lowest_step;      /* the steps done at that evaluation */
+    int since_lowest;     /* evaluations after that one */
+    double operations;    /* floating-point operations in all steps */
+    double cooling;   /* the first step of an early cooldown (tril_training_cool_down), if any */
+    int cooled;       /* the step at which it ends */
+    int windows_grow; /* 1 or 0: whether windows are short at first, as the training run began */
     double embedding_decay; /* that of the embedding, as the training run began; unset if it decays
                                like other matrices */
 } TrilProgress;
@@ -381,33 +384,15 @@ TrilStatus tril_training_set_steps(TrilTraining *training, int steps, TrilError 
  * would not end sooner. */
 bool tril_training_cool_down(TrilTraining *training);
 
-/* The result of a step. */
-typedef struct {
-    int step, steps;      /* done and planned */
-    double loss;          /* the batch's, before the update */
-    double learning_rate; /* this step's */
-    double norm;          /* the gradient's, before clipping */
-    double seconds;       /* spent in all steps so far */
-} TrilStep;
-
-/* Takes a step, and sets *step, which may be NULL, to its result. TRIL_ARGUMENT: no step is left.
- * TRIL_DIVERGED: the loss or the norm is no longer finite; the model is then useless. */
-TrilStatus tril_training_step(TrilTraining *training, TrilStep *step, TrilError *error);
-
-/* Takes all steps that are left. After each calls `on_step`, which may be NULL and may use the
- * model. After TRIL_STOPPED another call takes the rest. */
-typedef int (*TrilOnStep)(const TrilStep *step, void *user);
-TrilStatus tril_training_run(TrilTraining *training, TrilOnStep on_step, void *user,
-                             TrilError *error);
+/* Takes a step. TRIL_ARGUMENT: no step is left. TRIL_DIVERGED: the loss or the norm is no longer
+ * finite; the model is then useless. */
+TrilStatus tril_training_step(TrilTraining *training, TrilError *error);
 
 /* Sets *nats to the mean loss over the held-out text, cut into windows of the model's context that
  * are laid end to end. A positive number of `characters` below the length of the text limits it to
- * evenly spaced windows of about that many characters, the same each time. */
-TrilStatus tril_training_evaluate(TrilTraining *training, size_t characters, double *nats,
-                                  TrilError *error);
-
-/* Sets the callback that evaluations ask from now on, which may be NULL. */
-void tril_training_set_stop(TrilTraining *training, TrilStop stop, void *user);
+ * evenly spaced windows of about that many characters, the same each time. `stop` may be NULL. */
+TrilStatus tril_training_evaluate(TrilTraining *training, size_t characters, TrilStop stop,
+                                  void *user, double *nats, TrilError *error);
 
 /* tril_training_profile measures each part of a step from now on. tril_training_parts writes the
  * parts, at most `capacity`, to `parts`, and returns their number. */

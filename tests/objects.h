@@ -83,6 +83,15 @@ static inline TrilTraining *begin_on(TrilModel *model, const TrilText *text,
     return training;
 }
 
+/* Takes all steps that are left. */
+static inline TrilStatus take_steps(TrilTraining *training) {
+    TrilStatus status = TRIL_OK;
+    for (TrilProgress p = tril_training_progress(training); p.step < p.steps && status == TRIL_OK;
+         p = tril_training_progress(training))
+        status = tril_training_step(training, &error);
+    return status;
+}
+
 static inline TrilReading *read_with(const TrilModel *model, const char *text, size_t length,
                                      bool lines, int threads) {
     TrilReading *reading;

@@ -15,11 +15,15 @@ static char *read_text(const char *path, size_t *length) {
     return text;
 }
 
-static int show_step(const TrilStep *step, void *user) {
-    (void)user;
-    if (step->step % 20 == 0)
-        printf("step %d of %d: loss %.3f\n", step->step, step->steps, step->loss);
-    return 0; /* continue */
+static TrilStatus train(TrilTraining *training, TrilError *error) {
+    TrilProgress now = tril_training_progress(training);
+    while (now.step < now.steps) {
+        const TrilStatus status = tril_training_step(training, error);
+        if (status != TRIL_OK) return status;
+        now = tril_training_progress(training);
+        if (now.step % 20 == 0) printf("step %d of %d: loss %.3f\n", now.step, now.steps, now.loss);
+    }
+    return TRIL_OK;
 }
 
 static int show_text(const char *text, size_t length, void *user) {
@@ -45,8 +49,8 @@ int main(int argc, char **argv) {
               tril_model_make(&model, tokenizer, &options, &error) ||
               tril_text_make(&made, tokenizer, text, length, options.held_out, &error) ||
               tril_training_open(&training, model, made, &options, &error) ||
-              tril_training_run(training, show_step, NULL, &error) ||
-              tril_training_evaluate(training, 0, &nats, &error);
+              train(training, &error) ||
+              tril_training_evaluate(training, 0, NULL, NULL, &nats, &error);
     if (!bad) printf("held-out loss: %.3f nats per character\n", nats);
     bad = bad || tril_generate(model, "", 0, &sampling, show_text, stdout, &error);
     tril_training_close(training);

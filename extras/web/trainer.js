@@ -2,7 +2,7 @@
 // are those of ./train: the same options give the same weights. Two things differ: to answer the page soon, an
 // evaluation reads only evenly spaced windows of a long held-out text; and no training ends early.
 function openTrainer(library) {
-  const { room, call, must, make, returned, at, size, pointerAt, optionsRecord, rungOf, textOf, leaving, written,
+  const { room, call, must, make, returned, pointerAt, optionsRecord, rungOf, textOf, leaving, written,
     reading } = library;
   let model = 0, training = 0, failed = "";
 
@@ -81,11 +81,10 @@ function openTrainer(library) {
   function train(milliseconds, evaluations) {
     if (describe().done) return { ...describe(), losses: [] };
     const end = performance.now() + milliseconds, losses = [];
-    const to = room(size("TrilStep"));
     let due = false;
     do {
-      must("tril_training_step", training, to);
-      const { step, steps, seconds, loss } = at("TrilStep", to);
+      must("tril_training_step", training);
+      const { step, steps, seconds, loss } = returned("tril_training_progress", "TrilProgress", training);
       losses.push([step, seconds, loss]);
       due = isDue(step, steps, evaluations);
     } while (!due && performance.now() < end);

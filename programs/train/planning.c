@@ -381,8 +381,7 @@ static bool count(Plan *plan, Error *err) {
 static bool measure(Plan *plan, TrilOptions *o, double seconds, TrilChoice *choice, Error *err) {
     const double least = TRIL_LEAST_STEPS * 1e-9;
     show_activity(plan, "measuring the speed of this machine");
-    TrilStatus status =
-        tril_options_choose(o, plan->corpus, fmax(seconds, least), NULL, NULL, choice, err);
+    TrilStatus status = tril_options_choose(o, plan->corpus, fmax(seconds, least), choice, err);
     show_activity(plan, NULL);
     return status == TRIL_OK;
 }

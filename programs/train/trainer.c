@@ -119,7 +119,6 @@ static bool open_training(Trainer *t, double seconds, Error *err) {
     t->result->parameters = tril_model_parameters(t->model);
     renew_progress(t);
     t->result->validation = t->progress.now.lowest;
-    tril_training_set_stop(t->training, is_stopped, NULL);
     if (!open_log(t, err)) return false;
     t->started = begun - t->progress.seconds;
     const double opening = world_seconds() - begun;
@@ -145,28 +144,27 @@ static bool diverged(const Trainer *t, const char *what, int step, Error *err) {
 /* Takes one of the steps that the budget allows, and sets the row of the log. */
 static bool train_step(Trainer *t, LogRow *row, Error *err) {
     Progress *p = &t->progress;
-    TrilStep step = {.loss = NAN};
     const Traffic before = world_traffic();
     TrilStatus status = tril_training_set_steps(t->training, t->budget.steps, err);
-    if (status == TRIL_OK) status = tril_training_step(t->training, &step, err);
+    if (status == TRIL_OK) status = tril_training_step(t->training, err);
     const Traffic after = world_traffic();
     t->traffic.bytes += after.bytes - before.bytes;
     t->traffic.seconds += after.seconds - before.seconds;
+    renew_progress(t);
     if (status == TRIL_DIVERGED)
-        return diverged(t, isfinite(step.loss) ? "the gradient is no longer finite" : no_number,
+        return diverged(t, isfinite(p->now.loss) ? "the gradient is no longer finite" : no_number,
                         p->now.step + 1, err);
     if (status != TRIL_OK) return false;
 
-    renew_progress(t);
     p->seconds = world_seconds() - t->started;
     double characters = p->now.step * plan_step_characters(t->plan);
     *row = (LogRow){.step = p->now.step,
                     .characters = characters,
                     .seconds = p->seconds,
-                    .rate = step.learning_rate,
-                    .loss = step.loss,
+                    .rate = p->now.learning_rate,
+                    .loss = p->now.loss,
                     .validation = NAN,
-                    .norm = step.norm,
+                    .norm = p->now.norm,
                     .compute = p->now.operations,
                     .speed = characters / p->now.seconds};
     return true;
@@ -212,8 +210,8 @@ static bool evaluate(Trainer *t, LogRow *row, Error *err) {
     double begun = world_seconds(), recent = p->now.recent, validation;
     row->validation = NAN;
     show_activity(t->plan, "evaluating");
-    TrilStatus status =
-        tril_training_evaluate(t->training, budget_sample(&t->budget), &validation, err);
+    TrilStatus status = tril_training_evaluate(t->training, budget_sample(&t->budget), is_stopped,
+                                               NULL, &validation, err);
     double took = world_seconds() - begun;
     t->evaluating += took;
     if (status == TRIL_STOPPED) return true;

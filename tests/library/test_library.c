@@ -112,7 +112,7 @@ static TrilModel *train(const char *rung, int threads) {
     TrilModel *model = make(small(rung), options.seed);
     TrilTraining *training;
     must(tril_training_open(&training, model, whole_play, &options, &error));
-    must(tril_training_run(training, NULL, NULL, &error));
+    must(take_steps(training));
     tril_training_close(training);
     return model;
 }
@@ -136,8 +136,8 @@ TEST(same_weights) {
             assert_int_equal(other, i > 0); /* a bigram begins with zeros */
             double nats;
             TrilTraining *training = begin(model, &options);
-            must(tril_training_run(training, NULL, NULL, &error));
-            must(tril_training_evaluate(training, 0, &nats, &error));
+            must(take_steps(training));
+            must(tril_training_evaluate(training, 0, NULL, NULL, &nats, &error));
             for (int note = 0; note < 2; note++) {
                 static const char *const notes[] = {"text_name", "command"};
                 const char *text = tril_model_note(program, notes[note]);
@@ -398,22 +398,8 @@ TEST(unknown_characters) {
 
 /* ---- states ---- */
 
-typedef struct {
-    int calls, until;
-    double loss;
-} Steps;
-
-static int count(const TrilStep *step, void *user) {
-    Steps *steps = user;
-    assert_int_equal(step->step, ++steps->calls);
-    assert_int_equal(step->steps, STEPS);
-    assert_true(step->loss > 0 && step->norm > 0 && step->learning_rate > 0);
-    steps->loss = step->loss;
-    return steps->calls == steps->until;
-}
-
 static uint64_t end_of(TrilTraining *training, TrilModel *model) {
-    must(tril_training_run(training, NULL, NULL, &error));
+    must(take_steps(training));
     return tril_model_digest(model);
 }
 
@@ -427,18 +413,19 @@ TEST(states) {
     TrilModel *model = make(small("modern"), options.seed);
     const uint64_t whole = end_of(begin(model, &options), model);
 
-    Steps steps = {.until = STEPS / 2};
     options.steps = STEPS / 3;
     model = make(small("modern"), options.seed);
     TrilTraining *training = begin(model, &options);
     must(tril_training_set_steps(training, STEPS, &error));
-    assert_int_equal(tril_training_run(training, count, &steps, &error), TRIL_STOPPED);
+    for (int i = 1; i <= STEPS / 2; i++) {
+        must(tril_training_step(training, &error));
+        const TrilProgress p = tril_training_progress(training);
+        assert_true(p.step == i && p.steps == STEPS);
+        assert_true(p.loss > 0 && p.norm > 0 && p.learning_rate > 0);
+    }
     must(tril_training_save(training, scratch("half.safetensors"), &error));
-    steps.until = 0;
-    must(tril_training_run(training, count, &steps, &error));
-    assert_int_equal(steps.calls, STEPS);
-    assert_int_equal(tril_model_digest(model), whole);
-    assert_int_equal(tril_training_step(training, NULL, &error), TRIL_ARGUMENT);
+    assert_int_equal(end_of(training, model), whole);
+    assert_int_equal(tril_training_step(training, &error), TRIL_ARGUMENT);
 
     for (int i = 0; i < 2; i++) {
         must(resume_with(&training, &model, state_of("half.safetensors"), whole_play,
@@ -462,6 +449,7 @@ TEST(states) {
     scratch_put("half/state.safetensors", bytes, length);
     assert_int_equal(saved->text, tril_digest(play, play_length));
     assert_int_equal(saved->progress.step, STEPS / 2);
+    assert_true(isnan(saved->progress.loss));
     assert_true(*tril_state_note(saved, "kernels"));
     assert_string_equal(tril_state_note(saved, "option.batch"), "4");
     assert_null(tril_state_note(saved, "no such note"));
@@ -525,8 +513,8 @@ TEST(decimal_comma) {
     TrilTraining *training = begin(model, &options);
     memset(precision, '-', sizeof precision - 1); /* the caller's again */
     assert_string_equal(tril_training_options(training).precision, "f32");
-    must(tril_training_run(training, NULL, NULL, &error));
-    must(tril_training_evaluate(training, 0, &nats, &error));
+    must(take_steps(training));
+    must(tril_training_evaluate(training, 0, NULL, NULL, &nats, &error));
     must(tril_model_save(model, scratch("point.safetensors"), &error));
     must(tril_training_save(training, scratch("point.last"), &error));
     if (!decimal_point(",", "")) skip();
@@ -661,22 +649,20 @@ TEST(choices) {
     sizes.heads = sizes.width = sizes.batch = NAN;
     must(tril_options_check(&sizes, &error));
     TrilOptions options = sizes;
-    must(tril_options_choose(&options, text, 1e-6, NULL, NULL, &choice, &error));
+    must(tril_options_choose(&options, text, 1e-6, &choice, &error));
     assert_true(options.layers == 4 && options.context == 16 && options.width == 36 &&
                 options.heads == 3 && options.batch == 8);
     assert_true(choice.limit == TRIL_LIMIT_TIME && choice.speed > 0 && choice.width == 66);
     options.width = options.heads = options.kv_heads = NAN;
     options.epochs = 0.03; /* a thousand characters */
-    must(tril_options_choose(&options, text, 1, NULL, NULL, &choice, &error));
+    must(tril_options_choose(&options, text, 1, &choice, &error));
     assert_true(choice.limit == TRIL_LIMIT_TEXT && options.width == 32);
     options.context = 36000;
-    expect(tril_options_choose(&options, text, 1, NULL, NULL, &choice, &error), TRIL_TEXT, "");
+    expect(tril_options_choose(&options, text, 1, &choice, &error), TRIL_TEXT, "");
     options.context = 16;
-    expect(tril_options_choose(&options, text, NAN, NULL, NULL, &choice, &error), TRIL_ARGUMENT,
-           "");
+    expect(tril_options_choose(&options, text, NAN, &choice, &error), TRIL_ARGUMENT, "");
     options.context = NAN; /* windows fit a short text */
-    must(tril_options_choose(&options, text_of(letters, play, 60, 0.1), 1, NULL, NULL, &choice,
-                             &error));
+    must(tril_options_choose(&options, text_of(letters, play, 60, 0.1), 1, &choice, &error));
     assert_int_equal(options.context, 32);
     options.width = 1 << 15;
     options.layers = 200;
@@ -706,8 +692,8 @@ TEST(evaluations) {
     const TrilText *text = whole_play;
     double in_training, part, some, train_loss;
     int left = 0;
-    must(tril_training_run(training, NULL, NULL, &error));
-    must(tril_training_evaluate(training, 0, &in_training, &error));
+    must(take_steps(training));
+    must(tril_training_evaluate(training, 0, NULL, NULL, &in_training, &error));
     must(tril_text_evaluate(text, model, 0, 0, 4, 1, NULL, NULL, &part, &error));
     assert_near(part, in_training, 1e-12);
     assert_near(tril_model_loss(model), in_training, 0);
@@ -720,12 +706,10 @@ TEST(evaluations) {
     bool said = false; /* it is enough to say so once */
     expect(tril_text_evaluate(text, model, 1, 0, 4, 1, ask_once, &said, &part, &error),
            TRIL_STOPPED, "");
-    tril_training_set_stop(training, ask, &left);
     double lowest = tril_training_progress(training).lowest;
-    expect(tril_training_evaluate(training, 0, &part, &error), TRIL_STOPPED, "");
+    expect(tril_training_evaluate(training, 0, ask, &left, &part, &error), TRIL_STOPPED, "");
     assert_near(tril_training_progress(training).lowest, lowest, 0);
-    tril_training_set_stop(training, NULL, NULL);
-    must(tril_training_evaluate(training, 0, &part, &error));
+    must(tril_training_evaluate(training, 0, NULL, NULL, &part, &error));
     assert_near(part, in_training, 0);
     expect(tril_text_evaluate(text, model, 0, 0, 0, 1, NULL, NULL, &part, &error), TRIL_ARGUMENT,
            "");
@@ -734,17 +718,16 @@ TEST(evaluations) {
 /* Rates that stay high fall early, once, over 60% of 25 steps or at once; then training ends. */
 TEST(cool_down) {
     TrilOptions sizes = small("modern"), options = few(100, 1);
-    TrilStep step;
     double nats, before;
     for (int lowest = 0; lowest <= 10; lowest += 10) {
         const int steps = lowest ? 26 : 1;
         TrilModel *model = make(sizes, 1);
         TrilTraining *training = begin(model, &options);
         assert_int_equal(tril_training_cool_down(training), 0); /* before the first step */
-        for (int i = 0; i < lowest; i++) must(tril_training_step(training, NULL, &error));
-        must(tril_training_evaluate(training, 0, &nats, &error));
-        must(tril_training_step(training, &step, &error));
-        before = step.learning_rate;
+        for (int i = 0; i < lowest; i++) must(tril_training_step(training, &error));
+        must(tril_training_evaluate(training, 0, NULL, NULL, &nats, &error));
+        must(tril_training_step(training, &error));
+        before = tril_training_progress(training).learning_rate;
         assert_int_equal(tril_training_cool_down(training), 1);
         TrilProgress p = tril_training_progress(training);
         assert_true(p.cooling == lowest + 1 && p.steps == steps && p.lowest_step == lowest);
@@ -752,11 +735,13 @@ TEST(cool_down) {
         must(tril_training_save(training, scratch("cooling"), &error));
         must(tril_training_set_steps(training, 90, &error)); /* no more than it takes to cool */
         assert_int_equal(tril_training_progress(training).steps, steps);
-        for (int i = lowest + 1; i < steps; i++, before = step.learning_rate) {
-            must(tril_training_step(training, &step, &error));
-            assert_true(step.learning_rate <= before);
+        for (int i = lowest + 1; i < steps; i++) {
+            must(tril_training_step(training, &error));
+            const double rate = tril_training_progress(training).learning_rate;
+            assert_true(rate <= before);
+            before = rate;
         }
-        expect(tril_training_step(training, &step, &error), TRIL_ARGUMENT, "");
+        expect(tril_training_step(training, &error), TRIL_ARGUMENT, "");
         assert_true(!lowest || before < 0.1 * tril_rung_rate("modern", NULL));
         uint64_t whole = end_of(training, model);
         must(resume(&training, &model, "cooling", whole_play));
@@ -799,26 +784,26 @@ TEST(files) {
 
 TEST(progress) {
     TrilOptions options = few(STEPS, 1);
-    TrilStep step;
     double sum = 0, whole, some, all;
     TrilTraining *training = begin(make(small("gpt"), 1), &options);
     TrilProgress p = tril_training_progress(training);
     assert_true(p.step == 0 && p.steps == STEPS && isnan(p.recent) && isnan(p.lowest));
-    for (int i = 0; i < 2; i++) must(tril_training_evaluate(training, 0, &whole, &error));
+    for (int i = 0; i < 2; i++)
+        must(tril_training_evaluate(training, 0, NULL, NULL, &whole, &error));
     assert_int_equal(tril_training_progress(training).since_lowest, 0); /* nothing was learned */
-    must(tril_training_step(training, &step, &error));
-    for (int i = 0; i < 2; i++) must(tril_training_evaluate(training, 0, &all, &error));
+    must(tril_training_step(training, &error));
+    for (int i = 0; i < 2; i++) must(tril_training_evaluate(training, 0, NULL, NULL, &all, &error));
     assert_int_equal(tril_training_progress(training).since_lowest, all < whole ? 1 : 2);
     for (int i = 0; i < 3; i++) {
-        must(tril_training_step(training, &step, &error));
-        sum += step.loss;
+        must(tril_training_step(training, &error));
+        sum += tril_training_progress(training).loss;
     }
     p = tril_training_progress(training);
     assert_near(p.recent, sum / 3, 1e-9);
-    assert_true(p.step == 4 && p.lowest == fmin(whole, all) && p.seconds == step.seconds);
-    must(tril_training_evaluate(training, 0, &whole, &error));
-    must(tril_training_evaluate(training, play_length / 10 + 1, &all, &error));
-    must(tril_training_evaluate(training, play_length / 30, &some, &error));
+    assert_true(p.step == 4 && p.lowest == fmin(whole, all) && p.seconds > 0);
+    must(tril_training_evaluate(training, 0, NULL, NULL, &whole, &error));
+    must(tril_training_evaluate(training, play_length / 10 + 1, NULL, NULL, &all, &error));
+    must(tril_training_evaluate(training, play_length / 30, NULL, NULL, &some, &error));
     assert_true(all == whole && some != whole);
     assert_near(some, whole, 0.2);
     assert_int_equal(tril_training_cool_down(training), 0); /* its rates fall all the time */
@@ -990,7 +975,7 @@ static void expect_wrong(const TrilOptions *options, const TrilOption *row, Tril
     const TrilStatus results[CALLS] = {
         tril_options_check(options, &errors[0]),
         tril_options_decide(&decided, whole_play, false, NULL, &errors[1]),
-        tril_options_choose(&chosen, whole_play, 1, NULL, NULL, &choice, &errors[2]),
+        tril_options_choose(&chosen, whole_play, 1, &choice, &errors[2]),
         tril_estimate(options, 10, &estimate, &errors[3]),
         tril_model_make(&made, letters, options, &errors[4]),
         tril_training_resume(&training, &made, saved, whole_play, options, &errors[5]),
@@ -1011,8 +996,8 @@ static void try_training(TrilModel *model, const TrilOptions *options) {
     tril_estimate(options, 65, &estimate, &error);
     if (tril_training_open(&training, model, whole_play, options, &error) != TRIL_OK) return;
     for (int i = 0; i < COUNT(whole); i++) tril_training_set_steps(training, whole[i], &error);
-    tril_training_evaluate(training, SIZE_MAX, &nats, &error);
-    tril_training_step(training, NULL, &error);
+    tril_training_evaluate(training, SIZE_MAX, NULL, NULL, &nats, &error);
+    tril_training_step(training, &error);
     tril_training_close(training);
 }
 
@@ -1080,11 +1065,10 @@ static int try_beside(void *user) {
     TrilScore score;
     double nats;
     const char *path = scratch("beside");
-    assert_int_equal(tril_training_step(b->training, NULL, &error), TRIL_BUSY);
+    assert_int_equal(tril_training_step(b->training, &error), TRIL_BUSY);
     expect_error(error, "in use");
     const TrilStatus changing[] = {
-        tril_training_run(b->training, NULL, NULL, &error),
-        tril_training_evaluate(b->training, 0, &nats, &error),
+        tril_training_evaluate(b->training, 0, NULL, NULL, &nats, &error),
         tril_training_save(b->training, path, &error),
         tril_training_mark(b->training, "key", "text", &error),
         tril_training_set_steps(b->training, 9, &error),
@@ -1126,13 +1110,12 @@ TEST(in_use) {
     TrilModel *model = make(small("gpt"), 1);
     TrilText *text = text_of(letters, play, play_length, 0.1);
     Beside b = {begin_on(model, text, &options), model, text, TRIL_BUSY, 0};
-    tril_training_set_stop(b.training, try_beside, &b);
-    expect(tril_training_evaluate(b.training, 0, &nats, &error), TRIL_STOPPED, "");
+    expect(tril_training_evaluate(b.training, 0, try_beside, &b, &nats, &error), TRIL_STOPPED, "");
     b.read = TRIL_OK;
     expect(tril_generate_texts(model, "", 0, &sampling, 1, try_beside_text, &b, &error),
            TRIL_STOPPED, "");
     assert_int_equal(b.calls, 2);
-    must(tril_training_run(b.training, NULL, NULL, &error)); /* nothing stays in use */
+    must(take_steps(b.training)); /* nothing stays in use */
     must(tril_writer_open(&writer, model, &sampling, &error));
     must(tril_writer_read(writer, "THE", 3, &error));
     assert_true(tril_writer_write(writer, one) > 0);
@@ -1145,7 +1128,7 @@ TEST(diverged) {
     TrilTensor tensor;
     tril_model_tensor(model, 0, &tensor);
     tensor.data[0] = NAN;
-    expect(tril_training_run(begin(model, &options), NULL, NULL, &error), TRIL_DIVERGED, "");
+    expect(take_steps(begin(model, &options)), TRIL_DIVERGED, "");
 }
 
 /* The number of the pointer that is NULL, from 0, and of those before the next one. */
@@ -1206,16 +1189,16 @@ TEST(null_arguments) {
     WITHOUT(3, tril_model_extend(NEEDED(any), NEEDED(model), NEEDED("a"), 1, 1, NEEDED(&error)));
     WITHOUT(2, tril_model_save(NEEDED(model), NEEDED(path), NEEDED(&error)));
     WITHOUT(3, tril_model_mark(NEEDED(model), NEEDED("a"), NEEDED("b"), NEEDED(&error)));
-    WITHOUT(3, tril_options_choose(NEEDED(&options), NEEDED(whole_play), 1, NULL, NULL, NEEDED(any),
+    WITHOUT(3, tril_options_choose(NEEDED(&options), NEEDED(whole_play), 1, NEEDED(any),
                                    NEEDED(&error)));
     WITHOUT(2, tril_options_decide(NEEDED(&options), NEEDED(whole_play), 0, NULL, NEEDED(&error)));
     WITHOUT(2, tril_estimate(NEEDED(&options), 65, NEEDED(any), NEEDED(&error)));
     WITHOUT(4, tril_training_open(NEEDED(any), NEEDED(model), NEEDED(whole_play), NEEDED(&options),
                                   NEEDED(&error)));
     WITHOUT(1, tril_training_set_steps(NEEDED(training), 1, NEEDED(&error)));
-    WITHOUT(1, tril_training_step(NEEDED(training), NULL, NEEDED(&error)));
-    WITHOUT(1, tril_training_run(NEEDED(training), NULL, NULL, NEEDED(&error)));
-    WITHOUT(2, tril_training_evaluate(NEEDED(training), 0, NEEDED(any), NEEDED(&error)));
+    WITHOUT(1, tril_training_step(NEEDED(training), NEEDED(&error)));
+    WITHOUT(2,
+            tril_training_evaluate(NEEDED(training), 0, NULL, NULL, NEEDED(any), NEEDED(&error)));
     WITHOUT(1, tril_training_profile(NEEDED(training), NEEDED(&error)));
     WITHOUT(2, tril_training_save(NEEDED(training), NEEDED(path), NEEDED(&error)));
     WITHOUT(3, tril_training_mark(NEEDED(training), NEEDED("a"), NEEDED("b"), NEEDED(&error)));
@@ -1417,8 +1400,8 @@ static TrilStatus use_all(uint64_t *results) {
     if (!s) s = tril_text_make(&text, tokenizer, play, 2000, 0.1, &error);
     if (!s) s = tril_text_count(text, 8, &counts, &error);
     if (!s) s = tril_training_open(&training, model, text, &options, &error);
-    if (!s) s = tril_training_step(training, NULL, &error);
-    if (!s) s = tril_training_evaluate(training, 0, &nats[0], &error);
+    if (!s) s = tril_training_step(training, &error);
+    if (!s) s = tril_training_evaluate(training, 0, NULL, NULL, &nats[0], &error);
     if (!s) s = tril_training_save(training, scratch("state.safetensors"), &error);
     if (!s) s = tril_model_save(model, scratch("memory.safetensors"), &error);
     if (!s) s = tril_state_load(&saved, scratch("state.safetensors"), &error);
@@ -1522,7 +1505,7 @@ static void *evaluate_meanwhile(void *training) {
     TrilError own;
     double nats;
     while (tril_training_progress(training).step < 300) {
-        const TrilStatus status = tril_training_evaluate(training, 64, &nats, &own);
+        const TrilStatus status = tril_training_evaluate(training, 64, NULL, NULL, &nats, &own);
         if (status != TRIL_OK && status != TRIL_BUSY) return training;
     }
     return NULL;
@@ -1536,10 +1519,10 @@ TEST(one_training) {
     TrilTraining *training = begin(model, &options);
     pthread_t other;
     void *wrong;
-    must(tril_training_run(begin(alone, &options), NULL, NULL, &error));
+    must(take_steps(begin(alone, &options)));
     assert_int_equal(pthread_create(&other, NULL, evaluate_meanwhile, training), 0);
     while (tril_training_progress(training).step < 300) {
-        const TrilStatus status = tril_training_step(training, NULL, &error);
+        const TrilStatus status = tril_training_step(training, &error);
         if (status != TRIL_OK) assert_int_equal(status, TRIL_BUSY);
     }
     assert_int_equal(pthread_join(other, &wrong), 0);

@@ -176,7 +176,6 @@ static void collect(int number, double found[FOUND]) {
     TrilTraining *training;
     TrilState *state;
     TrilModel *model;
-    TrilStep step;
     options.kv_heads = NAN;
     options.steps = STEPS;
     options.batch = 5;
@@ -187,7 +186,7 @@ static void collect(int number, double found[FOUND]) {
     must(tril_training_open(&training, model_of(tokenizer, &options), text, &options, &error));
     for (int i = 0; i < STEPS; i++) {
         if (i == STEPS / 2) {
-            must(tril_training_evaluate(training, 0, found++, &error));
+            must(tril_training_evaluate(training, 0, NULL, NULL, found++, &error));
             must(tril_training_save(training, scratch("half"), &error));
             assert_true(world_agree(true, &error)); /* the first process has written it */
             tril_training_close(training);
@@ -196,11 +195,11 @@ static void collect(int number, double found[FOUND]) {
             at_end(release_model, model);
             tril_state_free(state);
         }
-        must(tril_training_step(training, &step, &error));
-        *found++ = step.loss;
-        *found++ = step.norm;
+        must(tril_training_step(training, &error));
+        *found++ = tril_training_progress(training).loss;
+        *found++ = tril_training_progress(training).norm;
     }
-    must(tril_training_evaluate(training, 5000, found++, &error));
+    must(tril_training_evaluate(training, 5000, NULL, NULL, found++, &error));
     tril_training_close(training);
     for (int i = 0; i < 2; i++)
         must(tril_text_evaluate(text, model, i, 0, 5, 1, NULL, NULL, found++, &error));
@@ -243,10 +242,10 @@ TEST(disagreement) {
     assert_int_equal(open_two(&training, &model, 1), TRIL_ARGUMENT);
     expect_error(error, " 1 ", " 2 ");
     must(open_two(&training, &model, 2));
-    must(tril_training_evaluate(training, 0, &loss, &error));
+    must(tril_training_evaluate(training, 0, NULL, NULL, &loss, &error));
     tril_model_tensor(model, 0, &tensor);
     tensor.data[0] += (float)rank;
-    assert_int_equal(tril_training_evaluate(training, 0, &loss, &error), TRIL_ARGUMENT);
+    assert_int_equal(tril_training_evaluate(training, 0, NULL, NULL, &loss, &error), TRIL_ARGUMENT);
     expect_error(error, "1", "weights");
     tril_training_close(training);
     if (isa_available(tables) > 1) {

@@ -744,14 +744,17 @@ class Training(_Object):
 
     def step(self) -> Step:
         """Takes a step. Fails if no step is left, or if the loss is no longer a number."""
-        step = _lib.TrilStep()
-        self._compute("training_step", step)
-        return Step(*_values(step, Step._fields))
+        self._compute("training_step")
+        return self._last
+
+    @property
+    def _last(self) -> Step:
+        return Step(*_values(_call("training_progress", self), Step._fields))
 
     def _compute(self, function: str, *arguments: Any) -> None:
         if self._process != os.getpid():
             raise Error("a fork does not copy a training run's threads: save its state, and resume it there", "argument")
-        _call(function, self, *(a if isinstance(a, int) else ctypes.byref(a) for a in arguments))
+        _call(function, self, *arguments)
 
     def run(self, on_step: Optional[Callable[[Step], Any]] = None, *, seconds: float = math.inf,
             progress: Optional[bool] = None) -> bool:
@@ -759,12 +762,13 @@ class Training(_Object):
         each; if it returns False, the training stops, and another call resumes it, as after Ctrl-C.
         `progress` shows a bar if tqdm is installed; None shows it only in notebooks. Returns whether all
         steps are done."""
-        bar, told, step = _progress_bar(self.options.steps, self.done, progress), self.done, _lib.TrilStep()
+        bar, told = _progress_bar(self.options.steps, self.done, progress), self.done
         begun, before = clock.monotonic(), self.done
 
         def tell() -> Any:
             nonlocal told
-            told, now = step.step, Step(*_values(step, Step._fields))
+            now = self._last
+            told = now.step
             answer = on_step(now) if on_step else None
             if bar is not None:
                 bar.total = _call("training_options", self).steps
@@ -774,15 +778,15 @@ class Training(_Object):
 
         try:
             while self.done < _call("training_options", self).steps:
-                self._compute("training_step", step)
+                self._compute("training_step")
                 if seconds < math.inf:
                     spent = max(clock.monotonic() - begun, 1e-9)  # a clock may stand still for a step
-                    fit = int(max(0, seconds - spent) * (step.step - before) / spent)
-                    self.set_steps(min(step.step + fit, max(step.step, self._most)))
+                    fit = int(max(0, seconds - spent) * (self.done - before) / spent)
+                    self.set_steps(min(self.done + fit, max(self.done, self._most)))
                 if tell() is False:
                     break
         except KeyboardInterrupt:  # it comes at the end of a step, which is done
-            if step.step > told:
+            if self.done > told:
                 tell()
             raise
         finally:
@@ -804,7 +808,7 @@ class Training(_Object):
         """The mean loss over the held-out text. If `characters` is given and the text is longer, reads
         only evenly spaced windows of about that many characters, which is faster."""
         nats = _Double()
-        self._compute("training_evaluate", 0 if characters is None else characters, nats)
+        self._compute("training_evaluate", 0 if characters is None else characters, None, None, ctypes.byref(nats))
         return nats.value
 
     def save(self, path: Path) -> None:
@@ -870,7 +874,7 @@ def train(text: Texts, rung: Optional[str] = None, *, preset: Optional[str] = No
         characters = extent.trained_on
         if math.isnan(how.epochs):
             how.epochs = _call("epochs_that_help", characters, init is not None)
-        _call("options_choose", ctypes.byref(how), own, seconds, None, None, ctypes.byref(choice))
+        _call("options_choose", ctypes.byref(how), own, seconds, ctypes.byref(choice))
         step = how.batch * how.context
         most = int(min(most, max(1, (how.epochs or math.inf) * characters / step)))
         how.steps = min(most, max(1, choice.speed * seconds // step))

@@ -53,8 +53,8 @@ static bool write_texts(const TrilModel *model, const Arguments *a, Error *err) 
         return false;
     }
     begin_text(&texts, 0);
-    TrilStatus status = tril_generate_texts(model, a->prompt, a->prompt_length, &sampling,
-                                            (size_t)a->samples, show_text, &texts, err);
+    TrilStatus status = tril_generate(model, a->prompt, a->prompt_length, &sampling,
+                                      (size_t)a->samples, show_text, &texts, err);
     if (status != TRIL_OK && texts.begun) printer_end(&texts.printer);
     bool ok = status == TRIL_OK || status == TRIL_STOPPED;
     ok = ok && (!a->copied || (file_flush_output(err) && copies_show(&texts.copies, err)));

@@ -278,10 +278,7 @@ static bool choose(TrilOptions *o, Search *search, TrilChoice *choice, Error *er
         const double slower = work(&larger, search) / work(&best, search);
         TrilChoice of_larger = pace;
         if (same_sizes(&larger, &best)) continue;
-        choice->layers = (int)larger.layers;
-        choice->width = (int)larger.width;
-        choice->context = (int)larger.context;
-        choice->batch = (int)larger.batch;
+        choice->larger = larger;
         choice->worth = recipe_of(larger.rung).longer > 1 ? c->longer : c->worth;
         choice->limit = limit_of(&larger, slower, &choice->worth, search, &of_larger);
         if (choice->limit != TRIL_LIMIT_NONE) break;
@@ -295,7 +292,7 @@ static bool choose(TrilOptions *o, Search *search, TrilChoice *choice, Error *er
     return true;
 }
 
-TrilStatus tril_options_choose(TrilOptions *o, const TrilText *text, double seconds,
+TrilStatus tril_options_choose(TrilOptions *o, const TrilText *text, bool trained, double seconds,
                                TrilChoice *choice, Error *err) {
     Search search = {.text = text, .seconds = seconds, .most = INFINITY};
     if (!text || !choice || !err) return null_argument(err);
@@ -304,6 +301,7 @@ TrilStatus tril_options_choose(TrilOptions *o, const TrilText *text, double seco
     if (!(seconds > 0) && !fail(err, "the number of seconds, %g, is not positive", seconds))
         return err->status;
     if (!text_suits(text, &text->vocab, o->context, err)) return err->status;
+    if (isnan(o->epochs)) o->epochs = tril_epochs_that_help((double)text->trained_on, trained);
     if (o->epochs > 0) search.most = o->epochs * (double)text->trained_on;
     return result(choose(o, &search, choice, err), err);
 }

@@ -222,24 +222,6 @@ bool tril_writer_stopped(const TrilWriter *writer) {
     return writer->text.stopped;
 }
 
-TrilStatus tril_generate(const TrilModel *model, const char *prompt, size_t length,
-                         const TrilSampling *sampling, TrilOnText on_text, void *user, Error *err) {
-    TrilWriter *writer;
-    if (!on_text || !err) return null_argument(err);
-    bool ok = tril_writer_open(&writer, model, sampling, err) == TRIL_OK &&
-              tril_writer_read(writer, prompt, length, err) == TRIL_OK;
-    for (size_t i = 0; ok && i < sampling->length && !tril_writer_stopped(writer); i++) {
-        char one[UTF8_MAX];
-        const int bytes = tril_writer_write(writer, one);
-        ok = (bytes > 0 || fail_diverged(err)) &&
-             (on_text(one, (size_t)bytes, user) == 0 ||
-              fail_as(TRIL_STOPPED, err, "stopped after %zu characters of %zu", i + 1,
-                      sampling->length));
-    }
-    tril_writer_close(writer);
-    return result(ok, err);
-}
-
 /* ---- many texts ----
  *
  * Each thread has a decoder with some of the texts: their rows share each read of the weights, and
@@ -306,7 +288,7 @@ static void write_round(void *argument, int index, int count) {
 }
 
 /* Passes on the new characters of the first text; once it has ended, of the next one. */
-static bool pass_on(Texts *t, TrilOnTexts on_text, void *user, Error *err) {
+static bool pass_on(Texts *t, TrilOnText on_text, void *user, Error *err) {
     for (; t->first < atomic_load(&t->next); t->first++) {
         Text *text = &t->ring[t->first % t->most];
         const size_t more = text->written.length;
@@ -324,7 +306,7 @@ static bool pass_on(Texts *t, TrilOnTexts on_text, void *user, Error *err) {
     return true;
 }
 
-static bool write_texts(Texts *t, TrilOnTexts on_text, void *user, Error *err) {
+static bool write_texts(Texts *t, TrilOnText on_text, void *user, Error *err) {
     Threads *team;
     bool ok = true;
     if (!threads_open(&team, t->threads, err)) return false;
@@ -393,9 +375,9 @@ static void close_texts(Texts *t) {
     memory_free(t->prompt);
 }
 
-TrilStatus tril_generate_texts(const TrilModel *model, const char *prompt, size_t length,
-                               const TrilSampling *sampling, size_t count, TrilOnTexts on_text,
-                               void *user, Error *err) {
+TrilStatus tril_generate(const TrilModel *model, const char *prompt, size_t length,
+                         const TrilSampling *sampling, size_t count, TrilOnText on_text, void *user,
+                         Error *err) {
     if (!model || (length > 0 && !prompt) || !sampling || !on_text || !err)
         return null_argument(err);
     Texts t = {.length = sampling->length, .count = sampling->length > 0 ? count : 0};

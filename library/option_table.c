@@ -100,15 +100,6 @@ static bool set(TrilOptions *o, const TrilOption *row, const char *text, Error *
     return true;
 }
 
-TrilStatus tril_options_set(TrilOptions *options, const char *name, const char *text, Error *err) {
-    int i = 0;
-    if (!options || !name || !text || !err) return null_argument(err);
-    while (i < ROWS && strcmp(table[i].name, name) != 0) i++;
-    bool ok = i < ROWS ? set(options, &table[i], text, err)
-                       : fail(err, "there is no option '%.64s'", name);
-    return result(ok, err);
-}
-
 static bool is_set(const TrilOptions *o, const TrilOption *row) {
     if (row->kind == TRIL_NAME) return *(const char **)value_at(o, row) != NULL;
     return row->kind == TRIL_FLAG || row->kind == TRIL_SEED || !isnan(*(double *)value_at(o, row));
@@ -206,15 +197,24 @@ const char *tril_preset(int i) {
     return i >= 0 && i < COUNT(presets) ? presets[i].name : NULL;
 }
 
-TrilStatus tril_options_preset(TrilOptions *options, const char *name, Error *err) {
+static bool set_preset(TrilOptions *options, const char *name, Error *err) {
     const char *names[COUNT(presets) + 1] = {NULL};
     int i;
-    if (!options || !name || !err) return null_argument(err);
     for (i = 0; i < COUNT(presets); i++) names[i] = presets[i].name;
-    if (!name_find(names, name, &i, "preset", err)) return err->status;
+    if (!name_find(names, name, &i, "preset", err)) return false;
     for (int j = 0; j < COUNT(columns); j++)
         if (presets[i].values[j]) tril_options_set(options, columns[j], presets[i].values[j], err);
-    return TRIL_OK;
+    return true;
+}
+
+TrilStatus tril_options_set(TrilOptions *options, const char *name, const char *text, Error *err) {
+    int i = 0;
+    if (!options || !name || !text || !err) return null_argument(err);
+    while (i < ROWS && strcmp(table[i].name, name) != 0) i++;
+    const bool ok = i < ROWS                      ? set(options, &table[i], text, err)
+                    : strcmp(name, "preset") == 0 ? set_preset(options, text, err)
+                                                  : fail(err, "there is no option '%.64s'", name);
+    return result(ok, err);
 }
 
 /* ---- the engine's records ---- */

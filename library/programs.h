@@ -20,6 +20,9 @@ TrilStatus tril_text_repeated(const TrilText *text, double *share, TrilError *er
 
 /* ---- decisions ---- */
 
+/* Returns the most epochs that help when training on this number of characters. */
+double tril_epochs_that_help(double characters, bool trained);
+
 /* Checks all ranges, and that a model of `rung` could have these sizes; unset ones count as the
  * smallest. TRIL_ARGUMENT: an option is out of range. */
 TrilStatus tril_options_check(const TrilOptions *options, TrilError *error);

@@ -34,6 +34,21 @@ static int heads_of(const TrilLine *line) {
     return line->heads > 0 ? line->heads : 1;
 }
 
+/* Returns the mean loss on all characters read but the first. */
+static double loss_of(const TrilReading *reading, int V) {
+    double loss = 0;
+    for (int t = 0; t + 1 < reading->tokens; t++) {
+        const float *row = reading->logits + (size_t)t * (size_t)V;
+        float most = row[0];
+        for (int v = 1; v < V; v++)
+            if (row[v] > most) most = row[v];
+        double sum = exp((double)row[0] - (double)most);
+        for (int v = 1; v < V; v++) sum += exp((double)row[v] - (double)most);
+        loss += (double)most + log(sum) - (double)row[reading->ids[t + 1]];
+    }
+    return reading->tokens > 1 ? loss / (reading->tokens - 1) : NAN;
+}
+
 static bool read_text(Reading *r, const TrilModel *model, const char *text, size_t length,
                       int threads, Error *err) {
     TrilReading *known = &r->known;
@@ -56,6 +71,7 @@ static bool read_text(Reading *r, const TrilModel *model, const char *text, size
         known->layers = line.layer + 1;
         known->heads = heads_of(&line);
     }
+    known->loss = loss_of(known, r->V);
     return floats_finite(known->logits, (size_t)known->tokens * (size_t)r->V) || fail_diverged(err);
 }
 
@@ -78,21 +94,6 @@ TrilStatus tril_reading_open(TrilReading **reading, const TrilModel *model, cons
 }
 
 /* ---- predictions ---- */
-
-double tril_reading_loss(const TrilReading *reading) {
-    const int V = own(reading)->V;
-    double loss = 0;
-    for (int t = 0; t + 1 < reading->tokens; t++) {
-        const float *row = reading->logits + (size_t)t * (size_t)V;
-        float most = row[0];
-        for (int v = 1; v < V; v++)
-            if (row[v] > most) most = row[v];
-        double sum = exp((double)row[0] - (double)most);
-        for (int v = 1; v < V; v++) sum += exp((double)row[v] - (double)most);
-        loss += (double)most + log(sum) - (double)row[reading->ids[t + 1]];
-    }
-    return reading->tokens > 1 ? loss / (reading->tokens - 1) : NAN;
-}
 
 int tril_reading_match(const TrilReading *reading, int t) {
     const Reading *r = own(reading);

@@ -1,5 +1,4 @@
 /* text.c - the tokenizers and texts of tril.h: characters, their ids, and counts of them. */
-#include "base/digest.h"
 #include "base/memory.h"
 #include "library/handles.h"
 #include "model/counts.h"
@@ -9,41 +8,17 @@
 
 /* ---- tokenizers ---- */
 
-/* Gives the tokenizer to the caller or, after a failure, releases it. */
-static TrilStatus give(TrilTokenizer **tokenizer, bool ok, const Error *err) {
-    if (!ok) {
-        tril_tokenizer_free(*tokenizer);
-        *tokenizer = NULL;
-    }
-    return result(ok, err);
-}
-
-static bool tokenizer_new(TrilTokenizer **tokenizer, Error *err) {
-    return memory_alloc(tokenizer, 1, sizeof **tokenizer, "the tokenizer", err);
-}
-
 TrilStatus tril_tokenizer_make(TrilTokenizer **tokenizer, const char *text, size_t length,
                                Error *err) {
     if (tokenizer) *tokenizer = NULL;
-    if (!tokenizer || !text || !err) return null_argument(err);
-    const Characters characters = characters_of(&(Vocab){0}, text, length);
-    const bool ok = (characters.at < length || fail_as(TRIL_TEXT, err, "the text is empty")) &&
-                    tokenizer_new(tokenizer, err) &&
-                    vocab_build(*tokenizer, text, length, false, err);
-    return give(tokenizer, ok, err);
-}
-
-TrilStatus tril_tokenizer_of_bytes(TrilTokenizer **tokenizer, Error *err) {
-    if (tokenizer) *tokenizer = NULL;
     if (!tokenizer || !err) return null_argument(err);
-    return give(tokenizer,
-                tokenizer_new(tokenizer, err) && vocab_build(*tokenizer, NULL, 0, true, err), err);
-}
-
-TrilStatus tril_tokenizer_copy(TrilTokenizer **copy, const TrilTokenizer *tokenizer, Error *err) {
-    if (copy) *copy = NULL;
-    if (!copy || !tokenizer || !err) return null_argument(err);
-    return give(copy, tokenizer_new(copy, err) && vocab_copy(*copy, tokenizer, err), err);
+    if (text && characters_of(&(Vocab){0}, text, length).at == length)
+        return result(fail_as(TRIL_TEXT, err, "the text is empty"), err);
+    if (!memory_alloc(tokenizer, 1, sizeof **tokenizer, "the tokenizer", err)) return err->status;
+    if (vocab_build(*tokenizer, text, length, !text, err)) return TRIL_OK;
+    memory_free(*tokenizer);
+    *tokenizer = NULL;
+    return err->status;
 }
 
 void tril_tokenizer_free(TrilTokenizer *tokenizer) {
@@ -136,10 +111,6 @@ TrilStatus tril_text_copied(const TrilText *text, const int32_t *ids, size_t cou
                             int32_t *longest, Error *err) {
     if (!text || !ids || !longest || !err) return null_argument(err);
     return result(corpus_copied(text, ids, count, longest, err), err);
-}
-
-uint64_t tril_digest(const char *text, size_t length) {
-    return digest_bytes(text, length);
 }
 
 TrilStatus tril_text_count(const TrilText *text, int context, TrilCounts *counts, Error *err) {

@@ -81,11 +81,8 @@ typedef struct TrilTokenizer {
     bool bytes;      /* the ids stand for the 256 byte values */
 } TrilTokenizer;
 
-/* Make a tokenizer of all characters of a UTF-8 text or of the 256 byte values, or copy one. */
+/* Makes a tokenizer of all characters of a UTF-8 text or, if `text` is NULL, of the 256 bytes. */
 TrilStatus tril_tokenizer_make(TrilTokenizer **tokenizer, const char *text, size_t length,
-                               TrilError *error);
-TrilStatus tril_tokenizer_of_bytes(TrilTokenizer **tokenizer, TrilError *error);
-TrilStatus tril_tokenizer_copy(TrilTokenizer **copy, const TrilTokenizer *tokenizer,
                                TrilError *error);
 void tril_tokenizer_free(TrilTokenizer *tokenizer);
 
@@ -113,7 +110,7 @@ typedef struct TrilText {
     int32_t *ids;                  /* of its characters */
     size_t characters, trained_on; /* all of them; those before the held-out part */
     int distinct;                  /* characters of the vocabulary that occur */
-    uint64_t digest;               /* tril_digest of its bytes */
+    uint64_t digest;               /* of its bytes; by it, files identify the text of a training */
     bool returns;                  /* it has CR LF or CR, which are read as newlines */
     size_t counted; /* to set: tril_text_count and models that count read only so many, at least
                        2, from its start, to save time; 0: all to train on. Set it again before
@@ -143,9 +140,6 @@ void tril_text_free(TrilText *text);
  */
 TrilStatus tril_text_copied(const TrilText *text, const int32_t *ids, size_t count,
                             int32_t *longest, TrilError *error);
-
-/* Returns the digest of a text, by which files identify the text that they were trained on. */
-uint64_t tril_digest(const char *text, size_t length);
 
 /* The losses of counting alone: on the held-out part, with frequencies from the part before it. If
  * fewer characters are counted than are held out, that many evenly spaced ones are predicted. */
@@ -220,12 +214,11 @@ const char *tril_preset(int i);
 TrilOptions tril_options(void);
 TrilOptions tril_options_empty(void);
 
-/* Sets an option by its name to a value in the notation of the command line, or the options of a
- * preset. An empty text unsets an option. TRIL_ARGUMENT: no such option, value or preset; unsetting
- * a flag or the seed. */
+/* Sets an option by its name to a value in the notation of the command line; with the name
+ * "preset", all options of a preset. An empty text unsets an option. TRIL_ARGUMENT: no such option,
+ * value or preset; unsetting a flag or the seed. */
 TrilStatus tril_options_set(TrilOptions *options, const char *name, const char *text,
                             TrilError *error);
-TrilStatus tril_options_preset(TrilOptions *options, const char *name, TrilError *error);
 
 /* Writes the value of option i to `text` as tril_options_set reads it, and returns true. If it is
  * unset, or if there is no option i, writes an empty text and returns false. */
@@ -300,9 +293,6 @@ typedef int (*TrilStop)(void *user);
 TrilStatus tril_options_decide(TrilOptions *options, const TrilText *text, bool trained,
                                double *epochs, TrilError *error);
 
-/* Returns the most epochs that help when training on this number of characters. */
-double tril_epochs_that_help(double characters, bool trained);
-
 /* The reason why tril_options_choose did not choose the next larger sizes. */
 typedef enum {
     TRIL_LIMIT_NONE, /* there are no larger ones, or all sizes were set */
@@ -318,17 +308,17 @@ typedef struct {
     double slower;     /* the time of such a step by that of a step with the shortest windows */
     double evaluating; /* characters a second in evaluations */
     TrilLimit limit;
-    int layers, width, context, batch; /* the next larger sizes: at least one of them is larger */
-    double worth;                      /* characters of training after which they are better */
+    TrilOptions larger; /* with the next larger sizes or batch */
+    double worth;       /* characters of training after which they are better */
 } TrilChoice;
 
 /* Chooses the unset sizes and the unset batch: those of the largest model that, after `seconds` of
  * training on this machine, is better than all smaller ones, and sees the text at most
- * options.epochs times. Measures a few steps of each model. Sets *choice to the reasons. TRIL_TEXT:
- * too short a text for the context. TRIL_ARGUMENT: an option out of range; seconds that are not
- * positive. */
-TrilStatus tril_options_choose(TrilOptions *options, const TrilText *text, double seconds,
-                               TrilChoice *choice, TrilError *error);
+ * options.epochs times; if that is unset, it becomes the most that helps. Measures a few steps of
+ * each model. Sets *choice to the reasons. TRIL_TEXT: too short a text for the context.
+ * TRIL_ARGUMENT: an option out of range; seconds that are not positive. */
+TrilStatus tril_options_choose(TrilOptions *options, const TrilText *text, bool trained,
+                               double seconds, TrilChoice *choice, TrilError *error);
 
 /* The size of a model, with a vocabulary of this size, and the bytes of its training run, without
  * the text. TRIL_NO_MEMORY: this machine has less; the sentence says how much. */
@@ -417,7 +407,7 @@ typedef struct TrilState {
     const TrilTokenizer *tokenizer;
     TrilProgress progress;
     TrilOptions options; /* decided */
-    uint64_t text;       /* tril_digest of the text */
+    uint64_t text;       /* TrilText.digest of the text */
 } TrilState;
 
 TrilStatus tril_state_load(TrilState **state, const char *path, TrilError *error);
@@ -460,6 +450,7 @@ typedef struct TrilReading {
     const int32_t *ids;  /* [T] */
     size_t skipped;      /* characters of the text that were not read */
     const float *logits; /* [T, size of the vocabulary]: row t predicts the character after t */
+    double loss;         /* the mean on all characters read but the first; unknown for one */
     int layers, heads;   /* layers that attend, and heads in each */
 } TrilReading;
 
@@ -469,10 +460,8 @@ TrilStatus tril_reading_open(TrilReading **reading, const TrilModel *model, cons
                              size_t length, bool traced, int threads, TrilError *error);
 void tril_reading_close(TrilReading *reading);
 
-/* Return the mean loss on all characters read except the first, if there are others; the length of
- * the longest run of characters that ends with row t and occurs in the text that the model counted:
- * at most its order - 1. */
-double tril_reading_loss(const TrilReading *reading);
+/* Returns the length of the longest run of characters that ends with row t and occurs in the text
+ * that the model counted: at most its order - 1. */
 int tril_reading_match(const TrilReading *reading, int t);
 
 /* Writes the attention of each character (row) to each other one (column) to weights[T, T]. Each
@@ -530,26 +519,20 @@ typedef struct {
 /* Returns the defaults of ./sample. */
 TrilSampling tril_sampling(void);
 
-/* Continues a prompt, which may be empty. Calls `on_text` with each new character: text[length], 1
- * to 4 bytes of UTF-8, or one byte from a tokenizer of bytes. Writes the text of ./sample with the
- * same settings; between the steps of a training run, with the weights of the last step. */
-typedef int (*TrilOnText)(const char *text, size_t length, void *user);
+/* Continues a prompt, which may be empty, `count` times, each time with other random choices:
+ * writes the texts of ./sample with the same settings; between the steps of a training run, with
+ * the weights of the last step. Writes many texts at the same time, so that they share each read of
+ * the weights. Passes them to `on_text` in order, in the calling thread, the first while it is
+ * written: part text[length] of text `number`, whole characters; `ended`: its last part, maybe
+ * empty. */
+typedef int (*TrilOnText)(size_t number, const char *text, size_t length, bool ended, void *user);
 TrilStatus tril_generate(const TrilModel *model, const char *prompt, size_t length,
-                         const TrilSampling *sampling, TrilOnText on_text, void *user,
+                         const TrilSampling *sampling, size_t count, TrilOnText on_text, void *user,
                          TrilError *error);
 
-/* Continues the prompt `count` times; text 0 is that of tril_generate, each other one has its own
- * random choices. Writes many texts at the same time, so that they share each read of the weights.
- * Passes the texts to `on_text` in order, in the calling thread, the first while it is written:
- * part text[length] of text `number`, whole characters; `ended`: its last part, maybe empty. */
-typedef int (*TrilOnTexts)(size_t number, const char *text, size_t length, bool ended, void *user);
-TrilStatus tril_generate_texts(const TrilModel *model, const char *prompt, size_t length,
-                               const TrilSampling *sampling, size_t count, TrilOnTexts on_text,
-                               void *user, TrilError *error);
-
-/* A text that a model writes, character by character: that of tril_generate with the same settings,
- * without an end. Borrows the model. If its weights change meanwhile, the next characters come from
- * a mixture of old and new weights. */
+/* A text that a model writes, character by character: the first of tril_generate with the same
+ * settings, without an end. Borrows the model. If its weights change meanwhile, the next characters
+ * come from a mixture of old and new weights. */
 typedef struct TrilWriter TrilWriter;
 TrilStatus tril_writer_open(TrilWriter **writer, const TrilModel *model,
                             const TrilSampling *sampling, TrilError *error);

@@ -66,18 +66,17 @@ Glyph glyph_padded(const TrilTokenizer *tokenizer, int32_t id) {
     return glyph;
 }
 
-int glyph_take(const char *text, size_t length, void *to) {
-    GlyphLine *line = to;
+bool glyph_take(const char *text, size_t length, GlyphLine *line) {
     uint32_t code;
     Glyph glyph = glyph_from(text, length, line->bytes, &code);
     if (code == ' ') strcpy(glyph.text, " ");
     line->columns -= glyph.columns;
     size_t size = strlen(glyph.text);
-    if (line->columns < 0 || size >= line->size) return 1;
+    if (line->columns < 0 || size >= line->size) return false;
     memcpy(line->text, glyph.text, size + 1);
     line->text += size;
     line->size -= size;
-    return 0;
+    return true;
 }
 
 void glyph_line(const TrilTokenizer *tokenizer, const int32_t *ids, int count, int columns,
@@ -89,6 +88,6 @@ void glyph_line(const TrilTokenizer *tokenizer, const int32_t *ids, int count, i
     *text = 0;
     for (int i = 0; i < count && room; i++) {
         tril_decode(tokenizer, &ids[i], 1, character, sizeof character, &length, &(TrilError){0});
-        room = glyph_take(character, length, &line) == 0;
+        room = glyph_take(character, length, &line);
     }
 }

@@ -34,9 +34,9 @@ typedef struct {
     bool bytes;  /* a character is a byte */
 } GlyphLine;
 
-/* Appends a character as the library writes it, text[length], to a GlyphLine: a TrilOnText, which
- * asks to stop when the line has no room. */
-int glyph_take(const char *text, size_t length, void *line);
+/* Appends a character as the library writes it, text[length]. Returns false if the line has no room
+ * for it. */
+bool glyph_take(const char *text, size_t length, GlyphLine *line);
 
 /* Writes the characters of ids [count] on one line, up to `columns` columns and `size` bytes. */
 void glyph_line(const TrilTokenizer *tokenizer, const int32_t *ids, int count, int columns,

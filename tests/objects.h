@@ -35,8 +35,7 @@ RELEASE(writer, tril_writer_close)
 /* A tokenizer of the characters of a text; NULL: of bytes. */
 static inline TrilTokenizer *tokenizer_of(const char *text) {
     TrilTokenizer *tokenizer;
-    must(text ? tril_tokenizer_make(&tokenizer, text, strlen(text), &error)
-              : tril_tokenizer_of_bytes(&tokenizer, &error));
+    must(tril_tokenizer_make(&tokenizer, text, text ? strlen(text) : 0, &error));
     at_end(release_tokenizer, tokenizer);
     return tokenizer;
 }

@@ -26,7 +26,8 @@ static TrilStatus train(TrilTraining *training, TrilError *error) {
     return TRIL_OK;
 }
 
-static int show_text(const char *text, size_t length, void *user) {
+static int show_text(size_t number, const char *text, size_t length, bool ended, void *user) {
+    (void)number, (void)ended;
     return fwrite(text, 1, length, user) != length;
 }
 
@@ -52,7 +53,7 @@ int main(int argc, char **argv) {
               train(training, &error) ||
               tril_training_evaluate(training, 0, NULL, NULL, &nats, &error);
     if (!bad) printf("held-out loss: %.3f nats per character\n", nats);
-    bad = bad || tril_generate(model, "", 0, &sampling, show_text, stdout, &error);
+    bad = bad || tril_generate(model, "", 0, &sampling, 1, show_text, stdout, &error);
     tril_training_close(training);
     tril_text_free(made);
     tril_model_free(model);

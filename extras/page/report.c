@@ -141,22 +141,27 @@ static bool load(const Report *r, const RungPlan *rung, TrilModel **model, Error
     return true;
 }
 
-static int take_text(const char *text, size_t length, void *writing) {
-    Writing *to = writing;
-    memcpy(to->text + to->length, text, length);
-    to->length += length;
-    return 0;
+/* Continues the line with a model. After a failure the text is empty. */
+static void continue_line(const Report *r, const TrilModel *model, Writing *to) {
+    TrilSampling sampling = tril_sampling();
+    TrilWriter *writer;
+    int bytes = 1;
+    sampling.seed = r->plan->options.seed;
+    sampling.precision = "f32";
+    sampling.threads = (int)r->plan->options.threads;
+    if (tril_writer_open(&writer, model, &sampling, &(TrilError){0}) == TRIL_OK &&
+        tril_writer_read(writer, r->prompt, r->prompt_length, &(TrilError){0}) == TRIL_OK)
+        for (int i = 0; i < WRITING_TOKENS && bytes > 0; i++) {
+            bytes = tril_writer_write(writer, to->text + to->length);
+            to->length = bytes > 0 ? to->length + (size_t)bytes : 0;
+        }
+    tril_writer_close(writer);
 }
 
 /* Generates the texts of the rungs, with the seed of the training. A rung that fails is left out.
  */
 static void collect_writings(Report *r) {
-    TrilSampling sampling = tril_sampling();
     if (world_rank() > 0) return; /* writes no page */
-    sampling.length = WRITING_TOKENS;
-    sampling.seed = r->plan->options.seed;
-    sampling.precision = "f32";
-    sampling.threads = (int)r->plan->options.threads;
     for (int i = 0; i < r->plan->rung_count && !interrupted_twice(); i++) {
         const RungPlan *rung = &r->plan->rungs[i];
         Writing *to = &r->writings[1 + i];
@@ -164,9 +169,7 @@ static void collect_writings(Report *r) {
         Error none;
         if (!result_of(r, rung) || to->length > 0 || !load(r, rung, &model, &none) || !model)
             continue;
-        if (tril_generate(model, r->prompt, r->prompt_length, &sampling, take_text, to,
-                          &(TrilError){0}) != TRIL_OK)
-            to->length = 0;
+        continue_line(r, model, to);
         tril_model_free(model);
     }
 }

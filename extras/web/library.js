@@ -13,7 +13,7 @@ function openLibrary(compiled, complain) {
     options[textAt(name)] = { ...more, help: textAt(help) };
   }
 
-  let text = null; // { bytes, tokenizer, made }
+  let text = null; // { bytes, made, tokenizer }; the tokenizer is a part of what was made
   const leaving = []; // functions that close what uses the text
 
   // ---- records ----
@@ -68,31 +68,25 @@ function openLibrary(compiled, complain) {
 
   // ---- the text ----
 
-  // Makes the text of these bytes with the ids of the tokenizer, which it takes over. After a failure changes nothing.
+  // Makes the text of these bytes with the ids of a tokenizer. After a failure changes nothing.
   function makeText(tokenizer, bytes) {
-    let made = 0;
-    try {
-      made = make("tril_text_make", tokenizer, bytes, returned("tril_options", "TrilOptions").held_out);
-    } catch (error) {
-      call("tril_tokenizer_free", tokenizer);
-      throw error;
-    }
+    const made = make("tril_text_make", tokenizer, bytes, returned("tril_options", "TrilOptions").held_out);
     for (const close of leaving) close();
     call("tril_text_free", text?.made ?? 0);
-    call("tril_tokenizer_free", text?.tokenizer ?? 0);
-    text = { bytes, tokenizer, made };
+    text = { bytes, made, tokenizer: at("TrilText", made).vocab };
   }
   function takeText(bytes, asBytes) {
     if (bytes.length > MOST_TEXT)
       throw new Error(`a text of ${Math.round(bytes.length / 1e6)} MB is too long for this page, which takes at most ` +
         `${Math.floor(MOST_TEXT / 1e6)} MB; use ./train`);
-    makeText(asBytes ? make("tril_tokenizer_of_bytes") : make("tril_tokenizer_make", bytes), bytes);
+    const tokenizer = asBytes ? make("tril_tokenizer_make", 0, 0) : make("tril_tokenizer_make", bytes);
+    try { makeText(tokenizer, bytes); } finally { call("tril_tokenizer_free", tokenizer); }
   }
   // Returns the text; with a model, made with the model's ids.
   function textOf(model) {
     if (!text) throw new Error("there is no text to train on");
     if (model && !call("tril_tokenizer_same", text.tokenizer, tokenizerOf(model)))
-      makeText(make("tril_tokenizer_copy", tokenizerOf(model)), text.bytes);
+      makeText(tokenizerOf(model), text.bytes);
     return text;
   }
   // Returns the size of the text, and the losses of counting alone, in windows of the context.

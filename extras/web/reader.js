@@ -65,7 +65,7 @@ function openReader(library) {
         heads.push({ layer, head, weights: weightsOf(reading, layer, head, tokens) });
     return {
       glyphs: Array.from({ length: tokens }, (_, t) => glyphOf(tokenizer, whole(ids + 4 * t))), heads,
-      nats: call("tril_reading_loss", reading),
+      nats: record.loss,
       next: likeliest(p, BARS).map(id => ({ glyph: glyphOf(tokenizer, id), p: p[id], after: picked[id] }))
     };
   });

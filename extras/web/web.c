@@ -17,6 +17,7 @@
              : 'b', TrilArray \
              : 'a', TrilArray * \
              : 'a', TrilTensor * \
+             : 'a', TrilTokenizer \
              : 'a', default  \
              : 'z')
 #define STRUCT(of) \

@@ -68,7 +68,7 @@ typedef struct {
  * cannot be read, or has a character that the model does not know. */
 bool copies_open(Copies *copies, const TrilModel *model, const char *path, Error *err);
 
-/* Adds a part of the model's text, as tril_generate_texts passes it. */
+/* Adds a part of the model's text, as tril_generate passes it. */
 void copies_take(Copies *copies, const char *text, size_t length, bool ended);
 
 /* Prints on standard error how long the passages are that the model's texts share with the part to

@@ -139,7 +139,7 @@ static bool check_fixed(LaidOver over, const TrilOptions *before, TrilOptions *o
 bool command_line_lay(const Arguments *a, LaidOver over, TrilOptions *o, Error *err) {
     const TrilOptions before = *o, *given = &a->options;
     TrilError error;
-    if (a->preset && tril_options_preset(o, a->preset, &error) != TRIL_OK)
+    if (a->preset && tril_options_set(o, "preset", a->preset, &error) != TRIL_OK)
         return fail(err, "--%s", error.text);
     if (!isnan(given->steps) || (a->preset && isnan(given->time))) o->time = NAN;
     for (int i = 0; tril_option(i); i++) {

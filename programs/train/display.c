@@ -90,8 +90,8 @@ void show_decisions(const Plan *plan, const RungPlan *sized, const TrilChoice *c
         snprintf(why, sizeof why, "needs %s characters of training, more than this %s",
                  grouped(1e4 * round(c->worth / 1e4)),
                  c->limit == TRIL_LIMIT_TIME ? "time allows" : "text offers");
-    show_line("  the next larger size (layers %d, width %d, steps of %d x %d) %s", c->layers,
-              c->width, c->batch, c->context, why);
+    show_line("  the next larger size (layers %g, width %g, steps of %g x %g) %s", c->larger.layers,
+              c->larger.width, c->larger.batch, c->larger.context, why);
 }
 
 void show_training(const RungPlan *rung, const TrilModel *model, const TrilTraining *training,

@@ -1,4 +1,5 @@
 #include "programs/train/planning.h"
+#include "base/digest.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/shell.h"
@@ -67,7 +68,7 @@ static bool check_texts(const Plan *plan, Error *err) {
 
 /* Returns true if the state is of this text with this share held out. */
 static bool is_text_of_state(const Plan *plan, const char *text, size_t length, double held_out) {
-    return tril_digest(text, length) == plan->state->text && held_out == plan->options.held_out;
+    return digest_bytes(text, length) == plan->state->text && held_out == plan->options.held_out;
 }
 
 /* Sets *wanted to whether to resume the state. --continue skips one of another text or rung. */
@@ -258,7 +259,6 @@ int plan_open(Plan **made, const Arguments *arguments, Error *err) {
 void plan_close(Plan *plan) {
     if (!plan) return;
     tril_text_free(plan->corpus);
-    tril_tokenizer_free(plan->tokenizer);
     tril_model_free(plan->init);
     tril_state_free(plan->state);
     texts_free(&plan->texts);
@@ -284,7 +284,7 @@ static bool extend_model(Plan *plan, const char *text, size_t length, Error *err
 static bool make_input(Plan *plan, const char *text, size_t length, double held_out, Error *err) {
     const char *path = plan->texts.name;
     TrilOptions *o = &plan->options;
-    const TrilTokenizer *known = NULL;
+    TrilTokenizer *made = NULL;
     if (plan->state && !is_text_of_state(plan, text, length, held_out)) {
         const char *val_file = tril_state_note(plan->state, "val_file");
         return fail(
@@ -293,15 +293,17 @@ static bool make_input(Plan *plan, const char *text, size_t length, double held_
     }
     o->held_out = held_out;
     if (plan->init && length > 0 && !extend_model(plan, text, length, err)) return false;
-    if (plan->state) known = plan->state->tokenizer;
-    if (plan->init) known = tril_model_tokenizer(plan->init);
-    TrilTokenizer **made = &plan->tokenizer;
-    TrilStatus status = known      ? tril_tokenizer_copy(made, known, err)
-                        : o->bytes ? tril_tokenizer_of_bytes(made, err)
-                                   : tril_tokenizer_make(made, text, length, err);
+    const TrilTokenizer *known = plan->state  ? plan->state->tokenizer
+                                 : plan->init ? tril_model_tokenizer(plan->init)
+                                              : NULL;
+    TrilStatus status = TRIL_OK;
+    if (!known) status = tril_tokenizer_make(&made, o->bytes ? NULL : text, length, err);
     if (status == TRIL_OK)
-        status = tril_text_make(&plan->corpus, *made, text, length, o->held_out, err);
+        status =
+            tril_text_make(&plan->corpus, known ? known : made, text, length, o->held_out, err);
+    tril_tokenizer_free(made);
     if (status != TRIL_OK) return status == TRIL_TEXT && message_of(err, path);
+    plan->tokenizer = &plan->corpus->vocab;
     plan->corpus->counted = (size_t)plan->counted;
     return plan->arguments->quiet || plan->state ||
            tril_text_repeated(plan->corpus, &plan->repeated, err) == TRIL_OK;
@@ -381,7 +383,8 @@ static bool count(Plan *plan, Error *err) {
 static bool measure(Plan *plan, TrilOptions *o, double seconds, TrilChoice *choice, Error *err) {
     const double least = TRIL_LEAST_STEPS * 1e-9;
     show_activity(plan, "measuring the speed of this machine");
-    TrilStatus status = tril_options_choose(o, plan->corpus, fmax(seconds, least), choice, err);
+    TrilStatus status =
+        tril_options_choose(o, plan->corpus, plan->init != NULL, fmax(seconds, least), choice, err);
     show_activity(plan, NULL);
     return status == TRIL_OK;
 }
@@ -408,7 +411,6 @@ static bool choose_sizes(Plan *plan, RungPlan *sized, TrilChoice *choice, Error 
     TrilOptions *o = &plan->options;
     const double characters = (double)plan->corpus->trained_on, left = plan_left(plan);
     const double seconds = budget_share(plan, plan->ladder ? plan->rungs : sized, left);
-    if (isnan(o->epochs)) o->epochs = tril_epochs_that_help(characters, plan->init != NULL);
     if (!measure(plan, o, seconds, choice, err)) return false;
     double read = choice->speed * seconds;
     if (o->epochs > 0) read = fmin(read, o->epochs * characters);

@@ -184,12 +184,18 @@ static bool save_model(Trainer *t) {
  * is always the same. Without memory the line ends early. */
 static void write_sample(Trainer *t, char sample[SAMPLE_SIZE]) {
     TrilSampling sampling = tril_sampling();
+    TrilWriter *writer;
     GlyphLine line = {sample, SAMPLE_SIZE, SAMPLE_COLUMNS, t->plan->tokenizer->bytes};
-    sampling.length = SAMPLE_COLUMNS;
     sampling.seed = t->plan->options.seed;
     sampling.threads = (int)t->plan->options.threads;
     *sample = 0;
-    tril_generate(t->model, "", 0, &sampling, glyph_take, &line, &(TrilError){0});
+    bool room = tril_writer_open(&writer, t->model, &sampling, &(TrilError){0}) == TRIL_OK;
+    for (int i = 0; room && i < SAMPLE_COLUMNS; i++) {
+        char character[UTF8_MAX];
+        const int length = tril_writer_write(writer, character);
+        room = length > 0 && glyph_take(character, (size_t)length, &line);
+    }
+    tril_writer_close(writer);
 }
 
 /* Returns true if an evaluation is printed: all of them with --eval-every, else one in each tenth

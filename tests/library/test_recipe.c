@@ -57,7 +57,8 @@ TEST(nanogpt) {
     static const char *const presets[] = {"nanogpt-cpu", "nanogpt-gpu"};
     for (int i = 0; i < 2; i++) {
         TrilOptions options = tril_options_empty();
-        assert_int_equal(tril_options_preset(&options, presets[i], &(TrilError){0}), TRIL_OK);
+        assert_int_equal(tril_options_set(&options, "preset", presets[i], &(TrilError){0}),
+                         TRIL_OK);
         assert_near(recipe_with("gpt", &options).peak.learning_rate, 1e-3, 0);
     }
 }

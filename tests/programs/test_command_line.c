@@ -57,7 +57,8 @@ TEST(presets) {
     assert_true(o.width == 128 && o.time == 60);
     for (int i = 0; tril_preset(i); i++) {
         TrilOptions preset = tril_options();
-        assert_int_equal(tril_options_preset(&preset, tril_preset(i), &(TrilError){0}), TRIL_OK);
+        assert_int_equal(tril_options_set(&preset, "preset", tril_preset(i), &(TrilError){0}),
+                         TRIL_OK);
         assert_int_equal(tril_options_check(&preset, &(TrilError){0}), TRIL_OK);
     }
 }

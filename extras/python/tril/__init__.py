@@ -420,11 +420,8 @@ class Tokenizer(_Object):
     _free = "tokenizer_free"
 
     def __init__(self, text: Optional[Text]) -> None:
-        if text is None:
-            _call("tokenizer_of_bytes", self._own())
-        else:
-            given = _bytes_of(text)
-            _call("tokenizer_make", self._own(), given, len(given))
+        given = None if text is None else _bytes_of(text)
+        _call("tokenizer_make", self._own(), given, len(given or b""))
 
     def __len__(self) -> int:
         return self._record.size
@@ -518,8 +515,10 @@ class Model(_Object):
 
     @property
     def tokenizer(self) -> Tokenizer:
-        """A copy of its tokenizer."""
-        return Tokenizer._made("tokenizer_copy", _call("model_tokenizer", self))
+        """Its tokenizer."""
+        tokenizer = Tokenizer.__new__(Tokenizer)
+        tokenizer._handle, tokenizer._owner = _call("model_tokenizer", self), self._owner
+        return tokenizer
 
     @property
     def weights(self) -> Dict[str, Any]:
@@ -563,7 +562,7 @@ class Model(_Object):
             parts[number] += ctypes.string_at(text, length) if length else b""
             return len(interrupted)
 
-        call = ("generate_texts", self, given, len(given), ctypes.byref(how), _checked(_Size, count, "count"),
+        call = ("generate", self, given, len(given), ctypes.byref(how), _checked(_Size, count, "count"),
                 ctypes.cast(_TAKES_TEXT(take), ctypes.c_void_p), None)
         # Ctrl-C would be lost in `take`, and may become another error where the classes of `threading` wait
         ended, failures = _thread.allocate_lock(), cast(List[BaseException], [])
@@ -642,7 +641,7 @@ class Reading(_Object):
     @property
     def loss(self) -> float:
         """The mean loss on all characters except the first; NaN for a single one."""
-        return _call("reading_loss", self)
+        return self._record.loss
 
     def expected(self, row: int = -1, count: int = 5, **sampling: Any) -> List[Tuple[str, float]]:
         """The likeliest characters after that of a row, each with its probability. Options as those of
@@ -844,7 +843,7 @@ def train(text: Texts, rung: Optional[str] = None, *, preset: Optional[str] = No
     for name in ["batch"] + (_SIZES[1:] if seconds < math.inf else ["context"]):
         setattr(how, name, math.nan)
     if preset is not None:
-        _call("options_preset", ctypes.byref(how), _terminated(preset.encode()))
+        _call("options_set", ctypes.byref(how), b"preset", _terminated(preset.encode()))
     asked = {"rung": rung, **{_SHORT.get(name, name): value for name, value in options.items() if value is not None}}
     fixed = _SIZES + ["bytes"]
     _fill(how, asked, ["time"] + fixed + _TRAINING)
@@ -872,9 +871,7 @@ def train(text: Texts, rung: Optional[str] = None, *, preset: Optional[str] = No
         _call("options_decide", ctypes.byref(how), own, init is not None, None)
     if seconds < math.inf:
         characters = extent.trained_on
-        if math.isnan(how.epochs):
-            how.epochs = _call("epochs_that_help", characters, init is not None)
-        _call("options_choose", ctypes.byref(how), own, seconds, ctypes.byref(choice))
+        _call("options_choose", ctypes.byref(how), own, init is not None, seconds, ctypes.byref(choice))
         step = how.batch * how.context
         most = int(min(most, max(1, (how.epochs or math.inf) * characters / step)))
         how.steps = min(most, max(1, choice.speed * seconds // step))

@@ -6,8 +6,10 @@
 #include "base/memory.h"
 #include "base/number.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* The versions of the format, in the note "tril". The last one is written. Models are the same in
@@ -16,59 +18,81 @@ static const char *const versions[] = {"2", "3"};
 
 /* The model's numbers in a Config. */
 static const Number sizes[] = {
-    {"vocabulary_size", offsetof(Config, V), true, false, 1},
-    {"context", offsetof(Config, T), true, false, 1},
-    {"layers", offsetof(Config, L), true, false, 1},
-    {"heads", offsetof(Config, NH), true, false, 1},
-    {"width", offsetof(Config, C), true, false, 1},
-    {"kv_heads", offsetof(Config, NKV), true, true, 1},
-    {"hidden", offsetof(Config, H), true, true, 1},
-    {"dropout", offsetof(Config, dropout), false, false, 0},
+    {"vocabulary_size", offsetof(Config, V), .type = INT, .least = 1},
+    {"context", offsetof(Config, T), .type = INT, .least = 1},
+    {"layers", offsetof(Config, L), .type = INT, .least = 1},
+    {"heads", offsetof(Config, NH), .type = INT, .least = 1},
+    {"width", offsetof(Config, C), .type = INT, .least = 1},
+    {"kv_heads", offsetof(Config, NKV), .type = INT, .may_lack = true, .least = 1},
+    {"hidden", offsetof(Config, H), .type = INT, .may_lack = true, .least = 1},
+    {"dropout", offsetof(Config, dropout), .type = DOUBLE},
 };
 enum { NAME = 80 };
 
 bool numbers_put(Notes *notes, const Number *list, int count, const void *record, Error *err) {
-    for (const Number *n = list; n < list + count; n++) {
+    bool ok = true;
+    for (const Number *n = list; n < list + count && ok; n++) {
         const void *member = (const char *)record + n->member;
-        const double x = n->whole ? *(const int *)member : *(const double *)member;
         char text[NUMBER_SIZE];
-        if (n->may_lack && (n->whole ? x == 0 : isnan(x))) continue;
-        if (n->whole)
-            number_write(text, sizeof text, 'f', 0, x);
-        else
-            number_shortest(text, sizeof text, x);
-        if (!notes_put(notes, n->key, text, strlen(text), err)) return false;
+        if (n->type == SEED) {
+            snprintf(text, sizeof text, "%" PRIu64, *(const uint64_t *)member);
+        } else if (n->type == DIGEST) {
+            snprintf(text, sizeof text, "%s", digest_text(*(const uint64_t *)member).text);
+        } else {
+            const double x = n->type == INT ? *(const int *)member : *(const double *)member;
+            if (n->may_lack && !(x >= n->least)) continue;
+            if (n->type == DOUBLE)
+                number_shortest(text, sizeof text, x);
+            else
+                number_write(text, sizeof text, 'f', n->type == INT ? 0 : 6, x);
+        }
+        ok = notes_put(notes, n->key, text, strlen(text), err);
     }
-    return true;
+    return ok;
+}
+
+/* Reads a number to a member. Returns the text after it. */
+static const char *read_member(const Number *n, const char *text, void *member) {
+    const double most = 1e9; /* of an int */
+    char *end = NULL;
+    if (n->type == DIGEST) return digest_read(text, 0, member) ? text + strlen(text) : NULL;
+    if (n->type == SEED) {
+        *(uint64_t *)member = strtoull(text, &end, 10);
+        return end;
+    }
+    const double x = number_read(text, &end);
+    if (!isfinite(x) || x < n->least || (n->type == INT && (x > most || x != floor(x))))
+        return NULL;
+    if (n->type == INT)
+        *(int *)member = (int)x;
+    else
+        *(double *)member = x;
+    return end;
 }
 
 const char *numbers_read(const SafeTensors *file, const Number *list, int count, void *record) {
-    const double most = 1e9; /* of an int */
     for (const Number *n = list; n < list + count; n++) {
         const Note *note = safetensors_note(file, n->key);
         void *member = (char *)record + n->member;
-        double x = n->whole ? 0 : (double)NAN;
-        char *end;
-        if (!note && !n->may_lack) return n->key;
-        if (note) x = number_read(note->value, &end);
-        if (note && (note->length == 0 || end != note->value + note->length || !isfinite(x) ||
-                     x < n->least || (n->whole && (x > most || x != floor(x)))))
+        if (!note && n->may_lack && (n->type == DOUBLE || n->type == DOUBLE_6))
+            *(double *)member = NAN;
+        if (!note && n->may_lack) continue;
+        if (!note || note->length == 0 ||
+            read_member(n, note->value, member) != note->value + note->length)
             return n->key;
-        if (n->whole)
-            *(int *)member = (int)x;
-        else
-            *(double *)member = x;
     }
     return NULL;
 }
 
-bool checkpoint_has_key(const char *key) {
-    static const char *const others[] = {"tril", "model", "digest"};
-    for (int i = 0; i < COUNT(sizes); i++)
-        if (strcmp(key, sizes[i].key) == 0) return true;
-    for (int i = 0; i < COUNT(others); i++)
-        if (strcmp(key, others[i]) == 0) return true;
+bool numbers_have(const Number *list, int count, const char *key) {
+    for (const Number *n = list; n < list + count; n++)
+        if (strcmp(key, n->key) == 0) return true;
     return false;
+}
+
+bool checkpoint_has_key(const char *key) {
+    return numbers_have(sizes, COUNT(sizes), key) || strcmp(key, "tril") == 0 ||
+           strcmp(key, "model") == 0 || strcmp(key, "digest") == 0;
 }
 
 /* The prefixes of the tensor sets: weights and, of a training run, the optimizer's moments. */

@@ -13,19 +13,28 @@
 bool checkpoint_save(const char *path, const Model *model, const Run *run, const Note *notes,
                      int count, Error *err);
 
-/* A number of the metadata. */
+/* An entry of the metadata that is a number, and a member of a record. */
 typedef struct {
     const char *key;
-    size_t member; /* its offset in a record */
-    bool whole;    /* the member is an int, not a double */
-    bool may_lack; /* the entry is left out if the member is 0, or NaN */
-    double least;  /* the smallest number in a file */
+    size_t member; /* its offset */
+    enum {
+        INT,
+        DOUBLE,
+        DOUBLE_6,
+        SEED,
+        DIGEST
+    } type;        /* DOUBLE_6: in a file with six digits after
+                      the point; SEED, DIGEST: uint64_t */
+    bool may_lack; /* in a file: the member is then 0, or NaN; a number below `least` is left out */
+    double least;  /* the smallest int or double in a file */
 } Number;
 
 /* numbers_put adds the entries of a list of members. numbers_read sets them from a file, and
- * returns the key of the first entry that is missing or invalid, or NULL. */
+ * returns the key of the first entry that is missing or invalid, or NULL. numbers_have returns true
+ * if one of them has this key. */
 bool numbers_put(Notes *notes, const Number *list, int count, const void *record, Error *err);
 const char *numbers_read(const SafeTensors *file, const Number *list, int count, void *record);
+bool numbers_have(const Number *list, int count, const char *key);
 
 /* Returns true if one of the checkpoint's own notes has this key. */
 bool checkpoint_has_key(const char *key);

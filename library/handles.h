@@ -24,13 +24,15 @@ struct TrilModel {
     /* the metadata of its file */
     uint64_t seed, text; /* the training's seed, and the digest of its text */
     int step;            /* updates done */
-    double validation;   /* the loss of these weights on the held-out text, if known */
-    double held_out;     /* the share of the text that the training held out, if known */
+    double validation;   /* the loss of these weights on the held-out text, or NAN */
+    double held_out;     /* the share of the text that the training held out, or NAN */
     bool trained;        /* the weights are no longer random */
     bool in_training;
     Uses uses;        /* those of its training run, too, which change it */
-    Notes notes;      /* the program's metadata: tril_model_mark */
     SafeTensors file; /* the metadata of the file that it was read from */
+    /* of a state, until it is resumed, or trained otherwise */
+    TrilProgress progress;
+    float *first_moments, *second_moments;
 };
 
 /* Makes a model without contents, for the caller to fill. Released by tril_model_free. */
@@ -38,6 +40,9 @@ bool model_new(TrilModel **made, Error *err);
 
 /* Returns `ok`, the success of making a model. Without success, releases it and sets it to NULL. */
 bool model_given(TrilModel **model, bool ok);
+
+/* Forgets the training of the state that the model was read from. */
+void model_forget(TrilModel *model);
 
 /* Returns the model for a run that only reads it, although a run could change it. */
 static inline Model *to_read(const TrilModel *model) {

@@ -88,10 +88,16 @@ TrilStatus tril_model_extend(TrilModel **extended, const TrilModel *model, const
     return result(model_given(extended, ok), err);
 }
 
+void model_forget(TrilModel *model) {
+    memory_free(model->first_moments);
+    memory_free(model->second_moments);
+    model->first_moments = model->second_moments = NULL;
+}
+
 void tril_model_free(TrilModel *model) {
     if (!model) return;
     model_free(&model->model);
-    notes_free(&model->notes);
+    model_forget(model);
     safetensors_free(&model->file);
     vocab_free(&model->vocab);
     memory_free(model);

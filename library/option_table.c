@@ -139,18 +139,6 @@ TrilOptions tril_options(void) {
     return o;
 }
 
-void options_complete(TrilOptions *o, const TrilOptions *decided) {
-    for (int i = 0; i < ROWS; i++) {
-        const TrilOption *row = &table[i];
-        bool may_stay = row->member == AT(learning_rate) || row->member == AT(time) ||
-                        row->lasting == TRIL_FRESH;
-        if (!may_stay && !is_set(o, row)) copy(o, decided, row);
-    }
-    options_fill(o);
-    o->precision = tril_precision(o->precision);
-    o->threads = tril_threads(o->threads);
-}
-
 static bool check_number(double x, double min, double max, bool whole, const char *name,
                          Error *err) {
     return in_range(x, min, max, name, err) &&

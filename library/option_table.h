@@ -8,10 +8,6 @@
 /* Sets each unset option that has a default to it, and each name to the constant of its row. */
 void options_fill(TrilOptions *options);
 
-/* Sets each unset option to its decided value, except the learning rate, the weight decay and the
- * time limit, which may stay unset. */
-void options_complete(TrilOptions *options, const TrilOptions *decided);
-
 /* Checks the range of each option that is set. */
 bool options_in_range(const TrilOptions *options, Error *err);
 

@@ -28,33 +28,26 @@ static bool open_run(TrilTraining *t, const RunOptions *run, Error *err) {
     return batches_open(&t->batches, model, run, t->text, err);
 }
 
-bool training_make(TrilTraining **training, TrilModel *model, const TrilText *text,
-                   const TrilOptions *options, Error *err) {
+/* Makes a training run of the model on the text with decided options, and opens its run. */
+static bool make_training(TrilTraining **training, TrilModel *model, const TrilText *text,
+                          const TrilOptions *options, Error *err) {
     TrilTraining *t;
-    Config config;
     const double dropout = model->model.config.dropout;
-    *training = NULL;
     if (!memory_alloc(&t, 1, sizeof *t, "the training", err)) return false;
     t->model = model;
     t->text = text;
     t->options = *options;
     t->options.held_out = text->held_out;
     t->options.bytes = model->vocab.bytes;
-    if (!isnan(options->dropout)) model->model.config.dropout = options->dropout;
-    t->recipe = recipe_with(model->model.config.model, &t->options);
+    t->recipe = recipe_with(options->rung, options);
     t->progress = (TrilProgress){.steps = (int)options->steps,
                                  .loss = NAN,
                                  .recent = NAN,
                                  .lowest = NAN,
                                  .embedding_decay = NAN};
     const RunOptions run = options_run(options);
-    if (options_config(options, text->vocab.size, &config, err) && open_run(t, &run, err)) {
-        model->in_training = model->trained = true;
-        model->seed = options->seed;
-        model->text = text->digest;
-        model->held_out = text->held_out;
-        model->step = 0;
-        model->validation = NAN;
+    model->model.config.dropout = options->dropout;
+    if (open_run(t, &run, err)) {
         *training = t;
         return true;
     }
@@ -67,7 +60,6 @@ bool training_make(TrilTraining **training, TrilModel *model, const TrilText *te
 void tril_training_close(TrilTraining *t) {
     if (!t) return;
     batches_close(&t->batches);
-    notes_free(&t->notes);
     t->model->in_training = false;
     memory_free(t);
 }
@@ -79,34 +71,92 @@ static void follow_beginning(TrilTraining *t) {
         t->recipe.peak.weight_decay = t->progress.embedding_decay;
 }
 
+/* Sets the recipe's cooldown: from step `cooling` to step `cooled`. */
+static void follow_cooling(TrilTraining *t) {
+    TrilProgress *p = &t->progress;
+    t->recipe.cooldown = (p->cooled - p->cooling) / p->cooled;
+    if (p->cooled < p->steps) p->steps = p->cooled;
+}
+
+/* Goes on where the state of the model ended. */
+static void restore(TrilTraining *t) {
+    const TrilModel *model = t->model;
+    const int steps = t->progress.steps;
+    t->progress = model->progress;
+    t->progress.steps = steps;
+    run_restore(t->batches.run, (uint64_t)t->progress.step, model->first_moments,
+                model->second_moments);
+    if (t->progress.cooling > 0) follow_cooling(t);
+}
+
+/* Checks that this can be the training run of the state that the model was read from. */
+static bool check_same(const TrilModel *model, const TrilText *text, Error *err) {
+    if (!model->first_moments)
+        return fail(err,
+                    "the model was not read from a state, or has been trained since then; load "
+                    "the state again");
+    if (text->digest != model->text)
+        return fail_as(TRIL_TEXT, err, "the text is not the one that the state was trained on");
+    return text->held_out == model->held_out ||
+           fail_as(TRIL_TEXT, err,
+                   "the state was trained with val = %g, but the text holds out %g; make the text "
+                   "with the same share",
+                   model->held_out, text->held_out);
+}
+
 static bool open_training(TrilTraining **training, TrilModel *model, const TrilText *text,
-                          const TrilOptions *options, Error *err) {
-    if (model->in_training) return fail(err, "the model is already being trained");
-    if (!text_suits(text, &model->vocab, model->model.config.T, err)) return false;
-    TrilOptions decided = *options;
+                          const TrilOptions *options, bool resumes, Error *err) {
     const TrilOptions sizes = tril_model_sizes(model);
-    const bool trained = model->trained;
+    const bool trained = model->trained && !resumes;
+    TrilOptions decided = *options;
     double epochs;
+    if (model->in_training) return fail(err, "the model is already being trained");
+    if (!options_in_range(options, err) ||
+        !text_suits(text, &model->vocab, model->model.config.T, err) ||
+        (resumes && !check_same(model, text, err)))
+        return false;
     options_take_sizes(&decided, &sizes);
     if (tril_options_decide(&decided, text, trained, &epochs, err) != TRIL_OK ||
-        !training_make(training, model, text, &decided, err))
+        !make_training(training, model, text, &decided, err))
         return false;
     TrilTraining *t = *training;
-    t->progress.windows_grow = tril_windows_grow(decided.rung, epochs, trained);
-    if (t->recipe.own_decay)
-        t->progress.embedding_decay =
-            recipe_embedding_decay(&t->recipe, text->vocab.size, epochs, (double)text->trained_on);
+    if (resumes) {
+        restore(t);
+    } else {
+        t->progress.windows_grow = tril_windows_grow(decided.rung, epochs, trained);
+        if (t->recipe.own_decay)
+            t->progress.embedding_decay = recipe_embedding_decay(&t->recipe, text->vocab.size,
+                                                                 epochs, (double)text->trained_on);
+    }
     follow_beginning(t);
+    model_forget(model);
+    model->in_training = model->trained = true;
+    model->seed = decided.seed;
+    model->text = text->digest;
+    model->held_out = text->held_out;
+    model->step = t->progress.step;
+    model->validation = NAN;
     return true;
+}
+
+static TrilStatus open_as(bool resumes, TrilTraining **training, TrilModel *model,
+                          const TrilText *text, const TrilOptions *options, Error *err) {
+    if (training) *training = NULL;
+    if (!training || !model || !text || !options || !err) return null_argument(err);
+    return result(
+        model_change(model, err) &&
+            model_leave(model, open_training(training, model, text, options, resumes, err)),
+        err);
 }
 
 TrilStatus tril_training_open(TrilTraining **training, TrilModel *model, const TrilText *text,
                               const TrilOptions *options, Error *err) {
-    if (training) *training = NULL;
-    if (!training || !model || !text || !options || !err) return null_argument(err);
-    return result(model_change(model, err) &&
-                      model_leave(model, open_training(training, model, text, options, err)),
-                  err);
+    return open_as(false, training, model, text, options, err);
+}
+
+TrilStatus tril_training_resume(TrilTraining **training, TrilModel *model, const TrilText *text,
+                                const TrilOptions *options, Error *err) {
+    return open_as(true, training, model, text, options, err);
 }
 
 /* ---- settings and progress ---- */
@@ -144,13 +194,6 @@ TrilStatus tril_training_set_steps(TrilTraining *t, int steps, Error *err) {
     return result(model_leave(t->model, true), err);
 }
 
-/* Sets the recipe's cooldown: from step `cooling` to step `cooled`. */
-static void follow_cooling(TrilTraining *t) {
-    TrilProgress *p = &t->progress;
-    t->recipe.cooldown = (p->cooled - p->cooling) / p->cooled;
-    if (p->cooled < p->steps) p->steps = p->cooled;
-}
-
 /* Assumes, as follow_cooling does, that the rates fall linearly to zero: at a rate r, r / peak of
  * the fall is ahead. Another shape in recipe_step needs other lines here. */
 static bool cool_down(TrilTraining *t) {
@@ -169,17 +212,6 @@ static bool cool_down(TrilTraining *t) {
 
 bool tril_training_cool_down(TrilTraining *t) {
     return model_change(t->model, &(Error){0}) && model_leave(t->model, cool_down(t));
-}
-
-void training_restore(TrilTraining *t, const TrilProgress *progress, const float *first_moments,
-                      const float *second_moments) {
-    int steps = t->progress.steps;
-    t->progress = *progress;
-    t->progress.steps = steps;
-    t->model->step = progress->step;
-    run_restore(t->batches.run, (uint64_t)progress->step, first_moments, second_moments);
-    follow_beginning(t);
-    if (progress->cooling > 0) follow_cooling(t);
 }
 
 /* ---- steps ---- */

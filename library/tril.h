@@ -249,14 +249,17 @@ TrilStatus tril_model_extend(TrilModel **extended, const TrilModel *model, const
                              size_t length, uint64_t seed, TrilError *error);
 void tril_model_free(TrilModel *model);
 
-/* Writes the model as a file for ./sample. Replaces an existing file of tril once the new one is
- * whole. TRIL_FILE: anything else is at `path`, such as another file, a link or a device. */
-TrilStatus tril_model_save(const TrilModel *model, const char *path, TrilError *error);
+/* An entry of the metadata of a file: key and value, both UTF-8. */
+typedef struct {
+    const char *key, *text;
+} TrilNote;
 
-/* Adds metadata of the program to all files of the model that are written from now on. Replaces the
- * text of the same key. Copies key and text. TRIL_ARGUMENT: a key that files of tril use; a key or
- * a text that is not UTF-8; more than 32 keys. */
-TrilStatus tril_model_mark(TrilModel *model, const char *key, const char *text, TrilError *error);
+/* Writes the model as a file for ./sample, with the metadata `notes`, which an entry without a key
+ * ends; NULL: none. Replaces an existing file of tril once the new one is whole. TRIL_FILE:
+ * anything else is at `path`, such as another file, a link or a device. TRIL_ARGUMENT: a key that
+ * files of tril use, or one twice; more than about 90 entries; one that is not UTF-8. */
+TrilStatus tril_model_save(const TrilModel *model, const char *path, const TrilNote *notes,
+                           TrilError *error);
 
 /* Return its tokenizer; its sizes; the number of its parameters, and their digest: the same for
  * equal bits; the held-out loss of these weights, if an evaluation in their training found it; the
@@ -394,34 +397,26 @@ typedef struct {
 TrilStatus tril_training_profile(TrilTraining *training, TrilError *error);
 int tril_training_parts(const TrilTraining *training, TrilPart *parts, int capacity);
 
-/* The same as tril_model_save and tril_model_mark, for the state of the training: one file, from
- * which ./train --resume and tril_training_resume continue, and which tril_model_load also reads. A
- * resumed training run begins without metadata of a program. */
-TrilStatus tril_training_save(TrilTraining *training, const char *path, TrilError *error);
-TrilStatus tril_training_mark(TrilTraining *training, const char *key, const char *text,
+/* The same as tril_model_save for the state of the training: one file, from which ./train --resume
+ * and tril_training_resume continue, and which tril_model_load also reads. */
+TrilStatus tril_training_save(TrilTraining *training, const char *path, const TrilNote *notes,
                               TrilError *error);
 
-/* A state that was read. tril_state_note returns the value of a key of its metadata, or NULL: a key
- * of tril_training_mark, or one of its own, such as "kernels". */
-typedef struct TrilState {
-    const TrilTokenizer *tokenizer;
+typedef struct {
     TrilProgress progress;
     TrilOptions options; /* decided */
     uint64_t text;       /* TrilText.digest of the text */
 } TrilState;
 
-TrilStatus tril_state_load(TrilState **state, const char *path, TrilError *error);
-void tril_state_free(TrilState *state);
-const char *tril_state_note(const TrilState *state, const char *key);
+/* Reads a state: its model, which can be resumed once, and the facts of its training. */
+TrilStatus tril_state_load(TrilModel **model, TrilState *state, const char *path, TrilError *error);
 
-/* Resumes the training of a state on the same text, with the same results as if it had never
- * stopped, or with other options. If `options` is NULL, they are the state's; so are unset ones,
- * but an unset learning rate or weight decay is the rung's own. Only ./train --resume completes the
- * plan of `./train --time` or `--ladder`. Sets *model to the model in training, taken out of the
- * state, which can then only be released, even if this fails for lack of memory. Borrows the text.
- * TRIL_TEXT: another text, vocabulary or held-out share. */
-TrilStatus tril_training_resume(TrilTraining **training, TrilModel **model, TrilState *state,
-                                const TrilText *text, const TrilOptions *options, TrilError *error);
+/* Does the same as tril_training_open for the model of a state, on the same text: the training run
+ * goes on as if it had never stopped or, if `options` are not the state's, with these. Only ./train
+ * --resume completes the plan of `./train --time` or `--ladder`. TRIL_TEXT: another text,
+ * vocabulary or held-out share. */
+TrilStatus tril_training_resume(TrilTraining **training, TrilModel *model, const TrilText *text,
+                                const TrilOptions *options, TrilError *error);
 
 /* ---- evaluating, scoring and reading a text ---- */
 

@@ -2,7 +2,7 @@
 // are those of ./train: the same options give the same weights. Two things differ: to answer the page soon, an
 // evaluation reads only evenly spaced windows of a long held-out text; and no training ends early.
 function openTrainer(library) {
-  const { room, call, must, make, returned, pointerAt, optionsRecord, rungOf, textOf, leaving, written,
+  const { room, call, must, make, returned, at, size, pointerAt, optionsRecord, rungOf, textOf, leaving, written,
     reading } = library;
   let model = 0, training = 0, failed = "";
 
@@ -29,7 +29,7 @@ function openTrainer(library) {
       done: step >= steps, failed, parameters: call("tril_model_parameters", model), memory: library.memory()
     };
   }
-  const modelFile = () => written(name => must("tril_model_save", model, name));
+  const modelFile = () => written(name => must("tril_model_save", model, name, 0));
   // Returns the digest of the weights, which ./train prints, too.
   const digest = () => BigInt.asUintN(64, call("tril_model_digest", model)).toString(16).padStart(16, "0");
   const begun = () => ({ ...describe(), model: modelFile() });
@@ -52,14 +52,14 @@ function openTrainer(library) {
         const extended = make("tril_model_extend", model, textOf().bytes, BigInt(options.seed ?? 1337));
         call("tril_model_free", model);
         model = extended;
-        const { made } = textOf(model), state = room(4), outs = room(8);
-        call("tril_state_load", state, name, room(1024)); // 0, and so no training, of a model
-        const status = call("tril_training_resume", outs, outs + 4, pointerAt(state), made, 0, room(1024));
-        call("tril_state_free", pointerAt(state));
-        if (status === 0) {
-          call("tril_model_free", model);
-          [training, model] = [pointerAt(outs), pointerAt(outs + 4)];
-        } else
+        const { made } = textOf(model), outs = room(8), state = room(size("TrilState"));
+        call("tril_state_load", outs, state, name, room(1024)); // 0, and so no training, of a model
+        const stored = pointerAt(outs);
+        const status = call("tril_training_resume", outs + 4, stored, made, at("TrilState", state).options, room(1024));
+        call("tril_model_free", status === 0 ? model : stored);
+        if (status === 0)
+          [training, model] = [pointerAt(outs + 4), stored];
+        else
           training = make("tril_training_open", model, made, record);
       } catch (error) {
         if (isBroken(error)) throw error;
@@ -93,6 +93,6 @@ function openTrainer(library) {
   return {
     begin, load, train, close,
     setSteps(steps) { must("tril_training_set_steps", training, steps); return describe(); },
-    save: () => written(name => must("tril_training_save", training, name))
+    save: () => written(name => must("tril_training_save", training, name, 0))
   };
 }

@@ -18,6 +18,7 @@
              : 'a', TrilArray * \
              : 'a', TrilTensor * \
              : 'a', TrilTokenizer \
+             : 'a', TrilOptions \
              : 'a', default  \
              : 'z')
 #define STRUCT(of) \

@@ -93,8 +93,8 @@ static void show_known(Ladder *l) {
 static bool train_rungs(Ladder *l, Error *err) {
     const double min = 0.1, spare = 0.05; /* seconds; a share of those that are left */
     const Plan *plan = l->plan;
-    bool keeps_state = !plan->state; /* that of a later rung is worth more than this one's */
-    double earlier = 0;              /* seconds of complete rungs */
+    bool keeps_state = !plan->resumed; /* that of a later rung is worth more than this one's */
+    double earlier = 0;                /* seconds of complete rungs */
     const bool shows_rows = plan->ladder && !plan->arguments->profile && !plan->arguments->quiet;
     if (shows_rows) show_known(l);
     for (int i = 0; i < plan->rung_count; i++) {
@@ -176,7 +176,7 @@ static bool train(Ladder *l, Error *err) {
     char earlier[PATH_SIZE] = "";
     add_closed_forms(l);
     interruption_catch(!plan->arguments->quiet); /* until now there was nothing to save */
-    if (!plan->state && !folder_begin(plan->folder, earlier, err)) return false;
+    if (!plan->resumed && !folder_begin(plan->folder, earlier, err)) return false;
     if (*earlier) show_line("the earlier run is now in %s", earlier);
     if (!report_open(l, err)) return false;
     const bool trained = train_rungs(l, err), ok = trained && compare(l, err);

@@ -1,4 +1,5 @@
 #include "programs/train/plan.h"
+#include "base/utf8.h"
 #include "base/world.h"
 
 #include <math.h>
@@ -9,6 +10,15 @@ bool plan_same_sizes(const TrilOptions *one, const TrilOptions *other) {
     return strcmp(a.rung, b.rung) == 0 && a.context == b.context && a.layers == b.layers &&
            a.heads == b.heads && a.width == b.width && a.kv_heads == b.kv_heads &&
            a.hidden == b.hidden;
+}
+
+int plan_notes(const Plan *plan, TrilNote notes[PLAN_NOTES]) {
+    const char *val_file = plan->arguments->val_file;
+    int count = 0;
+    if (utf8_valid(plan->texts.name)) notes[count++] = (TrilNote){"text_name", plan->texts.name};
+    if (val_file && utf8_valid(val_file)) notes[count++] = (TrilNote){"val_file", val_file};
+    notes[count++] = (TrilNote){"command", plan->command.bytes};
+    return count;
 }
 
 double plan_usual_rate(const RungPlan *rung) {

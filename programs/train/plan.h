@@ -84,8 +84,9 @@ typedef struct {
     Folder *folder; /* that of --out, locked; owned */
     char state_file[PATH_SIZE], page[PATH_SIZE], table[PATH_SIZE];
 
-    /* the start: at most one of `state` and `init` */
-    TrilState *state;        /* of the resumed training run, if any; owned */
+    /* the start: at most one of `resumed` and `init` */
+    TrilModel *resumed;      /* the model of the state to resume, if any; owned */
+    TrilState state;         /* its facts */
     Progress progress;       /* that of its rung */
     Result known[MAX_RUNGS]; /* results of the rungs before that rung */
     int known_count;
@@ -114,6 +115,10 @@ typedef struct {
     Error failed;                    /* the first error of writing a file, or empty */
     char counted[COUNTED_FORMS][24]; /* their names */
 } Ladder;
+
+/* Sets `notes` to the metadata of all files of the run. Returns how many. */
+enum { PLAN_NOTES = 3 };
+int plan_notes(const Plan *plan, TrilNote notes[PLAN_NOTES]);
 
 /* Returns the peak learning rate that the rung has without --lr. */
 double plan_usual_rate(const RungPlan *rung);

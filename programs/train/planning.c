@@ -41,7 +41,7 @@ static void list_rungs(Plan *plan) {
         rung->idea = tril_rung_idea(i);
         rung->chosen = chosen;
         rung->baseline = !chosen && !plan->ladder;
-        rung->resumed = plan->state && strcmp(name, plan->state->options.rung) == 0;
+        rung->resumed = plan->resumed && strcmp(name, plan->state.options.rung) == 0;
         for (const Result *r = plan->known; r < plan->known + plan->known_count; r++)
             if (strcmp(name, r->name) == 0) rung->known = r;
         const char *file = chosen ? FOLDER_MODEL : name;
@@ -68,7 +68,7 @@ static bool check_texts(const Plan *plan, Error *err) {
 
 /* Returns true if the state is of this text with this share held out. */
 static bool is_text_of_state(const Plan *plan, const char *text, size_t length, double held_out) {
-    return digest_bytes(text, length) == plan->state->text && held_out == plan->options.held_out;
+    return digest_bytes(text, length) == plan->state.text && held_out == plan->options.held_out;
 }
 
 /* Sets *wanted to whether to resume the state. --continue skips one of another text or rung. */
@@ -104,7 +104,7 @@ static bool load_state(Plan *plan, Error *err) {
     if (wanted) return true;
     const Texts texts = plan->texts;
     Folder *folder = plan->folder;
-    tril_state_free(plan->state);
+    tril_model_free(plan->resumed);
     *plan = (Plan){.arguments = asked, .texts = texts, .folder = folder};
     name_files(plan);
     return true;
@@ -143,13 +143,13 @@ static bool begin_anew(Plan *plan, Error *err) {
 /* Lays the command line over the options of the beginning. */
 static bool lay_options(Plan *plan, Error *err) {
     const Arguments *asked = plan->arguments;
-    const LaidOver over = plan->state ? OVER_RUN : plan->init ? OVER_MODEL : OVER_DEFAULTS;
+    const LaidOver over = plan->resumed ? OVER_RUN : plan->init ? OVER_MODEL : OVER_DEFAULTS;
     char path[PROGRAM_PATH];
-    if (plan->state && asked->ladder && !plan->ladder)
+    if (plan->resumed && asked->ladder && !plan->ladder)
         return fail(err, "%s: was trained without --ladder; leave it out", plan->state_file);
     if (command_line_lay(asked, over, &plan->options, err)) return true;
     if (plan->init) program_model(asked->init, path);
-    return over != OVER_DEFAULTS && message_of(err, plan->state ? plan->state_file : path);
+    return over != OVER_DEFAULTS && message_of(err, plan->resumed ? plan->state_file : path);
 }
 
 /* Checks the sizes for each rung that will be trained. */
@@ -201,8 +201,8 @@ static bool check_rung(const Plan *plan, const char *rung, double seconds, doubl
 
 /* Calls check_rung for all rungs. A baseline may have had more, because it is kept. */
 static bool check_budget(const Plan *plan, Error *err) {
-    if (!plan->state) return true;
-    bool ok = check_rung(plan, plan->state->options.rung, plan->progress.seconds,
+    if (!plan->resumed) return true;
+    bool ok = check_rung(plan, plan->state.options.rung, plan->progress.seconds,
                          plan->progress.now.step, err);
     for (int i = 0; i < plan->rung_count && ok; i++) {
         const Result *r = plan->rungs[i].known;
@@ -244,7 +244,7 @@ int plan_open(Plan **made, const Arguments *arguments, Error *err) {
                  folder_open(&plan->folder, arguments->out, err);
     if (begun) name_files(plan);
     begun = begun && (!(arguments->resume || arguments->continues) || load_state(plan, err)) &&
-            (plan->state || begin_anew(plan, err));
+            (plan->resumed || begin_anew(plan, err));
     begun = begun && quote_command(plan, err);
     bool fits = begun && lay_options(plan, err);
     if (fits) list_rungs(plan);
@@ -260,7 +260,7 @@ void plan_close(Plan *plan) {
     if (!plan) return;
     tril_text_free(plan->corpus);
     tril_model_free(plan->init);
-    tril_state_free(plan->state);
+    tril_model_free(plan->resumed);
     texts_free(&plan->texts);
     buffer_end(&plan->command);
     folder_close(plan->folder);
@@ -285,17 +285,17 @@ static bool make_input(Plan *plan, const char *text, size_t length, double held_
     const char *path = plan->texts.name;
     TrilOptions *o = &plan->options;
     TrilTokenizer *made = NULL;
-    if (plan->state && !is_text_of_state(plan, text, length, held_out)) {
-        const char *val_file = tril_state_note(plan->state, "val_file");
+    if (plan->resumed && !is_text_of_state(plan, text, length, held_out)) {
+        const char *val_file = tril_model_note(plan->resumed, "val_file");
         return fail(
             err, "%s: is not the text that this run began with; --resume needs the same text%s%s",
             path, val_file ? ", with --val-file " : "", val_file ? val_file : "");
     }
     o->held_out = held_out;
     if (plan->init && length > 0 && !extend_model(plan, text, length, err)) return false;
-    const TrilTokenizer *known = plan->state  ? plan->state->tokenizer
-                                 : plan->init ? tril_model_tokenizer(plan->init)
-                                              : NULL;
+    const TrilTokenizer *known = plan->resumed ? tril_model_tokenizer(plan->resumed)
+                                 : plan->init  ? tril_model_tokenizer(plan->init)
+                                               : NULL;
     TrilStatus status = TRIL_OK;
     if (!known) status = tril_tokenizer_make(&made, o->bytes ? NULL : text, length, err);
     if (status == TRIL_OK)
@@ -305,7 +305,7 @@ static bool make_input(Plan *plan, const char *text, size_t length, double held_
     if (status != TRIL_OK) return status == TRIL_TEXT && message_of(err, path);
     plan->tokenizer = &plan->corpus->vocab;
     plan->corpus->counted = (size_t)plan->counted;
-    return plan->arguments->quiet || plan->state ||
+    return plan->arguments->quiet || plan->resumed ||
            tril_text_repeated(plan->corpus, &plan->repeated, err) == TRIL_OK;
 }
 
@@ -341,7 +341,7 @@ static void leave_out(Plan *plan) {
     const int size = plan->tokenizer->size;
     for (int i = 0; i < plan->rung_count; i++) {
         RungPlan *rung = &plan->rungs[i];
-        const bool began = !plan->state || rung->resumed || rung->known;
+        const bool began = !plan->resumed || rung->resumed || rung->known;
         rung->left_out =
             rung->baseline && (size > MAX_VOCABULARY || plan->arguments->init || !began);
         if (rung->baseline && size > MAX_VOCABULARY && !plan->arguments->quiet)
@@ -356,7 +356,7 @@ static bool count(Plan *plan, Error *err) {
     const double share = plan->ladder ? 0.07 : 0.1; /* `ngram` counts again */
     const double slower = 2;                        /* larger tables are */
     const double all = (double)plan->corpus->trained_on, begun = world_seconds();
-    const bool by_time = plan_has_time(plan) && !plan->state;
+    const bool by_time = plan_has_time(plan) && !plan->resumed;
     const double most = by_time ? share * plan_left(plan) : 0;
     TrilStatus status;
     show_activity(plan, "counting the text");
@@ -455,8 +455,9 @@ static bool expect_steps(Plan *plan, const RungPlan *sized, double before, Error
 /* Plans a training run with a time limit. */
 static bool plan_by_time(Plan *plan, RungPlan *sized, TrilChoice *choice, Error *err) {
     TrilOptions *o = &plan->options;
-    const double planned = plan->state ? plan->state->options.time : NAN;
-    if (!plan->state && !(choose_sizes(plan, sized, choice, err) && count(plan, err))) return false;
+    const double planned = plan->resumed ? plan->state.options.time : NAN;
+    if (!plan->resumed && !(choose_sizes(plan, sized, choice, err) && count(plan, err)))
+        return false;
     const double before = plan_left(plan);
     if (!measure_rungs(plan, err)) return false;
     if (isnan(planned)) return expect_steps(plan, sized, before, err);
@@ -488,7 +489,7 @@ bool plan_decide(Plan *plan, Error *err) {
     o->threads = tril_threads(o->threads);
     o->rung = sized->name;
     if (plan_has_time(plan) && !plan_by_time(plan, sized, &choice, err)) return false;
-    if (!plan->state && tril_options_decide(o, plan->corpus, trained, NULL, err) != TRIL_OK)
+    if (!plan->resumed && tril_options_decide(o, plan->corpus, trained, NULL, err) != TRIL_OK)
         return false;
     o->rung = model;
     if (plan->ladder) o->dropout = dropout;
@@ -499,6 +500,6 @@ bool plan_decide(Plan *plan, Error *err) {
             tril_options_decide(&rung->options, plan->corpus, trained, NULL, err) != TRIL_OK)
             return false;
     if (!check_memory(plan, err) || (plan->counts.order == 0 && !count(plan, err))) return false;
-    if (!plan->arguments->quiet && !plan->state) show_decisions(plan, sized, &choice);
+    if (!plan->arguments->quiet && !plan->resumed) show_decisions(plan, sized, &choice);
     return true;
 }

@@ -1,13 +1,12 @@
 #include "programs/train/saved.h"
 #include "base/array.h"
 #include "base/number.h"
-#include "base/world.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { RESULT_SIZE = 256, KEY_SIZE = 40 };
+enum { RESULT_SIZE = 256, KEY_SIZE = 40, MAX_NOTES = 40 };
 
 /* The numbers of Progress under their keys, and their largest values. */
 static const struct {
@@ -41,25 +40,33 @@ static bool is_of_run(int i) {
 
 /* ---- writing ---- */
 
-static bool note(TrilTraining *training, const char *key, const char *text, Error *err) {
-    return tril_training_mark(training, key, text, err) == TRIL_OK;
+/* Metadata whose keys and texts are here. */
+typedef struct {
+    TrilNote list[PLAN_NOTES + MAX_NOTES + 1];
+    char keys[MAX_NOTES][KEY_SIZE], texts[MAX_NOTES][NUMBER_SIZE];
+    int count;
+} Notes;
+
+/* Adds an entry. Returns where its text is written to. */
+static char *add(Notes *notes, const char *before, const char *name) {
+    const int i = notes->count++;
+    snprintf(notes->keys[i], KEY_SIZE, "%s%s", before, name);
+    notes->list[i] = (TrilNote){notes->keys[i], notes->texts[i]};
+    return notes->texts[i];
 }
 
 bool saved_write(const Plan *plan, TrilTraining *training, const Progress *progress,
                  const Result *results, int count, Error *err) {
-    char key[KEY_SIZE], text[NUMBER_SIZE], lines[MAX_RUNGS * RESULT_SIZE] = "", *to = lines;
-    number_write(text, sizeof text, 'g', 17, plan->counted);
-    bool ok = note(training, "counted", text, err);
-    for (int i = 0; i < COUNT(numbers) && ok; i++) {
-        number_write(text, sizeof text, 'g', 17, *number_at(progress, numbers[i].member));
-        ok = note(training, numbers[i].key, text, err);
-    }
-    for (int i = 0; tril_option(i) && ok; i++) {
-        if (!is_of_run(i)) continue;
-        snprintf(key, KEY_SIZE, "run.%s", tril_option(i)->name);
-        tril_options_get(&plan->options, i, text);
-        ok = note(training, key, text, err);
-    }
+    char lines[MAX_RUNGS * RESULT_SIZE] = "", *to = lines;
+    Notes notes;
+    notes.count = plan_notes(plan, notes.list);
+    number_write(add(&notes, "", "counted"), NUMBER_SIZE, 'g', 17, plan->counted);
+    for (int i = 0; i < COUNT(numbers); i++)
+        number_write(add(&notes, "", numbers[i].key), NUMBER_SIZE, 'g', 17,
+                     *number_at(progress, numbers[i].member));
+    for (int i = 0; tril_option(i); i++)
+        if (is_of_run(i))
+            tril_options_get(&plan->options, i, add(&notes, "run.", tril_option(i)->name));
     for (const Result *r = results; r < results + count; r++) { /* a line for each rung */
         to += sprintf(to, "%s %zu ", r->name, r->parameters);
         for (int i = 0; i < COUNT(figures); i++) {
@@ -68,9 +75,10 @@ bool saved_write(const Plan *plan, TrilTraining *training, const Progress *progr
         }
         to += sprintf(to, "%s\n", r->sampled ? "~" : "");
     }
-    ok = ok && (!plan->ladder || note(training, "ladder", "1", err)) &&
-         note(training, "results", lines, err);
-    return world_agree(ok, err) && tril_training_save(training, plan->state_file, err) == TRIL_OK;
+    if (plan->ladder) notes.list[notes.count++] = (TrilNote){"ladder", "1"};
+    notes.list[notes.count++] = (TrilNote){"results", lines};
+    notes.list[notes.count] = (TrilNote){NULL, NULL};
+    return tril_training_save(training, plan->state_file, notes.list, err) == TRIL_OK;
 }
 
 /* ---- reading ---- */
@@ -107,18 +115,18 @@ static const char *read_result(const char *line, Result *result) {
  * of these keys, because its training run kept no model and no log. */
 static const char *read_progress(Plan *plan) {
     Progress *p = &plan->progress;
-    if (!tril_state_note(plan->state, numbers[0].key)) {
+    if (!tril_model_note(plan->resumed, numbers[0].key)) {
         p->best = INFINITY;
         p->seconds = p->now.seconds;
         return NULL;
     }
     for (int i = 0; i < COUNT(numbers); i++) {
-        const char *text = tril_state_note(plan->state, numbers[i].key);
+        const char *text = tril_model_note(plan->resumed, numbers[i].key);
         if (!read_number(text, numbers[i].max, 0, number_at(p, numbers[i].member)))
             return numbers[i].key;
     }
-    const char *line = tril_state_note(plan->state, "results"),
-               *counted = tril_state_note(plan->state, "counted");
+    const char *line = tril_model_note(plan->resumed, "results"),
+               *counted = tril_model_note(plan->resumed, "counted");
     if (!read_number(counted, 1e15, 0, &plan->counted)) return "counted";
     while (line && *line && plan->known_count < MAX_RUNGS)
         line = read_result(line, &plan->known[plan->known_count++]);
@@ -128,10 +136,10 @@ static const char *read_progress(Plan *plan) {
 /* Reads the options of the whole training. A state that the library wrote has only its own. */
 static bool read_options(Plan *plan) {
     TrilOptions *o = &plan->options;
-    const TrilOptions has = plan->state->options;
+    const TrilOptions has = plan->state.options;
     *o = has;
-    plan->ladder = tril_state_note(plan->state, "ladder") != NULL;
-    if (!tril_state_note(plan->state, "run.model")) {
+    plan->ladder = tril_model_note(plan->resumed, "ladder") != NULL;
+    if (!tril_model_note(plan->resumed, "run.model")) {
         o->patience = 1; /* the library never ends a training run early */
         return true;
     }
@@ -139,7 +147,7 @@ static bool read_options(Plan *plan) {
         const TrilOption *row = tril_option(i);
         char key[KEY_SIZE];
         snprintf(key, KEY_SIZE, "run.%s", row->name);
-        const char *text = tril_state_note(plan->state, key);
+        const char *text = tril_model_note(plan->resumed, key);
         if (is_of_run(i) &&
             (!text || tril_options_set(o, row->name, text, &(TrilError){0}) != TRIL_OK))
             return false;
@@ -151,12 +159,13 @@ static bool read_options(Plan *plan) {
 }
 
 bool saved_load(Plan *plan, Error *err) {
-    if (tril_state_load(&plan->state, plan->state_file, err) != TRIL_OK) return false;
-    plan->progress.now = plan->state->progress;
+    if (tril_state_load(&plan->resumed, &plan->state, plan->state_file, err) != TRIL_OK)
+        return false;
+    plan->progress.now = plan->state.progress;
     const char *bad = read_progress(plan);
     if (!bad && !read_options(plan)) bad = "run";
     if (!bad) return true;
-    tril_state_free(plan->state);
-    plan->state = NULL;
+    tril_model_free(plan->resumed);
+    plan->resumed = NULL;
     return fail(err, "%s: its metadata has no valid '%s'", plan->state_file, bad);
 }

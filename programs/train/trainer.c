@@ -79,28 +79,19 @@ static bool open_log(Trainer *t, Error *err) {
     return true;
 }
 
-/* Adds metadata to all files of the model. */
-static bool mark(Trainer *t, const char *key, const char *text, Error *err) {
-    return tril_model_mark(t->model, key, text, err) == TRIL_OK &&
-           tril_training_mark(t->training, key, text, err) == TRIL_OK;
-}
-
-/* Opens the training of the plan's state, and releases the state, because its weights and moments
- * take much memory; else that of the model of --init or of random weights. */
+/* Opens the training of the plan's state; else that of the model of --init or of random weights. */
 static bool open_training(Trainer *t, double seconds, Error *err) {
     const Plan *plan = t->plan;
     const bool resumes = t->rung->resumed;
     const TrilOptions *options = &t->rung->options;
-    const char *val_file = plan->arguments->val_file;
     const double begun = world_seconds();
     TrilStatus status = TRIL_OK;
     t->progress.best = INFINITY;
     if (resumes) {
-        TrilState **state = &t->ladder->plan->state;
-        snprintf(t->kernels, sizeof t->kernels, "%s", tril_state_note(*state, "kernels"));
-        status = tril_training_resume(&t->training, &t->own, *state, plan->corpus, options, err);
-        tril_state_free(*state);
-        *state = NULL;
+        t->own = plan->resumed;
+        t->ladder->plan->resumed = NULL;
+        snprintf(t->kernels, sizeof t->kernels, "%s", tril_model_note(t->own, "kernels"));
+        status = tril_training_resume(&t->training, t->own, plan->corpus, options, err);
         t->progress = plan->progress;
         notice_removal(t);
     } else if (!t->rung->chosen || !plan->init) {
@@ -111,11 +102,7 @@ static bool open_training(Trainer *t, double seconds, Error *err) {
         status = tril_training_open(&t->training, t->model, plan->corpus, options, err);
     if (status == TRIL_OK && plan->arguments->profile)
         status = tril_training_profile(t->training, err);
-    if (status != TRIL_OK ||
-        (utf8_valid(plan->texts.name) && !mark(t, "text_name", plan->texts.name, err)) ||
-        (val_file && utf8_valid(val_file) && !mark(t, "val_file", val_file, err)) ||
-        !mark(t, "command", plan->command.bytes, err))
-        return false;
+    if (status != TRIL_OK) return false;
     t->result->parameters = tril_model_parameters(t->model);
     renew_progress(t);
     t->result->validation = t->progress.now.lowest;
@@ -175,9 +162,11 @@ static bool train_step(Trainer *t, LogRow *row, Error *err) {
 /* Writes the checkpoint. If that fails, `best_failed` says why, and the next evaluation retries. */
 static bool save_model(Trainer *t) {
     Error *failed = &t->best_failed;
+    TrilNote notes[PLAN_NOTES + 1] = {{NULL, NULL}};
     *failed = (Error){0};
+    plan_notes(t->plan, notes);
     return folder_hold(t->plan->folder, failed) &&
-           tril_model_save(t->model, t->rung->checkpoint, failed) == TRIL_OK;
+           tril_model_save(t->model, t->rung->checkpoint, notes, failed) == TRIL_OK;
 }
 
 /* Generates a line, as ./sample does. It shows how the model learns to spell, because the seed

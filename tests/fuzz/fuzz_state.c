@@ -42,7 +42,7 @@ void fuzz_state(const uint8_t *bytes, size_t length) {
     TrilError error;
     if (saved_load(plan, &err)) {
         if (tril_options_check(&plan->options, &error) != TRIL_OK) fuzz_fail("valid options");
-        tril_state_free(plan->state);
+        tril_model_free(plan->resumed);
     } else if (strstr(err.text, plan->state_file) != err.text || strchr(err.text, '\n')) {
         fuzz_fail("one sentence");
     }

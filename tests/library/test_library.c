@@ -60,8 +60,6 @@ static TrilOptions few(int steps, int threads) {
     return options;
 }
 
-RELEASE(state, tril_state_free)
-
 static TrilModel *make(TrilOptions sizes, uint64_t seed) {
     sizes.seed = seed;
     return model_of(letters, &sizes);
@@ -71,25 +69,25 @@ static TrilTraining *begin(TrilModel *model, const TrilOptions *options) {
     return begin_on(model, whole_play, options);
 }
 
-static TrilState *state_of(const char *name) {
-    TrilState *saved;
-    must(tril_state_load(&saved, scratch(name), &error));
-    at_end(release_state, saved);
-    return saved;
+static TrilModel *state_of(const char *name, TrilState *state) {
+    TrilModel *model;
+    must(tril_state_load(&model, state, scratch(name), &error));
+    at_end(release_model, model);
+    return model;
 }
 
-/* Resumes a state with other options, or with NULL as it was. */
-static TrilStatus resume_with(TrilTraining **training, TrilModel **model, TrilState *saved,
-                              const TrilText *text, const TrilOptions *options) {
-    TrilStatus status = tril_training_resume(training, model, saved, text, options, &error);
-    if (status == TRIL_OK) at_end(release_model, *model);
+static TrilStatus resume_with(TrilTraining **training, TrilModel *model, const TrilText *text,
+                              const TrilOptions *options) {
+    TrilStatus status = tril_training_resume(training, model, text, options, &error);
     if (status == TRIL_OK) at_end(release_training, *training);
     return status;
 }
 
 static TrilStatus resume(TrilTraining **training, TrilModel **model, const char *name,
                          const TrilText *text) {
-    return resume_with(training, model, state_of(name), text, NULL);
+    TrilState state;
+    *model = state_of(name, &state);
+    return resume_with(training, *model, text, &state.options);
 }
 
 static TrilStatus loss_on(const TrilModel *model, const char *text, size_t length, double *nats) {
@@ -139,13 +137,12 @@ TEST(same_weights) {
             TrilTraining *training = begin(model, &options);
             must(take_steps(training));
             must(tril_training_evaluate(training, 0, NULL, NULL, &nats, &error));
+            TrilNote notes[] = {{"text_name", NULL}, {"command", NULL}, {NULL, NULL}};
             for (int note = 0; note < 2; note++) {
-                static const char *const notes[] = {"text_name", "command"};
-                const char *text = tril_model_note(program, notes[note]);
-                assert_non_null(text);
-                must(tril_model_mark(model, notes[note], text, &error));
+                notes[note].text = tril_model_note(program, notes[note].key);
+                assert_non_null(notes[note].text);
             }
-            must(tril_model_save(model, scratch("library.safetensors"), &error));
+            must(tril_model_save(model, scratch("library.safetensors"), notes, &error));
             assert_int_equal(tril_model_digest(model), digest_of("program/state.safetensors"));
             if (threads == 1)
                 scratch_expect_same("program/model.safetensors", "library.safetensors");
@@ -407,12 +404,12 @@ static uint64_t end_of(TrilTraining *training, TrilModel *model) {
 }
 
 /* A training run that was stopped, saved and continued ends with the same bits. A program may plan
- * other steps, and the state, which names its text and options, keeps them, as all options that are
- * not set when it is resumed; an unset learning rate is the rung's. */
+ * other steps, and the state, which names its text and options, keeps them; an unset learning rate
+ * is the rung's. */
 TEST(states) {
-    TrilOptions options = few(STEPS, 1), unset = tril_options_empty();
+    TrilOptions options = few(STEPS, 1);
+    TrilState saved;
     options.dropout = 0.1;
-    unset.threads = 1;
     TrilModel *model = make(small("modern"), options.seed);
     const uint64_t whole = end_of(begin(model, &options), model);
 
@@ -426,48 +423,47 @@ TEST(states) {
         assert_true(p.step == i && p.steps == STEPS);
         assert_true(p.loss > 0 && p.norm > 0 && p.learning_rate > 0);
     }
-    must(tril_training_save(training, scratch("half.safetensors"), &error));
+    must(tril_training_save(training, scratch("half.safetensors"), NULL, &error));
     assert_int_equal(end_of(training, model), whole);
     assert_int_equal(tril_training_step(training, &error), TRIL_ARGUMENT);
 
-    for (int i = 0; i < 2; i++) {
-        must(resume_with(&training, &model, state_of("half.safetensors"), whole_play,
-                         i == 0 ? NULL : &unset));
-        const TrilOptions now = tril_training_options(training);
-        assert_int_equal(tril_training_progress(training).step, STEPS / 2);
-        assert_true(now.steps == STEPS && now.batch == 4 && now.dropout == 0.1);
-        assert_true(now.held_out == 0.1 && now.width == 16);
-        assert_string_equal(now.precision, "f32");
-        assert_near(now.learning_rate, tril_rung_rate("modern", NULL), 0);
-        assert_int_equal(end_of(training, model), whole);
-    }
+    must(resume(&training, &model, "half.safetensors", whole_play));
+    const TrilOptions now = tril_training_options(training);
+    assert_int_equal(tril_training_progress(training).step, STEPS / 2);
+    assert_true(now.steps == STEPS && now.batch == 4 && now.dropout == 0.1);
+    assert_true(now.held_out == 0.1 && now.width == 16);
+    assert_string_equal(now.precision, "f32");
+    assert_near(now.learning_rate, tril_rung_rate("modern", NULL), 0);
+    assert_int_equal(end_of(training, model), whole);
+    expect(resume_with(&training, model, whole_play, &now), TRIL_ARGUMENT, "");
     const TrilText *shorter = text_of(letters, play, play_length - 1, 0.1);
     expect(resume(&training, &model, "half.safetensors", shorter), TRIL_TEXT, "");
 
     /* with other options, like ./train --resume */
-    TrilState *saved = state_of("half.safetensors");
+    model = state_of("half.safetensors", &saved);
     size_t length;
     char *bytes = slurp(scratch("half.safetensors"), &length);
     make_folder(scratch("half"));
     scratch_put("half/state.safetensors", bytes, length);
-    assert_int_equal(saved->text, whole_play->digest);
-    assert_int_equal(saved->progress.step, STEPS / 2);
-    assert_true(isnan(saved->progress.loss));
-    assert_true(*tril_state_note(saved, "kernels"));
-    assert_string_equal(tril_state_note(saved, "option.batch"), "4");
-    assert_null(tril_state_note(saved, "no such note"));
-    options = saved->options;
+    assert_int_equal(saved.text, whole_play->digest);
+    assert_int_equal(saved.progress.step, STEPS / 2);
+    assert_true(isnan(saved.progress.loss));
+    assert_true(*tril_model_note(model, "kernels"));
+    assert_string_equal(tril_model_note(model, "option.batch"), "4");
+    assert_null(tril_model_note(model, "no such note"));
+    options = saved.options;
     assert_string_equal(options.rung, "modern");
     assert_true(options.width == 16 && options.steps == STEPS && options.batch == 4);
     options.steps = 2 * STEPS;
     options.learning_rate = 0.002;
     options.dropout = 0.2;
     options.threads = 2;
-    must(resume_with(&training, &model, saved, whole_play, &options));
+    must(tril_training_resume(&training, model, whole_play, &options, &error));
     assert_near(tril_training_options(training).learning_rate, 0.002, 0);
     must_run("train -q --resume -s %d --lr 0.002 -d 0.2 -o @half " ACT, 2 * STEPS);
     assert_int_equal(end_of(training, model), digest_of("half/state.safetensors"));
-    expect(resume_with(&training, &model, saved, whole_play, &options), TRIL_ARGUMENT, "");
+    tril_training_close(training);
+    expect(resume_with(&training, model, whole_play, &options), TRIL_ARGUMENT, "");
 }
 
 /* ---- decisions ---- */
@@ -497,7 +493,7 @@ TEST_OF_EACH(tril_rung, overflow) {
         TrilWriter *writer = write_with(model, &sampling);
         for (int j = 0; j < 2; j++) assert_int_equal(tril_writer_write(writer, one), 0);
     }
-    must(tril_model_save(model, scratch("huge"), &error));
+    must(tril_model_save(model, scratch("huge"), NULL, &error));
     static const char *const ways[] = {"-n 5", "-p THE -n 5", ("--score " ACT), "--explain THE"};
     for (int i = 0; i < 4; i++) {
         run("sample %s @huge", ways[i]);
@@ -518,11 +514,11 @@ TEST(decimal_comma) {
     assert_string_equal(tril_training_options(training).precision, "f32");
     must(take_steps(training));
     must(tril_training_evaluate(training, 0, NULL, NULL, &nats, &error));
-    must(tril_model_save(model, scratch("point.safetensors"), &error));
-    must(tril_training_save(training, scratch("point.last"), &error));
+    must(tril_model_save(model, scratch("point.safetensors"), NULL, &error));
+    must(tril_training_save(training, scratch("point.last"), NULL, &error));
     if (!decimal_point(",", "")) skip();
-    must(tril_model_save(model, scratch("comma.safetensors"), &error));
-    must(tril_training_save(training, scratch("comma.last"), &error));
+    must(tril_model_save(model, scratch("comma.safetensors"), NULL, &error));
+    must(tril_training_save(training, scratch("comma.last"), NULL, &error));
     scratch_expect_same("point.safetensors", "comma.safetensors");
     scratch_expect_same("point.last", "comma.last");
     read = load("comma.safetensors");
@@ -534,23 +530,31 @@ TEST(decimal_comma) {
 
 /* A program's metadata comes back, and cannot replace the state's own. */
 TEST(notes) {
+    enum { MOST = 128 };
     TrilOptions options = few(2, 1);
     TrilTraining *training = begin(make(small("bigram"), 1), &options);
-    must(tril_training_mark(training, "color", "blue", &error));
-    must(tril_training_mark(training, "color", "green \"and\"\n red", &error));
-    for (char key[] = "A"; *key < 'A' + 31; ++*key)
-        must(tril_training_mark(training, key, "", &error));
-    expect(tril_training_mark(training, "one more", "", &error), TRIL_ARGUMENT, "32");
-    static const char *const own[] = {"step",  "option.lr", "text",    "vocabulary",
-                                      "width", "dropout",   "cooling", "digest"};
-    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
-        expect(tril_training_mark(training, own[i], "1", &error), TRIL_ARGUMENT, own[i]);
-    expect(tril_training_mark(training, "color", "\xff", &error), TRIL_ARGUMENT, "UTF-8");
-    must(tril_training_save(training, scratch("noted"), &error));
-    TrilState *saved = state_of("noted");
-    assert_string_equal(tril_state_note(saved, "color"), "green \"and\"\n red");
-    assert_string_equal(tril_state_note(saved, "O"), "");
-    expect(tril_state_load(&saved, ACT, &error), TRIL_FILE, "");
+    const TrilNote good[] = {{"color", "green \"and\"\n red"}, {"O", ""}, {NULL, NULL}};
+    must(tril_training_save(training, scratch("noted"), good, &error));
+    static const char *const own[] = {"step",  "option.lr", "text",    "vocabulary",      "seed",
+                                      "width", "dropout",   "cooling", "validation_loss", "digest"};
+    for (int i = 0; i < COUNT(own); i++) {
+        const TrilNote wrong[] = {{own[i], "1"}, {NULL, NULL}};
+        expect(tril_training_save(training, scratch("noted"), wrong, &error), TRIL_ARGUMENT,
+               own[i]);
+    }
+    const TrilNote invalid[] = {{"color", "\xff"}, {NULL, NULL}}, lacking[] = {{"a", NULL}},
+                   twice[] = {{"color", "1"}, {"other", "2"}, {"color", "3"}, {NULL, NULL}};
+    expect(tril_training_save(training, scratch("noted"), invalid, &error), TRIL_ARGUMENT, "UTF-8");
+    expect(tril_training_save(training, scratch("noted"), lacking, &error), TRIL_ARGUMENT, "UTF-8");
+    expect(tril_training_save(training, scratch("noted"), twice, &error), TRIL_ARGUMENT, "'color'");
+    TrilNote many[MOST + 1] = {{NULL, NULL}};
+    for (int i = 0; i < MOST; i++) many[i] = (TrilNote){formatted("note %d", i), ""};
+    expect(tril_training_save(training, scratch("noted"), many, &error), TRIL_ARGUMENT, "128");
+    TrilState state;
+    TrilModel *saved = state_of("noted", &state);
+    assert_string_equal(tril_model_note(saved, "color"), "green \"and\"\n red");
+    assert_string_equal(tril_model_note(saved, "O"), "");
+    expect(tril_state_load(&saved, &state, ACT, &error), TRIL_FILE, "");
     assert_null(saved);
 }
 
@@ -579,7 +583,8 @@ TEST(decisions) {
     assert_near(again.learning_rate, tril_rung_rate("modern", NULL), 0);
     again.learning_rate = NAN; /* as in the decisions: the rung's own */
     expect_same_options(&again, &decided);
-    must(tril_model_save(model, scratch("trained"), &error)); /* learns more gently from then on */
+    must(tril_model_save(model, scratch("trained"), NULL,
+                         &error)); /* learns more gently from then on */
     again = tril_training_options(begin(load("trained"), &options));
     assert_near(again.learning_rate, tril_rung_rate("modern", NULL) / 3, 1e-12);
     decided = options;
@@ -735,7 +740,7 @@ TEST(cool_down) {
         TrilProgress p = tril_training_progress(training);
         assert_true(p.cooling == lowest + 1 && p.steps == steps && p.lowest_step == lowest);
         assert_int_equal(tril_training_cool_down(training), 0);
-        must(tril_training_save(training, scratch("cooling"), &error));
+        must(tril_training_save(training, scratch("cooling"), NULL, &error));
         must(tril_training_set_steps(training, 90, &error)); /* no more than it takes to cool */
         assert_int_equal(tril_training_progress(training).steps, steps);
         for (int i = lowest + 1; i < steps; i++) {
@@ -755,9 +760,9 @@ TEST(cool_down) {
 
 /* A file has its metadata. test_checkpoint has damaged ones. */
 TEST(files) {
-    TrilState *saved;
+    TrilState state;
     TrilModel *model = train("gpt", 1), *loaded;
-    must(tril_model_save(model, scratch("of.safetensors"), &error));
+    must(tril_model_save(model, scratch("of.safetensors"), NULL, &error));
     loaded = load("of.safetensors");
     assert_string_equal(tril_model_note(loaded, "step"), "30");
     assert_null(tril_model_note(loaded, "digest of the moon"));
@@ -766,20 +771,20 @@ TEST(files) {
     /* replaces a file of tril or an empty one, and nothing else */
     TrilOptions options = few(1, 1);
     TrilTraining *training = begin(make(small("gpt"), 1), &options);
-    must(tril_model_save(model, scratch_put("of.safetensors", "", 0), &error));
-    must(tril_training_save(training, scratch("of.safetensors"), &error));
-    must(tril_model_save(model, scratch("of.safetensors"), &error));
+    must(tril_model_save(model, scratch_put("of.safetensors", "", 0), NULL, &error));
+    must(tril_training_save(training, scratch("of.safetensors"), NULL, &error));
+    must(tril_model_save(model, scratch("of.safetensors"), NULL, &error));
     scratch_put("poem", "There is a tide in the affairs of men", 37);
     for (int i = 0; i < 4; i++) { /* test_base has links and others */
         const char *name = i / 2 ? "poem" : "none/model";
-        TrilStatus status = i % 2 ? tril_training_save(training, scratch(name), &error)
-                                  : tril_model_save(model, scratch(name), &error);
+        TrilStatus status = i % 2 ? tril_training_save(training, scratch(name), NULL, &error)
+                                  : tril_model_save(model, scratch(name), NULL, &error);
         expect(status, TRIL_FILE, name);
     }
     scratch_expect("poem", "There is a tide in the affairs of men", 37);
     expect(tril_model_load(&loaded, scratch("missing"), &error), TRIL_FILE, "missing");
     assert_null(loaded);
-    expect(tril_state_load(&saved, scratch("of.safetensors"), &error), TRIL_FILE, "");
+    expect(tril_state_load(&loaded, &state, scratch("of.safetensors"), &error), TRIL_FILE, "");
     expect(tril_model_load(&loaded, ACT, &error), TRIL_FILE, ACT);
 }
 
@@ -841,7 +846,7 @@ TEST_OF_EACH(tril_rung, more_characters) {
     scratch_put("other.txt", text, strlen(text));
     TrilOptions options = few(5, 1);
     TrilModel *model = train(name, 1), *extended, *same;
-    must(tril_model_save(model, scratch("known.safetensors"), &error));
+    must(tril_model_save(model, scratch("known.safetensors"), NULL, &error));
     must_run("train -q --init @known.safetensors -j 1 -b 4 -s 5 --precision f32 --patience 1 "
              "-o @init @other.txt");
     TrilText *more;
@@ -855,7 +860,7 @@ TEST_OF_EACH(tril_rung, more_characters) {
     /* without new characters it is a copy */
     must(tril_model_extend(&same, model, "the", 3, 1, &error));
     at_end(release_model, same);
-    must(tril_model_save(same, scratch("same.safetensors"), &error));
+    must(tril_model_save(same, scratch("same.safetensors"), NULL, &error));
     scratch_expect_same("known.safetensors", "same.safetensors");
 }
 
@@ -964,7 +969,7 @@ static bool give(TrilOptions *options, const TrilOption *row, int j, bool *wrong
 
 /* Every call that reads options names a wrong one. */
 static void expect_wrong(const TrilOptions *options, const TrilOption *row, TrilModel *model,
-                         TrilState *saved) {
+                         TrilModel *saved) {
     enum { CALLS = 7 };
     TrilOptions decided = *options, chosen = *options;
     TrilEstimate estimate;
@@ -978,11 +983,8 @@ static void expect_wrong(const TrilOptions *options, const TrilOption *row, Tril
         tril_options_choose(&chosen, whole_play, false, 1, &choice, &errors[2]),
         tril_estimate(options, 10, &estimate, &errors[3]),
         tril_model_make(&made, letters, options, &errors[4]),
-        tril_training_resume(&training, &made, saved, whole_play, options, &errors[5]),
-        /* a training run has the sizes of its model */
-        row->lasting == TRIL_MODEL
-            ? tril_options_check(options, &errors[6])
-            : tril_training_open(&training, model, whole_play, options, &errors[6])};
+        tril_training_resume(&training, saved, whole_play, options, &errors[5]),
+        tril_training_open(&training, model, whole_play, options, &errors[6])};
     for (int i = 0; i < CALLS; i++) {
         assert_int_equal(results[i], TRIL_ARGUMENT);
         expect_message(errors[i].text, sizeof errors[i].text, NULL, TEXTS(row->name));
@@ -1004,8 +1006,10 @@ static void try_training(TrilModel *model, const TrilOptions *options) {
 TEST(any_option) {
     const TrilOptions usual = few(2, 1);
     TrilModel *model = make(small("modern"), 1);
-    must(tril_training_save(begin(make(small("modern"), 1), &usual), scratch("named"), &error));
-    TrilState *saved = state_of("named");
+    must(tril_training_save(begin(make(small("modern"), 1), &usual), scratch("named"), NULL,
+                            &error));
+    TrilState state;
+    TrilModel *saved = state_of("named", &state);
     for (int i = 0; tril_option(i); i++) {
         TrilOptions options = usual;
         bool wrong;
@@ -1069,15 +1073,13 @@ static int try_beside(void *user) {
     expect_error(error, "in use");
     const TrilStatus changing[] = {
         tril_training_evaluate(b->training, 0, NULL, NULL, &nats, &error),
-        tril_training_save(b->training, path, &error),
-        tril_training_mark(b->training, "key", "text", &error),
+        tril_training_save(b->training, path, NULL, &error),
         tril_training_set_steps(b->training, 9, &error),
         tril_training_profile(b->training, &error),
         tril_training_open(&other, b->model, b->text, &options, &error),
-        tril_model_mark(b->model, "key", "text", &error),
     };
     const TrilStatus reads[] = {
-        tril_model_save(b->model, path, &error),
+        tril_model_save(b->model, path, NULL, &error),
         tril_score(b->model, "THE", 3, "f32", 0, &score, &error),
         tril_text_evaluate(b->text, b->model, false, 99, 1, 1, NULL, NULL, &nats, &error),
         tril_reading_open(&reading, b->model, "THE", 3, false, 1, &error),
@@ -1167,8 +1169,9 @@ TEST(null_arguments) {
     const size_t lengths[] = {1, 1};
     double share = 0.1;
     void *any = scrap(1, sizeof(TrilChoice)); /* of whatever the function gets or sets */
-    must(tril_training_save(training, path, &error));
-    TrilState *saved = state_of("state");
+    must(tril_training_save(training, path, NULL, &error));
+    TrilState state;
+    TrilModel *saved = state_of("state", &state);
     WITHOUT(1, tril_tokenizer_make(NEEDED(any), "a", 1, NEEDED(&error)));
     WITHOUT(3, tril_encode(NEEDED(letters), NEEDED("a"), 1, NULL, 0, NEEDED(any), NEEDED(&error)));
     WITHOUT(4, tril_decode(NEEDED(letters), NEEDED(any), 1, NEEDED(any), 8, NEEDED(any),
@@ -1184,8 +1187,7 @@ TEST(null_arguments) {
     WITHOUT(3, tril_model_make(NEEDED(any), NEEDED(letters), NEEDED(&options), NEEDED(&error)));
     WITHOUT(2, tril_model_load(NEEDED(any), NEEDED(path), NEEDED(&error)));
     WITHOUT(3, tril_model_extend(NEEDED(any), NEEDED(model), NEEDED("a"), 1, 1, NEEDED(&error)));
-    WITHOUT(2, tril_model_save(NEEDED(model), NEEDED(path), NEEDED(&error)));
-    WITHOUT(3, tril_model_mark(NEEDED(model), NEEDED("a"), NEEDED("b"), NEEDED(&error)));
+    WITHOUT(2, tril_model_save(NEEDED(model), NEEDED(path), NULL, NEEDED(&error)));
     WITHOUT(3, tril_options_choose(NEEDED(&options), NEEDED(whole_play), false, 1, NEEDED(any),
                                    NEEDED(&error)));
     WITHOUT(2, tril_options_decide(NEEDED(&options), NEEDED(whole_play), 0, NULL, NEEDED(&error)));
@@ -1197,11 +1199,10 @@ TEST(null_arguments) {
     WITHOUT(2,
             tril_training_evaluate(NEEDED(training), 0, NULL, NULL, NEEDED(any), NEEDED(&error)));
     WITHOUT(1, tril_training_profile(NEEDED(training), NEEDED(&error)));
-    WITHOUT(2, tril_training_save(NEEDED(training), NEEDED(path), NEEDED(&error)));
-    WITHOUT(3, tril_training_mark(NEEDED(training), NEEDED("a"), NEEDED("b"), NEEDED(&error)));
-    WITHOUT(2, tril_state_load(NEEDED(any), NEEDED(path), NEEDED(&error)));
-    WITHOUT(4, tril_training_resume(NEEDED(any), NEEDED(any), NEEDED(saved), NEEDED(whole_play),
-                                    NULL, NEEDED(&error)));
+    WITHOUT(2, tril_training_save(NEEDED(training), NEEDED(path), NULL, NEEDED(&error)));
+    WITHOUT(3, tril_state_load(NEEDED(any), NEEDED(&state), NEEDED(path), NEEDED(&error)));
+    WITHOUT(4, tril_training_resume(NEEDED(any), NEEDED(saved), NEEDED(whole_play),
+                                    NEEDED(&options), NEEDED(&error)));
     WITHOUT(3, tril_text_evaluate(NEEDED(whole_play), NEEDED(model), 0, 0, 4, 1, NULL, NULL,
                                   NEEDED(any), NEEDED(&error)));
     WITHOUT(3, tril_score(NEEDED(model), NEEDED("ab"), 2, "f32", 0, NEEDED(any), NEEDED(&error)));
@@ -1285,7 +1286,7 @@ TEST(wrong_texts) {
     TrilText *text = text_of(own, play, play_length, 0.2);
     training = begin_on(make(small("gpt"), 1), text, &options);
     assert_near(tril_training_options(training).held_out, 0.2, 1e-4);
-    must(tril_training_save(training, scratch("fifth"), &error));
+    must(tril_training_save(training, scratch("fifth"), NULL, &error));
     expect(tril_training_set_steps(training, 0, &error), TRIL_ARGUMENT, "");
     expect(resume(&training, &other, "fifth", whole_play), TRIL_TEXT, "");
     text = text_of(tokenizer_of(NULL), play, play_length, 0.1);
@@ -1377,7 +1378,8 @@ static TrilStatus use_all(uint64_t *results) {
     TrilModel *model = NULL, *again = NULL, *loaded = NULL, *extended = NULL;
     TrilText *text = NULL;
     TrilTraining *training = NULL, *resumed = NULL;
-    TrilState *saved = NULL;
+    TrilState state;
+    const TrilNote notes[] = {{"a", "b"}, {NULL, NULL}};
     TrilReading *reading = NULL;
     TrilWriter *writer = NULL;
     TrilCounts counts;
@@ -1395,12 +1397,11 @@ static TrilStatus use_all(uint64_t *results) {
     if (!s) s = tril_training_open(&training, model, text, &options, &error);
     if (!s) s = tril_training_step(training, &error);
     if (!s) s = tril_training_evaluate(training, 0, NULL, NULL, &nats[0], &error);
-    if (!s) s = tril_training_save(training, scratch("state.safetensors"), &error);
-    if (!s) s = tril_model_save(model, scratch("memory.safetensors"), &error);
-    if (!s) s = tril_state_load(&saved, scratch("state.safetensors"), &error);
-    if (!s) s = tril_training_resume(&resumed, &again, saved, text, NULL, &error);
+    if (!s) s = tril_training_save(training, scratch("state.safetensors"), notes, &error);
+    if (!s) s = tril_model_save(model, scratch("memory.safetensors"), NULL, &error);
+    if (!s) s = tril_state_load(&again, &state, scratch("state.safetensors"), &error);
+    if (!s) s = tril_training_resume(&resumed, again, text, &state.options, &error);
     if (!s) s = tril_training_profile(resumed, &error);
-    if (!s) s = tril_training_mark(resumed, "a", "b", &error);
     if (!s) s = tril_model_load(&loaded, scratch("memory.safetensors"), &error);
     if (!s) s = loss_on(loaded, play, 20, &nats[1]);
     if (!s) s = tril_reading_open(&reading, loaded, play, 20, 1, 1, &error);
@@ -1419,7 +1420,6 @@ static TrilStatus use_all(uint64_t *results) {
     tril_reading_close(reading);
     tril_training_close(resumed);
     tril_training_close(training);
-    tril_state_free(saved);
     tril_text_free(text);
     tril_model_free(extended);
     tril_model_free(loaded);
@@ -1466,7 +1466,7 @@ static void *work(void *own) {
     TrilModel *model = train(worker->rung, 2);
     TrilSampling sampling = tril_sampling();
     sampling.length = 200;
-    for (int i = 0; i < 20; i++) must(tril_model_save(model, worker->path, &error));
+    for (int i = 0; i < 20; i++) must(tril_model_save(model, worker->path, NULL, &error));
     must(tril_generate(model, "", 0, &sampling, 1, write_one, &worker->written, &error));
     worker->digest = tril_model_digest(model);
     return NULL;

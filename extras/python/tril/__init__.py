@@ -466,7 +466,7 @@ class Model(_Object):
 
     def save(self, path: Path) -> None:
         """Writes the model as one file, which `./sample` reads."""
-        _call("model_save", self, _path(path))
+        _call("model_save", self, _path(path), None)
 
     def extended(self, text: Text, *, seed: Optional[int] = None) -> "Model":
         """A new model that also knows all characters of a text, as `./train --init` makes it. This one
@@ -692,12 +692,6 @@ class _Text(_Object):
         _call("text_make", self._own(), tokenizer, given, len(given), options.held_out)
 
 
-class _State(_Object):
-    """A state of a training run."""
-
-    _free = "state_free"
-
-
 class Training(_Object):
     """A training run of a model on a text, or on several, step by step. `val_file`, a text, is held out in place of the
     end of the others."""
@@ -712,20 +706,18 @@ class Training(_Object):
         _fill(how, options, _TRAINING)
         self._open(model, _Text(_call("model_tokenizer", model), text, how, val_file), how)
 
-    def _open(self, model: Model, text: _Text, options: Any) -> None:
+    def _open(self, model: Model, text: _Text, options: Any, function: str = "training_open") -> None:
         self.model = model
-        _call("training_open", self._own(model, text), model, text, ctypes.byref(options))
+        _call(function, self._own(model, text), model, text, ctypes.byref(options))
 
     @classmethod
     def resume(cls, path: Path, text: Texts, *, val_file: Optional[Text] = None, threads: int = 0) -> "Training":
         """Resumes a training run from its state (`save`) on the same text. It has a model of its own."""
-        state = _State._made("state_load", _path(path))
-        options = type(state._record.options).from_buffer_copy(state._record.options)
-        own = _Text(state._record.tokenizer, text, options, val_file)
+        training, state = cls.__new__(cls), _lib.TrilState()
+        model, options = Model._made("state_load", ctypes.byref(state), _path(path)), state.options
+        own = _Text(_call("model_tokenizer", model), text, options, val_file)
         options.threads = _checked(_Int, threads, "threads") or math.nan
-        training, model = cls.__new__(cls), Model.__new__(Model)
-        training.model, its_model = model, model._own()
-        _call("training_resume", training._own(model, own), its_model, state, own, ctypes.byref(options))
+        training._open(model, own, options, "training_resume")
         return training
 
     def _about(self) -> str:
@@ -812,7 +804,7 @@ class Training(_Object):
 
     def save(self, path: Path) -> None:
         """Writes the state, which `Training.resume` and `./train --resume` continue."""
-        _call("training_save", self, _path(path))
+        _call("training_save", self, _path(path), None)
 
 
 def _progress_bar(steps: int, done: int, wanted: Optional[bool]) -> Any:

@@ -43,7 +43,7 @@ static TrilStatus load(const char *saved, size_t length) {
 
 TEST(files) {
     size_t length, none;
-    must(tril_model_save(small("modern"), "the state", &error));
+    must(tril_model_save(small("modern"), "the state", NULL, &error));
     const char *saved = memfile_bytes("the state", &length);
     assert_true(saved && length > 1000);
     for (size_t cut = 0; cut < length; cut += 997) assert_int_equal(load(saved, cut), TRIL_FILE);

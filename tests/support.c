@@ -123,6 +123,13 @@ char *quoted(const char *text) {
     return copy;
 }
 
+const char *next_part(const char **text) {
+    if (!*text) return NULL;
+    const char *part = *text, *bar = strchr(part, '|');
+    *text = bar ? bar + 1 : NULL;
+    return formatted("%.*s", (int)strcspn(part, "|"), part);
+}
+
 char *guarded(const void *bytes, size_t length) {
     static char *end;
     if (!end) end = guard_memory(GUARDED);

@@ -113,6 +113,9 @@ __attribute__((format(printf, 1, 2))) char *formatted(const char *format, ...);
 /* The text with " in place of each ', for readable JSON. */
 char *quoted(const char *text);
 
+/* Returns the next part of a text with bars between its parts, and NULL after the last. */
+const char *next_part(const char **text);
+
 /* Calls release(object) at that time, the last object first. */
 void at_end(void (*release)(void *object), void *object);
 

@@ -149,17 +149,17 @@ TEST(bad_numbers) {
         {"learning-rate", "0.25", "1e+308",
          "12x||1e400|-1e400|nan|-nan|inf|0.2499|-1|1e|1,5|.| 0.5|0x1p-1"},
         {"time", "1", "7200", "5x||s|5.5.|5..|5.m.|5ms|5 m|-5m|1e3|nan|0.5s|2.1h|7201|5M"}};
-    for (int i = 0; i < (int)(sizeof cases / sizeof *cases); i++)
-        for (const char *at = cases[i].bad; at; at = strchr(at, '|') ? strchr(at, '|') + 1 : NULL) {
-            const char *option = cases[i].option;
-            const char *bad = formatted("%.*s", (int)strcspn(at, "|"), at);
+    for (int i = 0; i < (int)(sizeof cases / sizeof *cases); i++) {
+        const char *option = cases[i].option, *rest = cases[i].bad;
+        const char *subject = ""; /* compares the wording of the first one */
+        for (const char *bad; (bad = next_part(&rest)); subject = NULL) {
             const char *message = formatted("--%s: '%s' ", option, bad);
-            const char *subject = at == cases[i].bad ? "" : NULL; /* compares one wording */
             refuse(formatted("--%s=%s", option, bad), message);
             expect_message(err.text, sizeof err.text, subject,
                            TEXTS(cases[i].least, cases[i].most));
             refuse(formatted("--%s|%s|-q", option, bad), message);
         }
+    }
     refuse("-n12x", "--number: '12x'");
     refuse("-q|-s-1", "--seed: '-1'");
 }

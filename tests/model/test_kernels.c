@@ -5,8 +5,6 @@
 #include "base/random.h"
 #include "model/kernels/products.h"
 
-#include <float.h>
-
 enum { LONGEST = 70 }; /* longer than two of the widest vectors with a remainder */
 
 /* Defines a test that runs its body with each table, `isa`. */

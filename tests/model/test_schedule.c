@@ -15,11 +15,6 @@ typedef struct {
 } Cell;
 
 typedef struct {
-    Cell *cells;
-    size_t size;
-} Cells;
-
-typedef struct {
     const Tape *p;
     const Schedule *s;
     Cell *cells;

@@ -6,16 +6,12 @@ enum { MAX_WORDS = 16 };
 
 /* Reads a command line with spaces between its arguments. The text is added. */
 static Arguments asked(const char *line) {
-    static char words[8][512], *argv[8][MAX_WORDS + 1]; /* arguments point into them */
-    static int next;
-    char *to = words[next % 8], **at = argv[next++ % 8];
+    char *words = formatted("train %s " ACT, line), **argv = scrap(MAX_WORDS + 1, sizeof *argv);
     int argc = 0;
     Arguments a;
-    snprintf(to, sizeof words[0], "train %s " ACT, line);
-    for (char *word = strtok(to, " "); word && argc < MAX_WORDS; word = strtok(NULL, " "))
-        at[argc++] = word;
-    at[argc] = NULL;
-    assert_ok(command_line_read(&a, argc, at, &err), err);
+    for (char *word = strtok(words, " "); word && argc < MAX_WORDS; word = strtok(NULL, " "))
+        argv[argc++] = word;
+    assert_ok(command_line_read(&a, argc, argv, &err), err);
     return a;
 }
 

@@ -37,6 +37,7 @@ static const Refusal of_train[] = {
     {1, "--val-file @folder @verse", "/folder: ", "folder/*.txt"},
     {1, "--val-file @bytes @verse", "/bytes: ", "0xFF"},
     {1, "-c 512 --val-file @verse @short", "/verse: ", "--context"},
+    {1, "--resume @verse", "/state.safetensors: ", ""}, /* perhaps a mistyped name */
     {2, "--resume --continue @verse", "--resume", "--continue"},
     {2, "--resume --init @first @verse", "--init", ""},
     {2, "--init @modern --ladder @verse", "--init", "--ladder"},

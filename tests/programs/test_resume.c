@@ -242,12 +242,6 @@ TEST(best_gone) {
     must_run("sample -n 5 @gone/model.safetensors");
 }
 
-/* Without a state there is nothing to resume, perhaps because of a mistyped name. */
-TEST(nothing_yet) {
-    must_fail(1, "train -r -m bigram -o @fresh " ACT, "state.safetensors: ");
-    assert_false(scratch_has("fresh"));
-}
-
 /* Returns true for the entry of an option with a default, which an older state lacks. */
 static bool has_default(const char *key) {
     const char *const name = key + strlen("option.");

@@ -60,6 +60,8 @@ void log_row(FILE *log, LogRow *row) {
                           quoted, *compute ? "," : "", compute);
     fwrite(line, 1, (size_t)length, log);
     round_row(row);
+    row->rate = number_read(rate, NULL);
+    row->norm = number_read(norm, NULL);
 }
 
 bool log_has_row(int step) {

@@ -124,11 +124,6 @@ $(eval $(call rules,$(BUILD),$$(CFLAGS)))
 
 include $(wildcard tests/targets.mk tests/*/targets.mk lesson/targets.mk extras/*/targets.mk)
 
-# Text inside a program: a string for each line. (Two question marks could begin a trigraph.)
-$(BUILD)/text/%.inc: %
-	@mkdir -p $(@D)
-	$(call quiet,TEXT)sed 's/[\\"?]/\\&/g; s/.*/"&\\n",/' $< >$@
-
 RUNG = ngram
 
 # Trains for TIME, or resumes an interrupted training run, then generates text.

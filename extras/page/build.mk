@@ -2,4 +2,4 @@
 SOURCES := $(filter-out programs/train/no_report.c,$(SOURCES)) $(wildcard extras/page/*.c)
 TESTS   += extras/page/tests/test_json extras/page/tests/test_pages
 # The page, its style and its scripts inside the program.
-PAGE_TEXTS = $(patsubst %,$(BUILD)/text/%.inc,$(foreach kind,html css js,$(wildcard extras/page/*.$(kind))))
+PAGE_TEXT = $(BUILD)/text/extras/page/report.html.inc

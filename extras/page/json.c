@@ -45,14 +45,25 @@ void json_close(Json *json, char bracket) {
     json->comma = true;
 }
 
-void json_text(Json *json, const char *key, const char *text, size_t length) {
+void json_bytes(Json *json, const char *key, const char *text, size_t length) {
     begin(json, key);
     put_text(json->out, text, length);
 }
 
-void json_number(Json *json, const char *key, double number, int digits) {
+void json_text(Json *json, const char *key, const char *text) {
+    json_bytes(json, key, text, strlen(text));
+}
+
+void json_number(Json *json, const char *key, double number) {
+    enum { DIGITS = 12 }; /* enough for the characters of any text */
     char text[NUMBER_SIZE] = "null";
     begin(json, key);
-    if (isfinite(number)) number_write(text, sizeof text, 'g', digits, number);
+    if (isfinite(number)) number_write(text, sizeof text, 'g', DIGITS, number);
     fputs(text, json->out);
+}
+
+void json_numbers(Json *json, const char *key, const double *numbers, int count) {
+    json_open(json, key, '[');
+    for (int i = 0; i < count; i++) json_number(json, NULL, numbers[i]);
+    json_close(json, ']');
 }

@@ -17,11 +17,14 @@ typedef struct {
 void json_open(Json *json, const char *key, char bracket);
 void json_close(Json *json, char bracket);
 
-/* Writes text[length]. Markup characters are escaped; control and format characters, except
- * newlines and tabs, and bytes that are not UTF-8 become U+FFFD. */
-void json_text(Json *json, const char *key, const char *text, size_t length);
+/* Writes text[length], or all of a text. Markup characters are escaped; control and format
+ * characters, except newlines and tabs, and bytes that are not UTF-8 become U+FFFD. */
+void json_bytes(Json *json, const char *key, const char *text, size_t length);
+void json_text(Json *json, const char *key, const char *text);
 
-/* Writes a number with so many significant digits, or null if it is not finite. */
-void json_number(Json *json, const char *key, double number, int digits);
+/* Writes a number with up to twelve significant digits, or null if it is not finite. json_numbers
+ * writes an array of `count`. */
+void json_number(Json *json, const char *key, double number);
+void json_numbers(Json *json, const char *key, const double *numbers, int count);
 
 #endif

@@ -44,8 +44,8 @@ $(BUILD)/web/trained: extras/web/train extras/python/tril/__init__.py library/tr
 
 MADE += extras/web/tril.html
 web: extras/web/tril.html
-extras/web/tril.html: extras/web/tab.html extras/web/bundle $(WEB_PARTS) $(BUILD)/web/trained $(BUILD)/web/simd.wasm $(BUILD)/web/relaxed.wasm
-	$(call quiet,JOIN)extras/web/bundle extras/web/tab.html extras/web extras/page data $(BUILD)/web >$@.new && mv $@.new $@
+extras/web/tril.html: extras/web/tab.html extras/page/bundle $(WEB_PARTS) $(BUILD)/web/trained $(BUILD)/web/simd.wasm $(BUILD)/web/relaxed.wasm
+	$(call quiet,JOIN)extras/page/bundle extras/web/tab.html extras/web extras/page data $(BUILD)/web >$@.new && mv $@.new $@
 
 # The same, natively and under the sanitizers. Of two objects with one function, such as extras/web/memfile.o
 # and base/file.o, the first one counts.

@@ -4,7 +4,7 @@
 
 static void expect_text(const char *text, const char *expected) {
     Json json = {.out = tmpfile()};
-    json_text(&json, NULL, text, strlen(text));
+    json_text(&json, NULL, text);
     const char *written = stream_text(json.out, &(size_t){0});
     assert_string_equal(written, expected);
     assert_int_equal(*json_end(written), 0);
@@ -22,14 +22,14 @@ TEST(nesting) {
     Json json = {.out = tmpfile()};
     json_open(&json, NULL, '{');
     json_open(&json, "a\"", '[');
-    json_number(&json, NULL, 2.328170, 7);
-    json_number(&json, NULL, -1e-9, 7);
-    json_number(&json, NULL, NAN, 7);
-    json_number(&json, NULL, INFINITY, 7);
+    json_number(&json, NULL, 2.328170);
+    json_number(&json, NULL, -1e-9);
+    json_number(&json, NULL, NAN);
+    json_number(&json, NULL, INFINITY);
     json_open(&json, NULL, '{');
     json_close(&json, '}');
     json_close(&json, ']');
-    json_number(&json, "b", 1e9, 12);
+    json_number(&json, "b", 1e9);
     json_close(&json, '}');
     const char *text = stream_text(json.out, &(size_t){0});
     assert_string_equal(text, "{\"a\\u0022\":[2.32817,-1e-09,null,null,{}],\n\"b\":1000000000}");

@@ -55,7 +55,7 @@ function openLibrary(compiled, complain) {
     const length = room(4);
     work(FILE);
     const from = call("memfile_bytes", FILE, length), bytes = bytesAt(from, c.pointerAt(length)).slice();
-    call("memfile_remove", FILE);
+    call("memfile_remove");
     return bytes;
   }
   // Returns the result of work, which may read a file with these bytes.
@@ -63,7 +63,7 @@ function openLibrary(compiled, complain) {
     const to = room(4);
     check(made => made === 0, "memfile_make", FILE, bytes.length, to);
     bytesAt(c.pointerAt(to), bytes.length).set(bytes);
-    try { return work(FILE); } finally { call("memfile_remove", FILE); }
+    try { return work(FILE); } finally { call("memfile_remove"); }
   }
 
   // ---- the text ----

@@ -2,6 +2,8 @@
 // Draws charts of losses, maps and arcs of attention, and bars of probabilities, for the report and for the page in a
 // browser tab. A figure is drawn into an element, again and again: drawChart(element, chart) and so on. It is as wide
 // as the element, and drawn again when that width changes. Colors are in figures.css.
+/** @type {(id: string) => any} */
+const $ = id => document.getElementById(id);
 
 // Returns a new element of HTML, or of SVG.
 function element(name, properties = {}, ...children) {
@@ -20,43 +22,41 @@ const rungColor = name => `var(--${name}, var(--ink))`;
 const percent = p => p > 0 && p < 0.0005 ? "< 0.1%" : `${(100 * p).toFixed(p < 0.0995 ? 1 : 0)}%`;
 // Returns the number of equally likely characters that would be as surprising as a loss in nats.
 const unsure = nats => Math.exp(nats).toFixed(Math.exp(nats) < 9.95 ? 1 : 0);
+const duration = seconds => seconds < 120 ? `${Math.round(seconds)} s` :
+  seconds < 7200 ? `${Math.round(seconds / 60)} min` : `${(seconds / 3600).toFixed(1)} h`;
 
 // ---- what all figures share ----
 
 /** @type {WeakMap<any, any>} */
 const figures = new WeakMap(); // of an element: { shown, paint, width, ... }
 
-// Keeps what an element shows now, and paints it.
-function show(host, className, shown, paint) {
-  let figure = figures.get(host);
-  if (!figure) {
-    figure = { paint, width: -1, at: -1 };
+// Returns a function that draws a figure of this class: draw(host, shown) keeps what the element shows now, beside what
+// is usual, and paints it.
+function figureOf(className, paint, usual) {
+  return (host, shown) => {
+    const figure = figures.get(host) ?? { paint, width: -1, at: -1 };
+    figure.shown = { ...usual, ...shown };
+    if (!figures.has(host)) {
+      host.classList.add(className);
+      new ResizeObserver(() => host.clientWidth !== figure.width && repaint(host, figure)).observe(host);
+    }
     figures.set(host, figure);
-    host.classList.add(className);
-    new ResizeObserver(() => host.clientWidth !== figure.width && repaint(host, figure)).observe(host);
-  }
-  figure.shown = shown;
-  repaint(host, figure);
+    repaint(host, figure);
+  };
 }
-
 function repaint(host, figure) {
   figure.width = host.clientWidth;
   if (figure.width > 0) figure.paint(host, figure); // a hidden element is painted when it is shown
 }
 
-// Shows a text beside a point of the window, in an element that it returns.
+// Shows a text beside a point of the window, toward its middle.
+const tip = element("div", { className: "tip", ariaHidden: "true" });
 function showTip(text, x, y) {
-  const MARGIN = 12;
-  hideTip();
-  const tip = element("div", { className: "tip", ariaHidden: "true", textContent: text });
+  const MARGIN = 12, across = x < innerWidth / 2 ? `left: ${x + MARGIN}px` : `right: ${innerWidth - x + MARGIN}px`;
+  const down = y < innerHeight / 2 ? `top: ${y + MARGIN}px` : `bottom: ${innerHeight - y + MARGIN}px`;
+  tip.textContent = text;
+  tip.setAttribute("style", `${across}; ${down}`);
   document.body.append(tip);
-  const right = x + MARGIN + tip.offsetWidth < innerWidth, below = y + MARGIN + tip.offsetHeight < innerHeight;
-  tip.style.left = `${Math.max(0, right ? x + MARGIN : x - MARGIN - tip.offsetWidth)}px`;
-  tip.style.top = `${Math.max(0, below ? y + MARGIN : y - MARGIN - tip.offsetHeight)}px`;
-  return tip;
-}
-function hideTip() {
-  for (const tip of document.querySelectorAll("body > .tip")) tip.remove();
 }
 
 // Returns the SVG of a figure, of this size, without what it showed before. Lets the pointer, and the keys through a
@@ -73,7 +73,7 @@ function canvas(host, figure, width, height, label) {
   for (const [name, value] of Object.entries({ viewBox: `0 0 ${width} ${height}`, "aria-label": label }))
     svg.setAttribute(name, value);
   svg.replaceChildren();
-  if (!shown.still && !figure.slider) follow(host, figure);
+  if (shown.letters !== false && !figure.slider) follow(host, figure);
   return svg;
 }
 
@@ -83,14 +83,14 @@ function follow(host, figure) {
     if (place < 0) return leave();
     Object.assign(figure, { at: place, point });
     figure.mark(place);
-    figure.tip = showTip(figure.say(place, ...point), x, y);
+    showTip(figure.say(place, ...point), x, y);
     figure.shown.point?.(...figure.value(place, ...point));
   };
   const leave = () => {
     if (figure.at < 0) return;
     figure.at = -1;
     figure.mark(-1);
-    hideTip();
+    tip.remove();
     figure.shown.point?.();
   };
   const scale = () => svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;
@@ -130,10 +130,12 @@ function finish(figure) {
   figure.slider.max = Math.max(0, figure.places - 1);
   figure.slider.disabled = figure.places < 2;
   if (document.activeElement !== figure.slider || figure.at < 0) figure.slider.value = figure.chosen;
-  if (figure.at >= figure.places) figure.at = -1;
+  if (figure.at >= figure.places) {
+    figure.at = -1;
+    tip.remove();
+  }
   figure.mark(figure.at);
-  if (figure.at < 0) figure.tip?.remove();
-  else figure.tip.textContent = figure.say(figure.at, ...figure.point);
+  if (figure.at >= 0) tip.textContent = figure.say(figure.at, ...figure.point);
   describe(figure);
 }
 function describe(figure) {
@@ -148,10 +150,8 @@ function describe(figure) {
 // "solid", "thin" or "dashed", and levels, { name, y }, all named at their ends. unit: of y, "nats", "characters" (nats
 // at a number of equally likely characters) or none; digits: of y in tips; log, zero: of the y axis; place: what x
 // is; end: the x axis ends there or later; at: an x that is marked; choose(x): what a click does.
-function drawChart(host, chart) {
-  const usual = { series: [], levels: [], unit: "nats", digits: 4, place: "step", height: 260 };
-  show(host, "chart", { ...usual, ...chart }, paintChart);
-}
+const drawChart = figureOf("chart", paintChart,
+  { series: [], levels: [], unit: "nats", digits: 4, place: "step", height: 260 });
 
 // Returns round numbers from low to high, about so many: 1, 2 or 5 times a power of ten apart.
 function ticks(low, high, parts) {
@@ -163,19 +163,15 @@ function ticks(low, high, parts) {
 const round = x => x !== 0 && (Math.abs(x) >= 1e7 || Math.abs(x) < 1e-4) ? x.toExponential(1).replace(".0", "") :
   x.toLocaleString("en", { maximumSignificantDigits: 6 });
 
-// Returns the ticks of the y axis, [value, text].
+// Returns the ticks of the y axis, [value, text]: of a number of characters or on a logarithmic axis, as many of some
+// digits times powers of ten as fit; if that is less than two, even ones.
 function levelTicks({ unit, log }, low, high, parts) {
+  const ofCharacters = unit === "characters", [scale, power] = ofCharacters ? [Math.log, Math.exp] : [x => x, x => x];
   const tens = Array.from({ length: 40 }, (_, i) => 10 ** (i - 20));
-  const of = digits => tens.flatMap(ten => digits.map(digit => digit * ten));
-  const count = list => list.filter(x => x >= low && x <= high).length;
-  if (unit === "characters") {
-    const all = of([1, 1.5, 2, 3, 5, 7]).map(Math.log).filter(x => x >= low && x <= high);
-    const step = Math.ceil(all.length / parts);
-    return all.filter((_, i) => i % step === 0).map(x => [x, round(Math.exp(x))]);
-  }
-  const finer = of([1, 2, 5]), even = () => ticks(low, high, parts);
-  const marks = log && count(tens) > 1 ? tens : log && count(finer) > 1 ? finer : even();
-  return marks.filter(x => x >= low && x <= high).map(x => [x, round(x)]);
+  const lists = [[1, 1.5, 2, 3, 5, 7], [1, 2, 5], [1]].map(digits =>
+    tens.flatMap(ten => digits.map(digit => scale(digit * ten))).filter(y => y >= low && y <= high));
+  const list = lists.find(list => list.length <= parts) ?? lists.at(-1);
+  return ((ofCharacters || log) && list.length > 1 ? list : ticks(low, high, parts)).map(y => [y, round(power(y))]);
 }
 
 // Returns the range of the y axis.
@@ -199,13 +195,9 @@ function spread(labels, end) {
 
 // Returns the index of the point whose x is nearest; -1 before the first and after the last.
 function nearest(points, x) {
+  const away = i => Math.abs(points[i][0] - x);
   if (points.length === 0 || x < points[0][0] || x > points.at(-1)[0]) return -1;
-  let low = 0, high = points.length - 1;
-  while (high - low > 1) {
-    const middle = (low + high) >> 1;
-    if (points[middle][0] <= x) low = middle; else high = middle;
-  }
-  return x - points[low][0] <= points[high][0] - x ? low : high;
+  return points.reduce((best, _, i) => away(i) < away(best) ? i : best, 0);
 }
 
 // Returns the places of a chart's axes, { left, right, top, bottom } in pixels, what is drawn on them, and
@@ -311,9 +303,7 @@ function sayWeights(glyphs, weights, row) {
 // Draws the weights of one head: a row for each character, with the shares of its attention that it gives to itself and
 // to those before it. row: the one that is emphasized; point(row, column) follows the pointer, choose(row) its clicks.
 // Without letters, it is a thumbnail as wide as its element.
-function drawMap(host, map) {
-  show(host, "map", { letters: true, still: map.letters === false, label: "Attention", ...map }, paintMap);
-}
+const drawMap = figureOf("map", paintMap, { letters: true, label: "Attention" });
 
 // Returns the cells as paths, one for each shade. The eye sees the root: a weight of 0.05 is visible, too.
 function shadesOf(weights, gap) {
@@ -367,9 +357,7 @@ function paintMap(host, figure) {
 // Draws all heads: one large, and thumbnails that choose it, and show theirs while they are pointed at or have the
 // focus. heads: [{ layer, head, weights }, ...]; chosen: an index; choose(index); row, point and chooseRow: as row,
 // point and choose of drawMap.
-function drawMaps(host, maps) {
-  show(host, "maps", { chosen: 0, ...maps }, paintMaps);
-}
+const drawMaps = figureOf("maps", paintMaps, { chosen: 0 });
 
 function paintMaps(host, figure) {
   const { glyphs, color, heads, row, point, ...shown } = figure.shown, last = heads.length - 1;
@@ -399,12 +387,11 @@ function paintMaps(host, figure) {
 
 // Draws a line of text, with arcs from the character of a row to those that it looks at. Of a long line, it draws the
 // end. point(t) and choose(t): the character under the pointer, and the one that is clicked.
-function drawArcs(host, arcs) {
-  show(host, "arcs", { weights: [], row: arcs.glyphs.length - 1, ...arcs }, paintArcs);
-}
+const drawArcs = figureOf("arcs", paintArcs, { weights: [] });
 
 function paintArcs(host, figure) {
-  const HIGH = 64, SEEN = 0.02, { shown, width } = figure, { glyphs, weights, row, color } = shown;
+  const HIGH = 64, SEEN = 0.02, { shown, width } = figure, { glyphs, weights, color } = shown;
+  const row = shown.row ?? glyphs.length - 1;
   const least = glyphs.some(glyph => glyph.codePointAt(0) >= 0x2E80) ? 17 : 11, all = glyphs.length;
   const count = Math.max(1, Math.min(all, Math.floor(width / least))), from = all - count;
   const cell = Math.min(width / count, 20), x = t => cell * (t - from + 0.5), read = weights.length > 0;
@@ -436,24 +423,26 @@ function paintArcs(host, figure) {
 
 // ---- bars ----
 
-// Draws the probabilities of characters, { glyph, p, after }: one bar each or, with `after`, two, which `names` name.
-function drawBars(host, { rows, color, names = ["", ""], label = "The likeliest next characters" }) {
+// Draws shares, such as the probabilities of characters, { glyph, p, after }: one bar each or, with `after`, two, which
+// `names` name. A row may have a color, a title, and words in place of its percentages, `said`.
+function drawBars(host, { rows, color = "", names = ["", ""], label = "The likeliest next characters" }) {
   const two = rows.some(row => row.after !== undefined);
   host.classList.add("bars");
   let list = host.querySelector("ol");
   if (!list) host.replaceChildren(element("p", { ariaHidden: "true" }), list = element("ol"));
   list.setAttribute("aria-label", label);
-  host.style.setProperty("--bar", rungColor(color));
   host.firstChild.hidden = !two;
   host.firstChild.textContent = two ? `faint: ${names[0]}; strong: ${names[1]}` : "";
   while (list.children.length > rows.length) list.lastChild.remove();
   while (list.children.length < rows.length)
     list.append(element("li", {}, element("b"),
       element("span", { className: "track" }, element("i"), element("i")), element("span")));
-  rows.forEach(({ glyph, p, after }, i) => {
-    const [name, track, said] = list.children[i].children, shares = after === undefined ? [p] : [p, after];
+  rows.forEach(({ glyph, p, after, title = "", said, color: own = color }, i) => {
+    const row = list.children[i], [name, track, words] = row.children, shares = after === undefined ? [p] : [p, after];
+    row.title = title;
+    row.style.setProperty("--bar", rungColor(own));
     name.textContent = glyph;
-    said.textContent = shares.map(percent).join(" → ");
+    words.textContent = said ?? shares.map(percent).join(" → ");
     track.classList.toggle("two", shares.length > 1);
     [...track.children].forEach((bar, n) => {
       bar.hidden = n >= shares.length;

@@ -1,7 +1,5 @@
 "use strict";
 // Helpers of the page, beside those of figures.js.
-/** @type {(id: string) => any} */
-const $ = id => document.getElementById(id);
 const say = (where, text, wrong = false) => {
   if ($(where).textContent !== text) $(where).textContent = text;
   $(where).classList.toggle("wrong", wrong);
@@ -13,8 +11,6 @@ const short = number => number < 10000 ? count(number) :
   number < 1e6 ? `${(number / 1e3).toFixed(number < 1e5 ? 1 : 0)}k` : `${(number / 1e6).toFixed(1)}M`;
 const nats = loss => loss.toFixed(4);
 const mebibytes = bytes => `${count(bytes / 2 ** 20)} MiB`;
-const duration = seconds => seconds < 1 ? "a second" : seconds < 120 ? `${Math.round(seconds)} s` :
-  seconds < 7200 ? `${Math.round(seconds / 60)} min` : `${(seconds / 3600).toFixed(1)} h`;
 // Makes a sentence of a message of the programs; here, fields lack the -- of options, and none says what is held out.
 const sentence = text => text.replace(/^(--)?./u, start => start.replace("--", "").toUpperCase())
   .replace(/--([a-z-]+)/g, "“$1”").replace(/ or hold out (less|more)/, "") + (/[.!?]$/.test(text) ? "" : ".");
@@ -66,7 +62,7 @@ const numbersIn = box =>
 
 // ---- packed files ----
 
-// Returns the bytes that extras/web/bundle has compressed.
+// Returns the bytes that extras/page/bundle has compressed.
 async function unpack(text) {
   const bytes = Uint8Array.from(atob(text.trim()), letter => letter.charCodeAt(0));
   const plain = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));

@@ -1,9 +1,9 @@
 // The model as a diagram, made from the lines of its computation (TrilLine): a row for the embedding, for each branch
-// of the residual stream, and for the end. Of the layers, which have the same blocks, one is shown. A block is a
-// line; a click unfolds it in numbers, and a training step colors it by its gradient.
-let drawnKey = "", unfolded = null; // the block that is unfolded: { i, layer, does }
-let drawnLayers = [], layer = 0;    // of each layer its rows, { section, lines }; the layer that is shown
-let stepping = false;
+// of the residual stream, and for the end. Of the layers, which have the same blocks, the first one is open. A block is
+// a line; a click unfolds it in numbers, and a training step colors it by its gradient.
+let drawnKey = "", unfolded = null; // the block that is unfolded: { i, does }
+let stepping = false, explained = "";
+const blocks = () => [...$("drawing").querySelectorAll(".block")];
 
 /** @type {[RegExp, string][]} */
 const ROLES = [[/q_proj|query/, "query"], [/k_proj|key/, "key"], [/v_proj|value/, "value"], [/qkv|c_attn/, "q, k, v"],
@@ -86,7 +86,7 @@ function drawRow({ lines }) {
     const { name, shape, does } = label(line), isNew = line.fresh ? "; new in this model" : "";
     return element("button", { type: "button", className: `block${line.fresh ? " fresh" : ""}`,
       title: `${does}\n${line.equation}`, ariaLabel: `${name}: ${does} ${shape}${isNew}`,
-      onclick: () => unfold({ i: line.i, layer: line.layer, does }) },
+      ariaExpanded: "false", onclick: () => unfold(line.i, does) },
     element("b", { textContent: name }), element("span", { textContent: shape }));
   }))));
 }
@@ -96,141 +96,119 @@ function drawRow({ lines }) {
 async function showDrawing() {
   const rung = looked, run = lab.get(rung), { layers, heads, width, context } = run ?? options();
   const key = [rung, layers, heads, width, context, taken.bytes.length].join();
-  if (key === drawnKey) return showLayer();
+  if (key === drawnKey) return;
   const small = { layers: Math.min(layers, 4), heads, width: 4 * heads, context: 8, batch: 1 };
   const sizes = run ? { layers, heads: heads || 1, width, context } : options();
   const lines = await reader.ask("linesOfRung", rung, { ...sizes, batch: 1 }), rows = rowsOf(lines);
   if (rung > 0) markNew(rows, rowsOf(await reader.ask("linesOfRung", rung - 1, small)));
   if (rung !== looked) return;
-  const sections = rows.map(row => element("section", {}, element("h4", { textContent: row.kind }), drawRow(row)));
+  const parts = [];
+  for (const row of rows) {
+    const section = element("section", {}, element("h4", { textContent: row.kind }), drawRow(row)), at = row.layer;
+    const isAlone = layers < 2 || row === rows[0] || row === rows.at(-1);
+    if (!isAlone && at !== Number(parts.at(-1).dataset.layer)) {
+      parts.push(element("details", { open: at === 0 }, element("summary", { textContent: `layer ${at}` })));
+      parts.at(-1).dataset.layer = String(at);
+    }
+    if (isAlone) parts.push(section); else parts.at(-1).append(section);
+  }
   drawnKey = key;
   unfolded = null;
-  detailOf = stepOf = "";
-  drawnLayers = [];
-  rows.slice(1, -1).forEach(({ layer, lines }, n) =>
-    (drawnLayers[layer] ??= []).push({ section: sections[n + 1], lines }));
+  explained = "";
   const { name, idea } = ladder[rung];
   $("about-drawing").replaceChildren(element("b", { textContent: name }), `: ${idea}. `, ...rung === 0 ? [] :
     [element("mark", { textContent: "Marked" }), ` blocks are not in ${ladder[rung - 1].name}. `],
   "Click a block for its numbers.");
-  $("drawing").replaceChildren(sections[0], element("div", { className: "row layers", hidden: drawnLayers.length < 2 },
-    "layer", ...drawnLayers.map((_, other) => element("button", { type: "button", className: "quiet",
-      textContent: `${other}`, ariaLabel: `layer ${other}`, onclick: () => { layer = other; showLayer(); } }))),
-  ...sections.slice(1));
+  $("drawing").replaceChildren(...parts);
   rove($("drawing"), ".block");
-  showLayer();
-}
-
-// Shows the rows of a layer, and there the numbers of the block that was unfolded in another.
-function showLayer() {
-  const shown = Math.min(layer, drawnLayers.length - 1), blocks = [...$("drawing").querySelectorAll(".block")];
-  drawnLayers.forEach((rows, other) => rows.forEach(({ section }) => { section.hidden = other !== shown; }));
-  $("drawing").querySelectorAll(".layers button").forEach((button, other) =>
-    button.setAttribute("aria-pressed", String(other === shown)));
-  const of = drawnLayers.map(rows => rows.flatMap(({ lines }) => lines.map(({ i }) => i)));
-  const at = unfolded ? of[unfolded.layer]?.indexOf(unfolded.i) ?? -1 : -1;
-  if (at >= 0 && unfolded.layer !== shown) blocks[of[shown][at]].click();
 }
 
 // ---- in numbers ----
 
-// What the bench sees: { bytes, text, glyphs, place }; null while it sees nothing.
-const view = () => bench.seen && { bytes: bench.seen.snapshot.bytes, text: bench.seen.text, glyphs: bench.seen.glyphs,
-  place: Math.min(bench.row ?? Infinity, bench.seen.glyphs.length - 1) };
 const until = (glyphs, t, most) => glyphs.slice(Math.max(0, t + 1 - most), t + 1).join("");
 
-// Shows the step and the numbers again, after a change of the model, the line, the character or the block.
-const explain = () => showStep().then(showDetail).catch(() => {}); // such as for a line that is being read again
-
 // Shows the numbers of a block below its row, or hides them if they are shown.
-function unfold({ i, layer, does }) {
-  unfolded = unfolded?.i === i ? null : { i, layer, does };
+function unfold(i, does) {
+  unfolded = unfolded?.i === i ? null : { i, does };
+  explained = "";
   $("detail")?.remove();
-  for (const block of $("drawing").querySelectorAll(".block")) block.setAttribute("aria-expanded", String(false));
+  blocks().forEach((block, other) => block.setAttribute("aria-expanded", String(other === unfolded?.i)));
   if (!unfolded) return;
-  const block = [...$("drawing").querySelectorAll(".block")][i];
-  block.setAttribute("aria-expanded", "true");
-  block.closest("section").after(element("div", { id: "detail", role: "region", ariaLabel: "In numbers" }));
-  detailOf = "";
+  blocks()[i].closest("section").after(element("div", { id: "detail", role: "region", ariaLabel: "In numbers" }));
   explain();
 }
-
-// Writes the numbers of the unfolded block, once for each model, line and character.
-let detailOf = "";
-async function showDetail() {
-  const seen = view();
-  if (!unfolded || !seen) return;
-  const { glyphs, place } = seen, { i, does } = unfolded;
-  const key = [bench.seen.snapshot.step, seen.text, place, i, looked].join();
-  if (key === detailOf) return;
-  detailOf = key;
-  const line = await reader.ask("numbersOf", seen.bytes, seen.text, i, place);
-  if (key !== detailOf || !$("detail")) return;
-  const row = (name, ...cells) => element("tr", {}, element("th", { textContent: name, scope: "row" }),
-    ...cells.map(textContent => element("td", { textContent })));
-  const rows = line.rows.map(({ name, width, numbers }) =>
-    row(name, ...numbers.map(x => x.toFixed(3)), width > numbers.length ? `… ${width} numbers` : ""));
-  const active = (line.active ?? []).map((y, t) => ({ y, t })).sort((a, b) => Math.abs(b.y) - Math.abs(a.y));
-  const table = (id, rows) =>
-    element("div", { className: "wide", tabIndex: 0, role: "group", ariaLabel: `${id}, wider than the page` },
-      element("table", { id }, element("tbody", {}, ...rows)));
-  $("detail").replaceChildren(element("h4", { textContent: line.title }), element("p", { textContent: does }),
-    element("p", { className: "note", textContent: `For “${until(glyphs, place, 9)}”${place === glyphs.length - 1 ?
-      ", the end of the line. Click another character of the line for its numbers" : ", which was chosen"}.` }),
-    table("numbers", rows), ...active.length === 0 ? [] : [element("p", {
-      textContent: `Neuron ${line.neuron} is the most active there. Where it is most active in the line:` }),
-      table("neuron", active.slice(0, 6).map(({ y, t }) => row(until(glyphs, t, 6), y.toFixed(2))))],
-    element("p", { className: "note", textContent: `${line.equation}.` }));
-}
-
-// ---- a step of training ----
 
 // Explains one step: the loss of predicting the chosen character, the gradient that comes back through each block as
 // a color on the diagram, and the prediction before and after the step.
 function toggleStep() {
   stepping = !stepping;
-  stepOf = "";
+  explained = "";
   $("one-step").setAttribute("aria-pressed", String(stepping));
   $("step").hidden = !stepping;
   if (stepping) explain(); else paint([]);
 }
 
-// Colors each block by the size of the gradient of its output, and each layer by its largest; or all by none.
-function paint(sizes) {
-  const show = (button, most) => {
-    const size = most?.toPrecision(2) ?? "";
-    button.style.setProperty("--share", size && Math.sqrt(most / Math.max(...sizes)));
-    for (const [name, value] of [["data-size", size], ["aria-description", `gradient ${size}`]])
-      if (size) button.setAttribute(name, value); else button.removeAttribute(name);
-  };
-  $("drawing").querySelectorAll(".block").forEach((block, i) => show(block, sizes[i]));
-  $("drawing").querySelectorAll(".layers button").forEach((button, other) =>
-    show(button, sizes.length === 0 ? undefined :
-      Math.max(...drawnLayers[other].flatMap(({ lines }) => lines.map(({ i }) => sizes[i])))));
+// Shows the step and the numbers, once for each look of the bench, character and block.
+async function explain() {
+  const { seen, row, looks } = bench, key = [looks, row, unfolded?.i, stepping].join();
+  if (!seen || !unfolded && !stepping || key === explained) return;
+  explained = key;
+  const place = Math.min(row ?? Infinity, seen.glyphs.length - 1);
+  const ask = (task, ...values) => reader.ask(task, seen.snapshot.bytes, seen.text, ...values);
+  let line, step;
+  try {
+    line = unfolded && await ask("numbersOf", unfolded.i, place);
+    step = stepping && place > 0 && await ask("takeStep", place);
+  } catch { return; } // such as for a line that is being read again
+  if (key !== explained) return;
+  if (line) showDetail(line, seen.glyphs, place);
+  if (stepping) showStep(step, seen.glyphs, place);
 }
 
-let stepOf = "";
-async function showStep() {
-  const seen = view(), [words, bars] = $("step").children;
-  if (!stepping || !seen) return;
-  const { glyphs, place } = seen, key = [bench.seen.snapshot.step, seen.text, place, looked].join();
-  if (key === stepOf) return;
-  stepOf = key;
-  if (place === 0) {
-    words.textContent = "Nothing stands before the first character, so the model cannot predict it. Click another one.";
-    bars.hidden = true;
-    return paint([]);
+function showDetail({ title, rows, equation, neuron, active = [] }, glyphs, place) {
+  const row = (name, ...cells) => element("tr", {}, element("th", { textContent: name, scope: "row" }),
+    ...cells.map(textContent => element("td", { textContent })));
+  const table = (id, rows) =>
+    element("div", { className: "wide", tabIndex: 0, role: "group", ariaLabel: `${id}, wider than the page` },
+      element("table", { id }, element("tbody", {}, ...rows)));
+  const most = active.map((y, t) => ({ y, t })).sort((a, b) => Math.abs(b.y) - Math.abs(a.y)).slice(0, 6);
+  $("detail").replaceChildren(element("h4", { textContent: title }), element("p", { textContent: unfolded.does }),
+    element("p", { className: "note", textContent: `For “${until(glyphs, place, 9)}”${place === glyphs.length - 1 ?
+      ", the end of the line. Click another character of the line for its numbers" : ", which was chosen"}.` }),
+    table("numbers", rows.map(({ name, width, numbers }) =>
+      row(name, ...numbers.map(x => x.toFixed(3)), width > numbers.length ? `… ${width} numbers` : ""))),
+    ...most.length === 0 ? [] : [
+      element("p", { textContent: `Neuron ${neuron} is the most active there. Where it is most active in the line:` }),
+      table("neuron", most.map(({ y, t }) => row(until(glyphs, t, 6), y.toFixed(2))))],
+    element("p", { className: "note", textContent: `${equation}.` }));
+}
+
+// Colors each block by the size of the gradient of its output, and each layer by its largest; or all by none.
+function paint(sizes) {
+  const most = Math.max(...sizes), size = new Map(blocks().map((block, i) => [block, sizes[i]]));
+  for (const summary of $("drawing").querySelectorAll("summary"))
+    size.set(summary, Math.max(...[...summary.parentElement.querySelectorAll(".block")].map(block => size.get(block))));
+  for (const [box, own] of size) {
+    box.style.setProperty("--share", Math.sqrt(own / most) || "");
+    for (const [name, word] of [["data-size", ""], ["aria-description", "gradient "]])
+      if (own >= 0) box.setAttribute(name, word + own.toPrecision(2)); else box.removeAttribute(name);
   }
-  const { sizes, rate, glyph, loss, next } = await reader.ask("takeStep", seen.bytes, seen.text, place);
-  if (key !== stepOf) return;
-  const [before, after] = loss.map(loss => percent(Math.exp(-loss)));
+}
+
+function showStep(step, glyphs, place) {
+  const [words, bars] = $("step").children;
+  bars.hidden = !step;
+  paint(step?.sizes ?? []);
+  if (!step) {
+    words.textContent = "Nothing stands before the first character, so the model cannot predict it. Click another one.";
+    return;
+  }
+  const { rate, glyph, loss, next } = step, [before, after] = loss.map(loss => percent(Math.exp(-loss)));
   words.textContent = `“${glyph}” after “${until(glyphs, place - 1, 8)}”: the model gave it ${before} (faint bar), ` +
     `a loss of −ln ${Math.exp(-loss[0]).toPrecision(3)} = ${loss[0].toFixed(3)}. The gradient says how fast the loss ` +
     "rises with each weight. It flows back from the logits to the embedding: the more color, the larger it is. A " +
     `small step subtracts ${rate.toPrecision(1)} times the gradient. Then the model gives it ${after} (strong bar), ` +
     `a loss of ${loss[1].toFixed(3)}. (Training does so for a batch, with an optimizer.) Click another character of ` +
     "the line.";
-  bars.hidden = false;
   drawBars(bars, { rows: next, color: ladder[looked].name, names: ["before", "after"], label: "Before and after" });
-  paint(sizes);
 }

@@ -10,25 +10,17 @@ const chapters = {}; // by id: { stage, box, line, field, rung }
 
 function openChapter(box) {
   const name = box.dataset.rung ?? box.id, rung = () => numberOf(name), line = box.dataset.line;
-  const words = element("div", { className: "words" });
-  const [details, more] = ["details", ".aside"].map(selector => box.querySelector(selector));
-  const field = element("input", { type: "text", className: "line", maxLength: 4096, value: line, autocomplete: "off",
-    spellcheck: false, ariaLabel: "A line" });
-  const figures = box.dataset.figures.split(" ").map(kind => element("figure", {}, element("div", { className: kind }),
-    element("figcaption", { className: kind === "arcs" ? "looks" : "", textContent: CAPTIONS[kind] ?? "" })));
-  words.append(...[...box.children].filter(child => child !== details && child !== more));
-  const controls = words.querySelector(".controls");
-  const time = element("div", { className: "time" }, $("time").content.cloneNode(true));
-  const writing = element("div", { className: "writing", role: "group", ariaLabel: "What the model writes" });
-  if (box.id === "top") words.querySelector("p").after(writing, time); else controls.after(time, writing);
-  controls.after(field);
-  if (box.id !== "top") details.append(element("div", { className: "ladder" }),
+  const details = box.querySelector("details"), parts = $("chapter").content.cloneNode(true);
+  const field = parts.querySelector(".line"), isTop = box.id === "top";
+  field.value = line;
+  parts.querySelector(".stage").append(...box.dataset.figures.split(" ").map(kind => element("figure", {},
+    element("div", { className: kind }),
+    element("figcaption", { className: kind === "arcs" ? "looks" : "", textContent: CAPTIONS[kind] ?? "" }))));
+  if (isTop) box.querySelector("p").after(parts.querySelector(".writing"), parts.querySelector(".time"));
+  else details.append(element("div", { className: "ladder" }),
     element("p", { className: "note" }, "The idea, its equation and its code: ", tourLink(name)));
+  box.querySelector(".controls").after(parts);
   box.style.setProperty("--rung", rungColor(name));
-  words.querySelector("h2")?.before(element("p", { className: "kicker", textContent: `${rung() + 1} · ${name}` }));
-  box.replaceChildren(words,
-    element("div", { className: "stage" }, element("p", { className: "trouble note" }), ...figures),
-    element("div", { className: "answer" }, details, ...more ? [more] : []));
   const stage = openStage(box, {
     runs: essay, rung, start: () => startChapter(rung()),
     compares: () => ({
@@ -56,19 +48,16 @@ async function startChapter(rung) {
 
 // Shows how unsure the rungs up to this one are: after the same steps, each at a good rate of its own.
 function showLadderOf(box, rung) {
-  const details = box.querySelector("details"), host = box.querySelector(".ladder");
-  if (!details.open || !host) return;
+  const host = box.querySelector("details[open] .ladder");
+  if (!host) return;
   const all = ladder.slice(0, rung + 1).map(({ rung }) => comparable(rung)).filter(run => run?.done && latest(run));
-  const rows = all.map(({ name, curve }) =>
-    ({ name, color: rungColor(name), step: curve.at(-1)[0], loss: curve.at(-1)[1] }));
+  const rows = all.map(({ name, curve }) => ({ name, color: name, step: curve.at(-1)[0], loss: curve.at(-1)[1] }));
   const loss = counted && { bigram: counted.bigram, ngram: counted.ngram }[ladder[rung].name];
-  if (loss) rows.unshift({ name: "counting", color: rungColor("counted"), step: 0, loss });
+  if (loss) rows.unshift({ name: "counting", color: "counted", step: 0, loss });
   const most = Math.max(...rows.map(({ loss }) => Math.exp(loss)));
-  host.replaceChildren(...rows.map(({ name, loss, color, step }) => element("div", {
-    title: `${nats(loss)} nats per character${step ? `, after ${some(step, "step")}` : ""}` },
-    element("span", { textContent: name }),
-    element("i", { style: `--share: ${Math.exp(loss) / most}; --rung: ${color}` }),
-    element("b", { textContent: Math.exp(loss).toFixed(1) }))));
+  drawBars(host, { label: "How unsure the models are", rows: rows.map(({ name, loss, color, step }) =>
+    ({ glyph: name, color, p: Math.exp(loss) / most, said: Math.exp(loss).toFixed(1),
+      title: `${nats(loss)} nats per character${step ? `, after ${some(step, "step")}` : ""}` })) });
   host.dataset.about = `As unsure as among so many characters, ${
     isBuiltin() ? "trained in advance" : "trained here"} for the same steps, each at a good rate of its own.`;
 }

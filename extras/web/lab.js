@@ -36,7 +36,7 @@ function openLab() {
       defaultValue, placeholder: defaultValue === "" ? "auto" : "" };
   }));
   addNumbers($("sampler"), SAMPLER);
-  document.querySelector("#inside .time").append($("time").content.cloneNode(true));
+  $("inside").querySelector(".time").replaceWith($("chapter").content.querySelector(".time").cloneNode(true));
   bench = openStage($("lab"), { runs: lab, rung: () => looked, start: null, compares: () => ({
     runs: sorted(lab).filter(run => run.rung === looked || !run.built || $(`tick-${run.rung}`).checked), thin: true,
     levels: !counted ? [] : [{ name: "counted characters", y: counted.unigram },
@@ -77,7 +77,7 @@ const estimate = seldom(50, async () => {
   const took = all.map(e => e.error || !(speed > 0) ? 0 : e.work * options().steps / speed);
   const together = Math.max(0, ...took, took.reduce((sum, one) => sum + one, 0) / cores);
   say("about-models", failed ? sentence(failed.error) : all.length === 0 ? "No model is ticked." :
-    `${together > 0 ? `About ${duration(together)} at these sizes; at most ` : "At most "}` +
+    `${together > 0 ? `About ${duration(Math.max(1, together))} at these sizes; at most ` : "At most "}` +
     `${some(most("parameters"), "parameter")}, and ${mebibytes(most("bytes"))} of ${mebibytes(limit)}.${over}`,
   Boolean(failed || over));
   renew();
@@ -160,7 +160,7 @@ async function openCheckpoint(file) {
     for (const other of own()) if (other !== run) drop(lab, other.rung);
     if (isBuiltin()) for (const run of built) if (!lab.has(run.rung)) lab.set(run.rung, run);
     run.saved = run.step;
-    for (const name of ["layers", "heads", "width", "context"]) if (run[name] > 0) $(`options-${name}`).value = run[name];
+    for (const name of ["layers", "heads", "width", "context"]) if (run[name]) $(`options-${name}`).value = run[name];
     estimate();
     lookAt(run.rung);
     $("inside").scrollIntoView();
@@ -197,7 +197,8 @@ async function writeLine() {
 
 // Colors each passage that stands in the text, too, and says how much of the writing they are.
 function showCopied(out, pieces) {
-  const PASSAGE = 20, STRONGEST = 100, longest = pieces.reduce((one, other) => other.passage > one.passage ? other : one);
+  const PASSAGE = 20, STRONGEST = 100;
+  const longest = pieces.reduce((one, other) => other.passage > one.passage ? other : one);
   const isCopied = ({ passage }) => passage >= PASSAGE, share = passage => (passage - PASSAGE) / (STRONGEST - PASSAGE);
   const lengthOf = pieces => pieces.reduce((sum, { characters }) => sum + characters, 0);
   const mark = (textContent, passage, title = "") => element("span",
@@ -209,5 +210,5 @@ function showCopied(out, pieces) {
   words.textContent = `${percent(lengthOf(pieces.filter(isCopied)) / lengthOf(pieces))} of it stands in the training ` +
     `text, too, in passages of ${PASSAGE} characters or more. The longest passage of it that stands there has ${
       some(longest.passage, "character")}: “${[...longest.text].slice(0, longest.passage).join("")}”.`;
-  legend.replaceChildren("Marked by their length: ", mark("20", 20), " ", mark("60", 60), " ", mark("100 or more", 100));
+  legend.replaceChildren("Marked by length: ", mark("20", 20), " ", mark("60", 60), " ", mark("100 or more", 100));
 }

@@ -12,10 +12,10 @@ function openStage(box, { runs, rung, start, compares }) {
   const part = name => box.querySelector(`.${name}`);
   const run = () => runs.get(rung()), name = () => ladder[rung()].name;
   /** @type {any} */
-  const stage = { box, shown: null, seen: null, row: null, head: 0, playing: false, isEager: false,
+  const stage = { box, shown: null, seen: null, looks: 0, row: null, head: 0, playing: false, isEager: false,
     isVisible: false, look, refresh, play, reset };
   const line = () => part("line").value;
-  let rewound = null, tried = {}, timer = 0; // a snapshot of the run, null for the latest; the last look: { snapshot, text }
+  let rewound = null, tried = {}, timer = 0; // a snapshot, null for the latest; the last look: { snapshot, text }
 
   const snapshots = () => run()?.snapshots.filter(({ loss }) => loss !== null) ?? [];
   const current = () => rewound && snapshots().findLast(({ step }) => step <= rewound.step) || latest(run());
@@ -27,7 +27,7 @@ function openStage(box, { runs, rung, start, compares }) {
     timer = 0;
     if (!stage.playing) return;
     if (at < all.length - 1) show(all[at + 1]);
-    else if (!run() || run().failed || run().done && latest(run()).step === run().step) stage.playing = false;
+    else if (run()?.failed || !run()?.built && run()?.done && latest(run()).step === run().step) stage.playing = false;
     renew();
   }
   function show(snapshot) {
@@ -40,7 +40,10 @@ function openStage(box, { runs, rung, start, compares }) {
     if (own && !run().done) proceed(run(), stage.playing);
     if (stage.playing && !own) {
       rewound = null;
-      try { await start(); } catch (error) {
+      try {
+        await start();
+        if (!stage.playing) proceed(run(), false); // paused meanwhile
+      } catch (error) {
         stage.playing = false;
         if (!error.ended) say("status", sentence(error.message), true);
       }
@@ -76,7 +79,7 @@ function openStage(box, { runs, rung, start, compares }) {
     try {
       const seen = await reader.ask("look", snapshot.bytes, text, stage.sampler?.());
       if (own !== run()) return look(); // another model meanwhile
-      Object.assign(stage, { shown: snapshot, seen: { ...seen, snapshot, text } });
+      Object.assign(stage, { shown: snapshot, seen: { ...seen, snapshot, text }, looks: stage.looks + 1 });
       box.classList.remove("empty");
       part("trouble").textContent = "";
     } catch (error) {

@@ -36,19 +36,21 @@ async function copyLink() {
 
 // ---- the beginning ----
 
-// Marks the chapter in the middle of the window in the bar above.
+// Fills the bar above, and marks in it the chapter in the middle of the window.
 function followChapters() {
-  const links = [...$("nav").querySelectorAll("a")];
-  const mark = id => links.forEach(link => {
+  const seen = new IntersectionObserver(entries => {
+    for (const { isIntersecting, target } of entries) if (isIntersecting) mark(target.id);
+  }, { rootMargin: "-45% 0px -50% 0px" });
+  const mark = id => [...$("nav").children].forEach(link => {
     if (link.hash !== `#${id}`) return link.removeAttribute("aria-current");
     link.setAttribute("aria-current", "true");
     $("nav").scrollTo({ left: link.offsetLeft - $("nav").offsetLeft - 40 });
   });
-  for (const link of links) link.style.setProperty("--rung", rungColor(link.hash.slice(1)));
-  const seen = new IntersectionObserver(entries => {
-    for (const { isIntersecting, target } of entries) if (isIntersecting) mark(target.id);
-  }, { rootMargin: "-45% 0px -50% 0px" });
-  for (const section of document.querySelectorAll("main > section")) seen.observe(section);
+  for (const section of [...document.querySelector("main").children]) {
+    $("nav").append(element("a", { href: `#${section.id}`, textContent: section.getAttribute("data-name"),
+      style: `--rung: ${rungColor(section.id)}` }));
+    seen.observe(section);
+  }
   rove($("nav"), "a");
 }
 

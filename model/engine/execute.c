@@ -251,11 +251,6 @@ static void return_slices(Run *run, int threads) {
 void execute_begin(Run *run, int threads) {
     run->in_backward = false;
     run->slice = slice_length(run->products, run->pass.tokens, threads);
-    /* Packing all weights would cost as much as multiplying so few tokens. In a narrow model,
-       packing the activations would cost as much. */
-    run->pass.unpacked = run->options.training && run->products == &float32_products &&
-                         run->pass.tokens <= (size_t)min_int(STRETCH, run->isa->tile_columns) &&
-                         run->model->config.C > STRETCH;
     return_slices(run, threads);
 }
 
@@ -312,7 +307,7 @@ void execute_pass(const Thread *thread, void *argument) {
     const Phase *begin = s->phases + (run->in_backward ? s->backward_phase : 0);
     const Phase *end = s->phases + (run->in_backward ? s->phase_count : s->backward_phase);
     const bool sends = run->options.shared && run->buckets && thread->index == 0;
-    if (!run->options.frozen && !run->pass.unpacked) execute_packing(thread, argument);
+    if (!run->options.frozen) execute_packing(thread, argument);
     if (run->pass.sequences && slice_count(run) == 1) {
         execute_slice(run, thread);
         return;

@@ -329,11 +329,11 @@ void run_forward_training(Run *run, const int32_t *ids, int B, int T, const Sour
 
 static void loss_work(const Thread *thread, void *argument) {
     const Run *run = argument;
-    int V = run->model->config.V;
-    Share own = share_of_tokens(run, thread);
-    cross_entropy(thread, run->losses + own.begin,
-                  execute_array(run, run->tape.logits) + own.begin * (size_t)V,
-                  run->pass.targets + own.begin, (int)(own.end - own.begin), V);
+    const int V = run->model->config.V;
+    const Share own = share_of_tokens(run, thread);
+    float *logits = execute_array(run, run->tape.logits) + own.begin * (size_t)V;
+    cross_entropy(thread, run->losses + own.begin, logits, logits, run->pass.targets + own.begin, 0,
+                  (int)(own.end - own.begin), V);
 }
 
 /* Returns the number of tokens in the loss, over all processes, which cut their sequences into

@@ -30,7 +30,7 @@ const Isa TABLE_NAME(ISA) = {
     LOOP(transpose) LOOP(copy) LOOP(add_rows) LOOP(copy_panels)
     LOOP(scores) LOOP(means)
     LOOP(int8_rows) LOOP(round_to_16)
-    LOOP(softmax) LOOP(log_sum_exp) LOOP(shares) LOOP(near_shares) LOOP(softmax_backward) LOOP(mask)
+    LOOP(softmax) LOOP(shares) LOOP(near_shares) LOOP(softmax_backward) LOOP(mask)
 #if defined GNU_C
     LOOP(attend) LOOP(attend_backward)
 #endif

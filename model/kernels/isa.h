@@ -142,8 +142,6 @@ typedef struct Isa {
     /* p = softmax(scale * x) for each of `rows` rows of n >= 1 numbers, `row` floats apart in both;
        scale > 0. lse[i] = ln(sum(exp(scale * x))) of row i; lse may be NULL. p may be x. */
     void (*softmax)(float *p, size_t row, float *lse, const float *x, float scale, int rows, int n);
-    /* lse[i] = ln(sum(exp(x))) of row i, likewise */
-    void (*log_sum_exp)(float *lse, const float *x, size_t row, int rows, int n);
     /* p[i] = exp((x[i] - max(x)) / temperature) for n finite numbers, with the same bits in every
        table; returns their sum, in order */
     double (*shares)(double *p, const float *x, double temperature, int n);

@@ -111,30 +111,6 @@ static void multiply(const Thread *thread, float *c, size_t c_row, const float *
     }
 }
 
-/* Computes c^T = b^T a^T, some rows at a time: so only `a` is packed, and b is the left operand. */
-void multiply_few(const Thread *thread, float *c, size_t c_row, const float *a, size_t a_row,
-                  Matrix b, int M, int N, int K, const float *bias) {
-    enum { SOME = 128 }; /* rows of c^T that stay in the L1 cache */
-    const Isa *isa = thread->isa;
-    size_t width = whole_vectors(isa, M);
-    assert(M <= isa->tile_columns);
-    float *block = thread->right, *part = block + (size_t)isa->block_terms * width;
-    for (int i = 0, rows; i < N; i += rows) {
-        rows = min_int(SOME, N - i);
-        Tile t = {.c = part, .c_row = width, .b = block, .b_row = width, .start_row = width};
-        t.start = bias ? part : NULL;
-        for (int n = 0; bias && n < rows; n++)
-            for (size_t m = 0; m < width; m++) part[(size_t)n * width + m] = bias[i + n];
-        for (int p = 0; p < K; p += t.K, t.start = part) {
-            t.a = matrix_at((Matrix){b.at, b.column, b.row}, i, p);
-            t.K = min_int(isa->block_terms, K - p);
-            if (i == 0 || K > t.K) pack_panel(isa, block, (Matrix){a + p, 1, a_row}, t.K, M, 0);
-            isa->panel(&t, rows, (int)width, NULL, NULL);
-        }
-        isa->transpose(c + i, c_row, part, width, rows, M);
-    }
-}
-
 /* A tile on the diagonal begins with the vector that has its first row's number. */
 static void multiply_upper(const Thread *thread, float *c, size_t c_row, const float *a,
                            size_t a_row, Packed b) {

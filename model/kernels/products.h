@@ -58,11 +58,6 @@ enum {
 
 extern const Products float32_products;
 
-/* Computes the same bits as float32_products.multiply, for M <= tile_columns rows and all columns,
- * but reads b[K,N] in place: once, and without a copy. One stride of b is 1. Uses thread->right. */
-void multiply_few(const Thread *thread, float *c, size_t c_row, const float *a, size_t a_row,
-                  Matrix b, int M, int N, int K, const float *bias);
-
 /* Weights rounded to 8 bits, with a scale for each row of the weights; the left operand is rounded
  * to 16 bits. Gives the same bits on every machine. For few rows. Not for training: has no
  * `multiply_upper` and no `accumulate`. */

@@ -9,23 +9,19 @@
 #include "base/array.h"
 
 /* out = in b + bias; b is the weights or their transpose, as the engine packs them. */
-static void multiply(const Call *c, Matrix b, const float *bias) {
-    const Products *products = c->thread->products;
+static void multiply(const Call *c, const float *bias) {
     size_t C = c->in_row[0], OC = c->out_row[0];
-    int K = (int)C, N = (int)OC;
-    if (c->pass->unpacked)
-        multiply_few(c->thread, c->out[0], OC, c->in[0], C, b, c->N, N, K, bias);
-    else
-        products->multiply(c->thread, c->out[0], OC, c->in[0], C,
-                           (Packed){c->tensors[0].packed, K, N}, c->N, K, bias, 0, N);
+    Packed b = {c->tensors[0].packed, (int)C, (int)OC};
+    c->thread->products->multiply(c->thread, c->out[0], OC, c->in[0], C, b, c->N, b.K, bias, 0,
+                                  b.N);
 }
 
 static void forward(const Call *c) {
-    multiply(c, (Matrix){c->tensors[0].w, 1, c->in_row[0]}, c->tensors[1].w);
+    multiply(c, c->tensors[1].w);
 }
 
 static void backward(const Call *c) {
-    multiply(c, (Matrix){c->tensors[0].w, c->out_row[0], 1}, NULL);
+    multiply(c, NULL);
 }
 
 /* Returns the tokens of the first half: half of the stretches, where two threads divide them. */

@@ -30,7 +30,6 @@ typedef struct {
     const int32_t *ids;            /* [tokens] */
     int B, T;                      /* sequences; the tokens in each */
     size_t tokens;                 /* B T */
-    bool unpacked;                 /* few tokens: products read the weights as they are */
     float dropout;                 /* the share of activations set to 0 in this pass */
     uint64_t masks;                /* names this step's masks of dropout (base/random.h) */
     const int32_t *targets;        /* [tokens] */
@@ -85,7 +84,7 @@ typedef struct {
     int reused; /* the input, counted from 1, whose memory the first output may reuse. The operation
                    also works if they have separate memory */
     bool packed; /* tensor 0, [out,in], is the right operand of a product, y = x w^T forward and dx
-                    = dy w backward: the engine packs it before each pass, unless Pass.unpacked */
+                    = dy w backward: the engine packs it before each pass */
     unsigned history; /* bit i: it also reads the rows of earlier tokens of operand i (operand_of),
                          which a growing run keeps */
     bool gradient;    /* adds to gradients of weights, which nothing on the tape reads */
@@ -238,10 +237,11 @@ DropoutRow dropout_row(Dropout dropout, size_t row);
 
 /* ---- the loss, for the engine ---- */
 
-/* losses[n] = ln(sum_v exp(logits[n,v])) - logits[n,targets[n]], in nats. Between the two passes:
- * the same losses, and logits[N,V] -> dlogits[N,V] = (softmax(logits) - target) scale. */
+/* losses[n] = ln(sum_v exp(logits[n,v])) - logits[n,targets[n]], in nats, and dlogits[N,V] =
+ * (softmax(logits) - target) scale, which may be logits. The operation is between the two passes.
+ */
+void cross_entropy(const Thread *thread, float *losses, float *dlogits, const float *logits,
+                   const int32_t *targets, float scale, int N, int V);
 extern const Operation cross_entropy_backward;
-void cross_entropy(const Thread *thread, float *losses, const float *logits, const int32_t *targets,
-                   int N, int V);
 
 #endif

@@ -41,36 +41,33 @@ static float largest(const float *x, int n) {
     return lane_of(most, 0);
 }
 
-/* y = exp(scale x - above), which is only written if `writes`; returns its sum. */
-INLINE float exponentials(float *y, const bool writes, const float *x, float scale, float above,
-                          int n) {
+/* y = exp(scale x - above); returns its sum. */
+static inline float exponentials(float *y, const float *x, float scale, float above, int n) {
     Lanes sum = {0};
     for (int first = 0; first < n; first += WIDE) EACH(i, PARTS) {
             int j = first + (int)i * LANES;
             if (j >= n) break;
             Vector of = load_some(x + j, (size_t)(n - j), -INFINITY);
             Vector result = exponential(multiply_add(of, all(scale), all(-above)));
-            if (writes) store_some(y + j, (size_t)(n - j), result);
+            store_some(y + j, (size_t)(n - j), result);
             sum.part[i] += result;
         }
     return sum_lanes(sum);
 }
 
 /* Each step is done for several rows, so that the long chain of operations of one row overlaps with
- * the others. Writes p if `writes`, and lse unless it is NULL. */
-INLINE void softmax_of(float *p, const bool writes, size_t row, float *lse, const float *x,
-                       float scale, int rows, int n) {
+ * the others. */
+static void softmax(float *p, size_t row, float *lse, const float *x, float scale, int rows,
+                    int n) {
     enum { ROWS = 16 };
     float max[ROWS] = {0}, total[ROWS] = {0}, logs[ROWS];
-    for (int first = 0; first < rows;
-         first += ROWS, p += writes ? ROWS * row : 0, x += ROWS * row) {
+    for (int first = 0; first < rows; first += ROWS, p += ROWS * row, x += ROWS * row) {
         int some = rows - first < ROWS ? rows - first : ROWS;
         for (int i = 0; i < some; i++)
             max[i] = largest(x + (size_t)i * row, n) * scale; /* scale > 0 */
         for (int i = 0; i < some; i++)
-            total[i] = exponentials(writes ? p + (size_t)i * row : NULL, writes,
-                                    x + (size_t)i * row, scale, max[i], n);
-        for (int i = 0; writes && i < some; i++) {
+            total[i] = exponentials(p + (size_t)i * row, x + (size_t)i * row, scale, max[i], n);
+        for (int i = 0; i < some; i++) {
             float *y = p + (size_t)i * row, inverse = 1.0f / total[i];
             for (int j = 0; j < n; j += LANES) {
                 size_t left = (size_t)(n - j);
@@ -83,15 +80,6 @@ INLINE void softmax_of(float *p, const bool writes, size_t row, float *lse, cons
             logs[i] = max[i] + (float)natural_logarithm((double)total[i]);
         memcpy(lse + first, logs, (size_t)some * sizeof *lse);
     }
-}
-
-static void softmax(float *p, size_t row, float *lse, const float *x, float scale, int rows,
-                    int n) {
-    softmax_of(p, true, row, lse, x, scale, rows, n);
-}
-
-static void log_sum_exp(float *lse, const float *x, size_t row, int rows, int n) {
-    softmax_of(NULL, false, row, lse, x, 1, rows, n);
 }
 
 /* The last vector is whole, too: it also computes some of the numbers before it again. */
@@ -117,7 +105,7 @@ static float near_shares(float *p, const float *x, float times, int n) {
     const float most = largest(x, n);
 #pragma omp simd
     for (int i = 0; i < n; i++) p[i] = x[i] - most;
-    return exponentials(p, true, p, times, 0, n);
+    return exponentials(p, p, times, 0, n);
 }
 
 static void softmax_backward(float *x, float *p, size_t row, const float *lse, const float *mean,

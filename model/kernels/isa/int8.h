@@ -92,8 +92,9 @@ INLINE void int8_tile(const bool vnni, const int rows, const int vectors, float 
     }
 }
 
-/* The most vectors of columns at a time. One row takes as many as registers allow, because few sums
- * would wait for each other. Several rows share each read of the weights. */
+/* The most vectors of columns at a time, a power of two; near the end, half as many or fewer. One
+ * row takes as many as registers allow, because few sums would wait for each other. Several rows
+ * share each read of the weights. */
 INLINE int int8_vectors(const bool vnni, const int rows) {
     enum { WHOLE = INT8_PANEL / LANES };
     if (rows > 1) return vnni ? TILE_VECTORS / 2 : TILE_VECTORS;
@@ -110,8 +111,7 @@ static void int8_rows(bool vnni, float *y, size_t y_row, const int16_t *x, size_
     for (int first = 0, vectors; first < columns; first += vectors * LANES) {
         const int8_t *panel = w + (size_t)(first / INT8_PANEL) * int8_panel_size(K);
         const float *begin = start ? start + first : NULL;
-        vectors = (columns - first + LANES - 1) / LANES;
-        if (vectors > most) vectors = most;
+        for (vectors = most; (vectors - 1) * LANES >= columns - first;) vectors /= 2;
             /* clang-format off */
 #define INT8(bytes, m, n) case (bytes) * 64 + (m) * 8 + (n) - 1: \
             if (m <= TILE_ROWS && n <= int8_vectors(bytes, m)) \
@@ -119,11 +119,10 @@ static void int8_rows(bool vnni, float *y, size_t y_row, const int16_t *x, size_
                           first % INT8_PANEL, scales + first, K, columns - first, begin, \
                           start_row); \
             break;
-#define INT8_TILES(m) INT8(0, m, 1) INT8(0, m, 2) INT8(0, m, 3) INT8(0, m, 4) \
-            INT8(1, m, 1) INT8(1, m, 2)
+#define INT8_TILES(m) INT8(0, m, 1) INT8(0, m, 2) INT8(0, m, 4) INT8(1, m, 1) INT8(1, m, 2)
         switch (vnni * 64 + rows * 8 + vectors - 1) {
             INT8_TILES(1) INT8_TILES(2) INT8_TILES(4) INT8_TILES(6)
-            INT8(0, 1, 5) INT8(0, 1, 6) INT8(0, 1, 7) INT8(0, 1, 8) INT8(1, 1, 3) INT8(1, 1, 4)
+            INT8(0, 1, 8) INT8(1, 1, 4)
         }
         /* clang-format on */
     }

@@ -14,14 +14,7 @@
 #pragma message("plain C, slower than the vectors that gcc 11 and clang 14 have")
 #endif
 
-enum {
-    LANES = 1,
-    TILE_ROWS = 4,
-    TILE_VECTORS = 4,
-    TILE_COLUMNS = TILE_VECTORS * LANES,
-    LINE = 16,
-    FOUR_GROUPS = 1
-};
+enum { LANES = 1, TILE_ROWS = 4, TILE_VECTORS = 4, TILE_COLUMNS = TILE_VECTORS * LANES, LINE = 16 };
 
 #define PORTABLE
 #define INLINE     static inline
@@ -55,7 +48,6 @@ static inline Vector vector_of(Bits bits) {
 #define lane_of(x, i)           (x)
 #define all(x)                  (x)
 #define swapped(x, half)        (x)
-#define four_times(p, row)      (*(p))
 #define transpose_lanes(row)    ((void)(row))
 #define lanes_below(n)          ((n) > 0)
 #define fused                   fmaf

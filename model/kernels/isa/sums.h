@@ -148,28 +148,21 @@ static void scores(float *y, size_t y_row, const float *q, const float *keys, si
     }
 }
 
-/* A property that all heads of a call have: they read the same columns of v, and share each load;
- * or each stands for the FOUR_GROUPS heads of four channels that fill a vector. */
-typedef enum { NOTHING, SAME, FOURS } Common;
-
-/* Adds to `vectors` vectors of channels of `heads` heads together; `left` channels remain. */
-INLINE void means_of(const int heads, const int vectors, const Common common, float *y,
-                     const float *p, size_t p_row, const float *const *v, size_t v_row, int n,
-                     int K, size_t left) {
+/* Adds to `vectors` vectors of channels of `heads` heads together; `left` channels remain. If
+ * `same`, all heads read the same columns of v, and share each load. */
+INLINE void means_of(const int heads, const int vectors, const bool same, float *y, const float *p,
+                     size_t p_row, const float *const *v, size_t v_row, int n, int K, size_t left) {
     Vector sum[SUMS];
-    const size_t width = vectors > 1 || common == FOURS ? LANES : left;
+    const size_t width = vectors > 1 ? LANES : left;
 #define OF_SUM(i) (y + (i) / (size_t)vectors * (size_t)K + (i) % (size_t)vectors * LANES)
     EACH(i, heads * vectors) sum[i] = load_some(OF_SUM(i), width, 0);
     for (size_t s = 0; s < (size_t)n; s++) EACH(i, vectors) {
             Vector first = load_some(v[0] + s * v_row + i * LANES, width, 0);
             EACH(h, heads) {
-                Vector weight = common == FOURS ? four_times(p + h * FOUR_GROUPS * p_row + s, p_row)
-                                                : all(p[h * p_row + s]);
-                Vector of = h == 0 || common == SAME
-                                ? first
-                                : load_some(v[h] + s * v_row + i * LANES, width, 0);
+                Vector of =
+                    h == 0 || same ? first : load_some(v[h] + s * v_row + i * LANES, width, 0);
                 Vector *to = &sum[h * (size_t)vectors + i];
-                *to = multiply_add(weight, of, *to);
+                *to = multiply_add(all(p[h * p_row + s]), of, *to);
             }
         }
     EACH(i, heads * vectors) store_some(OF_SUM(i), width, sum[i]);
@@ -183,30 +176,22 @@ INLINE void means_of(const int heads, const int vectors, const Common common, fl
 static void means(float *y, const float *p, size_t p_row, const float *v, size_t v_row, int n,
                   int K, int heads, int group) {
     const float *from[SUMS];
-    const bool fours = LANES > 4 && K == 4 && group == 1 && heads % FOUR_GROUPS == 0;
-    const int each = fours ? FOUR_GROUPS : 1; /* heads in a vector */
     const int most = SUMS / (group > 3 ? 4 : group > 1 ? 2 : 1);
-    heads /= each;
-    K *= each;
     for (int k = 0, vectors = most; k < K; k += vectors * LANES) {
         while (vectors > 1 && k + vectors * LANES > K) vectors /= 2;
         for (int h = 0, some; h < heads; h += some) {
-            for (some = SUMS / (fours ? 2 : vectors); some > heads - h;) some /= 2;
-            for (int i = 0; i < some; i++)
-                from[i] = v + (group > 1 ? (h + i) / group : h + i) * K + k;
-            float *to = y + h * K + k;
-            const float *weights = p + (size_t)(h * each) * p_row;
+            for (some = SUMS / vectors; some > heads - h;) some /= 2;
+            for (int i = 0; i < some; i++) from[i] = v + (h + i) / group * K + k;
             const bool same = LANES > 4 && some > 1 && from[0] == from[some - 1];
-            const Common common = fours ? FOURS : same ? SAME : NOTHING;
-            size_t left = (size_t)(K - k);
             /* clang-format off */
-#define MEANS(m, w, c) case ((c) * 16 + (m)) * 16 + (w): \
-                means_of(m, w, c, to, weights, p_row, from, v_row, n, K, left); break;
-#define BOTH(m, w) MEANS(m, w, NOTHING) MEANS(m, w, SAME)
-            switch (((int)common * 16 + some) * 16 + vectors) {
-                MEANS(1, 8, NOTHING) MEANS(1, 4, NOTHING) MEANS(1, 2, NOTHING) MEANS(1, 1, NOTHING)
+#define MEANS(m, w, s) case ((s) * 16 + (m)) * 16 + (w): \
+                means_of(m, w, s, y + h * K + k, p + (size_t)h * p_row, p_row, from, v_row, n, K, \
+                         (size_t)(K - k)); \
+                break;
+#define BOTH(m, w) MEANS(m, w, false) MEANS(m, w, true)
+            switch ((same * 16 + some) * 16 + vectors) {
+                MEANS(1, 8, false) MEANS(1, 4, false) MEANS(1, 2, false) MEANS(1, 1, false)
                 BOTH(2, 4) BOTH(2, 2) BOTH(2, 1) BOTH(4, 2) BOTH(4, 1) BOTH(8, 1)
-                MEANS(1, 1, FOURS) MEANS(2, 1, FOURS) MEANS(4, 1, FOURS)
             }
             /* clang-format on */
         }

@@ -58,88 +58,60 @@ INLINE void tile_of(const int rows, const int vectors, const int terms, Tile t, 
     }
 }
 
-/* Computes one tile whose rows, as some_rows gives them, and columns are not known at compile time.
- */
-static void tile(const Tile *t, int rows, int columns, const float *ahead) {
-    /* clang-format off */
-#define TILE(m, n) case (m) * 8 + (n): \
-        if (m <= TILE_ROWS && n <= TILE_VECTORS) \
-            tile_of(m, n, 1, *t, (size_t)columns, ahead); \
-        break;
-#define TILES(m) TILE(m, 1) TILE(m, 2) TILE(m, 3) TILE(m, 4)
-    switch (rows * 8 + (columns + LANES - 1) / LANES) {
-        TILES(1) TILES(2) TILES(4) TILES(6)
-    }
-    /* clang-format on */
-}
-
-/* Computes tiles of `rows` rows, one below the other. */
-INLINE void tiles_of(const int rows, const int vectors, const int terms, Tile t, int count,
-                     size_t columns, const float *ahead, const float *end) {
-    for (int i = 0; i < count; i++, tile_lower(&t, rows)) {
+/* Computes `count` whole tiles, one below the other. */
+INLINE void tiles_of(Tile t, int count, const float *ahead, const float *end) {
+    for (; count > 0; count--, tile_lower(&t, TILE_ROWS)) {
         if (ahead < end) {
-            tile_of(rows, vectors, terms, t, columns, ahead);
-            ahead += t.K / terms * LINE;
+            tile_of(TILE_ROWS, TILE_VECTORS, 2, t, TILE_COLUMNS, ahead);
+            ahead += t.K / 2 * LINE;
         } else {
-            tile_of(rows, vectors, terms, t, columns, NULL);
+            tile_of(TILE_ROWS, TILE_VECTORS, 2, t, TILE_COLUMNS, NULL);
         }
     }
 }
 
-/* Computes whole tiles of a packed panel. One stride of a is 1. Each branch makes a stride a
- * compile-time constant (t.a.column = 1 under `== 1`), for which the compiler specializes tiles_of.
- */
+/* Computes those of a packed panel. One stride of a is 1: each branch makes that a compile-time
+ * constant (t.a.column = 1 under `== 1`), for which the compiler specializes tiles_of. */
 INLINE void whole_tiles(Tile t, int count, const float *ahead, const float *end) {
     t.b_row = TILE_COLUMNS;
     if (t.a.column == 1) {
         t.a.column = 1;
-        tiles_of(TILE_ROWS, TILE_VECTORS, 2, t, count, TILE_COLUMNS, ahead, end);
-    } else if (t.a.row == 1 && t.a.column == MATMUL_STRIP) {
-        t.a = (Matrix){t.a.at, 1, MATMUL_STRIP};
-        tiles_of(TILE_ROWS, TILE_VECTORS, 2, t, count, TILE_COLUMNS, ahead, end);
+        tiles_of(t, count, ahead, end);
     } else {
         t.a.row = 1;
-        tiles_of(TILE_ROWS, TILE_VECTORS, 2, t, count, TILE_COLUMNS, ahead, end);
+        tiles_of(t, count, ahead, end);
     }
 }
 
-/* Does the same for tiles of TALL_ROWS rows. They need no branch for a packed strip: a transposed
- * matrix is short enough to be read in place. */
-INLINE void tall_tiles(const int vectors, Tile t, int count, size_t columns) {
-    const size_t packed = (size_t)vectors * LANES;
-    if (t.b_row == packed && t.a.column == 1) {
-        t.b_row = packed;
-        t.a.column = 1;
-        tiles_of(TALL_ROWS, vectors, 1, t, count, columns, NULL, NULL);
-    } else if (t.b_row == packed && t.a.row == 1) {
-        t.b_row = packed;
-        t.a.row = 1;
-        tiles_of(TALL_ROWS, vectors, 1, t, count, columns, NULL, NULL);
-    } else {
-        tiles_of(TALL_ROWS, vectors, 1, t, count, columns, NULL, NULL);
+/* Computes a tile whose rows and columns are not known at compile time: as many rows as some_rows
+ * gives or, of at most half a panel's columns, TALL_ROWS. */
+static void tile(const Tile *t, int rows, int columns, const float *ahead) {
+    /* clang-format off */
+#define TILE(m, n) case (m) * 8 + (n): \
+        if ((n) <= ((m) <= TILE_ROWS ? TILE_VECTORS : (m) == TALL_ROWS ? TILE_VECTORS / 2 : 0)) \
+            tile_of(m, n, 1, *t, (size_t)columns, (m) == TALL_ROWS ? NULL : ahead); \
+        break;
+#define TILES(m) TILE(m, 1) TILE(m, 2) TILE(m, 3) TILE(m, 4)
+    switch (rows * 8 + (columns + LANES - 1) / LANES) {
+        TILES(1) TILES(2) TILES(4) TILES(6) TILES(8) TILES(12)
     }
+    /* clang-format on */
 }
 
 static void panel(const Tile *at, int rows, int columns, const float *ahead, const float *end) {
     Tile t = *at;
+    const int most = columns <= TILE_COLUMNS / 2 ? TALL_ROWS : TILE_ROWS;
     int done = 0;
     if (columns == TILE_COLUMNS && t.b_row == TILE_COLUMNS) {
         done = rows / TILE_ROWS * TILE_ROWS;
         whole_tiles(t, rows / TILE_ROWS, ahead, end);
-    } else if (columns <= TILE_COLUMNS / 2) {
-        done = rows / TALL_ROWS * TALL_ROWS;
-        if (columns <= LANES)
-            tall_tiles(1, t, rows / TALL_ROWS, (size_t)columns);
-        else
-            tall_tiles(TILE_VECTORS / 2, t, rows / TALL_ROWS, (size_t)columns);
+        tile_lower(&t, done);
     }
-    if (done > 0) ahead = end;
-    tile_lower(&t, done);
-    for (int i = done, some; i < rows; i += some) {
-        some = some_rows(TILE_ROWS, rows - i);
+    if (rows >= most) ahead = end;
+    for (int some; done < rows; done += some, tile_lower(&t, some)) {
+        some = rows - done >= most ? most : some_rows(TILE_ROWS, rows - done);
         tile(&t, some, columns, ahead < end ? ahead : NULL);
         if (ahead < end) ahead += t.K * LINE;
-        tile_lower(&t, some);
     }
 }
 

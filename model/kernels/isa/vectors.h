@@ -259,13 +259,6 @@ static inline Vector load_fours(const float *x, size_t next) {
 #undef FOUR
 }
 
-/* The vector that has each of FOUR_GROUPS numbers, `row` floats apart, in four lanes. */
-INLINE Vector four_times(const float *p, size_t row) {
-    Four each[FOUR_GROUPS];
-    EACH(i, FOUR_GROUPS) each[i] = p[i * row] - (Four){0};
-    return load_fours((const float *)each, 4);
-}
-
 /* Stores the groups of four numbers, `next` floats apart. */
 static inline void store_fours(float *x, size_t next, Vector of) {
 #if defined SAME_LANES

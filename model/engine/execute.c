@@ -35,10 +35,10 @@ static void record_passes(Tape *p, void *weights, void *activations) {
     tape_end(p);
 }
 
-bool record(Tape *p, const Model *model, bool training, Error *err) {
+bool record(Tape *p, const Model *model, bool training, int slots, Error *err) {
     const size_t L = (size_t)model->config.L;
     char *weights = NULL, *activations = NULL;
-    if (!tape_open(p, model, training, err)) return false;
+    if (!tape_open(p, model, training, slots, err)) return false;
     if (memory_alloc(&weights, L, model->rung->weights_size, "the tape", err) &&
         memory_alloc(&activations, L, model->rung->activations_size, "the tape", err))
         record_passes(p, weights, activations);
@@ -53,18 +53,18 @@ bool record(Tape *p, const Model *model, bool training, Error *err) {
 
 /* ---- memory ---- */
 
-/* Checks that all sizes that follow from the pass, such as the bytes of all arrays and of the rows
- * that a growing run keeps, fit a size_t. With eight bytes they always do; with four, the batch
- * must be small. */
+/* Checks that all sizes that follow from the pass, such as the bytes of all arrays, fit a size_t.
+ * With eight bytes they always do; with four, the batch must be small. */
 static bool check_count(const Tape *p, const RunOptions *o, double tokens, Error *err) {
     const double spare = 4, kept = (double)o->slots * (o->length + KEY_GROUP);
     double numbers = 0;
-    for (int id = 1; id < p->array_count; id++)
-        numbers +=
-            p->arrays[id].width * (p->arrays[id].rows == PER_PASS ? p->arrays[id].count : tokens);
-    for (int i = 0; i < p->backward_begin; i++)
-        for (int j = 0; j < MAX_INPUTS + MAX_OUTPUTS; j++)
-            if (has_history(&p->list[i], j)) numbers += kept * operand_of(&p->list[i], j).width;
+    for (int id = 1; id < p->array_count; id++) {
+        const ArrayInfo *info = &p->arrays[id];
+        const double rows = info->rows == PER_PASS   ? info->count
+                            : info->rows == PER_SLOT ? kept
+                                                     : tokens;
+        numbers += info->width * rows;
+    }
     if (numbers * sizeof(float) <= (double)SIZE_MAX / spare) return true;
     return fail_memory(err, "a pass over %.0f tokens is too large for this machine", tokens);
 }
@@ -88,33 +88,17 @@ static void place_packed(Run *run) {
     }
 }
 
-/* Places the rows of earlier tokens of a growing run. */
-static void place_rows(Run *run) {
-    Tape *p = &run->tape;
-    run->capacity = ceil_div((size_t)run->options.length, KEY_GROUP) * KEY_GROUP;
-    for (int i = 0; i < p->backward_begin; i++) {
-        Instruction *at = &p->list[i];
-        for (int j = 0; j < MAX_INPUTS + MAX_OUTPUTS; j++) {
-            if (!has_history(at, j)) continue;
-            at->rows[j] = run->rows_size;
-            run->rows_size +=
-                (size_t)run->options.slots * run->capacity * (size_t)operand_of(at, j).width;
-        }
-    }
-}
-
 bool execute_plan(Run *run, Error *err) {
     const RunOptions *o = &run->options;
     size_t tensors = (size_t)run->model->tensor_count, tokens = run_tokens(run);
     if (!memory_alloc(&run->packed_offsets, tensors, sizeof(size_t), "the run", err) ||
         !memory_alloc(&run->params, tensors, sizeof(Param), "the run", err) ||
-        !record(&run->tape, run->model, o->training, err) ||
+        !record(&run->tape, run->model, o->training, o->slots, err) ||
         !check_count(&run->tape, o, (double)tokens, err))
         return false;
     if (o->kept) tape_keep_all(&run->tape);
     if (!schedule_open(&run->schedule, &run->tape, tokens, (size_t)o->length, err)) return false;
     place_packed(run);
-    if (o->slots > 0) place_rows(run);
     return true;
 }
 
@@ -175,8 +159,7 @@ bool execute_allocate(Run *run, Error *err) {
         run->packed = packed_by->packed;
     else if (!alloc(&run->packed, run->packed_size, sizeof(float), "the packed weights", err))
         return false;
-    if (!alloc(&run->rows, run->rows_size, sizeof(float), "the texts", err) ||
-        !alloc(&run->activations, run->schedule.size, sizeof(float), "the activations", err) ||
+    if (!alloc(&run->activations, run->schedule.size, sizeof(float), "the activations", err) ||
         !memory_alloc(&run->taken, taken, sizeof *run->taken, "the threads", err) ||
         !memory_alloc(&run->calls, (size_t)p->count, sizeof *run->calls, "the run", err))
         return false;
@@ -280,7 +263,6 @@ static void execute_slice(Run *run, const Thread *thread) {
     for (Call *call = run->calls; call < run->calls + run->tape.backward_begin; call++) {
         call->thread = thread;
         call->N = (int)run->pass.tokens;
-        if (call->instruction->operation->history) keep_rows(call);
         call->instruction->operation->compute(call);
     }
 }
@@ -292,7 +274,6 @@ static double execute_calls(const Run *run, const Phase *phase, const Thread *th
     for (int i = phase->begin; i < phase->end; i++) {
         Call call = call_of(run, i, thread, tokens);
         call.taken = taken;
-        if (run->pass.sequences && call.instruction->operation->history) keep_rows(&call);
         call.instruction->operation->compute(&call);
         start = profile_add(run, thread, i, start);
     }

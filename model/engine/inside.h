@@ -40,9 +40,6 @@ struct Run {
     float *packed;          /* copies of weights that are right operands */
     size_t *packed_offsets; /* [tensors]: in `packed`, in floats, or NOT_PACKED */
     size_t packed_size;
-    float *rows; /* the earlier tokens of a growing run: `capacity` rows in each slot for each
-                    operand that has them */
-    size_t rows_size, capacity;
     Call *calls;   /* [instructions]: with the operands from token 0 on */
     float *losses; /* [tokens] */
     double *sums;  /* the summed losses of windows, in an evaluation */
@@ -79,9 +76,10 @@ void run_note_pace(Run *run);
 /* ---- execute.c ---- */
 
 /* Records the rung's forward and, in training, its backward in the tape `p`, with the loss
- * between them. The tape borrows the model and does not read its weights. tape_close releases
- * the tape. Fails without memory and for a wrong rung; then there is nothing to release. */
-bool record(Tape *p, const Model *model, bool training, Error *err);
+ * between them. `slots` are those of a growing run, or 0. The tape borrows the model and does not
+ * read its weights. tape_close releases the tape. Fails without memory and for a wrong rung; then
+ * there is nothing to release. */
+bool record(Tape *p, const Model *model, bool training, int slots, Error *err);
 
 /* Records and schedules the rung of a run whose options, model, isa and products are set, and lays
  * out its memory. Fails without memory, for a wrong rung, and for too large a pass. */

@@ -125,8 +125,8 @@ static bool plan(Run **planned, Model *model, const RunOptions *options, Error *
                      options->threads * bytes_of(team_scratch(run->products, scratch_of(run)));
     RunMemory *m = &run->memory;
     m->weights = bytes_of(model->weights_size + run->packed_size);
-    m->activations = bytes_of(run->schedule.size + run->rows_size + run_tokens(run)) +
-                     WINDOWS_AT_ONCE * sizeof(double);
+    m->activations =
+        bytes_of(run->schedule.size + run_tokens(run)) + WINDOWS_AT_ONCE * sizeof(double);
     m->all = m->weights + m->activations + counts + moments + messages + scratch;
     if (!check_memory(run, err)) {
         run_close(run);
@@ -196,7 +196,6 @@ void run_close(Run *run) {
     memory_free(run->params);
     memory_free(run->packed_offsets);
     if (!run->options.packed_by) memory_free(run->packed);
-    memory_free(run->rows);
     memory_free(run->activations);
     memory_free((void *)run->taken);
     memory_free(run->calls);
@@ -305,8 +304,7 @@ const float *run_grow(Run *run, const Continuation *sequences, int B) {
     assert(run->options.slots > 0);
     begin(run, NULL, B, 1, NULL, false);
     run->pass.sequences = sequences;
-    run->pass.rows = run->rows;
-    run->pass.capacity = run->capacity;
+    run->pass.capacity = schedule_capacity((size_t)run->options.length);
     team_run(run->team, 1, execute_pass, run);
     return execute_array(run, run->tape.logits);
 }

@@ -76,12 +76,17 @@ typedef struct {
     bool lasts; /* beyond the pass that writes it */
 } Span;
 
+size_t schedule_capacity(size_t positions) {
+    return ceil_div(positions, KEY_GROUP) * KEY_GROUP;
+}
+
 size_t schedule_rows(const Tape *p, int array, size_t tokens, size_t positions) {
     const ArrayInfo *info = &p->arrays[array];
     switch (info->rows) {
         case PER_TOKEN: return tokens;
         case PER_STRETCH: return ceil_div(tokens, STRETCH);
         case PER_POSITION: return positions;
+        case PER_SLOT: return (size_t)p->slots * schedule_capacity(positions);
         default: return (size_t)info->count;
     }
 }
@@ -130,8 +135,8 @@ static void join_spans(Span *spans, const Tape *p, const int *epochs) {
     }
 }
 
-/* Sizes the spans. A constant lasts always, a kept array at least to the end of the forward pass.
- */
+/* Sizes the spans. Constants and earlier tokens last always, a kept array at least to the end of
+ * the forward pass. */
 static void size_spans(Span *spans, const Tape *p, const int *epochs, size_t tokens,
                        size_t positions) {
     const int forward_end = epochs[p->backward_begin - 1], end = epochs[p->count - 1];
@@ -142,7 +147,7 @@ static void size_spans(Span *spans, const Tape *p, const int *epochs, size_t tok
         span->size = memory_lines(schedule_rows(p, id, tokens, positions) * (size_t)info->width);
         if (span->lasts && span->end < forward_end) span->end = forward_end;
         if (span->begin <= forward_end && span->end > forward_end) span->lasts = true;
-        if (info->rows != PER_POSITION) continue;
+        if (info->rows != PER_POSITION && info->rows != PER_SLOT) continue;
         span->lasts = true;
         span->begin = 0;
         span->end = end;

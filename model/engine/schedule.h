@@ -37,6 +37,9 @@ typedef struct {
 bool schedule_open(Schedule *s, const Tape *p, size_t tokens, size_t positions, Error *err);
 void schedule_close(Schedule *s);
 
+/* Returns the rows of a slot in arrays PER_SLOT: whole groups of keys. */
+size_t schedule_capacity(size_t positions);
+
 /* Returns the rows of an array in such passes. */
 size_t schedule_rows(const Tape *p, int array, size_t tokens, size_t positions);
 

@@ -334,11 +334,10 @@ void attention_backward_pass(const Thread *thread, const Attention *a) {
 
 /* ---- as instructions ----
  * Inputs: q, k, v; backward also lse, out and dout. Outputs: out and lse; backward dq, dkey and
- * dvalue. Without a backward pass, the last output is the copy of the keys in columns, which only a
- * growing run writes: to its rows. */
+ * dvalue. A growing run also keeps values, and keys in columns. */
 
 enum { Q, K, V, LSE, OUT, DOUT };
-enum { COLUMNS = 3 };
+enum { VALUES = 2, COLUMNS = 3 };
 
 /* Return the channels of a head: in queries and keys, and in values. */
 static int dk_of(const Instruction *at) {
@@ -370,10 +369,6 @@ static Attention attention_of(const Call *c) {
                        .taken = c->taken};
 }
 
-static float *columns_in_slot(const Call *c, int slot) {
-    return rows_in_slot(c->pass, c->instruction, MAX_INPUTS + COLUMNS, slot);
-}
-
 /* Computes each token of a growing run. Copies all keys before it reads the first: the pass may
  * have several tokens of a text, and a read waits for a recent store to the same cache line. */
 static void forward_growing(const Call *c) {
@@ -382,13 +377,13 @@ static void forward_growing(const Call *c) {
     const float *q = a.head.q, *key = a.head.key;
     for (size_t b = 0; b < (size_t)c->N; b++) {
         a.head.key = key + b * a.head.k_row;
-        attention_column(&a, columns_in_slot(c, of[b].slot), (size_t)of[b].past);
+        attention_column(&a, rows_in_slot(c, COLUMNS, of[b].slot), (size_t)of[b].past);
     }
     for (size_t b = 0; b < (size_t)c->N; b++) {
         a.head.q = q + b * a.head.q_row;
-        a.head.v = rows_before(c, V, b, &a.head.v_row);
+        a.head.v = rows_before(c, V, VALUES, b, &a.head.v_row);
         a.head.out = c->out[0] + b * a.head.out_row;
-        attention_token(c->thread, &a, columns_in_slot(c, of[b].slot), of[b].past + 1);
+        attention_token(c->thread, &a, rows_in_slot(c, COLUMNS, of[b].slot), of[b].past + 1);
     }
 }
 
@@ -431,7 +426,6 @@ static const Operation operation = {
         "out[t] = sum over s <= t of weight[t,s] v[s], weight = softmax(q[t] . k[s] / sqrt(n))",
     .compute = forward,
     .reach = ALL_TOKENS,
-    .history = 1 << V | 1 << (MAX_INPUTS + COLUMNS),
     .work = work,
     .scratch = scratch,
     .attends = true};
@@ -450,14 +444,14 @@ Attended attention(Tape *p, int NH, Array q, Array k, Array v, int place) {
     int dv = NKV > 0 ? v.width / NKV : 0;
     Attended made = {tape_array(p, NH * dv, PER_TOKEN), q,  k,    v,
                      tape_array(p, NH, PER_TOKEN),      NH, place};
-    Array columns = p->training ? NO_ARRAY : tape_array(p, k.width, PER_TOKEN);
+    Array values = tape_earlier(p, v.width), columns = tape_earlier(p, k.width);
     tape_keep(p, q);
     tape_keep(p, k);
     tape_keep(p, v);
     tape_keep(p, made.out);
     tape_add(p, (Instruction){.operation = &operation,
                               .inputs = {q, k, v},
-                              .outputs = {made.out, made.lse, [COLUMNS] = columns},
+                              .outputs = {made.out, made.lse, values, columns},
                               .NH = NH,
                               .place = place});
     return made;

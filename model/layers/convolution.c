@@ -18,7 +18,7 @@ static void forward(const Call *c) {
     Share own = team_share(c->thread, (size_t)c->N, 1);
     for (size_t n = own.begin; n < own.end; n++) {
         size_t s = position_of(c->pass, n);
-        const float *x = rows_before(c, 0, n / T, &row) + s * row;
+        const float *x = rows_before(c, 0, 1, n / T, &row) + s * row;
         c->thread->isa->convolve(c->out[0] + n * width, x, -(ptrdiff_t)row, c->tensors[0].w, width,
                                  reach(c, s), (int)width);
     }
@@ -55,21 +55,20 @@ static const Operation operation = {
     .title = "Convolution: each x takes a share of the characters before it",
     .equation = "y[t] = x[t] + taps[0] x[t] + taps[1] x[t-1] + ... in each channel",
     .compute = forward,
-    .reach = ALL_TOKENS,
-    .history = 1};
+    .reach = ALL_TOKENS};
 static const Operation backward_operation = {
     .name = "convolution_backward", .compute = backward, .reach = ALL_TOKENS};
 static const Operation gradients_operation = {
     .name = "convolution_gradients", .compute = gradients, .reach = ALL_TOKENS, .gradient = true};
 
-static Array record(Tape *p, const Operation *of, Array x, Table taps) {
+static Array record(Tape *p, const Operation *of, Array x, Table taps, Array earlier) {
     tape_expect_width(p, of->name, taps.weight, "the input", x, taps.width);
-    Instruction rest = {.tensors = {taps.weight}, .taps = taps.rows};
+    Instruction rest = {.outputs = {[1] = earlier}, .tensors = {taps.weight}, .taps = taps.rows};
     return tape_map(p, of, x, x.width, rest);
 }
 
 Array convolution(Tape *p, Array x, Table taps) {
-    return record(p, &operation, x, taps);
+    return record(p, &operation, x, taps, tape_earlier(p, x.width));
 }
 
 Array convolution_backward(Tape *p, Array dy, Array x, Table taps) {
@@ -78,5 +77,5 @@ Array convolution_backward(Tape *p, Array dy, Array x, Table taps) {
                               .inputs = {dy, x},
                               .tensors = {taps.weight},
                               .taps = taps.rows});
-    return record(p, &backward_operation, dy, taps);
+    return record(p, &backward_operation, dy, taps, NO_ARRAY);
 }

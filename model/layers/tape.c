@@ -3,6 +3,7 @@
 #include "base/array.h"
 #include "base/memory.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -51,8 +52,8 @@ void tape_end(Tape *p) {
     for (int l = p->model->config.L - 1; l >= NO_BLOCK; l--) end_block(p, l, l == p->block);
 }
 
-bool tape_open(Tape *p, const Model *model, bool training, Error *err) {
-    *p = (Tape){.model = model, .training = training, .err = err};
+bool tape_open(Tape *p, const Model *model, bool training, int slots, Error *err) {
+    *p = (Tape){.model = model, .training = training, .slots = slots, .err = err};
     tape_array(p, 0, PER_TOKEN); /* id 0 is NO_ARRAY */
     return !p->failed;
 }
@@ -115,25 +116,17 @@ void tape_expect(Tape *p, bool holds, const char *layer, const char *demand) {
 
 /* ---- at work ---- */
 
-void keep_rows(const Call *c) {
+const float *rows_before(const Call *c, int number, int earlier, size_t b, size_t *row) {
     const Pass *pass = c->pass;
-    for (int number = 0; number < MAX_INPUTS; number++) {
-        if (!has_history(c->instruction, number)) continue;
-        size_t width = (size_t)c->instruction->inputs[number].width;
-        for (size_t b = 0; b < (size_t)c->N; b++) {
-            const Continuation *of = &pass->sequences[c->first + b];
-            memcpy(rows_in_slot(pass, c->instruction, number, of->slot) + (size_t)of->past * width,
-                   c->in[number] + b * c->in_row[number], width * sizeof(float));
-        }
-    }
-}
-
-const float *rows_before(const Call *c, int number, size_t b, size_t *row) {
-    const Pass *pass = c->pass;
+    const float *own = c->in[number] + b * (size_t)pass->T * c->in_row[number];
     *row = c->in_row[number];
-    if (!pass->sequences) return c->in[number] + b * (size_t)pass->T * *row;
-    *row = (size_t)c->instruction->inputs[number].width;
-    return rows_in_slot(pass, c->instruction, number, pass->sequences[b].slot);
+    if (!pass->sequences) return own;
+    assert(c->out[earlier]);
+    const Continuation *of = &pass->sequences[b];
+    float *rows = rows_in_slot(c, earlier, of->slot);
+    *row = c->out_row[earlier];
+    memcpy(rows + (size_t)of->past * *row, own, *row * sizeof *rows);
+    return rows;
 }
 
 /* ---- instructions and arrays ---- */
@@ -168,6 +161,10 @@ Array tape_sums(Tape *p, int count, int width) {
     Array made = tape_array(p, width, PER_PASS);
     if (made.id) p->arrays[made.id].count = count;
     return made;
+}
+
+Array tape_earlier(Tape *p, int width) {
+    return p->slots > 0 ? tape_array(p, width, PER_SLOT) : NO_ARRAY;
 }
 
 Array tape_constants(Tape *p, int width, void (*fill)(float *, int, int)) {

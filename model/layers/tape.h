@@ -39,8 +39,7 @@ typedef struct {
     const Ngram *ngram;            /* the counted model */
     float counts_weight;           /* factor of its logits; 1 in training */
     const Continuation *sequences; /* [B]: the tokens of a growing run */
-    float *rows;                   /* the rows of their earlier tokens, `capacity` in a slot */
-    size_t capacity;
+    size_t capacity;               /* the rows of a slot in arrays PER_SLOT */
 } Pass;
 
 /* Return the id of token n of a pass, and its position: the number of tokens before it. */
@@ -85,10 +84,8 @@ typedef struct {
                    also works if they have separate memory */
     bool packed; /* tensor 0, [out,in], is the right operand of a product, y = x w^T forward and dx
                     = dy w backward: the engine packs it before each pass */
-    unsigned history; /* bit i: it also reads the rows of earlier tokens of operand i (operand_of),
-                         which a growing run keeps */
-    bool gradient;    /* adds to gradients of weights, which nothing on the tape reads */
-    bool attends; /* each token takes a weighted mean of itself and those before it, in each head.
+    bool gradient; /* adds to gradients of weights, which nothing on the tape reads */
+    bool attends;  /* each token takes a weighted mean of itself and those before it, in each head.
                      Inputs 0 and 1 are queries and keys, whose products give the weights by a
                      softmax; with one input, the weights are equal */
     /* Optional. Returns the multiply-adds for tokens that see each other in `pairs` pairs. */
@@ -104,33 +101,18 @@ struct Instruction {
     int NH;                   /* heads, of attention, rotary positions and norms: rows in a token */
     int taps;                 /* the tokens that a convolution adds */
     int place;                /* the number of the dropout mask, or NO_DROPOUT */
-    size_t rows[MAX_INPUTS + MAX_OUTPUTS]; /* in a growing run: offsets in Pass.rows of the
-                                              operands with earlier tokens (has_history) */
-    int block; /* the transformer block in which the rung called it (begin_block) */
+    int block;                /* the transformer block in which the rung called it (begin_block) */
 };
 
-/* Returns operand `number`: an input, or from MAX_INPUTS on an output. */
-static inline Array operand_of(const Instruction *at, int number) {
-    return number < MAX_INPUTS ? at->inputs[number] : at->outputs[number - MAX_INPUTS];
+/* Returns the rows of a slot of a growing run in output `number`, an array of tape_earlier. */
+static inline float *rows_in_slot(const Call *c, int number, int slot) {
+    return c->out[number] + (size_t)slot * c->pass->capacity * c->out_row[number];
 }
 
-/* Returns true if a growing run keeps the rows of earlier tokens of operand `number`. */
-static inline bool has_history(const Instruction *at, int number) {
-    return operand_of(at, number).id && at->operation->history >> number & 1;
-}
-
-/* Returns the rows of earlier tokens of such an operand in a slot of a growing run. */
-static inline float *rows_in_slot(const Pass *pass, const Instruction *at, int number, int slot) {
-    size_t width = (size_t)operand_of(at, number).width;
-    return pass->rows + at->rows[number] + (size_t)slot * pass->capacity * width;
-}
-
-/* Stores the rows of the pass in its inputs of `history`, before the call in a growing run. */
-void keep_rows(const Call *c);
-
-/* Returns the rows of sequence b of the pass in input `number` of `history`, from its first token
- * to those of the pass, and sets *row to the floats from one token to the next. */
-const float *rows_before(const Call *c, int number, size_t b, size_t *row);
+/* Returns the rows of sequence b of the pass in input `number`, from its first token to those of
+ * the pass, and sets *row to the floats from one token to the next. A growing run first adds the
+ * row of the pass to those of earlier tokens, which are in output `earlier`. */
+const float *rows_before(const Call *c, int number, int earlier, size_t b, size_t *row);
 
 /* ---- the list ---- */
 
@@ -143,6 +125,7 @@ typedef enum {
     PER_TOKEN,
     PER_STRETCH,  /* sums over each stretch of tokens, which the team then adds */
     PER_POSITION, /* constants for each position in the context, filled once */
+    PER_SLOT,     /* earlier tokens of the texts of a growing run, kept between passes */
     PER_PASS      /* sums over many tokens, `count` rows in all */
 } Rows;
 
@@ -157,6 +140,7 @@ typedef struct {
 struct Tape {
     const Model *model; /* borrowed; its weights are not read */
     bool training;      /* has a backward pass */
+    int slots;          /* of a growing run, or 0 */
     bool has_heads;     /* the rung may ask for NH */
     Instruction *list;
     int count, capacity;
@@ -173,9 +157,10 @@ struct Tape {
     bool failed;
 };
 
-/* Makes an empty tape for a model that is laid out; borrows the model and `err`. tape_close
- * releases it. Fails without memory; then there is nothing to release. */
-bool tape_open(Tape *p, const Model *model, bool training, Error *err);
+/* Makes an empty tape for a model that is laid out; borrows the model and `err`. `slots` are those
+ * of a growing run, or 0. tape_close releases the tape. Fails without memory; then there is nothing
+ * to release. */
+bool tape_open(Tape *p, const Model *model, bool training, int slots, Error *err);
 void tape_close(Tape *p);
 
 /* Adds the gradients that still wait, at the end of the backward pass. */
@@ -206,6 +191,10 @@ Array tape_array(Tape *p, int width, Rows rows);
 
 /* Returns a new array of `count` rows PER_PASS. */
 Array tape_sums(Tape *p, int count, int width);
+
+/* Returns an array in which a growing run keeps the rows of earlier tokens; otherwise NO_ARRAY. A
+ * layer that looks across tokens has it among its outputs, for rows_before. */
+Array tape_earlier(Tape *p, int width);
 
 /* Returns constants for each position, row[width]: one array for each `fill` and width. */
 Array tape_constants(Tape *p, int width, void (*fill)(float *row, int position, int width));

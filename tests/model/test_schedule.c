@@ -131,7 +131,7 @@ static void check_ready(const Tape *p) {
 static void watch_model(Model *model, bool training, bool kept) {
     Tape tape;
     Schedule schedule;
-    assert_ok(record(&tape, model, training, &err), err);
+    assert_ok(record(&tape, model, training, 0, &err), err);
     if (kept) tape_keep_all(&tape);
     assert_ok(schedule_open(&schedule, &tape, TOKENS, POSITIONS, &err), err);
     if (training) check_ready(&tape);
@@ -277,7 +277,7 @@ static void check_refused(Array (*forward)(Tape *, const void *, void *), const 
     Tape tape;
     Model model = bigram_with(&wrong, forward);
     if (begins(place, "Weights")) wrong.weights_size += sizeof(Norm); /* one that no row names */
-    assert_false(record(&tape, &model, false, &err));
+    assert_false(record(&tape, &model, false, 0, &err));
     expect_error(err, "bigram", place);
     model_free(&model);
 }
@@ -329,7 +329,7 @@ TEST(printed) {
     Model model;
     size_t length;
     assert_ok(model_lay_out(&model, &config, &err), err);
-    assert_ok(record(&tape, &model, true, &err), err);
+    assert_ok(record(&tape, &model, true, 0, &err), err);
     assert_ok(schedule_open(&schedule, &tape, TOKENS, POSITIONS, &err), err);
     FILE *to = tmpfile();
     assert_non_null(to);

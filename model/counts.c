@@ -11,107 +11,62 @@
 #include "model/ngram.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
-/* Counts of one text. Pairs are sorted lists, not a V x V table: with 6,000 characters, a text has
- * only a small part of the 36 million pairs. */
+/* The characters that follow each character in a text, `every` places apart. A table of V x V would
+ * be too large: with 6,000 characters, a text has only a small part of the 36 million pairs. */
 typedef struct {
-    int V;
+    size_t *ends;     /* [V + 1]: those after a end at ends[a], where those after a + 1 begin */
+    int32_t *seconds; /* by the character before them */
     size_t count;
-    size_t *singles;  /* [V]; the next two follow in its memory */
-    size_t *kinds;    /* [V]: d(a) */
-    size_t *starts;   /* [V + 1]: where the characters that follow a begin, n(a) of them */
-    int32_t *seconds; /* [count - 1]: these characters, sorted, repeated as in the text */
-} Tally;
+} Pairs;
 
-static int compare(const void *a, const void *b) {
-    int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
-    return (x > y) - (x < y);
-}
-
-/* Sorts numbers below V; counts them if that takes less time. counts: [V], scratch, all zero. */
-static void sort(int32_t *numbers, size_t count, int V, size_t *counts) {
-    if (count < (size_t)V) {
-        qsort(numbers, count, sizeof *numbers, compare);
-        return;
-    }
-    for (size_t i = 0; i < count; i++) counts[numbers[i]]++;
-    for (int v = 0; v < V; counts[v++] = 0)
-        for (size_t i = 0; i < counts[v]; i++) *numbers++ = v;
-}
-
-static size_t followers(const Tally *tally, int32_t a) {
-    return tally->starts[a + 1] - tally->starts[a];
-}
-
-static bool tally_text(Tally *tally, const int32_t *ids, size_t count, int V, Error *err) {
-    const size_t pairs = count - 1;
-    *tally = (Tally){.V = V, .count = count};
-    if (!memory_alloc(&tally->singles, 4 * (size_t)V + 1, sizeof(size_t), "the counts", err) ||
-        !memory_alloc(&tally->seconds, pairs, sizeof(int32_t), "the counts", err))
+static bool list_pairs(Pairs *pairs, const int32_t *ids, size_t count, size_t every, int V,
+                       Error *err) {
+    *pairs = (Pairs){.count = ceil_div(count - 1, every)};
+    if (!memory_alloc(&pairs->ends, (size_t)V + 1, sizeof(size_t), "the counts", err) ||
+        !memory_alloc(&pairs->seconds, pairs->count, sizeof(int32_t), "the counts", err))
         return false;
-    tally->kinds = tally->singles + V;
-    tally->starts = tally->kinds + V;
-    size_t *scratch = tally->starts + V + 1;
-    for (size_t i = 0; i < count; i++) tally->singles[ids[i]]++;
-    for (size_t i = 0; i < pairs; i++) tally->starts[ids[i] + 1]++;
-    for (int v = 0; v < V; v++) scratch[v] = tally->starts[v + 1] += tally->starts[v];
-    for (size_t i = pairs; i-- > 0;) tally->seconds[--scratch[ids[i]]] = ids[i + 1];
-    memset(scratch, 0, (size_t)V * sizeof *scratch);
-    for (int v = 0; v < V; v++) {
-        int32_t *row = tally->seconds + tally->starts[v];
-        sort(row, followers(tally, v), V, scratch);
-        for (size_t i = 0; i < followers(tally, v); i++)
-            tally->kinds[v] += i == 0 || row[i] != row[i - 1];
-    }
+    size_t *next = pairs->ends; /* at first, where those after a begin */
+    for (size_t i = 0; i + 1 < count; i += every) next[ids[i] + 1]++;
+    for (int v = 0; v < V; v++) next[v + 1] += next[v];
+    for (size_t i = 0; i + 1 < count; i += every) pairs->seconds[next[ids[i]]++] = ids[i + 1];
     return true;
 }
 
-/* Returns the first place among the characters that follow a that is not below b. */
-static size_t lower_bound(const Tally *tally, int32_t a, int32_t b) {
-    size_t low = tally->starts[a], high = tally->starts[a + 1];
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (tally->seconds[middle] < b)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+static void free_pairs(Pairs *pairs) {
+    memory_free(pairs->ends);
+    memory_free(pairs->seconds);
 }
 
-static double single_probability(const Tally *tally, int32_t b) {
-    return ((double)tally->singles[b] + 1) / ((double)tally->count + tally->V);
-}
-
-static double pair_probability(const Tally *tally, int32_t a, int32_t b) {
-    double seen = (double)(lower_bound(tally, a, b + 1) - lower_bound(tally, a, b));
-    double kinds = (double)tally->kinds[a], single = single_probability(tally, b);
-    if (kinds == 0) return single;
-    return (seen + kinds * single) / ((double)followers(tally, a) + kinds);
-}
-
-/* The entropy of single characters: sum n/N ln(N/n). */
-static double single_entropy(const Tally *tally) {
-    double total = 0, N = (double)tally->count;
-    for (int v = 0; v < tally->V; v++) {
-        double n = (double)tally->singles[v];
-        if (n > 0) total += n * log(N / n);
-    }
-    return total / N;
-}
-
-/* Returns the entropy of a character after another: sum n(a,b)/N ln(n(a)/n(a,b)). */
-static double pair_entropy(const Tally *tally) {
-    double total = 0;
-    for (int32_t a = 0; a < tally->V; a++)
-        for (size_t i = tally->starts[a], next; i < tally->starts[a + 1]; i = next) {
-            next = lower_bound(tally, a, tally->seconds[i] + 1);
-            double n = (double)(next - i);
-            total += n * log((double)followers(tally, a) / n);
+/* Sets the losses of single characters and of pairs of *counts, for the pairs of the training text
+ * and those of the held-out text that are predicted. singles[V] has the counts of characters;
+ * seen[V], all 0, is scratch: n(a,b) of one a. */
+static void count_pairs(const Pairs *train, const Pairs *held_out, const size_t *singles,
+                        size_t *seen, size_t count, int V, TrilCounts *counts) {
+    const double N = (double)count, predicted = (double)held_out->count;
+    for (int32_t a = 0; a < V; a++) {
+        const size_t begin = a > 0 ? train->ends[a - 1] : 0, end = train->ends[a];
+        const double followers = (double)(end - begin), n = (double)singles[a];
+        double kinds = 0;
+        if (n > 0) counts->own_unigram += n / N * log(N / n);
+        for (size_t i = begin; i < end; i++) kinds += seen[train->seconds[i]]++ == 0;
+        for (size_t i = a > 0 ? held_out->ends[a - 1] : 0; i < held_out->ends[a]; i++) {
+            const int32_t b = held_out->seconds[i];
+            const double single = ((double)singles[b] + 1) / (N + V);
+            counts->unigram -= log(single) / predicted;
+            counts->bigram -=
+                log(kinds == 0 ? single
+                               : ((double)seen[b] + kinds * single) / (followers + kinds)) /
+                predicted;
         }
-    return total / (double)(tally->count - 1);
+        for (size_t i = begin; i < end; i++) {
+            size_t *together = &seen[train->seconds[i]];
+            if (*together > 0)
+                counts->own_bigram +=
+                    (double)*together / (N - 1) * log(followers / (double)*together);
+            *together = 0;
+        }
+    }
 }
 
 /* Returns how many characters of the held-out text there are for each of `most` to predict. */
@@ -172,20 +127,16 @@ static bool count_ngram(const int32_t *train, size_t train_count, const int32_t 
 
 bool count_losses(const int32_t *train, size_t train_count, const int32_t *held_out,
                   size_t held_out_count, int V, int window, TrilCounts *counts, Error *err) {
-    Tally tally;
-    const bool ok = tally_text(&tally, train, train_count, V, err);
+    Pairs known = {0}, ahead = {0};
+    size_t *singles, every = held_out_every(train_count, held_out_count);
     *counts = (TrilCounts){.uniform = log(V)};
-    if (ok) counts->own_unigram = single_entropy(&tally);
-    if (ok) counts->own_bigram = pair_entropy(&tally);
-    const size_t every = held_out_every(train_count, held_out_count);
-    size_t predicted = 0;
-    for (size_t i = 1; ok && i < held_out_count; i += every, predicted++) {
-        counts->unigram -= log(single_probability(&tally, held_out[i]));
-        counts->bigram -= log(pair_probability(&tally, held_out[i - 1], held_out[i]));
-    }
-    counts->unigram /= (double)predicted;
-    counts->bigram /= (double)predicted;
-    memory_free(tally.singles);
-    memory_free(tally.seconds);
+    if (!memory_alloc(&singles, 2 * (size_t)V, sizeof *singles, "the counts", err)) return false;
+    const bool ok = list_pairs(&known, train, train_count, 1, V, err) &&
+                    list_pairs(&ahead, held_out, held_out_count, every, V, err);
+    for (size_t i = 0; i < train_count; i++) singles[train[i]]++;
+    if (ok) count_pairs(&known, &ahead, singles, singles + V, train_count, V, counts);
+    memory_free(singles);
+    free_pairs(&known);
+    free_pairs(&ahead);
     return ok && count_ngram(train, train_count, held_out, held_out_count, V, window, counts, err);
 }

@@ -35,7 +35,7 @@ const Isa TABLE_NAME(ISA) = {
     LOOP(attend) LOOP(attend_backward)
 #endif
     LOOP(gelu) LOOP(gelu_backward) LOOP(swiglu) LOOP(swiglu_backward)
-    LOOP(normalize) LOOP(normalize_recompute) LOOP(normalize_backward)
+    LOOP(normalize) LOOP(normalize_backward)
     LOOP(rotate) LOOP(convolve) LOOP(convolve_gradients) LOOP(dropout)
     LOOP(add) LOOP(sum) LOOP(axpby) LOOP(dot) LOOP(adamw)
 };

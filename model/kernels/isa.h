@@ -176,11 +176,9 @@ typedef struct Isa {
 
     /* LayerNorm of `rows` rows of n channels, one after another: y = (x - mean) rstd w + b; writes
        mean and rstd = 1/sqrt(variance+1e-5) of each. RMSNorm, whose b and db are NULL: y = x rstd
-       w, with rstd = 1/sqrt(mean(x^2)+1e-6); mean is not used. _recompute: from the saved ones */
+       w, with rstd = 1/sqrt(mean(x^2)+1e-6); mean is not used. */
     void (*normalize)(float *y, float *mean, float *rstd, const float *x, const float *w,
                       const float *b, int rows, int n);
-    void (*normalize_recompute)(float *y, const float *x, const float *mean, const float *rstd,
-                                const float *w, const float *b, int rows, int n);
     /* dx += the gradient of x, dw += dy (x - mean) rstd (RMSNorm: dy x rstd), db += dy, for one row
      */
     void (*normalize_backward)(float *dx, float *dw, float *db, const float *dy, const float *x,

@@ -118,13 +118,11 @@ Array attention_qkv_backward(Tape *p, Array dout, Attended of);
  * itself.
  *
  * A norm begins a branch of the residual stream x. So the backward takes dx, the stream's gradient
- * so far (or NO_ARRAY), and returns it plus the branch's part. `_recompute` recomputes y for the
- * backward pass, from the saved mean and rstd. */
+ * so far (or NO_ARRAY), and returns it plus the branch's part. A backward pass that lacks y calls
+ * the norm again. */
 Array layernorm(Tape *p, Array x, Norm w);
-Array layernorm_recompute(Tape *p, Array x, Norm w);
 Array layernorm_backward(Tape *p, Array dx, Array dy, Array x, Norm w);
 Array rmsnorm(Tape *p, Array x, Norm w);
-Array rmsnorm_recompute(Tape *p, Array x, Norm w);
 Array rmsnorm_backward(Tape *p, Array dx, Array dy, Array x, Norm w);
 
 /* ---- rotary positions ---- (Su et al., "RoFormer", 2021)

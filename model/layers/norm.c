@@ -23,13 +23,6 @@ static void forward(const Call *c) {
                               c->tensors[1].w, c->N * c->instruction->NH, (int)row_of(c));
 }
 
-/* Computes the same y from the saved statistics. */
-static void recompute(const Call *c) {
-    c->thread->isa->normalize_recompute(c->out[0], c->in[0], c->in[MEAN], c->in[RSTD],
-                                        c->tensors[0].w, c->tensors[1].w, c->N * c->instruction->NH,
-                                        (int)row_of(c));
-}
-
 static int stretches(const Call *c) {
     return ceil_div_int(c->N, STRETCH);
 }
@@ -69,7 +62,7 @@ static void gradients(const Call *c) {
 }
 
 /* The operations of one norm. */
-enum { FORWARD, RECOMPUTE, BACKWARD, GRADIENTS, KINDS };
+enum { FORWARD, BACKWARD, GRADIENTS, KINDS };
 
 #define OPERATIONS(norm, formula)                                                           \
     {                                                                                       \
@@ -77,7 +70,6 @@ enum { FORWARD, RECOMPUTE, BACKWARD, GRADIENTS, KINDS };
                      .title = "Norm: each x is brought to the same scale",                  \
                      .equation = formula,                                                   \
                      .compute = forward},                                                   \
-        [RECOMPUTE] = {.name = norm "_recompute", .compute = recompute},                    \
         [BACKWARD] = {.name = norm "_backward", .compute = backward, .reused = 1 + STREAM}, \
         [GRADIENTS] = {                                                                     \
             .name = norm "_gradients",                                                      \
@@ -92,62 +84,43 @@ static const Operation layernorms[KINDS] =
 static const Operation rmsnorms[KINDS] =
     OPERATIONS("rmsnorm", "y = x / sqrt(mean of x^2 + 0.000001) * weight");
 
-/* Returns an instruction that reads x and the weights and writes an array of x's width. */
-static Instruction begin(Tape *p, const Operation *operation, Array x, Norm w) {
-    bool whole = x.width > 0 && w.size > 0 && x.width % w.size == 0;
+/* Returns the rows of a token. */
+static int rows_of(Tape *p, const Operation *operation, Array x, Norm w) {
+    const bool whole = x.width > 0 && w.size > 0 && x.width % w.size == 0;
     tape_expect(p, whole, operation->name, "its weights' size does not divide the columns of x");
-    return (Instruction){.operation = operation,
-                         .inputs = {x},
-                         .outputs = {tape_array(p, x.width, PER_TOKEN)},
-                         .tensors = {w.weight, w.bias},
-                         .NH = whole ? x.width / w.size : 1};
+    return whole ? x.width / w.size : 1;
 }
 
 static Array record(Tape *p, const Operation *norm, Array x, Norm w) {
-    Instruction made = begin(p, &norm[FORWARD], x, w);
+    const int NH = rows_of(p, &norm[FORWARD], x, w);
     tape_expect(p, !w.bias == (norm == rmsnorms), norm->name, "a bias goes with layernorm only");
-    made.outputs[RSTD] = tape_array(p, made.NH, PER_TOKEN);
-    if (w.bias) made.outputs[MEAN] = tape_array(p, made.NH, PER_TOKEN);
-    tape_add(p, made);
-    return made.outputs[0];
-}
-
-/* Returns such an instruction that also reads the statistics that the norm saved. */
-static Instruction begin_again(Tape *p, const Operation *norm, int kind, Array x, Norm w) {
-    Instruction of = *tape_user(p, &norm[FORWARD], x, w.weight);
-    Instruction made = begin(p, &norm[kind], x, w);
-    made.inputs[RSTD] = of.outputs[RSTD];
-    made.inputs[MEAN] = of.outputs[MEAN];
-    return made;
-}
-
-static Array record_recompute(Tape *p, const Operation *norm, Array x, Norm w) {
-    Instruction made = begin_again(p, norm, RECOMPUTE, x, w);
-    tape_add(p, made);
-    return made.outputs[0];
+    Instruction rest = {.tensors = {w.weight, w.bias}, .NH = NH};
+    rest.outputs[RSTD] = tape_array(p, NH, PER_TOKEN);
+    if (w.bias) rest.outputs[MEAN] = tape_array(p, NH, PER_TOKEN);
+    return tape_map(p, &norm[FORWARD], x, x.width, rest);
 }
 
 static Array record_backward(Tape *p, const Operation *norm, Array dx, Array dy, Array x, Norm w) {
     tape_expect_width(p, norm[BACKWARD].name, w.weight, "dy", dy, x.width);
     if (dx.id) tape_expect_width(p, norm[BACKWARD].name, w.weight, "dx", dx, x.width);
-    Array sums = tape_array(p, w.bias ? 2 * w.size : w.size, PER_STRETCH);
-    Instruction made = begin_again(p, norm, BACKWARD, x, w);
-    made.inputs[STREAM] = dx;
-    made.inputs[DY] = dy;
-    made.outputs[1] = sums;
-    tape_add(p, made);
+    const Instruction of = *tape_user(p, &norm[FORWARD], x, w.weight);
+    const Array sums = tape_array(p, w.bias ? 2 * w.size : w.size, PER_STRETCH);
+    Instruction rest = {.outputs = {[1] = sums},
+                        .tensors = {w.weight, w.bias},
+                        .NH = rows_of(p, &norm[BACKWARD], x, w)};
+    rest.inputs[RSTD] = of.outputs[RSTD];
+    rest.inputs[MEAN] = of.outputs[MEAN];
+    rest.inputs[STREAM] = dx;
+    rest.inputs[DY] = dy;
+    const Array made = tape_map(p, &norm[BACKWARD], x, x.width, rest);
     tape_add(p, (Instruction){.operation = &norm[GRADIENTS],
                               .inputs = {sums},
                               .tensors = {w.weight, w.bias}});
-    return made.outputs[0];
+    return made;
 }
 
 Array layernorm(Tape *p, Array x, Norm w) {
     return record(p, layernorms, x, w);
-}
-
-Array layernorm_recompute(Tape *p, Array x, Norm w) {
-    return record_recompute(p, layernorms, x, w);
 }
 
 Array layernorm_backward(Tape *p, Array dx, Array dy, Array x, Norm w) {
@@ -156,10 +129,6 @@ Array layernorm_backward(Tape *p, Array dx, Array dy, Array x, Norm w) {
 
 Array rmsnorm(Tape *p, Array x, Norm w) {
     return record(p, rmsnorms, x, w);
-}
-
-Array rmsnorm_recompute(Tape *p, Array x, Norm w) {
-    return record_recompute(p, rmsnorms, x, w);
 }
 
 Array rmsnorm_backward(Tape *p, Array dx, Array dy, Array x, Norm w) {

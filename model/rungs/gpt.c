@@ -69,13 +69,13 @@ static Array block_backward(Tape *p, const Weights *w, const Activations *a, Arr
     Array dmlp = dropout_backward(p, dx, DROP_MLP), h;
     Array dfc = gelu_backward(p, &h, linear_dx(p, dmlp, w->fcproj), a->fc);
     linear_gradients(p, dmlp, h, w->fcproj);
-    Array dh = linear_backward(p, dfc, layernorm_recompute(p, a->mid, w->ln_2), w->fc);
+    Array dh = linear_backward(p, dfc, layernorm(p, a->mid, w->ln_2), w->fc);
     dx = layernorm_backward(p, dx, dh, a->mid, w->ln_2);
 
     Array dproj = dropout_backward(p, dx, DROP_PROJ);
     Array dqkv =
         attention_qkv_backward(p, linear_backward(p, dproj, a->attended.out, w->proj), a->attended);
-    dh = linear_backward(p, dqkv, layernorm_recompute(p, a->x, w->ln_1), w->qkv);
+    dh = linear_backward(p, dqkv, layernorm(p, a->x, w->ln_1), w->qkv);
     return layernorm_backward(p, dx, dh, a->x, w->ln_1);
 }
 

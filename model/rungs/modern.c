@@ -92,7 +92,7 @@ static Array block_backward(Tape *p, const Weights *w, const Activations *a, Arr
     swiglu_backward(p, &dgate, &dup, &hidden, linear_dx(p, ddown, w->down), a->gate, a->up);
     linear_gradients(p, ddown, hidden, w->down);
 
-    Array h = rmsnorm_recompute(p, a->mid, w->ln_2);
+    Array h = rmsnorm(p, a->mid, w->ln_2);
     Array dh = linear_backward(p, dgate, h, w->gate);
     dh = add(p, dh, linear_backward(p, dup, h, w->up));
     dx = rmsnorm_backward(p, dx, dh, a->mid, w->ln_2);
@@ -103,7 +103,7 @@ static Array block_backward(Tape *p, const Weights *w, const Activations *a, Arr
     dq = rmsnorm_backward(p, NO_ARRAY, rotary_backward(p, heads(p), dq), a->q_raw, w->q_norm);
     dk = rmsnorm_backward(p, NO_ARRAY, rotary_backward(p, kv_heads(p), dk), a->k_raw, w->k_norm);
 
-    h = rmsnorm_recompute(p, a->x, w->ln_1);
+    h = rmsnorm(p, a->x, w->ln_1);
     dh = linear_backward(p, dv, h, w->v);
     dh = add(p, dh, linear_backward(p, dq, h, w->q));
     dh = add(p, dh, linear_backward(p, dk, h, w->k));

@@ -417,18 +417,16 @@ static double slope_of(double (*of)(double, double), double x, double up) {
     return (of(x + h, up) - of(x - h, up)) / (2 * h);
 }
 
-/* y[2,n] = x normalized with its own mean and rstd or, if `again`, with given ones; RMSNorm has
- * neither mean nor b. */
+/* y[2,n] = x normalized with its own mean and rstd; RMSNorm has neither mean nor b. */
 static void norm_of(double *y, double *mean, double *rstd, const double *x, const double *w,
-                    const double *b, bool again, int n) {
+                    const double *b, int n) {
     for (int r = 0; r < 2; r++, x += n, y += n) {
         double mu = 0, variance = 0;
         for (int i = 0; i < n && b; i++) mu += x[i] / n;
         for (int i = 0; i < n; i++) variance += pow(x[i] - mu, 2) / n;
-        if (b && !again) mean[r] = mu;
-        if (!again) rstd[r] = 1 / sqrt(variance + (b ? 1e-5 : 1e-6));
-        for (int i = 0; i < n; i++)
-            y[i] = (x[i] - (b ? mean[r] : 0)) * rstd[r] * w[i] + (b ? b[i] : 0);
+        if (b) mean[r] = mu;
+        rstd[r] = 1 / sqrt(variance + (b ? 1e-5 : 1e-6));
+        for (int i = 0; i < n; i++) y[i] = (x[i] - mu) * rstd[r] * w[i] + (b ? b[i] : 0);
     }
 }
 
@@ -521,14 +519,9 @@ LOOP(swiglu_backward, 2e-5, 0, isa->swiglu_backward(x[0], x[1], x[2], x[15], x[3
          x[0][i] *= slope_of(swiglu_of, x[15][i], x[3][i]);
      })
 LOOP(layernorm, 1e-6, 5e-6, isa->normalize(x[0], x[2], x[3], x[4], x[6], x[7], 2, n),
-     norm_of(x[0], x[2], x[3], x[4], x[6], x[7], false, n), NONE)
-LOOP(layernorm_again, 2e-6, 1e-6,
-     isa->normalize_recompute(x[0], x[4], x[2], x[3], x[6], x[7], 2, n),
-     norm_of(x[0], x[2], x[3], x[4], x[6], x[7], true, n), NONE)
+     norm_of(x[0], x[2], x[3], x[4], x[6], x[7], n), NONE)
 LOOP(rmsnorm, 1e-6, 1e-6, isa->normalize(x[0], NULL, x[3], x[4], x[6], NULL, 2, n),
-     norm_of(x[0], NULL, x[3], x[4], x[6], NULL, false, n), NONE)
-LOOP(rmsnorm_again, 2e-6, 1e-6, isa->normalize_recompute(x[0], x[4], NULL, x[3], x[6], NULL, 2, n),
-     norm_of(x[0], NULL, x[3], x[4], x[6], NULL, true, n), NONE)
+     norm_of(x[0], NULL, x[3], x[4], x[6], NULL, n), NONE)
 LOOP(layernorm_backward, 2e-6, 1e-6,
      isa->normalize_backward(x[0], x[1], x[2], x[3], x[4], 0.25f, 0.75f, x[5], n),
      norm_backward_of(x, 0.25, 0.75, false, n), NONE)
@@ -739,8 +732,6 @@ static void check_normalize_rows(const Isa *isa, int rows, int n) {
             assert_memory_equal(one, y + r * n, (size_t)n * sizeof *y);
             assert_true(of_rstd == rstd[r] && (rms || of_mean == mean[r]));
         }
-        isa->normalize_recompute(y, x, mean, rstd, w, offsets, rows, n);
-        assert_memory_equal(one, y + (rows - 1) * n, (size_t)n * sizeof *y);
     }
 }
 

@@ -82,17 +82,6 @@ static void normalize(float *y, float *mean, float *rstd, const float *x, const 
     }
 }
 
-static void normalize_recompute(float *y, const float *x, const float *mean, const float *rstd,
-                                const float *w, const float *b, int rows, int n) {
-    for (int r = 0; r < rows; r++, x += n, y += n)
-        if (b)
-#pragma omp simd
-            for (int i = 0; i < n; i++) y[i] = fused((x[i] - mean[r]) * rstd[r], w[i], b[i]);
-        else
-#pragma omp simd
-            for (int i = 0; i < n; i++) y[i] = x[i] * rstd[r] * w[i];
-}
-
 /* With xhat = x rstd and g = dy w: dx += rstd (g - xhat mean(g xhat)). */
 static void rms_normalize_backward(float *dx, float *dw, const float *dy, const float *x,
                                    float rstd, const float *w, int n) {

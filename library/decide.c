@@ -322,17 +322,17 @@ double tril_steps_taken(const TrilOptions *options, double slower, double time) 
 
 /* ---- sizes ---- */
 
-TrilStatus tril_estimate(const TrilOptions *options, int vocabulary, TrilEstimate *found,
-                         Error *err) {
+TrilStatus tril_estimate(const TrilOptions *options, int vocabulary, size_t *parameters,
+                         double *bytes, Error *err) {
     Config config;
-    if (!found || !options || !err) return null_argument(err);
+    if (!options || !parameters || !bytes || !err) return null_argument(err);
     TrilOptions filled_in = *options;
     options_fill(&filled_in);
     if (!options_config(&filled_in, vocabulary, &config, err)) return err->status;
     const RunOptions run = options_run(&filled_in);
     RunMemory memory;
     if (!run_estimate(&config, &run, &memory, err)) return err->status;
-    found->bytes = memory.all;
-    found->parameters = (size_t)model_parameters(&config);
+    *bytes = memory.all;
+    *parameters = (size_t)model_parameters(&config);
     return TRIL_OK;
 }

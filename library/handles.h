@@ -30,7 +30,7 @@ struct TrilModel {
     bool in_training;
     Uses uses;        /* those of its training run, too, which change it */
     SafeTensors file; /* the metadata of the file that it was read from */
-    /* of a state, until it is resumed, or trained otherwise */
+    /* of a state, until its training goes on */
     TrilProgress progress;
     float *first_moments, *second_moments;
 };

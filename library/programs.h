@@ -20,6 +20,9 @@ TrilStatus tril_text_repeated(const TrilText *text, double *share, TrilError *er
 
 /* ---- decisions ---- */
 
+/* Returns options of which only the seed is set. */
+TrilOptions tril_options_empty(void);
+
 /* Returns the most epochs that help when training on this number of characters. */
 double tril_epochs_that_help(double characters, bool trained);
 

@@ -174,26 +174,28 @@ TrilStatus tril_model_load(TrilModel **model, const char *path, Error *err) {
     return result(model_given(model, ok), err);
 }
 
-/* Reads the options. Returns the name of the first invalid one, or NULL. Every option that a
- * training run decides must be there; one that is newer than the state has its default. */
+/* Reads the options. Returns the name of the first invalid one, or NULL. Every option must be there
+ * except those that a training run may leave unset; one that is newer than the state has its
+ * default. */
 static const char *read_options(const TrilModel *model, TrilOptions *options) {
     *options = tril_model_sizes(model);
     for (int i = 0; tril_option(i); i++) {
         const TrilOption *row = tril_option(i);
+        const bool may_lack = row->member == offsetof(TrilOptions, learning_rate) ||
+                              row->member == offsetof(TrilOptions, time) ||
+                              row->member == offsetof(TrilOptions, epochs);
         char key[KEY_SIZE];
         if (!is_stored(row)) continue;
         option_key(i, key);
         const Note *note = safetensors_note(&model->file, key);
         const char *value = note ? note->value : row->standard;
-        if ((note && (note->length == 0 || strlen(note->value) != note->length)) ||
-            (value && tril_options_set(options, row->name, value, &(Error){0}) != TRIL_OK))
+        if (value ? strlen(value) == 0 || (note && strlen(value) != note->length) ||
+                        tril_options_set(options, row->name, value, &(Error){0}) != TRIL_OK
+                  : !may_lack)
             return row->name;
     }
     options->bytes = model->vocab.bytes;
-    return isnan(options->steps)        ? "steps"
-           : isnan(options->eval_every) ? "eval-every"
-           : isnan(options->dropout)    ? "dropout"
-                                        : NULL;
+    return NULL;
 }
 
 /* Reads the facts of a state. Returns the key of the first invalid entry, or NULL. */

@@ -91,10 +91,6 @@ static void restore(TrilTraining *t) {
 
 /* Checks that this can be the training run of the state that the model was read from. */
 static bool check_same(const TrilModel *model, const TrilText *text, Error *err) {
-    if (!model->first_moments)
-        return fail(err,
-                    "the model was not read from a state, or has been trained since then; load "
-                    "the state again");
     if (text->digest != model->text)
         return fail_as(TRIL_TEXT, err, "the text is not the one that the state was trained on");
     return text->held_out == model->held_out ||
@@ -105,9 +101,9 @@ static bool check_same(const TrilModel *model, const TrilText *text, Error *err)
 }
 
 static bool open_training(TrilTraining **training, TrilModel *model, const TrilText *text,
-                          const TrilOptions *options, bool resumes, Error *err) {
+                          const TrilOptions *options, Error *err) {
+    const bool resumes = model->first_moments, trained = model->trained && !resumes;
     const TrilOptions sizes = tril_model_sizes(model);
-    const bool trained = model->trained && !resumes;
     TrilOptions decided = *options;
     double epochs;
     if (model->in_training) return fail(err, "the model is already being trained");
@@ -139,24 +135,13 @@ static bool open_training(TrilTraining **training, TrilModel *model, const TrilT
     return true;
 }
 
-static TrilStatus open_as(bool resumes, TrilTraining **training, TrilModel *model,
-                          const TrilText *text, const TrilOptions *options, Error *err) {
-    if (training) *training = NULL;
-    if (!training || !model || !text || !options || !err) return null_argument(err);
-    return result(
-        model_change(model, err) &&
-            model_leave(model, open_training(training, model, text, options, resumes, err)),
-        err);
-}
-
 TrilStatus tril_training_open(TrilTraining **training, TrilModel *model, const TrilText *text,
                               const TrilOptions *options, Error *err) {
-    return open_as(false, training, model, text, options, err);
-}
-
-TrilStatus tril_training_resume(TrilTraining **training, TrilModel *model, const TrilText *text,
-                                const TrilOptions *options, Error *err) {
-    return open_as(true, training, model, text, options, err);
+    if (training) *training = NULL;
+    if (!training || !model || !text || !options || !err) return null_argument(err);
+    return result(model_change(model, err) &&
+                      model_leave(model, open_training(training, model, text, options, err)),
+                  err);
 }
 
 /* ---- settings and progress ---- */

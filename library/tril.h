@@ -1,17 +1,17 @@
 /* tril.h - tril as a library: tokenizers, models, training, and text.
  *
- * Failures. A function that can fail returns a TrilStatus: TRIL_OK, or the kind of the failure.
- * After a failure it has written a sentence to *error, and a pointer to a result is NULL. After
- * TRIL_OK *error is arbitrary. A NULL where a pointer is required gives TRIL_ARGUMENT; functions
- * without a status accept NULL only if they release something. The sentence of TRIL_TEXT does not
- * name the text, so that a program can put the name of its file before it. The library never
- * prints, never ends the program, and handles no signals.
+ * Failures. A function that can fail returns a TrilStatus. After a failure *error has a sentence
+ * and a pointer to a result is NULL; after TRIL_OK *error is arbitrary. NULL for a pointer gives
+ * TRIL_ARGUMENT, unless a comment allows it; functions without a status accept it only to release.
+ * An option or a number out of range is TRIL_ARGUMENT. The sentence of TRIL_TEXT does not name the
+ * text, so that a program can put the name of its file before it. The library never prints, never
+ * ends the program, and handles no signals.
  *
  * Ownership. The caller releases a new object with the function of its kind, such as
- * tril_model_free or tril_writer_close, which accepts NULL. A pointer that a function returns, or
- * that a record has, belongs to the object that it was called for, or is a constant. Texts and
- * options are only read during the call. Texts have a length in bytes and may contain zero bytes.
- * Members of objects are to be read, unless their comment says otherwise.
+ * tril_model_free or tril_writer_close, after the objects that were made from it. A pointer that a
+ * function returns, or that a record has, belongs to the object that it was called for, or is a
+ * constant. Texts and options are only read during the call. Texts have a length in bytes and may
+ * contain zero bytes. Members of objects are to be read, unless their comment says otherwise.
  *
  * Threads. Different threads may use different objects at the same time. Several threads may
  * generate from, read with, evaluate and save the same model, as long as no thread trains it. Any
@@ -73,8 +73,7 @@ const char *tril_rung_idea(int i);
  *
  * Every text and prompt in UTF-8 is read by the same rules: a byte order mark at its beginning is
  * left out; CR LF and CR are newlines; a zero byte is an error. A tokenizer that knows one of these
- * characters, as a model from elsewhere may, reads it as it is; one of bytes reads everything so.
- */
+ * characters, as a model from elsewhere may, reads it as it is; one of bytes reads all so. */
 typedef struct TrilTokenizer {
     uint32_t *codes; /* code points, in order; the id of each is its place */
     int size;        /* of the vocabulary */
@@ -96,8 +95,7 @@ TrilStatus tril_encode(const TrilTokenizer *tokenizer, const char *text, size_t 
                        int32_t *ids, size_t capacity, size_t *count, TrilError *error);
 
 /* Writes the text of ids[count] to text[capacity] and its bytes, at most 4 for each id, to *length.
- * TRIL_ARGUMENT: an id that is not in the vocabulary; too small a capacity: *length is then the
- * capacity needed, and `text` has the beginning. */
+ * TRIL_ARGUMENT: an unknown id; too small a capacity, as above, but `text` has the beginning. */
 TrilStatus tril_decode(const TrilTokenizer *tokenizer, const int32_t *ids, size_t count, char *text,
                        size_t capacity, size_t *length, TrilError *error);
 
@@ -112,44 +110,40 @@ typedef struct TrilText {
     int distinct;                  /* characters of the vocabulary that occur */
     uint64_t digest;               /* of its bytes; by it, files identify the text of a training */
     bool returns;                  /* it has CR LF or CR, which are read as newlines */
-    size_t counted; /* to set: tril_text_count and models that count read only so many, at least
-                       2, from its start, to save time; 0: all to train on. Set it again before
-                       resuming a training run */
+    size_t counted; /* to set, also before resuming: to save time, tril_text_count and models that
+                       count read only so many from its start, at least 2; 0: all to train on */
 } TrilText;
 
-/* Joins texts [count] to one for tril_text_make with the share *held_out: first the beginnings of
- * all, then their ends, so that the end of each is held out. If *held_out is NaN, the last text is
- * held out, and *held_out becomes its share. A newline follows each part but the last, except with
- * `bytes`. Writes *length bytes to `joined`, which has the capacity of all texts and 2 * count
- * bytes more. TRIL_TEXT: text *which is not UTF-8, or is held out and too short. */
+/* Joins texts [count] for tril_text_make with *held_out: first the beginnings of all, then the
+ * ends, which are held out. If *held_out is NaN, the last text is held out, and *held_out becomes
+ * its share. A newline follows each part but the last, except with `bytes`. Writes *length bytes to
+ * `joined`, which has room for all texts and 2 * count bytes more. TRIL_TEXT: text *which is not
+ * UTF-8, or is held out and too short. */
 TrilStatus tril_text_join(const char *const *texts, const size_t *lengths, int count, bool bytes,
                           double *held_out, char *joined, size_t *length, int *which,
                           TrilError *error);
 
 /* Makes a text with the ids of a tokenizer, and holds out this share. TRIL_TEXT: an unknown
- * character; fewer than two characters to train on or held out. It is released after the training
- * runs on it. */
+ * character; fewer than two characters to train on or held out. */
 TrilStatus tril_text_make(TrilText **text, const TrilTokenizer *tokenizer, const char *bytes,
                           size_t length, double held_out, TrilError *error);
 void tril_text_free(TrilText *text);
 
 /* Sets longest[i], for each of ids[count], such as a text that a model wrote, to the length of the
  * longest passage of these ids that has ids[i] and that the training part of `text` has, too; 0:
- * none. A negative id is in no passage, and so divides texts; one beyond the vocabulary is an
- * error.
- */
+ * none. A negative id is in no passage, and so divides texts. */
 TrilStatus tril_text_copied(const TrilText *text, const int32_t *ids, size_t count,
                             int32_t *longest, TrilError *error);
 
-/* The losses of counting alone: on the held-out part, with frequencies from the part before it. If
- * fewer characters are counted than are held out, that many evenly spaced ones are predicted. */
+/* The losses of counting alone: on the held-out part, with frequencies from the part before it, and
+ * (own) on that part. If fewer are counted than held out, so many evenly spaced ones are predicted.
+ */
 typedef struct {
-    double uniform;                 /* each character of the vocabulary is equally likely */
-    double unigram, bigram;         /* how often each occurs; how often each follows each */
-    double own_unigram, own_bigram; /* the same on the part in which they were counted */
+    double uniform;         /* each character of the vocabulary is equally likely */
+    double unigram, bigram; /* how often each occurs; how often each follows each */
+    double own_unigram, own_bigram;
     /* how often each follows the order - 1 before it, with modified Kneser-Ney smoothing, in the
-       last 16,777,216 characters at most. In the counted part, cut into tenths, each prediction
-       leaves out the counts of its own tenth */
+       last 16,777,216 characters at most. Own: each tenth, without the counts of that tenth */
     double ngram, own_ngram;     /* in windows: as for a model, nothing before the window is seen */
     double running, own_running; /* of the running text: all before is seen */
     int order; /* 7, or 8 or 9 if each lowers own_ngram; less for a text that repeats itself much */
@@ -161,13 +155,12 @@ TrilStatus tril_text_count(const TrilText *text, int context, TrilCounts *counts
 /* ---- options ---- */
 
 /* The options of a training run. The rows of tril_option have their meanings, and how an unset one
- * is chosen. The library only checks and stores time, eval_every and patience, which are for
- * programs. */
+ * is chosen. Time, eval_every and patience are for programs: the library checks and stores them. */
 typedef struct {
     const char *rung; /* option "model" */
     double layers, heads, width, kv_heads, context;
-    double hidden; /* no option: the channels inside the MLP of a model that another program made,
-                      set by its file; unset: 8/3 of the width, rounded up to a multiple of 32 */
+    double hidden; /* no option: the channels inside the MLP of a model from another program;
+                      unset: 8/3 of the width, rounded up to a multiple of 32 */
     double dropout;
     double held_out; /* option "val" */
     bool bytes;
@@ -188,11 +181,12 @@ typedef enum {
     TRIL_SEED   /* uint64_t */
 } TrilKind;
 
+/* What a resumed training run does with the value of an option. */
 typedef enum {
-    TRIL_MODEL, /* a property of the model; a resumed training run cannot change it */
-    TRIL_FIXED, /* a resumed training run cannot change it either */
-    TRIL_KEPT,  /* a resumed training run keeps it, unless it is given another value */
-    TRIL_FRESH  /* each run of a program has its own */
+    TRIL_MODEL, /* cannot change it: a property of the model */
+    TRIL_FIXED, /* cannot change it either */
+    TRIL_KEPT,  /* keeps it, unless it is given another value */
+    TRIL_FRESH  /* takes its own */
 } TrilLasting;
 
 typedef struct {
@@ -207,21 +201,18 @@ typedef struct {
     const char *section, *argument, *help;
 } TrilOption;
 
-/* Return row i of the table of options, and the name of preset i; the defaults of ./train, and
- * options of which only the seed is set. */
+/* Return row i of the table of options; the name of preset i; the defaults of ./train. */
 const TrilOption *tril_option(int i);
 const char *tril_preset(int i);
 TrilOptions tril_options(void);
-TrilOptions tril_options_empty(void);
 
-/* Sets an option by its name to a value in the notation of the command line; with the name
- * "preset", all options of a preset. An empty text unsets an option. TRIL_ARGUMENT: no such option,
- * value or preset; unsetting a flag or the seed. */
+/* Sets an option by its name to a value in the notation of the command line; an empty text unsets
+ * it, unless it is a flag or the seed. "preset" sets all options of a preset. */
 TrilStatus tril_options_set(TrilOptions *options, const char *name, const char *text,
                             TrilError *error);
 
-/* Writes the value of option i to `text` as tril_options_set reads it, and returns true. If it is
- * unset, or if there is no option i, writes an empty text and returns false. */
+/* Writes the value of option i to `text` as tril_options_set reads it. Returns false, with an empty
+ * text, if it is unset. */
 enum { TRIL_OPTION_SIZE = 32 };
 bool tril_options_get(const TrilOptions *options, int i, char text[TRIL_OPTION_SIZE]);
 
@@ -231,20 +222,20 @@ TrilOptions tril_options_sizes(const TrilOptions *options);
 
 /* ---- models ---- */
 
-/* A tokenizer and weights. It is released after its training run and all that borrows it. */
+/* A tokenizer and weights. */
 typedef struct TrilModel TrilModel;
 
-/* Makes a model of the sizes of `options` with random weights, which follow from its seed. Copies
- * the tokenizer. TRIL_ARGUMENT: an option out of range, or an unset size. */
+/* Makes a model of the sizes of `options`, which must be set, with random weights, which follow
+ * from its seed. Copies the tokenizer. */
 TrilStatus tril_model_make(TrilModel **model, const TrilTokenizer *tokenizer,
                            const TrilOptions *options, TrilError *error);
 
 /* Reads a model and checks all of it: a file of ./train or tril_model_save. */
 TrilStatus tril_model_load(TrilModel **model, const char *path, TrilError *error);
 
-/* Makes a model that also knows all characters of a text, as ./train --init does: a copy, or one
- * with other ids, which predicts the same among the characters that both know. The weights of new
- * characters start as a mean, with noise that follows from the seed. */
+/* Makes a model that also knows all characters of a text, as ./train --init does. It predicts the
+ * same among the characters that both know, but may have other ids; the weights of new ones start
+ * as a mean, with noise that follows from the seed. */
 TrilStatus tril_model_extend(TrilModel **extended, const TrilModel *model, const char *text,
                              size_t length, uint64_t seed, TrilError *error);
 void tril_model_free(TrilModel *model);
@@ -254,18 +245,17 @@ typedef struct {
     const char *key, *text;
 } TrilNote;
 
-/* Writes the model as a file for ./sample, with the metadata `notes`, which an entry without a key
- * ends; NULL: none. Replaces an existing file of tril once the new one is whole. TRIL_FILE:
- * anything else is at `path`, such as another file, a link or a device. TRIL_ARGUMENT: a key that
- * files of tril use, or one twice; more than about 90 entries; one that is not UTF-8. */
+/* Writes the model as a file for ./sample, with the metadata `notes`, up to one without a key;
+ * NULL: none. Replaces an existing file of tril once the new one is whole. TRIL_FILE: anything else
+ * is at `path`, such as a link. TRIL_ARGUMENT: a key of tril's own, or twice; no UTF-8; over 90
+ * notes. */
 TrilStatus tril_model_save(const TrilModel *model, const char *path, const TrilNote *notes,
                            TrilError *error);
 
 /* Return its tokenizer; its sizes; the number of its parameters, and their digest: the same for
  * equal bits; the held-out loss of these weights, if an evaluation in their training found it; the
- * value of a key, such as "step", "seed" or "dropout", in the metadata of the file that the model
- * was read from, or NULL; the order of its counts, each of a character with the order - 1 before
- * it, with *characters set to the number of counted ones. */
+ * value of a key, such as "step", in the metadata of the file that it was read from, or NULL; the
+ * order of its counts (TrilCounts), with *characters set to the number of counted ones. */
 const TrilTokenizer *tril_model_tokenizer(const TrilModel *model);
 TrilOptions tril_model_sizes(const TrilModel *model);
 size_t tril_model_parameters(const TrilModel *model);
@@ -289,10 +279,9 @@ bool tril_model_tensor(TrilModel *model, int i, TrilTensor *tensor);
  * anything else to stop. */
 typedef int (*TrilStop)(void *user);
 
-/* Fills unset options with the values that a training run on the text would use. A learning rate or
- * weight decay that stays unset is the rung's own. `trained`, here and below: the model is already
- * trained. Sets *epochs, which may be NULL, to how often the training would see the text.
- * TRIL_ARGUMENT: as tril_training_open. */
+/* Fills unset options with the values that a training run on the text would use; a learning rate
+ * that stays unset is the rung's own. `trained`, here and below: the model is already trained. Sets
+ * *epochs, which may be NULL, to how often the training would see the text. */
 TrilStatus tril_options_decide(TrilOptions *options, const TrilText *text, bool trained,
                                double *epochs, TrilError *error);
 
@@ -305,8 +294,8 @@ typedef enum {
 } TrilLimit;
 
 typedef struct {
-    /* as measured. If `seconds` have no room for 20 steps, `speed` is that of a smaller batch, and
-       the others are unknown: 1 and INFINITY */
+    /* measured. If `seconds` have no room for 20 steps, `speed` is that of a smaller batch, and the
+       next two are 1 and INFINITY */
     double speed;      /* characters a second in steps with whole windows */
     double slower;     /* the time of such a step by that of a step with the shortest windows */
     double evaluating; /* characters a second in evaluations */
@@ -318,28 +307,23 @@ typedef struct {
 /* Chooses the unset sizes and the unset batch: those of the largest model that, after `seconds` of
  * training on this machine, is better than all smaller ones, and sees the text at most
  * options.epochs times; if that is unset, it becomes the most that helps. Measures a few steps of
- * each model. Sets *choice to the reasons. TRIL_TEXT: too short a text for the context.
- * TRIL_ARGUMENT: an option out of range; seconds that are not positive. */
+ * each model. Sets *choice to the reasons. TRIL_TEXT: too short a text for the context. */
 TrilStatus tril_options_choose(TrilOptions *options, const TrilText *text, bool trained,
                                double seconds, TrilChoice *choice, TrilError *error);
 
-/* The size of a model, with a vocabulary of this size, and the bytes of its training run, without
- * the text. TRIL_NO_MEMORY: this machine has less; the sentence says how much. */
-typedef struct {
-    size_t parameters;
-    double bytes;
-} TrilEstimate;
-TrilStatus tril_estimate(const TrilOptions *options, int vocabulary, TrilEstimate *estimate,
-                         TrilError *error);
+/* Sets *parameters to the number of a model with a vocabulary of this size, and *bytes to those of
+ * its training run, without the text. TRIL_NO_MEMORY: this machine has less. */
+TrilStatus tril_estimate(const TrilOptions *options, int vocabulary, size_t *parameters,
+                         double *bytes, TrilError *error);
 
 /* ---- training ---- */
 
 typedef struct TrilTraining TrilTraining;
 
-/* Opens a training run of `model` on a text that was made with its vocabulary, and holds out a
- * part; borrows both. With f32, the same seed, sizes and options give the weights of ./train, to
- * the bit. TRIL_TEXT: another vocabulary; too short a text for the context. TRIL_ARGUMENT: an
- * option out of range; a model that is already in training. */
+/* Opens a training run of `model`, which has no other, on a text that was made with its vocabulary;
+ * borrows both. With f32, the same seed, sizes and options give the weights of ./train, to the bit.
+ * TRIL_TEXT: another vocabulary; too short a text for the context. For the model of a state, see
+ * tril_state_load. */
 TrilStatus tril_training_open(TrilTraining **training, TrilModel *model, const TrilText *text,
                               const TrilOptions *options, TrilError *error);
 void tril_training_close(TrilTraining *training);
@@ -350,8 +334,8 @@ TrilOptions tril_training_options(const TrilTraining *training);
 typedef struct {
     int step, steps;      /* done and planned */
     double seconds;       /* spent in all steps */
-    double loss, norm;    /* of the last step: the batch's loss, before the update; the gradient's
-                             norm,    before clipping */
+    double loss;          /* of the last step's batch, before the update */
+    double norm;          /* of its gradient, before clipping */
     double learning_rate; /* the last step's */
     double recent;        /* the mean loss of the batches since the last evaluation, if any */
     int recent_steps;     /* the number of these batches */
@@ -367,28 +351,27 @@ typedef struct {
 } TrilProgress;
 TrilProgress tril_training_progress(const TrilTraining *training);
 
-/* Plans another number of steps, at least 1. Learning rates and windows follow it from the next
- * step on. After tril_training_cool_down the training takes no more steps than that planned. */
+/* Plans another number of steps, at least 1, which learning rates and windows follow from the next
+ * step on. tril_training_cool_down limits it. */
 TrilStatus tril_training_set_steps(TrilTraining *training, int steps, TrilError *error);
 
 /* Starts the cooldown early, with the slope of a run whose cooldown begins at the step of the
- * lowest loss. Reduces the planned steps to its end and returns true. Changes nothing and returns
- * false before the first step, without a phase of constant rates, during a cooldown, or if the run
- * would not end sooner. */
+ * lowest loss, and plans its end. Returns false, and changes nothing, before the first step,
+ * without a phase of constant rates, during a cooldown, or if the run would not end sooner. */
 bool tril_training_cool_down(TrilTraining *training);
 
-/* Takes a step. TRIL_ARGUMENT: no step is left. TRIL_DIVERGED: the loss or the norm is no longer
- * finite; the model is then useless. */
+/* Takes a step. TRIL_ARGUMENT: none is left. TRIL_DIVERGED: its loss or norm is no longer finite,
+ * and the model useless. */
 TrilStatus tril_training_step(TrilTraining *training, TrilError *error);
 
-/* Sets *nats to the mean loss over the held-out text, cut into windows of the model's context that
- * are laid end to end. A positive number of `characters` below the length of the text limits it to
- * evenly spaced windows of about that many characters, the same each time. `stop` may be NULL. */
+/* Sets *nats to the mean loss over the held-out text, in windows of the model's context laid end to
+ * end; with a positive number of `characters`, in evenly spaced ones of about so many characters,
+ * the same each time. `stop` may be NULL. */
 TrilStatus tril_training_evaluate(TrilTraining *training, size_t characters, TrilStop stop,
                                   void *user, double *nats, TrilError *error);
 
 /* tril_training_profile measures each part of a step from now on. tril_training_parts writes the
- * parts, at most `capacity`, to `parts`, and returns their number. */
+ * parts to parts[capacity], and returns their number. */
 typedef struct {
     const char *name;  /* a layer, forward or backward, or "optimizer" */
     double seconds;    /* spent in all steps since tril_training_profile */
@@ -398,7 +381,7 @@ TrilStatus tril_training_profile(TrilTraining *training, TrilError *error);
 int tril_training_parts(const TrilTraining *training, TrilPart *parts, int capacity);
 
 /* The same as tril_model_save for the state of the training: one file, from which ./train --resume
- * and tril_training_resume continue, and which tril_model_load also reads. */
+ * and tril_state_load continue, and which tril_model_load also reads. */
 TrilStatus tril_training_save(TrilTraining *training, const char *path, const TrilNote *notes,
                               TrilError *error);
 
@@ -408,38 +391,32 @@ typedef struct {
     uint64_t text;       /* TrilText.digest of the text */
 } TrilState;
 
-/* Reads a state: its model, which can be resumed once, and the facts of its training. */
+/* Reads a state: the facts of its training, and its model, whose first training run goes on as if
+ * it had never stopped or, with other options than the state's, with these. TRIL_TEXT, when that is
+ * opened: another text or held-out share. Only ./train --resume completes the plan of `./train
+ * --time` or `--ladder`. */
 TrilStatus tril_state_load(TrilModel **model, TrilState *state, const char *path, TrilError *error);
-
-/* Does the same as tril_training_open for the model of a state, on the same text: the training run
- * goes on as if it had never stopped or, if `options` are not the state's, with these. Only ./train
- * --resume completes the plan of `./train --time` or `--ladder`. TRIL_TEXT: another text,
- * vocabulary or held-out share. */
-TrilStatus tril_training_resume(TrilTraining **training, TrilModel *model, const TrilText *text,
-                                const TrilOptions *options, TrilError *error);
 
 /* ---- evaluating, scoring and reading a text ---- */
 
-/* Sets *nats to the mean loss of a model, in float32, on a part of a text that was made with its
- * vocabulary: the held-out end or, with `trained_on`, the part before it. `characters` is as in
- * tril_training_evaluate. `batch` is in windows. `stop` may be NULL. */
+/* Does the same for a model, in float32, on the held-out end of a text or, with `trained_on`, on
+ * the part before it. `batch` is in windows. */
 TrilStatus tril_text_evaluate(const TrilText *text, const TrilModel *model, bool trained_on,
                               size_t characters, int batch, int threads, TrilStop stop, void *user,
                               double *nats, TrilError *error);
 
+/* Scores a text, as ./sample --score does; `precision` is that of the weights, "f32" or "int8". The
+ * model reads the known characters, in windows of its context, as if nothing stood between them.
+ * TRIL_TEXT: fewer than two of them. */
 typedef struct {
     size_t characters, unknown; /* the text's length; the unknown characters in it */
     double nats;                /* the mean over the known characters, without the first one */
 } TrilScore;
-
-/* Scores a text, as ./sample --score does; `precision` is that of the weights, "f32" or "int8". The
- * model never sees an unknown character: it reads the known ones, cut into windows of its context,
- * as if nothing stood between them. TRIL_TEXT: fewer than two known characters. */
 TrilStatus tril_score(const TrilModel *model, const char *text, size_t length,
                       const char *precision, int threads, TrilScore *score, TrilError *error);
 
-/* A text that a model has read, or its end if it is longer than the context. Of an empty text it
- * has read the start of every text: the newline, else the space, else the first id. */
+/* A text that a model has read, or its end if it is longer than the context; of an empty text, the
+ * start of every text: the newline, else the space, else the first id. */
 typedef struct TrilReading {
     int tokens;          /* T, the number of characters read */
     const int32_t *ids;  /* [T] */
@@ -459,9 +436,8 @@ void tril_reading_close(TrilReading *reading);
  * that the model counted: at most its order - 1. */
 int tril_reading_match(const TrilReading *reading, int t);
 
-/* Writes the attention of each character (row) to each other one (column) to weights[T, T]. Each
- * row sums to 1, and later characters have 0. `capacity` is the room in `weights`, in numbers.
- * TRIL_ARGUMENT: no such head, or too small a capacity. */
+/* Writes the attention of each character (row) to each other one (column) to weights[T, T], which
+ * has room for `capacity` numbers. Each row sums to 1, and later characters have 0. */
 TrilStatus tril_reading_attention(const TrilReading *reading, int layer, int head, float *weights,
                                   size_t capacity, TrilError *error);
 
@@ -514,11 +490,10 @@ typedef struct {
 /* Returns the defaults of ./sample. */
 TrilSampling tril_sampling(void);
 
-/* Continues a prompt, which may be empty, `count` times, each time with other random choices:
- * writes the texts of ./sample with the same settings; between the steps of a training run, with
- * the weights of the last step. Writes many texts at the same time, so that they share each read of
- * the weights. Passes them to `on_text` in order, in the calling thread, the first while it is
- * written: part text[length] of text `number`, whole characters; `ended`: its last part, maybe
+/* Continues a prompt, which may be empty, `count` times, as ./sample does with the same settings,
+ * also between the steps of a training run. Writes many texts at a time, so that they share each
+ * read of the weights. Passes them to `on_text` in order, in the calling thread, the first while it
+ * is written: part text[length] of text `number`, whole characters; `ended`: its last part, maybe
  * empty. */
 typedef int (*TrilOnText)(size_t number, const char *text, size_t length, bool ended, void *user);
 TrilStatus tril_generate(const TrilModel *model, const char *prompt, size_t length,
@@ -526,8 +501,7 @@ TrilStatus tril_generate(const TrilModel *model, const char *prompt, size_t leng
                          TrilError *error);
 
 /* A text that a model writes, character by character: the first of tril_generate with the same
- * settings, without an end. Borrows the model. If its weights change meanwhile, the next characters
- * come from a mixture of old and new weights. */
+ * settings, without an end. Borrows the model, whose weights should not change meanwhile. */
 typedef struct TrilWriter TrilWriter;
 TrilStatus tril_writer_open(TrilWriter **writer, const TrilModel *model,
                             const TrilSampling *sampling, TrilError *error);
@@ -539,9 +513,9 @@ TrilStatus tril_writer_set(TrilWriter *writer, const TrilSampling *sampling, Tri
 /* Appends characters to the text. TRIL_TEXT: an unknown one; the text is then unchanged. */
 TrilStatus tril_writer_read(TrilWriter *writer, const char *text, size_t length, TrilError *error);
 
-/* Appends the next character, and writes it to text[4]. Returns its number of bytes, 1 to 4. If the
- * model's predictions are not finite numbers, appends nothing and returns 0. tril_writer_stopped
- * returns true if the characters written since the last tril_writer_read end with the stop text. */
+/* Appends the next character, and writes it to text[4]. Returns its bytes; 0 if the predictions are
+ * not finite numbers. tril_writer_stopped returns true if the characters written since the last
+ * tril_writer_read end with the stop text. */
 int tril_writer_write(TrilWriter *writer, char text[4]);
 bool tril_writer_stopped(const TrilWriter *writer);
 

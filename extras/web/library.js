@@ -101,9 +101,9 @@ function openLibrary(compiled, complain) {
   // each weight and of attention, which is in each layer of the rungs that can have more than one.
   function estimate(rung, chosen) {
     const sized = layers => {
-      const to = room(c.size("TrilEstimate"));
-      must("tril_estimate", optionsRecord(rung, { ...chosen, layers }), text ? sizeOf(text.tokenizer) : 1, to);
-      return at("TrilEstimate", to);
+      const to = room(16), vocabulary = text ? sizeOf(text.tokenizer) : 1;
+      must("tril_estimate", optionsRecord(rung, { ...chosen, layers }), vocabulary, to, to + 8);
+      return { parameters: c.pointerAt(to), bytes: c.number(to + 8) };
     };
     const { batch, context, layers, width } = chosen, { parameters, bytes } = sized(layers);
     const depth = sized(2).parameters > sized(1).parameters ? layers : 1;

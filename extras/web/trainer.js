@@ -55,7 +55,7 @@ function openTrainer(library) {
         const { made } = textOf(model), outs = room(8), state = room(size("TrilState"));
         call("tril_state_load", outs, state, name, room(1024)); // 0, and so no training, of a model
         const stored = pointerAt(outs);
-        const status = call("tril_training_resume", outs + 4, stored, made, at("TrilState", state).options, room(1024));
+        const status = call("tril_training_open", outs + 4, stored, made, at("TrilState", state).options, room(1024));
         call("tril_model_free", status === 0 ? model : stored);
         if (status === 0)
           [training, model] = [pointerAt(outs + 4), stored];

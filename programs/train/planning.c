@@ -467,10 +467,11 @@ static bool plan_by_time(Plan *plan, RungPlan *sized, TrilChoice *choice, Error 
 
 /* Checks that each rung fits into memory, before hours of training. */
 static bool check_memory(const Plan *plan, Error *err) {
-    TrilEstimate estimate;
+    size_t parameters;
+    double bytes;
     for (const RungPlan *rung = plan->rungs; rung < plan->rungs + plan->rung_count; rung++)
-        if (!rung->left_out &&
-            tril_estimate(&rung->options, plan->corpus->distinct, &estimate, err) != TRIL_OK)
+        if (!rung->left_out && tril_estimate(&rung->options, plan->corpus->distinct, &parameters,
+                                             &bytes, err) != TRIL_OK)
             return false;
     return true;
 }

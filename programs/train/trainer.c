@@ -82,23 +82,21 @@ static bool open_log(Trainer *t, Error *err) {
 /* Opens the training of the plan's state; else that of the model of --init or of random weights. */
 static bool open_training(Trainer *t, double seconds, Error *err) {
     const Plan *plan = t->plan;
-    const bool resumes = t->rung->resumed;
     const TrilOptions *options = &t->rung->options;
     const double begun = world_seconds();
     TrilStatus status = TRIL_OK;
     t->progress.best = INFINITY;
-    if (resumes) {
+    if (t->rung->resumed) {
         t->own = plan->resumed;
         t->ladder->plan->resumed = NULL;
         snprintf(t->kernels, sizeof t->kernels, "%s", tril_model_note(t->own, "kernels"));
-        status = tril_training_resume(&t->training, t->own, plan->corpus, options, err);
         t->progress = plan->progress;
         notice_removal(t);
     } else if (!t->rung->chosen || !plan->init) {
         status = tril_model_make(&t->own, plan->tokenizer, options, err);
     }
     t->model = t->own ? t->own : plan->init;
-    if (status == TRIL_OK && !resumes)
+    if (status == TRIL_OK)
         status = tril_training_open(&t->training, t->model, plan->corpus, options, err);
     if (status == TRIL_OK && plan->arguments->profile)
         status = tril_training_profile(t->training, err);

@@ -192,7 +192,7 @@ static void collect(int number, double found[FOUND]) {
             tril_training_close(training);
             must(tril_state_load(&model, &state, scratch("half"), &error));
             at_end(release_model, model);
-            must(tril_training_resume(&training, model, text, &options, &error));
+            must(tril_training_open(&training, model, text, &options, &error));
         }
         must(tril_training_step(training, &error));
         *found++ = tril_training_progress(training).loss;

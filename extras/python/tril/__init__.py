@@ -706,9 +706,9 @@ class Training(_Object):
         _fill(how, options, _TRAINING)
         self._open(model, _Text(_call("model_tokenizer", model), text, how, val_file), how)
 
-    def _open(self, model: Model, text: _Text, options: Any, function: str = "training_open") -> None:
+    def _open(self, model: Model, text: _Text, options: Any) -> None:
         self.model = model
-        _call(function, self._own(model, text), model, text, ctypes.byref(options))
+        _call("training_open", self._own(model, text), model, text, ctypes.byref(options))
 
     @classmethod
     def resume(cls, path: Path, text: Texts, *, val_file: Optional[Text] = None, threads: int = 0) -> "Training":
@@ -717,7 +717,7 @@ class Training(_Object):
         model, options = Model._made("state_load", ctypes.byref(state), _path(path)), state.options
         own = _Text(_call("model_tokenizer", model), text, options, val_file)
         options.threads = _checked(_Int, threads, "threads") or math.nan
-        training._open(model, own, options, "training_resume")
+        training._open(model, own, options)
         return training
 
     def _about(self) -> str:

@@ -99,21 +99,16 @@ bool checkpoint_has_key(const char *key) {
 static const char *const sets[] = {"", "first_moment.", "second_moment."};
 enum { SETS = COUNT(sets) };
 
-/* Adds the tensors of a set, with names that point into `names`. `numbers` are laid out like the
- * weights. */
-static void add_tensors(SafeTensors *file, const Model *model, int set, const float *numbers,
-                        char names[][NAME]) {
-    for (int i = 0; i < model->tensor_count; i++) {
-        const Tensor *tensor = &model->tensors[i];
-        snprintf(names[i], NAME, "%s%s", sets[set], tensor->name);
-        file->tensors[file->tensor_count++] =
-            (SafeTensor){.name = names[i],
-                         .type = "F32",
-                         .rank = tensor->rank,
-                         .shape = {(size_t)tensor->shape[0], (size_t)tensor->shape[1]},
-                         .data = numbers + tensor->offset,
-                         .bytes = tensor->size * sizeof(float)};
-    }
+/* Returns a tensor of a set as a file has it, and writes its name. `numbers` are laid out like the
+ * weights, or NULL. */
+static SafeTensor in_file(const Tensor *tensor, int set, const float *numbers, char name[NAME]) {
+    snprintf(name, NAME, "%s%s", sets[set], tensor->name);
+    return (SafeTensor){.name = name,
+                        .type = "F32",
+                        .rank = tensor->rank,
+                        .shape = {(size_t)tensor->shape[0], (size_t)tensor->shape[1]},
+                        .data = numbers ? numbers + tensor->offset : NULL,
+                        .bytes = tensor->size * sizeof(float)};
 }
 
 /* ---- the counted text ----
@@ -259,9 +254,10 @@ bool checkpoint_save(const char *path, const Model *model, const Run *run, const
               (!model->ngram || pack_text(model, &text, path, err));
     for (int i = 0; ok && i < count; i++)
         ok = notes_put(&all, notes[i].key, notes[i].value, notes[i].length, err);
-    for (int set = 0; ok && set < SETS; set++)
-        if (numbers[set])
-            add_tensors(&file, model, set, numbers[set], names + (size_t)set * tensors);
+    for (int set = 0; ok && set < SETS && numbers[set]; set++)
+        for (int i = 0; i < model->tensor_count; i++, file.tensor_count++)
+            file.tensors[file.tensor_count] =
+                in_file(&model->tensors[i], set, numbers[set], names[file.tensor_count]);
     if (text.data) file.tensors[file.tensor_count++] = text;
     file.note_count = all.count;
     if (ok) digest_of(&file, &digest);
@@ -295,22 +291,20 @@ static bool read_config(const SafeTensors *file, const char *path, Config *confi
     return !bad || fail(err, "%s: its metadata has no valid '%s'", path, bad);
 }
 
-/* Checks the tensors of a set and, unless `numbers` is NULL, sets where they are read to: places
- * like those of the weights. */
+/* Checks the tensors of a set, and sets where they are read to. */
 static bool match_set(Checkpoint *c, int set, float *numbers, const char *path, Error *err) {
     char name[NAME];
     for (int i = 0; i < c->model.tensor_count; i++) {
-        const Tensor *tensor = &c->model.tensors[i];
-        snprintf(name, NAME, "%s%s", sets[set], tensor->name);
+        const SafeTensor own = in_file(&c->model.tensors[i], set, numbers, name);
         SafeTensor *stored = safetensors_tensor(&c->file, name);
         if (!stored) return fail(err, "%s: tensor %s is missing", path, name);
-        if (strcmp(stored->type, "F32") != 0)
+        if (strcmp(stored->type, own.type) != 0)
             return fail(err, "%s: tensor %s is %s, not F32", path, name, stored->type);
-        if (stored->rank != tensor->rank || stored->shape[0] != (size_t)tensor->shape[0] ||
-            (stored->rank == 2 && stored->shape[1] != (size_t)tensor->shape[1]))
+        if (stored->rank != own.rank || stored->shape[0] != own.shape[0] ||
+            (stored->rank == 2 && stored->shape[1] != own.shape[1]))
             return fail(err, "%s: the shape of tensor %s contradicts the sizes in its metadata",
                         path, name);
-        if (numbers) stored->data = numbers + tensor->offset;
+        stored->data = own.data;
     }
     return true;
 }

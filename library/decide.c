@@ -217,7 +217,6 @@ static bool measure_speed(const TrilOptions *o, const Search *search, TrilChoice
     *pace = (TrilChoice){.slower = 1, .evaluating = INFINITY};
     if (!options_config(o, corpus->vocab.size, &config, err)) return false;
     RunOptions run = options_run(o);
-    config.dropout = 0;
     const size_t counted = min_size(corpus_counted(corpus), corpus->counted ? SIZE_MAX : COUNTED);
     bool ok = model_lay_out(&model, &config, err) && model_allocate(&model, err) &&
               model_count(&model, corpus->ids, counted, true, err);
@@ -331,6 +330,7 @@ TrilStatus tril_estimate(const TrilOptions *options, int vocabulary, size_t *par
     if (!options_config(&filled_in, vocabulary, &config, err)) return err->status;
     const RunOptions run = options_run(&filled_in);
     RunMemory memory;
+    if (!isnan(options->dropout)) config.dropout = options->dropout;
     if (!run_estimate(&config, &run, &memory, err)) return err->status;
     *bytes = memory.all;
     *parameters = (size_t)model_parameters(&config);

@@ -41,7 +41,6 @@ TrilStatus tril_model_make(TrilModel **model, const TrilTokenizer *tokenizer,
     if (!model || !tokenizer || !options || !err) return null_argument(err);
     bool ok = options_config(options, tokenizer->size, &config, err) && model_new(model, err) &&
               vocab_copy(&(*model)->vocab, tokenizer, err);
-    config.dropout = 0;
     ok = ok && model_build(&(*model)->model, &config, options->seed, err);
     if (ok) (*model)->seed = options->seed;
     return result(model_given(model, ok), err);

@@ -220,8 +220,7 @@ bool options_config(const TrilOptions *o, int V, Config *config, Error *err) {
                        .NH = whole(o->heads),
                        .C = whole(o->width),
                        .NKV = whole(o->kv_heads),
-                       .H = whole(o->hidden),
-                       .dropout = isnan(o->dropout) ? 0 : o->dropout};
+                       .H = whole(o->hidden)};
     snprintf(config->model, sizeof config->model, "%s", o->rung);
     return model_check(config, err);
 }

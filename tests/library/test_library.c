@@ -6,7 +6,6 @@
 #include "tests/decimal.h"
 #include "base/digest.h"
 #include "base/memory.h"
-#include "model/generation.h"
 
 #include <limits.h>
 #include <pthread.h>
@@ -179,56 +178,39 @@ static int write_several(size_t number, const char *text, size_t length, bool en
     return ++several->parts == several->most;
 }
 
-/* Writes a text with a generator of its own. */
-static void write_alone(Generator *alone, const TrilModel *model, const TrilSampling *s,
-                        uint64_t number, const char *prompt, Written *to) {
-    enum { MOST = 128 };
-    const int V = model->vocab.size;
-    const size_t end = strlen(s->stop);
-    Sampler sampler = {s->temperature, s->top_k, s->top_p, s->seed, NULL};
-    double scratch[SAMPLER_SCRATCH * MOST];
-    int32_t *ids;
-    size_t count;
-    assert_true(V <= MOST);
-    assert_ok(sampler_prepare(&sampler, &error), error);
-    assert_ok(vocab_prompt(&model->vocab, prompt, strlen(prompt), &ids, &count, &error), error);
-    generator_begin(alone, 0);
-    generator_append(alone, 0, ids, count);
-    memory_free(ids);
-    for (size_t i = 0; i < s->length; i++) {
-        char text[4];
-        while (!generator_logits(alone, 0)) generator_read(alone);
-        const int32_t id =
-            sampler_pick(&sampler, generator_logits(alone, 0), V, number, i, scratch);
-        const int bytes = vocab_text(&model->vocab, id, text);
-        write_down(text, (size_t)bytes, to);
-        if (end > 0 && to->length >= end && !memcmp(to->text + to->length - end, s->stop, end))
-            break;
-        generator_append(alone, 0, &id, 1);
-    }
+/* Sets the texts to those that a model writes together, up to a stop text. */
+static void write_texts(Several *several, const TrilModel *model, TrilSampling sampling,
+                        size_t count, const char *prompt, const char *stop) {
+    *several = (Several){.ended = 0};
+    sampling.stop = stop;
+    must(tril_generate(model, prompt, strlen(prompt), &sampling, count, write_several, several,
+                       &error));
+    assert_int_equal(several->ended, count);
 }
 
-/* Texts that are written together are those that are written one by one: of every rung, with any
- * number of threads, beyond the context, up to a stop text. */
+/* Texts that end with a stop text, and so beside others at other times, and with another number of
+ * threads, are the beginnings of those that do not. (test_sampler has generators for one text.) */
 static void check_texts(const TrilModel *model, TrilSampling sampling, size_t count,
                         const char *prompt, const char *stop) {
-    static Several several;
-    Generator alone;
-    Precision precision;
-    sampling.stop = stop;
-    several = (Several){.ended = 0};
-    must(tril_generate(model, prompt, strlen(prompt), &sampling, count, write_several, &several,
-                       &error));
-    assert_int_equal(several.ended, count);
-    assert_ok(precision_read(&precision, sampling.precision, &error), error);
-    assert_ok(generator_open(&alone, to_read(model), 1, 1, precision, NULL, &error), error);
+    static Several whole, stopped;
+    write_texts(&whole, model, sampling, count, prompt, "");
+    sampling.threads = 3 - sampling.threads;
+    write_texts(&stopped, model, sampling, count, prompt, stop);
     for (size_t i = 0; i < count; i++) {
-        Written one = {.length = 0};
-        write_alone(&alone, model, &sampling, i, prompt, &one);
-        assert_int_equal(several.texts[i].length, one.length);
-        assert_memory_equal(several.texts[i].text, one.text, one.length);
+        const Written *all = &whole.texts[i], *one = &stopped.texts[i];
+        const char *end = *stop ? strstr(all->text, stop) : NULL;
+        const size_t length = end ? (size_t)(end - all->text) + strlen(stop) : all->length;
+        assert_int_equal(one->length, length);
+        assert_memory_equal(one->text, all->text, length);
+        if (i > 0 && sampling.temperature > 0)
+            assert_string_not_equal(all->text, whole.texts->text);
     }
-    generator_close(&alone);
+    Written first = {.length = 0};
+    TrilWriter *writer = write_with(model, &sampling);
+    must(tril_writer_read(writer, prompt, strlen(prompt), &error));
+    for (char text[4]; first.length < whole.texts->length;)
+        write_down(text, (size_t)tril_writer_write(writer, text), &first);
+    assert_memory_equal(first.text, whole.texts->text, first.length);
 }
 
 TEST(texts_together) {
@@ -236,12 +218,10 @@ TEST(texts_together) {
         TrilModel *model = train(tril_rung(i), 1);
         TrilSampling sampling = tril_sampling();
         sampling.precision = precisions[i % 2];
-        sampling.length = 70;
-        for (sampling.threads = 1; sampling.threads <= 2; sampling.threads++) {
-            if ((int)sampling.threads == 1 + i % 2) /* more than are in memory */
-                check_texts(model, sampling, 400, "", "e");
-            check_texts(model, sampling, 3, "THE ", "");
-        }
+        sampling.length = 70; /* beyond the context */
+        sampling.threads = 1 + i % 2;
+        check_texts(model, sampling, 400, "", "e"); /* more than are in memory */
+        check_texts(model, sampling, 3, "THE ", "");
         sampling.temperature = 0;
         check_texts(model, sampling, 2, "A", "th");
     }
@@ -256,6 +236,7 @@ TEST(stop_texts) {
     TrilSampling sampling = tril_sampling();
     sampling.length = 90;
     sampling.temperature = 10;
+    sampling.threads = 1;
     must(tril_tokenizer_make(&two, "ab", 2, &error));
     must(tril_model_make(&model, two, &sizes, &error));
     tril_tokenizer_free(two);
@@ -495,6 +476,8 @@ TEST_OF_EACH(tril_rung, overflow) {
         run("sample %s @huge", ways[i]);
         expect_exit(1, "");
     }
+    const TrilOptions options = few(200, 1);
+    assert_int_equal(take_steps(begin(model, &options)), TRIL_DIVERGED);
 }
 
 /* A program may have set a locale in which numbers have a decimal comma: the files are the same. */
@@ -1121,15 +1104,6 @@ TEST(in_use) {
     must(tril_writer_read(writer, "THE", 3, &error));
     assert_true(tril_writer_write(writer, one) > 0);
     tril_writer_close(writer);
-}
-
-TEST(diverged) {
-    TrilModel *model = make(small("gpt"), 1);
-    const TrilOptions options = few(200, 1);
-    TrilTensor tensor;
-    tril_model_tensor(model, 0, &tensor);
-    tensor.data[0] = NAN;
-    expect(take_steps(begin(model, &options)), TRIL_DIVERGED, "");
 }
 
 /* The number of the pointer that is NULL, from 0, and of those before the next one. */

@@ -13,8 +13,7 @@ int main(void) {
         predict(text, T, after[s]);
         text[s] = was;
     }
-    printf(
-        "# this prediction changes with that character; X it does, but the character comes later\n\n");
+    printf("# changes with that character   X changes, although it comes later\n\n");
     printf("                       c a n d l e\n");
     int wrong_t = -1, wrong_s = -1; /* the first wrong one */
     for (int t = 0; t < T; t++) {
@@ -28,10 +27,9 @@ int main(void) {
     }
     printf("\nmask: %s\n", wrong_t < 0 ? "right" : "wrong");
     if (wrong_t < 0) return 0;
-    printf(
-        "    the first wrong one: if character %d, '%c', becomes 'o', the logit of 'e' after character %d\n",
-        wrong_s, text[wrong_s], wrong_t);
-    printf("    was %.6f and is %.6f\n", before[wrong_t * V + 'e'],
-           after[wrong_s][wrong_t * V + 'e']);
+    printf("    the first wrong one: if character %d, '%c', becomes 'o',\n", wrong_s,
+           text[wrong_s]);
+    printf("    the logit of 'e' after character %d was %.6f and is %.6f\n", wrong_t,
+           before[wrong_t * V + 'e'], after[wrong_s][wrong_t * V + 'e']);
     return 1;
 }

@@ -1,6 +1,5 @@
 /* check_top_k.c - checks lesson/exercise_top_k.c: make exercise-top_k. It chooses a thousand times,
- * with u = 0.0005, 0.0015, ..., and compares how often each character was chosen with its
- * probability. */
+ * with u = 0, 0.001, ..., and compares how often each character was chosen with its probability. */
 #include "lesson/lesson.h"
 
 enum { V = 5, TIMES = 1000 };
@@ -26,10 +25,15 @@ int main(void) {
         }
         for (int i = 0; i < V; i++) expected[i] /= sum;
         for (int i = 0; i < TIMES; i++) {
-            const int chosen = sample_top_k(logits, V, cases[n].k, (i + 0.5) / TIMES);
+            const int chosen = sample_top_k(logits, V, cases[n].k, (double)i / TIMES);
             if (chosen < 0 || chosen >= V) {
                 printf("%s: wrong\n    it chose %d, which is no character\n", cases[n].what,
                        chosen);
+                return 1;
+            }
+            if (expected[chosen] == 0) {
+                printf("%s: wrong\n    with u = %g it chose %d, which is not kept\n", cases[n].what,
+                       (double)i / TIMES, chosen);
                 return 1;
             }
             shares[chosen] += 1.0 / TIMES;

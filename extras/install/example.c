@@ -1,19 +1,10 @@
-/* example.c - trains a small GPT on a text, and lets it write.
- *
- *     cc example.c $(pkg-config --cflags --libs tril) -o example && ./example FILE
- */
+/* example.c - trains a small GPT on a text, and lets it write:
+ * cc example.c $(pkg-config --cflags --libs tril) -o example && ./example FILE */
 #include <stdio.h>
 #include <stdlib.h>
 #include <tril.h>
 
-static char *read_text(const char *path, size_t *length) {
-    enum { MOST = 1 << 24 };
-    char *text = malloc(MOST);
-    FILE *file = path ? fopen(path, "rb") : NULL;
-    *length = text && file ? fread(text, 1, MOST, file) : 0;
-    if (file) fclose(file);
-    return text;
-}
+static char text[1 << 24]; /* of a longer file, the beginning */
 
 static TrilStatus train(TrilTraining *training, TrilError *error) {
     TrilProgress now = tril_training_progress(training);
@@ -26,14 +17,20 @@ static TrilStatus train(TrilTraining *training, TrilError *error) {
     return TRIL_OK;
 }
 
-static int show_text(size_t number, const char *text, size_t length, bool ended, void *user) {
+static int show_text(size_t number, const char *written, size_t length, bool ended, void *user) {
     (void)number, (void)ended;
-    return fwrite(text, 1, length, user) != length;
+    return fwrite(written, 1, length, user) != length;
 }
 
 int main(int argc, char **argv) {
-    size_t length;
-    char *text = read_text(argc > 1 ? argv[1] : NULL, &length);
+    FILE *file = argc == 2 ? fopen(argv[1], "rb") : NULL;
+    if (!file) {
+        fprintf(stderr, "usage: %s FILE, which can be read\n", argv[0]);
+        return 2;
+    }
+    const size_t length = fread(text, 1, sizeof text, file);
+    fclose(file);
+
     TrilError error;
     TrilTokenizer *tokenizer = NULL;
     TrilModel *model = NULL;
@@ -42,10 +39,10 @@ int main(int argc, char **argv) {
     TrilOptions options = tril_options();
     options.rung = "gpt";
     options.width = options.context = 32;
-    TrilSampling sampling = tril_sampling();
-    double nats;
     options.steps = 100;
+    TrilSampling sampling = tril_sampling();
     sampling.length = 200;
+    double nats;
     int bad = tril_tokenizer_make(&tokenizer, text, length, &error) ||
               tril_model_make(&model, tokenizer, &options, &error) ||
               tril_text_make(&made, tokenizer, text, length, options.held_out, &error) ||
@@ -54,11 +51,10 @@ int main(int argc, char **argv) {
               tril_training_evaluate(training, 0, NULL, NULL, &nats, &error);
     if (!bad) printf("held-out loss: %.3f nats per character\n", nats);
     bad = bad || tril_generate(model, "", 0, &sampling, 1, show_text, stdout, &error);
+    if (bad) fprintf(stderr, "example: %s\n", error.text);
     tril_training_close(training);
     tril_text_free(made);
     tril_model_free(model);
     tril_tokenizer_free(tokenizer);
-    free(text);
-    if (bad) fprintf(stderr, "example: %s\n", error.text);
-    return bad ? EXIT_FAILURE : EXIT_SUCCESS;
+    return bad;
 }

@@ -4,7 +4,6 @@
 #include "base/terminal.h"
 #include "library/tril.h"
 #include "programs/common.h"
-#include "programs/sample/printer.h"
 #include "programs/sample/sample.h"
 
 #include <stdio.h>
@@ -13,83 +12,80 @@
 
 /* Texts that are printed as they are generated. */
 typedef struct {
-    const TrilModel *model;
     const Arguments *arguments;
     Printer printer;
-    bool begun; /* the current text */
+    size_t begun;
     Copies copies;
 } TextPrinter;
 
-/* Prints the prompt of text `number`, after a line that divides it from the text before. */
-static void begin_text(TextPrinter *texts, size_t number) {
-    if (number > 0) {
+/* Prints the prompt of the next text, after a line that divides it from the text before. */
+static void begin_text(TextPrinter *texts) {
+    const Arguments *a = texts->arguments;
+    if (texts->begun++ > 0) {
         printer_end_line(&texts->printer);
         puts("----");
+        texts->printer.count = 0; /* the text before may end within a character */
     }
-    texts->printer = printer_of(texts->model);
-    const Arguments *a = texts->arguments;
     if (!a->quiet) printer_put(&texts->printer, a->prompt, a->prompt_length);
-    texts->begun = true;
 }
 
 /* Prints a part of a text. */
 static int show_text(size_t number, const char *text, size_t length, bool ended, void *user) {
     TextPrinter *texts = user;
-    if (!texts->begun) begin_text(texts, number);
+    if (number == texts->begun) begin_text(texts);
     printer_put(&texts->printer, text, length);
     if (texts->arguments->copied) copies_take(&texts->copies, text, length, ended);
     if (ended) printer_end(&texts->printer);
-    texts->begun = !ended;
     return ferror(stdout);
 }
 
-/* Writes the texts. */
 static bool write_texts(const TrilModel *model, const Arguments *a, Error *err) {
     TrilSampling sampling = a->sampling;
-    TextPrinter texts = {.model = model, .arguments = a};
+    TextPrinter texts = {.arguments = a, .printer = printer_of(model)};
     sampling.length = (size_t)a->length;
-    if (a->copied && !copies_open(&texts.copies, model, a->copied, err)) {
-        copies_close(&texts.copies);
-        return false;
+    bool ok = !a->copied || copies_open(&texts.copies, model, a->copied, err);
+    if (ok) {
+        begin_text(&texts);
+        const TrilStatus status = tril_generate(model, a->prompt, a->prompt_length, &sampling,
+                                                (size_t)a->samples, show_text, &texts, err);
+        printer_end(&texts.printer);
+        ok = status == TRIL_OK || status == TRIL_STOPPED;
     }
-    begin_text(&texts, 0);
-    TrilStatus status = tril_generate(model, a->prompt, a->prompt_length, &sampling,
-                                      (size_t)a->samples, show_text, &texts, err);
-    if (status != TRIL_OK && texts.begun) printer_end(&texts.printer);
-    bool ok = status == TRIL_OK || status == TRIL_STOPPED;
     ok = ok && (!a->copied || (file_flush_output(err) && copies_show(&texts.copies, err)));
     copies_close(&texts.copies);
     return ok;
 }
 
-static bool use_model(TrilModel *model, const char *path, const Arguments *a, Error *err) {
-    if (a->info) {
-        inspect_file(model, path);
-        return true;
-    }
-    const char *prompt = a->prompt_file ? program_source(a->prompt_file) : "--prompt";
-    if (!arguments_known(model, prompt, a->prompt, a->prompt_length, err)) return false;
-    const char *stop = a->sampling.stop;
-    if (stop && !arguments_known(model, "--stop", stop, strlen(stop), err)) return false;
-    return a->interactive ? dialogue(model, a, err) : write_texts(model, a, err);
-}
-
-/* Does what the arguments say. Reads their prompt_file. */
-static bool run_program(Arguments *a, Error *err) {
-    TrilModel *model;
+/* Reads the prompt_file of the arguments, and writes with the model. */
+static bool write_with(const TrilModel *model, Arguments *a, Error *err) {
+    const char *stop = a->sampling.stop, *source = "--prompt";
     char *prompt = NULL;
-    char path[PROGRAM_PATH];
-    if (a->explain) return explain_text(a, err) && file_flush_output(err);
-    if (a->score) return inspect_score(a, err);
-    if (!arguments_checkpoint(a, 0, path, err)) return false;
-    if (a->prompt_file && !program_read(a->prompt_file, &prompt, &a->prompt_length, err))
-        return false;
-    if (prompt) a->prompt = prompt;
-    bool ok = tril_model_load(&model, path, err) == TRIL_OK && use_model(model, path, a, err) &&
-              file_flush_output(err);
-    tril_model_free(model);
+    if (a->prompt_file) {
+        if (!program_read(a->prompt_file, &prompt, &a->prompt_length, err)) return false;
+        source = program_source(a->prompt_file);
+        a->prompt = prompt;
+    }
+    const bool ok = arguments_known(model, source, a->prompt, a->prompt_length, err) &&
+                    (!stop || arguments_known(model, "--stop", stop, strlen(stop), err)) &&
+                    (a->interactive ? dialogue(model, a, err) : write_texts(model, a, err));
     memory_free(prompt);
     return ok;
+}
+
+/* Does what the arguments say. */
+static bool run_program(Arguments *a, Error *err) {
+    TrilModel *model;
+    char path[PROGRAM_PATH];
+    if (a->score) return inspect_score(a, err);
+    if (!arguments_checkpoint(a, 0, path, err) || tril_model_load(&model, path, err) != TRIL_OK)
+        return false;
+    bool ok = true;
+    if (a->info)
+        inspect_file(model, path);
+    else
+        ok = a->explain ? explain_text(model, a, err) : write_with(model, a, err);
+    tril_model_free(model);
+    return ok && file_flush_output(err);
 }
 
 int main(int argc, char **argv) {

@@ -50,19 +50,3 @@ bool utf8_valid(const char *text) {
     }
     return true;
 }
-
-int utf8_stream(Utf8Stream *stream, char byte, char *text) {
-    int written = 0, taken;
-    uint32_t code;
-    stream->bytes[stream->count++] = byte;
-    while ((taken = utf8_decode(stream->bytes, (size_t)stream->count, &code)) != UTF8_CUT) {
-        if (taken == UTF8_INVALID) {
-            taken = 1;
-            code = 0xFFFD;
-        }
-        written += utf8_encode(code, text + written);
-        stream->count -= taken;
-        memmove(stream->bytes, stream->bytes + taken, (size_t)stream->count);
-    }
-    return written;
-}

@@ -19,14 +19,4 @@ int utf8_encode(uint32_t code, char text[UTF8_MAX]);
 /* Returns true if the text is valid UTF-8. */
 bool utf8_valid(const char *text);
 
-/* The bytes of an incomplete character. */
-typedef struct {
-    char bytes[UTF8_MAX];
-    int count;
-} Utf8Stream;
-
-/* Takes one byte of a stream and writes the characters that are now complete to `text`, which has a
- * capacity of 4 * UTF8_MAX bytes. A byte that is not UTF-8 becomes U+FFFD. Returns the length. */
-int utf8_stream(Utf8Stream *stream, char byte, char *text);
-
 #endif

@@ -15,9 +15,8 @@ typedef struct {
     int columns; /* its width on a terminal, 1 or GLYPH_COLUMNS */
 } Glyph;
 
-/* Returns the glyph of a character, and one padded to GLYPH_COLUMNS columns. */
+/* Returns the glyph of a character. */
 Glyph glyph_of(const TrilTokenizer *tokenizer, int32_t id);
-Glyph glyph_padded(const TrilTokenizer *tokenizer, int32_t id);
 
 /* Returns true if a code point changes how the rest of a line is shown: direction, line breaks. */
 bool glyph_is_format(uint32_t code);
@@ -26,20 +25,18 @@ bool glyph_is_format(uint32_t code);
  * least one character, and sets *columns to its width. */
 size_t glyph_fitting(const char *text, size_t length, int max, int *columns);
 
-/* A line of glyphs that grows, with spaces as spaces. */
+/* The room for more of a line of glyphs, and for the zero at its end. */
 typedef struct {
     char *text;
-    size_t size; /* room in `text`, for the zero at its end, too */
-    int columns; /* left */
-    bool bytes;  /* a character is a byte */
+    size_t size;
 } GlyphLine;
 
-/* Appends a character as the library writes it, text[length]. Returns false if the line has no room
- * for it. */
+/* Appends the glyph of a character as the library writes it, text[length], but a space as a space.
+ * Returns false if the line has no room for it. */
 bool glyph_take(const char *text, size_t length, GlyphLine *line);
 
-/* Writes the characters of ids [count] on one line, up to `columns` columns and `size` bytes. */
-void glyph_line(const TrilTokenizer *tokenizer, const int32_t *ids, int count, int columns,
-                char *text, size_t size);
+/* Does so for the characters of ids [count], as many as fit into text[size]. */
+void glyph_line(const TrilTokenizer *tokenizer, const int32_t *ids, int count, char *text,
+                size_t size);
 
 #endif

@@ -46,7 +46,7 @@ void copies_take(Copies *c, const char *text, size_t length, bool ended) {
 
 /* ---- figures ---- */
 
-enum { PASSAGE = 20, PIECES = 16, COLUMNS = 1000 };
+enum { PASSAGE = 20, PIECES = 16, LONGEST = 1000 };
 
 /* Of a text, or the means of several texts. */
 typedef struct {
@@ -76,7 +76,7 @@ static void put_figures(const char *name, Figures f, int digits) {
 
 /* Shows the figures of the written text, and those of pieces of held-out text of this length. */
 static void show(const Copies *c, Figures own, Figures usual, int pieces, double length) {
-    char passage[4 * COLUMNS];
+    char passage[4 * LONGEST];
     const int32_t *ids = (const int32_t *)(const void *)c->written.bytes;
     fflush(stdout);
     fprintf(stderr, "\nPassages that are also in the %s characters to train on of ",
@@ -89,7 +89,8 @@ static void show(const Copies *c, Figures own, Figures usual, int pieces, double
         fprintf(stderr, "(means of %d pieces of %s)\n", pieces, count_of(length, "character"));
     else
         fprintf(stderr, "(one piece of %s)\n", count_of(length, "character"));
-    glyph_line(c->tokenizer, ids + own.begin, (int)own.longest, COLUMNS, passage, sizeof passage);
+    glyph_line(c->tokenizer, ids + own.begin, min_int((int)own.longest, LONGEST), passage,
+               sizeof passage);
     if (own.longest > 0) fprintf(stderr, "The longest: \"%s\"\n", passage);
     if (c->other)
         program_words(stderr, 0, 4,

@@ -9,6 +9,7 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Where an explanation is written, and the reading that it explains. */
@@ -17,15 +18,15 @@ typedef struct {
     int columns;
     const TrilTokenizer *tokenizer;
     const TrilReading *reading;
-    const int32_t *ids; /* [T] */
-    int T, V, last;     /* last: T - 1 */
-    int first;          /* the likeliest next character */
+    int T, V, last; /* last: T - 1 */
+    int first;      /* the likeliest next character */
+    double chance;  /* its probability */
     Lens lens;
     const TrilLine *line; /* of attention; NULL in a rung without any */
     int head;
+    double without; /* the probability of `first` without the head, or NaN if it is unknown */
     double *p;      /* [V]: a scratch of probabilities */
     float *weights; /* [T, T]: those of the head */
-    double chance;  /* the probability of `first` */
 } Explanation;
 
 /* ---- words and numbers ---- */
@@ -42,8 +43,9 @@ __attribute__((format(printf, 2, 3))) static void say(const Explanation *e, cons
     fputc('\n', e->out);
 }
 
+/* Returns the glyph of token t. */
 static Glyph glyph_at(const Explanation *e, int t) {
-    return glyph_of(e->tokenizer, e->ids[t]);
+    return glyph_of(e->tokenizer, e->reading->ids[t]);
 }
 
 enum { LABEL = 10, CELL = 8, SHORT = 8, NARROW = 6 }; /* columns; the last two if many */
@@ -58,10 +60,10 @@ static void put_number(const Explanation *e, double value, int cell) {
     fprintf(e->out, "%*s", cell, text);
 }
 
-/* Writes the character of token t at the right of a cell. */
-static void put_glyph(const Explanation *e, int t, int cell) {
-    const Glyph glyph = glyph_at(e, t);
-    fprintf(e->out, "%*s%s", cell - glyph.columns, "", glyph.text);
+/* Writes a glyph at the right of a cell or, if `cell` is negative, at its left. */
+static void put_glyph(const Explanation *e, Glyph glyph, int cell) {
+    const int blanks = abs(cell) - glyph.columns;
+    fprintf(e->out, "%*s%s%*s", cell > 0 ? blanks : 0, "", glyph.text, cell > 0 ? 0 : blanks, "");
 }
 
 /* Writes a row of `count` numbers, as many as fit. */
@@ -98,14 +100,16 @@ static void write_next(Explanation *e, const char *rung) {
     const int room = e->columns - 14, longest = room < LONGEST ? room : LONGEST;
     const int from = e->T > END ? e->T - END : 0;
     char end[END * sizeof(Glyph)];
-    glyph_line(e->tokenizer, e->ids + from, e->T - from, END * GLYPH_COLUMNS, end, sizeof end);
+    glyph_line(e->tokenizer, e->reading->ids + from, e->T - from, end, sizeof end);
     say(e, "%s after '%s': the likeliest next characters", rung, end);
     if (e->reading->skipped > 0)
         say(e, "(It reads only the last %s of the text.)", count_of(e->T, "character"));
     for (int i = 0; i < SHOWN && i < e->V; i++) {
         const int likeliest = likeliest_of(e->p, e->V);
         const double p = e->p[likeliest];
-        fprintf(e->out, "  %s %6.1f%%", glyph_padded(e->tokenizer, likeliest).text, 100 * p);
+        fputs("  ", e->out);
+        put_glyph(e, glyph_of(e->tokenizer, likeliest), -GLYPH_COLUMNS);
+        fprintf(e->out, " %6.1f%%", 100 * p);
         for (int bar = 0; bar < (int)round(p * longest); bar++)
             fprintf(e->out, "%s█", bar == 0 ? "  " : "");
         fputc('\n', e->out);
@@ -114,15 +118,6 @@ static void write_next(Explanation *e, const char *rung) {
 }
 
 /* ---- the head that matters ---- */
-
-/* Returns the probability of the likeliest character without a head, or NaN if the last steps read
- * more than the stream. */
-static double chance_without(Explanation *e, const TrilLine *line, int head) {
-    const float *logits = lens_without(&e->lens, line, head);
-    if (!logits) return NAN;
-    softmax(e, logits);
-    return e->p[e->first];
-}
 
 static bool fail_number(const char *of, int number, int count, Error *err) {
     return count == 1 ? fail(err, "--%s %d: the model has only %s 0", of, number, of)
@@ -133,21 +128,26 @@ static bool fail_number(const char *of, int number, int count, Error *err) {
  * would change most, as a ratio. Fails if the model does not have the others. */
 static bool choose(Explanation *e, int layer, int head, Error *err) {
     const int layers = e->reading->layers, heads = e->reading->heads;
+    const TrilLine *lines = e->lens.lines;
     double most = -1;
     if (layers == 0 && (layer >= 0 || head >= 0))
         return fail(err, "--layer and --head: the model has no attention");
     if (layer >= layers) return fail_number("layer", layer, layers, err);
     if (head >= heads) return fail_number("head", head, heads, err);
-    for (int i = 0; i < layers * heads; i++) {
-        const int l = i / heads, h = i % heads;
-        const TrilLine *line = lens_attention(&e->lens, l);
-        if (!line || (layer >= 0 && l != layer) || (head >= 0 && h != head)) continue;
-        const double without = chance_without(e, line, h);
-        const double change = isnan(without) ? 0 : fabs(log(e->chance / without));
-        if (!(change > most)) continue;
-        most = change;
-        e->line = line;
-        e->head = h;
+    for (const TrilLine *line = lines; line < lines + e->lens.count; line++) {
+        if (!line->attends || (layer >= 0 && line->layer != layer)) continue;
+        for (int h = 0; h < heads; h++) {
+            if (head >= 0 && h != head) continue;
+            const float *logits = lens_without(&e->lens, line, h);
+            if (logits) softmax(e, logits);
+            const double without = logits ? e->p[e->first] : NAN;
+            const double change = logits ? fabs(log(e->chance / without)) : 0;
+            if (!(change > most)) continue;
+            most = change;
+            e->line = line;
+            e->head = h;
+            e->without = without;
+        }
     }
     return true;
 }
@@ -158,22 +158,21 @@ static void write_map(Explanation *e) {
     const TrilLine *line = e->line;
     const int fit = (e->columns - 2) / SQUARE, shown = fit < ROWS ? fit : ROWS;
     const int from = e->T > shown ? e->T - shown : 0;
-    const double without = chance_without(e, line, e->head);
     char name[64] = "The mean of the past", loss[96] = "";
     if (line->inputs[1].data)
         snprintf(name, sizeof name, "Layer %d, head %d of %d", line->layer, e->head,
                  line_heads(line));
-    if (!isnan(without))
+    if (!isnan(e->without))
         snprintf(loss, sizeof loss, ": without it, '%s' would have %.1f%% in place of %.1f%%",
-                 glyph_of(e->tokenizer, e->first).text, 100 * without, 100 * e->chance);
+                 glyph_of(e->tokenizer, e->first).text, 100 * e->without, 100 * e->chance);
     fputc('\n', e->out);
     say(e, "%s%s. Each row shows where a character looks, in percent%s:", name, loss,
         from > 0 ? " (the last characters)" : "");
     fputs("  ", e->out);
-    for (int s = from; s < e->T; s++) put_glyph(e, s, SQUARE);
+    for (int s = from; s < e->T; s++) put_glyph(e, glyph_at(e, s), SQUARE);
     fputc('\n', e->out);
     for (int t = from; t < e->T; t++) {
-        fputs(glyph_padded(e->tokenizer, e->ids[t]).text, e->out);
+        put_glyph(e, glyph_at(e, t), -GLYPH_COLUMNS);
         for (int s = from; s <= t; s++)
             fprintf(e->out, "%*.0f", SQUARE, 100 * (double)e->weights[t * e->T + s]);
         fputc('\n', e->out);
@@ -204,12 +203,6 @@ static int choose_places(const float *weights, int T, int most, int *place) {
     return count;
 }
 
-static double dot(const float *a, const float *b, int n) {
-    double sum = 0;
-    for (int i = 0; i < n; i++) sum += (double)a[i] * (double)b[i];
-    return sum;
-}
-
 /* Writes scores, weights and first values of the characters with the largest weights. */
 static void write_sum(const Explanation *e, const float *query, int dk) {
     enum { MOST = 12, ROWS = 3 };
@@ -219,13 +212,13 @@ static void write_sum(const Explanation *e, const float *query, int dk) {
     int place[MOST], size;
     const int count = choose_places(weights, e->T, fit < MOST ? fit : MOST, place);
     fprintf(e->out, "%*s", SHORT, "");
-    for (int i = 0; i < count; i++) put_glyph(e, place[i], NARROW);
+    for (int i = 0; i < count; i++) put_glyph(e, glyph_at(e, place[i]), NARROW);
     for (int r = 0; r < ROWS; r++) {
         fprintf(e->out, "\n%-*s", SHORT, labels[r]);
         for (int i = 0; i < count; i++) {
-            const double numbers[ROWS] = {dot(query, row_of(e, 1, place[i], &size), dk) / sqrt(dk),
-                                          (double)weights[place[i]],
-                                          (double)*row_of(e, 2, place[i], &size)};
+            const double numbers[ROWS] = {
+                dot_product(query, row_of(e, 1, place[i], &size), dk) / sqrt(dk),
+                (double)weights[place[i]], (double)*row_of(e, 2, place[i], &size)};
             put_number(e, numbers[r], NARROW);
         }
     }
@@ -241,7 +234,7 @@ static void write_numbers(Explanation *e) {
         if (weights[s] > weights[most]) most = s;
     const float *query = row_of(e, 0, e->last, &dk), *key = row_of(e, 1, most, &dk);
     row_of(e, 2, most, &dv);
-    const double sum = dot(query, key, dk);
+    const double sum = dot_product(query, key, dk);
     float *product = e->lens.x;
     for (int c = 0; c < dk; c++) product[c] = query[c] * key[c];
     fputc('\n', e->out);
@@ -262,15 +255,16 @@ static void write_numbers(Explanation *e) {
 
 static void write_stage(Explanation *e, const char *name, const float *logits) {
     const int id = softmax(e, logits);
-    fprintf(e->out, "  %-12s  %s %6.1f%%  (%.1f%%)\n", name, glyph_padded(e->tokenizer, id).text,
-            100 * e->p[id], 100 * e->p[e->first]);
+    fprintf(e->out, "  %-12s  ", name);
+    put_glyph(e, glyph_of(e->tokenizer, id), -GLYPH_COLUMNS);
+    fprintf(e->out, " %6.1f%%  (%.1f%%)\n", 100 * e->p[id], 100 * e->p[e->first]);
 }
 
 /* Writes the prediction of each stage, or of every other if there are many. */
 static void write_stages(Explanation *e) {
     enum { MANY = 16 };
-    const int stages = lens_stages(&e->lens), step = stages > MANY ? 2 : 1;
-    if (stages == 1 || !lens_logits(&e->lens, 0)) return;
+    const int stages = e->lens.stage_count, step = stages > MANY ? 2 : 1;
+    if (!lens_logits(&e->lens, 0)) return;
     const Glyph first = glyph_of(e->tokenizer, e->first);
     fputc('\n', e->out);
     say(e,
@@ -309,11 +303,10 @@ bool explain(FILE *out, int columns, const TrilModel *model, const TrilReading *
                      .columns = columns,
                      .tokenizer = tril_model_tokenizer(model),
                      .reading = reading,
-                     .ids = reading->ids,
                      .T = (int)T,
                      .last = (int)T - 1};
     e.V = e.tokenizer->size;
-    bool ok = lens_open(&e.lens, model, reading, err) &&
+    bool ok = lens_open(&e.lens, reading, err) &&
               memory_alloc(&e.p, (size_t)e.V, sizeof *e.p, "the explanation", err) &&
               memory_alloc(&e.weights, T * T, sizeof *e.weights, "the explanation", err) &&
               write_all(&e, tril_model_sizes(model).rung, layer, head, err);
@@ -323,21 +316,14 @@ bool explain(FILE *out, int columns, const TrilModel *model, const TrilReading *
     return ok;
 }
 
-bool explain_text(const Arguments *a, Error *err) {
-    char path[PROGRAM_PATH];
+bool explain_text(const TrilModel *model, const Arguments *a, Error *err) {
     const int columns = terminal_columns(stdout, 80), least = 40;
-    TrilModel *model = NULL;
-    TrilReading *reading = NULL;
-    bool ok =
-        arguments_checkpoint(a, 0, path, err) && tril_model_load(&model, path, err) == TRIL_OK;
-    if (ok) {
-        TrilStatus status =
-            tril_reading_open(&reading, model, a->explain, strlen(a->explain), true, 1, err);
-        ok = status == TRIL_OK || (status == TRIL_TEXT && message_of(err, "--explain"));
-    }
-    ok = ok &&
-         explain(stdout, columns < least ? least : columns, model, reading, a->layer, a->head, err);
+    TrilReading *reading;
+    const TrilStatus status =
+        tril_reading_open(&reading, model, a->explain, strlen(a->explain), true, 1, err);
+    if (status != TRIL_OK) return status == TRIL_TEXT && message_of(err, "--explain");
+    const bool ok =
+        explain(stdout, columns < least ? least : columns, model, reading, a->layer, a->head, err);
     tril_reading_close(reading);
-    tril_model_free(model);
     return ok;
 }

@@ -7,39 +7,28 @@
 #include "base/error.h"
 #include "library/tril.h"
 
-/* Borrows the reading; owns its arrays. */
 typedef struct {
-    TrilLine *lines; /* [count] */
-    int *sums;       /* [sum_count]: the lines at which the stream grows, in order */
-    int count, sum_count;
-    int embedding;           /* the line where the stream begins */
+    TrilLine *lines; /* [count]; owned, as all arrays */
+    int *stages;     /* [stage_count]: the lines that make x: the embedding, and each sum */
+    int count, stage_count;
     const TrilLine *trusted; /* the line that adds the logits of counting, or NULL */
-    int last, V;             /* the last character's row; the size of the vocabulary */
+    int last;                /* the last character's row */
     float *x, *y;            /* scratch [the widest array] */
 } Lens;
 
-/* Opens a traced reading of a model. Released by lens_close, even after a failure. Fails without
- * memory. */
-bool lens_open(Lens *lens, const TrilModel *model, const TrilReading *reading, Error *err);
+/* Opens a traced reading. Released by lens_close, even after a failure. Fails without memory. */
+bool lens_open(Lens *lens, const TrilReading *reading, Error *err);
 void lens_close(Lens *lens);
 
-/* Returns the number of stages: the embedding and each sum; 1 in a rung without a stream. */
-int lens_stages(const Lens *lens);
-
-/* Writes the name of a stage: "embedding", "attention 0" (of layer 0), "mean 0",
- * "MLP 0", or "counts". */
+/* Writes the name of a stage: "embedding", "attention 0" (of layer 0), "mean 0", "MLP 0", or
+ * "counts". */
 enum { STAGE_NAME = 24 };
 void lens_name(const Lens *lens, int stage, char name[STAGE_NAME]);
 
-/* Returns the logits [V], valid until the next call, that the last steps make of x after a stage.
- * Returns NULL if they read more than x. */
+/* Return the logits, valid until the next call, that the last steps make of x after a stage; of the
+ * last x without the output of a head of a line that attends. (The outputs of later layers, which
+ * read it, stay in x.) Return NULL if they read more than x, or if there is no sum. */
 const float *lens_logits(Lens *lens, int stage);
-
-/* Returns the line of a layer that attends or takes the mean of the past, or NULL. */
-const TrilLine *lens_attention(const Lens *lens, int layer);
-
-/* Returns the logits as lens_logits does, of x without the output of a head of that line. The
- * outputs of later layers, which read it, stay in x. */
 const float *lens_without(Lens *lens, const TrilLine *attention, int head);
 
 /* Returns the last character's row of an array. */
@@ -47,5 +36,8 @@ const float *lens_row(const Lens *lens, const TrilArray *array);
 
 /* Returns the heads of a line that attends; a mean counts as one. */
 int line_heads(const TrilLine *line);
+
+/* Returns the scalar product of a[n] and b[n]. */
+double dot_product(const float *a, const float *b, int n);
 
 #endif

@@ -4,6 +4,7 @@
 
 #include "base/buffer.h"
 #include "base/error.h"
+#include "base/utf8.h"
 #include "library/tril.h"
 #include "programs/common.h"
 #include "programs/texts.h"
@@ -42,6 +43,29 @@ bool arguments_checkpoint(const Arguments *a, int i, char path[PROGRAM_PATH], Er
 /* Checks that the model knows all characters of a text. The message begins with `name`. */
 bool arguments_known(const TrilModel *model, const char *name, const char *text, size_t length,
                      Error *err);
+
+/* ---- text on standard output (printer.c) ---- */
+
+/* Prints generated text, each character as soon as it is chosen. A pipe or a file gets it
+ * unchanged; from a byte model, exactly its bytes. A terminal gets whole characters, U+FFFD for
+ * bytes that are not UTF-8, and escaped control characters. */
+typedef struct {
+    bool bytes, terminal;   /* ids stand for byte values; standard output is a terminal */
+    char pending[UTF8_MAX]; /* [count]: bytes of an incomplete character */
+    size_t count;
+    char last;      /* the last byte printed; a newline before the first */
+    double flushed; /* when the output was flushed */
+} Printer;
+
+Printer printer_of(const TrilModel *model);
+
+/* Prints characters that the model knows. */
+void printer_put(Printer *printer, const char *text, size_t length);
+
+/* Prints a newline if the last line has none; the text itself does not change. printer_end does the
+ * same at the end of a text, except when a pipe or a file gets the text of a byte model. */
+void printer_end_line(Printer *printer);
+void printer_end(Printer *printer);
 
 /* ---- a dialogue (dialogue.c) ---- */
 
@@ -87,7 +111,7 @@ bool inspect_score(const Arguments *arguments, Error *err);
 /* ---- explanation (explain.c) ---- */
 
 /* Shows, for --explain, how a text leads to the next character. */
-bool explain_text(const Arguments *arguments, Error *err);
+bool explain_text(const TrilModel *model, const Arguments *arguments, Error *err);
 
 /* Writes to `out`, in lines of at most `columns` >= 40 columns: the likeliest next characters; the
  * map of one head, and its numbers for the last character; the predictions of the model if it ended

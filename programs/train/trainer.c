@@ -13,6 +13,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 enum { SAVE_SECONDS = 60 }; /* the longest time between two saves of the state */
 
@@ -172,7 +173,8 @@ static bool save_model(Trainer *t) {
 static void write_sample(Trainer *t, char sample[SAMPLE_SIZE]) {
     TrilSampling sampling = tril_sampling();
     TrilWriter *writer;
-    GlyphLine line = {sample, SAMPLE_SIZE, SAMPLE_COLUMNS, t->plan->tokenizer->bytes};
+    int columns;
+    GlyphLine line = {sample, SAMPLE_SIZE};
     sampling.seed = t->plan->options.seed;
     sampling.threads = (int)t->plan->options.threads;
     *sample = 0;
@@ -183,6 +185,7 @@ static void write_sample(Trainer *t, char sample[SAMPLE_SIZE]) {
         room = length > 0 && glyph_take(character, (size_t)length, &line);
     }
     tril_writer_close(writer);
+    sample[glyph_fitting(sample, strlen(sample), SAMPLE_COLUMNS, &columns)] = 0;
 }
 
 /* Returns true if an evaluation is printed: all of them with --eval-every, else one in each tenth

@@ -2,8 +2,6 @@
  * reading one byte too far crashes. */
 #include "tests/scratch.h"
 
-#define GARBLED "\xEF\xBF\xBD" /* U+FFFD */
-
 static int decode(const char *bytes, size_t length, uint32_t *code) {
     return utf8_decode(guarded(bytes, length), length, code);
 }
@@ -60,43 +58,4 @@ TEST(counts) {
     assert_int_equal(counts[3], 32 + 14 * 64 + 32);
     assert_int_equal(counts[4], 48 + 3 * 64 + 16);
     assert_int_equal(cut, counts[3] + counts[4]);
-}
-
-/* Feeds the bytes one by one. Returns the number of bytes written. */
-static size_t stream(const char *bytes, size_t length, char *out) {
-    Utf8Stream held = {.count = 0};
-    size_t written = 0;
-    for (size_t i = 0; i < length; i++) {
-        char text[4 * UTF8_MAX];
-        int count = utf8_stream(&held, bytes[i], text);
-        assert_in_range(count, 0, sizeof text);
-        memcpy(out + written, text, (size_t)count);
-        written += (size_t)count;
-    }
-    return written;
-}
-
-/* For any bytes, the output is that of decoding the whole at once. The beginning of a character is
- * kept back. */
-TEST(stream) {
-    static const char likely[] = "aZ\x80\x9F\xA0\xBF\xC1\xC3\xE0\xE4\xED\xF0\xF4\xF5";
-    enum { LENGTH = 20000 };
-    static char bytes[LENGTH + 4], out[3 * LENGTH + 16], expected[3 * LENGTH + 16];
-    size_t wanted = 0;
-    for (size_t i = 0; i < LENGTH; i++)
-        bytes[i] = likely[(size_t)(random_uniform(3, i) * (sizeof likely - 1))];
-    memcpy(bytes + LENGTH, "....", 4); /* nothing is kept back at the end */
-    for (size_t i = 0; i < sizeof bytes;) {
-        uint32_t code;
-        int taken = utf8_decode(bytes + i, sizeof bytes - i, &code);
-        const char *text = taken > 0 ? bytes + i : GARBLED;
-        size_t length = taken > 0 ? (size_t)taken : 3;
-        memcpy(expected + wanted, text, length);
-        wanted += length;
-        i += taken > 0 ? (size_t)taken : 1;
-    }
-    assert_int_equal(stream(bytes, sizeof bytes, out), wanted);
-    assert_memory_equal(out, expected, wanted);
-    assert_int_equal(stream("ok\xF0\x9F\x98", 5, out), 2);
-    assert_int_equal(stream("\xE4\xB8", 2, out), 0);
 }

@@ -86,17 +86,19 @@ static void clear(TrilModel *model, const char *name, int first, int count) {
 
 TEST(glyphs) {
     static const char *const expected[][2] = {
-        {"\n", "↵ "},     {"\t", "⇥ "},     {" ", "␣ "},      {"a", "a "},
-        {"\033", "· "},   {"\x7F", "· "},   {"好", "好"},     {"\u0301", "◌\u0301 "},
-        {"\u3000", "␣ "}, {"\u202E", "· "}, {"\u061C", "· "}, {"\U000E0041", "· "}};
+        {"\n", "↵"},     {"\t", "⇥"},     {" ", "␣"},      {"a", "a"},
+        {"\033", "·"},   {"\x7F", "·"},   {"好", "好"},    {"\u0301", "◌\u0301"},
+        {"\u3000", "␣"}, {"\u202E", "·"}, {"\u061C", "·"}, {"\U000E0041", "·"}};
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
-        assert_string_equal(glyph_padded(tokenizer_of(expected[i][0]), 0).text, expected[i][1]);
+        const Glyph glyph = glyph_of(tokenizer_of(expected[i][0]), 0);
+        assert_string_equal(glyph.text, expected[i][1]);
+        assert_int_equal(glyph.columns, strcmp(glyph.text, "好") == 0 ? 2 : 1);
     }
     const TrilTokenizer *bytes = tokenizer_of(NULL);
-    assert_string_equal(glyph_padded(bytes, 'a').text, "a ");
-    assert_string_equal(glyph_padded(bytes, '\r').text, "· ");
-    assert_string_equal(glyph_padded(bytes, 0xA0).text, "· "); /* half a character, not a space */
-    assert_string_equal(glyph_padded(bytes, 200).text, "· ");
+    assert_string_equal(glyph_of(bytes, 'a').text, "a");
+    assert_string_equal(glyph_of(bytes, '\r').text, "·");
+    assert_string_equal(glyph_of(bytes, 0xA0).text, "·"); /* half a character, not a space */
+    assert_string_equal(glyph_of(bytes, 200).text, "·");
 }
 
 /* No control characters remain. */
@@ -127,13 +129,14 @@ TEST(line) {
     TrilTokenizer *tokenizer = tokenizer_of("\n a好");
     const int32_t ids[] = {2, 1, 3, 0, 3, 2};
     char shown[64];
-    glyph_line(tokenizer, ids, 6, 64, shown, sizeof shown);
+    int columns;
+    glyph_line(tokenizer, ids, 6, shown, sizeof shown);
     assert_string_equal(shown, "a 好↵好a");
-    glyph_line(tokenizer, ids, 6, 6, shown, sizeof shown); /* of columns */
+    assert_int_equal(glyph_fitting(shown, strlen(shown), 6, &columns), strlen("a 好↵"));
+    assert_int_equal(columns, 5);
+    glyph_line(tokenizer, ids, 6, shown, 9); /* of bytes */
     assert_string_equal(shown, "a 好↵");
-    glyph_line(tokenizer, ids, 6, 64, shown, 9); /* of bytes */
-    assert_string_equal(shown, "a 好↵");
-    glyph_line(tokenizer, ids, 0, 64, shown, sizeof shown);
+    glyph_line(tokenizer, ids, 0, shown, sizeof shown);
     assert_string_equal(shown, "");
 }
 

@@ -115,15 +115,16 @@ static void spread(float *x, size_t count, int from) {
             MPI_Irecv(x, (int)count, MPI_FLOAT, from, 0, MPI_COMM_WORLD, next_request());
 }
 
-/* Returns the first element of x[count] that process p adds in an allreduce. */
-static size_t begin_of(size_t count, int p) {
-    return count * (size_t)p / (size_t)world.size;
-}
+/* The elements that process p adds: if EVERYONE needs the sum, an equal part; else all or none. */
+typedef struct {
+    size_t begin, count;
+} Part;
 
-/* Gathers x[count] of all processes in process `to`. */
-static void collect(float *x, size_t count, int to, float *buffer) {
-    MPI_Igather(x, (int)count, MPI_FLOAT, buffer, (int)count, MPI_FLOAT, to, MPI_COMM_WORLD,
-                next_request());
+static Part part_of(const Sum *sum, int p) {
+    const size_t size = (size_t)world.size, next = (size_t)p + 1;
+    if (sum->to != EVERYONE) return (Part){0, p == sum->to ? sum->count : 0};
+    const size_t begin = sum->count * (size_t)p / size;
+    return (Part){begin, sum->count * next / size - begin};
 }
 
 size_t world_buffer_size(size_t count, int to) {
@@ -136,33 +137,24 @@ void world_sum_begin(float *x, size_t count, int to, float *buffer) {
     if (world.size == 1) return;
     if (world.sum_count == MAX) world_wait();
     world.traffic.bytes += (double)count * sizeof *x;
-    world.sums[world.sum_count++] = (Sum){.x = x, .buffer = buffer, .count = count, .to = to};
-    for (int p = 0; p < world.size && to == EVERYONE; p++) {
-        size_t begin = begin_of(count, p);
-        collect(x + begin, begin_of(count, p + 1) - begin, p, buffer);
+    const Sum *sum = &world.sums[world.sum_count++];
+    world.sums[world.sum_count - 1] = (Sum){x, buffer, count, to};
+    for (int p = 0; p < world.size; p++) {
+        const Part part = part_of(sum, p);
+        if (part.count > 0)
+            MPI_Igather(x + part.begin, (int)part.count, MPI_FLOAT, buffer, (int)part.count,
+                        MPI_FLOAT, p, MPI_COMM_WORLD, next_request());
     }
-    if (to != EVERYONE) collect(x, count, to, buffer);
 }
 
 /* Adds the received terms in the order of the processes. */
 static void add_up(const Sum *sum) {
-    bool all = sum->to == EVERYONE;
-    if (!all && sum->to != world.rank) return;
-    size_t begin = all ? begin_of(sum->count, world.rank) : 0;
-    size_t count = (all ? begin_of(sum->count, world.rank + 1) : sum->count) - begin;
-    float *x = sum->x + begin;
-    memcpy(x, sum->buffer, count * sizeof *x);
+    const Part own = part_of(sum, world.rank);
+    float *x = sum->x + own.begin;
+    if (own.count > 0) memcpy(x, sum->buffer, own.count * sizeof *x);
     for (int p = 1; p < world.size; p++) {
-        const float *part = sum->buffer + (size_t)p * count;
-        for (size_t i = 0; i < count; i++) x[i] += part[i];
-    }
-}
-
-/* Sends this process's part of an allreduce to the others. */
-static void exchange(const Sum *sum) {
-    for (int p = 0; p < world.size && sum->to == EVERYONE; p++) {
-        size_t begin = begin_of(sum->count, p), count = begin_of(sum->count, p + 1) - begin;
-        spread(sum->x + begin, count, p);
+        const float *term = sum->buffer + (size_t)p * own.count;
+        for (size_t i = 0; i < own.count; i++) x[i] += term[i];
     }
 }
 
@@ -172,8 +164,11 @@ void world_progress(void) {
 
 void world_wait(void) {
     wait_for_all();
-    for (int i = 0; i < world.sum_count; i++) add_up(&world.sums[i]);
-    for (int i = 0; i < world.sum_count; i++) exchange(&world.sums[i]);
+    for (const Sum *sum = world.sums; sum < world.sums + world.sum_count; sum++) {
+        add_up(sum);
+        for (int p = 0; p < world.size && sum->to == EVERYONE; p++)
+            spread(sum->x + part_of(sum, p).begin, part_of(sum, p).count, p);
+    }
     world.sum_count = 0;
     wait_for_all();
 }

@@ -2,7 +2,6 @@
 #include "base/array.h"
 #include "base/buffer.h"
 #include "base/clock.h"
-#include "base/filesystem.h"
 #include "base/memory.h"
 #include "base/random.h"
 #include "base/terminal.h"
@@ -53,14 +52,15 @@ static bool read_rest(int file, const char *path, char **bytes, size_t *length, 
 
 /* Devices are an error: some have no end. */
 bool file_open(File *file, const char *path, Error *err) {
-    FileStatus status;
+    const FileKind kind = file_kind(path);
+    FileStatus status = {FILE_NONE};
     *file = (File){.path = path, .descriptor = -1};
-    if (filesystem_look(path, true, &status) &&
-        (status.kind == FILE_FOLDER || status.kind == FILE_DEVICE))
+    if (kind == FILE_FOLDER || kind == FILE_DEVICE)
         return fail(err, "%s: is a %s, not a file", path,
-                    status.kind == FILE_FOLDER ? "directory" : "device");
+                    kind == FILE_FOLDER ? "directory" : "device");
     file->descriptor = filesystem_open(path, OPEN_READ);
-    bool ok = file->descriptor >= 0 && filesystem_status(file->descriptor, &status);
+    if (file->descriptor >= 0) status = filesystem_status(file->descriptor);
+    bool ok = status.kind != FILE_NONE;
     if (!ok) fail(err, "%s: cannot be opened: %s", path, strerror(errno));
     if (ok) file->length = (size_t)status.size;
     /* a pipe, or a file of the system without a size */
@@ -184,12 +184,14 @@ static bool claim(char *temporary) {
 }
 
 bool file_can_be_replaced(const char *path, const char *what, Error *err) {
-    static const char *const kinds[] = {
-        [FILE_REGULAR] = "a file", [FILE_FOLDER] = "a folder", [FILE_LINK] = "a symbolic link",
-        [FILE_PIPE] = "a pipe",    [FILE_DEVICE] = "a device", [FILE_OTHER] = "not a regular file"};
-    FileStatus status;
-    return !filesystem_look(path, false, &status) || status.kind == FILE_REGULAR ||
-           fail(err, "%s: is %s, so %s cannot be written there", path, kinds[status.kind], what);
+    static const char *const kinds[] = {[FILE_FOLDER] = "a folder",
+                                        [FILE_LINK] = "a symbolic link",
+                                        [FILE_PIPE] = "a pipe",
+                                        [FILE_DEVICE] = "a device",
+                                        [FILE_OTHER] = "not a regular file"};
+    const FileKind kind = filesystem_look(path, false).kind;
+    return kind == FILE_NONE || kind == FILE_REGULAR ||
+           fail(err, "%s: is %s, so %s cannot be written there", path, kinds[kind], what);
 }
 
 bool file_print(const char *path, bool (*print)(FILE *out, void *what, Error *err), void *what,
@@ -260,42 +262,24 @@ const char *file_name(const char *path) {
 }
 
 void file_date(const char *path, char date[FILE_DATE]) {
-    FileStatus status;
-    *date = 0;
-    if (!filesystem_look(path, true, &status)) return;
+    const FileStatus status = filesystem_look(path, true);
     const time_t moment = (time_t)status.written;
-    const struct tm *parts = gmtime(&moment);
+    const struct tm *parts = status.kind == FILE_NONE ? NULL : gmtime(&moment);
     if (!parts || strftime(date, FILE_DATE, "%Y-%m-%d %H:%M UTC", parts) == 0) *date = 0;
-}
-
-bool file_is_taken(const char *path) {
-    FileStatus status;
-    return filesystem_look(path, false, &status);
-}
-
-bool file_is_directory(const char *path) {
-    FileStatus status;
-    return filesystem_look(path, true, &status) && status.kind == FILE_FOLDER;
-}
-
-bool file_is_regular(const char *path) {
-    FileStatus status;
-    return filesystem_look(path, true, &status) && status.kind == FILE_REGULAR;
 }
 
 bool file_can_be_read(const char *path, Error *err) {
     int file = filesystem_open(path, OPEN_AT_ONCE);
-    bool ok = file >= 0 || file_is_directory(path);
+    bool ok = file >= 0 || file_kind(path) == FILE_FOLDER;
     if (!ok) fail(err, "%s: cannot be opened: %s", path, strerror(errno));
     if (file >= 0) close(file);
     return ok;
 }
 
 FILE *file_stream(const char *path, bool update, Error *err) {
-    FileStatus status;
     FILE *stream = NULL;
     int file = filesystem_open(path, update ? OPEN_UPDATE : OPEN_AT_ONCE);
-    if (file >= 0 && filesystem_status(file, &status) && status.kind == FILE_REGULAR)
+    if (file >= 0 && filesystem_status(file).kind == FILE_REGULAR)
         stream = fdopen(file, update ? "r+b" : "rb");
     if (stream) return stream;
     fail(err, "%s: cannot be opened: %s", path, file < 0 ? strerror(errno) : "not a regular file");
@@ -313,7 +297,7 @@ bool file_make_parent(const char *path, size_t *made, Error *err) {
         *slash = 0;
         bool made_now = filesystem_make_folder(copy);
         int why = errno;
-        if (!made_now && !file_is_directory(copy))
+        if (!made_now && file_kind(copy) != FILE_FOLDER)
             ok = fail(err, "%s: cannot be created: %s", copy,
                       strerror(why == EEXIST ? ENOTDIR : why));
         if (made_now && first == 0) first = strlen(copy);

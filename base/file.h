@@ -4,6 +4,7 @@
 #define TRIL_BASE_FILE_H
 
 #include "base/error.h"
+#include "base/filesystem.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -64,12 +65,6 @@ bool file_is_temporary(const char *name);
 
 /* Flushes standard output. Fails if any output was lost. */
 bool file_flush_output(Error *err);
-
-/* Return true if there is anything at `path`, even a broken link; if `path` leads to a directory;
- * if it leads to a regular file. */
-bool file_is_taken(const char *path);
-bool file_is_directory(const char *path);
-bool file_is_regular(const char *path);
 
 /* Writes the time of the last change to the file at `path`, such as "2026-11-25 15:04 UTC", or an
  * empty text if it is unknown. */

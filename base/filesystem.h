@@ -13,6 +13,7 @@
 void filesystem_slash(char *path);
 
 typedef enum {
+    FILE_NONE, /* nothing is there, or it cannot be looked at */
     FILE_REGULAR,
     FILE_FOLDER,
     FILE_LINK, /* a symbolic link; on Windows any reparse point */
@@ -45,10 +46,15 @@ typedef enum {
 /* Returns a descriptor, or -1. */
 int filesystem_open(const char *path, OpenMode mode);
 
-bool filesystem_status(int file, FileStatus *status);
+/* Return the status of an open file; of the file or link at `path` or, with `follow`, of the link's
+ * target, if there is one. */
+FileStatus filesystem_status(int file);
+FileStatus filesystem_look(const char *path, bool follow);
 
-/* Sets *status to that of the file or link at `path`, or, with `follow`, of the link's target. */
-bool filesystem_look(const char *path, bool follow, FileStatus *status);
+/* Returns the kind of the file to which `path` leads; FILE_LINK for a link that leads nowhere. */
+static inline FileKind file_kind(const char *path) {
+    return filesystem_look(path, true).kind;
+}
 
 /* Returns the absolute path of the file or folder to which `path` leads, without links; the caller
  * releases it with free. NULL if there is none, or without memory. */

@@ -25,32 +25,29 @@ int filesystem_open(const char *path, OpenMode mode) {
     return open(path, flags[mode] | O_CLOEXEC | O_NOCTTY, 0666);
 }
 
-static void convert(const struct stat *from, FileStatus *to) {
+static FileStatus status_of(const struct stat *from) {
     mode_t mode = from->st_mode;
-    *to = (FileStatus){.kind = S_ISREG(mode)                    ? FILE_REGULAR
-                               : S_ISDIR(mode)                  ? FILE_FOLDER
-                               : S_ISLNK(mode)                  ? FILE_LINK
-                               : S_ISFIFO(mode)                 ? FILE_PIPE
-                               : S_ISCHR(mode) || S_ISBLK(mode) ? FILE_DEVICE
-                                                                : FILE_OTHER,
-                       .id = {(uint64_t)from->st_dev, (uint64_t)from->st_ino},
-                       .size = from->st_size > 0 ? (uint64_t)from->st_size : 0,
-                       .names = (uint64_t)from->st_nlink,
-                       .written = (double)from->st_mtime};
+    return (FileStatus){.kind = S_ISREG(mode)                    ? FILE_REGULAR
+                                : S_ISDIR(mode)                  ? FILE_FOLDER
+                                : S_ISLNK(mode)                  ? FILE_LINK
+                                : S_ISFIFO(mode)                 ? FILE_PIPE
+                                : S_ISCHR(mode) || S_ISBLK(mode) ? FILE_DEVICE
+                                                                 : FILE_OTHER,
+                        .id = {(uint64_t)from->st_dev, (uint64_t)from->st_ino},
+                        .size = from->st_size > 0 ? (uint64_t)from->st_size : 0,
+                        .names = (uint64_t)from->st_nlink,
+                        .written = (double)from->st_mtime};
 }
 
-bool filesystem_status(int file, FileStatus *status) {
+FileStatus filesystem_status(int file) {
     struct stat found;
-    if (fstat(file, &found) != 0) return false;
-    convert(&found, status);
-    return true;
+    return fstat(file, &found) == 0 ? status_of(&found) : (FileStatus){FILE_NONE};
 }
 
-bool filesystem_look(const char *path, bool follow, FileStatus *status) {
+FileStatus filesystem_look(const char *path, bool follow) {
     struct stat found;
-    if ((follow ? stat(path, &found) : lstat(path, &found)) != 0) return false;
-    convert(&found, status);
-    return true;
+    const bool there = (follow && stat(path, &found) == 0) || lstat(path, &found) == 0;
+    return there ? status_of(&found) : (FileStatus){FILE_NONE};
 }
 
 char *filesystem_real(const char *path) {
@@ -105,11 +102,10 @@ LockResult filesystem_lock(int file, long *holder) {
  * process may remove the file as unused. */
 int filesystem_create_temporary(const char *path) {
     long other;
-    FileStatus status;
     int file = filesystem_open(path, OPEN_CREATE);
     if (file < 0) return -1;
     LockResult lock = filesystem_lock(file, &other);
-    if (lock == LOCK_UNSUPPORTED || (lock == LOCK_TAKEN && filesystem_look(path, false, &status)))
+    if (lock == LOCK_UNSUPPORTED || (lock == LOCK_TAKEN && file_kind(path) != FILE_NONE))
         return file;
     if (lock == LOCK_TAKEN) unlink(path); /* else the other process does, and may do so late */
     close(file);
@@ -141,12 +137,12 @@ void filesystem_abandon(int file, const char *temporary) {
 }
 
 void filesystem_remove_unused(const char *path) {
-    FileStatus status;
     long holder;
     int file = open(path, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (file < 0) return;
-    if (filesystem_lock(file, &holder) == LOCK_TAKEN && filesystem_status(file, &status) &&
-        status.kind == FILE_REGULAR && status.names == 1)
+    const FileStatus status = filesystem_status(file);
+    if (filesystem_lock(file, &holder) == LOCK_TAKEN && status.kind == FILE_REGULAR &&
+        status.names == 1)
         unlink(path);
     close(file);
 }

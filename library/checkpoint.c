@@ -222,7 +222,7 @@ static bool replaces_own(const char *path, Error *err) {
     File from;
     SafeTensors old = {0};
     Error why = {0};
-    if (!file_is_taken(path)) return true;
+    if (file_kind(path) == FILE_NONE) return true;
     if (!file_can_be_replaced(path, "a model", err)) return false;
     const bool own = file_open(&from, path, &why) &&
                      (from.length == 0 ||

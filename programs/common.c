@@ -98,5 +98,6 @@ const char *program_source(const char *named) {
 }
 
 void program_model(const char *named, char path[PROGRAM_PATH]) {
-    snprintf(path, PROGRAM_PATH, "%s%s", named, file_is_directory(named) ? "/" PROGRAM_MODEL : "");
+    snprintf(path, PROGRAM_PATH, "%s%s", named,
+             file_kind(named) == FILE_FOLDER ? "/" PROGRAM_MODEL : "");
 }

@@ -13,9 +13,8 @@
 
 /* Identifies a file: a regular one by its number, if it has one; any other by its path. */
 static FileId id_of(const char *path) {
-    FileStatus status;
-    if (strcmp(path, "-") != 0 && filesystem_look(path, true, &status) &&
-        status.kind == FILE_REGULAR && status.id.number != 0)
+    const FileStatus status = filesystem_look(path, true);
+    if (strcmp(path, "-") != 0 && status.kind == FILE_REGULAR && status.id.number != 0)
         return status.id;
     return (FileId){UINT64_MAX, digest_bytes(path, strlen(path))};
 }
@@ -50,7 +49,7 @@ static bool add(Texts *texts, const char *operand, Error *err) {
     if (!memory_copy(&path, operand, err)) return false;
     for (size_t length = strlen(path); length > 1 && path[length - 1] == '/';) path[--length] = 0;
     texts->files[texts->all++] = (TextFile){.path = path, .id = id_of(path)};
-    return strcmp(path, "-") == 0 || !file_is_directory(path) ||
+    return strcmp(path, "-") == 0 || file_kind(path) != FILE_FOLDER ||
            fail(err, "%s: is a folder; name its files, such as %s/*.txt", path, path);
 }
 

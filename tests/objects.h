@@ -68,7 +68,8 @@ static inline void shake(TrilModel *model) {
 /* The model of a file, or of the folder of a run. */
 static inline TrilModel *load_model(const char *path) {
     TrilModel *model;
-    const char *file = file_is_directory(path) ? formatted("%s/model.safetensors", path) : path;
+    const char *file =
+        file_kind(path) == FILE_FOLDER ? formatted("%s/model.safetensors", path) : path;
     must(tril_model_load(&model, file, &error));
     at_end(release_model, model);
     return model;

@@ -71,8 +71,7 @@ static inline void scratch_expect(const char *name, const void *bytes, size_t le
 }
 
 static inline bool scratch_has(const char *name) {
-    FileStatus status;
-    return filesystem_look(scratch(name), false, &status);
+    return file_kind(scratch(name)) != FILE_NONE;
 }
 
 /* The number of files in a folder; -1 if there is no such folder. */

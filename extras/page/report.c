@@ -125,7 +125,7 @@ static void read_prompt(Report *r) {
  * another text. */
 static bool load(const Report *r, const RungPlan *rung, TrilModel **model, Error *err) {
     *model = NULL;
-    if (!file_is_taken(rung->checkpoint)) return true;
+    if (file_kind(rung->checkpoint) == FILE_NONE) return true;
     if (tril_model_load(model, rung->checkpoint, err) != TRIL_OK) return false;
     if (tril_tokenizer_same(tril_model_tokenizer(*model), r->plan->tokenizer)) return true;
     tril_model_free(*model);

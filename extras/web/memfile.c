@@ -1,7 +1,6 @@
 /* memfile.c - base/file.h without a file system: one file in memory, through which the page in a
  * browser tab and the C code exchange data. */
 #include "base/file.h"
-#include "base/filesystem.h"
 #include "base/array.h"
 #include "base/memory.h"
 #include "extras/web/memfile.h"

@@ -144,14 +144,17 @@ static uint64_t join(DWORD high, DWORD low) {
     return (uint64_t)high << 32 | low;
 }
 
-static bool convert(HANDLE handle, FileStatus *status) {
+static FileStatus status_of(HANDLE handle) {
     BY_HANDLE_FILE_INFORMATION found;
     DWORD type = GetFileType(handle);
-    *status = (FileStatus){.kind = type == FILE_TYPE_PIPE ? FILE_PIPE : FILE_DEVICE};
-    if (type != FILE_TYPE_DISK) return true;
-    if (!GetFileInformationByHandle(handle, &found)) return failed();
+    if (type != FILE_TYPE_DISK)
+        return (FileStatus){type == FILE_TYPE_PIPE ? FILE_PIPE : FILE_DEVICE};
+    if (!GetFileInformationByHandle(handle, &found)) {
+        failed();
+        return (FileStatus){FILE_NONE};
+    }
     bool folder = found.dwFileAttributes & FILE_ATTRIBUTE_DIRECTORY;
-    *status = (FileStatus){
+    return (FileStatus){
         .kind = is_link(handle) ? FILE_LINK
                 : folder        ? FILE_FOLDER
                                 : FILE_REGULAR,
@@ -162,23 +165,27 @@ static bool convert(HANDLE handle, FileStatus *status) {
                                 found.ftLastWriteTime.dwLowDateTime) /
                        1e7 -
                    11644473600}; /* Windows counts from 1601 */
-    return true;
 }
 
-bool filesystem_status(int file, FileStatus *status) {
-    return convert(handle_of(file), status);
+FileStatus filesystem_status(int file) {
+    return status_of(handle_of(file));
 }
 
-bool filesystem_look(const char *path, bool follow, FileStatus *status) {
+FileStatus filesystem_look(const char *path, bool follow) {
     WCHAR wide[PATH];
+    FileStatus status = {FILE_NONE};
     DWORD flags = FILE_FLAG_BACKUP_SEMANTICS | (follow ? 0 : FILE_FLAG_OPEN_REPARSE_POINT);
-    if (!widen(path, wide)) return false;
+    if (!widen(path, wide)) return status;
     HANDLE handle =
         CreateFileW(wide, FILE_READ_ATTRIBUTES, SHARE_ALL, NULL, OPEN_EXISTING, flags, NULL);
-    if (handle == INVALID_HANDLE_VALUE) return failed();
-    bool ok = convert(handle, status);
+    if (handle == INVALID_HANDLE_VALUE && follow) return filesystem_look(path, false);
+    if (handle == INVALID_HANDLE_VALUE) {
+        failed();
+        return status;
+    }
+    status = status_of(handle);
     CloseHandle(handle);
-    return ok;
+    return status;
 }
 
 /* ---- folders and names ---- */
@@ -294,8 +301,8 @@ void filesystem_abandon(int file, const char *temporary) {
 }
 
 void filesystem_remove_unused(const char *path) {
-    FileStatus status;
-    if (filesystem_look(path, false, &status) && status.kind == FILE_REGULAR && status.names == 1)
+    const FileStatus status = filesystem_look(path, false);
+    if (status.kind == FILE_REGULAR && status.names == 1)
         filesystem_remove(path); /* fails while it is open */
 }
 

@@ -62,9 +62,9 @@ bool folder_contains(const Folder *f, const char *path) {
 
 /* Returns true if the lock's file is still at its path. Without locks any file there will do. */
 static bool is_current(const Folder *f) {
-    FileStatus own, there;
-    return f->lock >= 0 && filesystem_status(f->lock, &own) &&
-           filesystem_look(f->mark, false, &there) &&
+    if (f->lock < 0) return false;
+    const FileStatus own = filesystem_status(f->lock), there = filesystem_look(f->mark, false);
+    return own.kind != FILE_NONE && there.kind != FILE_NONE &&
            (f->lockless || (own.id.device == there.id.device && own.id.number == there.id.number));
 }
 
@@ -75,12 +75,11 @@ static void drop_lock(Folder *f) {
 
 /* Opens and locks the mark. *again: another process has moved the folder meanwhile. */
 static bool lock_mark(Folder *f, bool *again, Error *err) {
-    FileStatus status;
     long holder;
     f->lock = filesystem_open(f->mark, OPEN_LOCKS);
     *again = f->lock < 0 && errno == ENOENT;
     if (f->lock < 0) return fail(err, "%s: cannot be opened: %s", f->mark, strerror(errno));
-    if (!filesystem_status(f->lock, &status) || status.kind != FILE_REGULAR)
+    if (filesystem_status(f->lock).kind != FILE_REGULAR)
         return fail(err, "%s: is not a regular file, so it cannot be locked; remove it", f->mark);
     const LockResult lock = filesystem_lock(f->lock, &holder);
     f->lockless = lock == LOCK_UNSUPPORTED;
@@ -110,7 +109,7 @@ static bool take_lock(Folder *f, Error *err) {
 
 bool folder_hold(Folder *f, Error *err) {
     if (world_rank() > 0 || is_current(f)) return true;
-    if (file_is_taken(f->mark) && folder_is_used(f))
+    if (file_kind(f->mark) != FILE_NONE && folder_is_used(f))
         return fail(err, "%s: another run is there now", f->path);
     return take_lock(f, err);
 }
@@ -120,11 +119,11 @@ bool folder_hold(Folder *f, Error *err) {
 /* Checks that a run can be at the path: in a folder that is missing, empty, or a run's. */
 static bool check_place(const char *path, Error *err) {
     const char *name = file_name(path);
-    FileStatus status;
+    const FileKind kind = filesystem_look(path, false).kind;
     if (!*name || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
         return fail(err, "--out=%s: is not the name of a folder for the run", path);
-    if (!filesystem_look(path, false, &status)) return true;
-    if (status.kind != FILE_FOLDER)
+    if (kind == FILE_NONE) return true;
+    if (kind != FILE_FOLDER)
         return fail(err, "%s: is not a folder (links are not followed); choose another --out",
                     path);
     const Content content = content_of(path);
@@ -175,7 +174,7 @@ bool folder_begin(Folder *f, char earlier[PATH_SIZE], Error *err) {
     if (world_rank() > 0 || !folder_is_used(f)) return true;
     for (int number = 1; number < MAX_EARLIER; number++) {
         snprintf(earlier, PATH_SIZE, "%s-%d", f->path, number);
-        if (!file_is_taken(earlier)) break;
+        if (file_kind(earlier) == FILE_NONE) break;
     }
     if (!move(f, earlier))
         return fail(err, "%s: an earlier run, which cannot be renamed to %s: %s", f->path, earlier,

@@ -156,7 +156,7 @@ bool log_open(FILE **log, const char *path, int step, Error *err) {
         *log = fopen("/dev/null", "w");
         return *log || fail(err, "/dev/null: cannot be opened: %s", strerror(errno));
     }
-    if (!file_is_taken(path) && !file_write(path, NULL, 0, err)) return false;
+    if (file_kind(path) == FILE_NONE && !file_write(path, NULL, 0, err)) return false;
     FILE *file = file_stream(path, true, err);
     if (!file) return false;
     bool ok = check_rows(file, path, step, &kept, err);

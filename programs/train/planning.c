@@ -92,7 +92,7 @@ static bool load_state(Plan *plan, Error *err) {
     const Arguments *asked = plan->arguments;
     const char *path = plan->state_file;
     bool wanted;
-    if (!file_is_taken(path))
+    if (file_kind(path) == FILE_NONE)
         return asked->continues ||
                fail(err,
                     "%s: no such file, so there is no run to resume; name the --out of that run, "

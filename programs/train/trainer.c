@@ -62,7 +62,7 @@ static int is_stopped(void *user) {
 /* Forgets the best model if its file was removed, or is none any more, so that it is written again.
  */
 static void notice_removal(Trainer *t) {
-    if (!file_is_regular(t->rung->checkpoint)) t->progress.best = INFINITY;
+    if (file_kind(t->rung->checkpoint) != FILE_REGULAR) t->progress.best = INFINITY;
 }
 
 static void renew_progress(Trainer *t) {
@@ -497,7 +497,7 @@ bool train_rung(Ladder *ladder, const RungPlan *rung, double seconds, bool keeps
     if (ok && t.shows) show_sharing(&t.traffic, t.progress.now.step - t.opened.step, times.steps);
     ok = ok && keep_something(&t, err);
     if (ok) note_failures(&t);
-    if (ok && *ladder->failed.text && !file_is_regular(rung->checkpoint))
+    if (ok && *ladder->failed.text && file_kind(rung->checkpoint) != FILE_REGULAR)
         ok = fail(err, "%s", ladder->failed.text);
     if (t.training && profiles) {
         times.count = tril_training_parts(t.training, times.parts, MAX_PARTS);

@@ -2,6 +2,7 @@
 #include "base/terminal.h"
 #include "base/utf8.h"
 
+#include <limits.h>
 #include <string.h>
 
 size_t escape_first(const char *text, size_t length, char shown[ESCAPE_SIZE]) {
@@ -32,33 +33,38 @@ void escape_print(FILE *out, const char *text, size_t length, const char *kept) 
     }
 }
 
-/* Returns the columns of text [length], escaped. */
-static int width(const char *text, size_t length) {
-    int columns = 0;
-    while (length > 0) {
+size_t escape_fitting(const char *text, size_t length, int max, int *columns) {
+    size_t fitting = 0;
+    *columns = 0;
+    while (fitting < length) {
+        const char *at = text + fitting;
         char shown[ESCAPE_SIZE];
         uint32_t code;
-        size_t taken = escape_first(text, length, shown);
-        utf8_decode(text, length, &code);
-        const int wide = *shown == *text ? width_of(code) : (int)strlen(shown);
-        columns += wide > 0 ? wide : 0;
-        text += taken;
-        length -= taken;
+        const size_t taken = escape_first(at, length - fitting, shown);
+        utf8_decode(at, length - fitting, &code);
+        int width = *shown == *at ? width_of(code) : (int)strlen(shown);
+        if (width < 0) width = 0;
+        if (*columns + width > max && fitting > 0) break;
+        *columns += width;
+        fitting += taken;
     }
-    return columns;
+    return fitting;
 }
 
 int escape_words(FILE *out, const char *text, int column, int hang, int columns) {
     while (*text) {
         size_t blanks = strspn(text, " "), length = blanks + strcspn(text + blanks, " ");
-        if (column > hang && column + width(text, length) > columns) {
+        int width;
+        escape_fitting(text, length, INT_MAX, &width);
+        if (column > hang && column + width > columns) {
             fprintf(out, "\n%*s", hang, "");
             column = hang;
             text += blanks;
             length -= blanks;
+            width -= (int)blanks;
         }
         escape_print(out, text, length, "");
-        column += width(text, length);
+        column += width;
         text += length;
     }
     return column;

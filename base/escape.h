@@ -19,6 +19,10 @@ size_t escape_first(const char *text, size_t length, char shown[ESCAPE_SIZE]);
 /* Prints text, escaped, but for the characters in `kept`, such as newlines. */
 void escape_print(FILE *out, const char *text, size_t length, const char *kept);
 
+/* Returns the bytes of the longest beginning of text[length] that, escaped, is at most `max`
+ * columns wide, at least one character, and sets *columns to its width. */
+size_t escape_fitting(const char *text, size_t length, int max, int *columns);
+
 /* Prints words on one line, escaped, from `column` on. Begins a new line, indented by `hang`,
  * before a word that would end beyond `columns`. Returns the column of its end. */
 int escape_words(FILE *out, const char *text, int column, int hang, int columns);

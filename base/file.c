@@ -268,14 +268,6 @@ void file_date(const char *path, char date[FILE_DATE]) {
     if (!parts || strftime(date, FILE_DATE, "%Y-%m-%d %H:%M UTC", parts) == 0) *date = 0;
 }
 
-bool file_can_be_read(const char *path, Error *err) {
-    int file = filesystem_open(path, OPEN_AT_ONCE);
-    bool ok = file >= 0 || file_kind(path) == FILE_FOLDER;
-    if (!ok) fail(err, "%s: cannot be opened: %s", path, strerror(errno));
-    if (file >= 0) close(file);
-    return ok;
-}
-
 FILE *file_stream(const char *path, bool update, Error *err) {
     FILE *stream = NULL;
     int file = filesystem_open(path, update ? OPEN_UPDATE : OPEN_AT_ONCE);

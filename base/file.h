@@ -71,9 +71,6 @@ bool file_flush_output(Error *err);
 enum { FILE_DATE = 40 };
 void file_date(const char *path, char date[FILE_DATE]);
 
-/* Fails if the file or directory at `path` cannot be opened to read. */
-bool file_can_be_read(const char *path, Error *err);
-
 /* Opens a regular file to read it or, to `update` it, to read and write it, not through a link. The
  * caller closes it with fclose. On failure NULL. */
 FILE *file_stream(const char *path, bool update, Error *err);

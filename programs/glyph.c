@@ -11,20 +11,6 @@ bool glyph_is_format(uint32_t code) {
            (code >= 0xE0000 && code <= 0xE007F) || code == 0x061C || code == 0xFEFF;
 }
 
-size_t glyph_fitting(const char *text, size_t length, int max, int *columns) {
-    size_t taken = 0;
-    *columns = 0;
-    while (taken < length) {
-        uint32_t code;
-        int bytes = utf8_decode(text + taken, length - taken, &code), width = width_of(code);
-        if (width < 0) width = 1;
-        if (*columns + width > max && taken > 0) break;
-        *columns += width;
-        taken += bytes > 0 ? (size_t)bytes : 1;
-    }
-    return taken;
-}
-
 /* Returns the glyph of the character text[length]. A byte beyond ASCII is none. */
 static Glyph glyph_from(const char *text, size_t length) {
     static const struct {

@@ -21,10 +21,6 @@ Glyph glyph_of(const TrilTokenizer *tokenizer, int32_t id);
 /* Returns true if a code point changes how the rest of a line is shown: direction, line breaks. */
 bool glyph_is_format(uint32_t code);
 
-/* Returns the bytes of the longest beginning of text[length] that is at most `max` columns wide, at
- * least one character, and sets *columns to its width. */
-size_t glyph_fitting(const char *text, size_t length, int max, int *columns);
-
 /* The room for more of a line of glyphs, and for the zero at its end. */
 typedef struct {
     char *text;

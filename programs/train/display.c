@@ -1,6 +1,7 @@
 #include "programs/train/display.h"
 #include "base/array.h"
 #include "base/digest.h"
+#include "base/escape.h"
 #include "base/memory.h"
 #include "base/shell.h"
 #include "base/terminal.h"
@@ -171,7 +172,7 @@ void show_evaluation(const Progress *p, const Plan *plan, int steps, double rece
             : snprintf(line, sizeof line, "  step %5d/%s%d  loss %s  held-out %s%s", p->now.step,
                        about(plan), steps, figure(recent, 4), figure(validation, 4), mark);
     const int left = terminal_columns(stdout, INT_MAX) - used - 3, least = 8;
-    const int length = (int)glyph_fitting(sample, strlen(sample), left, &used);
+    const int length = (int)escape_fitting(sample, strlen(sample), left, &used);
     if (left < least)
         show_line("%s", line);
     else

@@ -9,6 +9,7 @@
 #include "programs/train/display.h"
 #include "programs/train/saved.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -99,7 +100,8 @@ static bool load_state(Plan *plan, Error *err) {
                     "or begin a new one without --resume",
                     path);
     /* the state makes --init unnecessary, but a wrong path is still an error */
-    if (asked->init && !file_can_be_read(asked->init, err)) return false;
+    if (asked->init && file_kind(asked->init) == FILE_NONE)
+        return fail(err, "%s: cannot be opened: %s", asked->init, strerror(errno));
     if (!saved_load(plan, err) || !is_wanted(plan, &wanted, err)) return false;
     if (wanted) return true;
     const Texts texts = plan->texts;

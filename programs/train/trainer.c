@@ -1,4 +1,5 @@
 #include "programs/train/trainer.h"
+#include "base/escape.h"
 #include "base/file.h"
 #include "base/number.h"
 #include "base/terminal.h"
@@ -185,7 +186,7 @@ static void write_sample(Trainer *t, char sample[SAMPLE_SIZE]) {
         room = length > 0 && glyph_take(character, (size_t)length, &line);
     }
     tril_writer_close(writer);
-    sample[glyph_fitting(sample, strlen(sample), SAMPLE_COLUMNS, &columns)] = 0;
+    sample[escape_fitting(sample, strlen(sample), SAMPLE_COLUMNS, &columns)] = 0;
 }
 
 /* Returns true if an evaluation is printed: all of them with --eval-every, else one in each tenth

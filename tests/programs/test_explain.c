@@ -132,7 +132,7 @@ TEST(line) {
     int columns;
     glyph_line(tokenizer, ids, 6, shown, sizeof shown);
     assert_string_equal(shown, "a 好↵好a");
-    assert_int_equal(glyph_fitting(shown, strlen(shown), 6, &columns), strlen("a 好↵"));
+    assert_int_equal(escape_fitting(shown, strlen(shown), 6, &columns), strlen("a 好↵"));
     assert_int_equal(columns, 5);
     glyph_line(tokenizer, ids, 6, shown, 9); /* of bytes */
     assert_string_equal(shown, "a 好↵");

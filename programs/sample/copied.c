@@ -2,6 +2,7 @@
 #include "base/digest.h"
 #include "base/escape.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "programs/common.h"
 #include "programs/glyph.h"
 #include "programs/sample/sample.h"
@@ -14,19 +15,19 @@ bool copies_open(Copies *c, const TrilModel *model, const char *path, Error *err
     char *files[] = {(char *)path};
     const char *val = tril_model_note(model, "val"), *val_file = tril_model_note(model, "val_file"),
                *digest = tril_model_note(model, "text"), *content = NULL;
-    TrilOptions o = tril_options(); /* for its share to hold out, unless the model has one */
+    double held_out = val ? number_read(val, NULL) : tril_options().held_out;
     size_t length;
     *c = (Copies){.tokenizer = tril_model_tokenizer(model),
                   .written = buffer_begin("the written text", &c->failed)};
-    if (val && tril_options_set(&o, "val", val, err) != TRIL_OK)
-        return message_of(err, "the model's metadata");
     if (val_file && strcmp(val_file, "-") == 0)
         return fail(err, "--copied: the model's --val-file was standard input, which is gone");
+    if (val_file && file_kind(val_file) == FILE_NONE)
+        return fail(err, "--copied: the model's --val-file %s is not there; put it back", val_file);
     if (texts_find(&c->files, files, 1, val_file, err))
-        content = texts_content(&c->files, c->tokenizer->bytes, &o.held_out, &length, err);
+        content = texts_content(&c->files, c->tokenizer->bytes, &held_out, &length, err);
     if (!content)
         return message_of(err, val_file ? "--copied, with the model's --val-file" : "--copied");
-    if (tril_text_make(&c->text, c->tokenizer, content, length, o.held_out, err) != TRIL_OK)
+    if (tril_text_make(&c->text, c->tokenizer, content, length, held_out, err) != TRIL_OK)
         return message_of(err, c->files.name);
     texts_forget(&c->files);
     c->other = digest && strcmp(digest_text(c->text->digest).text, digest) != 0;

@@ -48,8 +48,6 @@ static Glyph glyph_at(const Explanation *e, int t) {
     return glyph_of(e->tokenizer, e->reading->ids[t]);
 }
 
-enum { LABEL = 10, CELL = 8, SHORT = 8, NARROW = 6 }; /* columns; the last two if many */
-
 /* Writes a number in a cell: with three decimals, or fewer if they do not fit. */
 static void put_number(const Explanation *e, double value, int cell) {
     char text[32];
@@ -66,13 +64,22 @@ static void put_glyph(const Explanation *e, Glyph glyph, int cell) {
     fprintf(e->out, "%*s%s%*s", cell > 0 ? blanks : 0, "", glyph.text, cell > 0 ? 0 : blanks, "");
 }
 
+/* The widths of a row's label and cells; those of a row of many. */
+typedef struct {
+    int label, cell;
+} Widths;
+
+static const Widths wide = {10, 8}, narrow = {8, 6};
+
 /* Writes a row of `count` numbers, as many as fit. */
-static void put_row(const Explanation *e, const char *label, const float *numbers, int count) {
+static void put_row(const Explanation *e, const char *label, Widths widths, const float *numbers,
+                    int count) {
     static const char dots[] = " ...";
-    const int fit = (e->columns - LABEL - (int)strlen(dots)) / CELL;
-    fprintf(e->out, "  %-*s", LABEL - 2, label);
-    for (int i = 0; i < count && i < fit; i++) put_number(e, (double)numbers[i], CELL);
-    fprintf(e->out, "%s\n", count > fit ? dots : "");
+    const int room = e->columns - widths.label, all = room / widths.cell;
+    const int fit = count > all ? (room - (int)strlen(dots)) / widths.cell : count;
+    fprintf(e->out, "%-*s", widths.label, label);
+    for (int i = 0; i < fit; i++) put_number(e, (double)numbers[i], widths.cell);
+    fprintf(e->out, "%s\n", fit < count ? dots : "");
 }
 
 /* ---- the next character ---- */
@@ -205,24 +212,23 @@ static int choose_places(const float *weights, int T, int most, int *place) {
 
 /* Writes scores, weights and first values of the characters with the largest weights. */
 static void write_sum(const Explanation *e, const float *query, int dk) {
-    enum { MOST = 12, ROWS = 3 };
-    static const char *const labels[ROWS] = {"score", "weight", "value[0]"};
+    enum { MOST = 12 };
     const float *weights = e->weights + e->last * e->T;
-    const int fit = (e->columns - SHORT) / NARROW;
+    const int fit = (e->columns - narrow.label) / narrow.cell;
+    float scores[MOST], chosen[MOST], values[MOST];
     int place[MOST], size;
     const int count = choose_places(weights, e->T, fit < MOST ? fit : MOST, place);
-    fprintf(e->out, "%*s", SHORT, "");
-    for (int i = 0; i < count; i++) put_glyph(e, glyph_at(e, place[i]), NARROW);
-    for (int r = 0; r < ROWS; r++) {
-        fprintf(e->out, "\n%-*s", SHORT, labels[r]);
-        for (int i = 0; i < count; i++) {
-            const double numbers[ROWS] = {
-                dot_product(query, row_of(e, 1, place[i], &size), dk) / sqrt(dk),
-                (double)weights[place[i]], (double)*row_of(e, 2, place[i], &size)};
-            put_number(e, numbers[r], NARROW);
-        }
+    fprintf(e->out, "%*s", narrow.label, "");
+    for (int i = 0; i < count; i++) {
+        put_glyph(e, glyph_at(e, place[i]), narrow.cell);
+        scores[i] = (float)(dot_product(query, row_of(e, 1, place[i], &size), dk) / sqrt(dk));
+        chosen[i] = weights[place[i]];
+        values[i] = *row_of(e, 2, place[i], &size);
     }
     fputc('\n', e->out);
+    put_row(e, "score", narrow, scores, count);
+    put_row(e, "weight", narrow, chosen, count);
+    put_row(e, "value[0]", narrow, values, count);
 }
 
 /* Writes one query times one key, the softmax of the scores, and the sum of the values. */
@@ -240,15 +246,15 @@ static void write_numbers(Explanation *e) {
     fputc('\n', e->out);
     say(e, "There, the query of '%s' at position %d times the key of '%s' at %d:",
         glyph_at(e, e->last).text, e->last, glyph_at(e, most).text, most);
-    put_row(e, "query", query, dk);
-    put_row(e, "key", key, dk);
-    put_row(e, "product", product, dk);
+    put_row(e, "  query", wide, query, dk);
+    put_row(e, "  key", wide, key, dk);
+    put_row(e, "  product", wide, product, dk);
     say(e,
         "The sum of %s, %.3f, divided by the square root of %d, is the score %.3f. The softmax "
         "makes weights of the scores, and the output is the sum of the values by weight:",
         count_of(dk, "product"), sum, dk, sum / sqrt(dk));
     write_sum(e, query, dk);
-    put_row(e, "output", lens_row(&e->lens, output) + e->head * dv, dv);
+    put_row(e, "  output", wide, lens_row(&e->lens, output) + e->head * dv, dv);
 }
 
 /* ---- the layers in between ---- */

@@ -53,7 +53,7 @@ static bool read_rest(int file, const char *path, char **bytes, size_t *length, 
 /* Devices are an error: some have no end. */
 bool file_open(File *file, const char *path, Error *err) {
     const FileKind kind = file_kind(path);
-    FileStatus status = {FILE_NONE};
+    FileStatus status = {.kind = FILE_NONE};
     *file = (File){.path = path, .descriptor = -1};
     if (kind == FILE_FOLDER || kind == FILE_DEVICE)
         return fail(err, "%s: is a %s, not a file", path,

@@ -41,13 +41,13 @@ static FileStatus status_of(const struct stat *from) {
 
 FileStatus filesystem_status(int file) {
     struct stat found;
-    return fstat(file, &found) == 0 ? status_of(&found) : (FileStatus){FILE_NONE};
+    return fstat(file, &found) == 0 ? status_of(&found) : (FileStatus){.kind = FILE_NONE};
 }
 
 FileStatus filesystem_look(const char *path, bool follow) {
     struct stat found;
     const bool there = (follow && stat(path, &found) == 0) || lstat(path, &found) == 0;
-    return there ? status_of(&found) : (FileStatus){FILE_NONE};
+    return there ? status_of(&found) : (FileStatus){.kind = FILE_NONE};
 }
 
 char *filesystem_real(const char *path) {

@@ -148,10 +148,10 @@ static FileStatus status_of(HANDLE handle) {
     BY_HANDLE_FILE_INFORMATION found;
     DWORD type = GetFileType(handle);
     if (type != FILE_TYPE_DISK)
-        return (FileStatus){type == FILE_TYPE_PIPE ? FILE_PIPE : FILE_DEVICE};
+        return (FileStatus){.kind = type == FILE_TYPE_PIPE ? FILE_PIPE : FILE_DEVICE};
     if (!GetFileInformationByHandle(handle, &found)) {
         failed();
-        return (FileStatus){FILE_NONE};
+        return (FileStatus){.kind = FILE_NONE};
     }
     bool folder = found.dwFileAttributes & FILE_ATTRIBUTE_DIRECTORY;
     return (FileStatus){
@@ -173,7 +173,7 @@ FileStatus filesystem_status(int file) {
 
 FileStatus filesystem_look(const char *path, bool follow) {
     WCHAR wide[PATH];
-    FileStatus status = {FILE_NONE};
+    FileStatus status = {.kind = FILE_NONE};
     DWORD flags = FILE_FLAG_BACKUP_SEMANTICS | (follow ? 0 : FILE_FLAG_OPEN_REPARSE_POINT);
     if (!widen(path, wide)) return status;
     HANDLE handle =

@@ -105,7 +105,8 @@ int filesystem_create_temporary(const char *path) {
     int file = filesystem_open(path, OPEN_CREATE);
     if (file < 0) return -1;
     LockResult lock = filesystem_lock(file, &other);
-    if (lock == LOCK_UNSUPPORTED || (lock == LOCK_TAKEN && file_kind(path) != FILE_NONE))
+    if (lock == LOCK_UNSUPPORTED ||
+        (lock == LOCK_TAKEN && filesystem_look(path, false).kind != FILE_NONE))
         return file;
     if (lock == LOCK_TAKEN) unlink(path); /* else the other process does, and may do so late */
     close(file);
@@ -140,9 +141,9 @@ void filesystem_remove_unused(const char *path) {
     long holder;
     int file = open(path, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (file < 0) return;
-    const FileStatus status = filesystem_status(file);
-    if (filesystem_lock(file, &holder) == LOCK_TAKEN && status.kind == FILE_REGULAR &&
-        status.names == 1)
-        unlink(path);
+    if (filesystem_lock(file, &holder) == LOCK_TAKEN) {
+        const FileStatus status = filesystem_status(file); /* now it does not change */
+        if (status.kind == FILE_REGULAR && status.names == 1) unlink(path);
+    }
     close(file);
 }

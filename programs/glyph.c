@@ -39,25 +39,22 @@ Glyph glyph_of(const TrilTokenizer *tokenizer, int32_t id) {
     return glyph_from(text, length);
 }
 
-bool glyph_take(const char *text, size_t length, GlyphLine *line) {
+bool glyph_append(const char *text, size_t length, char *line, size_t size) {
     const Glyph glyph = glyph_from(text, length);
     const char *shown = *text == ' ' ? " " : glyph.text;
-    const size_t size = strlen(shown);
-    if (size >= line->size) return false;
-    memcpy(line->text, shown, size + 1);
-    line->text += size;
-    line->size -= size;
+    const size_t used = strlen(line), added = strlen(shown);
+    if (used + added >= size) return false;
+    memcpy(line + used, shown, added + 1);
     return true;
 }
 
-void glyph_line(const TrilTokenizer *tokenizer, const int32_t *ids, int count, char *text,
+void glyph_line(const TrilTokenizer *tokenizer, const int32_t *ids, int count, char *line,
                 size_t size) {
-    GlyphLine line = {text, size};
-    char character[UTF8_MAX];
+    char text[UTF8_MAX];
     size_t length;
-    *text = 0;
+    *line = 0;
     for (int i = 0; i < count; i++) {
-        tril_decode(tokenizer, &ids[i], 1, character, sizeof character, &length, &(TrilError){0});
-        if (!glyph_take(character, length, &line)) break;
+        tril_decode(tokenizer, &ids[i], 1, text, sizeof text, &length, &(TrilError){0});
+        if (!glyph_append(text, length, line, size)) break;
     }
 }

@@ -21,18 +21,12 @@ Glyph glyph_of(const TrilTokenizer *tokenizer, int32_t id);
 /* Returns true if a code point changes how the rest of a line is shown: direction, line breaks. */
 bool glyph_is_format(uint32_t code);
 
-/* The room for more of a line of glyphs, and for the zero at its end. */
-typedef struct {
-    char *text;
-    size_t size;
-} GlyphLine;
+/* Appends the glyph of a character as the library writes it, text[length], but a space as a space,
+ * to the text in line[size]. Returns false if there is no room for it. */
+bool glyph_append(const char *text, size_t length, char *line, size_t size);
 
-/* Appends the glyph of a character as the library writes it, text[length], but a space as a space.
- * Returns false if the line has no room for it. */
-bool glyph_take(const char *text, size_t length, GlyphLine *line);
-
-/* Does so for the characters of ids [count], as many as fit into text[size]. */
-void glyph_line(const TrilTokenizer *tokenizer, const int32_t *ids, int count, char *text,
+/* Writes the characters of ids [count] so to line[size], as many as fit. */
+void glyph_line(const TrilTokenizer *tokenizer, const int32_t *ids, int count, char *line,
                 size_t size);
 
 #endif

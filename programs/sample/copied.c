@@ -42,6 +42,7 @@ void copies_take(Copies *c, const char *text, size_t length, bool ended) {
     b->failed = tril_encode(c->tokenizer, text, length, ids, length, &count, b->err) != TRIL_OK;
     if (b->failed) return;
     b->length += count * sizeof END;
+    c->characters += count;
     if (ended) buffer_put(b, &END, sizeof END);
 }
 
@@ -56,18 +57,16 @@ typedef struct {
     size_t begin;   /* of the longest */
 } Figures;
 
-/* Returns the figures of ids[count] with the results of tril_text_copied. */
-static Figures figures_of(const int32_t *ids, const int32_t *longest, size_t count) {
+/* Returns the figures of texts of so many characters, from longest[count] of tril_text_copied. */
+static Figures figures_of(const int32_t *longest, size_t count, size_t characters) {
     Figures f = {0};
-    double characters = 0;
     for (size_t i = 0; i < count; i++) {
-        characters += ids[i] >= 0;
         f.share += longest[i] >= PASSAGE;
         if (longest[i] <= f.longest) continue;
         f.longest = longest[i];
         f.begin = i;
     }
-    f.share /= characters;
+    f.share /= (double)characters;
     return f;
 }
 
@@ -76,9 +75,9 @@ static void put_figures(const char *name, Figures f, int digits) {
 }
 
 /* Shows the figures of the written text, and those of pieces of held-out text of this length. */
-static void show(const Copies *c, Figures own, Figures usual, int pieces, double length) {
+static void show(const Copies *c, Figures own, Figures usual, size_t pieces, size_t length) {
     char passage[4 * LONGEST];
-    const int32_t *ids = (const int32_t *)(const void *)c->written.bytes;
+    const int32_t *ids = (const int32_t *)(const void *)c->written.bytes + own.begin;
     fflush(stdout);
     fprintf(stderr, "\nPassages that are also in the %s characters to train on of ",
             grouped((double)c->text->trained_on));
@@ -86,12 +85,12 @@ static void show(const Copies *c, Figures own, Figures usual, int pieces, double
     fprintf(stderr, ":\n%-17s  %7s  %29s\n", "", "longest", "share in those of 20 or more");
     put_figures("what was written", own, 0);
     put_figures("held-out text", usual, 1);
+    const char *characters = count_of((double)length, "character");
     if (pieces > 1)
-        fprintf(stderr, "(means of %d pieces of %s)\n", pieces, count_of(length, "character"));
+        fprintf(stderr, "(means of %zu pieces of %s)\n", pieces, characters);
     else
-        fprintf(stderr, "(one piece of %s)\n", count_of(length, "character"));
-    glyph_line(c->tokenizer, ids + own.begin, min_int((int)own.longest, LONGEST), passage,
-               sizeof passage);
+        fprintf(stderr, "(one piece of %s)\n", characters);
+    glyph_line(c->tokenizer, ids, min_int((int)own.longest, LONGEST), passage, sizeof passage);
     if (own.longest > 0) fprintf(stderr, "The longest: \"%s\"\n", passage);
     if (c->other)
         program_words(stderr, 0, 4,
@@ -102,16 +101,13 @@ bool copies_show(Copies *c, Error *err) {
     Buffer *b = &c->written;
     const TrilText *text = c->text;
     const size_t count = b->length / sizeof END, rest = text->characters - text->trained_on;
-    const int32_t *ids = (const int32_t *)(const void *)b->bytes;
     int32_t *longest;
-    size_t characters = 0;
-    for (size_t i = 0; i < count; i++) characters += ids[i] != END;
-    if (!b->failed && characters == 0) {
+    if (!b->failed && c->characters == 0) {
         fputs("\nNothing was written, so nothing is copied.\n", stderr);
         return true;
     }
     /* pieces of the held-out text, as long as the written one, follow it */
-    const size_t length = min_size(characters, rest),
+    const size_t length = min_size(c->characters, rest),
                  pieces = length > 0 ? min_size(PIECES, rest / length) : 0;
     for (size_t i = 0; i < pieces; i++) {
         const size_t from = pieces > 1 ? i * (rest - length) / (pieces - 1) : 0;
@@ -122,15 +118,15 @@ bool copies_show(Copies *c, Error *err) {
     if (b->failed) *err = c->failed;
     if (b->failed || !memory_alloc(&longest, all, sizeof *longest, "the passages", err))
         return false;
-    ids = (const int32_t *)(const void *)b->bytes;
+    const int32_t *ids = (const int32_t *)(const void *)b->bytes;
     const bool ok = tril_text_copied(text, ids, all, longest, err) == TRIL_OK;
     Figures usual = {0};
-    for (size_t i = 0, at = count; ok && i < pieces; i++, at += length + 1) {
-        const Figures f = figures_of(ids + at, longest + at, length);
+    for (size_t at = count; ok && at < all; at += length + 1) {
+        const Figures f = figures_of(longest + at, length, length);
         usual.longest += f.longest / (double)pieces;
         usual.share += f.share / (double)pieces;
     }
-    if (ok) show(c, figures_of(ids, longest, count), usual, (int)pieces, (double)length);
+    if (ok) show(c, figures_of(longest, count, c->characters), usual, pieces, length);
     memory_free(longest);
     return ok;
 }

@@ -83,9 +83,10 @@ typedef struct {
     const TrilTokenizer *tokenizer; /* the model's */
     Texts files;                    /* the text's, and that of --val-file, if the run had one */
     TrilText *text;
-    bool other;     /* it is not that of the model's training run */
-    Buffer written; /* ids, with -1 after each text */
-    Error failed;   /* why it lacks some */
+    bool other;        /* it is not that of the model's training run */
+    Buffer written;    /* ids, with -1 after each text */
+    size_t characters; /* in it */
+    Error failed;      /* why it lacks some */
 } Copies;
 
 /* Reads the text at `path`. It is closed by copies_close, even after a failure. Fails if a file

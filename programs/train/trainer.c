@@ -175,7 +175,6 @@ static void write_sample(Trainer *t, char sample[SAMPLE_SIZE]) {
     TrilSampling sampling = tril_sampling();
     TrilWriter *writer;
     int columns;
-    GlyphLine line = {sample, SAMPLE_SIZE};
     sampling.seed = t->plan->options.seed;
     sampling.threads = (int)t->plan->options.threads;
     *sample = 0;
@@ -183,7 +182,7 @@ static void write_sample(Trainer *t, char sample[SAMPLE_SIZE]) {
     for (int i = 0; room && i < SAMPLE_COLUMNS; i++) {
         char character[UTF8_MAX];
         const int length = tril_writer_write(writer, character);
-        room = length > 0 && glyph_take(character, (size_t)length, &line);
+        room = length > 0 && glyph_append(character, (size_t)length, sample, SAMPLE_SIZE);
     }
     tril_writer_close(writer);
     sample[escape_fitting(sample, strlen(sample), SAMPLE_COLUMNS, &columns)] = 0;

@@ -75,9 +75,9 @@ DigestText digest_text(uint64_t digest) {
     return made;
 }
 
-const char *digest_read(const char *text, char end, uint64_t *digest) {
+bool digest_read(const char *text, uint64_t *digest) {
     const size_t digits = sizeof(DigestText) - 1;
-    if (!text || strspn(text, "0123456789abcdef") != digits || text[digits] != end) return NULL;
+    if (strlen(text) != digits || strspn(text, "0123456789abcdef") != digits) return false;
     *digest = strtoull(text, NULL, 16);
-    return text + digits + 1;
+    return true;
 }

@@ -5,6 +5,7 @@
 #ifndef TRIL_BASE_DIGEST_H
 #define TRIL_BASE_DIGEST_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -34,8 +35,7 @@ typedef struct {
 } DigestText;
 DigestText digest_text(uint64_t digest);
 
-/* Reads a digest at the beginning of `text`, which the character `end` must follow. Returns the
- * text after `end`. If there is none, or `text` is NULL, returns NULL and keeps *digest. */
-const char *digest_read(const char *text, char end, uint64_t *digest);
+/* Reads a digest from its text. Returns false, and keeps *digest, if the text is none. */
+bool digest_read(const char *text, uint64_t *digest);
 
 #endif

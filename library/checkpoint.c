@@ -55,7 +55,7 @@ bool numbers_put(Notes *notes, const Number *list, int count, const void *record
 static const char *read_member(const Number *n, const char *text, void *member) {
     const double most = 1e9; /* of an int */
     char *end = NULL;
-    if (n->type == DIGEST) return digest_read(text, 0, member) ? text + strlen(text) : NULL;
+    if (n->type == DIGEST) return digest_read(text, member) ? text + strlen(text) : NULL;
     if (n->type == SEED) {
         *(uint64_t *)member = strtoull(text, &end, 10);
         return end;

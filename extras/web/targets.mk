@@ -16,7 +16,7 @@ WEB_SMALL   = $(patsubst %,model/kernels/%.c,choose int8 team) $(patsubst %,mode
 # Without the programs, and without the system's part of base/, which extras/web/ replaces.
 WEB_NOT     = model/plain/% programs/train/% programs/sample/% \
               extras/page/% programs/common.c programs/texts.c \
-              $(patsubst %,base/%.c,file filesystem_posix shell terminal_posix threads)
+              $(patsubst %,base/%.c,file filesystem_posix terminal_posix threads)
 WEB_SOURCES = $(wildcard extras/web/*.c) $(filter-out $(WEB_NOT),$(SOURCES)) model/kernels/isa.c
 WEB_PARTS   = $(wildcard extras/web/*.css extras/web/*.js) extras/page/figures.css extras/page/figures.js data/sample.txt
 

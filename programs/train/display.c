@@ -3,11 +3,11 @@
 #include "base/digest.h"
 #include "base/escape.h"
 #include "base/memory.h"
-#include "base/shell.h"
 #include "base/terminal.h"
 #include "programs/common.h"
 #include "programs/train/budget.h"
 #include "programs/train/interruption.h"
+#include "programs/train/shell.h"
 
 #include <limits.h>
 #include <math.h>

@@ -2,12 +2,12 @@
 #include "base/digest.h"
 #include "base/file.h"
 #include "base/memory.h"
-#include "base/shell.h"
 #include "base/world.h"
 #include "programs/common.h"
 #include "programs/train/budget.h"
 #include "programs/train/display.h"
 #include "programs/train/saved.h"
+#include "programs/train/shell.h"
 
 #include <errno.h>
 #include <math.h>

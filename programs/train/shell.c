@@ -1,4 +1,4 @@
-#include "base/shell.h"
+#include "programs/train/shell.h"
 #include "base/escape.h"
 
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 /* shell.h - quotes arguments for a POSIX shell, so that printed commands can be pasted. */
-#ifndef TRIL_BASE_SHELL_H
-#define TRIL_BASE_SHELL_H
+#ifndef TRIL_PROGRAMS_TRAIN_SHELL_H
+#define TRIL_PROGRAMS_TRAIN_SHELL_H
 
 #include <stddef.h>
 

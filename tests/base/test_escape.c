@@ -1,8 +1,8 @@
 /* test_escape.c - output of text from files and users: safe on a terminal, readable by a shell. */
 #include "tests/support.h"
 #include "base/escape.h"
-#include "base/shell.h"
 #include "base/terminal.h"
+#include "programs/train/shell.h"
 
 #include <locale.h>
 

@@ -12,60 +12,18 @@ static Config config_of(const char *model) {
     return config;
 }
 
-static bool decays(const char *name) {
-    size_t length = strlen(name);
-    return strstr(name, "weight") && !strstr(name, "ln_") && strcmp(name + length - 4, "bias") != 0;
-}
-
-/* Three steps of AdamW with clipping, compared with double precision on the same gradients. */
-static void check_steps(double clip) {
-    Config config = config_of("gpt");
-    Bench *bench = bench_open(&config, B, 2, 3);
-    Model *model = bench->model;
-    Optimizer o = {.learning_rate = 0.01,
-                   .beta1 = 0.9,
-                   .beta2 = 0.95,
-                   .epsilon = 1e-8,
-                   .weight_decay = 0.3,
-                   .clip = clip};
-    double *w = scrap(model->weights_size, sizeof *w), *m = scrap(model->weights_size, sizeof *m);
-    double *v = scrap(model->weights_size, sizeof *v);
-    for (size_t i = 0; i < model->weights_size; i++) w[i] = (double)model->weights[i];
-    for (int step = 1; step <= 3; step++) {
-        int32_t *ids = random_ids((uint64_t)step, B * T + 1, V);
-        run_forward_training(bench->run, ids, B, T, NULL);
-        run_backward(bench->run, ids + 1);
-        double square = 0;
-        for (int i = 0; i < model->tensor_count; i++)
-            for (size_t j = 0; j < model->tensors[i].size; j++)
-                square += pow((double)run_gradient(bench->run, i)[j], 2);
-        double norm = sqrt(square), scale = clip > 0 && norm > clip ? clip / norm : 1;
-        for (int i = 0; i < model->tensor_count; i++) {
-            const Tensor *tensor = &model->tensors[i];
-            double decay = decays(tensor->name) ? o.weight_decay : 0;
-            for (size_t j = 0; j < tensor->size; j++) {
-                size_t at = tensor->offset + j;
-                double g = scale * (double)run_gradient(bench->run, i)[j];
-                m[at] = o.beta1 * m[at] + (1 - o.beta1) * g;
-                v[at] = o.beta2 * v[at] + (1 - o.beta2) * g * g;
-                w[at] -= o.learning_rate *
-                         (decay * w[at] + m[at] / (1 - pow(o.beta1, step)) /
-                                              (sqrt(v[at] / (1 - pow(o.beta2, step))) + o.epsilon));
-            }
-        }
-        assert_near(run_update(bench->run, &o), norm, 1e-5 * norm);
-        for (int i = 0; i < model->tensor_count; i++)
-            for (size_t j = 0; j < model->tensors[i].size; j++) {
-                size_t at = model->tensors[i].offset + j;
-                assert_near(model->weights[at], w[at], 2e-5);
-                assert_true(run_gradient(bench->run, i)[j] == 0); /* zeroed for the next step */
-            }
+/* One step of AdamW for a tensor with gradient g. */
+static void adamw_naively(double *w, double *m, double *v, const double *g, const Tensor *tensor,
+                          Optimizer o, int step) {
+    const char *name = tensor->name;
+    const bool decays = strstr(name, "weight") && !strstr(name, "ln_") && !strstr(name, "norm");
+    for (size_t i = 0; i < tensor->size; i++) {
+        m[i] = o.beta1 * m[i] + (1 - o.beta1) * g[i];
+        v[i] = o.beta2 * v[i] + (1 - o.beta2) * g[i] * g[i];
+        w[i] -= o.learning_rate * ((decays ? o.weight_decay * w[i] : 0) +
+                                   m[i] / (1 - pow(o.beta1, step)) /
+                                       (sqrt(v[i] / (1 - pow(o.beta2, step))) + o.epsilon));
     }
-}
-
-TEST(adamw) {
-    check_steps(0);
-    check_steps(0.05); /* clips far below the norm of these gradients */
 }
 
 /* c[M,N] = a[M,K] b[K,N]; `turned`: b is [N,K] */
@@ -110,15 +68,15 @@ static void orthogonalize(double *x, int m, int n) {
 }
 
 /* One step of Muon for a matrix with gradient g. */
-static void muon_naively(double *w, double *m, const float *g, const Tensor *tensor, Optimizer o) {
+static void muon_naively(double *w, double *m, const double *g, const Tensor *tensor, Optimizer o) {
     int rows = tensor->shape[0], columns = tensor->shape[1];
     bool tall = rows > columns;
     double x[WIDEST], scale = tall ? sqrt((double)rows / columns) : 1;
     for (int i = 0; i < rows; i++)
         for (int j = 0; j < columns; j++) {
             int at = i * columns + j;
-            m[at] = o.momentum * m[at] + (1 - o.momentum) * (double)g[at];
-            x[tall ? j * rows + i : at] = o.momentum * m[at] + (1 - o.momentum) * (double)g[at];
+            m[at] = o.momentum * m[at] + (1 - o.momentum) * g[at];
+            x[tall ? j * rows + i : at] = o.momentum * m[at] + (1 - o.momentum) * g[at];
         }
     orthogonalize(x, tall ? columns : rows, tall ? rows : columns);
     for (int i = 0; i < rows; i++)
@@ -129,59 +87,82 @@ static void muon_naively(double *w, double *m, const float *g, const Tensor *ten
         }
 }
 
-/* Three steps, each compared with double precision on the same gradients and the weights before it:
- * square, tall and wide matrices. The errors of the numbers of o may be `most` at most, and `mean`
- * in the mean of a matrix. */
-static void check_muon(Precision precision, int C, int threads, double most, double mean) {
-    Config config = {.model = "modern", .V = V, .T = T, .L = 2, .NH = 1, .C = C};
-    Optimizer o = {.epsilon = 1e-8, .matrix_rate = 0.1, .momentum = 0.9, .matrix_decay = 0.3};
+/* Three steps, each compared with double precision on the same gradients and the weights before it.
+ * The matrices of Muon are square, tall and wide; the errors of the numbers of o may be `most` at
+ * most, and `mean` in the mean of a matrix. */
+static void check_steps(Config config, Precision precision, int threads, double clip, double most,
+                        double mean) {
+    Optimizer o = {.learning_rate = 0.01,
+                   .beta1 = 0.9,
+                   .beta2 = 0.95,
+                   .epsilon = 1e-8,
+                   .weight_decay = 0.3,
+                   .matrix_rate = 0.1,
+                   .momentum = 0.8,
+                   .matrix_decay = 0.2,
+                   .clip = clip};
     RunOptions options = {
         .batch = B, .length = T, .training = true, .threads = threads, .precision = precision};
     Bench *bench = bench_of(&config, &options);
-    Model *model = bench->model;
+    const Model *model = bench->model;
+    const size_t size = model->weights_size;
+    double *w = scrap(size, sizeof *w), *g = scrap(size, sizeof *g);
+    double *m = scrap(size, sizeof *m), *v = scrap(size, sizeof *v);
     bench_shake(bench);
-    double *w = scrap(model->weights_size, sizeof *w), *m = scrap(model->weights_size, sizeof *m);
     for (int step = 1; step <= 3; step++) {
         int32_t *ids = random_ids((uint64_t)step, B * T + 1, V);
+        double square = 0;
         run_forward_training(bench->run, ids, B, T, NULL);
         run_backward(bench->run, ids + 1);
-        int count = 0;
-        for (size_t i = 0; i < model->weights_size; i++) w[i] = (double)model->weights[i];
+        for (size_t i = 0; i < size; i++) w[i] = (double)model->weights[i];
+        for (int i = 0; i < model->tensor_count; i++)
+            for (size_t j = 0; j < model->tensors[i].size; j++)
+                square += pow((double)run_gradient(bench->run, i)[j], 2);
+        const double norm = sqrt(square), scale = clip > 0 && norm > clip ? clip / norm : 1;
         for (int i = 0; i < model->tensor_count; i++) {
             const Tensor *tensor = &model->tensors[i];
-            if (!strstr(tensor->name, "_proj.weight")) continue;
-            muon_naively(w + tensor->offset, m + tensor->offset, run_gradient(bench->run, i),
-                         tensor, o);
-            count++;
+            const size_t at = tensor->offset;
+            for (size_t j = 0; j < tensor->size; j++)
+                g[at + j] = (tensor->muon ? 1 : scale) * (double)run_gradient(bench->run, i)[j];
+            assert_int_equal(tensor->muon, begins(tensor->name, "model.layers") &&
+                                               strstr(tensor->name, "_proj.weight"));
+            if (tensor->muon)
+                muon_naively(w + at, m + at, g + at, tensor, o);
+            else
+                adamw_naively(w + at, m + at, v + at, g + at, tensor, o, step);
         }
-        assert_int_equal(count, 2 * 7);
-        run_update(bench->run, &o);
+        assert_near(run_update(bench->run, &o), norm, 1e-5 * norm);
         for (int i = 0; i < model->tensor_count; i++) {
             const Tensor *tensor = &model->tensors[i];
             double sum = 0;
             for (size_t j = 0; j < tensor->size; j++) {
-                size_t at = tensor->offset + j;
-                assert_near(model->weights[at], w[at], most * o.matrix_rate);
+                const size_t at = tensor->offset + j;
+                assert_near(model->weights[at], w[at], tensor->muon ? most * o.matrix_rate : 2e-5);
                 sum += fabs((double)model->weights[at] - w[at]);
-                assert_true(run_gradient(bench->run, i)[j] == 0);
+                assert_true(run_gradient(bench->run, i)[j] == 0); /* zeroed for the next step */
             }
-            assert_true(sum / (double)tensor->size <= mean * o.matrix_rate);
+            if (tensor->muon) assert_true(sum / (double)tensor->size <= mean * o.matrix_rate);
         }
     }
 }
 
-TEST(muon) {
-    for (int threads = 1; threads <= 3; threads++) {
-        check_muon(FLOAT32, 10, threads, 2e-4, 2e-4);
-        check_muon(FLOAT32, 36, threads, 2e-4, 2e-4);
-    }
+/* 0.05 clips far below the norm of these gradients; Muon does not depend on their size. */
+TEST(steps) {
+    Config config = {.model = "modern", .V = V, .T = T, .L = 2, .NH = 1};
+    for (int threads = 1; threads <= 3; threads++)
+        for (config.C = 10; config.C <= 36; config.C += 26)
+            check_steps(config, FLOAT32, threads, threads % 2 ? 0.05 : 0, 2e-4, 2e-4);
+    for (int clips = 0; clips < 2; clips++)
+        check_steps(config_of("gpt"), FLOAT32, 2, 0.05 * clips, 0, 0);
 }
 
 /* bfloat16 keeps 8 bits of each factor. The iteration multiplies small singular values by up to
  * 78, and their errors with them. The numbers of o are 0.1 to 0.2 in the mean. */
-TEST(muon_bf16) {
+TEST(steps_in_bf16) {
+    const Config config = {.model = "modern", .V = V, .T = T, .L = 2, .NH = 1, .C = 36};
     if (run_default_precision() != BFLOAT16) skip();
-    for (int threads = 1; threads <= 3; threads++) check_muon(BFLOAT16, 36, threads, 0.5, 0.03);
+    for (int threads = 1; threads <= 3; threads++)
+        check_steps(config, BFLOAT16, threads, 0, 0.5, 0.03);
 }
 
 typedef struct {

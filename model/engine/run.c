@@ -23,12 +23,12 @@ int useful_threads(double work, int waits, int max) {
     return threads < 2 ? 1 : threads < max ? (int)threads : max;
 }
 
-/* The multiply-adds of a pass. Each token takes one with every weight, and two with each channel of
- * the `reach` tokens that it attends to. */
-static double work_of(const Run *run, int tokens, int reach) {
+/* The multiply-adds of the current or last pass. Each token takes one with every weight, and two
+ * with each channel of the tokens that it attends to. */
+static double work_of_pass(const Run *run) {
     const Model *model = run->model;
-    double sight = 2.0 * model->config.L * model->config.C * reach;
-    return (double)tokens * ((double)model->parameters + sight);
+    double sight = 2.0 * model->config.L * model->config.C * run->pass.T;
+    return (double)run->pass.tokens * ((double)model->parameters + sight);
 }
 
 /* A growing run uses one: its caller shares texts, not tokens, between threads. */
@@ -239,11 +239,6 @@ const float *run_gradient(const Run *run, int tensor) {
 }
 
 /* ---- passes ---- */
-
-static double work_of_pass(const Run *run) {
-    const Pass *pass = &run->pass;
-    return work_of(run, (int)pass->tokens, pass->T);
-}
 
 int run_threads(const Run *run) {
     if (run->alone) return 1;

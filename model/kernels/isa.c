@@ -37,5 +37,5 @@ const Isa TABLE_NAME(ISA) = {
     LOOP(gelu) LOOP(gelu_backward) LOOP(swiglu) LOOP(swiglu_backward)
     LOOP(normalize) LOOP(normalize_backward)
     LOOP(rotate) LOOP(convolve) LOOP(convolve_gradients) LOOP(dropout)
-    LOOP(add) LOOP(sum) LOOP(axpby) LOOP(dot) LOOP(adamw)
+    LOOP(sum) LOOP(axpby) LOOP(dot) LOOP(adamw)
 };

@@ -199,7 +199,6 @@ typedef struct Isa {
                                int tokens, int K, int n);
 
     void (*dropout)(float *y, const float *x, DropoutRow mask, int n); /* y may be x */
-    void (*add)(float *y, const float *x, size_t n);                   /* y += x */
     void (*sum)(float *y, const float *a, const float *b, size_t n); /* y = a + b; may be either */
     /* y = b y + a x; x may be y */
     void (*axpby)(float *y, float b, const float *x, float a, size_t n);

@@ -29,9 +29,11 @@ static void gradients(const Call *c) {
     float *tokens = c->tensors[0].dw + own.begin, *positions = c->tensors[1].dw;
     for (size_t n = 0; n < (size_t)c->N; n++) {
         const float *dx = c->in[0] + n * row + own.begin;
-        c->thread->isa->add(tokens + (size_t)c->pass->ids[n] * row, dx, width);
+        float *token = tokens + (size_t)c->pass->ids[n] * row;
+        c->thread->isa->sum(token, token, dx, width);
         if (!positions) continue;
-        c->thread->isa->add(positions + position_of(c->pass, n) * row + own.begin, dx, width);
+        float *position = positions + position_of(c->pass, n) * row + own.begin;
+        c->thread->isa->sum(position, position, dx, width);
     }
 }
 

@@ -35,8 +35,8 @@ static void add_halves(const Thread *thread, float *dw, const float *halves, siz
     Share own = team_share(thread, size, LINE);
     for (size_t i = own.begin; i < own.end; i += SOME) {
         size_t count = own.end - i < SOME ? own.end - i : SOME;
-        thread->isa->add(dw + i, halves + i, count);
-        thread->isa->add(dw + i, halves + size + i, count);
+        thread->isa->sum(dw + i, dw + i, halves + i, count);
+        thread->isa->sum(dw + i, dw + i, halves + size + i, count);
     }
 }
 

@@ -35,7 +35,7 @@ static void forward(const Call *c) {
         size_t past = position_of(c->pass, at.n);
         float total[WIDTH] = {0};
         for (size_t s = 0; s < past + T; s++) {
-            c->thread->isa->add(total, x + s * row + at.c, at.width);
+            c->thread->isa->sum(total, total, x + s * row + at.c, at.width);
             if (s < past) continue;
             float *y = c->out[0] + (at.n + s - past) * width + at.c;
             for (size_t j = 0; j < at.width; j++) y[j] = total[j] / (float)(s + 1);

@@ -56,8 +56,10 @@ static void gradients(const Call *c) {
     Share own = team_share(c->thread, row, 16);
     for (int i = 0; i < stretches(c); i++) {
         const float *sums = c->in[0] + (size_t)i * c->in_row[0] + own.begin;
-        c->thread->isa->add(dw + own.begin, sums, own.end - own.begin);
-        if (db) c->thread->isa->add(db + own.begin, sums + row, own.end - own.begin);
+        const size_t width = own.end - own.begin;
+        float *to_dw = dw + own.begin, *to_db = db ? db + own.begin : NULL;
+        c->thread->isa->sum(to_dw, to_dw, sums, width);
+        if (db) c->thread->isa->sum(to_db, to_db, sums + row, width);
     }
 }
 

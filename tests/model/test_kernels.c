@@ -491,7 +491,6 @@ static int loops;
     for (int r = 0; r < (rows); r++) what
 
 LOOP(sum, 0, 6e-8, isa->sum(x[0], x[0], x[1], (size_t)n), NONE, x[0][i] += x[1][i])
-LOOP(add, 0, 6e-8, isa->add(x[0], x[1], (size_t)n), NONE, x[0][i] += x[1][i])
 LOOP(axpby, 1e-6, 0, isa->axpby(x[0], 3, x[1], -2, (size_t)n), NONE,
      x[0][i] = 3 * x[0][i] - 2 * x[1][i])
 LOOP(dot, 1e-6, 1e-6, x[2][0] = isa->dot(x[0], x[1], (size_t)n), x[2][0] = 0,

@@ -180,16 +180,15 @@ INLINE void convolve_gradients_of(const int taps, float *dtaps, const float *dy,
 static void convolve_gradients(float *dtaps, const float *dy, const float *x, size_t row,
                                int tokens, int K, int n) {
     for (int i = 0; i < n; i += WIDE)
-        for (int k = 0; k < K; k += CHAINS) {
+        for (int k = 0, taps; k < K; k += taps) {
+            taps = K - k < CHAINS ? 1 : CHAINS;
             float *to = dtaps + (size_t)k * row + i;
             const float *from = x - (size_t)k * row + i;
             size_t left = (size_t)(n - i);
-            switch (K - k) {
-                case 1: convolve_gradients_of(1, to, dy + i, from, row, tokens, left); break;
-                case 2: convolve_gradients_of(2, to, dy + i, from, row, tokens, left); break;
-                case 3: convolve_gradients_of(3, to, dy + i, from, row, tokens, left); break;
-                default: convolve_gradients_of(4, to, dy + i, from, row, tokens, left);
-            }
+            if (taps == CHAINS)
+                convolve_gradients_of(CHAINS, to, dy + i, from, row, tokens, left);
+            else
+                convolve_gradients_of(1, to, dy + i, from, row, tokens, left);
         }
 }
 

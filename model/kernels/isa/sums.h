@@ -79,11 +79,6 @@ static float dot(const float *a, const float *b, size_t n) {
     return sum_lanes(sum);
 }
 
-static void add(float *y, const float *x, size_t n) {
-#pragma omp simd
-    for (size_t i = 0; i < n; i++) y[i] += x[i];
-}
-
 static void sum(float *y, const float *a, const float *b, size_t n) {
 #pragma omp simd
     for (size_t i = 0; i < n; i++) y[i] = a[i] + b[i];

@@ -46,7 +46,7 @@ bool numbers_put(Notes *notes, const Number *list, int count, const void *record
             else
                 number_write(text, sizeof text, 'f', n->type == INT ? 0 : 6, x);
         }
-        ok = notes_put(notes, n->key, text, strlen(text), err);
+        ok = notes_text(notes, n->key, text, err);
     }
     return ok;
 }
@@ -212,8 +212,8 @@ static const SafeTensor *digest_of(const SafeTensors *file, uint64_t *sum) {
 
 /* Adds the notes that describe the model. */
 static bool describe(Notes *notes, const Config *config, Error *err) {
-    return notes_print(notes, "tril", err, "%s", versions[COUNT(versions) - 1]) &&
-           notes_print(notes, "model", err, "%s", config->model) &&
+    return notes_text(notes, "tril", versions[COUNT(versions) - 1], err) &&
+           notes_text(notes, "model", config->model, err) &&
            numbers_put(notes, sizes, COUNT(sizes), config, err);
 }
 
@@ -261,7 +261,7 @@ bool checkpoint_save(const char *path, const Model *model, const Run *run, const
     if (text.data) file.tensors[file.tensor_count++] = text;
     file.note_count = all.count;
     if (ok) digest_of(&file, &digest);
-    ok = ok && notes_print(&all, "digest", err, "%s", digest_text(digest).text);
+    ok = ok && notes_text(&all, "digest", digest_text(digest).text, err);
     file.note_count = all.count;
     ok = ok && safetensors_write(&file, path, err);
     memory_free((void *)text.data);

@@ -23,6 +23,10 @@ TrilStatus tril_text_repeated(const TrilText *text, double *share, TrilError *er
 /* Returns options of which only the seed is set. */
 TrilOptions tril_options_empty(void);
 
+/* Returns the sizes of `options` as a model of its rung uses them, with kv_heads and hidden set. A
+ * size that the rung ignores is 1. All other options are unset. */
+TrilOptions tril_options_sizes(const TrilOptions *options);
+
 /* Returns the most epochs that help when training on this number of characters. */
 double tril_epochs_that_help(double characters, bool trained);
 
@@ -65,5 +69,10 @@ int tril_threads(double wanted);
 double tril_training_memory(const TrilTraining *training);
 const char *tril_training_kernels(const TrilTraining *training);
 int tril_training_window(const TrilTraining *training);
+
+/* tril_training_profile measures each part of a step from now on. tril_training_parts writes the
+ * parts to parts[capacity], and returns their number. */
+TrilStatus tril_training_profile(TrilTraining *training, TrilError *error);
+int tril_training_parts(const TrilTraining *training, TrilPart *parts, int capacity);
 
 #endif

@@ -6,7 +6,6 @@
 #include "base/utf8.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,12 +33,7 @@ bool notes_put(Notes *notes, const char *key, const char *value, size_t length, 
     return true;
 }
 
-bool notes_print(Notes *notes, const char *key, Error *err, const char *format, ...) {
-    char text[128];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
+bool notes_text(Notes *notes, const char *key, const char *text, Error *err) {
     return notes_put(notes, key, text, strlen(text), err);
 }
 

@@ -25,9 +25,8 @@ typedef struct {
 /* Adds value[length] under `key`, in place of an existing value of this key. */
 bool notes_put(Notes *notes, const char *key, const char *value, size_t length, Error *err);
 
-/* Adds a text formatted as by printf, of up to 127 bytes. */
-bool notes_print(Notes *notes, const char *key, Error *err, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
+/* The same for a text without zero bytes. */
+bool notes_text(Notes *notes, const char *key, const char *text, Error *err);
 void notes_free(Notes *notes);
 
 enum { SAFETENSORS_RANK = 8 }; /* maximum number of dimensions */

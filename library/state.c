@@ -59,7 +59,7 @@ static bool put_vocab(Notes *notes, const Vocab *vocab, Error *err) {
     char *joined = NULL;
     size_t length = 0;
     const bool ok = (vocab->bytes || vocab_join(vocab, &joined, &length, err)) &&
-                    notes_print(notes, "characters", err, "%s", vocab->bytes ? "bytes" : "utf-8") &&
+                    notes_text(notes, "characters", vocab->bytes ? "bytes" : "utf-8", err) &&
                     notes_put(notes, "vocabulary", joined ? joined : "", length, err);
     memory_free(joined);
     return ok;
@@ -68,14 +68,14 @@ static bool put_vocab(Notes *notes, const Vocab *vocab, Error *err) {
 /* Adds the metadata of a state alone. */
 static bool put_state(Notes *notes, const TrilTraining *t, Error *err) {
     char key[KEY_SIZE], text[TRIL_OPTION_SIZE];
-    bool ok = notes_print(notes, "state", err, "%s", version) &&
+    bool ok = notes_text(notes, "state", version, err) &&
               numbers_put(notes, numbers, COUNT(numbers), &t->progress, err);
     for (int i = 0; tril_option(i) && ok; i++) {
         option_key(i, key);
         if (is_stored(tril_option(i)) && tril_options_get(&t->options, i, text))
-            ok = notes_print(notes, key, err, "%s", text);
+            ok = notes_text(notes, key, text, err);
     }
-    return ok && notes_print(notes, "kernels", err, "%s", run_kernels(t->batches.run));
+    return ok && notes_text(notes, "kernels", run_kernels(t->batches.run), err);
 }
 
 static bool is_reserved(const char *key) {
@@ -96,7 +96,7 @@ static bool put_own(Notes *notes, const TrilNote *own, Error *err) {
         if (is_reserved(note->key))
             return fail(err, "'%.64s' is a reserved key of the metadata; choose another",
                         note->key);
-        if (!notes_put(notes, note->key, note->text, strlen(note->text), err)) return false;
+        if (!notes_text(notes, note->key, note->text, err)) return false;
         if (notes->count == before)
             return fail(err, "the metadata has the key '%.64s' twice", note->key);
     }

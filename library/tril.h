@@ -216,10 +216,6 @@ TrilStatus tril_options_set(TrilOptions *options, const char *name, const char *
 enum { TRIL_OPTION_SIZE = 32 };
 bool tril_options_get(const TrilOptions *options, int i, char text[TRIL_OPTION_SIZE]);
 
-/* Returns the sizes of `options` as a model of its rung uses them, with kv_heads and hidden set. A
- * size that the rung ignores is 1. All other options are unset. */
-TrilOptions tril_options_sizes(const TrilOptions *options);
-
 /* ---- models ---- */
 
 /* A tokenizer and weights. */
@@ -345,9 +341,8 @@ typedef struct {
     double operations;    /* floating-point operations in all steps */
     double cooling;   /* the first step of an early cooldown (tril_training_cool_down), if any */
     int cooled;       /* the step at which it ends */
-    int windows_grow; /* 1 or 0: whether windows are short at first, as the training run began */
-    double embedding_decay; /* that of the embedding, as the training run began; unset if it decays
-                               like other matrices */
+    int windows_grow; /* 1 or 0: windows are short at first, as the training run began */
+    double embedding_decay; /* as it began; unset if the embedding decays like other matrices */
 } TrilProgress;
 TrilProgress tril_training_progress(const TrilTraining *training);
 
@@ -370,18 +365,15 @@ TrilStatus tril_training_step(TrilTraining *training, TrilError *error);
 TrilStatus tril_training_evaluate(TrilTraining *training, size_t characters, TrilStop stop,
                                   void *user, double *nats, TrilError *error);
 
-/* tril_training_profile measures each part of a step from now on. tril_training_parts writes the
- * parts to parts[capacity], and returns their number. */
+/* A part of training steps, as ./train --profile measures them. */
 typedef struct {
     const char *name;  /* a layer, forward or backward, or "optimizer" */
-    double seconds;    /* spent in all steps since tril_training_profile */
+    double seconds;    /* spent in all steps */
     double operations; /* floating-point operations, if counted */
 } TrilPart;
-TrilStatus tril_training_profile(TrilTraining *training, TrilError *error);
-int tril_training_parts(const TrilTraining *training, TrilPart *parts, int capacity);
 
-/* The same as tril_model_save for the state of the training: one file, from which ./train --resume
- * and tril_state_load continue, and which tril_model_load also reads. */
+/* The same as tril_model_save for the state of the training: one file for ./train --resume and
+ * tril_state_load, which tril_model_load reads, too. */
 TrilStatus tril_training_save(TrilTraining *training, const char *path, const TrilNote *notes,
                               TrilError *error);
 
@@ -391,16 +383,18 @@ typedef struct {
     uint64_t text;       /* TrilText.digest of the text */
 } TrilState;
 
-/* Reads a state: the facts of its training, and its model, whose first training run goes on as if
- * it had never stopped or, with other options than the state's, with these. TRIL_TEXT, when that is
- * opened: another text or held-out share. Only ./train --resume completes the plan of `./train
- * --time` or `--ladder`. */
+/* Reads a state: the facts of its training, and its model. tril_training_open then goes on with
+ * that training, with the state's options as if it had never stopped, or with others; once. It
+ * fails with TRIL_TEXT for another text or held-out share. Only ./train --resume completes the plan
+ * of
+ * `./train --time` or `--ladder`. */
 TrilStatus tril_state_load(TrilModel **model, TrilState *state, const char *path, TrilError *error);
 
 /* ---- evaluating, scoring and reading a text ---- */
 
-/* Does the same for a model, in float32, on the held-out end of a text or, with `trained_on`, on
- * the part before it. `batch` is in windows. */
+/* The same as tril_training_evaluate for a model, in float32, on the held-out end of a text that
+ * was made with its vocabulary or, with `trained_on`, on the part before it. `batch` is in windows.
+ */
 TrilStatus tril_text_evaluate(const TrilText *text, const TrilModel *model, bool trained_on,
                               size_t characters, int batch, int threads, TrilStop stop, void *user,
                               double *nats, TrilError *error);
@@ -455,8 +449,8 @@ enum { TRIL_LINE_INPUTS = 3, TRIL_LINE_WEIGHTS = 2 };
 typedef struct {
     const char *operation;        /* such as "embedding" or "linear" */
     const char *title, *equation; /* the operation's heading, and its equation */
-    int layer;    /* the transformer block, from 0; lines before all blocks have the number of the
-                     first, lines after them that of the last */
+    int layer;    /* the transformer block, from 0; before all blocks that of the first, after them
+                     that of the last */
     int heads;    /* more than one only in attention, rotary positions, and a norm of each head */
     bool attends; /* each row of its output is a weighted mean of rows up to its own */
     TrilArray inputs[TRIL_LINE_INPUTS]; /* attention: queries, keys, values; rotary: x, and each

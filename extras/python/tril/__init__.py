@@ -844,8 +844,8 @@ def train(text: Texts, rung: Optional[str] = None, *, preset: Optional[str] = No
     if preset is not None and init is not None:
         raise Error("init and preset both set the sizes; give only one", "argument")
     if init is not None:
-        sizes = _call("model_sizes", init)
-        own = _call("options_sizes", ctypes.byref(sizes))
+        own = _call("model_sizes", init)
+        own.kv_heads = own.heads if math.isnan(own.kv_heads) else own.kv_heads
         own.bytes = init.tokenizer._record.bytes
         for name, value, wanted in zip(fixed, _values(own, fixed), _values(how, fixed)):
             if asked.get(name) is not None and wanted != value:

@@ -1,5 +1,5 @@
 /* test_lines.c - the computation of a model, line by line (tril_reading_line): each line reads
- * outputs of earlier lines, and the model's weights. tests/explain recomputes their numbers. */
+ * outputs of earlier lines, and the model's weights; its numbers follow from these. */
 #include "tests/objects.h"
 
 /* A text longer than the context. */
@@ -66,12 +66,28 @@ static void check_weights(TrilModel *model, const TrilLine *line) {
     }
 }
 
+/* A linear layer and a sum follow from weights and inputs, in double precision. */
+static void check_sums(const TrilReading *reading, const TrilLine *line) {
+    const TrilArray *x = &line->inputs[0];
+    const float *w = line->weights[0].data, *b = line->weights[1].data;
+    const bool linear = strcmp(line->operation, "linear") == 0;
+    if (!linear && strcmp(line->operation, "add") != 0) return;
+    for (int t = 0; t < reading->tokens; t++)
+        for (int o = 0; o < line->output.width; o++) {
+            double y = linear ? (b ? (double)b[o] : 0) : at(x, t, o) + at(&line->inputs[1], t, o);
+            for (int c = 0; linear && c < x->width; c++)
+                y += (double)w[o * x->width + c] * at(x, t, c);
+            assert_near(at(&line->output, t, o), y, 1e-4);
+        }
+}
+
 static void check_reading(TrilModel *model, const TrilReading *reading) {
     TrilLine line;
     int count = 0;
     for (; tril_reading_line(reading, count, &line); count++) {
         check_inputs(reading, &line, count);
         check_weights(model, &line);
+        check_sums(reading, &line);
         assert_in_range(line.layer, 0, LAYERS - 1);
     }
     assert_true(count > 0 && line.output.data == reading->logits);

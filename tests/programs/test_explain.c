@@ -1,5 +1,5 @@
 /* test_explain.c - the explanation of a prediction: its characters, its size, its numbers, the head
- * that it chooses, the logit lens, refusals. */
+ * that it chooses, the logit lens. */
 #include "tests/objects.h"
 #include "base/escape.h"
 #include "programs/glyph.h"
@@ -276,51 +276,4 @@ TEST(counts) {
     assert_near(strtod(strchr(row, '(') + 1, NULL), 100 * p[first], 0.051);
     assert_non_null(strstr(page, "\n  counts "));
     assert_non_null(strstr(row, "\n  counting "));
-}
-
-/* ---- the lines of a reading ---- */
-
-/* Each linear layer and each sum follows from weights and inputs, in double precision. */
-TEST_OF_EACH(tril_rung, lines) {
-    TrilModel *model = subject(name);
-    const TrilReading *reading = read_by(model);
-    TrilLine line;
-    for (int i = 0; tril_reading_line(reading, i, &line); i++) {
-        const TrilArray *x = &line.inputs[0], *added = &line.inputs[1];
-        const float *w = line.weights[0].data, *b = line.weights[1].data;
-        const bool linear = strcmp(line.operation, "linear") == 0;
-        if (!linear && strcmp(line.operation, "add") != 0) continue;
-        for (int t = 0; t < T; t++)
-            for (int o = 0; o < line.output.width; o++) {
-                const float *in = x->data + (size_t)t * x->row;
-                double y = linear ? (b ? (double)b[o] : 0)
-                                  : (double)in[o] + added->data[(size_t)t * added->row + (size_t)o];
-                for (int c = 0; linear && c < x->width; c++)
-                    y += (double)w[o * x->width + c] * (double)in[c];
-                assert_near(line.output.data[(size_t)t * line.output.row + (size_t)o], y, 1e-4);
-            }
-    }
-}
-
-/* ---- refusals ---- */
-
-TEST(refusals) {
-    static const struct {
-        const char *rung;
-        int layer, head;
-        const char *names;
-    } cases[] = {{"gpt", 2, ANY, "--layer 2"},
-                 {"gpt", 0, 2, "--head 2"},
-                 {"bigram", 0, ANY, "--layer"},
-                 {"bigram", ANY, 0, "--head"},
-                 {"average", 0, 1, "--head 1"}};
-    size_t length;
-    FILE *out = tmpfile();
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const TrilModel *model = subject(cases[i].rung);
-        assert_false(explain(out, 80, model, read_by(model), cases[i].layer, cases[i].head, &err));
-        expect_error(err, cases[i].names);
-    }
-    stream_text(out, &length);
-    assert_int_equal(length, 0);
 }

@@ -70,7 +70,10 @@ static const Refusal of_sample[] = {
     {1, "--score @bytes @gpt", "/bytes: ", "0xFF"},
     {1, "--score @one @gpt", "/one: ", ""},
     {1, "--explain ~~~\u597D @gpt", "--explain", "\u597D"},
-    {1, "--explain THE --layer 7 @gpt", "7", ""},
+    {1, "--explain THE --layer 7 @gpt", "--layer 7", ""},
+    {1, "--explain THE --head 2 @gpt", "--head 2", ""},
+    {1, "--explain THE --head 1 @average", "--head 1", ""},
+    {1, "--explain THE --layer 0 @bigram", "--layer", ""},
     {1, "--counts 0.5 @gpt", "counts: 0.5", "gpt"},
     {2, "@gpt @gpt", "CHECKPOINT", " 2"},
     {2, "--explain T @gpt @modern", "CHECKPOINT", "2"},
@@ -157,6 +160,8 @@ SET_UP {
     scratch_put("verse", slurp(ACT, NULL), 4000);
     must_run("train -q -m gpt " SIZES "-s 5 -o @gpt " ACT);
     must_run("train -q -m modern " SIZES "-s 5 -o @modern " ACT);
+    must_run("train -q -m average -w 16 -c 16 -b 4 -s 5 -o @average " ACT);
+    must_run("train -q -m bigram -c 16 -b 4 -s 5 -o @bigram " ACT);
     const char *whole = slurp(scratch("gpt/model.safetensors"), &length);
     scratch_put("cut", whole, length - 4);
     make_folder(scratch("folder"));

@@ -232,6 +232,9 @@ TEST(copied) {
     expect_line_of(ran.err, ran.command, TEXTS("16 pieces of 27 "));
     run("sample -q -n 9000 --copied @all @fifth");
     expect_line_of(ran.err, ran.command, TEXTS("one piece of "));
+    assert_int_equal(remove(scratch("rest")), 0);
+    run("sample --copied @first @apart");
+    expect_failure(1, "--copied: ", "--val-file ", "rest");
 }
 
 /* ---- score ---- */

@@ -23,23 +23,23 @@ static int by_path(const void *a, const void *b) {
     return strcmp(((const TextFile *)a)->path, ((const TextFile *)b)->path);
 }
 
-static int by_file(const void *a, const void *b) {
-    const TextFile *one = a, *other = b;
-    const int order = memcmp(&one->id, &other->id, sizeof one->id);
-    return order ? order : by_path(a, b);
+/* Returns true if one of the first `count` files is this one, too. */
+static bool is_among(const Texts *texts, int count, const TextFile *file) {
+    int i = 0;
+    while (i < count && memcmp(&texts->files[i].id, &file->id, sizeof file->id) != 0) i++;
+    return i < count;
 }
 
 /* Sorts the files by path, each once. */
 static void sort(Texts *texts) {
     TextFile *files = texts->files;
     int kept = 0;
-    qsort(files, (size_t)texts->all, sizeof *files, by_file);
+    qsort(files, (size_t)texts->all, sizeof *files, by_path);
     for (int i = 0; i < texts->all; i++)
-        if (kept > 0 && memcmp(&files[kept - 1].id, &files[i].id, sizeof files->id) == 0)
+        if (is_among(texts, kept, &files[i]))
             memory_free(files[i].path);
         else
             files[kept++] = files[i];
-    qsort(files, (size_t)kept, sizeof *files, by_path);
     texts->count = texts->all = kept;
 }
 
@@ -63,10 +63,9 @@ bool texts_find(Texts *texts, char *const *operands, int count, const char *held
     sort(texts);
     if (held_out && !add(texts, held_out, err)) return false;
     const TextFile *files = texts->files, *last = files + texts->count;
-    for (int i = 0; held_out && i < texts->count; i++)
-        if (memcmp(&files[i].id, &last->id, sizeof last->id) == 0)
-            return fail(err, "%s: is to be trained on and held out; give it only once",
-                        program_source(last->path));
+    if (held_out && is_among(texts, texts->count, last))
+        return fail(err, "%s: is to be trained on and held out; give it only once",
+                    program_source(last->path));
     char *name = texts->name;
     if (texts->count > 1)
         snprintf(name, TEXTS_NAME, "%d files", texts->count);

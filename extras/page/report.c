@@ -232,9 +232,9 @@ static void write_model(const Report *r, Json *json, const Result *m) {
     if (m->verdict.kind != NO_VERDICT) json_text(json, "verdict", m->verdict.text);
     if (course) {
         const Writing *w = &r->writings[1 + (m->rung - r->plan->rungs)];
-        json_number(json, "steps", course->steps);
+        json_number(json, "steps", course->row.step);
         json_number(json, "seconds", m->seconds);
-        json_number(json, "tera", m->compute / TERA);
+        json_number(json, "tera", m->now.operations / TERA);
         json_number(json, "kept", course->lowest.step);
         write_rows(json, &course->all);
         write_evaluations(json, &course->evaluated);
@@ -377,7 +377,7 @@ static bool print_page(FILE *out, void *report, Error *err) {
 static bool write_page(Report *r, const TrilModel *model, Error *err) {
     r->model = model;
     r->shown = model ? r->next : best_of(r);
-    verdicts_judge(r->plan, r->ladder->results, r->ladder->count);
+    verdicts_judge(r->ladder);
     return folder_hold(r->plan->folder, err) && file_print(r->plan->page, print_page, r, err);
 }
 
@@ -404,7 +404,7 @@ static void describe(Report *r, bool live, double at) {
     const Result *now = &l->results[l->count - 1];
     const int trained = l->count - CLOSED_FORMS - live,
               all = trained + plan->rung_count - (int)(r->next - plan->rungs);
-    double steps = live ? now->course->steps : 0, took = 0;
+    double steps = live ? now->course->row.step : 0, took = 0;
     for (int i = 0; i < l->count; i++) took += l->results[i].seconds;
     took = fmax(took, at - plan->arguments->begun);
     r->done = plan_has_time(plan) ? took / plan->options.time

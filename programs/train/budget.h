@@ -14,7 +14,7 @@ typedef struct {
     const Plan *plan;
     const RungPlan *rung;
     int steps;     /* in all; with a time limit, an estimate from the speed so far */
-    int max_steps; /* with a time limit, the most steps, even if time is left */
+    int max_steps; /* the most, even if time is left */
     /* with a time limit */
     double seconds;    /* for the whole rung: a share of the limit */
     double slower;     /* the rung's TrilChoice.slower, or 1 if its windows do not grow */
@@ -23,41 +23,41 @@ typedef struct {
     double evaluation; /* seconds of an evaluation and its saves, as expected until the first one */
     double closing;    /* the work after the last step, in evaluations */
     double opening;    /* seconds that opening the training took; the end takes them twice */
-    double other;      /* Progress.seconds that this run of the program did not spend in steps */
+    double other;      /* Result.seconds that this run of the program did not spend in steps */
 } Budget;
 
 /* Returns the seconds for a rung, of `left` seconds for it and all later rungs: such that all but a
- * baseline take as many steps. A rung that was not measured counts as an average one. */
+ * baseline take as many steps. */
 double budget_share(const Plan *plan, const RungPlan *rung, double left);
 
-/* Returns the expected characters a second in the rung's steps, the mean over all windows. */
-double budget_speed(const Plan *plan, const RungPlan *rung);
+/* Returns the expected seconds of a step of the rung, the mean over all windows. */
+double budget_step(const Plan *plan, const RungPlan *rung);
 
-/* Returns the budget of a rung after `progress`: `seconds` if the plan has a time limit. `opening`:
- * the seconds that it took to open the training, which are in progress->seconds. */
+/* Returns the budget of a rung after `result`: `seconds` if the plan has a time limit. `opening`:
+ * the seconds that it took to open the training, which are in result->seconds. */
 Budget budget_open(const Plan *plan, const RungPlan *rung, double seconds, double opening,
-                   const Progress *progress);
+                   const Result *result);
 
 /* Returns how many of the held-out characters an evaluation reads; 0: all. */
 size_t budget_sample(const Budget *budget);
 
 /* Returns true if the whole budget was used up before the first step of this run of the program. */
-bool budget_complete(const Budget *budget, const Progress *progress);
+bool budget_complete(const Budget *budget, const Result *result);
 
-/* Returns true if the last evaluations brought no lower loss for this share of the steps. Never
+/* Returns true if the last evaluations, in this number of steps, brought no lower loss. Never
  * during an early decay, which is short. */
-bool budget_stale(const Budget *budget, const Progress *progress, double share);
+bool budget_stale(const Result *result, double steps);
 
 /* Makes the training end after `steps` steps at the latest. */
 void budget_limit_steps(Budget *budget, double steps);
 
 /* Measures the speed after a step. Returns true if no time or step is left for another; under a
  * time limit, also if fewer than the share `few` of the steps are left. */
-bool budget_used(Budget *budget, const Progress *progress, double few);
+bool budget_used(Budget *budget, const Result *result, double few);
 
 /* Returns true if an evaluation is due after a step: at the end of the budget, not shortly before;
  * under a time limit after each tenth of the steps, or fewer, if evaluations would take more than a
  * twentieth of the time. */
-bool budget_evaluation_due(const Budget *budget, const Progress *progress, bool used);
+bool budget_evaluation_due(const Budget *budget, const Result *result, bool used);
 
 #endif

@@ -65,7 +65,8 @@ void show_corpus(const Plan *plan) {
                   plan->added, plan->added == 1 ? "is" : "are", plan->tokenizer->size);
 }
 
-void show_decisions(const Plan *plan, const RungPlan *sized, const TrilChoice *c) {
+void show_decisions(const Plan *plan, const RungPlan *sized) {
+    const TrilChoice *c = &sized->pace;
     const TrilOptions *o = &sized->options, *asked = &plan->arguments->options;
     const double read = o->steps * plan_step_characters(plan),
                  epochs = read / (double)plan->corpus->trained_on;
@@ -82,7 +83,7 @@ void show_decisions(const Plan *plan, const RungPlan *sized, const TrilChoice *c
               o->time, o->layers, o->heads, o->width, o->batch, o->context, o->dropout);
     show_line("  this machine trains %s on %s characters a second: about %s, %.1f passes over the "
               "text%s",
-              sized->name, grouped(round(budget_speed(plan, sized))),
+              sized->name, grouped(round(plan_step_characters(plan) / budget_step(plan, sized))),
               count_of(round(o->steps), "step"), enough ? o->epochs : epochs,
               enough ? ", the limit (--epochs)" : "");
     if (c->limit == TRIL_LIMIT_NONE) return;
@@ -119,29 +120,25 @@ void show_training(const RungPlan *rung, const TrilModel *model, const TrilTrain
 
 /* ---- while it trains ---- */
 
-/* Returns the characters per second of the training steps, without evaluations. */
-static const char *speed_of(const Progress *p, const Plan *plan) {
-    double characters = p->now.step * plan_step_characters(plan);
-    return grouped(p->now.seconds > 0 ? characters / p->now.seconds : 0);
-}
-
 /* Returns the sign before the number of steps, which with a time limit is an estimate. */
 static const char *about(const Plan *plan) {
     return plan_has_time(plan) ? "~" : "";
 }
 
-void show_progress(const char *rung, const Progress *p, const Plan *plan, int steps) {
+void show_progress(const Result *r, const Plan *plan, int steps) {
     enum { PLACE, LOSS, LEFT, SPEED, PARTS }; /* where space is short, the first ones */
     const double minute = 60, hour = 3600;
     char parts[PARTS][48];
     int room = terminal_columns(stdout, 80) - 1; /* the cursor follows the line */
-    double left = fmax(0, p->seconds / p->now.step * (steps - p->now.step));
+    double left = fmax(0, r->seconds / r->now.step * (steps - r->now.step));
     const size_t size = sizeof *parts;
-    snprintf(parts[PLACE], size, "  %s: step %d/%s%d", rung, p->now.step, about(plan), steps);
-    snprintf(parts[LOSS], size, "  loss %s", figure(p->now.recent, 4));
+    snprintf(parts[PLACE], size, "  %s: step %d/%s%d", r->name, r->now.step, about(plan), steps);
+    snprintf(parts[LOSS], size, "  loss %s", figure(r->now.recent, 4));
     if (strlen(parts[PLACE]) + strlen(parts[LOSS]) > (size_t)room)
-        snprintf(parts[PLACE], size, "  %.0f%%", 100.0 * p->now.step / steps);
-    snprintf(parts[SPEED], size, "  %s tokens/s", speed_of(p, plan));
+        snprintf(parts[PLACE], size, "  %.0f%%", 100.0 * r->now.step / steps);
+    const double read = r->now.step * plan_step_characters(plan);
+    snprintf(parts[SPEED], size, "  %s tokens/s",
+             grouped(r->now.seconds > 0 ? read / r->now.seconds : 0));
     if (left < 2 * minute)
         snprintf(parts[LEFT], size, "  %.0f s left", left);
     else if (left < 2 * hour)
@@ -162,14 +159,14 @@ void show_activity(const Plan *plan, const char *activity) {
     fflush(stdout);
 }
 
-void show_evaluation(const Progress *p, const Plan *plan, int steps, double recent,
-                     double validation, const char *mark, const char *sample) {
+void show_evaluation(const Result *r, const Plan *plan, int steps, double recent, double validation,
+                     const char *mark, const char *sample) {
     char line[128];
     int used =
-        p->now.step == 0
+        r->now.step == 0
             ? snprintf(line, sizeof line, "  begins with a held-out loss of %s%s",
                        figure(validation, 4), mark)
-            : snprintf(line, sizeof line, "  step %5d/%s%d  loss %s  held-out %s%s", p->now.step,
+            : snprintf(line, sizeof line, "  step %5d/%s%d  loss %s  held-out %s%s", r->now.step,
                        about(plan), steps, figure(recent, 4), figure(validation, 4), mark);
     const int left = terminal_columns(stdout, INT_MAX) - used - 3, least = 8;
     const int length = (int)escape_fitting(sample, strlen(sample), left, &used);
@@ -218,7 +215,7 @@ void show_result(const Result *r) {
     clear_line();
     show_row((const char *[]){r->name, trained ? grouped((double)r->parameters) : "-",
                               figure(r->train, 4), held_out, figure(r->validation / log(2.0), 3),
-                              figure_tera(r->compute / TERA),
+                              figure_tera(r->now.operations / TERA),
                               figure(trained ? r->seconds : NAN, 1)},
              r->verdict.falling ? " \u2193" : "");
     fflush(stdout);
@@ -280,11 +277,11 @@ void show_next_steps(const Plan *plan, const Result *model, bool page) {
         putchar('\n');
     }
     if (!*longer && !stopped) return;
-    const int best = model && !model->course->ended ? model->course->lowest.step : 0;
-    if (best > 0 && best < model->course->steps) {
+    const int best = model && model->characters <= 0 ? model->course->lowest.step : 0;
+    const int steps = model ? model->course->row.step : 0;
+    if (best > 0 && best < steps) {
         put_path("\n", model->rung->checkpoint);
-        printf(" is the best model so far (step %d); training stopped at step %d.", best,
-               model->course->steps);
+        printf(" is the best model so far (step %d); training stopped at step %d.", best, steps);
     }
     fputs(*longer ? "To train it further:     " : "\nInterrupted.  To resume: ", stdout);
     shell_program(stdout, *a->command, shell_put);

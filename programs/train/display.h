@@ -15,7 +15,7 @@ void show_corpus(const Plan *plan);
 
 /* Prints the decisions on unset options, with their reasons: those of the rung for which the sizes
  * were chosen and, with a time limit, those against larger ones. */
-void show_decisions(const Plan *plan, const RungPlan *sized, const TrilChoice *choice);
+void show_decisions(const Plan *plan, const RungPlan *sized);
 
 /* Prints the rung with its size and windows, if it is shown `alone`, and the step from which it is
  * resumed. `kernels` names those that trained it before, or is empty. */
@@ -24,7 +24,7 @@ void show_training(const RungPlan *rung, const TrilModel *model, const TrilTrain
 
 /* Prints the progress line, which overwrites itself and never takes two lines: for a terminal only.
  * `steps` is the number of all steps, perhaps an estimate. */
-void show_progress(const char *rung, const Progress *progress, const Plan *plan, int steps);
+void show_progress(const Result *result, const Plan *plan, int steps);
 
 /* On a terminal, shows an activity such as "evaluating" as the progress line, unless --quiet is
  * given; NULL clears that. */
@@ -32,7 +32,7 @@ void show_activity(const Plan *plan, const char *activity);
 
 /* Prints the line of an evaluation: its figures, with the mean loss of the batches before it, and
  * the text that the model generated. */
-void show_evaluation(const Progress *progress, const Plan *plan, int steps, double recent,
+void show_evaluation(const Result *result, const Plan *plan, int steps, double recent,
                      double validation, const char *mark, const char *sample);
 
 /* The time of a rung's training in this run of the program, for --profile. */

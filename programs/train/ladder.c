@@ -19,24 +19,20 @@
 static void add_closed_forms(Ladder *l) {
     const Plan *plan = l->plan;
     const TrilCounts c = plan->counts;
-    snprintf(l->counted[0], sizeof *l->counted, "counted %d-gram", c.order);
-    snprintf(l->counted[1], sizeof *l->counted, "running %d-gram", c.order);
-    const struct {
-        const char *name;
-        double train, held_out;
-    } forms[CLOSED_FORMS] = {{"uniform", c.uniform, c.uniform},
-                             {"counted unigram", c.own_unigram, c.unigram},
-                             {"counted bigram", c.own_bigram, c.bigram},
-                             {l->counted[0], c.own_ngram, c.ngram},
-                             {l->counted[1], c.own_running, c.running}};
-    for (; l->count < CLOSED_FORMS; l->count++)
-        l->results[l->count] = (Result){.name = forms[l->count].name,
-                                        .train = forms[l->count].train,
-                                        .validation = forms[l->count].held_out,
-                                        .sampled = plan_counts_part(plan) && l->count > 0 &&
-                                                   plan->counted < plan_held_out(plan),
-                                        .compute = NAN};
-    for (int i = CLOSED_FORMS - COUNTED_FORMS; i < CLOSED_FORMS; i++) l->results[i].order = c.order;
+    const bool sampled = plan_counts_part(plan) && plan->counted < plan_held_out(plan);
+    snprintf(l->ngram[0], sizeof *l->ngram, "counted %d-gram", c.order);
+    snprintf(l->ngram[1], sizeof *l->ngram, "running %d-gram", c.order);
+    const Result forms[CLOSED_FORMS] = {
+        [UNIFORM] = {.name = "uniform", .train = c.uniform, .validation = c.uniform},
+        [UNIGRAM] = {.name = "counted unigram", .train = c.own_unigram, .validation = c.unigram},
+        [PAIRS] = {.name = "counted bigram", .train = c.own_bigram, .validation = c.bigram},
+        [NGRAM] = {.name = l->ngram[0], .train = c.own_ngram, .validation = c.ngram},
+        [RUNNING] = {.name = l->ngram[1], .train = c.own_running, .validation = c.running}};
+    for (; l->count < CLOSED_FORMS; l->count++) {
+        l->results[l->count] = forms[l->count];
+        l->results[l->count].now.operations = NAN;
+        l->results[l->count].sampled = sampled && l->count > UNIFORM;
+    }
 }
 
 /* ---- selection ---- */
@@ -46,7 +42,7 @@ static void add_closed_forms(Ladder *l) {
  * requested rung needs one at least as long; a baseline, any time limit or BASELINE_STEPS. */
 static bool is_complete(const Plan *plan, const RungPlan *rung) {
     const Result *r = rung->known;
-    if (!r) return false;
+    if (!r || rung->resumed) return false;
     const double steps = r->characters / plan_step_characters(plan),
                  more = steps - plan->options.steps, same = 0.5;
     if (plan_has_time(plan))
@@ -57,18 +53,26 @@ static bool is_complete(const Plan *plan, const RungPlan *rung) {
 
 /* ---- training ---- */
 
+/* Adds the result of a rung, which begins as `known`, if that is not NULL. */
+static Result *add_result(Ladder *l, const RungPlan *rung, const Result *known) {
+    static const Result new = {.train = NAN, .validation = NAN, .best = INFINITY};
+    Course *course = &l->courses[l->count];
+    Result *result = &l->results[l->count++];
+    *result = known ? *known : new;
+    result->name = rung->name;
+    result->rung = rung;
+    result->course = course;
+    return result;
+}
+
 /* Adds the result of a complete rung, with the course from its log and the size of its model if
  * they still exist. */
 static void add_known(Ladder *l, const RungPlan *rung) {
-    Course *course = &l->courses[l->count];
-    Result *result = &l->results[l->count++];
+    Result *result = add_result(l, rung, rung->known);
+    Course *course = &l->courses[result - l->results];
     TrilModel *kept;
     course_read(course, rung->log);
-    course->ended = true;
-    *result = *rung->known;
-    result->rung = rung;
-    result->course = course;
-    result->compute = course->steps > 0 ? course->compute : NAN;
+    result->now.operations = course->row.step > 0 ? course->row.compute : NAN;
     if (tril_model_load(&kept, rung->checkpoint, &(TrilError){0}) != TRIL_OK) return;
     result->parameters = tril_model_parameters(kept);
     tril_model_free(kept);
@@ -77,12 +81,11 @@ static void add_known(Ladder *l, const RungPlan *rung) {
 /* Prints the results that the table lacks. Without --ladder it has fewer closed forms. */
 static void show_known(Ladder *l) {
     const Plan *plan = l->plan;
-    verdicts_judge(plan, l->results, l->count);
+    verdicts_judge(l);
     if (l->shown == 0) show_head();
     for (; l->shown < l->count; l->shown++) {
-        const Result *r = &l->results[l->shown];
-        const bool extra = strcmp(r->name, "counted unigram") == 0 || r->name == l->counted[1];
-        if (plan->ladder || !extra) show_result(r);
+        const bool extra = l->shown == UNIGRAM || l->shown == RUNNING;
+        if (plan->ladder || !extra) show_result(&l->results[l->shown]);
     }
 }
 
@@ -107,6 +110,7 @@ static bool train_rungs(Ladder *l, Error *err) {
             earlier += rung->known->seconds;
         } else {
             report_next(l, rung);
+            add_result(l, rung, rung->resumed ? rung->known : NULL);
             double seconds = plan_has_time(plan) ? fmax(min, plan_left(plan) - earlier) : 0;
             seconds = fmin(seconds, budget_share(plan, rung, seconds) +
                                         (rung->baseline ? 0 : spare * seconds));
@@ -135,7 +139,7 @@ static Buffer table_of(const Ladder *l, Error *err) {
         add_figure(&table, ",", 6, r->validation);
         add_figure(&table, ",", 6, r->validation / log(2.0));
         add_figure(&table, ",", 3, r->seconds);
-        add_figure(&table, "\n", 6, r->compute / TERA);
+        add_figure(&table, "\n", 6, r->now.operations / TERA);
     }
     return table;
 }
@@ -171,25 +175,22 @@ static bool compare(Ladder *l, Error *err) {
     return *l->failed.text ? fail(err, "%s", l->failed.text) : written; /* the first error */
 }
 
-static bool train(Ladder *l, Error *err) {
-    Plan *plan = l->plan;
+bool ladder_train(Plan *plan, Error *err) {
+    Ladder *l;
     char earlier[PATH_SIZE] = "";
+    if (!memory_alloc(&l, 1, sizeof *l, "the results", err)) return false;
+    l->plan = plan;
     add_closed_forms(l);
     interruption_catch(!plan->arguments->quiet); /* until now there was nothing to save */
-    if (!plan->resumed && !folder_begin(plan->folder, earlier, err)) return false;
+    bool ok = plan->resumed || folder_begin(plan->folder, earlier, err);
     if (*earlier) show_line("the earlier run is now in %s", earlier);
-    if (!report_open(l, err)) return false;
-    const bool trained = train_rungs(l, err), ok = trained && compare(l, err);
-    if (!trained) report_end(l, err, &(Error){0});
-    report_close(l);
-    return ok;
-}
-
-bool ladder_train(Plan *plan, Error *err) {
-    Ladder *ladder;
-    if (!memory_alloc(&ladder, 1, sizeof *ladder, "the results", err)) return false;
-    ladder->plan = plan;
-    const bool ok = train(ladder, err);
-    memory_free(ladder);
+    ok = ok && report_open(l, err);
+    if (ok) {
+        ok = train_rungs(l, err);
+        if (!ok) report_end(l, err, &(Error){0});
+        ok = ok && compare(l, err);
+        report_close(l);
+    }
+    memory_free(l);
     return ok;
 }

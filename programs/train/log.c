@@ -1,19 +1,36 @@
 #include "programs/train/log.h"
+#include "base/array.h"
 #include "base/file.h"
 #include "base/number.h"
 #include "base/world.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
+#include <stddef.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { QUOTED_SIZE = 2 * SAMPLE_SIZE + 4, LINE_SIZE = QUOTED_SIZE + 512 };
+enum { LINE_SIZE = 2 * SAMPLE_SIZE + 1024 };
 
 static const char heading[] =
     "step,tokens,seconds,lr,train_loss,val_loss,grad_norm,tokens_per_second,sample,tflop\n";
 
-/* ---- writing ---- */
+/* The numbers between the step and the sample, and their digits as for number_write. */
+static const struct {
+    size_t member;
+    char style;
+    int digits;
+} numbers[] = {{offsetof(LogRow, characters), 'f', 0}, {offsetof(LogRow, seconds), 'f', 3},
+               {offsetof(LogRow, rate), 'g', 6},       {offsetof(LogRow, loss), 'f', 6},
+               {offsetof(LogRow, validation), 'f', 6}, {offsetof(LogRow, norm), 'g', 6},
+               {offsetof(LogRow, speed), 'f', 0}};
+
+static double *number_of(LogRow *row, int i) {
+    return (void *)((char *)row + numbers[i].member);
+}
+
+/* ---- one row ---- */
 
 /* Returns true if a spreadsheet would read the text, without leading apostrophes, as a formula. */
 static bool like_formula(const char *text) {
@@ -22,67 +39,17 @@ static bool like_formula(const char *text) {
 }
 
 /* Puts the text in quotes and doubles the quotes in it (RFC 4180). An apostrophe before a text that
- * looks like a formula tells a spreadsheet that it is text; read_quoted removes it. */
-static void quote(const char *text, char quoted[QUOTED_SIZE]) {
-    char *to = quoted;
+ * looks like a formula tells a spreadsheet that it is text; read_quoted removes it. Returns the end
+ * of what it wrote. */
+static char *quote(const char *text, char *to) {
     *to++ = '"';
     if (like_formula(text)) *to++ = '\'';
     for (; *text; text++) {
         if (*text == '"') *to++ = '"';
         *to++ = *text;
     }
-    memcpy(to, "\"", 2);
-}
-
-static void round_row(LogRow *row) {
-    const double tera = row->compute / TERA,
-                 scale = tera > 0 ? pow(10, 5 - floor(log10(tera))) : 1; /* six digits */
-    row->loss = round(row->loss * 1e6) / 1e6;
-    row->validation = round(row->validation * 1e6) / 1e6;
-    row->seconds = round(row->seconds * 1e3) / 1e3;
-    row->speed = round(row->speed);
-    row->compute = TERA * (round(tera * scale) / scale);
-}
-
-void log_row(FILE *log, LogRow *row) {
-    char line[LINE_SIZE], quoted[QUOTED_SIZE] = "";
-    char seconds[NUMBER_SIZE], rate[NUMBER_SIZE], loss[NUMBER_SIZE], norm[NUMBER_SIZE];
-    char validation[NUMBER_SIZE] = "", compute[NUMBER_SIZE] = "";
-    number_write(seconds, NUMBER_SIZE, 'f', 3, row->seconds);
-    number_write(rate, NUMBER_SIZE, 'g', 6, row->rate);
-    number_write(loss, NUMBER_SIZE, 'f', 6, row->loss);
-    number_write(norm, NUMBER_SIZE, 'g', 6, row->norm);
-    if (!isnan(row->validation)) number_write(validation, NUMBER_SIZE, 'f', 6, row->validation);
-    if (!isnan(row->compute)) number_write(compute, NUMBER_SIZE, 'g', 6, row->compute / TERA);
-    if (*row->sample) quote(row->sample, quoted);
-    int length = snprintf(line, sizeof line, "%d,%.0f,%s,%s,%s,%s,%s,%.0f,%s%s%s\n", row->step,
-                          row->characters, seconds, rate, loss, validation, norm, row->speed,
-                          quoted, *compute ? "," : "", compute);
-    fwrite(line, 1, (size_t)length, log);
-    round_row(row);
-    row->rate = number_read(rate, NULL);
-    row->norm = number_read(norm, NULL);
-}
-
-bool log_has_row(int step) {
-    int every = 1;
-    while (step / every >= 10000) every *= 2;
-    return step % every == 0;
-}
-
-bool log_flush(FILE *log) {
-    return fflush(log) == 0 && !ferror(log);
-}
-
-/* ---- reading rows ---- */
-
-/* Reads a number and the comma after it. Returns false if there is none. */
-static bool read_number(const char **at, double *number) {
-    char *end;
-    *number = number_read(*at, &end);
-    bool read = end > *at && fabs(*number) < 1e15; /* possible in a training run */
-    *at = end + (*end == ',');
-    return read && *end == ',';
+    *to++ = '"';
+    return to;
 }
 
 /* Reads a text in quotes, if there is one, cut to fit. Returns the rest of the line. */
@@ -100,19 +67,26 @@ static const char *read_quoted(const char *at, char text[SAMPLE_SIZE]) {
     return at;
 }
 
+/* Reads a number and the comma after it. Returns the rest of the line, or NULL. */
+static const char *read_number(const char *at, double *number) {
+    char *end;
+    *number = number_read(at, &end);
+    const bool possible = fabs(*number) < 1e15; /* in a training run */
+    return end > at && *end == ',' && possible ? end + 1 : NULL;
+}
+
 /* Reads a row. Returns false if the line is not one. */
 static bool read_row(const char *line, LogRow *row) {
-    double step = 0;
-    double *const numbers[] = {&step,      &row->characters, &row->seconds, &row->rate,
-                               &row->loss, &row->validation, &row->norm,    &row->speed};
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        if (numbers[i] == &row->validation && *line == ',') {
+    double step;
+    line = read_number(line, &step);
+    for (int i = 0; i < COUNT(numbers) && line; i++)
+        if (*line == ',' && numbers[i].member == offsetof(LogRow, validation)) {
             row->validation = NAN;
             line++;
-        } else if (!read_number(&line, numbers[i])) {
-            return false;
+        } else {
+            line = read_number(line, number_of(row, i));
         }
-    if (!(step >= 1 && step <= 1e9)) return false;
+    if (!line || !(step >= 1 && step <= 1e9)) return false;
     row->step = (int)step;
     line = read_quoted(line, row->sample);
     char *end = NULL;
@@ -121,36 +95,59 @@ static bool read_row(const char *line, LogRow *row) {
     return true;
 }
 
-bool log_read(FILE *log, LogRow *row) {
-    char line[LINE_SIZE];
-    while (fgets(line, sizeof line, log))
-        if (read_row(line, row)) return true;
-    return false;
+void log_row(FILE *log, LogRow *row) {
+    char line[LINE_SIZE], *to = line + sprintf(line, "%d,", row->step);
+    for (int i = 0; i < COUNT(numbers); i++) {
+        const double x = *number_of(row, i);
+        if (!isnan(x)) to += number_write(to, NUMBER_SIZE, numbers[i].style, numbers[i].digits, x);
+        *to++ = ',';
+    }
+    if (*row->sample) to = quote(row->sample, to);
+    if (!isnan(row->compute)) {
+        *to++ = ',';
+        to += number_write(to, NUMBER_SIZE, 'g', 6, row->compute / TERA);
+    }
+    memcpy(to, "\n", 2);
+    fputs(line, log);
+    read_row(line, row);
 }
 
-/* ---- opening ---- */
+bool log_has_row(int step) {
+    int every = 1;
+    while (step / every >= 10000) every *= 2;
+    return step % every == 0;
+}
 
-/* Sets *kept to the length of the log up to the row of `step`. Fails for a line that is no row; the
- * last line may be incomplete. */
-static bool check_rows(FILE *log, const char *path, int step, off_t *kept, Error *err) {
+bool log_flush(FILE *log) {
+    return fflush(log) == 0 && !ferror(log);
+}
+
+/* ---- the file ---- */
+
+/* Adds the rows up to `step` to the course, and sets *kept to the length of the log up to the last
+ * of them. A line that is no row is an error, except an incomplete last one; without `path` it is
+ * skipped. */
+static bool read_rows(FILE *log, const char *path, int step, Course *course, off_t *kept,
+                      Error *err) {
     char line[LINE_SIZE];
-    LogRow row = {.step = 0};
+    LogRow row;
     for (int number = 1; fgets(line, sizeof line, log); number++) {
-        const bool whole = strchr(line, '\n') != NULL;
+        const bool whole = strchr(line, '\n') != NULL, is_row = number > 1 && read_row(line, &row);
         const bool known = number == 1 ? strncmp(line, heading, strlen(line)) == 0
-                           : whole     ? read_row(line, &row)
+                           : whole     ? is_row
                                        : strspn(line, "0123456789") > 0;
-        if (!known)
+        if (!known && path)
             return fail(err,
                         "%s: line %d is no row of a log; rename it, and ./train begins a new log",
                         path, number);
-        if (whole && row.step <= step) *kept = ftello(log);
+        if (!whole || (is_row && row.step > step)) continue;
+        if (is_row && row.step > course->row.step) course_add(course, &row);
+        *kept = ftello(log);
     }
-    return !ferror(log) || fail(err, "%s: cannot be read: %s", path, strerror(errno));
+    return true;
 }
 
-bool log_open(FILE **log, const char *path, int step, Error *err) {
-    off_t kept = 0;
+bool log_open(FILE **log, const char *path, int step, Course *course, Error *err) {
     *log = NULL;
     if (world_rank() > 0) { /* only the first process keeps a log */
         *log = fopen("/dev/null", "w");
@@ -159,7 +156,9 @@ bool log_open(FILE **log, const char *path, int step, Error *err) {
     if (file_kind(path) == FILE_NONE && !file_write(path, NULL, 0, err)) return false;
     FILE *file = file_stream(path, true, err);
     if (!file) return false;
-    bool ok = check_rows(file, path, step, &kept, err);
+    off_t kept = 0;
+    bool ok = read_rows(file, path, step, course, &kept, err);
+    if (ok && ferror(file)) ok = fail(err, "%s: cannot be read: %s", path, strerror(errno));
     if (ok && !(ftruncate(fileno(file), kept) == 0 && fseeko(file, kept, SEEK_SET) == 0 &&
                 (kept > 0 || (fputs(heading, file) >= 0 && log_flush(file)))))
         ok = fail(err, "%s: cannot be written: %s", path, strerror(errno));
@@ -168,4 +167,61 @@ bool log_open(FILE **log, const char *path, int step, Error *err) {
     else
         fclose(file);
     return ok;
+}
+
+/* ---- the history ---- */
+
+static void keep(Rows *kept, const LogRow *row) {
+    if (kept->every == 0) kept->every = 1;
+    if (kept->count > 0 && (kept->seen - 1) % kept->every != 0) kept->count--;
+    if (kept->count == COURSE_KEPT) {
+        for (int i = 0; i < COURSE_KEPT; i += 2) kept->rows[i / 2] = kept->rows[i];
+        kept->count /= 2;
+        kept->every *= 2;
+    }
+    kept->rows[kept->count++] = *row;
+    kept->seen++;
+}
+
+void course_add(Course *c, const LogRow *row) {
+    const int steps = c->all.seen > 0 ? row->step - c->row.step : 1; /* since the row before */
+    c->row = *row;
+    c->peak = fmax(c->peak, row->rate);
+    c->loss_sum += row->loss * steps;
+    c->loss_squares += row->loss * row->loss * steps;
+    c->loss_count += steps;
+    if (row->step > 0) keep(&c->all, row);
+    if (isnan(row->validation)) return;
+    const double n = c->loss_count, loss = c->loss_sum / n,
+                 noise = sqrt(fmax(0, c->loss_squares / n - loss * loss) / n);
+    const bool first = c->evaluated.seen == 0;
+    if (isnan(c->lowest.loss)) c->lowest.loss = loss;
+    c->before = c->last;
+    c->last = (Evaluation){row->step, loss, noise, row->validation};
+    c->since_lowest++;
+    if (first || row->validation < c->lowest.validation) {
+        c->lowest = c->last;
+        c->since_lowest = 0;
+    }
+    if (first || !(c->floor.loss <= loss)) {
+        c->floor = c->last;
+        c->peak = 0;
+    }
+    c->loss_sum = c->loss_squares = c->loss_count = 0;
+    keep(&c->evaluated, row);
+}
+
+void course_read(Course *course, const char *path) {
+    FILE *file = file_stream(path, false, &(Error){0});
+    if (!file) return;
+    read_rows(file, NULL, INT_MAX, course, &(off_t){0}, NULL);
+    fclose(file);
+}
+
+double course_validation(const Course *c, double share) {
+    double found = NAN;
+    const Rows *e = &c->evaluated;
+    for (int i = 0; i < e->count && e->rows[i].step <= share * c->row.step; i++)
+        found = e->rows[i].validation;
+    return found;
 }

@@ -5,7 +5,7 @@
 
 #include "base/buffer.h"
 #include "programs/train/command_line.h"
-#include "programs/train/course.h"
+#include "programs/train/log.h"
 #include "programs/train/folder.h"
 #include "programs/texts.h"
 
@@ -33,20 +33,22 @@ typedef struct {
     char text[VERDICT_SIZE];  /* a sentence in UTF-8 */
 } Verdict;
 
-/* A line of the table of losses. */
+/* A line of the table of losses: a rung, whose training may still be in progress, or a closed form.
+ * States have `now`; what else has to be known to resume is their metadata (saved.h). */
 typedef struct {
     const char *name;
-    size_t parameters;
-    double train, validation;    /* nats per character */
-    int order;                   /* n of a counted n-gram; else 0 */
-    double seconds;              /* spent in training */
-    double characters;           /* seen in training; planned, if the training ended early */
-    double time;                 /* the time limit of the run, if there was one */
-    double compute;              /* floating-point operations of the training, if known */
     const struct RungPlan *rung; /* NULL for a baseline that is counted, not trained */
     const Course *course;        /* that of the rung; borrowed */
-    bool sampled;                /* `validation` is of a sample of the held-out text */
-    Verdict verdict;             /* set by verdicts_judge */
+    size_t parameters;
+    double train, validation; /* nats per character; while it trains, the lowest so far */
+    bool sampled;             /* `validation` is of a sample of the held-out text */
+    Verdict verdict;          /* set by verdicts_judge */
+    TrilProgress now;
+    double best;       /* lowest validation loss of saved weights, or INFINITY */
+    double seconds;    /* since the beginning of the training */
+    double characters; /* seen in a complete training; planned, if it ended early; else 0 */
+    double time;       /* the time limit of the run, once the rung has used its share */
+    double early_stop; /* the planned steps, once --patience has ended it */
 } Result;
 
 /* A rung to train, and the files that it writes. */
@@ -55,21 +57,12 @@ typedef struct RungPlan {
     bool chosen;             /* the rung of --model */
     bool baseline;           /* not requested, but trained for comparison */
     bool resumed;            /* the state is of this rung */
-    const Result *known;     /* its result, if the resumed training run completed it; borrowed */
+    const Result *known;     /* its result, if the resumed training run began it; borrowed */
     bool left_out;           /* a baseline that is not trained */
     TrilOptions options;     /* the plan's, and the rung's own decisions */
     TrilChoice pace;         /* with a time limit: as measured before the training */
     char checkpoint[PATH_SIZE], log[PATH_SIZE];
 } RungPlan;
-
-/* The progress of a rung's training. States have `now`; all else is metadata of ./train. */
-typedef struct {
-    TrilProgress now;
-    double best;       /* lowest validation loss of saved weights, or INFINITY */
-    double seconds;    /* since the beginning */
-    double time_limit; /* that of the run, once the rung has used its share */
-    double early_stop; /* the planned steps, once --patience has ended it */
-} Progress;
 
 typedef struct {
     const Arguments *arguments; /* borrowed */
@@ -85,10 +78,9 @@ typedef struct {
     char state_file[PATH_SIZE], page[PATH_SIZE], table[PATH_SIZE];
 
     /* the start: at most one of `resumed` and `init` */
-    TrilModel *resumed;      /* the model of the state to resume, if any; owned */
-    TrilState state;         /* its facts */
-    Progress progress;       /* that of its rung */
-    Result known[MAX_RUNGS]; /* results of the rungs before that rung */
+    TrilModel *resumed;          /* the model of the state to resume, if any; owned */
+    TrilState state;             /* its facts */
+    Result known[MAX_RUNGS + 1]; /* the results so far of its rung, and of those before it */
     int known_count;
     TrilModel *init; /* of --init, if given; owned */
     int added;       /* characters of the text that `init` did not know */
@@ -101,7 +93,8 @@ typedef struct {
     double counted; /* the characters to train on that counting reads, from their start; 0: all */
 } Plan;
 
-enum { CLOSED_FORMS = 5, COUNTED_FORMS = 2 }; /* COUNTED_FORMS: the last of them, n-grams */
+/* The results that need no training. */
+enum { UNIFORM, UNIGRAM, PAIRS, NGRAM, RUNNING, CLOSED_FORMS };
 
 /* A training run: the rungs of a plan, trained one after another. */
 typedef struct {
@@ -111,9 +104,9 @@ typedef struct {
                                                  the one in training included */
     Course courses[CLOSED_FORMS + MAX_RUNGS]; /* the rungs', at their indices in `results` */
     int count;
-    int shown;                       /* results that the table has */
-    Error failed;                    /* the first error of writing a file, or empty */
-    char counted[COUNTED_FORMS][24]; /* their names */
+    int shown;         /* results that the table has */
+    Error failed;      /* the first error of writing a file, or empty */
+    char ngram[2][24]; /* the names of NGRAM and RUNNING */
 } Ladder;
 
 /* Sets `notes` to the metadata of all files of the run. Returns how many. */

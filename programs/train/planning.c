@@ -31,8 +31,8 @@ static void share_options(Plan *plan) {
     }
 }
 
-/* Lists the rungs to train, and names their files. */
-static void list_rungs(Plan *plan) {
+/* Lists the rungs to train, names their files, and checks their sizes. */
+static bool list_rungs(Plan *plan, Error *err) {
     for (int i = 0; tril_rung(i) && plan->rung_count < MAX_RUNGS; i++) {
         const char *name = tril_rung(i);
         const bool chosen = strcmp(name, plan->options.rung) == 0;
@@ -44,12 +44,15 @@ static void list_rungs(Plan *plan) {
         rung->baseline = !chosen && !plan->ladder;
         rung->resumed = plan->resumed && strcmp(name, plan->state.options.rung) == 0;
         for (const Result *r = plan->known; r < plan->known + plan->known_count; r++)
-            if (strcmp(name, r->name) == 0) rung->known = r;
+            if (!rung->known && strcmp(name, r->name) == 0) rung->known = r;
         const char *file = chosen ? FOLDER_MODEL : name;
         folder_file(plan->folder, file, ".safetensors", rung->checkpoint);
         folder_file(plan->folder, file, ".csv", rung->log);
     }
     share_options(plan);
+    for (int i = 0; i < plan->rung_count; i++)
+        if (tril_options_check(&plan->rungs[i].options, err) != TRIL_OK) return false;
+    return true;
 }
 
 /* Fails if a text is in the folder of an earlier run, which a new run would rename. */
@@ -154,13 +157,6 @@ static bool lay_options(Plan *plan, Error *err) {
     return over != OVER_DEFAULTS && message_of(err, plan->resumed ? plan->state_file : path);
 }
 
-/* Checks the sizes for each rung that will be trained. */
-static bool check_sizes(const Plan *plan, Error *err) {
-    for (int i = 0; i < plan->rung_count; i++)
-        if (tril_options_check(&plan->rungs[i].options, err) != TRIL_OK) return false;
-    return true;
-}
-
 /* Fails for an option of the command line that has no effect on this training. In a ladder, some
  * rung uses each option. */
 static bool check_effect(const Plan *plan, Error *err) {
@@ -188,32 +184,26 @@ static bool check_effect(const Plan *plan, Error *err) {
 }
 
 /* Fails if a rung has had more training than the plan gives: otherwise it would be trained again,
- * and a worse model would replace its own. */
-static bool check_rung(const Plan *plan, const char *rung, double seconds, double steps,
-                       Error *err) {
-    if (plan_has_time(plan) && seconds > plan->options.time + 1)
-        return fail(err,
-                    "%s: %s was trained for %.0f seconds, longer than --time %.0f; give more time",
-                    plan->state_file, rung, seconds, plan->options.time);
-    if (!plan_has_time(plan) && floor(steps) > plan->options.steps)
-        return fail(err, "%s: %s was trained for %.0f steps, more than --steps %g; give more steps",
-                    plan->state_file, rung, steps, plan->options.steps);
-    return true;
-}
-
-/* Calls check_rung for all rungs. A baseline may have had more, because it is kept. */
+ * and a worse model would replace its own. A complete rung that had a time limit got its share; a
+ * complete baseline is kept. */
 static bool check_budget(const Plan *plan, Error *err) {
-    if (!plan->resumed) return true;
-    bool ok = check_rung(plan, plan->state.options.rung, plan->progress.seconds,
-                         plan->progress.now.step, err);
-    for (int i = 0; i < plan->rung_count && ok; i++) {
-        const Result *r = plan->rungs[i].known;
-        if (!r || plan->rungs[i].baseline) continue;
-        /* a rung that had a time limit got its share */
-        ok = check_rung(plan, r->name, r->time > 0 ? 0 : r->seconds,
-                        r->characters / plan_step_characters(plan), err);
+    const TrilOptions *o = &plan->options;
+    for (const RungPlan *rung = plan->rungs; rung < plan->rungs + plan->rung_count; rung++) {
+        const Result *r = rung->known;
+        if (!r || (rung->baseline && !rung->resumed)) continue;
+        const double seconds = r->time > 0 && !rung->resumed ? 0 : r->seconds,
+                     steps = rung->resumed ? r->now.step
+                                           : floor(r->characters / plan_step_characters(plan));
+        if (plan_has_time(plan) && seconds > o->time + 1)
+            return fail(
+                err, "%s: %s was trained for %.0f seconds, longer than --time %.0f; give more time",
+                plan->state_file, rung->name, seconds, o->time);
+        if (!plan_has_time(plan) && steps > o->steps)
+            return fail(err,
+                        "%s: %s was trained for %.0f steps, more than --steps %g; give more steps",
+                        plan->state_file, rung->name, steps, o->steps);
     }
-    return ok;
+    return true;
 }
 
 static void put_in_buffer(void *buffer, const char *text, size_t length) {
@@ -248,9 +238,8 @@ int plan_open(Plan **made, const Arguments *arguments, Error *err) {
     begun = begun && (!(arguments->resume || arguments->continues) || load_state(plan, err)) &&
             (plan->resumed || begin_anew(plan, err));
     begun = begun && quote_command(plan, err);
-    bool fits = begun && lay_options(plan, err);
-    if (fits) list_rungs(plan);
-    fits = fits && check_sizes(plan, err) && check_effect(plan, err) && check_budget(plan, err);
+    const bool fits = begun && lay_options(plan, err) && list_rungs(plan, err) &&
+                      check_effect(plan, err) && check_budget(plan, err);
     if (fits)
         *made = plan;
     else
@@ -343,7 +332,7 @@ static void leave_out(Plan *plan) {
     const int size = plan->tokenizer->size;
     for (int i = 0; i < plan->rung_count; i++) {
         RungPlan *rung = &plan->rungs[i];
-        const bool began = !plan->resumed || rung->resumed || rung->known;
+        const bool began = !plan->resumed || rung->known;
         rung->left_out =
             rung->baseline && (size > MAX_VOCABULARY || plan->arguments->init || !began);
         if (rung->baseline && size > MAX_VOCABULARY && !plan->arguments->quiet)
@@ -382,105 +371,81 @@ static bool count(Plan *plan, Error *err) {
 }
 
 /* Measures the speed of a rung, after choosing sizes and batch for `seconds` if they are unset. */
-static bool measure(Plan *plan, TrilOptions *o, double seconds, TrilChoice *choice, Error *err) {
+static bool measure(Plan *plan, TrilOptions *o, double seconds, TrilChoice *pace, Error *err) {
     const double least = TRIL_LEAST_STEPS * 1e-9;
     show_activity(plan, "measuring the speed of this machine");
     TrilStatus status =
-        tril_options_choose(o, plan->corpus, plan->init != NULL, fmax(seconds, least), choice, err);
+        tril_options_choose(o, plan->corpus, plan->init != NULL, fmax(seconds, least), pace, err);
     show_activity(plan, NULL);
     return status == TRIL_OK;
 }
 
-/* Checks that the rung's share of `left` seconds has room for TRIL_LEAST_STEPS, by its measured
- * speed. Leaves out a baseline that is too slow. */
-static bool check_speed(const Plan *plan, RungPlan *rung, double left, Error *err) {
-    const double share = budget_share(plan, rung, 1), spare = 1.2;
-    const double step = plan_step_characters(plan) / rung->pace.speed,
+/* Chooses the sizes of all rungs by one of them, and estimates its steps roughly. */
+static bool choose_sizes(Plan *plan, RungPlan *sized, Error *err) {
+    TrilOptions *o = &plan->options;
+    const double characters = (double)plan->corpus->trained_on,
+                 seconds = plan_left(plan) / (plan->ladder ? plan->rung_count : 1);
+    if (!measure(plan, o, seconds, &sized->pace, err)) return false;
+    double read = sized->pace.speed * seconds;
+    if (o->epochs > 0) read = fmin(read, o->epochs * characters);
+    o->steps = floor(fmin(MOST_STEPS, fmax(1, read / plan_step_characters(plan))));
+    share_options(plan);
+    return true;
+}
+
+/* Checks that the rung's `share` of the seconds left has room for TRIL_LEAST_STEPS. Leaves out a
+ * baseline that is too slow. */
+static bool check_speed(const Plan *plan, RungPlan *rung, double share, double left, Error *err) {
+    const double step = plan_step_characters(plan) / rung->pace.speed, spare = 1.2,
                  all = TRIL_LEAST_STEPS * step, passed = plan->options.time - plan_left(plan);
-    if (all <= share * left) return true;
+    if (all <= share) return true;
     if (!rung->baseline)
         return fail(
             err, "%s: a step takes about %.2g s, too much of --time %g; give at least --time %.0f",
-            rung->name, step, plan->options.time, ceil(spare * (passed + all / share)));
+            rung->name, step, plan->options.time, ceil(spare * (passed + all * left / share)));
     rung->left_out = true;
     if (!plan->arguments->quiet)
         show_line("%s: skipped: a step takes about %.2g s, too much of its time", rung->name, step);
     return true;
 }
 
-/* Chooses the sizes of all rungs by one of them, and estimates its steps roughly. */
-static bool choose_sizes(Plan *plan, RungPlan *sized, TrilChoice *choice, Error *err) {
-    TrilOptions *o = &plan->options;
-    const double characters = (double)plan->corpus->trained_on, left = plan_left(plan);
-    const double seconds = budget_share(plan, plan->ladder ? plan->rungs : sized, left);
-    if (!measure(plan, o, seconds, choice, err)) return false;
-    double read = choice->speed * seconds;
-    if (o->epochs > 0) read = fmin(read, o->epochs * characters);
-    o->steps = floor(fmin(MOST_STEPS, fmax(1, read / plan_step_characters(plan))));
-    share_options(plan);
-    sized->pace = *choice;
-    return plan->ladder || check_speed(plan, sized, left, err);
-}
-
-/* Measures the speed of every rung with the decided sizes. */
-static bool measure_rungs(Plan *plan, Error *err) {
-    const double largest = 0.25; /* about the share of a ladder's slowest rung */
-    for (RungPlan *rung = plan->rungs; rung < plan->rungs + plan->rung_count; rung++) {
-        const double left = plan_left(plan),
-                     seconds = plan->ladder ? largest * left : budget_share(plan, rung, left);
-        if (!rung->left_out && !measure(plan, &rung->options, seconds, &rung->pace, err))
-            return false;
-    }
-    return true;
-}
-
-/* Estimates the steps of the rung for which the sizes were chosen. `before`: the seconds that were
- * left before the speeds were measured. */
-static bool expect_steps(Plan *plan, const RungPlan *sized, double before, Error *err) {
+/* Gives each rung its share of the time, and estimates the steps of the one for which the sizes
+ * were chosen. */
+static bool share_time(Plan *plan, const RungPlan *sized, Error *err) {
     double left = plan_left(plan), steps = 0;
     for (RungPlan *rung = plan->rungs; rung < plan->rungs + plan->rung_count; rung++) {
-        const Progress none = {.now.windows_grow = plan_windows_grow(plan, rung)};
-        const bool paid = rung->known || rung->resumed; /* for its steps, in an earlier run */
-        if (!rung->left_out && !paid && !check_speed(plan, rung, before, err)) return false;
+        const Result none = {.now.windows_grow = plan_windows_grow(plan, rung)};
+        double share = budget_share(plan, rung, left);
+        const bool checks = !rung->left_out && !rung->known; /* else an earlier run paid for it */
+        if (checks && !check_speed(plan, rung, share, left, err)) return false;
         if (rung->left_out) continue;
-        const double share = budget_share(plan, rung, 1);
-        const Budget b = budget_open(plan, rung, share * left, 0, &none);
-        const double taken = b.steps * plan_step_characters(plan) / budget_speed(plan, rung);
-        if (rung == sized) steps = b.steps;
-        left -= rung->baseline ? fmin(share * left, taken) : share * left; /* it may need less */
-        if (!rung->baseline) before -= share * before;
+        if (rung == sized) steps = budget_open(plan, rung, share, 0, &none).steps;
+        if (rung->baseline) share = fmin(share, BASELINE_STEPS * budget_step(plan, rung));
+        left -= share;
     }
     plan->options.steps = steps;
     return true;
 }
 
-/* Plans a training run with a time limit. */
-static bool plan_by_time(Plan *plan, RungPlan *sized, TrilChoice *choice, Error *err) {
+/* Plans a training run with a time limit. One that is resumed takes as many steps in the same time.
+ */
+static bool plan_by_time(Plan *plan, RungPlan *sized, Error *err) {
+    const double largest = 0.25; /* about the share of a ladder's slowest rung */
     TrilOptions *o = &plan->options;
     const double planned = plan->resumed ? plan->state.options.time : NAN;
-    if (!plan->resumed && !(choose_sizes(plan, sized, choice, err) && count(plan, err)))
-        return false;
-    const double before = plan_left(plan);
-    if (!measure_rungs(plan, err)) return false;
-    if (isnan(planned)) return expect_steps(plan, sized, before, err);
-    o->steps = ceil(o->steps * (o->time / planned)); /* the same for the same time */
-    return true;
-}
-
-/* Checks that each rung fits into memory, before hours of training. */
-static bool check_memory(const Plan *plan, Error *err) {
-    size_t parameters;
-    double bytes;
-    for (const RungPlan *rung = plan->rungs; rung < plan->rungs + plan->rung_count; rung++)
-        if (!rung->left_out && tril_estimate(&rung->options, plan->corpus->distinct, &parameters,
-                                             &bytes, err) != TRIL_OK)
-            return false;
+    if (!plan->resumed && !(choose_sizes(plan, sized, err) && count(plan, err))) return false;
+    for (RungPlan *rung = plan->rungs; rung < plan->rungs + plan->rung_count; rung++) {
+        const double seconds = plan_left(plan) * (plan->ladder ? largest : 1);
+        const bool measured = rung->left_out || rung->pace.speed > 0;
+        if (!measured && !measure(plan, &rung->options, seconds, &rung->pace, err)) return false;
+    }
+    if (isnan(planned)) return share_time(plan, sized, err);
+    o->steps = ceil(o->steps * (o->time / planned));
     return true;
 }
 
 bool plan_decide(Plan *plan, Error *err) {
     TrilOptions *o = &plan->options;
-    TrilChoice choice = {0};
     const bool trained = plan->init != NULL;
     const double dropout = o->dropout;
     const char *const model = o->rung;
@@ -491,18 +456,27 @@ bool plan_decide(Plan *plan, Error *err) {
     o->precision = tril_precision(o->precision);
     o->threads = tril_threads(o->threads);
     o->rung = sized->name;
-    if (plan_has_time(plan) && !plan_by_time(plan, sized, &choice, err)) return false;
+    if (plan_has_time(plan) && !plan_by_time(plan, sized, err)) return false;
     if (!plan->resumed && tril_options_decide(o, plan->corpus, trained, NULL, err) != TRIL_OK)
         return false;
     o->rung = model;
     if (plan->ladder) o->dropout = dropout;
     share_options(plan);
-    /* each rung decides the rest; one that is resumed has done so */
-    for (RungPlan *rung = plan->rungs; rung < plan->rungs + plan->rung_count; rung++)
-        if (!rung->resumed && !rung->left_out &&
-            tril_options_decide(&rung->options, plan->corpus, trained, NULL, err) != TRIL_OK)
-            return false;
-    if (!check_memory(plan, err) || (plan->counts.order == 0 && !count(plan, err))) return false;
-    if (!plan->arguments->quiet && !plan->resumed) show_decisions(plan, sized, &choice);
+    /* each rung decides the rest; one that is resumed has done so. Each must fit into memory: that
+     * is known before hours of training */
+    for (RungPlan *rung = plan->rungs; rung < plan->rungs + plan->rung_count; rung++) {
+        TrilStatus status = TRIL_OK;
+        size_t parameters;
+        double bytes;
+        if (rung->left_out) continue;
+        if (!rung->resumed)
+            status = tril_options_decide(&rung->options, plan->corpus, trained, NULL, err);
+        if (status == TRIL_OK)
+            status =
+                tril_estimate(&rung->options, plan->corpus->distinct, &parameters, &bytes, err);
+        if (status != TRIL_OK) return false;
+    }
+    if (plan->counts.order == 0 && !count(plan, err)) return false;
+    if (!plan->arguments->quiet && !plan->resumed) show_decisions(plan, sized);
     return true;
 }

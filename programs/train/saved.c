@@ -8,19 +8,19 @@
 
 enum { RESULT_SIZE = 256, KEY_SIZE = 40, MAX_NOTES = 40 };
 
-/* The numbers of Progress under their keys, and their largest values. */
+/* The numbers of the rung in training under their keys, and their largest values. */
 static const struct {
     const char *key;
     size_t member;
     double max;
 } numbers[] = {
-    {"best_loss", offsetof(Progress, best), INFINITY},
-    {"seconds", offsetof(Progress, seconds), 1e9},
-    {"spent", offsetof(Progress, time_limit), 1e9},
-    {"given_up", offsetof(Progress, early_stop), 1e9},
+    {"best_loss", offsetof(Result, best), INFINITY},
+    {"seconds", offsetof(Result, seconds), 1e9},
+    {"spent", offsetof(Result, time), 1e9},
+    {"given_up", offsetof(Result, early_stop), 1e9},
 };
 
-/* The numbers in the line of a Result, after its parameters. */
+/* The numbers in the line of a complete rung, after its parameters. */
 static const size_t figures[] = {offsetof(Result, train), offsetof(Result, validation),
                                  offsetof(Result, seconds), offsetof(Result, characters),
                                  offsetof(Result, time)};
@@ -55,19 +55,20 @@ static char *add(Notes *notes, const char *before, const char *name) {
     return notes->texts[i];
 }
 
-bool saved_write(const Plan *plan, TrilTraining *training, const Progress *progress,
-                 const Result *results, int count, Error *err) {
+bool saved_write(const Plan *plan, TrilTraining *training, const Result *results, int count,
+                 Error *err) {
+    const Result *last = results + count - 1;
     char lines[MAX_RUNGS * RESULT_SIZE] = "", *to = lines;
     Notes notes;
     notes.count = plan_notes(plan, notes.list);
     number_write(add(&notes, "", "counted"), NUMBER_SIZE, 'g', 17, plan->counted);
     for (int i = 0; i < COUNT(numbers); i++)
         number_write(add(&notes, "", numbers[i].key), NUMBER_SIZE, 'g', 17,
-                     *number_at(progress, numbers[i].member));
+                     *number_at(last, numbers[i].member));
     for (int i = 0; tril_option(i); i++)
         if (is_of_run(i))
             tril_options_get(&plan->options, i, add(&notes, "run.", tril_option(i)->name));
-    for (const Result *r = results; r < results + count; r++) { /* a line for each rung */
+    for (const Result *r = results; r < last; r++) { /* a line for each complete rung */
         to += sprintf(to, "%s %zu ", r->name, r->parameters);
         for (int i = 0; i < COUNT(figures); i++) {
             to += number_write(to, NUMBER_SIZE, 'g', 17, *number_at(r, figures[i]));
@@ -113,22 +114,26 @@ static const char *read_result(const char *line, Result *result) {
 
 /* Returns the key of the first invalid metadata, or NULL. A state that the library wrote has none
  * of these keys, because its training run kept no model and no log. */
-static const char *read_progress(Plan *plan) {
-    Progress *p = &plan->progress;
+static const char *read_results(Plan *plan) {
+    Result *now = &plan->known[plan->known_count++];
+    *now = (Result){.name = plan->state.options.rung,
+                    .train = NAN,
+                    .validation = NAN,
+                    .now = plan->state.progress};
     if (!tril_model_note(plan->resumed, numbers[0].key)) {
-        p->best = INFINITY;
-        p->seconds = p->now.seconds;
+        now->best = INFINITY;
+        now->seconds = now->now.seconds;
         return NULL;
     }
     for (int i = 0; i < COUNT(numbers); i++) {
         const char *text = tril_model_note(plan->resumed, numbers[i].key);
-        if (!read_number(text, numbers[i].max, 0, number_at(p, numbers[i].member)))
+        if (!read_number(text, numbers[i].max, 0, number_at(now, numbers[i].member)))
             return numbers[i].key;
     }
     const char *line = tril_model_note(plan->resumed, "results"),
                *counted = tril_model_note(plan->resumed, "counted");
     if (!read_number(counted, 1e15, 0, &plan->counted)) return "counted";
-    while (line && *line && plan->known_count < MAX_RUNGS)
+    while (line && *line && plan->known_count <= MAX_RUNGS)
         line = read_result(line, &plan->known[plan->known_count++]);
     return line && !*line ? NULL : "results";
 }
@@ -161,8 +166,7 @@ static bool read_options(Plan *plan) {
 bool saved_load(Plan *plan, Error *err) {
     if (tril_state_load(&plan->resumed, &plan->state, plan->state_file, err) != TRIL_OK)
         return false;
-    plan->progress.now = plan->state.progress;
-    const char *bad = read_progress(plan);
+    const char *bad = read_results(plan);
     if (!bad && !read_options(plan)) bad = "run";
     if (!bad) return true;
     tril_model_free(plan->resumed);

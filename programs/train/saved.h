@@ -5,14 +5,14 @@
 
 #include "programs/train/plan.h"
 
-/* Reads the state of plan->state_file, and sets the plan's state, options, ladder, training,
- * progress and known results to those of the training to resume. Fails, leaving no
- * state, where tril_state_load fails, and for metadata that saved_write would not write. */
+/* Reads the state of plan->state_file, and sets the plan's state, options, ladder and known results
+ * to those of the training to resume. Fails, leaving no state, where tril_state_load fails, and for
+ * metadata that saved_write would not write. */
 bool saved_load(Plan *plan, Error *err);
 
-/* Writes the state of a training run atomically, with its progress, the plan's options, and
- * results[count] of the rungs before, at most MAX_RUNGS. On failure the existing file stays. */
-bool saved_write(const Plan *plan, TrilTraining *training, const Progress *progress,
-                 const Result *results, int count, Error *err);
+/* Writes the state of a training run atomically, with the plan's options, and results[count] of its
+ * rungs, of which the last is in training. On failure the existing file stays. */
+bool saved_write(const Plan *plan, TrilTraining *training, const Result *results, int count,
+                 Error *err);
 
 #endif

@@ -27,7 +27,8 @@ typedef struct {
     const RungPlan *rung;
     TrilModel *model, *own; /* the model if it is owned here, not by the plan; released here */
     TrilTraining *training; /* that of `model` */
-    Progress progress;
+    Result *result;         /* so far: the ladder's last one */
+    Course *course;         /* the result's; read from the log */
     Budget budget;
     int expected; /* Budget.steps at the opening */
     bool keeps_state;
@@ -40,11 +41,9 @@ typedef struct {
     LogRow row;       /* that of the last step, logged or not */
     double loss_sum;  /* sum of the training losses of the steps since the log's last row */
     int loss_count;   /* the number of these steps */
-    Result *result;   /* so far: the ladder's last one */
-    Course *course;   /* the result's; read from the log */
     char kernels[16]; /* those of the state, or empty */
     uint64_t digest;  /* of the kept weights */
-    bool measured;    /* Progress.best is the checkpoint's float32 loss, with these kernels */
+    bool measured;    /* Result.best is the checkpoint's float32 loss, with these kernels */
     bool said[STILL_FALLING + 1];    /* the kinds of verdicts that were shown */
     bool shows, live;                /* prints each evaluation, and progress on a terminal */
     double shown;                    /* clock_seconds() when the progress was last shown */
@@ -63,22 +62,20 @@ static int is_stopped(void *user) {
 /* Forgets the best model if its file was removed, or is none any more, so that it is written again.
  */
 static void notice_removal(Trainer *t) {
-    if (file_kind(t->rung->checkpoint) != FILE_REGULAR) t->progress.best = INFINITY;
+    if (file_kind(t->rung->checkpoint) != FILE_REGULAR) t->result->best = INFINITY;
 }
 
 static void renew_progress(Trainer *t) {
-    t->progress.now = tril_training_progress(t->training);
+    t->result->now = tril_training_progress(t->training);
+    t->result->validation = t->result->now.lowest;
 }
 
 /* Opens the log, and reads the course from it. */
 static bool open_log(Trainer *t, Error *err) {
-    const char *path = t->rung->log;
-    const TrilProgress *now = &t->progress.now;
+    const TrilProgress *now = &t->result->now;
     if (now->step > 0 && now->lowest_step <= 0 && isfinite(now->lowest))
-        course_begin(t->course, now->lowest);
-    if (!log_open(&t->log, path, now->step, err)) return false;
-    course_read(t->course, path);
-    return true;
+        course_add(t->course, &(LogRow){.loss = NAN, .validation = now->lowest});
+    return log_open(&t->log, t->rung->log, now->step, t->course, err);
 }
 
 /* Opens the training of the plan's state; else that of the model of --init or of random weights. */
@@ -87,12 +84,10 @@ static bool open_training(Trainer *t, double seconds, Error *err) {
     const TrilOptions *options = &t->rung->options;
     const double begun = world_seconds();
     TrilStatus status = TRIL_OK;
-    t->progress.best = INFINITY;
     if (t->rung->resumed) {
         t->own = plan->resumed;
         t->ladder->plan->resumed = NULL;
         snprintf(t->kernels, sizeof t->kernels, "%s", tril_model_note(t->own, "kernels"));
-        t->progress = plan->progress;
         notice_removal(t);
     } else if (!t->rung->chosen || !plan->init) {
         status = tril_model_make(&t->own, plan->tokenizer, options, err);
@@ -105,16 +100,15 @@ static bool open_training(Trainer *t, double seconds, Error *err) {
     if (status != TRIL_OK) return false;
     t->result->parameters = tril_model_parameters(t->model);
     renew_progress(t);
-    t->result->validation = t->progress.now.lowest;
     if (!open_log(t, err)) return false;
-    t->started = begun - t->progress.seconds;
+    t->started = begun - t->result->seconds;
     const double opening = world_seconds() - begun;
-    t->progress.seconds += opening;
-    t->budget = budget_open(plan, t->rung, seconds, opening, &t->progress);
+    t->result->seconds += opening;
+    t->budget = budget_open(plan, t->rung, seconds, opening, t->result);
     if (plan->ladder) budget_limit_steps(&t->budget, plan->options.steps); /* all take as many */
     t->expected = t->budget.steps;
     if (tril_training_set_steps(t->training, t->budget.steps, err) != TRIL_OK) return false;
-    t->opened = t->progress.now;
+    t->opened = t->result->now;
     t->saved = begun;
     return true;
 }
@@ -124,13 +118,12 @@ static bool open_training(Trainer *t, double seconds, Error *err) {
 static bool diverged(const Trainer *t, const char *what, int step, Error *err) {
     double rate = tril_training_options(t->training).learning_rate;
     return fail(err, "%s: %s at step %d; the learning rate of %.3g is too high: try --lr %.2g",
-                t->rung->name, what, step, rate,
-                verdict_lower_rate(plan_usual_rate(t->rung), rate));
+                t->rung->name, what, step, rate, verdict_lower_rate(t->rung, rate));
 }
 
-/* Takes one of the steps that the budget allows, and sets the row of the log. */
-static bool train_step(Trainer *t, LogRow *row, Error *err) {
-    Progress *p = &t->progress;
+/* Takes one of the steps that the budget allows, and sets its row. */
+static bool train_step(Trainer *t, Error *err) {
+    Result *r = t->result;
     const Traffic before = world_traffic();
     TrilStatus status = tril_training_set_steps(t->training, t->budget.steps, err);
     if (status == TRIL_OK) status = tril_training_step(t->training, err);
@@ -139,21 +132,21 @@ static bool train_step(Trainer *t, LogRow *row, Error *err) {
     t->traffic.seconds += after.seconds - before.seconds;
     renew_progress(t);
     if (status == TRIL_DIVERGED)
-        return diverged(t, isfinite(p->now.loss) ? "the gradient is no longer finite" : no_number,
-                        p->now.step + 1, err);
+        return diverged(t, isfinite(r->now.loss) ? "the gradient is no longer finite" : no_number,
+                        r->now.step + 1, err);
     if (status != TRIL_OK) return false;
 
-    p->seconds = world_seconds() - t->started;
-    double characters = p->now.step * plan_step_characters(t->plan);
-    *row = (LogRow){.step = p->now.step,
-                    .characters = characters,
-                    .seconds = p->seconds,
-                    .rate = p->now.learning_rate,
-                    .loss = p->now.loss,
-                    .validation = NAN,
-                    .norm = p->now.norm,
-                    .compute = p->now.operations,
-                    .speed = characters / p->now.seconds};
+    r->seconds = world_seconds() - t->started;
+    double characters = r->now.step * plan_step_characters(t->plan);
+    t->row = (LogRow){.step = r->now.step,
+                      .characters = characters,
+                      .seconds = r->seconds,
+                      .rate = r->now.learning_rate,
+                      .loss = r->now.loss,
+                      .validation = NAN,
+                      .norm = r->now.norm,
+                      .compute = r->now.operations,
+                      .speed = characters / r->now.seconds};
     return true;
 }
 
@@ -171,9 +164,10 @@ static bool save_model(Trainer *t) {
 
 /* Generates a line, as ./sample does. It shows how the model learns to spell, because the seed
  * is always the same. Without memory the line ends early. */
-static void write_sample(Trainer *t, char sample[SAMPLE_SIZE]) {
+static void write_sample(Trainer *t) {
     TrilSampling sampling = tril_sampling();
     TrilWriter *writer;
+    char *sample = t->row.sample;
     int columns;
     sampling.seed = t->plan->options.seed;
     sampling.threads = (int)t->plan->options.threads;
@@ -191,7 +185,7 @@ static void write_sample(Trainer *t, char sample[SAMPLE_SIZE]) {
 /* Returns true if an evaluation is printed: all of them with --eval-every, else one in each tenth
  * of the steps, and the last one. */
 static bool prints_evaluation(Trainer *t) {
-    const int step = t->progress.now.step, steps = t->budget.steps;
+    const int step = t->result->now.step, steps = t->budget.steps;
     const int tenths = (int)(10.0 * step / steps), before = t->tenths;
     t->tenths = tenths;
     return t->shows && (tenths > before || step == 0 || step >= steps ||
@@ -201,36 +195,35 @@ static bool prints_evaluation(Trainer *t) {
 /* Measures the loss on the held-out text, or on the budget's sample of it, and keeps the weights if
  * it is the lowest so far. Sets the row's sample and its validation loss, which is unknown if the
  * user did not wait. */
-static bool evaluate(Trainer *t, LogRow *row, Error *err) {
-    Progress *p = &t->progress;
-    double begun = world_seconds(), recent = p->now.recent, validation;
-    row->validation = NAN;
+static bool evaluate(Trainer *t, Error *err) {
+    Result *r = t->result;
+    double begun = world_seconds(), recent = r->now.recent, validation;
+    t->row.validation = NAN;
     show_activity(t->plan, "evaluating");
     TrilStatus status = tril_training_evaluate(t->training, budget_sample(&t->budget), is_stopped,
                                                NULL, &validation, err);
-    double took = world_seconds() - begun;
-    t->evaluating += took;
+    t->evaluating += world_seconds() - begun;
     if (status == TRIL_STOPPED) return true;
-    if (status == TRIL_DIVERGED) return diverged(t, no_number, p->now.step, err);
+    if (status == TRIL_DIVERGED) return diverged(t, no_number, r->now.step, err);
     if (status != TRIL_OK) return false;
-    row->validation = validation;
+    t->row.validation = validation;
     renew_progress(t);
-    if (p->now.step == 0) course_begin(t->course, validation);
-    write_sample(t, row->sample);
+    if (r->now.step == 0) course_add(t->course, &(LogRow){.loss = NAN, .validation = validation});
+    write_sample(t);
     const char *mark = "  ";
     notice_removal(t);
-    if (validation < p->best) {
+    if (validation < r->best) {
         show_activity(t->plan, "saving");
         const bool saved = world_first(save_model(t));
-        if (saved) p->best = validation;
+        if (saved) r->best = validation;
         t->measured = saved && !plan_is_bf16(t->plan);
         mark = saved ? " *" : " not saved";
     }
-    p->seconds = world_seconds() - t->started;
-    t->budget.evaluation = t->started + p->seconds - begun;
+    r->seconds = world_seconds() - t->started;
+    t->budget.evaluation = t->started + r->seconds - begun;
     t->budget.other += t->budget.evaluation;
     if (prints_evaluation(t))
-        show_evaluation(p, t->plan, t->budget.steps, recent, validation, mark, row->sample);
+        show_evaluation(r, t->plan, t->budget.steps, recent, validation, mark, t->row.sample);
     return true;
 }
 
@@ -246,15 +239,15 @@ static bool take_turn_to_show(Trainer *t) {
 /* Writes the state, after the best weights, so that no state refers to a missing file. */
 static void keep_state(Trainer *t) {
     const Ladder *l = t->ladder;
-    Progress *p = &t->progress;
+    Result *r = t->result;
     if (!t->keeps_state) return;
     bool shown = take_turn_to_show(t);
     if (shown) show_activity(t->plan, "saving");
     log_flush(t->log);
-    p->seconds = world_seconds() - t->started;
+    r->seconds = world_seconds() - t->started;
     t->state_failed = (Error){0};
     if (world_first(folder_hold(t->plan->folder, &t->state_failed)))
-        saved_write(t->plan, t->training, p, l->results + CLOSED_FORMS, l->count - CLOSED_FORMS - 1,
+        saved_write(t->plan, t->training, l->results + CLOSED_FORMS, l->count - CLOSED_FORMS,
                     &t->state_failed);
     if (shown) show_activity(t->plan, NULL);
     t->saved = world_seconds();
@@ -266,20 +259,19 @@ static void keep_state(Trainer *t) {
 static void decay_early(Trainer *t) {
     TrilError none;
     const double patience = t->plan->options.patience;
-    if (patience >= 1 || !budget_stale(&t->budget, &t->progress, patience / 2) ||
+    if (patience >= 1 || !budget_stale(t->result, patience / 2 * t->budget.steps) ||
         tril_training_set_steps(t->training, t->budget.steps, &none) != TRIL_OK ||
         !tril_training_cool_down(t->training))
         return;
     renew_progress(t);
-    budget_limit_steps(&t->budget, t->progress.now.cooled);
+    budget_limit_steps(&t->budget, t->result->now.cooled);
     if (t->shows)
         show_line("  no lower loss since step %d: the learning rate begins to fall",
-                  t->progress.now.lowest_step);
+                  t->result->now.lowest_step);
 }
 
 static bool evaluate_and_keep(Trainer *t, Error *err) {
-    LogRow row;
-    if (!evaluate(t, &row, err)) return false;
+    if (!evaluate(t, err)) return false;
     keep_state(t);
     return true;
 }
@@ -287,7 +279,7 @@ static bool evaluate_and_keep(Trainer *t, Error *err) {
 /* Shows a verdict that already matters, once. */
 static void show_news(Trainer *t) {
     const Verdict *v = &t->result->verdict;
-    verdicts_judge(t->plan, t->result, 1);
+    verdicts_judge(t->ladder);
     if (v->kind == NO_VERDICT || t->said[v->kind]) return;
     t->said[v->kind] = true;
     show_line("  %s", v->text);
@@ -296,11 +288,11 @@ static void show_news(Trainer *t) {
 /* Decides whether the step was the last one. `used`: the time is over; `judged`: the loss of its
  * evaluation may end the training early. */
 static bool decide_end(Trainer *t, bool used, bool judged) {
-    Progress *p = &t->progress;
-    bool stops = judged && budget_stale(&t->budget, p, t->plan->options.patience);
-    p->time_limit = used && plan_has_time(t->plan) ? t->plan->options.time : 0;
-    p->early_stop = stops ? t->budget.steps : 0;
-    return used || stops || budget_complete(&t->budget, p) || world_first(interrupted());
+    Result *r = t->result;
+    bool stops = judged && budget_stale(r, t->plan->options.patience * t->budget.steps);
+    r->time = used && plan_has_time(t->plan) ? t->plan->options.time : 0;
+    r->early_stop = stops ? t->budget.steps : 0;
+    return used || stops || budget_complete(&t->budget, r) || world_first(interrupted());
 }
 
 /* Logs the steps since the last row, if any. A save ends a row, so no state needs a part of one. */
@@ -314,57 +306,53 @@ static void log_steps(Trainer *t) {
 
 /* Takes one step; evaluates, saves and shows progress if due. Sets *last if it was the last one. */
 static bool advance(Trainer *t, bool *last, Error *err) {
-    Progress *p = &t->progress;
-    if (!train_step(t, &t->row, err)) {
+    Result *r = t->result;
+    if (!train_step(t, err)) {
         log_steps(t);
         return false;
     }
-    bool used = budget_used(&t->budget, p, 0);
-    bool ok = !budget_evaluation_due(&t->budget, p, used) || evaluate(t, &t->row, err);
+    bool used = budget_used(&t->budget, r, 0);
+    bool ok = !budget_evaluation_due(&t->budget, r, used) || evaluate(t, err);
     bool evaluated = !isnan(t->row.validation); /* the user may not have waited for it */
     /* it may have taken less time than expected, or more: another one must be worth it */
-    if (evaluated) used = budget_used(&t->budget, p, used ? 0.1 : 0.02);
+    if (evaluated) used = budget_used(&t->budget, r, used ? 0.1 : 0.02);
     /* while windows are short, an evaluation's loss may stay level although the model learns */
     bool judged =
         evaluated && !used && tril_training_window(t->training) == t->plan->options.context;
     if (judged && ok) decay_early(t);
-    const double now = t->started + p->seconds;
+    const double now = t->started + r->seconds;
     *last = decide_end(t, used, judged);
     bool saves = evaluated || *last || (t->keeps_state && now - t->saved >= SAVE_SECONDS);
     t->loss_sum += t->row.loss;
     t->loss_count++;
-    if (saves || !ok || log_has_row(p->now.step)) log_steps(t);
+    if (saves || !ok || log_has_row(r->now.step)) log_steps(t);
     if (!ok) return false;
-    t->result->validation = p->now.lowest;
-    t->result->seconds = p->seconds;
-    t->result->compute = p->now.operations;
     if (t->shows && evaluated) show_news(t);
     if (saves) keep_state(t);
     const double saving = evaluated ? fmax(0, t->saved - now) : 0;
     t->budget.evaluation += saving;
     t->budget.other += saving;
     if (!*last) report_renew(t->ladder, t->model, now, evaluated);
-    if (!evaluated && take_turn_to_show(t))
-        show_progress(t->rung->name, p, t->plan, t->budget.steps);
+    if (!evaluated && take_turn_to_show(t)) show_progress(r, t->plan, t->budget.steps);
     return true;
 }
 
 /* Takes the remaining steps. If none remain, an interrupted last evaluation may be missing. */
 static bool take_steps(Trainer *t, Error *err) {
     const double few = 0.7; /* of the expected steps */
-    bool last = budget_complete(&t->budget, &t->progress);
-    bool owes = last && t->progress.now.recent_steps > 0 &&
-                budget_evaluation_due(&t->budget, &t->progress, true);
+    bool last = budget_complete(&t->budget, t->result);
+    bool owes = last && t->result->now.recent_steps > 0 &&
+                budget_evaluation_due(&t->budget, t->result, true);
     bool ok = !owes || evaluate_and_keep(t, err);
     while (ok && !last) ok = advance(t, &last, err);
     if (t->live && !ok) putchar('\n'); /* the message begins a new line, after the progress */
-    if (ok && t->shows && plan_has_time(t->plan) && !interrupted() && t->progress.early_stop <= 0 &&
-        t->progress.now.step < few * t->expected)
+    if (ok && t->shows && plan_has_time(t->plan) && !interrupted() && t->result->early_stop <= 0 &&
+        t->result->now.step < few * t->expected)
         show_line("  took only %d of about %s: they were slower than measured before",
-                  t->progress.now.step, count_of(t->expected, "step"));
-    if (ok && t->shows && t->progress.early_stop > 0)
+                  t->result->now.step, count_of(t->expected, "step"));
+    if (ok && t->shows && t->result->early_stop > 0)
         show_line("  no lower loss since step %d: the training ends early",
-                  t->progress.now.lowest_step);
+                  t->result->now.lowest_step);
     return ok;
 }
 
@@ -373,11 +361,11 @@ static bool take_steps(Trainer *t, Error *err) {
 /* Writes a checkpoint to sample from after an interruption before the first evaluation. The state
  * does not record it, so a resumed training run ends as if it had never been interrupted. */
 static bool keep_something(Trainer *t, Error *err) {
-    LogRow row = {.validation = NAN};
     notice_removal(t);
-    if (world_first(isfinite(t->progress.best) || *t->best_failed.text)) return true;
-    if (!world_first(interrupted_twice()) && !evaluate(t, &row, err)) return false;
-    if (isnan(row.validation)) save_model(t);
+    if (world_first(isfinite(t->result->best) || *t->best_failed.text)) return true;
+    t->row.validation = NAN;
+    if (!world_first(interrupted_twice()) && !evaluate(t, err)) return false;
+    if (isnan(t->row.validation)) save_model(t);
     return true;
 }
 
@@ -428,7 +416,7 @@ static bool measure(Trainer *t, Error *err) {
     TrilModel *kept;
     show_activity(t->plan, "measuring the best model");
     if (!load_best(t, &kept, err)) return false;
-    const double best = isfinite(t->progress.best) ? t->progress.best : NAN;
+    const double best = isfinite(t->result->best) ? t->result->best : NAN;
     result->sampled = t->budget.part < 1;
     double in_file = result->sampled ? best : tril_model_loss(kept); /* it has no sample's loss */
     const bool known = world_first(t->measured && fabs(in_file - best) < 1e-6);
@@ -455,34 +443,28 @@ static void note_failures(Trainer *t) {
 
 /* Sets the parts of the result not from the checkpoint. A rung that ended early is complete. */
 static void note_work(Trainer *t) {
-    Result *result = t->result;
-    const Progress *p = &t->progress;
-    double steps = p->early_stop > 0 ? t->budget.steps : p->now.step;
-    if (p->now.cooled > 0 && p->now.step >= p->now.cooled) steps = t->plan->options.steps;
-    result->seconds = clock_seconds() - t->started;
-    result->time = plan_has_time(t->plan) ? t->plan->options.time : 0;
-    result->characters = steps * plan_step_characters(t->plan);
-    result->compute = p->now.operations;
-    t->course->ended = budget_complete(&t->budget, p);
+    Result *r = t->result;
+    double steps = r->early_stop > 0 ? t->budget.steps : r->now.step;
+    if (r->now.cooled > 0 && r->now.step >= r->now.cooled) steps = t->plan->options.steps;
+    if (budget_complete(&t->budget, r)) r->characters = steps * plan_step_characters(t->plan);
+    r->seconds = clock_seconds() - t->started;
+    r->time = plan_has_time(t->plan) ? t->plan->options.time : 0;
 }
 
 bool train_rung(Ladder *ladder, const RungPlan *rung, double seconds, bool keeps_state,
                 Error *err) {
     const double begun = clock_seconds();
     const bool says = !ladder->plan->arguments->quiet, profiles = ladder->plan->arguments->profile;
-    Course *course = &ladder->courses[ladder->count];
-    Result *result = &ladder->results[ladder->count++];
+    Result *result = &ladder->results[ladder->count - 1];
     Trainer t = {.ladder = ladder,
                  .plan = ladder->plan,
                  .rung = rung,
                  .keeps_state = keeps_state,
                  .result = result,
-                 .course = course,
+                 .course = &ladder->courses[ladder->count - 1],
                  .started = begun,
                  .shows = plan_shows_steps(ladder->plan) && rung->chosen,
                  .live = says && terminal_is(stdout)};
-    *result = (Result){
-        .name = rung->name, .train = NAN, .validation = NAN, .rung = rung, .course = course};
     bool ok = open_training(&t, seconds, err);
     if (ok && says) show_training(rung, t.model, t.training, t.plan, t.kernels, t.shows);
     if (ok && t.shows && t.budget.part < 1)
@@ -492,9 +474,9 @@ bool train_rung(Ladder *ladder, const RungPlan *rung, double seconds, bool keeps
     /* with --init, the starting loss is the one to beat */
     if (ok && !rung->resumed && t.model == t.plan->init) ok = evaluate_and_keep(&t, err);
     ok = ok && take_steps(&t, err);
-    RungTimes times = {.steps = t.progress.now.seconds - t.opened.seconds,
+    RungTimes times = {.steps = result->now.seconds - t.opened.seconds,
                        .evaluations = t.evaluating};
-    if (ok && t.shows) show_sharing(&t.traffic, t.progress.now.step - t.opened.step, times.steps);
+    if (ok && t.shows) show_sharing(&t.traffic, result->now.step - t.opened.step, times.steps);
     ok = ok && keep_something(&t, err);
     if (ok) note_failures(&t);
     if (ok && *ladder->failed.text && file_kind(rung->checkpoint) != FILE_REGULAR)

@@ -5,7 +5,7 @@
 #include "programs/train/plan.h"
 
 /* Trains a rung for its steps or, under a time limit, for `seconds`, earlier runs included. Its
- * result is the next one of the ladder. A rung that is resumed continues from the plan's state,
+ * result is the last one of the ladder. A rung that is resumed continues from the plan's state,
  * which is released once it is copied; another one begins with the model of --init, if it is
  * --model, or with random weights.
  *

@@ -7,13 +7,11 @@
 /* In trials the default model learned more than pairs from these many. */
 enum { ENOUGH_CHARACTERS = 4000 };
 
-/* Sets the verdicts of `results`, at most one for each rung. `results` begin with the counted
- * baselines, unless there is only one. A result whose course has not ended gets only the verdicts
+/* Sets the verdicts of the rungs, at most one for each. One that is not complete gets only those
  * that appear while it trains. */
-void verdicts_judge(const Plan *plan, Result *results, int count);
+void verdicts_judge(Ladder *ladder);
 
-/* Returns the peak learning rate to try after `rate` was too high: the usual one, or a third of
- * `rate` if that is less. */
-double verdict_lower_rate(double usual, double rate);
+/* Returns the peak learning rate to try after `rate` was too high. */
+double verdict_lower_rate(const RungPlan *rung, double rate);
 
 #endif

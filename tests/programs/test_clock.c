@@ -91,7 +91,7 @@ TEST(late_evaluation) {
     for (int i = 0; i < COUNT(cases); i++) {
         Budget b = {.plan = &plan, .rung = &rung, .seconds = 100, .steps = 1000, .slower = 1};
         b.max_steps = 1 << 30;
-        Progress p = {.now = {900, .recent_steps = 100 * i}, .seconds = cases[i].seconds};
+        Result p = {.now = {900, .recent_steps = 100 * i}, .seconds = cases[i].seconds};
         plan.options.time = 100;
         assert_int_equal(budget_used(&b, &p, 0.02), cases[i].ends);
         assert_int_equal(budget_used(&b, &p, 0.1), cases[i].seemed);
@@ -154,7 +154,7 @@ TEST(ladder) {
     /* less time than one of them took is refused */
     must_run_clocked(0.01, " 15@7", "train --ladder " TINY_SIZES "-s 100 -o @slow " PLAY);
     run_clocked(0.01, "", "train -r -q -t 2 -o @slow " PLAY);
-    expect_failure(2, "state.safetensors: average ", "--time 2");
+    expect_failure(2, "state.safetensors: bigram ", "--time 2");
 }
 
 /* The command that trains further does so, also where the epochs ended the training. */

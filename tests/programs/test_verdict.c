@@ -152,7 +152,12 @@ TEST(resumed) {
 
 /* ---- made-up curves ---- */
 
-static const Result pairs = {.name = "counted bigram", .validation = 2.4};
+/* The losses of counting. */
+typedef struct {
+    double uniform, pairs, ngram;
+} Counted;
+
+static const Counted usual = {4, 2.4, 1.6};
 
 /* Two rungs of a plan, and a text. */
 static Plan plan_of(const char *name, double rate, bool ladder) {
@@ -192,25 +197,36 @@ static Result result_of(const char *name, double rate, Shape training, Shape val
                       .validation = step % 100 == 0 ? validation(share) : NAN};
         course_add(course, &row);
     }
-    course->ended = true;
+    r.characters = course->row.characters;
     r.validation = course->lowest.validation;
     r.train = training(1);
     return r;
 }
 
-/* The verdict on the last of these results; there is none on the others. */
-static Verdict judged(const Plan *plan, Result *results, int count) {
-    for (Result *r = results; r < results + count; r++)
-        if (r->course) r->rung = &plan->rungs[strcmp(r->name, plan->rungs[1].name) == 0];
-    verdicts_judge(plan, results, count);
-    for (int i = 0; i + 1 < count; i++) assert_int_equal(results[i].verdict.kind, NO_VERDICT);
-    return results[count - 1].verdict;
+/* The verdict on the last of these rungs; there is none on the others. */
+static Verdict judged(const Plan *plan, Counted c, const Result *rungs, int count) {
+    static Ladder l;
+    static Plan copy;
+    copy = *plan;
+    l.plan = &copy;
+    l.count = CLOSED_FORMS;
+    l.results[UNIFORM] = (Result){.name = "uniform", .validation = c.uniform};
+    l.results[UNIGRAM] = (Result){.name = "counted unigram", .validation = 3};
+    l.results[PAIRS] = (Result){.name = "counted bigram", .validation = c.pairs};
+    l.results[NGRAM] = (Result){.name = "counted 7-gram", .validation = c.ngram};
+    l.results[RUNNING] = (Result){.name = "running 7-gram", .validation = 1.5};
+    for (const Result *r = rungs; r < rungs + count; r++) {
+        l.results[l.count] = *r;
+        l.results[l.count++].rung = &copy.rungs[strcmp(r->name, plan->rungs[1].name) == 0];
+    }
+    verdicts_judge(&l);
+    for (int i = 0; i + 1 < l.count; i++) assert_int_equal(l.results[i].verdict.kind, NO_VERDICT);
+    return l.results[l.count - 1].verdict;
 }
 
-/* The verdict on one rung, beside counted pairs. */
+/* The verdict on one rung. */
 static Verdict verdict_of(const Plan *plan, Result result) {
-    Result results[] = {pairs, result};
-    return judged(plan, results, 2);
+    return judged(plan, usual, &result, 1);
 }
 
 #define SHAPE(name, value)         \
@@ -235,8 +251,7 @@ TEST(curves) {
         const char *rung;
         char how; /* 'l': in a ladder; 'r': while it trains */
         Shape training, validation;
-        double pairs,
-            ngram; /* losses of counting; pairs: NAN if as good; ngram: 0 if there is none */
+        double pairs, ngram; /* losses of counting; pairs: NAN if as good */
         size_t trained_on;
         VerdictKind kind;
         int longer;
@@ -280,19 +295,9 @@ TEST(curves) {
         plan.corpus->characters = cases[i].trained_on / 9 * 10;
         Result r = result_of(cases[i].rung, plan_usual_rate(&plan.rungs[1]), cases[i].training,
                              cases[i].validation);
-        Result all[] = {{.name = "counted bigram", .validation = cases[i].pairs},
-                        {.name = "counted 7-gram", .order = 7, .validation = cases[i].ngram},
-                        {.name = "running 7-gram", .order = 7, .validation = 1.5},
-                        r},
-               two[] = {all[0], r};
-        if (isnan(cases[i].pairs)) two[0].validation = r.validation;
-        Course now = *r.course;
-        now.ended = cases[i].how != 'r';
-        all[3].course = two[1].course = &now;
-        if (!now.ended) two[1].validation = NAN;
-        const Verdict v = cases[i].ngram > 0    ? judged(&plan, all, 4)
-                          : cases[i].how == 'r' ? judged(&plan, two + 1, 1)
-                                                : judged(&plan, two, 2);
+        const double pairs = isnan(cases[i].pairs) ? r.validation : cases[i].pairs;
+        if (cases[i].how == 'r') r.characters = 0;
+        const Verdict v = judged(&plan, (Counted){4, pairs, cases[i].ngram}, &r, 1);
         if (v.kind != cases[i].kind || (v.kind != NO_VERDICT && !strstr(v.text, cases[i].says)))
             fail_msg("curve %d: %d, %s", i, (int)v.kind, v.text);
         const char *wanted = cases[i].longer ? formatted("--steps %d000", cases[i].longer) : "";
@@ -323,13 +328,13 @@ TEST(thresholds) {
         const Plan plan = plan_of("gpt", 1e-3, false);
         Result r = result_of("gpt", 1e-3, settled, settled);
         Course c = *r.course;
-        c.ended = cases[i].ended;
+        if (!cases[i].ended) r.characters = 0;
         c.since_lowest = cases[i].since;
         c.lowest = (Evaluation){.step = 500, .loss = cases[i].then, .validation = 2};
         c.before.validation = cases[i].before;
         c.last = (Evaluation){.step = 1000, .loss = cases[i].now, .validation = cases[i].last};
         r.course = &c;
-        r.validation = c.ended ? 2 : NAN;
+        r.validation = 2;
         r.train = cases[i].whole;
         if ((verdict_of(&plan, r).kind == OVERFITTING) != cases[i].overfits) fail_msg("case %d", i);
     }
@@ -363,7 +368,7 @@ TEST(few_steps) {
     const Plan plan = plan_of("gpt", 1e-3, false);
     Course c = {0};
     const Result r = {.name = "gpt", .course = &c, .validation = NAN};
-    course_begin(&c, 3);
+    course_add(&c, &(LogRow){.loss = NAN, .validation = 3});
     for (int step = 1; step <= STEPS; step++) {
         course_add(&c, &(LogRow){.step = step,
                                  .characters = 7.0 * step,
@@ -387,15 +392,15 @@ TEST(order) {
                  {0.0101, 0, 1, OVERFITTING}};
     const Plan plan = plan_of("gpt", 1e-3, true);
     for (int i = 0; i < COUNT(cases); i++) {
-        Result results[] = {pairs, result_of("head", 1e-2, settled, settled),
-                            result_of("gpt", 1e-3, falling, falling)};
-        results[1].validation = 1.8;
-        results[2].validation = 1.8 + cases[i].above;
-        results[2].train = results[1].train + cases[i].train;
-        Course course = *results[2].course;
+        Result rungs[] = {result_of("head", 1e-2, settled, settled),
+                          result_of("gpt", 1e-3, falling, falling)};
+        rungs[0].validation = 1.8;
+        rungs[1].validation = 1.8 + cases[i].above;
+        rungs[1].train = rungs[0].train + cases[i].train;
+        Course course = *rungs[1].course;
         course.since_lowest = cases[i].since;
-        results[2].course = &course;
-        const Verdict v = judged(&plan, results, 3);
+        rungs[1].course = &course;
+        const Verdict v = judged(&plan, usual, rungs, 2);
         assert_int_equal(v.kind, cases[i].kind);
         if (i > 0) expect_line_of(v.text, "", TEXTS("head", "1.8101", "1.8000"));
     }
@@ -404,11 +409,8 @@ TEST(order) {
 /* Nothing is called better than counting that is not better than every counted baseline. */
 TEST(uniform) {
     const Plan plan = plan_of("gpt", 1e-3, false);
-    Result results[] = {{.name = "uniform", .validation = 1.7},
-                        pairs,
-                        {.name = "counted 7-gram", .order = 7, .validation = 1.9},
-                        result_of("gpt", 1e-3, settled, settled)};
-    const Verdict v = judged(&plan, results, 4);
+    const Result gpt = result_of("gpt", 1e-3, settled, settled);
+    const Verdict v = judged(&plan, (Counted){1.7, 2.4, 1.9}, &gpt, 1);
     assert_int_equal(v.kind, NO_BETTER);
     assert_non_null(strstr(v.text, "uniform"));
 }

@@ -1,7 +1,5 @@
 // The page of a training run, made of the facts in its script element `data`, which report.c writes.
-const facts = JSON.parse(document.getElementById("data").textContent);
-/** @type {(id: string) => any} */
-const of = id => document.getElementById(id);
+const facts = JSON.parse($("data").textContent);
 const byTime = facts.place === "seconds", placeOf = row => row[facts.place];
 const rungs = facts.models.filter(model => model.rows), counted = facts.models.filter(model => !model.rows);
 for (const model of rungs) {
@@ -21,8 +19,8 @@ const figure = (number, digits) => number === null || number === undefined ? "�
 
 // Shows a text in an element, which is hidden without one.
 function say(id, text) {
-  of(id).hidden = !text;
-  of(id).textContent = text || "";
+  $(id).hidden = !text;
+  $(id).textContent = text || "";
 }
 
 // ---- the top ----
@@ -40,12 +38,12 @@ function resultOf({ name, heldOut }) {
 function showTop() {
   document.title = `${facts.shown}, trained on ${facts.text}`;
   document.querySelector("h1").append(`${facts.shown}, trained on `, element("bdi", { textContent: facts.text }));
-  of("result").textContent = resultOf(best ?? { name: facts.shown });
+  $("result").textContent = resultOf(best ?? { name: facts.shown });
   say("failure", facts.failure && `The training ended early: ${facts.failure}`);
   say("verdict", best?.verdict && `${best.name}: ${best.verdict}`);
   const verdicts = rungs.filter(model => model.verdict && model !== best);
-  of("verdicts").hidden = verdicts.length === 0;
-  of("verdicts").lastElementChild.append(...verdicts.map(({ name, verdict }) =>
+  $("verdicts").hidden = verdicts.length === 0;
+  $("verdicts").lastElementChild.append(...verdicts.map(({ name, verdict }) =>
     element("li", { textContent: `${name}: ${verdict}` })));
 }
 
@@ -61,12 +59,12 @@ function drawLosses() {
     { name: `${name}, training`, color: name, line: "thin", points: rows.map(row => [placeOf(row), row.loss]) }]);
   const levels = counted.map(({ name, heldOut }) => ({ name, y: heldOut }));
   const at = place < places.length - 1 ? places[place] : undefined;
-  drawChart(of("losses"), { series, levels, place: facts.place, at, height: 400, choose: goTo });
+  drawChart($("losses"), { series, levels, place: facts.place, at, height: 400, choose: goTo });
 }
 
 function aboutLosses() {
   const dropout = facts.settings.some(([name, value]) => name === "dropout" && Number(value) > 0);
-  of("about-losses").textContent = "The loss says how much the next character surprises a model, in nats: lower is " +
+  $("about-losses").textContent = "The loss says how much the next character surprises a model, in nats: lower is " +
     "better. Thick: on the held-out text, on which no model is trained; thin: on the batches of the training. " +
     (dropout ? "These are measured with dropout, which lifts the thin curve: the table below has losses without it. " :
       "Where the thin curve still falls and the thick one no longer does, a model learns its text by heart. ") +
@@ -77,21 +75,21 @@ function aboutLosses() {
 // Shows what the models wrote at the place, and marks it in the chart.
 function showWriting() {
   const at = places[place], named = byTime ? `${figure(at, 1)} seconds` : `step ${at}`;
-  of("about-at").value = named;
-  of("at").setAttribute("aria-valuetext", named);
-  if (of("lines").childElementCount === 0)
-    of("lines").append(...writers.flatMap(({ name }) => [
+  $("about-at").value = named;
+  $("at").setAttribute("aria-valuetext", named);
+  if ($("lines").childElementCount === 0)
+    $("lines").append(...writers.flatMap(({ name }) => [
       element("dt", { textContent: name, style: `border-color: ${rungColor(name)}` }),
       element("dd", { dir: "auto" })]));
   writers.forEach(({ lines }, i) => {
     const text = lines.filter(line => placeOf(line) <= at).at(-1)?.text ?? "";
-    of("lines").children[2 * i + 1].textContent = text.replace(/^[\s↵]+/, "");
+    $("lines").children[2 * i + 1].textContent = text.replace(/^[\s↵]+/, "");
   });
   drawLosses();
 }
 function goTo(at) {
   place = Math.max(0, places.filter(other => other <= at).length - 1);
-  of("at").value = String(place);
+  $("at").value = String(place);
   showWriting();
 }
 
@@ -105,8 +103,8 @@ function showAttention() {
   const { glyphs, shown: color } = facts;
   const choose = to => { chosen = to; showAttention(); }, chooseRow = to => { row = to; showAttention(); };
   const point = (at = row) =>
-    drawArcs(of("arcs"), { glyphs, color, weights: heads[chosen].weights[at], row: at, choose: chooseRow });
-  drawMaps(of("maps"), { glyphs, color, heads, chosen, row, point, choose, chooseRow });
+    drawArcs($("arcs"), { glyphs, color, weights: heads[chosen].weights[at], row: at, choose: chooseRow });
+  drawMaps($("maps"), { glyphs, color, heads, chosen, row, point, choose, chooseRow });
   point();
 }
 
@@ -118,42 +116,37 @@ function tableRow(name, cells) {
 }
 
 function showFolded() {
-  of("models").querySelector("tbody").append(...facts.models.map(m => tableRow(m.name + (m.falling ? " ↓" : ""), [
+  $("models").querySelector("tbody").append(...facts.models.map(m => tableRow(m.name + (m.falling ? " ↓" : ""), [
     count(m.parameters), m.steps > 0 ? String(m.steps) : "–", figure(m.train, 4), figure(m.heldOut, 4),
     m.heldOut === null ? "–" : figure(m.heldOut / Math.LN2, 3),
     figure(m.tera, m.tera < 1 ? 4 : 2), figure(m.seconds, 1)])));
   const writings = [{ name: "the text itself", writing: facts.continued }, ...rungs].filter(({ writing }) => writing);
-  of("writings").hidden = facts.line === "" || writings.length === 0;
-  of("writings").lastElementChild.append(...writings.map(({ name, writing, heldOut }) => element("article", {},
+  $("writings").hidden = facts.line === "" || writings.length === 0;
+  $("writings").lastElementChild.append(...writings.map(({ name, writing, heldOut }) => element("article", {},
     element("h3", { textContent: name + (heldOut ? `, loss ${figure(heldOut, 4)}` : "") }),
     element("blockquote", { dir: "auto" }, element("b", { textContent: facts.line }), writing))));
   const files = facts.files.length > 1 ? facts.files.map(file => ["text", file]) : [];
   const settings = [...files, ["characters of the text", count(facts.characters)], ...facts.settings];
-  of("command").querySelector("code").textContent = facts.command;
-  of("command").querySelector("tbody").append(...settings.map(([name, value]) => tableRow(name, [value])));
-  of("curves").hidden = rungs.every(({ rows }) => rows.length === 0);
+  $("command").querySelector("code").textContent = facts.command;
+  $("command").querySelector("tbody").append(...settings.map(([name, value]) => tableRow(name, [value])));
+  $("curves").hidden = rungs.every(({ rows }) => rows.length === 0);
   const curves = [{ id: "rate", digits: 6, log: false }, { id: "norm", digits: 4, log: true },
     { id: "speed", digits: 0, log: true }]; // on a linear axis, the bigram's speed would flatten the others
   for (const { id, digits, log } of curves) {
     const points = rows => rows.map(row => [placeOf(row), row[id]]);
     const series = rungs.map(({ name, rows }) => ({ name, color: name, points: points(rows) }));
-    drawChart(of(id), { series, unit: "", digits, log, zero: !log, place: facts.place, height: 240 });
+    drawChart($(id), { series, unit: "", digits, log, zero: !log, place: facts.place, height: 240 });
   }
 }
 
 // ---- a training that runs ----
-
-function duration(seconds) {
-  return seconds < 120 ? `${Math.round(seconds)} s` : seconds < 7200 ? `${Math.round(seconds / 60)} min` :
-    `${(seconds / 3600).toFixed(1)} h`;
-}
 
 // While a training runs, the program writes this file again about every `every` seconds, each time with another
 // version, and the page reloads itself as often. A page from a file cannot see the program. So it takes the training
 // for dead if the file is old and reloads have not changed that: after a pause of the machine, the first finds it old.
 function renew({ status, done, every, version }) {
   const SILENCE = 120, RELOADS = 3; // seconds without a new file, and reloads, until then
-  const [said, progress, note] = of("live").children, now = () => Date.now() / 1000, loaded = now();
+  const [said, progress, note] = $("live").children, now = () => Date.now() / 1000, loaded = now();
   const before = history.state?.version === version ? history.state : null;
   const reloads = before ? before.reloads + 1 : 0;
   // a server may not know how old the file is, and say that it is new
@@ -161,8 +154,8 @@ function renew({ status, done, every, version }) {
   const keep = () => history.replaceState({ version, written, reloads, ...readPlace() }, "");
   const dead = loaded - written > SILENCE + 3 * every && (!before || reloads >= RELOADS);
   keep();
-  of("live").hidden = false;
-  of("live").dataset.state = dead ? "ended" : "renews";
+  $("live").hidden = false;
+  $("live").dataset.state = dead ? "ended" : "renews";
   said.textContent = status;
   progress.value = done;
   progress.hidden = dead;
@@ -196,25 +189,25 @@ function restorePlace({ at, focus, open, ...left }) {
     ({ chosen, row } = left);
     showAttention();
   }
-  for (const id of open) of(id).open = true;
-  if (focus) of(focus)?.focus({ preventScroll: true });
+  for (const id of open) $(id).open = true;
+  if (focus) $(focus)?.focus({ preventScroll: true });
 }
 
 // ---- all of it ----
 
 showTop();
-of("writing").hidden = places.length === 0;
-of("at").max = of("at").value = String(places.length - 1);
-of("at").addEventListener("input", event => goTo(places[event.target.value]));
+$("writing").hidden = places.length === 0;
+$("at").max = $("at").value = String(places.length - 1);
+$("at").addEventListener("input", event => goTo(places[event.target.value]));
 if (places.length > 0) showWriting(); else drawLosses();
 aboutLosses();
-of("attention").hidden = heads.length === 0;
+$("attention").hidden = heads.length === 0;
 document.querySelector(".name").textContent = facts.shown;
 if (heads.length > 0) showAttention();
 say("left-out", facts.allHeads > heads.length &&
   `${facts.allHeads - heads.length} more heads are left out here; ./sample --explain shows them.`);
 showFolded();
-of("play").textContent = "To type a line of your own and look inside this model, open the page in a browser tab, " +
+$("play").textContent = "To type a line of your own and look inside this model, open the page in a browser tab, " +
   `tril.html (docs/web.md), and drop ${facts.checkpoint} on it.`;
 if (history.state?.open) restorePlace(history.state);
 if (facts.live) renew(facts.live);

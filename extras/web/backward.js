@@ -1,5 +1,6 @@
 // The way back through a model, by its lines (TrilLine): what each layer does with the gradient of its output. In
 // double precision and plain loops; training itself has these rules in model/layers/.
+const addTo = (to, factor, from) => { for (let i = 0; i < to.length; i++) to[i] += factor * from[i]; };
 const BACKWARD = {
   counted() {},
   embedding({ ids }, y, _, [tokens, positions]) {
@@ -9,18 +10,14 @@ const BACKWARD = {
     });
   },
   linear({ ids }, y, [x], [w, b]) {
-    for (const t of ids.keys()) {
-      const dy = y.d(t), from = x.row(t), dx = x.d(t);
-      for (let o = 0, at = 0; o < w.rows; o++, at += w.columns) {
-        const g = dy[o];
-        if (g === 0) continue;
+    for (const t of ids.keys())
+      y.d(t).forEach((g, o) => {
+        const row = of => of.subarray(o * w.columns, (o + 1) * w.columns);
+        if (g === 0) return;
         if (b) b.d[o] += g;
-        for (let i = 0; i < w.columns; i++) {
-          dx[i] += g * w.data[at + i];
-          w.d[at + i] += g * from[i];
-        }
-      }
-    }
+        addTo(x.d(t), g, row(w.data));
+        addTo(row(w.d), g, x.row(t));
+      });
   },
   layernorm: normBackward,
   rmsnorm: normBackward,
@@ -55,12 +52,9 @@ const BACKWARD = {
         const dweights = past.map(s => dot(dy, part(v.row(s), own))), mean = dot(weights, dweights);
         for (const s of past) {
           const dscore = weights[s] * (dweights[s] - mean) / Math.sqrt(size), key = part(k.row(s), own);
-          const dq = part(q.d(t), h), dk = part(k.d(s), own), dv = part(v.d(s), own);
-          for (let i = 0; i < size; i++) {
-            dq[i] += dscore * key[i];
-            dk[i] += dscore * query[i];
-            dv[i] += weights[s] * dy[i];
-          }
+          addTo(part(q.d(t), h), dscore, key);
+          addTo(part(k.d(s), own), dscore, query);
+          addTo(part(v.d(s), own), weights[s], dy);
         }
       }
   },
@@ -94,24 +88,16 @@ const BACKWARD = {
 // Each group of channels has a norm of its own: all channels, or those of a head. A norm with a bias subtracts the
 // mean.
 function normBackward({ ids }, y, [x], [w, b]) {
-  const C = w.rows;
+  const C = w.rows, mean = list => list.reduce((sum, x) => sum + x, 0) / C;
   for (const t of ids.keys())
     for (let from = 0; from < x.width; from += C) {
-      const part = row => row.subarray(from, from + C);
-      const mean = of => {
-        let sum = 0;
-        for (let i = 0; i < C; i++) sum += of(i);
-        return sum / C;
-      };
-      const z = part(x.row(t)), dy = part(y.d(t)), dx = part(x.d(t)), middle = b ? mean(i => z[i]) : 0;
-      const unit = 1 / Math.sqrt(mean(i => (z[i] - middle) ** 2) + (b ? 1e-5 : 1e-6));
-      const normed = i => (z[i] - middle) * unit;
-      const even = b ? mean(i => dy[i] * w.data[i]) : 0, along = mean(i => dy[i] * w.data[i] * normed(i));
-      for (let i = 0; i < C; i++) {
-        w.d[i] += dy[i] * normed(i);
-        if (b) b.d[i] += dy[i];
-        dx[i] += unit * (dy[i] * w.data[i] - even - normed(i) * along);
-      }
+      const part = row => row.subarray(from, from + C), z = [...part(x.row(t))], dy = [...part(y.d(t))];
+      const middle = b ? mean(z) : 0, unit = 1 / Math.sqrt(mean(z.map(x => (x - middle) ** 2)) + (b ? 1e-5 : 1e-6));
+      const normed = z.map(x => (x - middle) * unit), dnormed = dy.map((g, i) => g * w.data[i]);
+      const even = b ? mean(dnormed) : 0, along = mean(dnormed.map((g, i) => g * normed[i]));
+      addTo(part(x.d(t)), unit, dnormed.map((g, i) => g - even - normed[i] * along));
+      addTo(w.d, 1, dy.map((g, i) => g * normed[i]));
+      if (b) addTo(b.d, 1, dy);
     }
 }
 

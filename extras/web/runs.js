@@ -80,24 +80,17 @@ function keepSnapshot(run, { step, model, digest = "" }) {
     const ratio = i => (all[i + 1].step + 1) / (all[i - 1].step + 1), inner = [...all.keys()].slice(1, -1);
     all.splice(inner.reduce((one, other) => ratio(other) < ratio(one) ? other : one), 1);
   }
-  evaluations.push({ run, snapshot: run.snapshots.at(-1) });
-  evaluateAll();
+  const snapshot = all.at(-1);
+  evaluated = evaluated.then(() => evaluate(run, snapshot));
 }
-const evaluations = [];
-let evaluating = false;
-async function evaluateAll() {
-  if (evaluating) return;
-  evaluating = true;
-  for (let next; (next = evaluations.shift());) {
-    const { run, snapshot } = next;
-    if (run.dropped) continue;
-    try {
-      Object.assign(snapshot, await reader.ask("evaluate", snapshot.bytes));
-      run.curve.push([snapshot.step, snapshot.loss]);
-    } catch (error) { if (!error.ended) run.failed ||= error.message; }
-    renew();
-  }
-  evaluating = false;
+let evaluated = Promise.resolve(); // one after another, so that the reader has time for what is asked meanwhile
+async function evaluate(run, snapshot) {
+  if (run.dropped) return;
+  try {
+    Object.assign(snapshot, await reader.ask("evaluate", snapshot.bytes));
+    run.curve.push([snapshot.step, snapshot.loss]);
+  } catch (error) { if (!error.ended) run.failed ||= error.message; }
+  renew();
 }
 
 // ---- training ----

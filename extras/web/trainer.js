@@ -1,98 +1,94 @@
-// A training run of one rung: openTrainer(library) returns functions that the worker calls. Batches, rates and seeds
-// are those of ./train: the same options give the same weights. Two things differ: to answer the page soon, an
-// evaluation reads only evenly spaced windows of a long held-out text; and no training ends early.
-function openTrainer(library) {
-  const { room, call, must, make, returned, at, size, pointerAt, optionsRecord, rungOf, textOf, leaving, written,
-    reading } = library;
-  let model = 0, training = 0, failed = "";
+// A training run of one rung. Batches, rates and seeds are those of ./train: the same options give the same weights. Two
+// things differ: to answer the page soon, an evaluation reads only evenly spaced windows of a long held-out text; and no
+// training ends early.
+let model = 0, training = 0, failed = "";
 
-  // Without its text, only the model is left.
-  function leave() {
-    call("tril_training_close", training);
-    training = 0;
-  }
-  leaving.push(leave);
-  function close() {
-    leave();
-    call("tril_model_free", model);
-    model = 0;
-    failed = "";
-  }
-  // Returns the rung and its progress. A model without a training run can only be read; `failed` says why.
-  function describe() {
-    const { step, steps, seconds } = training ? returned("tril_training_progress", "TrilProgress", training) :
-      { step: 0, steps: 0, seconds: 0 };
-    const { batch } = training ? returned("tril_training_options", "TrilOptions", training) : { batch: 0 };
-    const { layers, heads, width, context } = returned("tril_model_sizes", "TrilOptions", model);
-    return {
-      rung: rungOf(model), layers, heads, width, context, batch, step, steps, seconds,
-      done: step >= steps, failed, parameters: call("tril_model_parameters", model), memory: library.memory()
-    };
-  }
-  const modelFile = () => written(name => must("tril_model_save", model, name, 0));
-  // Returns the digest of the weights, which ./train prints, too.
-  const digest = () => BigInt.asUintN(64, call("tril_model_digest", model)).toString(16).padStart(16, "0");
-  const begun = () => ({ ...describe(), model: modelFile() });
-
-  function begin(rung, options) {
-    close();
-    const record = optionsRecord(rung, options), { tokenizer, made } = textOf();
-    model = make("tril_model_make", tokenizer, record);
-    training = make("tril_training_open", model, made, record);
-    return begun();
-  }
-  // Opens a checkpoint, a model or a state. A state of a training run on the page's text resumes where it stopped;
-  // any other begins with its weights, at a third of the rate, as --init does.
-  function load(bytes, options) {
-    close();
-    reading(bytes, name => {
-      model = make("tril_model_load", name);
-      try {
-        const record = optionsRecord(rungOf(model), options); // checks them, the seed too
-        const extended = make("tril_model_extend", model, textOf().bytes, BigInt(options.seed ?? 1337));
-        call("tril_model_free", model);
-        model = extended;
-        const { made } = textOf(model), outs = room(8), state = room(size("TrilState"));
-        call("tril_state_load", outs, state, name, room(1024)); // 0, and so no training, of a model
-        const stored = pointerAt(outs);
-        const status = call("tril_training_open", outs + 4, stored, made, at("TrilState", state).options, room(1024));
-        call("tril_model_free", status === 0 ? model : stored);
-        if (status === 0)
-          [training, model] = [pointerAt(outs + 4), stored];
-        else
-          training = make("tril_training_open", model, made, record);
-      } catch (error) {
-        if (isBroken(error)) throw error;
-        failed = error.message;
-      }
-    });
-    return begun();
-  }
-
-  // Of so many evaluations in a run, more are due at the beginning, where the losses fall fastest: in a long one,
-  // whenever the steps have doubled.
-  function isDue(step, steps, evaluations) {
-    const passes = parts => Math.floor(step * parts / steps) > Math.floor((step - 1) * parts / steps);
-    return Number.isInteger(Math.log2(step)) || passes(evaluations) ||
-      step * evaluations < 2 * steps && passes(4 * evaluations);
-  }
-  // Trains for at least one step, if there is one left, and about `milliseconds`, and until an evaluation is due.
-  // Returns the progress and the loss of each step; and if an evaluation is due, the model and its digest.
-  function train(milliseconds, evaluations) {
-    if (describe().done) return { ...describe(), losses: [] };
-    const end = performance.now() + milliseconds, losses = [];
-    let due = false;
-    do {
-      must("tril_training_step", training);
-      const { step, steps, seconds, loss } = returned("tril_training_progress", "TrilProgress", training);
-      losses.push([step, seconds, loss]);
-      due = isDue(step, steps, evaluations);
-    } while (!due && performance.now() < end);
-    return { ...describe(), losses, ...due && { model: modelFile(), digest: digest() } };
-  }
+// Leaves the text. Without it, only the model is left.
+function leave() {
+  call("tril_training_close", training);
+  training = 0;
+}
+function leaveModel() {
+  leave();
+  call("tril_model_free", model);
+  model = 0;
+  failed = "";
+}
+// Returns the rung and its progress. A model without a training run can only be read; `failed` says why.
+function describe() {
+  const { step, steps, seconds } = training ? returned("tril_training_progress", "TrilProgress", training) :
+    { step: 0, steps: 0, seconds: 0 };
+  const { batch } = training ? returned("tril_training_options", "TrilOptions", training) : { batch: 0 };
+  const { layers, heads, width, context } = returned("tril_model_sizes", "TrilOptions", model);
   return {
-    begin, load, train, close,
-    setSteps(steps) { must("tril_training_set_steps", training, steps); return describe(); },
-    save: () => written(name => must("tril_training_save", training, name, 0))
+    rung: rungOf(model), layers, heads, width, context, batch, step, steps, seconds,
+    done: step >= steps, failed, parameters: call("tril_model_parameters", model), memory: c.memory.buffer.byteLength
   };
 }
+const modelFile = () => written(name => must("tril_model_save", model, name, 0));
+// Returns the digest of the weights, which ./train prints, too.
+const digest = () => BigInt.asUintN(64, call("tril_model_digest", model)).toString(16).padStart(16, "0");
+const begun = () => ({ ...describe(), model: modelFile() });
+
+function begin(rung, chosen) {
+  leaveModel();
+  const record = optionsRecord(rung, chosen), { tokenizer, made } = textOf();
+  model = make("tril_model_make", tokenizer, record);
+  training = make("tril_training_open", model, made, record);
+  return begun();
+}
+// Opens a checkpoint, a model or a state. A state of a training run on the page's text resumes where it stopped;
+// any other begins with its weights, at a third of the rate, as --init does.
+function load(bytes, chosen) {
+  leaveModel();
+  reading(bytes, name => {
+    model = make("tril_model_load", name);
+    try {
+      const record = optionsRecord(rungOf(model), chosen); // checks them, the seed too
+      const extended = make("tril_model_extend", model, textOf().bytes, BigInt(chosen.seed ?? 1337));
+      call("tril_model_free", model);
+      model = extended;
+      const { made } = textOf(model), outs = room(8), state = roomFor("TrilState");
+      call("tril_state_load", outs, state, name, room(1024)); // 0, and so no training, of a model
+      const stored = pointerAt(outs);
+      const { options } = structAt("TrilState", state);
+      const status = call("tril_training_open", outs + 4, stored, made, options, room(1024));
+      call("tril_model_free", status === 0 ? model : stored);
+      if (status === 0)
+        [training, model] = [pointerAt(outs + 4), stored];
+      else
+        training = make("tril_training_open", model, made, record);
+    } catch (error) {
+      if (isBroken(error)) throw error;
+      failed = error.message;
+    }
+  });
+  return begun();
+}
+
+// Of so many evaluations in a run, more are due at the beginning, where the losses fall fastest: in a long one,
+// whenever the steps have doubled.
+function isDue(step, steps, evaluations) {
+  const passes = parts => Math.floor(step * parts / steps) > Math.floor((step - 1) * parts / steps);
+  return Number.isInteger(Math.log2(step)) || passes(evaluations) ||
+    step * evaluations < 2 * steps && passes(4 * evaluations);
+}
+// Trains for at least one step, if there is one left, and about `milliseconds`, and until an evaluation is due.
+// Returns the progress and the loss of each step; and if an evaluation is due, the model and its digest.
+function train(milliseconds, evaluations) {
+  if (describe().done) return { ...describe(), losses: [] };
+  const end = performance.now() + milliseconds, losses = [];
+  let due = false;
+  do {
+    must("tril_training_step", training);
+    const { step, steps, seconds, loss } = returned("tril_training_progress", "TrilProgress", training);
+    losses.push([step, seconds, loss]);
+    due = isDue(step, steps, evaluations);
+  } while (!due && performance.now() < end);
+  return { ...describe(), losses, ...due && { model: modelFile(), digest: digest() } };
+}
+function setSteps(steps) {
+  must("tril_training_set_steps", training, steps);
+  return describe();
+}
+const save = () => written(name => must("tril_training_save", training, name, 0));

@@ -20,8 +20,8 @@
 bool world_join(Error *err);
 
 /* Prepares the message of a failure that will end this process. Usually all processes fail alike,
- * and the first one's message is enough; so another one gives it time to end them all, and then
- * adds its own number to the message. */
+ * and the first one's message is enough; so every other process first waits for that one to end
+ * them all, and then adds its own rank to the message. */
 void world_blame(Error *err);
 
 /* Leaves the others at the end of the program, or ends them if this process's exit status is not

@@ -17,7 +17,8 @@
 typedef TrilTokenizer Vocab;
 
 /* Makes the vocabulary of a text or, with `bytes`, of the 256 byte values; the text is then not
- * read. The caller releases it with vocab_free. Fails as characters_fail says. */
+ * read. The caller releases it with vocab_free. Fails for bytes that are not text
+ * (characters_fail). */
 bool vocab_build(Vocab *vocab, const char *text, size_t length, bool bytes, Error *err);
 
 /* Makes a vocabulary of the same kind as `known`, of its characters and those of a text. Otherwise
@@ -41,8 +42,8 @@ int vocab_text(const Vocab *vocab, int id, char text[UTF8_MAX]);
 
 /* Sets *ids to the *count ids of a text. The caller releases them with memory_free. With `unknown`,
  * characters that are not in the vocabulary get NO_ID, and *unknown is their number; if it is NULL,
- * fails for them, and the message gives the first one and its place. Fails as characters_fail says.
- */
+ * fails for them, and the message gives the first one and its place. Fails for bytes that are not
+ * text (characters_fail). */
 bool vocab_encode(const Vocab *vocab, const char *text, size_t length, int32_t **ids, size_t *count,
                   size_t *unknown, Error *err);
 
@@ -125,9 +126,10 @@ bool corpus_copied(const Corpus *corpus, const int32_t *ids, size_t count, int32
 
 void corpus_free(Corpus *corpus);
 
-/* Joins texts[count] into one as the library does (library/tril.h): corpus_make then holds out
- * the end of each or, if *held_out is NaN, the last one. Byte order marks are left out. Fails as
- * characters_fail says, in text *which, and for a last one that is too short to be held out. */
+/* Joins texts[count] into one as the library does (library/tril.h): corpus_make then holds out the
+ * end of each or, if *held_out is NaN, the last one. Byte order marks are left out. Fails for bytes
+ * that are not text (characters_fail), in text *which, and for a last one that cannot be held out.
+ */
 bool corpus_join(const char *const *texts, const size_t *lengths, int count, bool bytes,
                  double *held_out, char *joined, size_t *length, int *which, Error *err);
 

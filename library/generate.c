@@ -106,8 +106,8 @@ static void decoder_close(Decoder *d) {
     memory_free(d->scratch);
 }
 
-/* Returns the bytes of the stop text with which a text ends that ended with `matched` of them, less
- * than all, and is one byte longer. */
+/* Returns how many bytes of the stop text a text ends with after `byte`, if before it ended with
+ * `matched` of them, fewer than all. */
 static size_t match(const char *stop, size_t matched, char byte) {
     size_t now = *stop ? matched + 1 : 0;
     while (now > 0 &&

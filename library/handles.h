@@ -62,7 +62,7 @@ static inline bool model_leave(const TrilModel *model, bool ok) {
     return ok;
 }
 
-/* Sets *precision to that of weights by its name: f32, bf16 or int8. Fails for any other. */
+/* Sets *precision to the one named for weights: f32 or int8. Fails for any other. */
 bool precision_read(Precision *precision, const char *name, Error *err);
 
 /* Fails because predictions are not finite numbers. */
@@ -78,12 +78,12 @@ bool threads_wanted(int wanted, int *threads, Error *err);
  * its training part exceeds the context. */
 bool text_suits(const TrilText *text, const Vocab *vocab, double context, Error *err);
 
-/* Returns the status of a function of tril.h that succeeded, if `ok`, or failed. */
+/* Returns TRIL_OK if `ok`, else the status in *err. */
 static inline TrilStatus result(bool ok, const Error *err) {
     return ok ? TRIL_OK : err->status;
 }
 
-/* Returns that of one that got NULL as an argument. */
+/* Returns the status of a function that got a NULL argument, and sets *err. */
 static inline TrilStatus null_argument(Error *err) {
     if (err) fail(err, "an argument is NULL; tril.h says which may be");
     return TRIL_ARGUMENT;

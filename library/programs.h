@@ -50,8 +50,8 @@ bool tril_rung_looks_far(const char *rung);
  * while windows are short. */
 bool tril_windows_grow(const char *rung, double epochs, bool trained);
 
-/* Returns the share of the steps, 0 to 1, that a training run has taken after the share `time` of
- * the time that all of them take: more than `time` if the windows grow. `slower` is that of the
+/* Returns the fraction of its steps, 0 to 1, that a training run has taken after the fraction
+ * `time` of its total time: more than `time` if the windows grow. `slower` is that of the
  * TrilChoice, or 1 if they do not grow. */
 double tril_steps_taken(const TrilOptions *options, double slower, double time);
 

@@ -266,7 +266,7 @@ static int compare_names(const void *a, const void *b) {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Checks that the names are distinct with which the elements of a list, of `size` bytes, begin. */
+/* Checks that the elements of a list, of `size` bytes each, begin with distinct names. */
 static bool check_names(const Header *h, const void *list, int count, size_t size) {
     const char **names;
     bool ok = memory_alloc(&names, (size_t)count, sizeof *names, h->path, h->err);

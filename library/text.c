@@ -93,8 +93,8 @@ bool text_suits(const TrilText *text, const Vocab *vocab, double context, Error 
         return fail_as(TRIL_TEXT, err, "the text was not encoded with the vocabulary of the model");
     return !((double)text->trained_on <= context) ||
            fail_as(TRIL_TEXT, err,
-                   "too short for a context of %g: its part to train on has a length of %zu",
-                   context, text->trained_on);
+                   "too short for a context of %g: it has only %zu characters to train on", context,
+                   text->trained_on);
 }
 
 void tril_text_free(TrilText *text) {

@@ -16,8 +16,9 @@
  * Threads. Different threads may use different objects at the same time. Several threads may
  * generate from, read with, evaluate and save the same model, as long as no thread trains it. Any
  * other use of one object is for one thread at a time: a function with a status then fails with
- * TRIL_BUSY, tril_training_cool_down returns false, and tril_writer_write does nothing. An argument
- * or a member `threads` is the number of threads that a function uses; 0: one per processor.
+ * TRIL_BUSY, tril_training_cool_down returns false, and tril_writer_write does nothing. A function
+ * uses at most `threads` threads, and at most one per processor; 0, or unset in TrilOptions: as
+ * many as OMP_NUM_THREADS says or, without it, one per processor.
  *
  * Losses are in nats per character. Unknown losses and unset options are NaN; all else that does
  * not apply is 0 or NULL. A model sees ids from 0 to the size of its vocabulary - 1. Functions that
@@ -118,7 +119,7 @@ typedef struct TrilText {
  * ends, which are held out. If *held_out is NaN, the last text is held out, and *held_out becomes
  * its share. A newline follows each part but the last, except with `bytes`. Writes *length bytes to
  * `joined`, which has room for all texts and 2 * count bytes more. TRIL_TEXT: text *which is not
- * UTF-8, or is held out and too short. */
+ * UTF-8; or it is the last, and its length cannot be held out. */
 TrilStatus tril_text_join(const char *const *texts, const size_t *lengths, int count, bool bytes,
                           double *held_out, char *joined, size_t *length, int *which,
                           TrilError *error);
@@ -140,7 +141,7 @@ TrilStatus tril_text_copied(const TrilText *text, const int32_t *ids, size_t cou
  */
 typedef struct {
     double uniform;         /* each character of the vocabulary is equally likely */
-    double unigram, bigram; /* how often each occurs; how often each follows each */
+    double unigram, bigram; /* from frequencies of characters; of pairs */
     double own_unigram, own_bigram;
     /* how often each follows the order - 1 before it, with modified Kneser-Ney smoothing, in the
        last 16,777,216 characters at most. Own: each tenth, without the counts of that tenth */
@@ -248,10 +249,11 @@ typedef struct {
 TrilStatus tril_model_save(const TrilModel *model, const char *path, const TrilNote *notes,
                            TrilError *error);
 
-/* Return its tokenizer; its sizes; the number of its parameters, and their digest: the same for
- * equal bits; the held-out loss of these weights, if an evaluation in their training found it; the
- * value of a key, such as "step", in the metadata of the file that it was read from, or NULL; the
- * order of its counts (TrilCounts), with *characters set to the number of counted ones. */
+/* Return its tokenizer; its sizes; the number of its parameters; the digest of these and of the
+ * counted text, equal for equal bits; the held-out loss of these weights, if an evaluation in their
+ * training found it; the value of a key, such as "step", in the metadata of the file that it was
+ * read from, or NULL; the order of its counts (TrilCounts), with *characters set to the number of
+ * counted ones. */
 const TrilTokenizer *tril_model_tokenizer(const TrilModel *model);
 TrilOptions tril_model_sizes(const TrilModel *model);
 size_t tril_model_parameters(const TrilModel *model);
@@ -260,7 +262,8 @@ double tril_model_loss(const TrilModel *model);
 const char *tril_model_note(const TrilModel *model, const char *key);
 int tril_model_counted(const TrilModel *model, size_t *characters);
 
-/* A tensor of the weights. tril_model_tensor sets *tensor to tensor i. */
+/* A tensor of the weights. tril_model_tensor sets *tensor to tensor i; tril_model_loss is then
+ * unknown, because the weights may change. */
 typedef struct {
     const char *name;  /* as in the model's file */
     int rows, columns; /* columns is 1 for a vector */
@@ -276,8 +279,8 @@ bool tril_model_tensor(TrilModel *model, int i, TrilTensor *tensor);
 typedef int (*TrilStop)(void *user);
 
 /* Fills unset options with the values that a training run on the text would use; a learning rate
- * that stays unset is the rung's own. `trained`, here and below: the model is already trained. Sets
- * *epochs, which may be NULL, to how often the training would see the text. */
+ * that stays unset means the rung's own. `trained`, here and below: the model is already trained.
+ * Sets *epochs, which may be NULL, to how often the training would see the text. */
 TrilStatus tril_options_decide(TrilOptions *options, const TrilText *text, bool trained,
                                double *epochs, TrilError *error);
 
@@ -292,8 +295,8 @@ typedef enum {
 typedef struct {
     /* measured. If `seconds` have no room for 20 steps, `speed` is that of a smaller batch, and the
        next two are 1 and INFINITY */
-    double speed;      /* characters a second in steps with whole windows */
-    double slower;     /* the time of such a step by that of a step with the shortest windows */
+    double speed;  /* characters a second in steps with whole windows */
+    double slower; /* the time of such a step divided by that of one with the shortest windows */
     double evaluating; /* characters a second in evaluations */
     TrilLimit limit;
     TrilOptions larger; /* with the next larger sizes or batch */
@@ -341,7 +344,7 @@ typedef struct {
     double operations;    /* floating-point operations in all steps */
     double cooling;   /* the first step of an early cooldown (tril_training_cool_down), if any */
     int cooled;       /* the step at which it ends */
-    int windows_grow; /* 1 or 0: windows are short at first, as the training run began */
+    int windows_grow; /* 1 if windows may be short at first, else 0; set when the run began */
     double embedding_decay; /* as it began; unset if the embedding decays like other matrices */
 } TrilProgress;
 TrilProgress tril_training_progress(const TrilTraining *training);
@@ -352,7 +355,8 @@ TrilStatus tril_training_set_steps(TrilTraining *training, int steps, TrilError 
 
 /* Starts the cooldown early, with the slope of a run whose cooldown begins at the step of the
  * lowest loss, and plans its end. Returns false, and changes nothing, before the first step,
- * without a phase of constant rates, during a cooldown, or if the run would not end sooner. */
+ * without a phase of constant rates, during an early cooldown, or if the run would not end sooner.
+ */
 bool tril_training_cool_down(TrilTraining *training);
 
 /* Takes a step. TRIL_ARGUMENT: none is left. TRIL_DIVERGED: its loss or norm is no longer finite,

@@ -71,7 +71,7 @@ typedef struct {
 
 /* Checks a configuration. Sets sizes that the rung lacks to 1, and NKV or H to USUAL_SIZE if the
  * rung lacks it or it is the usual one. Fails for an unknown rung, a size out of range, NH that
- * does not divide C, and NKV that does not divide NH. */
+ * does not divide C, NKV that does not divide NH, and an odd C / NH with rotary positions. */
 bool model_check(Config *config, Error *err);
 
 /* Return the key-value heads and the channels inside the MLP of a checked configuration; NH and 1

@@ -71,7 +71,8 @@ void run_pace(Run *run);
 /* Returns the instruction set that the run computes with, e.g. "avx2": a constant. */
 const char *run_kernels(const Run *run);
 
-/* Bytes: all, of it the weights with their packed copies, and the activations. */
+/* Memory in bytes: the total, and in it the weights with their packed copies, and the activations.
+ */
 typedef struct {
     double all, weights, activations;
 } RunMemory;
@@ -122,7 +123,8 @@ double run_update(Run *run, const Optimizer *optimizer);
 void run_collect(Run *run);
 
 /* Continues a training run after `step` updates: sets the step and copies the moments, which are
- * laid out like the weights; NULL: 0. The model must have the weights of that step. */
+ * laid out like the weights; NULL keeps the present ones, which are 0 in a new run. The model must
+ * have the weights of that step. */
 void run_restore(Run *run, uint64_t step, const float *first_moments, const float *second_moments);
 
 /* Measures the parts of training steps from now on: from run_forward_training to the end of
@@ -159,8 +161,8 @@ typedef struct {
 
 /* Returns the mean loss over the windows, in nats, without dropout. Collective: each process reads
  * its part of the windows; the number of processes does not change a bit of the result. Calls
- * stopped(user) often, unless it is NULL, and ends without a loss if it is true, as it must then be
- * in every process. */
+ * stopped(user) often, unless it is NULL, and returns NaN if it is true, as it must then be in
+ * every process. */
 double run_evaluate(Run *run, Windows windows, int (*stopped)(void *user), void *user);
 
 #endif

@@ -20,7 +20,7 @@ enum { PACE_PASS, PACE_STEP, PACES };
 
 #define NOT_PACKED SIZE_MAX
 
-/* Threads of the team share a run. Each writes its own rows and shares alone. */
+/* The threads of the team use one run; each writes only its own rows and its own Share. */
 struct Run {
     RunOptions options; /* batch: the part of this process; shared: with other processes */
     Model *model;

@@ -421,7 +421,7 @@ static size_t scratch(const Instruction *at, const Isa *isa, const Products *pro
 
 static const Operation operation = {
     .name = "attention",
-    .title = "Attention: each character takes a weighted mean of the characters before it",
+    .title = "Attention: each character takes a weighted mean of all so far",
     .equation =
         "out[t] = sum over s <= t of weight[t,s] v[s], weight = softmax(q[t] . k[s] / sqrt(n))",
     .compute = forward,

@@ -57,13 +57,12 @@ static void backward(const Call *c) {
     }
 }
 
-static const Operation operation = {
-    .name = "mean",
-    .title = "Mean: each character takes the mean of the characters before it",
-    .equation = "y[t] = (x[0] + ... + x[t]) / (t + 1)",
-    .compute = forward,
-    .reach = ALL_TOKENS,
-    .attends = true};
+static const Operation operation = {.name = "mean",
+                                    .title = "Mean: each character takes the mean of all so far",
+                                    .equation = "y[t] = (x[0] + ... + x[t]) / (t + 1)",
+                                    .compute = forward,
+                                    .reach = ALL_TOKENS,
+                                    .attends = true};
 static const Operation backward_operation = {
     .name = "mean_backward", .compute = backward, .reach = ALL_TOKENS};
 

@@ -95,7 +95,8 @@ static int rows_of(Tape *p, const Operation *operation, Array x, Norm w) {
 
 static Array record(Tape *p, const Operation *norm, Array x, Norm w) {
     const int NH = rows_of(p, &norm[FORWARD], x, w);
-    tape_expect(p, !w.bias == (norm == rmsnorms), norm->name, "a bias goes with layernorm only");
+    tape_expect(p, !w.bias == (norm == rmsnorms), norm->name,
+                w.bias ? "it takes no bias" : "its bias is missing");
     Instruction rest = {.tensors = {w.weight, w.bias}, .NH = NH};
     rest.outputs[RSTD] = tape_array(p, NH, PER_TOKEN);
     if (w.bias) rest.outputs[MEAN] = tape_array(p, NH, PER_TOKEN);

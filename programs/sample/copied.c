@@ -79,11 +79,11 @@ static void show(const Copies *c, Figures own, Figures usual, size_t pieces, siz
     char passage[4 * LONGEST];
     const int32_t *ids = (const int32_t *)(const void *)c->written.bytes + own.begin;
     fflush(stdout);
-    fprintf(stderr, "\nPassages that are also in the %s characters to train on of ",
+    fprintf(stderr, "\nPassages copied from the %s training characters of ",
             grouped((double)c->text->trained_on));
     escape_print(stderr, c->files.name, strlen(c->files.name), "");
     fprintf(stderr, ":\n%-17s  %7s  %29s\n", "", "longest", "share in those of 20 or more");
-    put_figures("what was written", own, 0);
+    put_figures("generated text", own, 0);
     put_figures("held-out text", usual, 1);
     const char *characters = count_of((double)length, "character");
     if (pieces > 1)

@@ -273,8 +273,7 @@ static void write_stages(Explanation *e) {
     if (!lens_logits(&e->lens, 0)) return;
     const Glyph first = glyph_of(e->tokenizer, e->first);
     fputc('\n', e->out);
-    say(e,
-        "If the model ended after each step, it would predict (and '%s' would have):", first.text);
+    say(e, "Prediction if the model ended at that row, and the probability of '%s':", first.text);
     for (int i = (stages - 1) % step; i < stages; i += step) {
         char name[STAGE_NAME];
         lens_name(&e->lens, i, name);

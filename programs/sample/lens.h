@@ -1,6 +1,6 @@
 /* lens.h - the residual stream of a reading, after its last character: x is the embedding plus the
- * sums of attention and MLPs, and the last steps make logits of it. Applied to an earlier x, they
- * give the predictions of a model that ends there: the logit lens (nostalgebraist, 2020). */
+ * sums of attention and MLPs, and the final norm and output layer turn it into logits. Applied to
+ * an earlier x, they predict as if the model ended there: the logit lens (nostalgebraist, 2020). */
 #ifndef TRIL_PROGRAMS_SAMPLE_LENS_H
 #define TRIL_PROGRAMS_SAMPLE_LENS_H
 

@@ -83,10 +83,10 @@ typedef struct {
     const TrilTokenizer *tokenizer; /* the model's */
     Texts files;                    /* the text's, and that of --val-file, if the run had one */
     TrilText *text;
-    bool other;        /* it is not that of the model's training run */
+    bool other;        /* true if this is not the text of the model's training run */
     Buffer written;    /* ids, with -1 after each text */
     size_t characters; /* in it */
-    Error failed;      /* why it lacks some */
+    Error failed;      /* the error that left `written` incomplete */
 } Copies;
 
 /* Reads the text at `path`. It is closed by copies_close, even after a failure. Fails if a file
@@ -96,8 +96,8 @@ bool copies_open(Copies *copies, const TrilModel *model, const char *path, Error
 /* Adds a part of the model's text, as tril_generate passes it. */
 void copies_take(Copies *copies, const char *text, size_t length, bool ended);
 
-/* Prints on standard error how long the passages are that the model's texts share with the part to
- * train on, and how long those that the held-out part shares with it. */
+/* Prints on standard error the lengths of the passages that the model's texts and, for comparison,
+ * the held-out text share with the training part. */
 bool copies_show(Copies *copies, Error *err);
 void copies_close(Copies *copies);
 

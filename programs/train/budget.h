@@ -41,7 +41,8 @@ Budget budget_open(const Plan *plan, const RungPlan *rung, double seconds, doubl
 /* Returns how many of the held-out characters an evaluation reads; 0: all. */
 size_t budget_sample(const Budget *budget);
 
-/* Returns true if the whole budget was used up before the first step of this run of the program. */
+/* Returns true if the rung needs no more steps: its steps or its time are used up, or --patience
+ * ended it. */
 bool budget_complete(const Budget *budget, const Result *result);
 
 /* Returns true if the last evaluations, in this number of steps, brought no lower loss. Never
@@ -56,8 +57,8 @@ void budget_limit_steps(Budget *budget, double steps);
 bool budget_used(Budget *budget, const Result *result, double few);
 
 /* Returns true if an evaluation is due after a step: at the end of the budget, not shortly before;
- * under a time limit after each tenth of the steps, or fewer, if evaluations would take more than a
- * twentieth of the time. */
+ * every eval_every steps or, under a time limit, after each tenth of the steps, or less often if
+ * evaluations would take more than a twentieth of the time. */
 bool budget_evaluation_due(const Budget *budget, const Result *result, bool used);
 
 #endif

@@ -8,7 +8,7 @@
  * without evaluations, the third ends the program at once. SIGHUP and SIGPIPE ask for an orderly
  * end, however often they come. Signals that were ignored from the start, as under nohup, stay
  * ignored. With `shows`, a line on standard output answers each SIGINT, each SIGTERM and the first
- * SIGHUP. Reaching the size limit of a file (SIGXFSZ) becomes an ordinary write error. */
+ * SIGHUP. */
 void interruption_catch(bool shows);
 
 bool interrupted(void);       /* an orderly end was asked for */

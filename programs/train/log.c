@@ -138,7 +138,7 @@ static bool read_rows(FILE *log, const char *path, int step, Course *course, off
                                        : strspn(line, "0123456789") > 0;
         if (!known && path)
             return fail(err,
-                        "%s: line %d is no row of a log; rename it, and ./train begins a new log",
+                        "%s: line %d is not a row of a log; rename the file to begin a new log",
                         path, number);
         if (!whole || (is_row && row.step > step)) continue;
         if (is_row && row.step > course->row.step) course_add(course, &row);

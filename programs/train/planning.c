@@ -172,8 +172,8 @@ static bool check_effect(const Plan *plan, Error *err) {
             return fail(err, "--%s has no effect on %s; leave it out", row->name, o->rung);
         if (timed && row->member == offsetof(TrilOptions, eval_every))
             return fail(err,
-                        "--%s has no effect on a training run with a time limit, which decides "
-                        "when to evaluate; leave it out",
+                        "--%s has no effect with a time limit, which schedules the evaluations "
+                        "itself; leave it out",
                         row->name);
         if (!timed && !isnan(o->steps) && row->member == offsetof(TrilOptions, epochs) &&
             strcmp(given, "0") != 0)

@@ -9,12 +9,12 @@
  * which is released once it is copied; another one begins with the model of --init, if it is
  * --model, or with random weights.
  *
- * If `keeps_state`, writes the state at every evaluation, each minute, and after an
- * interruption. The result of an interrupted training run is that of the best weights so far; its
- * losses are unknown if the user did not wait for an evaluation. A file that cannot be written does
- * not end the training: the message goes to `failed`. A loss or gradient that is not finite is an
- * error that ends the training at once and leaves the files as they are. Also fails if there is no
- * checkpoint at the end. */
+ * If `keeps_state`, writes the state at every evaluation, each minute, and after an interruption.
+ * The result of an interrupted training run is that of the best weights so far; if the user did not
+ * wait, its training loss is unknown, and its held-out loss is the saved one, if any. A file that
+ * cannot be written does not end the training: the message goes to `failed`. A loss or gradient
+ * that is not finite is an error that ends the training at once and leaves the files as they are.
+ * Also fails if there is no checkpoint at the end. */
 bool train_rung(Ladder *ladder, const RungPlan *rung, double seconds, bool keeps_state, Error *err);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include "programs/train/plan.h"
 
-/* In trials the default model learned more than pairs from these many. */
+/* In trials, the default model needed this many characters to learn more than pairs. */
 enum { ENOUGH_CHARACTERS = 4000 };
 
 /* Sets the verdicts of the rungs, at most one for each. One that is not complete gets only those

@@ -220,7 +220,7 @@ TEST(copied) {
         for (int j = 0; j < 2; j++) usual[j] += found[j] / PIECES;
     }
     assert_true(own[0] >= 8 && usual[1] > 0);
-    expect_copies("what was written", own);
+    expect_copies("generated text", own);
     expect_copies("held-out text", usual);
     assert_null(find_line(ran.err, TEXTS("another text")));
     run("sample -q -n %d -t 0.3 --copied @first @apart", N);

@@ -165,7 +165,7 @@ static bool compare(Ladder *l, Error *err) {
     for (const Result *r = l->results; r < l->results + l->count; r++) {
         const Verdict *v = &r->verdict;
         if (r->rung && !(model && model->rung->chosen)) model = r;
-        if (v->kind == NO_VERDICT || plan->arguments->quiet ||
+        if (v->kind == NO_VERDICT ||
             (plan->ladder && v->kind == STILL_FALLING)) /* the table marks these */
             continue;
         show_line("%s: %s", r->name, v->text);

@@ -228,6 +228,7 @@ static void write_model(const Report *r, Json *json, const Result *m) {
     json_number(json, "parameters", m->parameters > 0 ? (double)m->parameters : NAN);
     json_number(json, "train", m->train);
     json_number(json, "heldOut", m->validation);
+    json_number(json, "sampled", m->sampled);
     json_number(json, "falling", m->verdict.falling);
     if (m->verdict.kind != NO_VERDICT) json_text(json, "verdict", m->verdict.text);
     if (course) {

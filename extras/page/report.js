@@ -117,8 +117,8 @@ function tableRow(name, cells) {
 
 function showFolded() {
   $("models").querySelector("tbody").append(...facts.models.map(m => tableRow(m.name + (m.falling ? " ↓" : ""), [
-    count(m.parameters), m.steps > 0 ? String(m.steps) : "–", figure(m.train, 4), figure(m.heldOut, 4),
-    m.heldOut === null ? "–" : figure(m.heldOut / Math.LN2, 3),
+    count(m.parameters), m.steps > 0 ? String(m.steps) : "–", figure(m.train, 4),
+    (m.sampled ? "~" : "") + figure(m.heldOut, 4), m.heldOut === null ? "–" : figure(m.heldOut / Math.LN2, 3),
     figure(m.tera, m.tera < 1 ? 4 : 2), figure(m.seconds, 1)])));
   const writings = [{ name: "the text itself", writing: facts.continued }, ...rungs].filter(({ writing }) => writing);
   $("writings").hidden = facts.line === "" || writings.length === 0;

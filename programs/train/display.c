@@ -2,6 +2,7 @@
 #include "base/array.h"
 #include "base/digest.h"
 #include "base/escape.h"
+#include "base/file.h"
 #include "base/memory.h"
 #include "base/terminal.h"
 #include "programs/common.h"
@@ -276,7 +277,7 @@ void show_next_steps(const Plan *plan, const Result *model, bool page) {
         put_path("To see what it learned:  ", plan->page);
         putchar('\n');
     }
-    if (!*longer && !stopped) return;
+    if ((!*longer && !stopped) || file_kind(plan->state_file) != FILE_REGULAR) return;
     const int best = model && model->characters <= 0 ? model->course->lowest.step : 0;
     const int steps = model ? model->course->row.step : 0;
     if (best > 0 && best < steps) {

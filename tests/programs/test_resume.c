@@ -384,4 +384,12 @@ TEST(no_room) {
     assert_same_file("tight", "alone", "model");
     must_run("train -r -q -o @tight " ACT);
     assert_same_file("tight", "alone", "state");
+    /* without any state, no command resumes */
+    slurp(file_in("tight", "bigram"), &length);
+    limit_file_sizes(length + length / 2);
+    run("train -q -m bigram -c 16 -b 4 -j 1 -s 20 -o @none " ACT);
+    end_file_size_limit();
+    assert_int_equal(ran.status, 1);
+    assert_non_null(has_line("To read what it writes"));
+    assert_null(has_line("--resume"));
 }

@@ -146,6 +146,14 @@ TEST(arrows) {
     for (int i = 0; i < 7; i++) /* ngram begins where counting ends */
         assert_int_equal(*member(model_on("ladder/report.html", model_name(i)), "falling"), '1');
     assert_null(json_member(model_on("ladder/report.html", "counted bigram"), "rows"));
+    assert_int_equal(*member(model_on("ladder/report.html", "gpt"), "sampled"), '0');
+}
+
+/* The page says which losses are of a part of the held-out text. */
+TEST(sampled) {
+    scratch_random("long", 400000, 5, 3);
+    must_run_clocked(0.1, "", "train -q " SMALL_SIZES "-t 12 -o @part @long");
+    assert_int_equal(*member(model_on("part/report.html", "gpt"), "sampled"), '1');
 }
 
 /* Reads two numbers, from the one at `place` on, of the status of a page that a killed training

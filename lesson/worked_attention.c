@@ -132,7 +132,7 @@ int main(int argc, char **argv) {
         for (int i = 0; i < T * HS; i++) both[i / HS * 2 * HS + h * HS + i % HS] = out[h][i];
     }
     if (begins(2, wanted, "Query, key and value: three vectors for each word")) {
-        show("qkv.q", "x Wq^T", q[0], HS);
+        show("qkv.q", "x Wq", q[0], HS);
         show("qkv.k", "x Wk", k[0], HS);
         show("qkv.v", "x Wv", v[0], HS);
         show("qkv.scores", "q[t] . k[s]", scores[0], T);

@@ -185,21 +185,27 @@ const char *tril_preset(int i) {
     return i >= 0 && i < COUNT(presets) ? presets[i].name : NULL;
 }
 
+/* Returns the row of an option, or NULL. */
+static const TrilOption *row_of(const char *name) {
+    int i = 0;
+    while (i < ROWS && strcmp(table[i].name, name) != 0) i++;
+    return i < ROWS ? &table[i] : NULL;
+}
+
 static bool set_preset(TrilOptions *options, const char *name, Error *err) {
     const char *names[COUNT(presets) + 1] = {NULL};
     int i;
     for (i = 0; i < COUNT(presets); i++) names[i] = presets[i].name;
     if (!name_find(names, name, &i, "preset", err)) return false;
     for (int j = 0; j < COUNT(columns); j++)
-        if (presets[i].values[j]) tril_options_set(options, columns[j], presets[i].values[j], err);
+        if (presets[i].values[j]) set(options, row_of(columns[j]), presets[i].values[j], err);
     return true;
 }
 
 TrilStatus tril_options_set(TrilOptions *options, const char *name, const char *text, Error *err) {
-    int i = 0;
     if (!options || !name || !text || !err) return null_argument(err);
-    while (i < ROWS && strcmp(table[i].name, name) != 0) i++;
-    const bool ok = i < ROWS                      ? set(options, &table[i], text, err)
+    const TrilOption *row = row_of(name);
+    const bool ok = row                           ? set(options, row, text, err)
                     : strcmp(name, "preset") == 0 ? set_preset(options, text, err)
                                                   : fail(err, "there is no option '%.64s'", name);
     return result(ok, err);

@@ -390,8 +390,7 @@ typedef struct {
 /* Reads a state: the facts of its training, and its model. tril_training_open then goes on with
  * that training, with the state's options as if it had never stopped, or with others; once. It
  * fails with TRIL_TEXT for another text or held-out share. Only ./train --resume completes the plan
- * of
- * `./train --time` or `--ladder`. */
+ * of `./train --time` or `--ladder`. */
 TrilStatus tril_state_load(TrilModel **model, TrilState *state, const char *path, TrilError *error);
 
 /* ---- evaluating, scoring and reading a text ---- */

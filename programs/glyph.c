@@ -26,7 +26,7 @@ static Glyph glyph_from(const char *text, size_t length) {
             return glyph;
         }
     const int columns = code >= 0x20 && code < 0x7F ? 1 : width_of(code);
-    if (columns < 0) return glyph;
+    if (columns < 0 || code == 0) return glyph;
     snprintf(glyph.text, sizeof glyph.text, "%s%.*s", columns == 0 ? "◌" : "", (int)length, text);
     if (columns >= GLYPH_COLUMNS) glyph.columns = GLYPH_COLUMNS;
     return glyph;

@@ -18,6 +18,7 @@ function openStage(box, { runs, rung, start, compares }) {
   let rewound = null, tried = {}, timer = 0; // a snapshot, null for the latest; the last look: { snapshot, text }
 
   const snapshots = () => run()?.snapshots.filter(({ loss }) => loss !== null) ?? [];
+  const bars = part("bars"); // not those of the ladder, which comes later
   const current = () => rewound && snapshots().findLast(({ step }) => step <= rewound.step) || latest(run());
 
   // ---- time ----
@@ -118,8 +119,8 @@ function openStage(box, { runs, rung, start, compares }) {
     const choose = row => { stage.row = row; draw(); stage.chosen?.(); }, point = row => draw(row ?? place());
     if (part("writing")) part("writing").textContent = stage.shown.text;
     const rows = next.map(({ glyph, p, after }) => ({ glyph, p, ...stage.sampler && { after } }));
-    if (part("bars"))
-      drawBars(part("bars"), { rows, color, names: ["model", "picked"], label: "What may come next" });
+    if (bars)
+      drawBars(bars, { rows, color, names: ["model", "picked"], label: "What may come next" });
     if (part("arcs")) drawArcs(part("arcs"), { glyphs, weights: head?.weights[row] ?? [], row, color, choose, point });
     if (part("maps")) {
       part("maps").hidden = heads.length === 0;

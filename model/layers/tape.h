@@ -111,7 +111,8 @@ static inline float *rows_in_slot(const Call *c, int number, int slot) {
 
 /* Returns the rows of sequence b of the pass in input `number`, from its first token to those of
  * the pass, and sets *row to the floats from one token to the next. A growing run first adds the
- * row of the pass to those of earlier tokens, which are in output `earlier`. */
+ * row of the pass to those of earlier tokens, which are in output `earlier`: take the sequences in
+ * order, because several may be tokens of one text. */
 const float *rows_before(const Call *c, int number, int earlier, size_t b, size_t *row);
 
 /* ---- the list ---- */

@@ -183,7 +183,7 @@ bool ladder_train(Plan *plan, Error *err) {
     add_closed_forms(l);
     interruption_catch(!plan->arguments->quiet); /* until now there was nothing to save */
     bool ok = plan->resumed || folder_begin(plan->folder, earlier, err);
-    if (*earlier) show_line("the earlier run is now in %s", earlier);
+    if (ok && *earlier) show_line("the earlier run is now in %s", earlier);
     ok = ok && report_open(l, err);
     if (ok) {
         ok = train_rungs(l, err);

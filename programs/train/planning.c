@@ -102,7 +102,7 @@ static bool load_state(Plan *plan, Error *err) {
                     "%s: no such file, so there is no run to resume; name the --out of that run, "
                     "or begin a new one without --resume",
                     path);
-    /* the state makes --init unnecessary, but a wrong path is still an error */
+    /* the state makes --init unnecessary, but a path to nothing is still an error */
     if (asked->init && file_kind(asked->init) == FILE_NONE)
         return fail(err, "%s: cannot be opened: %s", asked->init, strerror(errno));
     if (!saved_load(plan, err) || !is_wanted(plan, &wanted, err)) return false;
@@ -469,6 +469,9 @@ bool plan_decide(Plan *plan, Error *err) {
         size_t parameters;
         double bytes;
         if (rung->left_out) continue;
+        /* the plan of a ladder has no dropout; that of a rung in training stays */
+        if (rung->resumed && isnan(rung->options.dropout))
+            rung->options.dropout = plan->state.options.dropout;
         if (!rung->resumed)
             status = tril_options_decide(&rung->options, plan->corpus, trained, NULL, err);
         if (status == TRIL_OK)

@@ -22,7 +22,7 @@ static bool has_high_rate(const Ladder *l, const Result *r, char text[VERDICT_SI
         snprintf(reason, sizeof reason, "by step %d the training loss had risen from %s to %s",
                  last->step, figure(floor->loss, 4), figure(last->loss, 4));
     else if (rate < high * usual || r->characters <= 0 ||
-             r->validation < l->results[PAIRS].validation)
+             !(r->validation >= l->results[PAIRS].validation))
         return false;
     snprintf(text, VERDICT_SIZE, "the learning rate of %.2g is too high: %s; try --lr %.2g.", rate,
              reason, verdict_lower_rate(r->rung, rate));
@@ -67,7 +67,8 @@ static const Result *not_below(const Ladder *l, const Result *r) {
                  *before = r - 1;
     if (strcmp(r->name, tril_rung(0)) == 0) return is > pairs->validation + near ? pairs : NULL;
     if (strcmp(r->name, "ngram") == 0) return is >= ngram->validation ? ngram : NULL;
-    const bool learned = strcmp(before->name, tril_rung(0)) != 0 || !not_below(l, before);
+    const bool learned =
+        strcmp(before->name, tril_rung(0)) != 0 || before->validation <= pairs->validation + near;
     if (l->plan->ladder && before->course && learned && is > before->validation + chance)
         return before;
     for (const Result *counted = l->results; counted < pairs; counted++)
@@ -102,19 +103,21 @@ static VerdictKind judge_end(const Ladder *l, const Result *r, Verdict *v) {
                more = c->since_lowest == 0 &&
                       2 * epochs <= margin * tril_epochs_that_help((double)text->trained_on, false),
                begins = base == &l->results[NGRAM],
-               by_heart = base && !begins &&
-                          (seen_too_often(l, r) || r->train < base->train ||
-                           (base->course && c->since_lowest > 0));
+               ahead = base && r->train < base->train && (base->course || epochs > 2),
+               by_heart =
+                   ahead || (base && !begins &&
+                             (seen_too_often(l, r) || (base->course && c->since_lowest > 0)));
     v->falling = base ? !by_heart && (falls || base->course)
                       : falls && more && !r->rung->baseline && !isnan(middle);
-    if (v->falling || more) lengthen(l->plan, c, base && v->falling ? MUCH : MORE, v->longer);
+    if (v->falling || (more && !by_heart))
+        lengthen(l->plan, c, base && v->falling ? MUCH : MORE, v->longer);
     if (!base) {
         snprintf(v->text, VERDICT_SIZE, "the loss was still falling: it would be lower with %s.",
                  v->longer);
         return v->falling ? STILL_FALLING : NO_VERDICT;
     }
     char why[160] = ", which needs no training";
-    if (begins)
+    if (begins && !by_heart)
         snprintf(why, sizeof why,
                  ", with which it begins: its text comes from counting; the network has learned "
                  "nothing yet");

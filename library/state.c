@@ -175,15 +175,16 @@ TrilStatus tril_model_load(TrilModel **model, const char *path, Error *err) {
 }
 
 /* Reads the options. Returns the name of the first invalid one, or NULL. Every option must be there
- * except those that a training run may leave unset; one that is newer than the state has its
+ * those that every training run decides among them; one that is newer than the state has its
  * default. */
 static const char *read_options(const TrilModel *model, TrilOptions *options) {
     *options = tril_model_sizes(model);
     for (int i = 0; tril_option(i); i++) {
         const TrilOption *row = tril_option(i);
-        const bool may_lack = row->member == offsetof(TrilOptions, learning_rate) ||
-                              row->member == offsetof(TrilOptions, time) ||
-                              row->member == offsetof(TrilOptions, epochs);
+        const bool decided = row->member == offsetof(TrilOptions, steps) ||
+                             row->member == offsetof(TrilOptions, batch) ||
+                             row->member == offsetof(TrilOptions, dropout) ||
+                             row->member == offsetof(TrilOptions, eval_every);
         char key[KEY_SIZE];
         if (!is_stored(row)) continue;
         option_key(i, key);
@@ -191,7 +192,7 @@ static const char *read_options(const TrilModel *model, TrilOptions *options) {
         const char *value = note ? note->value : row->standard;
         if (value ? strlen(value) == 0 || (note && strlen(value) != note->length) ||
                         tril_options_set(options, row->name, value, &(Error){0}) != TRIL_OK
-                  : !may_lack)
+                  : decided)
             return row->name;
     }
     options->bytes = model->vocab.bytes;

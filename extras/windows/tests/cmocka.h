@@ -53,6 +53,7 @@ __attribute__((noreturn)) void leave_test(int how, const char *file, int line, c
 #define assert_in_range(a, low, high) \
     expect_that((uintmax_t)(a) >= (uintmax_t)(low) && (uintmax_t)(a) <= (uintmax_t)(high))
 #define assert_string_equal(a, b)        expect_that(strcmp(a, b) == 0)
+#define assert_string_not_equal(a, b)    expect_that(strcmp(a, b) != 0)
 #define assert_memory_equal(a, b, n)     expect_that(memcmp(a, b, n) == 0)
 #define assert_memory_not_equal(a, b, n) expect_that(memcmp(a, b, n) != 0)
 

@@ -113,7 +113,7 @@ class GPT(nn.Module):
 
 
 def rate_of(step, steps):
-    """schedule_cosine, with the warm-up of train.c"""
+    """A warm-up, then a cosine, as in library/recipe.c"""
     warmup = min(WARMUP, steps // 10)
     if step < warmup:
         return RATE * (step + 1) / (warmup + 1)

@@ -29,23 +29,7 @@ static void split_of(size_t *training, size_t *held_out) {
     *held_out = (size_t)numbers[3];
 }
 
-/* ---- training ---- */
-
-TEST(training) {
-    enum { V = 63 }; /* distinct characters of the play */
-    size_t length, training, held_out;
-    slurp(PLAY, &length);
-    train("--precision f32 -o @new/deep " PLAY); /* as in the table */
-    split_of(&training, &held_out);
-    assert_true(training + held_out == length && training == length * 9 / 10);
-    expect_line(": ", PLAY);
-    expect_line("  sample -n 500 ", scratch("new/deep"));
-    expect_line("  ", scratch("new/deep/report.html"));
-    const char *last =
-        expect_line("  train --resume --steps 160 --out ", scratch("new/deep"), PLAY);
-    assert_string_equal(strchr(last, '\n'), "\n");
-    assert_int_equal(row_of("bigram").parameters, V * V);
-}
+/* ---- training (tests/screens has what is printed) ---- */
 
 /* The stated memory is the measured one, that of the largest child so far. */
 TEST(memory) {

@@ -249,7 +249,7 @@ SHAPE(nearly_learnt, 0.3 + 2 * fmax(0, 0.6 - x) + 0.01 * (1 - x))
 TEST(curves) {
     static const struct {
         const char *rung;
-        char how; /* 'l': in a ladder; 'r': while it trains */
+        char how; /* 'l': in a ladder; 'r': while it trains; 'u': uniform is at 1.7 */
         Shape training, validation;
         double pairs, ngram; /* losses of counting; pairs: NAN if as good */
         size_t trained_on;
@@ -267,6 +267,8 @@ TEST(curves) {
         {"gpt", 0, rising, settled, 2.4, 0, 90000, RATE_TOO_HIGH, 0, ""},
         {"gpt", 0, flat, flat, 2.4, 0, 90000, NO_BETTER, 2, "not below the counted bigram"},
         {"gpt", 0, settled, settled, (double)NAN, 0, 90000, NO_BETTER, 2, "bigram"},
+        /* pairs are no measure where all characters alike are better */
+        {"gpt", 'u', settled, settled, 2.4, 1.9, 90000, NO_BETTER, 2, "uniform"},
         {"gpt", 0, settled, settled, 2.4, 1.6, 90000, NO_VERDICT, 2, ""},
         {"gpt", 0, falling, falling, 2.4, 1.6, 90000, STILL_FALLING, 2, ""},
         {"gpt", 0, slow, slow, 2.4, 1.6, 90000, NO_BETTER, 4, "only 1,000 steps"},
@@ -297,7 +299,8 @@ TEST(curves) {
                              cases[i].validation);
         const double pairs = isnan(cases[i].pairs) ? r.validation : cases[i].pairs;
         if (cases[i].how == 'r') r.characters = 0;
-        const Verdict v = judged(&plan, (Counted){4, pairs, cases[i].ngram}, &r, 1);
+        const double uniform = cases[i].how == 'u' ? 1.7 : usual.uniform;
+        const Verdict v = judged(&plan, (Counted){uniform, pairs, cases[i].ngram}, &r, 1);
         if (v.kind != cases[i].kind || (v.kind != NO_VERDICT && !strstr(v.text, cases[i].says)))
             fail_msg("curve %d: %d, %s", i, (int)v.kind, v.text);
         const char *wanted = cases[i].longer ? formatted("--steps %d000", cases[i].longer) : "";
@@ -404,15 +407,6 @@ TEST(order) {
         assert_int_equal(v.kind, cases[i].kind);
         if (i > 0) expect_line_of(v.text, "", TEXTS("head", "1.8101", "1.8000"));
     }
-}
-
-/* Nothing is called better than counting that is not better than every counted baseline. */
-TEST(uniform) {
-    const Plan plan = plan_of("gpt", 1e-3, false);
-    const Result gpt = result_of("gpt", 1e-3, settled, settled);
-    const Verdict v = judged(&plan, (Counted){1.7, 2.4, 1.9}, &gpt, 1);
-    assert_int_equal(v.kind, NO_BETTER);
-    assert_non_null(strstr(v.text, "uniform"));
 }
 
 /* The suggested options do train longer: where the epochs ended it, more time alone would not. */

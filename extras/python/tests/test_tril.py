@@ -15,7 +15,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import unittest
 import unittest.mock
 import weakref
@@ -89,17 +88,13 @@ class Case(unittest.TestCase):
 
 
 class SameAsThePrograms(Case):
-    def test_weights(self):
-        last = self.trained(*SMALL_WORDS, PATH)
-        self.assertEqual(small().digest, last.digest)
-        self.assertIn(last.digest, program("sample", "--info", self.folder / "run" / "state.safetensors"))
-
     def test_defaults(self):
         text = self.put("text", TEXT * 4)
         for rung in "gpt", "ngram":
             last = self.trained("-m", rung, "-l", 1, "-w", 32, "-s", 2, text)
             model = tril.train(text, rung, layers=1, width=32, steps=2)
             self.assertEqual((model.sizes, model.digest), (last.sizes, last.digest))
+            self.assertIn(last.digest, program("sample", "--info", self.folder / "run" / "state.safetensors"))
             if rung == "gpt":  # the batch of an ngram depends on whether its context is set
                 other = tril.Model(tril.Tokenizer(text), **last.sizes._asdict())
                 with tril.Training(other, text, steps=2) as training:
@@ -298,15 +293,11 @@ class Models(Case):
 
     def test_more_characters(self):
         other, model, few = "Übermut " * 30, small(), {**FEW, "steps": 3}
-        before = model.digest
-        with self.assertRaises(tril.Error):
-            tril.Training(model, other)
         extended = model.extended(other)
         self.assertEqual(len(extended.tokenizer), len(model.tokenizer) + 1)
         with tril.Training(extended, other, **few) as training:
             training.run()
         self.assertEqual(tril.train(other, init=model, **few).digest, extended.digest)
-        self.assertEqual(model.digest, before)
         self.assertNotEqual(model.extended(other, seed=1).digest, model.extended(other, seed=2).digest)
 
     def test_init(self):
@@ -319,17 +310,11 @@ class Models(Case):
 
 
 class Tokenizers(Case):
-    def test_characters(self):
-        tokenizer = tril.Tokenizer("naïve 中\n")
-        self.assertEqual(tokenizer.decode(tokenizer.encode("中 naïve")), "中 naïve")
-        self.assertEqual(len(tokenizer), 8)
-        with self.assertRaisesRegex(tril.Error, "line 2: .*`iconv -f LATIN1 -t UTF-8 FILE"):
-            tril.Tokenizer("na\nnaïve\n".encode("latin1"))
-
-    def test_bytes(self):
-        tokenizer = tril.Tokenizer(None)
-        self.assertEqual(list(tokenizer.encode(b"\xff\x00")), [255, 0])
-        self.assertEqual(tokenizer.decode(tokenizer.encode("中")), "中")
+    def test_ids(self):
+        tokenizer, of_bytes = tril.Tokenizer("naïve 中\n"), tril.Tokenizer(None)
+        for each in tokenizer, of_bytes:
+            self.assertEqual(each.decode(each.encode("中 naïve")), "中 naïve")
+        self.assertEqual((len(tokenizer), list(of_bytes.encode(b"\xff\x00"))), (8, [255, 0]))
 
 
 class Trainings(Case):
@@ -345,16 +330,6 @@ class Trainings(Case):
     def test_preset(self):
         self.assertIn("quick", tril.presets())
         self.assertEqual(tril.train(TEXT, preset="quick", steps=1, rung="gpt").sizes[:4], ("gpt", 2, 3, 96))
-
-    def test_set_steps(self):
-        model, seen = untrained(), []
-        with training_of(model, 3) as training:
-            training.set_steps(10)
-            self.assertTrue(training.run(seen.append))
-            self.assertEqual([(step.step, step.steps, step.loss > 0) for step in seen], [(i, 10, True) for i in range(1, 11)])
-            self.assertEqual(training.evaluate(len(TEXT)), training.evaluate())
-            self.assertNotEqual(training.evaluate(500), training.evaluate())
-        self.assertEqual(model.digest, small().digest)
 
     def test_progress(self):
         shown = io.StringIO()
@@ -395,14 +370,17 @@ except TypeError as error:
     print(error)"""))
 
     def test_stop_and_go_on(self):
-        model = untrained()
-        with training_of(model, 10) as training:
-            self.assertFalse(training.run(lambda step: step.step < 4))
+        model, seen = untrained(), []
+        with training_of(model, 3) as training:
+            training.set_steps(10)
+            self.assertFalse(training.run(lambda step: seen.append(step) or step.step < 4))
             self.assertEqual(training.done, 4)
             training.save(self.folder / "state")
-            training.step()
-            self.assertTrue(training.run())
-            self.assertAlmostEqual(training.evaluate(), training.evaluate())
+            seen.append(training.step())
+            self.assertTrue(training.run(seen.append))
+            self.assertEqual([(step.step, step.steps, step.loss > 0) for step in seen], [(i, 10, True) for i in range(1, 11)])
+            self.assertEqual(training.evaluate(len(TEXT)), training.evaluate())
+            self.assertNotEqual(training.evaluate(500), training.evaluate())
             self.assertEqual(training.options.steps, 10)
         with self.assertRaises(tril.Error):
             training.step()
@@ -464,25 +442,6 @@ except TypeError as error:
                     os._exit(refused != 3)
             self.assertEqual(os.waitpid(child, 0)[1], 0)
             self.assertTrue(training.run())
-
-    def test_one_training_in_two_threads(self):
-        def work(call):
-            while training.done < 200:
-                try:
-                    call()
-                except tril.Error as error:
-                    kinds.add(error.kind)
-
-        kinds, model = set(), untrained()
-        with training_of(model, 200, threads=2) as training:
-            others = [threading.Thread(target=work, args=(call,)) for call in
-                      (training.step, training.evaluate, lambda: training.save(self.folder / "state"), lambda: model.generate(length=9))]
-            for other in others:
-                other.start()
-            for other in others:
-                other.join()
-        self.assertLessEqual(kinds, {"busy", "diverged", "argument"})  # the last: no step was left
-        self.assertEqual(model.digest, small(steps=200).digest)
 
 
 class Counts(Case):

@@ -9,7 +9,7 @@ const count = number => Math.round(number).toLocaleString("en");
 const some = (number, thing) => `${count(number)} ${thing}${Math.round(number) === 1 ? "" : "s"}`;
 const short = number => number < 10000 ? count(number) :
   number < 1e6 ? `${(number / 1e3).toFixed(number < 1e5 ? 1 : 0)}k` : `${(number / 1e6).toFixed(1)}M`;
-const nats = loss => loss.toFixed(4);
+const inNats = loss => `${loss.toFixed(4)} nats per character, a perplexity of ${Math.exp(loss).toFixed(2)}`;
 const mebibytes = bytes => `${count(bytes / 2 ** 20)} MiB`;
 // Makes a sentence of a message of the programs; here, fields lack the -- of options, and none says what is held out.
 const sentence = text => text.replace(/^(--)?./u, start => start.replace("--", "").toUpperCase())

@@ -102,10 +102,10 @@ async function showDrawing() {
   const lines = await reader.ask("linesOfRung", rung, { ...sizes, batch: 1 }), rows = rowsOf(lines);
   if (rung > 0) markNew(rows, rowsOf(await reader.ask("linesOfRung", rung - 1, small)));
   if (rung !== looked) return;
-  const parts = [];
+  const parts = [], isFlat = lines.at(-1).layer === 0; // one layer
   for (const row of rows) {
     const section = element("section", {}, element("h4", { textContent: row.kind }), drawRow(row)), at = row.layer;
-    const isAlone = layers < 2 || row === rows[0] || row === rows.at(-1);
+    const isAlone = isFlat || row === rows[0] || row === rows.at(-1);
     if (!isAlone && at !== Number(parts.at(-1).dataset.layer)) {
       parts.push(element("details", { open: at === 0 }, element("summary", { textContent: `layer ${at}` })));
       parts.at(-1).dataset.layer = String(at);

@@ -57,17 +57,15 @@ function showLadderOf(box, rung) {
   const most = Math.max(...rows.map(({ loss }) => Math.exp(loss)));
   drawBars(host, { label: "How unsure the models are", rows: rows.map(({ name, loss, color, step }) =>
     ({ glyph: name, color, p: Math.exp(loss) / most, said: Math.exp(loss).toFixed(1),
-      title: `${nats(loss)} nats per character${step ? `, after ${some(step, "step")}` : ""}` })) });
+      title: `${inNats(loss)}${step ? `, after ${some(step, "step")}` : ""}` })) });
   host.dataset.about = `As unsure as among so many characters, ${
     isBuiltin() ? "trained in advance" : "trained here"} for the same steps, each at a good rate of its own.`;
 }
 
 // Gives all chapters lines of the text in use, and lets the first model learn from it.
 function rewriteLines() {
-  for (const { stage, field, line } of Object.values(chapters)) {
-    field.value = lineFor(line);
-    stage.reset();
-  }
-  $("inside").querySelector(".line").value = lineFor(chapters.top.line);
+  for (const { field, line } of Object.values(chapters)) field.value = lineFor(line);
+  bench.box.querySelector(".line").value = lineFor(chapters.top.line);
+  for (const { reset } of stages) reset();
   chapters.top.stage.isEager = !isCalm;
 }

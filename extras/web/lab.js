@@ -27,7 +27,7 @@ function openLab() {
           checked: rung === looked }),
         button({ textContent: name, onclick: () => lookAt(rung) })),
       element("td"), element("td"), element("td", {}, element("span"), element("i")),
-      element("td", {}, button({ textContent: "↓", ariaLabel: `Download ${name}`, title: "Download the checkpoint",
+      element("td", {}, button({ textContent: "↓", ariaLabel: `Download ${name}`, title: "Download the file",
         onclick: () => download(lab.get(rung)) })))));
   // the options' ranges and help are those of ./train
   addNumbers($("options"), Object.entries(USUAL).map(([name, defaultValue]) => {
@@ -76,7 +76,7 @@ const estimate = seldom(50, async () => {
   const failed = all.find(e => e.error), over = most("bytes") > limit ? " That is too much; choose smaller sizes." : "";
   const took = all.map(e => e.error || !(speed > 0) ? 0 : e.work * options().steps / speed);
   const together = Math.max(0, ...took, took.reduce((sum, one) => sum + one, 0) / cores);
-  say("about-models", failed ? sentence(failed.error) : all.length === 0 ? "No model is ticked." :
+  say("about-models", failed ? sentence(failed.error) : all.length === 0 ? "No model is selected." :
     `${together > 0 ? `About ${duration(Math.max(1, together))} at these sizes; at most ` : "At most "}` +
     `${some(most("parameters"), "parameter")}, and ${mebibytes(most("bytes"))} of ${mebibytes(limit)}.${over}`,
   Boolean(failed || over));
@@ -98,7 +98,7 @@ function showLab() {
     size.title = error || some(parameters, "parameter");
     row.querySelector("button").setAttribute("aria-pressed", rung === looked);
     loss.textContent = last ? Math.exp(last[1]).toFixed(1) : "–";
-    loss.title = last ? `${nats(last[1])} nats, ${(last[1] / Math.LN2).toFixed(3)} bits per character` : "";
+    loss.title = last ? inNats(last[1]) : "";
     steps.firstChild.textContent = run ? count(run.step) : "–";
     steps.title = !run ? "" : run.built ? "trained in advance" : `of ${count(run.steps)}, ${run.seconds.toFixed(1)} s` +
       (run.seconds > 0 ? `, ${count(run.step * run.batch * run.context / run.seconds)} characters a second` : "");
@@ -109,7 +109,7 @@ function showLab() {
   const held = all.flatMap(run => [run.memory, ...run.snapshots.map(({ bytes }) => bytes.length)]);
   const memory = held.reduce((sum, bytes) => sum + bytes, 0);
   const words = all.length === 0 ? `${lab.size === 0 ? "" : "All models here were trained in advance, for the same " +
-    "steps, each at a good rate of its own. "}Tick some to train them, in any size.` :
+    "steps, each at a good rate of its own. "}Select some to train them, in any size.` :
     `${training ? "Training" : done ? "All steps are done" : "Paused"}: ${mebibytes(memory)} in use.`;
   const isSaid = trouble === $("about-models").textContent; // of the sizes
   const why = !isSaid && trouble || failed.map(run => `${run.name}: ${run.failed}.`).join(" ");
@@ -130,7 +130,7 @@ function showLab() {
 // Trains the ticked rungs from nothing.
 async function trainAgain() {
   const wanted = ticked(), failures = [];
-  if (wanted.length === 0) throw new Error("no model is ticked");
+  if (wanted.length === 0) throw new Error("no model is selected");
   if (!mayDiscard()) throw Object.assign(new Error("the user keeps them"), { ended: true });
   trouble = "";
   dropAll(lab);

@@ -16,6 +16,7 @@ function openStage(box, { runs, rung, start, compares }) {
     isVisible: false, look, refresh, play, reset };
   const line = () => part("line").value;
   let rewound = null, tried = {}, timer = 0; // a snapshot, null for the latest; the last look: { snapshot, text }
+  let starting = null;                         // the start that a training waits for
 
   const snapshots = () => run()?.snapshots.filter(({ loss }) => loss !== null) ?? [];
   const bars = part("bars"); // not those of the ladder, which comes later
@@ -37,17 +38,22 @@ function openStage(box, { runs, rung, start, compares }) {
   }
   async function play() {
     const all = snapshots(), own = run() && !run().built;
+    if (!own && !start) return;
     stage.playing = !stage.playing;
     if (own && !run().done) proceed(run(), stage.playing);
+    if (starting) return renew(); // it heeds `playing` once it has begun
     if (stage.playing && !own) {
+      const now = starting = {};
       rewound = null;
       try {
         await start();
         if (!stage.playing) proceed(run(), false); // paused meanwhile
       } catch (error) {
-        stage.playing = false;
+        if (now === starting) stage.playing = false;
         if (!error.ended) say("status", sentence(error.message), true);
       }
+      if (now !== starting) return; // reset meanwhile
+      starting = null;
       rewound = snapshots()[0] ?? run()?.snapshots[0] ?? null;
     } else if (stage.playing && current() === all.at(-1) && run().done) show(all[0]);
     renew();
@@ -64,7 +70,7 @@ function openStage(box, { runs, rung, start, compares }) {
     slider.setAttribute("aria-valuetext", said);
     part("said").textContent = run()?.failed ? sentence(run().failed) : said ||
       (run() ? "" : "No model has read this text yet.");
-    part("said").title = snapshot ? `${nats(snapshot.loss)} nats per character` : "";
+    part("said").title = snapshot ? inNats(snapshot.loss) : "";
   }
 
   // ---- a look ----
@@ -93,7 +99,7 @@ function openStage(box, { runs, rung, start, compares }) {
   function look() { return looking(); }
   function reset() {
     Object.assign(stage, { row: null, playing: false });
-    rewound = null;
+    rewound = starting = null;
     tried = {};
     look();
   }

@@ -6,7 +6,8 @@
 #include <math.h>
 #include <string.h>
 
-static void put_text(FILE *out, const char *text, size_t length) {
+static void put_text(FILE *out, const char *text) {
+    const size_t length = strlen(text);
     putc('"', out);
     for (size_t i = 0; i < length;) {
         uint32_t code = 0;
@@ -28,7 +29,7 @@ static void put_text(FILE *out, const char *text, size_t length) {
 static void begin(Json *json, const char *key) {
     if (json->comma) fputs(key ? ",\n" : ",", json->out);
     if (key) {
-        put_text(json->out, key, strlen(key));
+        put_text(json->out, key);
         putc(':', json->out);
     }
     json->comma = true;
@@ -45,13 +46,9 @@ void json_close(Json *json, char bracket) {
     json->comma = true;
 }
 
-void json_bytes(Json *json, const char *key, const char *text, size_t length) {
-    begin(json, key);
-    put_text(json->out, text, length);
-}
-
 void json_text(Json *json, const char *key, const char *text) {
-    json_bytes(json, key, text, strlen(text));
+    begin(json, key);
+    put_text(json->out, text);
 }
 
 void json_number(Json *json, const char *key, double number) {

@@ -3,7 +3,6 @@
 #define TRIL_EXTRAS_PAGE_JSON_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdio.h>
 
 /* Initialize with {.out = file}. In the functions below, `key` is NULL in an array, and for the
@@ -17,9 +16,8 @@ typedef struct {
 void json_open(Json *json, const char *key, char bracket);
 void json_close(Json *json, char bracket);
 
-/* Writes text[length], or all of a text. Markup characters are escaped; control and format
- * characters, except newlines and tabs, and bytes that are not UTF-8 become U+FFFD. */
-void json_bytes(Json *json, const char *key, const char *text, size_t length);
+/* Writes a text. Markup characters are escaped; control and format characters, except newlines and
+ * tabs, and bytes that are not UTF-8 become U+FFFD. */
 void json_text(Json *json, const char *key, const char *text);
 
 /* Writes a number with up to twelve significant digits, or null if it is not finite. json_numbers

@@ -4,10 +4,8 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/utf8.h"
-#include "base/world.h"
 #include "extras/page/json.h"
 #include "programs/common.h"
-#include "programs/train/interruption.h"
 #include "programs/train/verdict.h"
 
 #include <math.h>
@@ -21,10 +19,9 @@ static const double pause = 2, /* least seconds from one page to the next */
     latest_reload = 600; /* and at most */
 
 enum {
-    LINE_TOKENS = 20,     /* most characters of the line of the held-out text */
-    WRITING_TOKENS = 200, /* characters that follow it */
-    MAX_ROWS = 150,       /* most rows of each log */
-    MAX_LINES = 40,       /* most lines that a rung wrote in training */
+    LINE_TOKENS = 20, /* most characters of the line of the held-out text */
+    MAX_ROWS = 150,   /* most rows of each log */
+    MAX_LINES = 40,   /* most lines that a rung wrote in training */
     MAX_HEADS = 32
 };
 
@@ -32,12 +29,6 @@ enum {
 static const char *const page[] = {
 #include "extras/page/report.html.inc"
 };
-
-/* A continuation of the line, by the text itself or by a model. */
-typedef struct {
-    char text[WRITING_TOKENS * UTF8_MAX];
-    size_t length; /* 0 before it is written */
-} Writing;
 
 typedef struct Report {
     Ladder *ladder;
@@ -47,9 +38,6 @@ typedef struct Report {
     double written, allowed; /* clock_seconds() of the last page; and the earliest for the next */
     size_t line;             /* the index of the first id of a line of the held-out text */
     int line_tokens;         /* length of the line */
-    char prompt[LINE_TOKENS * UTF8_MAX]; /* the beginning of the line, which models continue */
-    size_t prompt_length;
-    Writing writings[1 + MAX_RUNGS]; /* of the text itself, and by the rung's place in the plan */
     /* the page that is being written */
     char status[160];       /* a sentence; empty after the training */
     double done, every;     /* the share of the training, and seconds until the next page */
@@ -65,60 +53,25 @@ static const Result *result_of(const Report *r, const RungPlan *rung) {
     return NULL;
 }
 
-/* ---- a line of the held-out text ---- */
+/* ---- a line of the held-out text, and the model that reads it ---- */
 
-/* Writes the text of ids [count], which has room for UTF8_MAX bytes each. Returns its length. */
-static size_t decode(const Plan *plan, const int32_t *ids, int count, char *text) {
-    size_t length = 0;
-    tril_decode(plan->tokenizer, ids, (size_t)count, text, UTF8_MAX * (size_t)count, &length,
-                &(TrilError){0});
-    return length;
-}
-
-/* Returns the id of a character; -1 if the vocabulary lacks it. */
-static int32_t id_of(const Plan *plan, char character) {
-    int32_t id;
-    size_t count;
-    bool known =
-        tril_encode(plan->tokenizer, &character, 1, &id, 1, &count, &(TrilError){0}) == TRIL_OK &&
-        count == 1;
-    return known ? id : -1;
-}
-
-/* Finds the start of the first line that is long enough, or else of the held-out text. Returns the
- * length of the part to continue, without the word that its end cuts in two. */
-static int find_line(Report *r) {
+/* Finds the first line of the held-out text that is long enough, or else its beginning. */
+static void find_line(Report *r) {
     enum { MIN_LINE = 8 };
     const TrilText *input = r->plan->corpus;
-    const int32_t *ids = r->plan->corpus->ids;
-    const int32_t newline = id_of(r->plan, '\n'), space = id_of(r->plan, ' ');
-    size_t held_out = input->characters - input->trained_on, start = input->trained_on;
-    int tokens = held_out > LINE_TOKENS ? LINE_TOKENS : (int)held_out - 1, end = 0;
-    for (size_t i = input->trained_on; i + (size_t)tokens < input->characters; i++) {
-        if (ids[i] != newline) continue;
-        if (i > start + MIN_LINE && start > input->trained_on) break;
+    const size_t begin = input->trained_on, end = input->characters;
+    const size_t tokens = end - begin > LINE_TOKENS ? LINE_TOKENS : end - begin - 1;
+    size_t start = begin, count;
+    int32_t newline;
+    if (tril_encode(r->plan->tokenizer, "\n", 1, &newline, 1, &count, &(TrilError){0}) != TRIL_OK)
+        newline = -1; /* the vocabulary lacks it */
+    for (size_t i = begin; i + tokens < end; i++) {
+        if (input->ids[i] != newline) continue;
+        if (i > start + MIN_LINE && start > begin) break;
         start = i + 1;
     }
-    if (start + (size_t)tokens >= input->characters) start = input->trained_on;
-    r->line = start;
-    ids += start;
-    while (end < tokens && ids[end] != newline) end++;
-    r->line_tokens = tokens;
-    int word = end;
-    while (end == tokens && word > MIN_LINE && ids[word - 1] != space) word--;
-    if (word > MIN_LINE) end = word;
-    return end > 0 ? end : tokens;
-}
-
-/* Reads the beginning of the line, and the text after it. */
-static void read_prompt(Report *r) {
-    const int tokens = find_line(r);
-    const int32_t *ids = r->plan->corpus->ids + r->line;
-    size_t left = r->plan->corpus->characters - r->line - (size_t)tokens;
-    r->prompt_length = decode(r->plan, ids, tokens, r->prompt);
-    r->writings->length =
-        decode(r->plan, ids + tokens, left < WRITING_TOKENS ? (int)left : WRITING_TOKENS,
-               r->writings->text);
+    r->line = start + tokens < end ? start : begin;
+    r->line_tokens = (int)tokens;
 }
 
 /* Loads the checkpoint of a rung. *model is NULL if it is not there yet, was removed, or belongs to
@@ -132,41 +85,6 @@ static bool load(const Report *r, const RungPlan *rung, TrilModel **model, Error
     *model = NULL;
     return true;
 }
-
-/* Continues the line with a model. After a failure the text is empty. */
-static void continue_line(const Report *r, const TrilModel *model, Writing *to) {
-    TrilSampling sampling = tril_sampling();
-    TrilWriter *writer;
-    int bytes = 1;
-    sampling.seed = r->plan->options.seed;
-    sampling.precision = "f32";
-    sampling.threads = (int)r->plan->options.threads;
-    if (tril_writer_open(&writer, model, &sampling, &(TrilError){0}) == TRIL_OK &&
-        tril_writer_read(writer, r->prompt, r->prompt_length, &(TrilError){0}) == TRIL_OK)
-        for (int i = 0; i < WRITING_TOKENS && bytes > 0; i++) {
-            bytes = tril_writer_write(writer, to->text + to->length);
-            to->length = bytes > 0 ? to->length + (size_t)bytes : 0;
-        }
-    tril_writer_close(writer);
-}
-
-/* Generates the texts of the rungs, with the seed of the training. A rung that fails is left out.
- */
-static void collect_writings(Report *r) {
-    if (world_rank() > 0) return; /* writes no page */
-    for (int i = 0; i < r->plan->rung_count && !interrupted_twice(); i++) {
-        const RungPlan *rung = &r->plan->rungs[i];
-        Writing *to = &r->writings[1 + i];
-        TrilModel *model;
-        Error none;
-        if (!result_of(r, rung) || to->length > 0 || !load(r, rung, &model, &none) || !model)
-            continue;
-        continue_line(r, model, to);
-        tril_model_free(model);
-    }
-}
-
-/* ---- the top ---- */
 
 /* Returns the rung with the lowest loss in a ladder; otherwise the last one, which is the model if
  * its training run has begun. */
@@ -221,7 +139,7 @@ static void write_evaluations(Json *json, const Rows *rows) {
 }
 
 /* Writes the result of a rung or of counting. */
-static void write_model(const Report *r, Json *json, const Result *m) {
+static void write_model(Json *json, const Result *m) {
     const Course *course = m->course;
     json_open(json, NULL, '{');
     json_text(json, "name", m->name);
@@ -232,14 +150,12 @@ static void write_model(const Report *r, Json *json, const Result *m) {
     json_number(json, "falling", m->verdict.falling);
     if (m->verdict.kind != NO_VERDICT) json_text(json, "verdict", m->verdict.text);
     if (course) {
-        const Writing *w = &r->writings[1 + (m->rung - r->plan->rungs)];
         json_number(json, "steps", course->row.step);
         json_number(json, "seconds", m->seconds);
         json_number(json, "tera", m->now.operations / TERA);
         json_number(json, "kept", course->lowest.step);
         write_rows(json, &course->all);
         write_evaluations(json, &course->evaluated);
-        if (w->length > 0) json_bytes(json, "writing", w->text, w->length);
     }
     json_close(json, '}');
 }
@@ -290,10 +206,8 @@ static void write_run(const Report *r, Json *json) {
     json_text(json, "checkpoint", r->shown->checkpoint);
     json_text(json, "command", plan->command.bytes);
     write_settings(r, json);
-    json_bytes(json, "line", r->prompt, r->prompt_length);
-    json_bytes(json, "continued", r->writings->text, r->writings->length);
     json_open(json, "models", '[');
-    for (int i = 0; i < r->ladder->count; i++) write_model(r, json, &r->ladder->results[i]);
+    for (int i = 0; i < r->ladder->count; i++) write_model(json, &r->ladder->results[i]);
     json_close(json, ']');
 }
 
@@ -340,15 +254,17 @@ static bool write_heads(const Report *r, Json *json, const TrilReading *reading,
  * While the model is in training, errors only leave the maps out. */
 static bool write_attention(const Report *r, Json *json, Error *err) {
     char text[LINE_TOKENS * UTF8_MAX];
-    TrilReading *reading;
+    size_t length;
+    TrilReading *reading = NULL;
     TrilModel *kept = NULL;
     const int32_t *ids = r->plan->corpus->ids + r->line;
     if (!r->model && !load(r, r->shown, &kept, err)) return false;
     const TrilModel *model = kept ? kept : r->model;
     if (!model) return true;
     int tokens = min_int((int)tril_model_sizes(model).context, r->line_tokens);
-    size_t length = decode(r->plan, ids, tokens, text);
-    bool ok = tril_reading_open(&reading, model, text, length, 0, 1, err) == TRIL_OK &&
+    bool ok = tril_decode(r->plan->tokenizer, ids, (size_t)tokens, text, sizeof text, &length,
+                          err) == TRIL_OK &&
+              tril_reading_open(&reading, model, text, length, 0, 1, err) == TRIL_OK &&
               write_heads(r, json, reading, err);
     tril_reading_close(reading);
     tril_model_free(kept);
@@ -388,7 +304,7 @@ bool report_open(Ladder *l, Error *err) {
     l->report = r;
     r->ladder = l;
     r->plan = l->plan;
-    read_prompt(r);
+    find_line(r);
     return true;
 }
 
@@ -438,7 +354,6 @@ static void write_live(Report *r, const TrilModel *model) {
 
 void report_next(Ladder *l, const RungPlan *next) {
     l->report->next = next;
-    collect_writings(l->report);
     write_live(l->report, NULL);
 }
 
@@ -451,6 +366,5 @@ bool report_end(Ladder *l, const Error *failure, Error *err) {
     Report *r = l->report;
     *r->status = 0;
     r->failure = failure ? failure->text : NULL;
-    collect_writings(r);
     return write_page(r, NULL, err);
 }

@@ -32,7 +32,7 @@ function resultOf({ name, heldOut }) {
   const counting = counts ? `the best counting, the ${counts.name}, comes to ${unsure(counts.heldOut)}, ` : "";
   return `On text that it never saw, ${name} is as unsure about the next character as among ${unsure(heldOut)} ` +
     `equally likely ones (a loss of ${figure(heldOut, 4)} nats); ` +
-    `${counting}blind guessing to ${count(facts.distinct)}.`;
+    `${counting}uniform guessing, in which all are equally likely, to ${count(facts.distinct)}.`;
 }
 
 function showTop() {
@@ -120,11 +120,6 @@ function showFolded() {
     count(m.parameters), m.steps > 0 ? String(m.steps) : "–", figure(m.train, 4),
     (m.sampled ? "~" : "") + figure(m.heldOut, 4), m.heldOut === null ? "–" : figure(m.heldOut / Math.LN2, 3),
     figure(m.tera, m.tera < 1 ? 4 : 2), figure(m.seconds, 1)])));
-  const writings = [{ name: "the text itself", writing: facts.continued }, ...rungs].filter(({ writing }) => writing);
-  $("writings").hidden = facts.line === "" || writings.length === 0;
-  $("writings").lastElementChild.append(...writings.map(({ name, writing, heldOut }) => element("article", {},
-    element("h3", { textContent: name + (heldOut ? `, loss ${figure(heldOut, 4)}` : "") }),
-    element("blockquote", { dir: "auto" }, element("b", { textContent: facts.line }), writing))));
   const files = facts.files.length > 1 ? facts.files.map(file => ["text", file]) : [];
   const settings = [...files, ["characters of the text", count(facts.characters)], ...facts.settings];
   $("command").querySelector("code").textContent = facts.command;
@@ -202,7 +197,6 @@ $("at").addEventListener("input", event => goTo(places[event.target.value]));
 if (places.length > 0) showWriting(); else drawLosses();
 aboutLosses();
 $("attention").hidden = heads.length === 0;
-document.querySelector(".name").textContent = facts.shown;
 if (heads.length > 0) showAttention();
 say("left-out", facts.allHeads > heads.length &&
   `${facts.allHeads - heads.length} more heads are left out here; ./sample --explain shows them.`);

@@ -11,10 +11,9 @@ void report_close(Ladder *ladder);
 
 /* While the training runs, the page is written again and again, and reloads itself in the browser.
  * Writing takes at most a fiftieth of the time. A page that cannot be written is written later;
- * only report_end fails. If a checkpoint is missing, its maps and its text are left out. */
+ * only report_end fails. If a checkpoint is missing, its maps are left out. */
 
-/* Writes the page before `next` is trained, with the results so far and the texts of their models.
- * To save memory, no training may be open. */
+/* Writes the page before `next` is trained, with the results so far. */
 void report_next(Ladder *ladder, const RungPlan *next);
 
 /* Writes the page while the model of the last result trains, if that is due at `at`, a value of

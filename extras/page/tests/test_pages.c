@@ -112,7 +112,7 @@ TEST(live_page) {
     assert_non_null(json_member(facts("live/report.html"), "live"));
     must_run("train " TINY "-q -o @live " ACT);
     assert_null(json_member(facts("live/report.html"), "live"));
-    member(model_on("live/report.html", "gpt"), "writing");
+    assert_int_equal(length_of(member(model_on("live/report.html", "gpt"), "evaluations")), 2);
 }
 
 /* After many evaluations the page has some lines, including the last. */

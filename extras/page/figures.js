@@ -22,6 +22,7 @@ const rungColor = name => `var(--${name}, var(--ink))`;
 const percent = p => p > 0 && p < 0.0005 ? "< 0.1%" : `${(100 * p).toFixed(p < 0.0995 ? 1 : 0)}%`;
 // Returns the number of equally likely characters that would be as surprising as a loss in nats.
 const unsure = nats => Math.exp(nats).toFixed(Math.exp(nats) < 9.95 ? 1 : 0);
+const count = number => Math.round(number).toLocaleString("en");
 const duration = seconds => seconds < 120 ? `${Math.round(seconds)} s` :
   seconds < 7200 ? `${Math.round(seconds / 60)} min` : `${(seconds / 3600).toFixed(1)} h`;
 
@@ -147,11 +148,9 @@ function describe(figure) {
 // ---- charts ----
 
 // Draws series of points, { name, color, points: [[x, y], ...], line, label }, with x ascending and lines that are
-// "solid", "thin" or "dashed", and levels, { name, y }, all named at their ends. unit: of y, "nats", "characters" (nats
-// at a number of equally likely characters) or none; digits: of y in tips; log, zero: of the y axis; place: what x
-// is; end: the x axis ends there or later; at: an x that is marked; choose(x): what a click does.
-const drawChart = figureOf("chart", paintChart,
-  { series: [], levels: [], unit: "nats", digits: 4, place: "step", height: 260 });
+// "solid" or "thin", and levels, { name, y }, all named at their ends. form(y): of y in tips; log, zero: of the y axis;
+// place: what x is; end: the x axis ends there or later; at: an x that is marked; choose(x): what a click does.
+const drawChart = figureOf("chart", paintChart, { levels: [], place: "step" });
 
 // Returns round numbers from low to high, about so many: 1, 2 or 5 times a power of ten apart.
 function ticks(low, high, parts) {
@@ -163,15 +162,14 @@ function ticks(low, high, parts) {
 const round = x => x !== 0 && (Math.abs(x) >= 1e7 || Math.abs(x) < 1e-4) ? x.toExponential(1).replace(".0", "") :
   x.toLocaleString("en", { maximumSignificantDigits: 6 });
 
-// Returns the ticks of the y axis, [value, text]: of a number of characters or on a logarithmic axis, as many of some
-// digits times powers of ten as fit; if that is less than two, even ones.
-function levelTicks({ unit, log }, low, high, parts) {
-  const ofCharacters = unit === "characters", [scale, power] = ofCharacters ? [Math.log, Math.exp] : [x => x, x => x];
+// Returns the ticks of the y axis: on a logarithmic one as many of some digits times powers of ten as fit; if that is
+// less than two, even ones.
+function levelTicks({ log }, low, high, parts) {
   const tens = Array.from({ length: 40 }, (_, i) => 10 ** (i - 20));
   const lists = [[1, 1.5, 2, 3, 5, 7], [1, 2, 5], [1]].map(digits =>
-    tens.flatMap(ten => digits.map(digit => scale(digit * ten))).filter(y => y >= low && y <= high));
+    tens.flatMap(ten => digits.map(digit => digit * ten)).filter(y => y >= low && y <= high));
   const list = lists.find(list => list.length <= parts) ?? lists.at(-1);
-  return ((ofCharacters || log) && list.length > 1 ? list : ticks(low, high, parts)).map(y => [y, round(power(y))]);
+  return log && list.length > 1 ? list : ticks(low, high, parts);
 }
 
 // Returns the range of the y axis.
@@ -207,7 +205,7 @@ function axesOf({ shown, width }, series) {
   const points = series.flatMap(one => one.points), [low, high] = rangeOf(shown, points);
   const longest = texts => LETTER * Math.max(0, ...texts.map(text => text.length));
   const rows = levelTicks(shown, low, high, height / 55);
-  const left = 12 + longest(rows.map(([, text]) => text)), bottom = height - BOTTOM;
+  const left = 12 + longest(rows.map(round)), bottom = height - BOTTOM;
   const right = width - 14 - longest([...series.map(one => one.label), ...levels.map(level => level.name)]);
   const end = Math.max(...points.map(point => point[0]), shown.end ?? 0, 1e-9);
   const scale = log ? Math.log : y => y, part = y => (scale(y) - scale(low)) / (scale(high) - scale(low));
@@ -220,10 +218,10 @@ function drawAxes(svg, { left, right, bottom, rows, columns, across, down }, { p
   const text = (x, y, anchor, words) => drawn("text", { x, y, "text-anchor": anchor }, words);
   svg.append(
     drawn("g", { class: "grid" },
-      ...rows.map(([y]) => drawn("path", { d: `M${left} ${down(y)}H${right}` })),
+      ...rows.map(y => drawn("path", { d: `M${left} ${down(y)}H${right}` })),
       ...columns.map(x => drawn("path", { d: `M${across(x)} ${bottom}v4` })),
       drawn("path", { d: `M${left} ${bottom}H${right}` })),
-    ...rows.map(([y, words]) => text(left - 6, down(y) + 4, "end", words)),
+    ...rows.map(y => text(left - 6, down(y) + 4, "end", round(y))),
     ...columns.map(x => text(across(x), bottom + 18, "middle", round(x))),
     text(right, bottom + 36, "end", `${place.replace(/s$/, "")}s`),
     ...levels.map(({ y }) => drawn("path", { class: "level dashed", d: `M${left} ${down(y)}H${right}` })));
@@ -247,14 +245,14 @@ function drawSeries(svg, { right, bottom, across, down }, series, levels) {
 }
 
 function paintChart(host, figure) {
-  const MANY = 12, { shown, width } = figure, { height, unit, digits, place, levels, log } = shown;
+  const MANY = 12, { shown, width } = figure, { height, form, place, levels, log } = shown;
   const series = shown.series.map(one => ({
     line: "solid", label: one.line === "thin" ? "" : one.name, ...one,
     points: one.points.filter(([, y]) => Number.isFinite(y) && (!log || y > 0))
   }));
   const last = series.filter(one => one.label && one.points.length > 0);
-  const said = last.map(({ name, points }) => `${name} ${points.at(-1)[1].toFixed(digits)}`).join(", ");
-  const svg = canvas(host, figure, width, height, shown.label ?? `By ${place}: ${said || "nothing yet"}.`);
+  const said = last.map(({ name, points }) => `${name} ${form(points.at(-1)[1])}`).join(", ");
+  const svg = canvas(host, figure, width, height, `By ${place}: ${said || "nothing yet"}.`);
   const axes = axesOf(figure, series), { left, right, top, bottom, across, down, end } = axes;
   drawAxes(svg, axes, shown);
   drawSeries(svg, axes, series, levels);
@@ -283,8 +281,7 @@ function paintChart(host, figure) {
   figure.say = i => [
     place.endsWith("s") ? `${round(places[i])} ${place}` : `${place} ${round(places[i])}`,
     ...found(places[i]).filter(({ line }) => line !== "thin" || series.length <= MANY).map(({ name, point: [x, y] }) =>
-      `${name} ${y.toFixed(digits)}${x === places[i] ? "" : ` (at ${round(x)})`}` +
-      (unit ? `: as unsure as among ${unsure(y)} characters` : ""))].join("\n");
+      `${name} ${form(y)}${x === places[i] ? "" : ` (at ${round(x)})`}`)].join("\n");
   finish(figure);
 }
 
@@ -385,13 +382,14 @@ function paintMaps(host, figure) {
   if (seen) drawMap(large, { ...of(seen), row, point, choose: shown.chooseRow });
 }
 
-// Draws a line of text, with arcs from the character of a row to those that it looks at. Of a long line, it draws the
-// end. point(t) and choose(t): the character under the pointer, and the one that is clicked.
-const drawArcs = figureOf("arcs", paintArcs, { weights: [] });
+// Draws a line of text, with arcs from the character of a row to those that it looks at, or with a column on each
+// character, whose heights are shares of 1. Of a long line, it draws the end. point(t) and choose(t): the character
+// under the pointer, and the one that is clicked.
+const drawArcs = figureOf("arcs", paintArcs, { weights: [], heights: [] });
 
 function paintArcs(host, figure) {
-  const HIGH = 64, SEEN = 0.02, { shown, width } = figure, { glyphs, weights, color } = shown;
-  const row = shown.row ?? glyphs.length - 1;
+  const HIGH = 64, SEEN = 0.02, { shown, width } = figure;
+  const { glyphs, weights, heights, color, row } = shown, style = `stroke: ${rungColor(color)}`;
   const least = glyphs.some(glyph => glyph.codePointAt(0) >= 0x2E80) ? 17 : 11, all = glyphs.length;
   const count = Math.max(1, Math.min(all, Math.floor(width / least))), from = all - count;
   const cell = Math.min(width / count, 20), x = t => cell * (t - from + 0.5), read = weights.length > 0;
@@ -401,11 +399,13 @@ function paintArcs(host, figure) {
     if (!(weight >= SEEN) || s < from || row < from) return;
     const rise = HIGH - Math.min(2 * HIGH, 26 + 9 * (row - s));
     svg.append(drawn("path", {
-      class: "arc", style: `stroke: ${rungColor(color)}`,
+      class: "arc", style,
       "stroke-width": (0.7 + 6 * weight).toFixed(2), "stroke-opacity": (0.55 + weight / 2.5).toFixed(2),
       d: s === row ? `M${x(row) - 3} ${HIGH}c-5 -14 11 -14 6 0` :
         `M${x(row)} ${HIGH}Q${(x(s) + x(row)) / 2} ${rise} ${x(s)} ${HIGH}` }));
   });
+  heights.slice(from).forEach((height, i) => svg.append(drawn("path", {
+    class: "column", style, "stroke-width": cell - 4, d: `M${x(from + i)} ${HIGH}v${-height * HIGH}` })));
   svg.append(...glyphs.slice(from).map((glyph, i) => drawn("text", {
     x: x(from + i), y: HIGH + 17, "text-anchor": "middle",
     class: from + i === row ? "here" : from + i > row ? "later" : "" }, glyph)), cursor);
@@ -417,7 +417,8 @@ function paintArcs(host, figure) {
   figure.value = i => [from + i];
   figure.mark = i =>
     cursor.replaceChildren(...(i < 0 ? [] : [drawn("path", { d: `M${cell * i + 1} ${HIGH + 22}h${cell - 2}` })]));
-  figure.say = i => from + i === row && read ? sayWeights(glyphs, weights, row) : `“${glyphs[from + i]}”`;
+  const share = i => heights.length > 0 ? `: ${percent(heights[from + i])} of the highest` : "";
+  figure.say = i => from + i === row && read ? sayWeights(glyphs, weights, row) : `“${glyphs[from + i]}”${share(i)}`;
   finish(figure);
 }
 

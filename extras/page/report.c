@@ -46,13 +46,6 @@ typedef struct Report {
     const RungPlan *shown;  /* the model that it shows in detail */
 } Report;
 
-/* Returns the result of a rung, or NULL if its training has not begun. */
-static const Result *result_of(const Report *r, const RungPlan *rung) {
-    for (const Result *m = r->ladder->results; m < r->ladder->results + r->ladder->count; m++)
-        if (m->rung == rung) return m;
-    return NULL;
-}
-
 /* ---- a line of the held-out text, and the model that reads it ---- */
 
 /* Finds the first line of the held-out text that is long enough, or else its beginning. */
@@ -89,16 +82,15 @@ static bool load(const Report *r, const RungPlan *rung, TrilModel **model, Error
 /* Returns the rung with the lowest loss in a ladder; otherwise the last one, which is the model if
  * its training run has begun. */
 static const RungPlan *best_of(const Report *r) {
-    const Plan *plan = r->plan;
+    const Ladder *l = r->ladder;
     const RungPlan *best = NULL;
     double lowest = INFINITY;
-    for (int i = 0; i < plan->rung_count; i++) {
-        const Result *m = result_of(r, &plan->rungs[i]);
-        if (!m || (best && plan->ladder && !(m->validation < lowest))) continue;
-        best = &plan->rungs[i];
+    for (const Result *m = l->results; m < l->results + l->count; m++) {
+        if (!m->rung || (best && l->plan->ladder && !(m->validation < lowest))) continue;
+        best = m->rung;
         lowest = fmin(lowest, m->validation);
     }
-    return best ? best : &plan->rungs[plan->rung_count - 1];
+    return best ? best : &l->plan->rungs[l->plan->rung_count - 1];
 }
 
 /* ---- facts ---- */

@@ -13,7 +13,6 @@ for (const model of rungs) {
 const best = rungs.find(({ name }) => name === facts.shown), writers = rungs.filter(({ lines }) => lines.length > 0);
 
 // Numbers have the form that they have on the terminal: programs/common.h.
-const count = number => number === null ? "–" : number.toLocaleString("en");
 const figure = (number, digits) => number === null || number === undefined ? "–" :
   Math.abs(number) < 1e5 ? number.toFixed(digits) : number.toPrecision(3);
 
@@ -59,7 +58,8 @@ function drawLosses() {
     { name: `${name}, training`, color: name, line: "thin", points: rows.map(row => [placeOf(row), row.loss]) }]);
   const levels = counted.map(({ name, heldOut }) => ({ name, y: heldOut }));
   const at = place < places.length - 1 ? places[place] : undefined;
-  drawChart($("losses"), { series, levels, place: facts.place, at, height: 400, choose: goTo });
+  drawChart($("losses"), { series, levels, place: facts.place, at, height: 400, choose: goTo,
+    form: loss => `${loss.toFixed(4)}: as unsure as among ${unsure(loss)} characters` });
 }
 
 function aboutLosses() {
@@ -117,7 +117,7 @@ function tableRow(name, cells) {
 
 function showFolded() {
   $("models").querySelector("tbody").append(...facts.models.map(m => tableRow(m.name + (m.falling ? " ↓" : ""), [
-    count(m.parameters), m.steps > 0 ? String(m.steps) : "–", figure(m.train, 4),
+    m.parameters === null ? "–" : count(m.parameters), m.steps > 0 ? String(m.steps) : "–", figure(m.train, 4),
     (m.sampled ? "~" : "") + figure(m.heldOut, 4), m.heldOut === null ? "–" : figure(m.heldOut / Math.LN2, 3),
     figure(m.tera, m.tera < 1 ? 4 : 2), figure(m.seconds, 1)])));
   const files = facts.files.length > 1 ? facts.files.map(file => ["text", file]) : [];
@@ -130,7 +130,7 @@ function showFolded() {
   for (const { id, digits, log } of curves) {
     const points = rows => rows.map(row => [placeOf(row), row[id]]);
     const series = rungs.map(({ name, rows }) => ({ name, color: name, points: points(rows) }));
-    drawChart($(id), { series, unit: "", digits, log, zero: !log, place: facts.place, height: 240 });
+    drawChart($(id), { series, log, zero: !log, place: facts.place, height: 240, form: y => y.toFixed(digits) });
   }
 }
 

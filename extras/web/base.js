@@ -5,7 +5,6 @@ const say = (where, text, wrong = false) => {
   $(where).classList.toggle("wrong", wrong);
 };
 // The form of numbers is that of the programs: programs/common.h.
-const count = number => Math.round(number).toLocaleString("en");
 const some = (number, thing) => `${count(number)} ${thing}${Math.round(number) === 1 ? "" : "s"}`;
 const short = number => number < 10000 ? count(number) :
   number < 1e6 ? `${(number / 1e3).toFixed(number < 1e5 ? 1 : 0)}k` : `${(number / 1e6).toFixed(1)}M`;

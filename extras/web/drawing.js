@@ -2,7 +2,7 @@
 // of the residual stream, and for the end. Of the layers, which have the same blocks, the first one is open. A block is
 // a line; a click unfolds it in numbers, and a training step colors it by its gradient.
 let drawnKey = "", unfolded = null; // the block that is unfolded: { i, does }
-let stepping = false, explained = "";
+let explained = "";
 const blocks = () => [...$("drawing").querySelectorAll(".block")];
 
 /** @type {[RegExp, string][]} */
@@ -138,19 +138,9 @@ function unfold(i, does) {
   explain();
 }
 
-// Explains one step: the loss of predicting the chosen character, the gradient that comes back through each block as
-// a color on the diagram, and the prediction before and after the step.
-function toggleStep() {
-  stepping = !stepping;
-  explained = "";
-  $("one-step").setAttribute("aria-pressed", String(stepping));
-  $("step").hidden = !stepping;
-  if (stepping) explain(); else paint([]);
-}
-
 // Shows the step and the numbers, once for each look of the bench, character and block.
 async function explain() {
-  const { seen, row, looks } = bench, key = [looks, row, unfolded?.i, stepping].join();
+  const { seen, row, looks } = bench, stepping = $("step").open, key = [looks, row, unfolded?.i, stepping].join();
   if (!seen || !unfolded && !stepping || key === explained) return;
   explained = key;
   const place = Math.min(row ?? Infinity, seen.glyphs.length - 1);
@@ -195,8 +185,10 @@ function paint(sizes) {
   }
 }
 
+// Explains a step: the loss of predicting the chosen character, the gradient that comes back through each block as a
+// color on the diagram, and the prediction before and after the step.
 function showStep(step, glyphs, place) {
-  const [words, bars] = $("step").children;
+  const [, words, bars] = $("step").children;
   bars.hidden = !step;
   paint(step?.sizes ?? []);
   if (!step) {

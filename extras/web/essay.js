@@ -25,7 +25,7 @@ function openChapter(box) {
     runs: essay, rung, start: () => startChapter(rung()),
     compares: () => ({
       runs: [rung() - 1, rung()].map(comparable).filter(Boolean),
-      levels: name === "ngram" && counted ? [{ name: `counting ${unsure(counted.ngram)}`, y: counted.ngram }] : []
+      levels: name === "ngram" && counted ? [{ name: `counting ${unsure(counted.ngram)}`, loss: counted.ngram }] : []
     })
   });
   details.addEventListener("toggle", () => showLadderOf(box, rung()));

@@ -10,7 +10,6 @@ const SAMPLER = [
   { name: "top_p", label: "top-p", help: "of these, choose among the likeliest that together have this share",
     min: 0.05, max: 1, step: 0.05, defaultValue: 1 }];
 let estimates = [];        // of each rung in the sizes that are typed
-let speed = 0;             // of one worker on this machine, in multiply-adds a second
 let looked = 0;            // the rung in full
 let bench, begunTexts = 0, trouble = "";
 const ticked = () => ladder.filter(({ rung }) => $(`tick-${rung}`).checked).map(({ rung }) => rung);
@@ -39,9 +38,9 @@ function openLab() {
   $("inside").querySelector(".time").replaceWith($("chapter").content.querySelector(".time").cloneNode(true));
   bench = openStage($("lab"), { runs: lab, rung: () => looked, start: null, compares: () => ({
     runs: sorted(lab).filter(run => run.rung === looked || !run.built || $(`tick-${run.rung}`).checked), thin: true,
-    levels: !counted ? [] : [{ name: "counted characters", y: counted.unigram },
-      { name: "counted pairs", y: counted.bigram },
-      { name: `counted ${counted.order} in a row`, y: counted.ngram }] }) });
+    levels: !counted ? [] : [{ name: "counted characters", loss: counted.unigram },
+      { name: "counted pairs", loss: counted.bigram },
+      { name: `counted ${counted.order} in a row`, loss: counted.ngram }] }) });
   bench.sampler = sampler;
   bench.chosen = explain;
   for (const selector of ["button", "input[type=checkbox]"]) rove($("models"), selector);
@@ -51,7 +50,7 @@ function openLab() {
   $("models").addEventListener("change", estimate);
   $("sampler").oninput = bench.look;
   $("write").onclick = writeLine;
-  $("one-step").onclick = toggleStep;
+  $("step").ontoggle = () => { explained = ""; if ($("step").open) explain(); else paint([]); };
 }
 
 // A number that is being typed counts as the usual one until it is in range.
@@ -69,12 +68,14 @@ function complain(words) {
   renew();
 }
 
-// Shows the time, parameters and memory of the ticked rungs.
+// Shows the parameters and memory of the ticked rungs and, once a chapter has trained, the time.
 const estimate = seldom(50, async () => {
+  const usual = await reader.ask("estimate", chapterOptions(0)), trained = sorted(essay).filter(run => run.worker);
+  const speed = Math.max(0, ...trained.map(run => usual[run.rung].work * run.step / run.seconds || 0)); // of a worker
   estimates = await reader.ask("estimate", options());
   const all = ticked().map(rung => estimates[rung]), most = key => Math.max(0, ...all.map(e => e[key] ?? 0));
   const failed = all.find(e => e.error), over = most("bytes") > limit ? " That is too much; choose smaller sizes." : "";
-  const took = all.map(e => e.error || !(speed > 0) ? 0 : e.work * options().steps / speed);
+  const took = all.map(e => e.error || speed === 0 ? 0 : e.work * options().steps / speed);
   const together = Math.max(0, ...took, took.reduce((sum, one) => sum + one, 0) / cores);
   say("about-models", failed ? sentence(failed.error) : all.length === 0 ? "No model is selected." :
     `${together > 0 ? `About ${duration(Math.max(1, together))} at these sizes; at most ` : "At most "}` +
@@ -86,10 +87,6 @@ const estimate = seldom(50, async () => {
 // Shows how far each rung is; the size of one that is not there in the sizes that are typed.
 function showLab() {
   if (!bench?.isVisible || !taken) return;
-  if (speed === 0) {
-    speed = NaN;
-    reader.ask("measure").then(found => { speed = found; estimate(); }, () => { speed = 0; });
-  }
   for (const { rung } of ladder) {
     const row = $(`rung-${rung}`), run = lab.get(rung), last = run?.curve.at(-1);
     const [, size, loss, steps, file] = row.cells;

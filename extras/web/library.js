@@ -54,15 +54,14 @@ function decode(tokenizer, ids, count) {
 function written(work) {
   const length = room(4);
   work(FILE);
-  const from = call("memfile_bytes", FILE, length), bytes = bytesAt(from, pointerAt(length)).slice();
+  const from = call("memfile_bytes", length), bytes = bytesAt(from, pointerAt(length)).slice();
   call("memfile_remove");
   return bytes;
 }
 // Returns the result of work, which may read a file with these bytes.
 function reading(bytes, work) {
-  const to = room(4);
-  check(made => made === 0, "memfile_make", FILE, bytes.length, to);
-  bytesAt(pointerAt(to), bytes.length).set(bytes);
+  const to = check(made => made === 0, "memfile_make", bytes.length);
+  bytesAt(to, bytes.length).set(bytes);
   try { return work(FILE); } finally { call("memfile_remove"); }
 }
 

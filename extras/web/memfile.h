@@ -6,13 +6,12 @@
 
 #include <stddef.h>
 
-/* Makes the file, whose name is `name` from now on, in place of any before, and sets *bytes to its
- * `length` bytes, which it owns and the caller fills. Fails without memory. */
-bool memfile_make(const char *name, size_t length, char **bytes, Error *err);
+/* Makes the file in place of any before. Returns its `length` bytes, which it owns and the caller
+ * fills; NULL without memory. */
+char *memfile_make(size_t length, Error *err);
 
-/* Returns the bytes of the file, valid until it is removed or made anew; NULL if there is none of
- * this name. */
-const char *memfile_bytes(const char *name, size_t *length);
+/* Returns the bytes of the file, valid until it is removed or made anew; NULL if there is none. */
+const char *memfile_bytes(size_t *length);
 
 /* Removes the file, if there is one, and releases its bytes. */
 void memfile_remove(void);

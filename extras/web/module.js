@@ -1,8 +1,7 @@
 "use strict";
 // The compiled C: functions that call its exports, and read and write its structs.
 //
-// The C library asks its system for very little: the time, an empty environment, and a place for the message of a
-// failed assertion. There is no file system.
+// The C library asks its system for the time and for an empty environment. There is no file system.
 /** @type {any} */
 let c; // the exports
 const layouts = {}; // of structs, by name: { size, members }
@@ -35,27 +34,12 @@ const system = {
     return 0;
   },
   environ_get: () => 0,
-  fd_write(file, parts, count, to) {
-    let written = 0;
-    for (let i = 0; i < count; i++) {
-      const length = pointerAt(parts + 8 * i + 4);
-      console.error(utf8.decode(bytesAt(pointerAt(parts + 8 * i), length)));
-      written += length;
-    }
-    view().setUint32(to, written, true);
-    return 0;
-  },
   proc_exit(status) { throw new Error(`the program ended with status ${status}`); }
 };
 
 // Opens the compiled module. extras/web/web.h describes the table of offsets.
 function openModule(compiled) {
-  const missing = () => 8; // "bad file descriptor": everything else would need a file
-  /** @type {any} */
-  const imports = {};
-  for (const { module, name } of WebAssembly.Module.imports(compiled))
-    (imports[module] ??= {})[name] = system[name] ?? missing;
-  c = new WebAssembly.Instance(compiled, imports).exports;
+  c = new WebAssembly.Instance(compiled, { wasi_snapshot_preview1: system }).exports;
   c._initialize();
   for (let at = c.web_members(); pointerAt(at) !== 0; at += 16) {
     const layout = layouts[textAt(pointerAt(at))] ??= { members: {} };
@@ -128,11 +112,12 @@ const call = (name, ...values) => c[name](...values.flatMap(value =>
   typeof value === "string" ? copyOf(encode(value)) :
     value instanceof Uint8Array ? [copyOf(value), value.length] : [value]));
 
-// Calls an export that takes a TrilError or Error last; if isFailure(its result), throws the sentence, with the
-// result as `status`.
+// Returns the result of an export that takes a TrilError or Error last; if isFailure(result), throws the sentence, with
+// the result as `status`.
 function check(isFailure, name, ...values) {
   const error = room(1024), result = call(name, ...values, error);
   if (isFailure(result)) throw Object.assign(new Error(textAt(error)), { status: result });
+  return result;
 }
 const must = (name, ...values) => check(status => status !== 0, name, ...values);
 

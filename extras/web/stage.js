@@ -19,7 +19,7 @@ function openStage(box, { runs, rung, start, compares }) {
   let starting = null;                         // the start that a training waits for
 
   const snapshots = () => run()?.snapshots.filter(({ loss }) => loss !== null) ?? [];
-  const bars = part("bars"); // not those of the ladder, which comes later
+  const bars = part("bars"), arcs = part("arcs"); // not those of the ladder and of the neuron, which come later
   const current = () => rewound && snapshots().findLast(({ step }) => step <= rewound.step) || latest(run());
 
   // ---- time ----
@@ -127,41 +127,36 @@ function openStage(box, { runs, rung, start, compares }) {
     const rows = next.map(({ glyph, p, after }) => ({ glyph, p, ...stage.sampler && { after } }));
     if (bars)
       drawBars(bars, { rows, color, names: ["model", "picked"], label: "What may come next" });
-    if (part("arcs")) drawArcs(part("arcs"), { glyphs, weights: head?.weights[row] ?? [], row, color, choose, point });
+    if (arcs) drawArcs(arcs, { glyphs, weights: head?.weights[row] ?? [], row, color, choose, point });
     if (part("maps")) {
       part("maps").hidden = heads.length === 0;
       if (head) drawMaps(part("maps"), { glyphs, color, heads, chosen: heads.indexOf(head), row, point,
         chooseRow: choose, choose: index => { stage.head = index; draw(); stage.chosen?.(); } });
     }
     if (part("looks")) part("looks").textContent = head ? sayWeights(glyphs, head.weights[row], row) : "";
-    if (part("neuron")) await drawNeuron(part("neuron"), row);
+    if (part("neuron")) await drawNeuron(part("neuron"), row, choose);
     showTime();
   }
-  // Shades the line by how active the neuron is that is most active at one of its characters.
-  async function drawNeuron(box, row) {
+  // Draws how active the neuron is along the line that is most active at one of its characters.
+  async function drawNeuron(box, row, choose) {
     const { glyphs, snapshot, text } = stage.seen, found = await reader.ask("neuronAt", snapshot.bytes, text, row);
     if (!found || stage.seen?.snapshot !== snapshot) return;
-    const most = Math.max(...found.active.map(Math.abs));
-    const focused = box.contains(document.activeElement);
-    box.replaceChildren(...glyphs.map((glyph, t) => element("button", { type: "button", textContent: glyph,
-      ariaPressed: t === row, tabIndex: t === row ? 0 : -1, style: `--share: ${Math.max(0, found.active[t]) / most}`,
-      title: `neuron ${found.neuron}: ${found.active[t].toFixed(2)}`, onclick: () => { stage.row = t; draw(); } })));
-    if (focused) box.children[row].focus();
+    const most = Math.max(...found.active.map(Math.abs)), heights = found.active.map(y => Math.max(0, y) / most);
+    drawArcs(box, { glyphs, heights, row, color: name(), choose });
     box.nextSibling.textContent =
-      `Neuron ${found.neuron} answers most to “${glyphs[row]}”. Shaded: wherever it answers.`;
+      `At “${glyphs[row]}”, neuron ${found.neuron} answers most. Columns: how much it answers to each character.`;
   }
   function showChart() {
     if (!part("chart")) return;
     const { runs: all, levels = [], thin = false } = compares();
-    drawChart(part("chart"), { series: all.flatMap(run => [
-      { name: run.name, color: run.name, points: run.curve,
-        label: `${run.name} ${unsure(run.curve.at(-1)?.[1] ?? 0)}` },
-      ...thin ? [{ name: `${run.name} in training`, color: run.name, line: "thin", points: run.batches }] : []]),
-    levels, unit: "characters", at: stage.shown?.step, end: Math.max(1, ...all.map(({ steps }) => steps)),
-    height: 300 });
+    const points = curve => curve.map(([step, loss]) => [step, Math.exp(loss)]);
+    drawChart(part("chart"), { series: all.flatMap(({ name, curve, batches }) => [
+      { name, color: name, points: points(curve), label: `${name} ${unsure(curve.at(-1)?.[1] ?? 0)}` },
+      ...thin ? [{ name: `${name} in training`, color: name, line: "thin", points: points(batches) }] : []]),
+    levels: levels.map(({ name, loss }) => ({ name, y: Math.exp(loss) })), log: true, form: y => y.toFixed(2),
+    at: stage.shown?.step, end: Math.max(1, ...all.map(({ steps }) => steps)), height: 300 });
   }
 
-  if (part("neuron")) rove(part("neuron"), "button");
   part("line").addEventListener("input", () => { stage.row = null; look(); });
   part("play").addEventListener("click", play);
   part("steps").addEventListener("input", ({ target }) => {

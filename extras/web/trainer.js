@@ -1,6 +1,6 @@
-// A training run of one rung. Batches, rates and seeds are those of ./train: the same options give the same weights. Two
-// things differ: to answer the page soon, an evaluation reads only evenly spaced windows of a long held-out text; and no
-// training ends early.
+// A training run of one rung. Batches, rates and seeds are those of ./train: the same options give the same weights.
+// Two things differ: to answer the page soon, an evaluation reads only evenly spaced windows of a long held-out text;
+// and no training ends early.
 let model = 0, training = 0, failed = "";
 
 // Leaves the text. Without it, only the model is left.

@@ -15,16 +15,7 @@ const TASKS = {
       if (isBroken(error)) throw error;
       return { error: error.message };
     }
-  }),
-  // Measures the multiply-adds per second of a small training.
-  measure() {
-    const GPT = 4, sizes = { layers: 2, heads: 2, width: 64, context: 32, batch: 8, steps: 1000 };
-    begin(GPT, sizes);
-    let progress;
-    for (const end = performance.now() + 150; performance.now() < end;) progress = train(50, 1);
-    leaveModel();
-    return estimate(GPT, sizes).work * progress.step / progress.seconds;
-  }
+  })
 };
 
 onmessage = ({ data: { id, task, values } }) => {

@@ -25,7 +25,6 @@ static const Number sizes[] = {
     {"width", offsetof(Config, C), .type = INT, .least = 1},
     {"kv_heads", offsetof(Config, NKV), .type = INT, .may_lack = true, .least = 1},
     {"hidden", offsetof(Config, H), .type = INT, .may_lack = true, .least = 1},
-    {"dropout", offsetof(Config, dropout), .type = DOUBLE},
 };
 enum { NAME = 80 };
 

@@ -330,7 +330,6 @@ TrilStatus tril_estimate(const TrilOptions *options, int vocabulary, size_t *par
     if (!options_config(&filled_in, vocabulary, &config, err)) return err->status;
     const RunOptions run = options_run(&filled_in);
     RunMemory memory;
-    if (!isnan(options->dropout)) config.dropout = options->dropout;
     if (!run_estimate(&config, &run, &memory, err)) return err->status;
     *bytes = memory.all;
     *parameters = (size_t)model_parameters(&config);

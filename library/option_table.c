@@ -277,6 +277,7 @@ RunOptions options_run(const TrilOptions *o) {
                         .length = whole(o->context),
                         .threads = tril_threads(o->threads),
                         .precision = strcmp(precision, "bf16") == 0 ? BFLOAT16 : FLOAT32,
+                        .dropout = isnan(o->dropout) ? 0 : o->dropout,
                         .seed = o->seed,
                         .shared = true};
 }
@@ -289,5 +290,5 @@ bool tril_rung_uses(const char *rung, int i) {
     const TrilOptions sizes = options_of(&config); /* an ignored size is now 1 or unset */
     if (row->lasting == TRIL_MODEL && row->kind == TRIL_WHOLE)
         return *(double *)value_at(&sizes, row) > 1;
-    return row->member != AT(dropout) || model_has_dropout(&config);
+    return row->member != AT(dropout) || sizes.layers > 1; /* rungs with blocks have it */
 }

@@ -11,7 +11,7 @@ void options_fill(TrilOptions *options);
 /* Checks the range of each option that is set. */
 bool options_in_range(const TrilOptions *options, Error *err);
 
-/* Sets *config to the sizes of a model with V characters, without dropout. Fails for options out of
+/* Sets *config to the sizes of a model with V characters. Fails for options out of
  * range, for an unset size, and where model_check fails. */
 bool options_config(const TrilOptions *options, int V, Config *config, Error *err);
 

@@ -32,7 +32,6 @@ static bool open_run(TrilTraining *t, const RunOptions *run, Error *err) {
 static bool make_training(TrilTraining **training, TrilModel *model, const TrilText *text,
                           const TrilOptions *options, Error *err) {
     TrilTraining *t;
-    const double dropout = model->model.config.dropout;
     if (!memory_alloc(&t, 1, sizeof *t, "the training", err)) return false;
     t->model = model;
     t->text = text;
@@ -46,12 +45,10 @@ static bool make_training(TrilTraining **training, TrilModel *model, const TrilT
                                  .lowest = NAN,
                                  .embedding_decay = NAN};
     const RunOptions run = options_run(options);
-    model->model.config.dropout = options->dropout;
     if (open_run(t, &run, err)) {
         *training = t;
         return true;
     }
-    model->model.config.dropout = dropout;
     batches_close(&t->batches);
     memory_free(t);
     return false;

@@ -109,8 +109,6 @@ bool model_check(Config *c, Error *err) {
             "a width of %d with %d heads gives heads of %d channels; rotary positions need an "
             "even number",
             c->C, c->NH, c->C / c->NH);
-    if (!(c->dropout >= 0 && c->dropout < 1))
-        return fail(err, "dropout is %g, but must be at least 0 and less than 1", c->dropout);
     return check_own(c, rung, err);
 }
 
@@ -266,10 +264,6 @@ bool model_has_ngram(const Config *config) {
 
 bool model_has_width(const Config *config) {
     return has_size(find_rung(config->model), SIZE_C);
-}
-
-bool model_has_dropout(const Config *config) {
-    return find_rung(config->model)->has_dropout;
 }
 
 /* Returns how many of the tokens counted so far stay, before those of a new text. */

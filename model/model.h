@@ -21,7 +21,6 @@ typedef struct {
     int NKV;        /* key-value heads, from modern on; NKV divides NH; usually NH */
     int H;          /* channels inside the MLP, from modern on; usually 8/3 C, rounded up to a
                        multiple of 32 */
-    double dropout; /* the share of activations set to 0 in training, 0 <= dropout < 1 */
 } Config;
 
 /* The largest vocabulary; tril.h has the largest other sizes. No product of three of them overflows
@@ -103,11 +102,9 @@ bool model_allocate(Model *model, Error *err);
  * vocabulary, and without memory; the model is then unchanged. */
 bool model_extend(Model *model, int V, const int32_t *sources, uint64_t seed, Error *err);
 
-/* Return true if the rung of a valid configuration has a counted model; has a width (C); has
- * dropout. */
+/* Return true if the rung of a valid configuration has a counted model; has a width (C). */
 bool model_has_ngram(const Config *config);
 bool model_has_width(const Config *config);
-bool model_has_dropout(const Config *config);
 
 /* Counts a training text, ids[count]. The model keeps the counts, and adds those of later texts,
  * with one exception: if this text begins with the text counted before, or that text with this one,

@@ -30,10 +30,11 @@ typedef struct {
     bool frozen;   /* the weights do not change while the run is open, so they are packed once */
     int threads;   /* the most threads, 1 to TRIL_MAX_THREADS; a short pass uses fewer */
     Precision precision;
-    uint64_t seed; /* determines the masks of dropout */
-    bool shared;   /* all processes (base/world.h) share the run: each opens it with the same
-                      options and computes its part of a batch. Functions marked "collective" must
-                      then be called by all processes */
+    double dropout; /* the share of activations set to 0 in training, 0 <= dropout < 1 */
+    uint64_t seed;  /* determines the masks of dropout */
+    bool shared;    /* all processes (base/world.h) share the run: each opens it with the same
+                       options and computes its part of a batch. Functions marked "collective" must
+                       then be called by all processes */
     bool kept; /* every array of a forward pass stays complete until the next pass, for run_line;
                   needs more memory */
     int slots; /* > 0: a growing run, for run_grow: it keeps so many sequences, each in a slot,

@@ -35,10 +35,11 @@ static void record_passes(Tape *p, void *weights, void *activations) {
     tape_end(p);
 }
 
-bool record(Tape *p, const Model *model, bool training, int slots, Error *err) {
+bool record(Tape *p, const Model *model, const RunOptions *options, Error *err) {
     const size_t L = (size_t)model->config.L;
     char *weights = NULL, *activations = NULL;
-    if (!tape_open(p, model, training, slots, err)) return false;
+    if (!tape_open(p, model, options->training, options->slots, err)) return false;
+    p->dropout = options->dropout;
     if (memory_alloc(&weights, L, model->rung->weights_size, "the tape", err) &&
         memory_alloc(&activations, L, model->rung->activations_size, "the tape", err))
         record_passes(p, weights, activations);
@@ -46,9 +47,12 @@ bool record(Tape *p, const Model *model, bool training, int slots, Error *err) {
         p->failed = true;
     memory_free(weights);
     memory_free(activations);
-    const bool ok = !p->failed;
-    if (!ok) tape_close(p);
-    return ok;
+    if (p->failed) {
+        tape_close(p);
+        return false;
+    }
+    if (options->kept) tape_keep_all(p);
+    return true;
 }
 
 /* ---- memory ---- */
@@ -93,10 +97,8 @@ bool execute_plan(Run *run, Error *err) {
     size_t tensors = (size_t)run->model->tensor_count, tokens = run_tokens(run);
     if (!memory_alloc(&run->packed_offsets, tensors, sizeof(size_t), "the run", err) ||
         !memory_alloc(&run->params, tensors, sizeof(Param), "the run", err) ||
-        !record(&run->tape, run->model, o->training, o->slots, err) ||
-        !check_count(&run->tape, o, (double)tokens, err))
+        !record(&run->tape, run->model, o, err) || !check_count(&run->tape, o, (double)tokens, err))
         return false;
-    if (o->kept) tape_keep_all(&run->tape);
     if (!schedule_open(&run->schedule, &run->tape, tokens, (size_t)o->length, err)) return false;
     place_packed(run);
     return true;

@@ -76,10 +76,9 @@ void run_note_pace(Run *run);
 /* ---- execute.c ---- */
 
 /* Records the rung's forward and, in training, its backward in the tape `p`, with the loss
- * between them. `slots` are those of a growing run, or 0. The tape borrows the model and does not
- * read its weights. tape_close releases the tape. Fails without memory and for a wrong rung; then
- * there is nothing to release. */
-bool record(Tape *p, const Model *model, bool training, int slots, Error *err);
+ * between them. The tape borrows the model and does not read its weights. tape_close releases the
+ * tape. Fails without memory and for a wrong rung; then there is nothing to release. */
+bool record(Tape *p, const Model *model, const RunOptions *options, Error *err);
 
 /* Records and schedules the rung of a run whose options, model, isa and products are set, and lays
  * out its memory. Fails without memory, for a wrong rung, and for too large a pass. */

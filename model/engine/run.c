@@ -168,6 +168,7 @@ static bool agrees(const Run *run, Error *err) {
 
 bool run_open(Run **opened, Model *model, const RunOptions *options, Error *err) {
     assert(!options->training || (options->precision != INT8_WEIGHTS && options->slots == 0));
+    assert(options->dropout >= 0 && options->dropout < 1);
     assert(options->threads >= 1 && options->threads <= TRIL_MAX_THREADS);
     assert(options->batch >= 1 && options->length >= 1 && options->length <= model->config.T);
     const bool ok = open_part(opened, model, options, err);
@@ -286,7 +287,7 @@ static int begin(Run *run, const int32_t *ids, int B, int T, const Source *sourc
                        .counts_weight = run->counts_weight,
                        .losses = run->losses};
     if (training) {
-        run->pass.dropout = (float)run->model->config.dropout;
+        run->pass.dropout = (float)run->options.dropout;
         run->pass.masks = random_key(run->options.seed, RANDOM_DROPOUT, run->step);
     }
     profile->in_step = training && profile->seconds;

@@ -39,7 +39,7 @@ static const Operation operation = {.name = "dropout", .compute = forward, .reus
 
 /* Adds no instruction if nothing is dropped. */
 Array dropout(Tape *p, Array x, int place) {
-    if (!p->training || p->model->config.dropout == 0) return x;
+    if (!p->training || p->dropout == 0) return x;
     return tape_map(p, &operation, x, x.width, (Instruction){.place = place});
 }
 

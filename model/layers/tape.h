@@ -141,6 +141,7 @@ typedef struct {
 struct Tape {
     const Model *model; /* borrowed; its weights are not read */
     bool training;      /* has a backward pass */
+    double dropout;     /* the share of activations that training sets to 0 */
     int slots;          /* of a growing run, or 0 */
     bool has_heads;     /* the rung may ask for NH */
     Instruction *list;

@@ -124,4 +124,4 @@ static void backward(Tape *p, const Weights *w, const Activations *a, Array dlog
 }
 
 RUNG(conv, "a convolution over four characters, ahead of attention and the MLP", .has_heads = true,
-     .has_dropout = true, .even_heads = true);
+     .even_heads = true);

@@ -89,4 +89,4 @@ static void backward(Tape *p, const Weights *w, const Activations *a, Array dlog
 }
 
 RUNG(gpt, "the block of GPT-2, stacked: residuals, norms, MLP, dropout, tied output layer",
-     .has_heads = true, .has_dropout = true);
+     .has_heads = true);

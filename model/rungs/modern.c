@@ -119,4 +119,4 @@ static void backward(Tape *p, const Weights *w, const Activations *a, Array dlog
 }
 
 RUNG(modern, "the block of Qwen3: rotary positions, RMSNorm, gated MLP, no biases; Muon",
-     .has_heads = true, .has_dropout = true, .even_heads = true);
+     .has_heads = true, .even_heads = true);

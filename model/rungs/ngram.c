@@ -136,4 +136,4 @@ static void backward(Tape *p, const Weights *w, const Activations *a, Array dlog
 }
 
 RUNG(ngram, "counts of what followed the last characters; the network adds to them",
-     .has_heads = true, .has_dropout = true, .even_heads = true, .has_ngram = true);
+     .has_heads = true, .even_heads = true, .has_ngram = true);

@@ -73,7 +73,6 @@ struct Rung {
     const char *idea; /* that it adds to the rung below, in one line */
     bool has_heads;   /* several heads; otherwise NH is 1 */
     bool even_heads;  /* heads have an even number of channels */
-    bool has_dropout; /* of activations or attention */
     bool has_ngram;   /* has a counted model (model/ngram.h) */
     const WeightSpec *weights;
     int weight_count;

@@ -514,8 +514,9 @@ TEST(notes) {
     TrilTraining *training = begin(make(small("bigram"), 1), &options);
     const TrilNote good[] = {{"color", "green \"and\"\n red"}, {"O", ""}, {NULL, NULL}};
     must(tril_training_save(training, scratch("noted"), good, &error));
-    static const char *const own[] = {"step",  "option.lr", "text",    "vocabulary",      "seed",
-                                      "width", "dropout",   "cooling", "validation_loss", "digest"};
+    static const char *const own[] = {"step",  "option.lr", "text",    "vocabulary",
+                                      "seed",  "width",     "cooling", "validation_loss",
+                                      "digest"};
     for (int i = 0; i < COUNT(own); i++) {
         const TrilNote wrong[] = {{own[i], "1"}, {NULL, NULL}};
         expect(tril_training_save(training, scratch("noted"), wrong, &error), TRIL_ARGUMENT,

@@ -342,11 +342,11 @@ TEST(usual_sizes) {
         Config config;
         int NKV, H, kv_heads, hidden;
     } cases[] = {
-        {{"modern", V, T, 1, 6, 12, 0, 0, 0}, 0, 0, 6, 32},
-        {{"modern", V, T, 1, 6, 12, 6, 32, 0}, 0, 0, 6, 32},
-        {{"modern", V, T, 1, 6, 12, 2, 31, 0}, 2, 31, 2, 31},
-        {{"gpt", V, T, 1, 6, 12, 2, 31, 0}, 0, 0, 6, 1},
-        {{"bigram", V, T, 1, 6, 12, 4, -1, 0}, 0, 0, 1, 1},
+        {{"modern", V, T, 1, 6, 12, 0, 0}, 0, 0, 6, 32},
+        {{"modern", V, T, 1, 6, 12, 6, 32}, 0, 0, 6, 32},
+        {{"modern", V, T, 1, 6, 12, 2, 31}, 2, 31, 2, 31},
+        {{"gpt", V, T, 1, 6, 12, 2, 31}, 0, 0, 6, 1},
+        {{"bigram", V, T, 1, 6, 12, 4, -1}, 0, 0, 1, 1},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         Model model;

@@ -96,12 +96,12 @@ static float *weights_after(const char *name, Precision precision, int threads, 
                             size_t *capacity) {
     enum { B = 9, T = 33, V = 70 };
     Config config = config_of(name, V, T, 56);
-    config.dropout = 0.2;
     RunOptions options = {.batch = B,
                           .length = T,
                           .training = true,
                           .threads = threads,
                           .precision = precision,
+                          .dropout = 0.2,
                           .seed = seed};
     Bench *bench = bench_of(&config, &options);
     int32_t *ids = random_ids(seed, B * T + 1, V);

@@ -144,7 +144,7 @@ TEST(extremes) {
 
 /* A model of a kind with weights of ordinary size, without zeros, with which rungs also start. */
 static Model *build_small(const char *kind, int T) {
-    Config config = {.V = 13, .T = T, .L = 2, .NH = 3, .C = 12, .dropout = 0.5};
+    Config config = {.V = 13, .T = T, .L = 2, .NH = 3, .C = 12};
     kind_set(&config, kind);
     Model *model = new_model(&config, 3);
     const float *normal = random_floats(9, model->weights_size);

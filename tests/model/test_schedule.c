@@ -69,12 +69,20 @@ static void check_write(Watch *w, int i, int id) {
     }
 }
 
+/* Returns true for an array whose rows of earlier passes are read when rows are added. */
+static bool is_per_slot(const Tape *p, int id) {
+    return p->arrays[id].rows == PER_SLOT;
+}
+
 static void watch_instruction(Watch *w, int i) {
     const Instruction *at = &w->p->list[i];
     for (int j = 0; j < MAX_INPUTS; j++)
         if (at->inputs[j].id) check_read(w, i, at->inputs[j].id);
-    for (int j = 0; j < MAX_OUTPUTS; j++)
-        if (at->outputs[j].id) check_write(w, i, at->outputs[j].id);
+    for (int j = 0; j < MAX_OUTPUTS; j++) {
+        if (!at->outputs[j].id) continue;
+        if (is_per_slot(w->p, at->outputs[j].id)) check_read(w, i, at->outputs[j].id);
+        check_write(w, i, at->outputs[j].id);
+    }
     for (int j = 0; j < MAX_TENSORS && strstr(at->operation->name, "_gradients"); j++) {
         if (at->tensors[j]) assert_int_not_equal(w->tensors[at->tensors[j]], w->epoch);
         w->tensors[at->tensors[j]] = w->epoch;
@@ -102,6 +110,11 @@ static void watch_pass(Watch *w) {
     const Schedule *s = w->s;
     check_steals(s);
     w->cells = cells_of(s->size);
+    for (int id = 1; id < w->p->array_count; id++) {
+        size_t size;
+        for (Cell *cell = cells_of_array(w, id, &size); size > 0; size--, cell++)
+            if (is_per_slot(w->p, id)) cell->array = id; /* since the pass before */
+    }
     for (int i = 0; i < s->phase_count; i++) {
         const Phase *phase = &s->phases[i];
         w->epoch += phase->barrier || i == s->backward_phase;
@@ -109,7 +122,8 @@ static void watch_pass(Watch *w) {
     }
     /* after a forward pass the logits and the inputs of attention are still there */
     for (int id = 1; id < w->p->array_count && !w->p->training; id++)
-        if (w->p->arrays[id].kept) assert_int_equal(w->cells[s->offsets[id]].array, id);
+        if (w->p->arrays[id].kept || is_per_slot(w->p, id))
+            assert_int_equal(w->cells[s->offsets[id]].array, id);
 }
 
 /* The gradients of each block, and those of none, are ready once: after the last of them. */
@@ -128,13 +142,12 @@ static void check_ready(const Tape *p) {
 }
 
 /* Schedules the tape that a model's rung records, and watches its passes. */
-static void watch_model(Model *model, bool training, bool kept) {
+static void watch_model(Model *model, RunOptions options) {
     Tape tape;
     Schedule schedule;
-    assert_ok(record(&tape, model, training, 0, &err), err);
-    if (kept) tape_keep_all(&tape);
+    assert_ok(record(&tape, model, &options, &err), err);
     assert_ok(schedule_open(&schedule, &tape, TOKENS, POSITIONS, &err), err);
-    if (training) check_ready(&tape);
+    if (options.training) check_ready(&tape);
     Watch watch = {.p = &tape, .s = &schedule};
     watch_pass(&watch);
     schedule_close(&schedule);
@@ -142,17 +155,19 @@ static void watch_model(Model *model, bool training, bool kept) {
 }
 
 TEST(every_rung) {
-    for (int rung = 0; kind_name(rung); rung++)
-        for (int kind = 0; kind < 3; kind++) /* evaluation, training, looking at every array */
-            for (int dropping = 0; dropping <= 1; dropping++) {
-                Config config = {
-                    .V = 11, .T = 7, .L = LAYERS, .NH = 2, .C = 12, .dropout = dropping ? 0.5 : 0};
-                Model model;
-                kind_set(&config, kind_name(rung));
-                assert_ok(model_lay_out(&model, &config, &err), err);
-                watch_model(&model, kind == 1, kind == 2);
-                model_free(&model);
-            }
+    static const RunOptions uses[] = {{.training = false},
+                                      {.training = true},
+                                      {.training = true, .dropout = 0.5},
+                                      {.kept = true},
+                                      {.slots = 3}};
+    for (int rung = 0; kind_name(rung); rung++) {
+        Config config = {.V = 11, .T = 7, .L = LAYERS, .NH = 2, .C = 12};
+        Model model;
+        kind_set(&config, kind_name(rung));
+        assert_ok(model_lay_out(&model, &config, &err), err);
+        for (int i = 0; i < COUNT(uses); i++) watch_model(&model, uses[i]);
+        model_free(&model);
+    }
 }
 
 /* Two phases with slices between the same barriers: the means read the values written before. */
@@ -178,7 +193,7 @@ static Model bigram_with(Rung *own, Array (*forward)(Tape *, const void *, void 
 TEST(alternating_rung) {
     Rung alternating;
     Model model = bigram_with(&alternating, alternate);
-    watch_model(&model, false, false);
+    watch_model(&model, (RunOptions){0});
     model_free(&model);
 }
 
@@ -277,7 +292,7 @@ static void check_refused(Array (*forward)(Tape *, const void *, void *), const 
     Tape tape;
     Model model = bigram_with(&wrong, forward);
     if (begins(place, "Weights")) wrong.weights_size += sizeof(Norm); /* one that no row names */
-    assert_false(record(&tape, &model, false, 0, &err));
+    assert_false(record(&tape, &model, &(RunOptions){0}, &err));
     expect_error(err, "bigram", place);
     model_free(&model);
 }
@@ -329,7 +344,7 @@ TEST(printed) {
     Model model;
     size_t length;
     assert_ok(model_lay_out(&model, &config, &err), err);
-    assert_ok(record(&tape, &model, true, 0, &err), err);
+    assert_ok(record(&tape, &model, &(RunOptions){.training = true}, &err), err);
     assert_ok(schedule_open(&schedule, &tape, TOKENS, POSITIONS, &err), err);
     FILE *to = tmpfile();
     assert_non_null(to);

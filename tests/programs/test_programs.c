@@ -91,11 +91,10 @@ TEST(ladder_alone) {
         const char *name = model_name(i), *alone = formatted("alone/%s", name);
         const bool head = strcmp(name, "head") == 0;
         const char *rung = formatted("rungs/%s.safetensors", head ? "model" : name);
-        const char *dropout = formatted("--dropout=%.2f", state_number(rung, "dropout"));
-        must_run("train -q --profile -c 16 -b 4 -j 1 -s 40 --eval-every 20 -m %s %s %s %s -o @%s "
+        must_run("train -q --profile -c 16 -b 4 -j 1 -s 40 --eval-every 20 -m %s %s %s -o @%s "
                  "@short",
                  name, used_by(name, "--layers=1 --heads=2 --width=16"), head ? "--lr 0.02" : "",
-                 model_name(i + 1) ? used_by(name, dropout) : "", alone);
+                 alone);
         expect_same_model(rung, formatted("%s/model.safetensors", alone));
     }
 }

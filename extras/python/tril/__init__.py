@@ -485,7 +485,7 @@ class Model(_Object):
         return _call("model_loss", self)
 
     def note(self, key: str) -> Optional[str]:
-        """The value of a key, such as "step", "seed" or "dropout", in the metadata of the file that the
+        """The value of a key, such as "step", "seed" or "text", in the metadata of the file that the
         model was read from; None without it."""
         value = _call("model_note", self, _terminated(key.encode()))
         return None if value is None else value.decode()

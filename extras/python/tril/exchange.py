@@ -45,7 +45,7 @@ class _Architecture(NamedTuple):
     mlp: str  # the tensor with a row for each channel of the MLP
     sizes: Dict[str, str]  # the key of each size
     required: List[str]  # settings without a default that suits tril
-    dropout: List[str]  # keys of the dropout
+    dropout: List[str]  # keys of the dropout of a training run, which may not be that of tril
 
 
 GPT2 = _Architecture(
@@ -178,12 +178,11 @@ def write_folder(model: Model, path: Path) -> None:
     architecture, arrays, numpy = _architecture_of(model), _arrays(model), _package("numpy")
     own = model.sizes._asdict()
     own.update(V=len(model.tokenizer), kv_heads=own["kv_heads"] or own["heads"], hidden=len(arrays[architecture.mlp]))
-    dropout = float(model.note("dropout") or 0)
     config = {"model_type": architecture.model_type, "architectures": [architecture.class_name],
               "dtype": "float32", "torch_dtype": "float32",
               "bos_token_id": None, "eos_token_id": None, "pad_token_id": None,
               **{key: own[size] for key, size in architecture.sizes.items()}, **_settings(architecture, own),
-              **{key: dropout for key in architecture.dropout}}
+              **{key: 0.0 for key in architecture.dropout}}
     tokenizer = {"tokenizer_class": "PreTrainedTokenizerFast", "model_input_names": ["input_ids", "attention_mask"],
                  "clean_up_tokenization_spaces": False, "model_max_length": own["context"]}
     stored = {name: numpy.ascontiguousarray(weights.T if _is_transposed(name, weights) else weights)

@@ -57,7 +57,7 @@ bool file_open(File *file, const char *path, Error *err) {
     *file = (File){.path = path, .descriptor = -1};
     if (kind == FILE_FOLDER || kind == FILE_DEVICE)
         return fail(err, "%s: is a %s, not a file", path,
-                    kind == FILE_FOLDER ? "directory" : "device");
+                    kind == FILE_FOLDER ? "folder" : "device");
     file->descriptor = filesystem_open(path, OPEN_READ);
     if (file->descriptor >= 0) status = filesystem_status(file->descriptor);
     bool ok = status.kind != FILE_NONE;

@@ -116,5 +116,5 @@ bool characters_fail(const Characters *c, const char *hint, Error *err) {
                    "line %zu: byte 0x%02X at offset %zu is not UTF-8 text%s%s%s%s%s%s", line,
                    (unsigned)(unsigned char)text[c->at], c->at, likely ? ", likely " : "",
                    likely ? likely : "", likely ? "; `iconv -f " : "", likely ? likely : "",
-                   likely ? " -t UTF-8 FILE >NEW` converts it" : "", hint);
+                   likely ? " -t UTF-8` converts it" : "", hint);
 }

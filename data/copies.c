@@ -111,7 +111,7 @@ bool corpus_copied(const Corpus *corpus, const int32_t *ids, size_t count, int32
     Automaton a = {.state_count = 1};
     int32_t *ends = NULL, last = 0; /* the state of each beginning; then its longest end's length */
     for (size_t i = 0; i < count; i++)
-        if (ids[i] >= V) return fail(err, "id %d is not in the vocabulary of %d", (int)ids[i], V);
+        if (ids[i] >= V) return fail(err, "id %d is not from 0 to %d", (int)ids[i], V - 1);
     const bool ok = (count <= INT32_MAX / 4 || fail(err, "a text of %zu is too long", count)) &&
                     memory_alloc(&a.states, 2 * count + 1, sizeof *a.states, of, err) &&
                     memory_alloc(&a.edges, 3 * count + 1, sizeof *a.edges, of, err) &&

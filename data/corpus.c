@@ -117,7 +117,8 @@ bool corpus_join(const char *const *texts, const size_t *lengths, int count, boo
     const size_t train = all - last + (bytes ? 0 : (size_t)count - 1);
     *which = train < 2 ? 0 : count - 1;
     if (train < 2)
-        return fail_as(TRIL_TEXT, err, "too short to be trained on: a length of %zu", train);
+        return fail_as(TRIL_TEXT, err, "too short: %zu character%s to train on; use a longer text",
+                       train, train == 1 ? "" : "s");
     /* half a character keeps corpus_make from rounding to another one */
     *held_out = 1 - ((double)train + 0.5) / (double)(train + last);
     if (last < 2 || *held_out < HELD_OUT_MARGIN || *held_out > 1 - HELD_OUT_MARGIN)

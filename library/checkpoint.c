@@ -275,7 +275,11 @@ bool checkpoint_save(const char *path, const Model *model, const Run *run, const
 static bool read_config(const SafeTensors *file, const char *path, Config *config, Error *err) {
     *config = (Config){0};
     const Note *note = safetensors_note(file, "tril");
-    if (!note) return fail(err, "%s: was not written by tril: its metadata has no 'tril'", path);
+    if (!note)
+        return fail(err,
+                    "%s: was not written by tril; for a model of transformers, first run: tril "
+                    "import FOLDER MODEL",
+                    path);
     int known = 0;
     while (known < COUNT(versions) && strcmp(note->value, versions[known]) != 0) known++;
     if (known == COUNT(versions))
@@ -319,8 +323,8 @@ static bool lay_out(Checkpoint *c, const char *path, Error *err) {
     if (safetensors_note(file, "lines")) /* written by earlier versions */
         return fail(
             err,
-            "%s: was trained with --lines, line by line, which tril no longer does; train a "
-            "model on the list as on any text",
+            "%s: was trained line by line, which tril no longer does; train a model on the list "
+            "as on any text",
             path);
     if (!model_lay_out(model, &config, err)) return message_of(err, path);
     const SafeTensor *text = safetensors_tensor(file, text_name);

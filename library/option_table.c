@@ -22,7 +22,7 @@ static const TrilOption table[] = {
     {"steps", 's', TRIL_WHOLE, 1, 1e9, NULL, NULL, TRIL_KEPT, AT(steps), budget, "N",
      "training steps; default: 2500, fewer for a short text"},
     {"time", 't', TRIL_TIME, 1, 1e7, NULL, NULL, TRIL_KEPT, AT(time), budget, "TIME",
-     "time limit, instead of --steps: 90s, 5m or 2h"},
+     "time limit in seconds, or as 5m or 2h, instead of --steps"},
     {"batch", 'b', TRIL_WHOLE, 1, 65536, NULL, "8", TRIL_KEPT, AT(batch), budget, "N",
      "windows of text per step"},
     {"lr", 0, TRIL_REAL, 1e-9, 10, NULL, NULL, TRIL_KEPT, AT(learning_rate), budget, "X",
@@ -30,7 +30,7 @@ static const TrilOption table[] = {
     {"eval-every", 0, TRIL_WHOLE, 1, 1e9, NULL, NULL, TRIL_KEPT, AT(eval_every), budget, "N",
      "steps between evaluations; default: about a tenth"},
     {"epochs", 'e', TRIL_REAL, 0, 1e9, NULL, NULL, TRIL_KEPT, AT(epochs), budget, "X",
-     "limit on passes over the text; 0: none; default: 16 to 40"},
+     "most epochs (passes over the text), 0: no limit; default: 16 to 40, with --init 4 to 10"},
     {"patience", 0, TRIL_REAL, 0, 1, NULL, "0.3", TRIL_KEPT, AT(patience), budget, "X",
      "end after this share of steps without a new low"},
     {"threads", 'j', TRIL_WHOLE, 1, TRIL_MAX_THREADS, NULL, NULL, TRIL_FRESH, AT(threads), budget, "N",
@@ -280,6 +280,26 @@ RunOptions options_run(const TrilOptions *o) {
                         .dropout = isnan(o->dropout) ? 0 : o->dropout,
                         .seed = o->seed,
                         .shared = true};
+}
+
+TrilStatus tril_option_effect(int i, const TrilOptions *options, Error *err) {
+    const TrilOption *row = tril_option(i);
+    int at;
+    if (!options || !err) return null_argument(err);
+    if (!row) return result(fail(err, "there is no option number %d", i), err);
+    const char *rung = options->rung;
+    const bool timed = !isnan(options->time);
+    bool ok = !rung || name_find(model_names, rung, &at, "model", err);
+    if (ok && rung && !tril_rung_uses(rung, i))
+        ok = fail(err, "%s has no effect on %s; leave it out", row->name, rung);
+    if (ok && timed && row->member == AT(eval_every))
+        ok = fail(err,
+                  "%s has no effect with a time limit, which schedules the evaluations itself; "
+                  "leave it out",
+                  row->name);
+    if (ok && !timed && !isnan(options->steps) && options->epochs > 0 && row->member == AT(epochs))
+        ok = fail(err, "%s has no effect with a given number of steps; leave it out", row->name);
+    return result(ok, err);
 }
 
 bool tril_rung_uses(const char *rung, int i) {

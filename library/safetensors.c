@@ -293,7 +293,7 @@ static bool read_header(SafeTensors *file, const char *path, size_t length, size
     return check_names(&h, file->tensors, file->tensor_count, sizeof *file->tensors) &&
            check_names(&h, file->notes, file->note_count, sizeof *file->notes) &&
            (h.placed == data_bytes ||
-            fail(err, "%s: not a valid checkpoint: its last %zu bytes belong to no tensor", path,
+            fail(err, "%s: not a valid checkpoint: bytes after its last tensor: %zu", path,
                  data_bytes - h.placed));
 }
 

@@ -51,7 +51,7 @@ TrilStatus tril_decode(const TrilTokenizer *tokenizer, const int32_t *ids, size_
     for (size_t i = 0; i < count && ok; i++) {
         char one[UTF8_MAX];
         ok = (ids[i] >= 0 && ids[i] < tokenizer->size) ||
-             fail(err, "id %d is not in the vocabulary of %d", (int)ids[i], tokenizer->size);
+             fail(err, "id %d is not from 0 to %d", (int)ids[i], tokenizer->size - 1);
         size_t bytes = ok ? (size_t)vocab_text(tokenizer, ids[i], one) : 0;
         if (needed + bytes <= capacity && bytes > 0) memcpy(text + needed, one, bytes);
         needed += bytes;

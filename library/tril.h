@@ -217,6 +217,11 @@ TrilStatus tril_options_set(TrilOptions *options, const char *name, const char *
 enum { TRIL_OPTION_SIZE = 32 };
 bool tril_options_get(const TrilOptions *options, int i, char text[TRIL_OPTION_SIZE]);
 
+/* Fails if option i, which is set, has no effect on a training run with these options, such as
+ * dropout on a rung without it, or epochs beside steps. Without a rung, one that uses it is meant.
+ * TRIL_ARGUMENT: it has none; the rung or the option is unknown. */
+TrilStatus tril_option_effect(int i, const TrilOptions *options, TrilError *error);
+
 /* ---- models ---- */
 
 /* A tokenizer and weights. */

@@ -93,7 +93,7 @@ bool model_check(Config *c, Error *err) {
         has_blocks = has_blocks || is_in_blocks(&rung->weights[i]);
     if (!has_blocks) c->L = 1;
     if (c->V < 1 || c->V > MAX_VOCABULARY)
-        return fail(err, "a vocabulary of %d is not between 1 and %d", c->V, MAX_VOCABULARY);
+        return fail(err, "the vocabulary size %d is not between 1 and %d", c->V, MAX_VOCABULARY);
     if (c->T < 1 || c->T > TRIL_MAX_CONTEXT)
         return fail(err, "a context of %d is not between 1 and %d", c->T, TRIL_MAX_CONTEXT);
     if (c->L < 1 || c->L > TRIL_MAX_LAYERS)

@@ -126,9 +126,10 @@ static void write_next(Explanation *e, const char *rung) {
 
 /* ---- the head that matters ---- */
 
-static bool fail_number(const char *of, int number, int count, Error *err) {
-    return count == 1 ? fail(err, "--%s %d: the model has only %s 0", of, number, of)
-                      : fail(err, "--%s %d: the model has %ss 0 to %d", of, number, of, count - 1);
+static bool fail_number(const char *option, const char *of, int number, int count, Error *err) {
+    return count == 1
+               ? fail(err, "--%s %d: the model has only %s 0", option, number, of)
+               : fail(err, "--%s %d: the model has %ss 0 to %d", option, number, of, count - 1);
 }
 
 /* Sets e->line and e->head. ANY: those without which the probability of the likeliest character
@@ -139,8 +140,8 @@ static bool choose(Explanation *e, int layer, int head, Error *err) {
     double most = -1;
     if (layers == 0 && (layer >= 0 || head >= 0))
         return fail(err, "--layer and --head: the model has no attention");
-    if (layer >= layers) return fail_number("layer", layer, layers, err);
-    if (head >= heads) return fail_number("head", head, heads, err);
+    if (layer >= layers) return fail_number("layer", "block", layer, layers, err);
+    if (head >= heads) return fail_number("head", "head", head, heads, err);
     for (const TrilLine *line = lines; line < lines + e->lens.count; line++) {
         if (!line->attends || (layer >= 0 && line->layer != layer)) continue;
         for (int h = 0; h < heads; h++) {
@@ -167,7 +168,7 @@ static void write_map(Explanation *e) {
     const int from = e->T > shown ? e->T - shown : 0;
     char name[64] = "The mean of the past", loss[96] = "";
     if (line->inputs[1].data)
-        snprintf(name, sizeof name, "Layer %d, head %d of %d", line->layer, e->head,
+        snprintf(name, sizeof name, "Block %d, head %d of %d", line->layer, e->head,
                  line_heads(line));
     if (!isnan(e->without))
         snprintf(loss, sizeof loss, ": without it, '%s' would have %.1f%% in place of %.1f%%",
@@ -273,7 +274,8 @@ static void write_stages(Explanation *e) {
     if (!lens_logits(&e->lens, 0)) return;
     const Glyph first = glyph_of(e->tokenizer, e->first);
     fputc('\n', e->out);
-    say(e, "Prediction if the model ended at that row, and the probability of '%s':", first.text);
+    say(e,
+        "Prediction if the model ended after each row, and the probability of '%s':", first.text);
     for (int i = (stages - 1) % step; i < stages; i += step) {
         char name[STAGE_NAME];
         lens_name(&e->lens, i, name);

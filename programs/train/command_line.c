@@ -18,7 +18,7 @@ static int list(Option rows[MAX_ROWS], Arguments *a, TrilOptions *o) {
         {0, "preset", OPTION_TEXT, &a->preset, .argument = "NAME",
          "small (default), quick, base, nanogpt-cpu, nanogpt-gpu"},
         {0, "ladder", OPTION_FLAG, &a->ladder, .help = "train every rung on the same budget"},
-        {0, "init", OPTION_PATH, &a->init, .argument = "PATH", "begin from a model"},
+        {0, "init", OPTION_PATH, &a->init, .argument = "MODEL", "begin with a trained model"},
         {'o', "out", OPTION_PATH, &a->out, .argument = "DIR", "the folder of the run"},
         {'r', "resume", OPTION_FLAG, &a->resume, .help = "resume the run of --out"},
         {0, "continue", OPTION_FLAG, &a->continues,
@@ -88,7 +88,7 @@ static bool check(const Arguments *a, int operands, Error *err) {
                     "--resume fails without a run to resume, but --continue then starts a new run; "
                     "give only one");
     if (a->resume && a->init)
-        return fail(err, "--init begins a new run, but --resume continues one; give only one");
+        return fail(err, "--init begins a new run, but --resume resumes one; give only one");
     if (a->preset && a->init)
         return fail(err, "--init and --preset both set the sizes; give only one");
     return true;

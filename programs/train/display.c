@@ -74,16 +74,15 @@ void show_decisions(const Plan *plan, const RungPlan *sized) {
     if (!plan_has_time(plan)) {
         if ((isnan(asked->steps) && !plan->arguments->preset && o->steps < TRIL_STANDARD_STEPS) ||
             (isnan(asked->dropout) && o->dropout > 0))
-            show_line("%s, dropout %g: the text is seen %.1f times", count_of(o->steps, "step"),
-                      o->dropout, epochs);
+            show_line("%s, dropout %g, %.1f epochs", count_of(o->steps, "step"), o->dropout,
+                      epochs);
         return;
     }
     const bool enough = o->epochs > 0 && epochs * (1 + 1 / o->steps) > o->epochs;
     show_line("chosen for %g s: layers %g, heads %g, width %g, steps of %g x %g characters, "
               "dropout %g",
               o->time, o->layers, o->heads, o->width, o->batch, o->context, o->dropout);
-    show_line("  this machine trains %s on %s characters a second: about %s, %.1f passes over the "
-              "text%s",
+    show_line("  this machine trains %s on %s characters a second: about %s, %.1f epochs%s",
               sized->name, grouped(round(plan_step_characters(plan) / budget_step(plan, sized))),
               count_of(round(o->steps), "step"), enough ? o->epochs : epochs,
               enough ? ", the limit (--epochs)" : "");
@@ -138,7 +137,7 @@ void show_progress(const Result *r, const Plan *plan, int steps) {
     if (strlen(parts[PLACE]) + strlen(parts[LOSS]) > (size_t)room)
         snprintf(parts[PLACE], size, "  %.0f%%", 100.0 * r->now.step / steps);
     const double read = r->now.step * plan_step_characters(plan);
-    snprintf(parts[SPEED], size, "  %s tokens/s",
+    snprintf(parts[SPEED], size, "  %s characters/s",
              grouped(r->now.seconds > 0 ? read / r->now.seconds : 0));
     if (left < 2 * minute)
         snprintf(parts[LEFT], size, "  %.0f s left", left);

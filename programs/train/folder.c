@@ -110,7 +110,7 @@ static bool take_lock(Folder *f, Error *err) {
 bool folder_hold(Folder *f, Error *err) {
     if (world_rank() > 0 || is_current(f)) return true;
     if (file_kind(f->mark) != FILE_NONE && folder_is_used(f))
-        return fail(err, "%s: another run is there now", f->path);
+        return fail(err, "%s: another run took this folder; choose another --out", f->path);
     return take_lock(f, err);
 }
 

@@ -160,26 +160,14 @@ static bool lay_options(Plan *plan, Error *err) {
 /* Fails for an option of the command line that has no effect on this training. In a ladder, some
  * rung uses each option. */
 static bool check_effect(const Plan *plan, Error *err) {
-    const TrilOptions *o = &plan->options;
-    const bool timed = plan_has_time(plan);
-    for (int i = 0; tril_option(i); i++) {
-        const TrilOption *row = tril_option(i);
-        char given[TRIL_OPTION_SIZE];
-        if (row->kind == TRIL_FLAG || row->kind == TRIL_SEED ||
-            !tril_options_get(&plan->arguments->options, i, given))
-            continue;
-        if (!plan->ladder && !tril_rung_uses(o->rung, i))
-            return fail(err, "--%s has no effect on %s; leave it out", row->name, o->rung);
-        if (timed && row->member == offsetof(TrilOptions, eval_every))
-            return fail(err,
-                        "--%s has no effect with a time limit, which schedules the evaluations "
-                        "itself; leave it out",
-                        row->name);
-        if (!timed && !isnan(o->steps) && row->member == offsetof(TrilOptions, epochs) &&
-            strcmp(given, "0") != 0)
-            return fail(err, "--%s has no effect, because the run takes %s; leave it out",
-                        row->name, count_of(o->steps, "step"));
-    }
+    TrilOptions o = plan->options;
+    TrilError error;
+    char given[TRIL_OPTION_SIZE];
+    if (plan->ladder) o.rung = NULL;
+    for (int i = 0; tril_option(i); i++)
+        if (tril_options_get(&plan->arguments->options, i, given) &&
+            tril_option_effect(i, &o, &error) != TRIL_OK)
+            return fail(err, "--%s", error.text);
     return true;
 }
 

@@ -414,7 +414,7 @@ static void share_weights(TrilModel *model) {
 static bool measure(Trainer *t, Error *err) {
     Result *result = t->result;
     TrilModel *kept;
-    show_activity(t->plan, "measuring the best model");
+    show_activity(t->plan, "evaluating the best model");
     if (!load_best(t, &kept, err)) return false;
     const double best = isfinite(t->result->best) ? t->result->best : NAN;
     result->sampled = t->budget.part < 1;

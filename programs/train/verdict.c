@@ -119,12 +119,11 @@ static VerdictKind judge_end(const Ladder *l, const Result *r, Verdict *v) {
     char why[160] = ", which needs no training";
     if (begins && !by_heart)
         snprintf(why, sizeof why,
-                 ", with which it begins: its text comes from counting; the network has learned "
-                 "nothing yet");
+                 ": its text comes from counting; the network has learned nothing yet");
     else if (by_heart)
         snprintf(why, sizeof why,
-                 ": it learns the training text, %s seen %.0f times, by heart; use a longer text, "
-                 "or begin with --init MODEL",
+                 ": it memorizes the training text, %s in %.0f epochs; use a longer text, or begin "
+                 "with --init MODEL",
                  count_of((double)text->characters, "character"), epochs);
     else if (v->falling)
         snprintf(why, sizeof why, ": it took only %s; try %s", count_of(c->row.step, "step"),

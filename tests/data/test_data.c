@@ -282,8 +282,7 @@ TEST(encodings) {
         expect_error(err,
                      formatted("line %d: byte 0x%02X at offset %d is", cases[i].line,
                                (unsigned char)bytes[cases[i].offset], cases[i].offset),
-                     name ? formatted("`iconv -f %s -t UTF-8 FILE", name) : "text; --bytes",
-                     "--bytes");
+                     name ? formatted("`iconv -f %s -t UTF-8`", name) : "text; ", "bytes");
         for (int j = 0; j < MUCH; j++) text[j] = "many a line\n"[j % 12];
         memcpy(text + MUCH, bytes, length);
         text[MUCH - 1] = '\n';

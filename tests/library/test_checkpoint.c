@@ -251,7 +251,7 @@ static const Edit edits[] = {
     {"'shape':[18]", "'shape':[19]", ""},
     {"'digest'", "'diges'", "'digest'"}, {"'digest':'", "'digest':'0", ""},
     {"'heads':'2'", "'heads':'3'", ""},
-    {"'heads':'2'", "'heads':'2','lines':'1'", "--lines"}, /* of an earlier version */
+    {"'heads':'2'", "'heads':'2','lines':'1'", "line by line"}, /* of an earlier version */
 };
 /* clang-format on */
 

@@ -626,6 +626,45 @@ TEST(decided_by_length) {
     }
 }
 
+/* An option that has no effect on a rung, or beside another option, is an error. */
+TEST(effects) {
+    static const struct {
+        const char *rung, *option, *value;
+        const char *steps, *time;
+        const char *says; /* NULL: it has an effect */
+    } cases[] = {{"bigram", "layers", "2", "", "", "bigram"},
+                 {NULL, "layers", "2", "", "", NULL},
+                 {"gpt", "layers", "2", "", "", NULL},
+                 {"head", "heads", "2", "", "", "head"},
+                 {"multihead", "heads", "2", "", "", NULL},
+                 {"gpt", "kv-heads", "2", "", "", "kv-heads"},
+                 {"multihead", "dropout", "0.1", "", "", "multihead"},
+                 {"gpt", "dropout", "0", "", "", NULL},
+                 {"bigram", "seed", "3", "", "", NULL},
+                 {"gpt", "epochs", "2", "", "", NULL},
+                 {"gpt", "epochs", "2", "5", "", "steps"},
+                 {"gpt", "epochs", "0", "5", "", NULL},
+                 {"gpt", "epochs", "2", "5", "3", NULL},
+                 {"gpt", "eval-every", "5", "5", "", NULL},
+                 {"gpt", "eval-every", "5", "", "3", "time"},
+                 {"gtp", "batch", "5", "", "", "'gtp'"}};
+    for (int i = 0; i < COUNT(cases); i++) {
+        TrilOptions o = tril_options();
+        o.rung = cases[i].rung;
+        must(tril_options_set(&o, "steps", cases[i].steps, &error));
+        must(tril_options_set(&o, "time", cases[i].time, &error));
+        must(tril_options_set(&o, cases[i].option, cases[i].value, &error));
+        int row = 0;
+        while (strcmp(tril_option(row)->name, cases[i].option) != 0) row++;
+        const TrilStatus status = tril_option_effect(row, &o, &error);
+        if (cases[i].says)
+            expect(status, TRIL_ARGUMENT, cases[i].says);
+        else if (status != TRIL_OK)
+            fail_msg("case %d: %s", i, error.text);
+    }
+    expect(tril_option_effect(-1, &(TrilOptions){0}, &error), TRIL_ARGUMENT, "-1");
+}
+
 /* A time limit chooses only unset options, and gives the reason against larger sizes. */
 TEST(choices) {
     const TrilText *text = whole_play;
@@ -1157,6 +1196,7 @@ TEST(null_arguments) {
     WITHOUT(2, tril_text_count(NEEDED(whole_play), 8, NEEDED(any), NEEDED(&error)));
     WITHOUT(3, tril_options_set(NEEDED(&options), NEEDED("lr"), NEEDED("1"), NEEDED(&error)));
     WITHOUT(1, tril_options_check(NEEDED(&options), NEEDED(&error)));
+    WITHOUT(1, tril_option_effect(0, NEEDED(&options), NEEDED(&error)));
     WITHOUT(3, tril_model_make(NEEDED(any), NEEDED(letters), NEEDED(&options), NEEDED(&error)));
     WITHOUT(2, tril_model_load(NEEDED(any), NEEDED(path), NEEDED(&error)));
     WITHOUT(3, tril_model_extend(NEEDED(any), NEEDED(model), NEEDED("a"), 1, 1, NEEDED(&error)));

@@ -195,7 +195,7 @@ TEST(heads) {
         assert_near(shown, 100 * without[head], 0.051);
     }
     const int most = fabs(log(without[1] / p[first])) > fabs(log(without[0] / p[first]));
-    row_of(explained(model, read_by(model), 200, ANY, ANY), "\nLayer 0, head", &shown, 1);
+    row_of(explained(model, read_by(model), 200, ANY, ANY), "\nBlock 0, head", &shown, 1);
     assert_true(shown == most);
 }
 

@@ -277,7 +277,7 @@ TEST(refusals) {
         {"run.model", "gtp", "'run'"},
         {"run.width", "17", "'run'"},
         {"run.lr", "100", "'run'"},
-        {"state", "0", "--init"},
+        {"state", "0", "init"},
         {"windows_grow", "-1", "'windows_grow'"},
         {"embedding_decay", "nan", "'embedding_decay'"},
     };
@@ -323,7 +323,7 @@ TEST(versions) {
         must_run("sample -n 5 @stored/state.safetensors");
         run("train -r -q -s 20 --lr 0.001 -j 1 -o @stored @stored.txt");
         if (version < 3) {
-            expect_failure(1, "state.safetensors: ", "--init");
+            expect_failure(1, "state.safetensors: ", "init");
         } else {
             expect_success();
             assert_near(row_of("gpt").validation, 1.3290, 1e-3);

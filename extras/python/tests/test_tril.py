@@ -206,7 +206,7 @@ class Models(Case):
             for wrong in "", "nonsense":
                 self.fails("argument", "model" if name == "rung" else name, lambda: tril.train(TEXT, **{"steps": 1, name: wrong}))
         self.assertEqual(small(lr=0.01, val=0.2).digest, small(learning_rate=0.01, held_out=0.2).digest)
-        self.assertEqual(tril.train(TEXT, model="head", steps=2, **SMALL).sizes.rung, "head")
+        self.assertEqual(tril.train(TEXT, model="head", steps=2, width=16, **FEW).sizes.rung, "head")
         for ours, said in ("patience", "train"), ("nonsense", "nonsense"):
             with self.assertRaisesRegex(TypeError, said):
                 small(**{ours: 1})
@@ -216,7 +216,17 @@ class Models(Case):
         self.assertLess({"layers", "learning_rate", "seed", "on_step"}, names)
         for name in tril.Options._fields:
             said = re.search(rf"  {name}: ([\w ]*)", tril.train.__doc__)
-            self.assertTrue(name == "rung" or (name in names and said.group(1)[:30] in shown), name)
+            self.assertTrue(name == "rung" or (name in names and said.group(1)[:30] in shown.replace("--", "")), name)
+
+    def test_effects(self):
+        for name, rung, given in (("layers", "bigram", {"layers": 2}), ("heads", "head", {"heads": 2}),
+                                  ("kv-heads", "gpt", {"kv_heads": 2}), ("dropout", "multihead", {"dropout": 0.1}),
+                                  ("epochs", "gpt", {"epochs": 2, "steps": 5}),
+                                  ("epochs", "gpt", {"epochs": 2, "preset": "quick"})):
+            self.fails("argument", f"{name} has no effect", lambda: tril.train(TEXT, rung, **given))
+        self.fails("argument", "dropout has no effect", lambda: training_of(untrained("head"), dropout=0.1))
+        self.fails("argument", "epochs has no effect", lambda: training_of(epochs=2))
+        self.assertTrue(small(epochs=0))
 
     def test_wrong_arguments(self):
         model, training = small(), training_of()
@@ -304,7 +314,8 @@ class Models(Case):
         latin, few = b"caf\xe9 bar\n" * 50, {**FEW, "steps": 2}
         of_bytes, base = (tril.train(text, "gpt", bytes=b, **SIZES, **few) for text, b in ((latin, True), (TEXT, False)))
         tril.train([latin, TEXT], init=of_bytes, **few)
-        tril.train(TEXT, init=base, **few, width=16, kv_heads=2)
+        tril.train(TEXT, init=base, **few, width=16)
+        tril.train(TEXT, init=small("modern"), **few, kv_heads=2)
         for wrong in {"rung": "modern"}, {"width": 32}, {"kv_heads": 1}, {"bytes": True}, {"preset": "quick"}:
             self.fails("argument", *wrong, lambda: tril.train(TEXT, init=base, **few, **wrong))
 

@@ -117,23 +117,24 @@ _lib = _Library()
 
 
 def _rows() -> Dict[str, Any]:
-    """The rows by the names of their members, in the order of the members."""
+    """The rows by the names of their members."""
     members = {getattr(_lib.TrilOptions, name).offset: name for name, _ in _lib.TrilOptions._fields_}
     rows: Dict[str, Any] = {}
     while _lib.tril_option(len(rows)):
         row = _lib.tril_option(len(rows)).contents
         rows[members[row.member]] = row
-    return dict(sorted(rows.items(), key=lambda item: item[1].member))
+    return rows
 
 
-_ROWS = _rows()
+_NUMBERS = {name: number for number, name in enumerate(_rows())}
+_ROWS = dict(sorted(_rows().items(), key=lambda item: item[1].member))
 _WHOLE = [name for name, row in _ROWS.items() if _lib.enums["TrilKind"][row.kind] == "whole"] + ["hidden"]
 _SIZES = [name for name, row in _ROWS.items() if _lib.enums["TrilLasting"][row.lasting] == "model"]
 _TRAINING = [name for name in _ROWS if name not in _SIZES and name not in  # of ./train alone
              ("time", "eval_every", "patience", "bytes")]
 _SHORT = {_ROWS[name].name.decode(): name for name in ("rung", "learning_rate", "held_out")}  # those of ./train
 Sizes: Any = collections.namedtuple("Sizes", _SIZES + ["hidden"])  # type: ignore[misc]
-Sizes.__doc__ = "The sizes of a model. If None, kv_heads equals heads, and hidden (inside the MLP) is 8/3 of the width."
+Sizes.__doc__ = "The sizes of a model. If None, kv_heads equals heads, and hidden (inside the MLP) is the rung's own."
 Options: Any = collections.namedtuple("Options", _SIZES + _TRAINING)  # type: ignore[misc]
 Options.__doc__ = "The decided options of a training run. None stands for the rung's own value."
 
@@ -146,7 +147,7 @@ def _takes(*names: str) -> Callable[[Any], Any]:
         function.__signature__ = signature.replace(parameters=own + [
             inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None) for name in names])
         function.__doc__ = "\n".join([inspect.getdoc(function) or "", "", "Options; None stands for the default of `./train`:", *(
-            f"  {name}: {_ROWS[name].help.decode()}" for name in names)])
+            f"  {name}: {_ROWS[name].help.decode().replace('--', '')}" for name in names)])
         return function
     return decorate
 
@@ -215,6 +216,17 @@ def _fill(structure: Any, values: Dict[str, Any], known: Optional[Iterable[str]]
                 value = _terminated(value.encode())
             setattr(structure, name, _checked(types[name], value, name, name in _WHOLE))
     return structure
+
+
+def _check_effect(names: Iterable[str], options: Any) -> None:
+    """Fails if one of these options, which are set, has no effect on a training run."""
+    for name in names:
+        _call("option_effect", _NUMBERS[name], ctypes.byref(options))
+
+
+def _given(options: Dict[str, Any]) -> Dict[str, Any]:
+    """Those that are not None, by the names of their members."""
+    return {_SHORT.get(name, name): value for name, value in options.items() if value is not None}
 
 
 def _terminated(name: bytes) -> bytes:
@@ -704,6 +716,8 @@ class Training(_Object):
         how = _lib.tril_options()
         how.batch = math.nan  # follows from the context
         _fill(how, options, _TRAINING)
+        how.rung = _call("model_sizes", model).rung
+        _check_effect(_given(options), how)
         self._open(model, _Text(_call("model_tokenizer", model), text, how, val_file), how)
 
     def _open(self, model: Model, text: _Text, options: Any) -> None:
@@ -803,7 +817,7 @@ class Training(_Object):
         return nats.value
 
     def save(self, path: Path) -> None:
-        """Writes the state, which `Training.resume` and `./train --resume` continue."""
+        """Writes the state, which `Training.resume` and `./train --resume` resume."""
         _call("training_save", self, _path(path), None)
 
 
@@ -836,7 +850,7 @@ def train(text: Texts, rung: Optional[str] = None, *, preset: Optional[str] = No
         setattr(how, name, math.nan)
     if preset is not None:
         _call("options_set", ctypes.byref(how), b"preset", _terminated(preset.encode()))
-    asked = {"rung": rung, **{_SHORT.get(name, name): value for name, value in options.items() if value is not None}}
+    asked = _given({"rung": rung, **options})
     fixed = _SIZES + ["bytes"]
     _fill(how, asked, ["time"] + fixed + _TRAINING)
     if seconds < math.inf and asked.get("steps") is not None:
@@ -852,6 +866,7 @@ def train(text: Texts, rung: Optional[str] = None, *, preset: Optional[str] = No
                 raise Error(f"{name}: that of `init` is {value}, not {wanted}", "argument")
             setattr(how, name, getattr(own, name))
         how.hidden = own.hidden
+    _check_effect(asked, how)
     if val_file is not None and asked.get("held_out") is not None:
         raise Error("val and val_file both say what is held out; give only one", "argument")
     given = _joined(text, how, val_file)

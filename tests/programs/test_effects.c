@@ -29,12 +29,6 @@ static const Effect of_train[] = {
      BASE "-s 80 --lr 1 --eval-every 1 --patience 0.01", NULL},
     {"precision", BASE "--precision f32", BASE "--precision bf16", NULL},
     {"seed", BASE, BASE "--seed 3", NULL},
-    {"layers", BASE, BASE "-l 2", NULL},
-    {"heads", BASE, BASE "-H 4", NULL},
-    {"width", BASE, BASE "-w 32", NULL},
-    {"kv-heads", BASE, BASE "--kv-heads 1", NULL},
-    {"context", BASE, BASE "-c 8", NULL},
-    {"dropout", BASE "-d 0", BASE "-d 0.4", NULL},
     {"val", BASE, BASE "--val 0.3", NULL},
     {"val-file", BASE, BASE "--val-file @lines", NULL},
     {"bytes", BASE, BASE "--bytes", NULL},
@@ -67,7 +61,11 @@ static const Effect of_sample[] = {
     {"version", MODEL, "--version", "tril "},
 };
 
-/* Fails the test unless the option is in the table. */
+/* Each with every rung. */
+static const char *const of_rungs[] = {"--layers=2",   "--heads=4",   "--width=32",
+                                       "--kv-heads=1", "--context=8", "--dropout=0.4"};
+
+/* Fails the test unless the option is in the table, or in that one. */
 static void expect_row(const Effect *effects, size_t count, const char *option) {
     static const char *const others[] = {/* tested by those of what they belong to */
                                          "threads" /* any number gives the same */,
@@ -76,6 +74,8 @@ static void expect_row(const Effect *effects, size_t count, const char *option) 
     for (size_t i = 0; i < count; i++) known = known || strcmp(effects[i].option, option) == 0;
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         known = known || strcmp(others[i], option) == 0;
+    for (int i = 0; i < COUNT(of_rungs); i++)
+        known = known || begins(of_rungs[i], formatted("--%s=", option));
     if (!known) fail_msg("--%s has no row", option);
 }
 
@@ -152,18 +152,17 @@ TEST(sample) {
 
 /* An option changes the weights of a rung, or that rung refuses it. */
 TEST_OF_EACH(tril_rung, rungs) {
-    static const char *const options[] = {"--layers=2",   "--heads=4",   "--width=32",
-                                          "--kv-heads=1", "--context=8", "--dropout=0.4"};
     const char *base = formatted("-m %s -c 16 -b 4 -s 12 %s", name,
                                  used_by(name, "--layers=1 --heads=2 --width=16 --dropout=0"));
     train_in_e(base);
     const uint64_t before = weights_in_e();
-    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
-        const char *with = formatted("%s %s", base, options[i]);
-        if (*used_by(name, options[i])) {
+    for (int i = 0; i < COUNT(of_rungs); i++) {
+        const char *with = formatted("%s %s", base, of_rungs[i]);
+        if (*used_by(name, of_rungs[i])) {
             train_in_e(with);
             if (weights_in_e() == before) fail_msg("%s: no effect", with);
         } else {
+            assert_string_not_equal(name, "modern"); /* which uses all */
             must_fail(2, formatted("train -o " MODEL " %s " ACT, with), "no effect", name);
         }
     }

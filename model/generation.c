@@ -45,9 +45,10 @@ static int likeliest_of(const float *logits, int V) {
 }
 
 /* The tokens that may be picked: their ids are the last `kept` of order[V], the most likely one
- * last; without an order, all V by their ids. shares[V] is proportional to their probabilities. */
+ * last; without an order, all V by their ids. numerators[V] is proportional to their probabilities.
+ */
 typedef struct {
-    double *shares, total;
+    double *numerators, total;
     int32_t *order;
     int kept;
 } Choice;
@@ -56,24 +57,24 @@ typedef struct {
 static Choice choice_of(const Sampler *sampler, const float *logits, int V, double *scratch) {
     const Isa *isa = sampler->isa;
     const int k = sampler->top_k == EVERY_TOKEN || sampler->top_k > V ? V : sampler->top_k;
-    Choice c = {.shares = scratch, .kept = k};
-    double everything = c.total = isa->shares(c.shares, logits, sampler->temperature, V);
+    Choice c = {.numerators = scratch, .kept = k};
+    double everything = c.total = isa->numerators(c.numerators, logits, sampler->temperature, V);
     if (k == V && sampler->top_p >= 1) return c;
 
     c.order = (int32_t *)(void *)(scratch + V);
     for (int v = 0; v < V; v++) c.order[v] = v;
     for (int root = V / 2 - 1; root >= 0; root--) sift(logits, c.order, root, V);
     if (k < V) everything = 0; /* the sum over the k tokens follows */
-    for (int i = 0; i < k && k < V; i++) everything += c.shares[take(logits, c.order, V - i)];
+    for (int i = 0; i < k && k < V; i++) everything += c.numerators[take(logits, c.order, V - i)];
     c.total = everything;
     if (sampler->top_p >= 1) return c;
 
-    /* top_p is a share of the tokens that top_k keeps */
+    /* top_p is a share of the probability of the tokens that top_k keeps */
     c.total = c.kept = 0;
     while (c.kept < k && c.total < sampler->top_p * everything) {
         int last = V - 1 - c.kept++;
         if (k == V) take(logits, c.order, last + 1);
-        c.total += c.shares[c.order[last]];
+        c.total += c.numerators[c.order[last]];
     }
     return c;
 }
@@ -88,31 +89,33 @@ bool sampler_prepare(Sampler *sampler, Error *err) {
     return sampler->isa;
 }
 
-/* Picks the token at which the sum of shares exceeds u times that of all, as sampler_pick does, by
- * shares in float32, which are faster. Returns NO_ID if the sum may be on either side of that. */
-static int pick_fast(const Sampler *sampler, const float *logits, int V, double u, float *shares) {
-    if (V > NEAR_SHARES || sampler->top_k != EVERY_TOKEN || sampler->top_p < 1) return NO_ID;
-    double total =
-        (double)sampler->isa->near_shares(shares, logits, (float)(1 / sampler->temperature), V);
+/* Picks the token at which the sum of numerators exceeds u times that of all, as sampler_pick does,
+ * by numerators in float32, which are faster. Returns NO_ID if the sum may be on either side of
+ * that. */
+static int pick_fast(const Sampler *sampler, const float *logits, int V, double u,
+                     float *numerators) {
+    if (V > NEAR_NUMERATORS || sampler->top_k != EVERY_TOKEN || sampler->top_p < 1) return NO_ID;
+    double total = (double)sampler->isa->near_numerators(numerators, logits,
+                                                         (float)(1 / sampler->temperature), V);
     double left = u * total, error = total * 0x1p-16;
     for (int id = V - 1; id >= 0 && left > error; id--) {
-        left -= (double)shares[id];
+        left -= (double)numerators[id];
         if (left < -error) return id;
     }
     return NO_ID;
 }
 
-int sampler_pick(const Sampler *sampler, const float *logits, int V, uint64_t stream,
-                 uint64_t place, double *scratch) {
+int sampler_pick(const Sampler *sampler, const float *logits, int V, uint64_t stream, uint64_t draw,
+                 double *scratch) {
     if (sampler->temperature == GREEDY) return likeliest_of(logits, V);
-    const double u = random_uniform(random_key(sampler->seed, RANDOM_SAMPLES, stream), place);
+    const double u = random_uniform(random_key(sampler->seed, RANDOM_SAMPLES, stream), draw);
     const int fast = pick_fast(sampler, logits, V, u, (float *)(void *)scratch);
     if (fast != NO_ID) return fast;
     Choice c = choice_of(sampler, logits, V, scratch);
     double left = u * c.total;
     for (int i = 0; i < c.kept; i++) {
         int id = id_at(&c, V, i);
-        left -= c.shares[id];
+        left -= c.numerators[id];
         if (left < 0) return id;
     }
     return likeliest_of(logits, V); /* rounding left a remainder */
@@ -128,7 +131,7 @@ void sampler_probabilities(const Sampler *sampler, const float *logits, int V, d
     Choice c = choice_of(sampler, logits, V, scratch);
     for (int i = 0; i < c.kept; i++) {
         int id = id_at(&c, V, i);
-        p[id] = c.shares[id] / c.total;
+        p[id] = c.numerators[id] / c.total;
     }
 }
 
@@ -196,10 +199,10 @@ void generator_read(Generator *g) {
         const int end = min_int(g->texts[slot].length, *read + room);
         for (; *read < end; ++*read) {
             g->texts[slot].row = listed;
-            g->next[listed++] = (Continuation){window_of(g, slot) + *read, *read, slot};
+            g->next[listed++] = (DecodeToken){window_of(g, slot) + *read, *read, slot};
         }
     }
-    g->logits = run_grow(g->run, g->next, listed);
+    g->logits = run_decode(g->run, g->next, listed);
 }
 
 const float *generator_logits(const Generator *g, int slot) {

@@ -19,11 +19,11 @@ typedef struct {
 bool sampler_prepare(Sampler *sampler, Error *err);
 
 /* Picks the next token from logits[V] and returns its id. `stream` is the number of the sample,
- * `place` the number of the draw in it: both and the seed determine the random number.
+ * `draw` the number of the draw in it: both and the seed determine the random number.
  * scratch[SAMPLER_SCRATCH V] is overwritten. */
 enum { SAMPLER_SCRATCH = 2 };
-int sampler_pick(const Sampler *sampler, const float *logits, int V, uint64_t stream,
-                 uint64_t place, double *scratch);
+int sampler_pick(const Sampler *sampler, const float *logits, int V, uint64_t stream, uint64_t draw,
+                 double *scratch);
 
 /* Sets p[V] to the probability with which sampler_pick picks each token, with the same scratch. */
 void sampler_probabilities(const Sampler *sampler, const float *logits, int V, double *p,
@@ -41,11 +41,11 @@ typedef struct {
         int row;          /* of the last one in the pass that read it */
     } * texts;            /* [slots] */
     int most;             /* tokens in a pass */
-    Continuation *next;   /* [most]: scratch */
+    DecodeToken *next;    /* [most]: scratch */
     const float *logits;  /* of the last pass */
 } Generator;
 
-/* Opens a growing run of `model`, which is borrowed, for texts in `slots` slots. Up to `threads`
+/* Opens a decoding run of `model`, which is borrowed, for texts in `slots` slots. Up to `threads`
  * threads pack its weights, unless packed_by (RunOptions) has them; one reads the texts.
  * generator_close closes it and releases the texts. Fails as run_open does, and without memory. */
 bool generator_open(Generator *g, Model *model, int slots, int threads, Precision precision,

@@ -134,7 +134,7 @@ static bool check_count(const Config *c, double count, Error *err) {
 }
 
 /* Sets every tensor's offset: those of no block first, then block by block, Muon's after the
- * others. So the gradients of a block are contiguous and are sent as a whole (buckets.c). */
+ * others. So the gradients that a bucket sends (buckets.c) are contiguous. */
 static void set_offsets(Model *model) {
     for (int l = NO_BLOCK; l < model->config.L; l++)
         for (int muon = 0; muon <= 1; muon++)
@@ -180,7 +180,7 @@ static void add_tensors(Model *model, const WeightSpec *spec, bool bias) {
     }
 }
 
-void model_name_weights(const Model *model, char *weights) {
+void model_bind_weights(const Model *model, char *weights) {
     const Rung *rung = model->rung;
     int next = 0; /* the next tensor */
     for (int i = 0; i < rung->weight_count; i++) {

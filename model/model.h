@@ -106,10 +106,10 @@ bool model_extend(Model *model, int V, const int32_t *sources, uint64_t seed, Er
 bool model_has_ngram(const Config *config);
 bool model_has_width(const Config *config);
 
-/* Counts a training text, ids[count]. The model keeps the counts, and adds those of later texts,
- * with one exception: if this text begins with the text counted before, or that text with this one,
- * the new counts replace the old. With `folds`, training on the text can leave parts of it out.
- * Does nothing for a rung that does not count. Without memory it fails and changes nothing. */
+/* Counts a training text, ids[count]. Counts add up over texts, but no text counts twice: if it is
+ * the end of what was counted, nothing is added; if one of the two begins with the other, it
+ * replaces what was counted. With `folds`, training on the text can leave parts of it out. Does
+ * nothing for a rung that does not count. Without memory it fails and changes nothing. */
 bool model_count(Model *model, const int32_t *ids, size_t count, bool folds, Error *err);
 
 /* Counts the model's text again, to *folded, so that predictions can leave out parts of ids[count]
@@ -117,16 +117,16 @@ bool model_count(Model *model, const int32_t *ids, size_t count, bool folds, Err
  * releases them with ngram_free. Fails as ngram_count does. */
 bool model_fold(const Model *model, const int32_t *ids, size_t count, Ngram **folded, Error *err);
 
-/* Returns a digest of the weights (base/digest.h): of each tensor's name and numbers, in order.
- * Equal digests mean equal bits. */
+/* Returns a digest (base/digest.h) of each tensor's name and numbers, in order, and of the counted
+ * text. Equal digests mean equal bits. */
 uint64_t model_digest(const Model *model);
 
-/* The next token of a sequence that grows, `last`; the earlier ones precede it in memory. */
+/* The next token of a sequence in a decoding run, `last`; the earlier ones precede it in memory. */
 typedef struct {
     const int32_t *last;
     int past; /* earlier tokens, whose keys and values the run holds; past < length */
     int slot; /* where it holds them, from 0; less than RunOptions.slots */
-} Continuation;
+} DecodeToken;
 
 /* The place of a pass in a text: token n of the pass is the text's token starts[n / window] + n %
  * window. */
@@ -135,6 +135,6 @@ typedef struct {
     size_t window;
     size_t before; /* tokens of a shared batch before this process's part */
     bool counted;  /* the model counted it last; each prediction then leaves out its own fold */
-} Source;
+} TextOrigin;
 
 #endif

@@ -24,7 +24,7 @@ Precision run_default_precision(void);
 
 typedef struct {
     int batch;     /* the most sequences of `length` tokens in a pass, >= 1; of all processes
-                      together, if shared. In a growing run, the most tokens in a pass */
+                      together, if shared. In a decoding run, the most tokens in a pass */
     int length;    /* the most tokens in a sequence, 1 to the model's context */
     bool training; /* has gradients and an optimizer */
     bool frozen;   /* the weights do not change while the run is open, so they are packed once */
@@ -37,7 +37,7 @@ typedef struct {
                        then be called by all processes */
     bool kept; /* every array of a forward pass stays complete until the next pass, for run_line;
                   needs more memory */
-    int slots; /* > 0: a growing run, for run_grow: it keeps so many sequences, each in a slot,
+    int slots; /* > 0: a decoding run, for run_decode: it keeps so many sequences, each in a slot,
                   which grow token by token. Its passes use one thread; no training */
     const Run *packed_by; /* optional: a frozen run of the same model and precision, which outlives
                              this one; its packed weights are used */
@@ -90,12 +90,12 @@ const float *run_forward(Run *run, const int32_t *ids, int B, int T);
 /* Reads N tokens, N <= batch, each the next one of the sequence in its slot; several of a slot come
  * one after another. Returns logits[N,V], as run_forward does for each sequence, to the last bit.
  */
-const float *run_grow(Run *run, const Continuation *tokens, int N);
+const float *run_decode(Run *run, const DecodeToken *tokens, int N);
 
 /* Does the same as run_forward for a training step, with dropout, whose masks depend on
  * source->before in a shared run. Keeps `ids` and `source` until run_backward returns. Needs
  * RunOptions.training. */
-void run_forward_training(Run *run, const int32_t *ids, int B, int T, const Source *source);
+void run_forward_training(Run *run, const int32_t *ids, int B, int T, const TextOrigin *source);
 
 /* Multiplies the logits that counting adds (layer `trusted`) by `weight` from the next pass on.
  * It is 1 at first, and must be 1 in training. */
@@ -157,7 +157,7 @@ typedef struct {
     const int32_t *ids; /* [count] */
     size_t count;       /* >= 2 */
     size_t every;       /* one batch of windows in `every` is read, >= 1 */
-    bool counted;       /* as in Source */
+    bool counted;       /* as in TextOrigin */
 } Windows;
 
 /* Returns the mean loss over the windows, in nats, without dropout. Collective: each process reads

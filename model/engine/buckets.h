@@ -14,7 +14,7 @@
 
 typedef struct Buckets Buckets;
 
-/* Chooses an owner for each matrix that Muon trains, and fills the buckets with `gradients`, which
+/* Chooses an owner for each matrix that Muon trains, and divides `gradients` into buckets; they
  * are laid out like the weights and borrowed. buckets_close releases them; NULL is allowed. The
  * result is the same on every process. Fails for more than INT_MAX weights, and without memory;
  * *buckets is then NULL. */

@@ -22,7 +22,7 @@ static bool lists_all(const Rung *rung) {
 static void record_passes(Tape *p, void *weights, void *activations) {
     const Rung *rung = p->model->rung;
     tape_expect(p, lists_all(rung), "Weights", "not every member has a row in the list");
-    model_name_weights(p->model, weights);
+    model_bind_weights(p->model, weights);
     p->has_heads = rung->has_heads;
     p->logits = rung->forward(p, weights, activations);
     tape_keep(p, p->logits);
@@ -35,7 +35,7 @@ static void record_passes(Tape *p, void *weights, void *activations) {
     tape_end(p);
 }
 
-bool record(Tape *p, const Model *model, const RunOptions *options, Error *err) {
+bool tape_record_rung(Tape *p, const Model *model, const RunOptions *options, Error *err) {
     const size_t L = (size_t)model->config.L;
     char *weights = NULL, *activations = NULL;
     if (!tape_open(p, model, options->training, options->slots, err)) return false;
@@ -64,9 +64,9 @@ static bool check_count(const Tape *p, const RunOptions *o, double tokens, Error
     double numbers = 0;
     for (int id = 1; id < p->array_count; id++) {
         const ArrayInfo *info = &p->arrays[id];
-        const double rows = info->rows == PER_PASS   ? info->count
-                            : info->rows == PER_SLOT ? kept
-                                                     : tokens;
+        const double rows = info->rows == PER_PASS         ? info->count
+                            : info->rows == PER_CACHE_SLOT ? kept
+                                                           : tokens;
         numbers += info->width * rows;
     }
     if (numbers * sizeof(float) <= (double)SIZE_MAX / spare) return true;
@@ -97,7 +97,8 @@ bool execute_plan(Run *run, Error *err) {
     size_t tensors = (size_t)run->model->tensor_count, tokens = run_tokens(run);
     if (!memory_alloc(&run->packed_offsets, tensors, sizeof(size_t), "the run", err) ||
         !memory_alloc(&run->params, tensors, sizeof(Param), "the run", err) ||
-        !record(&run->tape, run->model, o, err) || !check_count(&run->tape, o, (double)tokens, err))
+        !tape_record_rung(&run->tape, run->model, o, err) ||
+        !check_count(&run->tape, o, (double)tokens, err))
         return false;
     if (!schedule_open(&run->schedule, &run->tape, tokens, (size_t)o->length, err)) return false;
     place_packed(run);
@@ -239,7 +240,7 @@ void execute_begin(Run *run, int threads) {
     return_slices(run, threads);
 }
 
-void execute_turn(Run *run) {
+void execute_begin_backward(Run *run) {
     run->in_backward = true;
     return_slices(run, run_threads(run));
 }
@@ -260,7 +261,7 @@ void execute_packing(const Thread *thread, void *argument) {
     team_barrier(thread);
 }
 
-/* Executes a growing run's pass that is one slice, without phases. */
+/* Executes a decoding run's pass that is one slice, without phases. */
 static void execute_slice(Run *run, const Thread *thread) {
     for (Call *call = run->calls; call < run->calls + run->tape.backward_begin; call++) {
         call->thread = thread;

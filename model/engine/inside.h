@@ -75,10 +75,11 @@ void run_note_pace(Run *run);
 
 /* ---- execute.c ---- */
 
-/* Records the rung's forward and, in training, its backward in the tape `p`, with the loss
- * between them. The tape borrows the model and does not read its weights. tape_close releases the
- * tape. Fails without memory and for a wrong rung; then there is nothing to release. */
-bool record(Tape *p, const Model *model, const RunOptions *options, Error *err);
+/* Records the rung's forward and, in training, its backward in the tape `p`; the gradient of the
+ * loss begins the backward. The tape borrows the model and does not read its weights. tape_close
+ * releases the tape. Fails without memory and for a wrong rung; then there is nothing to release.
+ */
+bool tape_record_rung(Tape *p, const Model *model, const RunOptions *options, Error *err);
 
 /* Records and schedules the rung of a run whose options, model, isa and products are set, and lays
  * out its memory. Fails without memory, for a wrong rung, and for too large a pass. */
@@ -102,9 +103,9 @@ int slice_count(const Run *run);
 Share share_of_tokens(const Run *run, const Thread *thread);
 
 /* execute_begin begins the forward pass that run->pass describes, which `threads` threads will
- * execute; execute_turn, its backward pass. */
+ * execute; execute_begin_backward, its backward pass. */
 void execute_begin(Run *run, int threads);
-void execute_turn(Run *run);
+void execute_begin_backward(Run *run);
 
 /* execute_pass executes the pass as the work of a team (team_run); execute_packing only packs its
  * weights. `run` is a Run. */
@@ -129,8 +130,8 @@ size_t update_scratch(const Run *run);
 /* Returns the time in seconds, while a step is measured. */
 double profile_now(const Run *run);
 
-/* Adds the time since `start` to a place of the profile, on the first thread. Returns the time now.
+/* Adds the time since `start` to a part of the profile, on the first thread. Returns the time now.
  */
-double profile_add(const Run *run, const Thread *thread, int place, double start);
+double profile_add(const Run *run, const Thread *thread, int part, double start);
 
 #endif

@@ -19,9 +19,10 @@ typedef struct {
 #define PACE_SHARED_FIRST 1e-12
 
 /* Returns true if a pass of `work` multiply-adds should be shared: that was faster lately, or
- * should be tried. It is first tried after a few passes, or for one long pass. After that, the
- * slower way is tried again as soon as that costs at most a twentieth of the time since the last
- * try; but shared passes are not tried while a thread alone gets less than a whole processor. */
+ * should be tried. If `shared` is 0, it is first tried after a few passes, or for one long pass.
+ * After that, the slower way is tried again as soon as that costs at most a hundredth of the time
+ * since the last try, or after seconds of which it costs at most a twentieth; but shared passes are
+ * not tried while a thread alone gets less than a whole processor. */
 bool pace_shares(const Pace *pace, double work);
 
 /* Records a pass of `work` multiply-adds, made by several threads (`shared`) or one: it took

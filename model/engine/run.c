@@ -31,7 +31,7 @@ static double work_of_pass(const Run *run) {
     return (double)run->pass.tokens * ((double)model->parameters + sight);
 }
 
-/* A growing run uses one: its caller shares texts, not tokens, between threads. */
+/* A decoding run uses one: its caller shares texts, not tokens, between threads. */
 static int threads_for(const Run *run, double work) {
     const int most = run->options.slots > 0 ? 1 : run->options.threads;
     return useful_threads(work, 1 + run->schedule.barriers, most);
@@ -274,7 +274,8 @@ static void note_tokens(Profile *profile, const Pass *pass) {
 }
 
 /* Begins a pass. Returns how many threads are useful. */
-static int begin(Run *run, const int32_t *ids, int B, int T, const Source *source, bool training) {
+static int begin(Run *run, const int32_t *ids, int B, int T, const TextOrigin *source,
+                 bool training) {
     Profile *profile = &run->profile;
     assert(B >= 1 && T >= 1 && T <= run->options.length);
     assert((size_t)B * (size_t)T <= run_tokens(run));
@@ -296,7 +297,7 @@ static int begin(Run *run, const int32_t *ids, int B, int T, const Source *sourc
     return run_threads(run);
 }
 
-const float *run_grow(Run *run, const Continuation *sequences, int B) {
+const float *run_decode(Run *run, const DecodeToken *sequences, int B) {
     assert(run->options.slots > 0);
     begin(run, NULL, B, 1, NULL, false);
     run->pass.sequences = sequences;
@@ -305,7 +306,7 @@ const float *run_grow(Run *run, const Continuation *sequences, int B) {
     return execute_array(run, run->tape.logits);
 }
 
-static const float *forward(Run *run, const int32_t *ids, int B, int T, const Source *source) {
+static const float *forward(Run *run, const int32_t *ids, int B, int T, const TextOrigin *source) {
     team_run(run->team, begin(run, ids, B, T, source, false), execute_pass, run);
     run_note_pace(run);
     return execute_array(run, run->tape.logits);
@@ -315,7 +316,7 @@ const float *run_forward(Run *run, const int32_t *ids, int B, int T) {
     return forward(run, ids, B, T, NULL);
 }
 
-void run_forward_training(Run *run, const int32_t *ids, int B, int T, const Source *source) {
+void run_forward_training(Run *run, const int32_t *ids, int B, int T, const TextOrigin *source) {
     assert(run->options.training);
     begin(run, ids, B, T, source, true);
     team_run(run->team, run_threads(run), execute_pass, run);
@@ -346,7 +347,7 @@ double run_backward(Run *run, const int32_t *targets) {
     double tokens = tokens_in_loss(run), total = 0;
     run->pass.targets = targets;
     run->pass.scale = 1.0f / (float)tokens;
-    execute_turn(run);
+    execute_begin_backward(run);
     team_run(run->team, run_threads(run), execute_pass, run);
     for (size_t n = 0; n < run->pass.tokens; n++) total += (double)run->losses[n];
     if (run->options.shared) world_allreduce(&total, 1);
@@ -375,7 +376,7 @@ static void read_windows(Run *run, const Windows *w, size_t first, size_t end, d
         const size_t number = number_of(run, w, i), start = number * length,
                      left = left_from(run, w, number), T = min_size(length, left);
         B = min_size(min_size(min_size(most, end - i), batch - i % batch), left / T);
-        const Source source = {.starts = &start, .window = B * T, .counted = w->counted};
+        const TextOrigin source = {.starts = &start, .window = B * T, .counted = w->counted};
         forward(run, w->ids + start, (int)B, (int)T, &source);
         run->pass.targets = w->ids + start + 1;
         team_run(run->team, run_threads(run), loss_work, run);

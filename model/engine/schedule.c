@@ -38,15 +38,15 @@ static bool needs_barrier(const Tape *p, int since, int i) {
     return false;
 }
 
-/* Fills the phases, and sets epochs[i] to the epoch of instruction i. */
-static void make_phases(Schedule *s, const Tape *p, int *epochs) {
-    Phase *phase = NULL, *slices = NULL; /* the last one; the last of this epoch with slices */
+/* Fills the phases, and sets intervals[i] to the interval of instruction i. */
+static void make_phases(Schedule *s, const Tape *p, int *intervals) {
+    Phase *phase = NULL, *slices = NULL; /* the last one; the last of this interval with slices */
     int since = 0;
     s->backward_phase = -1;
     for (int i = 0; i < p->count; i++) {
         const bool begins = i == 0 || i == p->backward_begin, team = is_team(&p->list[i]);
         const bool barrier = !begins && needs_barrier(p, since, i);
-        epochs[i] = i == 0 ? 0 : epochs[i - 1] + (begins || barrier);
+        intervals[i] = i == 0 ? 0 : intervals[i - 1] + (begins || barrier);
         if (begins || barrier) {
             since = i;
             slices = NULL;
@@ -67,7 +67,7 @@ static void make_phases(Schedule *s, const Tape *p, int *epochs) {
 /* ---- memory ---- */
 
 /* The memory of an array, or of several, each of which ends where the next one begins: `size`
- * floats, at `offset`, from epoch `begin` to epoch `end`. */
+ * floats, at `offset`, from interval `begin` to interval `end`. */
 typedef struct {
     int array, root; /* the array, and the first one that has its memory */
     size_t size, offset;
@@ -86,31 +86,31 @@ size_t schedule_rows(const Tape *p, int array, size_t tokens, size_t positions) 
         case PER_TOKEN: return tokens;
         case PER_STRETCH: return ceil_div(tokens, STRETCH);
         case PER_POSITION: return positions;
-        case PER_SLOT: return (size_t)p->slots * schedule_capacity(positions);
+        case PER_CACHE_SLOT: return (size_t)p->slots * schedule_capacity(positions);
         default: return (size_t)info->count;
     }
 }
 
-static void note_use(Span *span, Array array, int i, int epoch) {
-    if (span->array == 0) *span = (Span){array.id, array.id, .begin = epoch};
+static void note_use(Span *span, Array array, int i, int interval) {
+    if (span->array == 0) *span = (Span){array.id, array.id, .begin = interval};
     span->last = i;
-    span->end = epoch;
+    span->end = interval;
 }
 
-static void note_uses(Span *spans, const Tape *p, const int *epochs) {
+static void note_uses(Span *spans, const Tape *p, const int *intervals) {
     for (int i = 0; i < p->count; i++) {
         const Instruction *at = &p->list[i];
         for (int j = 0; j < MAX_INPUTS; j++)
-            note_use(&spans[at->inputs[j].id], at->inputs[j], i, epochs[i]);
+            note_use(&spans[at->inputs[j].id], at->inputs[j], i, intervals[i]);
         for (int j = 0; j < MAX_OUTPUTS; j++)
-            note_use(&spans[at->outputs[j].id], at->outputs[j], i, epochs[i]);
+            note_use(&spans[at->outputs[j].id], at->outputs[j], i, intervals[i]);
     }
     for (int id = 1; id < p->array_count; id++) spans[id].lasts = p->arrays[id].kept;
 }
 
 /* Returns true if the first output may take the memory of an input: the input is not needed later,
- * and no other thread reads it in this epoch. */
-static bool can_reuse(const Span *spans, const Tape *p, const int *epochs, int i) {
+ * and no other thread reads it in this interval. */
+static bool can_reuse(const Span *spans, const Tape *p, const int *intervals, int i) {
     const Instruction *at = &p->list[i];
     if (!at->operation->reused) return false;
     const Array from = at->inputs[at->operation->reused - 1], to = at->outputs[0];
@@ -118,16 +118,16 @@ static bool can_reuse(const Span *spans, const Tape *p, const int *epochs, int i
     if (!from.id || spans[from.id].last != i || info->width != to.width || from.width != to.width ||
         (info->kept && i < p->backward_begin))
         return false;
-    for (int j = i; j >= 0 && epochs[j] == epochs[i]; j--)
+    for (int j = i; j >= 0 && intervals[j] == intervals[i]; j--)
         for (int k = 0; is_team(&p->list[j]) && k < MAX_INPUTS; k++)
             if (p->list[j].inputs[k].id == from.id) return false;
     return true;
 }
 
-static void join_spans(Span *spans, const Tape *p, const int *epochs) {
+static void join_spans(Span *spans, const Tape *p, const int *intervals) {
     for (int i = 0; i < p->count; i++) {
         const Instruction *at = &p->list[i];
-        if (!can_reuse(spans, p, epochs, i)) continue;
+        if (!can_reuse(spans, p, intervals, i)) continue;
         Span *joined = &spans[at->outputs[0].id];
         joined->root = spans[at->inputs[at->operation->reused - 1].id].root;
         spans[joined->root].end = joined->end;
@@ -137,9 +137,9 @@ static void join_spans(Span *spans, const Tape *p, const int *epochs) {
 
 /* Sizes the spans. Constants and earlier tokens last always, a kept array at least to the end of
  * the forward pass. */
-static void size_spans(Span *spans, const Tape *p, const int *epochs, size_t tokens,
+static void size_spans(Span *spans, const Tape *p, const int *intervals, size_t tokens,
                        size_t positions) {
-    const int forward_end = epochs[p->backward_begin - 1], end = epochs[p->count - 1];
+    const int forward_end = intervals[p->backward_begin - 1], end = intervals[p->count - 1];
     for (int id = 1; id < p->array_count; id++) {
         Span *span = &spans[id];
         const ArrayInfo *info = &p->arrays[id];
@@ -147,7 +147,7 @@ static void size_spans(Span *spans, const Tape *p, const int *epochs, size_t tok
         span->size = memory_lines(schedule_rows(p, id, tokens, positions) * (size_t)info->width);
         if (span->lasts && span->end < forward_end) span->end = forward_end;
         if (span->begin <= forward_end && span->end > forward_end) span->lasts = true;
-        if (info->rows != PER_POSITION && info->rows != PER_SLOT) continue;
+        if (info->rows != PER_POSITION && info->rows != PER_CACHE_SLOT) continue;
         span->lasts = true;
         span->begin = 0;
         span->end = end;
@@ -200,21 +200,21 @@ static void place_spans(Schedule *s, Span *spans, int count) {
 bool schedule_open(Schedule *s, const Tape *p, size_t tokens, size_t positions, Error *err) {
     const size_t arrays = (size_t)p->array_count, count = (size_t)p->count;
     Span *spans = NULL;
-    int *epochs = NULL;
+    int *intervals = NULL;
     *s = (Schedule){0};
     const bool ok = memory_alloc(&s->phases, count, sizeof *s->phases, "the schedule", err) &&
                     memory_alloc(&s->offsets, arrays, sizeof *s->offsets, "the schedule", err) &&
                     memory_alloc(&spans, arrays, sizeof *spans, "the schedule", err) &&
-                    memory_alloc(&epochs, count, sizeof *epochs, "the schedule", err);
+                    memory_alloc(&intervals, count, sizeof *intervals, "the schedule", err);
     if (ok) {
-        make_phases(s, p, epochs);
-        note_uses(spans, p, epochs);
-        join_spans(spans, p, epochs);
-        size_spans(spans, p, epochs, tokens, positions);
+        make_phases(s, p, intervals);
+        note_uses(spans, p, intervals);
+        join_spans(spans, p, intervals);
+        size_spans(spans, p, intervals, tokens, positions);
         place_spans(s, spans, p->array_count);
     }
     memory_free(spans);
-    memory_free(epochs);
+    memory_free(intervals);
     if (!ok) schedule_close(s);
     return ok;
 }

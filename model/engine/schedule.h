@@ -9,7 +9,7 @@
  * output of other threads, where two instructions add to the gradient of one weight, and where the
  * gradients of a block are ready.
  *
- * The time between two barriers is an epoch. Arrays that are needed in different epochs share
+ * The time between two barriers is an interval. Arrays that are needed in different intervals share
  * memory. */
 #ifndef TRIL_MODEL_ENGINE_SCHEDULE_H
 #define TRIL_MODEL_ENGINE_SCHEDULE_H
@@ -20,7 +20,7 @@ typedef struct {
     int begin, end; /* instructions */
     bool team;      /* one instruction, executed by the whole team */
     bool barrier;   /* there is a barrier before it */
-    bool steals;    /* any thread may take any slice: its epoch has no other phase with slices */
+    bool steals;    /* any thread may take any slice: its interval has no other phase with slices */
 } Phase;
 
 typedef struct {
@@ -37,7 +37,7 @@ typedef struct {
 bool schedule_open(Schedule *s, const Tape *p, size_t tokens, size_t positions, Error *err);
 void schedule_close(Schedule *s);
 
-/* Returns the rows of a slot in arrays PER_SLOT: whole groups of keys. */
+/* Returns the rows of a slot in arrays PER_CACHE_SLOT: whole groups of keys. */
 size_t schedule_capacity(size_t positions);
 
 /* Returns the rows of an array in such passes. */

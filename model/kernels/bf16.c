@@ -92,11 +92,11 @@ INLINE void pack_step(uint16_t *panel, Matrix b, int K, int N, int j, int step) 
         uint16_t *to = panel + step * STEP + half * SQUARE;
         if (column >= N) {
             memset(to, 0, SQUARE * sizeof *to);
-        } else if (b.column == 1) {
-            pack_pairs(to, from, b.row, K - p, N - column);
+        } else if (b.column_stride == 1) {
+            pack_pairs(to, from, b.row_stride, K - p, N - column);
         } else {
             if (N - column < LANES) memset(to, 0, SQUARE * sizeof *to);
-            pack_rows(to, from, b.column, K - p, N - column, TILE);
+            pack_rows(to, from, b.column_stride, K - p, N - column, TILE);
             transpose_pairs(to);
         }
     }
@@ -114,19 +114,19 @@ static size_t panel_size(int K) {
  * order. If `sums` is not NULL, adds the sum of each row to it; a must be transposed. */
 static void pack_left(uint16_t *to, Matrix a, int rows, int K, float *sums) {
     int steps = steps_in(K);
-    if (a.row == 1)
+    if (a.row_stride == 1)
         for (int p = 0; p < K; p += TILE)
             for (int i = 0; i < rows; i += LANES) {
                 const float *from = matrix_at(a, i, p).at;
                 uint16_t *square = to + (size_t)(i / LANES * steps + p / TILE) * SQUARE;
-                pack_pairs(square, from, a.column, K - p, rows - i);
+                pack_pairs(square, from, a.column_stride, K - p, rows - i);
                 transpose_pairs(square);
-                if (sums) add_sums(sums + i, from, a.column, rows - i, K - p);
+                if (sums) add_sums(sums + i, from, a.column_stride, rows - i, K - p);
             }
     else
         for (int i = 0; i < rows; i += LANES)
             for (int p = 0; p < K; p += TILE, to += SQUARE)
-                pack_rows(to, matrix_at(a, i, p).at, a.row, K - p, rows - i, 0);
+                pack_rows(to, matrix_at(a, i, p).at, a.row_stride, K - p, rows - i, 0);
 }
 
 /* ---- tiles ----

@@ -53,8 +53,8 @@ static void round_to_8(int8_t *y, const float *x, float scale, int count) {
 /* Returns `count` numbers of column j from term p on: in place, or copied if others lie between. */
 static const float *terms_at(float *copy, Matrix b, int p, int j, int count) {
     const float *from = matrix_at(b, p, j).at;
-    if (b.row == 1) return from;
-    for (int i = 0; i < count; i++) copy[i] = from[(size_t)i * b.row];
+    if (b.row_stride == 1) return from;
+    for (int i = 0; i < count; i++) copy[i] = from[(size_t)i * b.row_stride];
     return copy;
 }
 

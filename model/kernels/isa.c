@@ -1,9 +1,9 @@
 /* isa.c - the loops that use vector registers, compiled once for each instruction set.
  *
  * The Makefile compiles this file with ISA=base (SSE2 or NEON), avx2 and avx512, each with the
- * compiler flags of that set; for the tests also with ISA=portable, sixteen lanes in plain C. The
- * register tile, the sums and the loops with exponentials are written in vector types. The other
- * loops are plain C that the compiler vectorizes. */
+ * compiler flags of that set; for the tests also with ISA=portable, sixteen lanes in plain C. Most
+ * loops are written in vector types. Rotary positions, dropout, AdamW, sum and axpby are plain C
+ * that the compiler vectorizes. */
 #include "model/kernels/isa/copies.h"
 #include "model/kernels/isa/exponentials.h"
 #include "model/kernels/isa/int8.h"
@@ -30,7 +30,7 @@ const Isa TABLE_NAME(ISA) = {
     LOOP(transpose) LOOP(copy) LOOP(add_rows) LOOP(copy_panels)
     LOOP(scores) LOOP(means)
     LOOP(int8_rows) LOOP(round_to_16)
-    LOOP(softmax) LOOP(shares) LOOP(near_shares) LOOP(softmax_backward) LOOP(mask)
+    LOOP(softmax) LOOP(numerators) LOOP(near_numerators) LOOP(softmax_backward) LOOP(mask)
 #if defined GNU_C
     LOOP(attend) LOOP(attend_backward)
 #endif

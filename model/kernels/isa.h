@@ -11,15 +11,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A borrowed matrix: element (i, j) is at[i * row + j * column]. Swapping the strides transposes
- * it. */
+/* A borrowed matrix: element (i, j) is at[i * row_stride + j * column_stride]. Swapping the strides
+ * transposes it. */
 typedef struct {
     const float *at;
-    size_t row, column;
+    size_t row_stride, column_stride;
 } Matrix;
 
 static inline Matrix matrix_at(Matrix m, int row, int column) {
-    return (Matrix){m.at + (size_t)row * m.row + (size_t)column * m.column, m.row, m.column};
+    return (Matrix){m.at + (size_t)row * m.row_stride + (size_t)column * m.column_stride,
+                    m.row_stride, m.column_stride};
 }
 
 /* A part of c = start + a b. The rows of c, b and start are c_row, b_row and start_row floats
@@ -44,7 +45,7 @@ static inline int some_rows(int most, int left) {
 
 static inline void tile_lower(Tile *t, int rows) {
     t->c += (size_t)rows * t->c_row;
-    t->a.at += (size_t)rows * t->a.row;
+    t->a.at += (size_t)rows * t->a.row_stride;
     if (t->start) t->start += (size_t)rows * t->start_row;
 }
 
@@ -56,19 +57,26 @@ typedef struct {
     float scale;        /* 1 / keep probability */
 } DropoutRow;
 
-/* One head of one sequence, as in attention.h: the arrays at its first token. */
 typedef struct {
-    const float *q, *key, *v;
-    float *out, *lse; /* written forward; the backward reads them, and has the rest */
+    float rate;   /* the share of elements set to 0 */
+    uint64_t key; /* names the mask (base/random.h) */
+    size_t first; /* rows of the mask before this process's part; in a head, before its queries */
+} Dropout;
+
+/* The operands of attention (attention.h): all heads of a batch, or one head of one sequence. */
+typedef struct {
+    const float *q, *k, *v; /* at the first token */
+    float *out, *lse;       /* written forward; the backward reads them, and has the rest */
     const float *dout;
-    float *dq, *dkey, *dvalue;
+    float *dq, *dk, *dv;
     size_t q_row, k_row, v_row, out_row; /* floats from one token to the next */
-    int T;                               /* tokens */
-    int dk, dv; /* the paper's d_k and d_v: channels of a head in queries and keys, in values */
+    int B, T;                            /* sequences; the tokens in each */
+    int NH, NKV;                         /* heads of queries; of keys and values: NKV divides NH */
+    int hs, vs; /* channels of a head in queries and keys; in values, where they may differ */
     float scale;
-    bool adds;   /* attend_backward adds to dkey and dvalue instead of writing them */
-    size_t mask; /* the row of the dropout mask for its first query */
-} Sequence;
+    bool adds; /* attend_backward adds to dk and dv instead of writing them */
+    Dropout dropout;
+} Attention;
 
 enum { SEQUENCE_TOKENS = 128, SEQUENCE_CHANNELS = 64 };
 
@@ -80,7 +88,7 @@ typedef struct {
 } AdamW;
 
 enum { KEY_GROUP = 16, INT8_PANEL = 64 }; /* multiples of the lanes of every table */
-enum { NEAR_SHARES = 1024 };
+enum { NEAR_NUMERATORS = 1024 };
 
 /* Returns the bytes of a panel of INT8_PANEL columns with K weights of 8 bits each. It begins with
  * -128 times the sum of each column, of 32 bits. Then term p of column j is at p / 2 * 2 INT8_PANEL
@@ -144,10 +152,10 @@ typedef struct Isa {
     void (*softmax)(float *p, size_t row, float *lse, const float *x, float scale, int rows, int n);
     /* p[i] = exp((x[i] - max(x)) / temperature) for n finite numbers, with the same bits in every
        table; returns their sum, in order */
-    double (*shares)(double *p, const float *x, double temperature, int n);
+    double (*numerators)(double *p, const float *x, double temperature, int n);
     /* p[i] = exp((x[i] - max(x)) times) in float32 for n finite numbers; returns their sum. If n is
-       at most NEAR_SHARES, a sum of some of them divided by that one errs by less than 2^-17 */
-    float (*near_shares)(float *p, const float *x, float times, int n);
+       at most NEAR_NUMERATORS, a sum of some of them divided by that one errs by less than 2^-17 */
+    float (*near_numerators)(float *p, const float *x, float times, int n);
     /* The backward of softmax for the same rows. On entry p has softmax's input, on return its
      * result: p = exp(scale * p - lse). x = p (x - mean) scale, with mean[i] = sum(p x) of row i.
      */
@@ -158,11 +166,11 @@ typedef struct Isa {
     void (*mask)(float *x, size_t row, int rows, int n, int columns);
 
     /* Attention of one head over a short sequence, causal, and its gradients; no scratch. T <=
-       SEQUENCE_TOKENS; dk and dv are multiples of 4, at most SEQUENCE_CHANNELS. The bits are those
+       SEQUENCE_TOKENS; hs and vs are multiples of 4, at most SEQUENCE_CHANNELS. The bits are those
        of products and softmax. Both prefetch as many tokens of `next`, which is no shorter and has
        the same strides and channels; `of` itself is not prefetched. NULL in kernels of plain C */
-    void (*attend)(const Sequence *of, const Sequence *next);
-    void (*attend_backward)(const Sequence *of, const Sequence *next);
+    void (*attend)(const Attention *of, const Attention *next);
+    void (*attend_backward)(const Attention *of, const Attention *next);
 
     /* GELU in its tanh form (Hendrycks and Gimpel, "Gaussian Error Linear Units", 2016). */
     void (*gelu)(float *y, const float *x, size_t n);

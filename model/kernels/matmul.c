@@ -37,26 +37,27 @@ static void pack_panel(const Isa *isa, float *block, Matrix b, int K, int N, int
     int first = j * isa->tile_columns, columns = min_int(isa->tile_columns, N - first);
     size_t width = whole_vectors(isa, columns);
     float *panel = block + (size_t)first * (size_t)K;
-    const float *from = b.at + (size_t)first * b.column;
-    assert(b.column == 1 || b.row == 1);
+    const float *from = b.at + (size_t)first * b.column_stride;
+    assert(b.column_stride == 1 || b.row_stride == 1);
     if ((size_t)columns < width) memset(panel, 0, (size_t)K * width * sizeof *panel);
-    if (b.column != 1)
-        isa->transpose(panel, width, from, b.column, columns, K);
+    if (b.column_stride != 1)
+        isa->transpose(panel, width, from, b.column_stride, columns, K);
     else if (columns == isa->tile_columns)
-        isa->copy_panels(panel, from, b.row, K, columns);
+        isa->copy_panels(panel, from, b.row_stride, K, columns);
     else
-        isa->copy(panel, width, from, b.row, K, columns);
+        isa->copy(panel, width, from, b.row_stride, K, columns);
 }
 
 /* Returns true if N columns lie in memory like one panel. */
 static bool is_packed(const Isa *isa, Matrix b, int N) {
-    return b.column == 1 && b.row == (size_t)N && N <= isa->tile_columns && N % isa->lanes == 0;
+    return b.column_stride == 1 && b.row_stride == (size_t)N && N <= isa->tile_columns &&
+           N % isa->lanes == 0;
 }
 
 /* Packs all panels of one block of terms of b[K,N]. Returns it. */
 static const float *pack_block(const Isa *isa, float *block, Matrix b, int K, int N) {
-    int whole = b.column == 1 ? N / isa->tile_columns : 0;
-    isa->copy_panels(block, b.at, b.row, K, whole * isa->tile_columns);
+    int whole = b.column_stride == 1 ? N / isa->tile_columns : 0;
+    isa->copy_panels(block, b.at, b.row_stride, K, whole * isa->tile_columns);
     for (int j = whole; j < panels_in(isa, N); j++) pack_panel(isa, block, b, K, N, j);
     return block;
 }
@@ -152,8 +153,8 @@ static void multiply_strips(const Thread *thread, Tile product, const float *blo
     for (int i = 0; i < M; i += MATMUL_STRIP, tile_lower(&product, MATMUL_STRIP)) {
         int rows = min_int(MATMUL_STRIP, M - i);
         Tile t = product;
-        if (t.a.row == 1) {
-            isa->copy(thread->left, MATMUL_STRIP, t.a.at, t.a.column, t.K, rows);
+        if (t.a.row_stride == 1) {
+            isa->copy(thread->left, MATMUL_STRIP, t.a.at, t.a.column_stride, t.K, rows);
             if (sums) isa->add_rows(sums + i, thread->left, MATMUL_STRIP, t.K, rows);
             t.a = (Matrix){thread->left, 1, MATMUL_STRIP};
         }
@@ -175,8 +176,9 @@ static void multiply_panels(const Thread *thread, Tile product, Matrix b, int M,
         t.K = min_int(isa->block_terms, product.K - p);
         size_t terms = p + t.K < product.K ? (size_t)t.K : 0; /* the next block's, at most */
         const float *next[2] = {matrix_at(b, p + t.K, 0).at, matrix_at(t.a, 0, t.K).at};
-        size_t part[2] = {terms * b.row / (size_t)calls, terms * t.a.column / (size_t)calls};
-        if (sums) isa->add_rows(sums, t.a.at, t.a.column, t.K, M);
+        size_t part[2] = {terms * b.row_stride / (size_t)calls,
+                          terms * t.a.column_stride / (size_t)calls};
+        if (sums) isa->add_rows(sums, t.a.at, t.a.column_stride, t.K, M);
         for (int j = 0, which = 0; j < N; j += width, which = 1 - which) {
             int columns = min_int(width, N - j);
             const float *ahead = next[which];
@@ -192,11 +194,11 @@ static void multiply_panels(const Thread *thread, Tile product, Matrix b, int M,
 
 static void accumulate(const Thread *thread, float *c, size_t c_row, Matrix a, Matrix b, int M,
                        int N, int K, float *sums, bool anew) {
-    assert(M >= 0 && N >= 0 && K > 0 && !(sums && a.row != 1));
+    assert(M >= 0 && N >= 0 && K > 0 && !(sums && a.row_stride != 1));
     const Isa *isa = thread->isa;
     Part own = team_part(thread, M, N, isa->tile_rows, isa->tile_columns);
     int end = own.column + own.columns;
-    Tile product = {.c = c, .c_row = c_row, .a = a, .b = b.at, .b_row = b.row, .K = K};
+    Tile product = {.c = c, .c_row = c_row, .a = a, .b = b.at, .b_row = b.row_stride, .K = K};
     product.start = anew ? NULL : c;
     product.start_row = c_row;
     tile_lower(&product, own.row);
@@ -204,10 +206,10 @@ static void accumulate(const Thread *thread, float *c, size_t c_row, Matrix a, M
     if (sums) sums += own.row;
     if (sums && anew) memset(sums, 0, (size_t)own.rows * sizeof *sums);
     bool small = K <= FEW_TERMS || K <= IN_PLACE / (own.rows + own.columns + 1);
-    if (small && b.column == 1 && own.column == 0 && N % isa->lanes == 0) {
+    if (small && b.column_stride == 1 && own.column == 0 && N % isa->lanes == 0) {
         /* the operands fit the L1 cache as they are, and packing would take longer than multiplying
          */
-        if (sums) isa->add_rows(sums, product.a.at, a.column, K, own.rows);
+        if (sums) isa->add_rows(sums, product.a.at, a.column_stride, K, own.rows);
         for (int j = 0; j < end; j += isa->tile_columns) {
             isa->panel(&product, own.rows, min_int(isa->tile_columns, end - j), NULL, NULL);
             product.c += isa->tile_columns;
@@ -216,8 +218,8 @@ static void accumulate(const Thread *thread, float *c, size_t c_row, Matrix a, M
         }
         return;
     }
-    if (isa->tile_columns == PRODUCT_GRAIN && a.row == 1 && b.column == 1 &&
-        a.column == (size_t)own.rows && b.row == (size_t)own.columns &&
+    if (isa->tile_columns == PRODUCT_GRAIN && a.row_stride == 1 && b.column_stride == 1 &&
+        a.column_stride == (size_t)own.rows && b.row_stride == (size_t)own.columns &&
         own.rows + own.columns <= MOST_IN_L2 / isa->block_terms) {
         multiply_panels(thread, product, b, own.rows, own.columns, sums, anew);
         return;

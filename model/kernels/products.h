@@ -40,8 +40,8 @@ struct Products {
     void (*multiply_upper)(const Thread *thread, float *c, size_t c_row, const float *a,
                            size_t a_row, Packed b);
     /* c[M,N] += a[M,K] b[K,N], by the team; b is not packed. One stride of a and one of b is 1. If
-       `sums` is not NULL, sums[i] += sum_p a(i,p), and a must be transposed (a.row = 1). With
-       `anew`, c and sums begin from 0, whatever they contain. */
+       `sums` is not NULL, sums[i] += sum_p a(i,p), and a must be transposed (a.row_stride = 1).
+       With `anew`, c and sums begin from 0, whatever they contain. */
     void (*accumulate)(const Thread *thread, float *c, size_t c_row, Matrix a, Matrix b, int M,
                        int N, int K, float *sums, bool anew);
 };

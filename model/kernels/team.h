@@ -20,7 +20,7 @@ typedef struct {
     Team *team;
     int index, count; /* 0 <= index < count */
     /* the thread's own: packed parts of the two operands of a product, if the products accumulate;
-       scratch for attention and Muon */
+       scratch for one instruction, or one update by Muon */
     float *left, *right, *scratch;
 } Thread;
 

@@ -18,7 +18,7 @@ static void forward(const Call *c) {
     Share own = team_share(c->thread, (size_t)c->N, 1);
     for (size_t n = own.begin; n < own.end; n++) {
         size_t s = position_of(c->pass, n);
-        const float *x = rows_before(c, 0, 1, n / T, &row) + s * row;
+        const float *x = cached_rows(c, 0, 1, n / T, &row) + s * row;
         c->thread->isa->convolve(c->out[0] + n * width, x, -(ptrdiff_t)row, c->tensors[0].w, width,
                                  reach(c, s), (int)width);
     }
@@ -68,7 +68,7 @@ static Array record(Tape *p, const Operation *of, Array x, Table taps, Array ear
 }
 
 Array convolution(Tape *p, Array x, Table taps) {
-    return record(p, &operation, x, taps, tape_earlier(p, x.width));
+    return record(p, &operation, x, taps, tape_cache(p, x.width));
 }
 
 Array convolution_backward(Tape *p, Array dy, Array x, Table taps) {

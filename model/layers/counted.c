@@ -14,7 +14,7 @@
 
 /* Returns the fold that the prediction after token n of the pass leaves out. */
 static int fold_of(const Pass *pass, size_t n) {
-    const Source *source = pass->source;
+    const TextOrigin *source = pass->source;
     if (!source || !source->counted) return ALL_FOLDS;
     size_t place = source->starts[n / source->window] + n % source->window;
     return ngram_fold(pass->ngram, place + 1);

@@ -10,10 +10,10 @@
 
 Dropout dropout_of(const Call *c) {
     const Instruction *at = c->instruction;
-    if (at->place == NO_DROPOUT || c->pass->dropout == 0) return (Dropout){0};
-    uint64_t place = (uint64_t)at->place << 32 | (uint64_t)at->block;
+    if (at->site == NO_DROPOUT || c->pass->dropout == 0) return (Dropout){0};
+    uint64_t site = (uint64_t)at->site << 32 | (uint64_t)at->block;
     return (Dropout){.rate = c->pass->dropout,
-                     .key = random_bits(c->pass->masks, place),
+                     .key = random_bits(c->pass->masks, site),
                      .first = c->pass->source ? c->pass->source->before : 0};
 }
 
@@ -38,11 +38,11 @@ static void forward(const Call *c) {
 static const Operation operation = {.name = "dropout", .compute = forward, .reused = 1};
 
 /* Adds no instruction if nothing is dropped. */
-Array dropout(Tape *p, Array x, int place) {
+Array dropout(Tape *p, Array x, int site) {
     if (!p->training || p->dropout == 0) return x;
-    return tape_map(p, &operation, x, x.width, (Instruction){.place = place});
+    return tape_map(p, &operation, x, x.width, (Instruction){.site = site});
 }
 
-Array dropout_backward(Tape *p, Array dy, int place) {
-    return dropout(p, dy, place);
+Array dropout_backward(Tape *p, Array dy, int site) {
+    return dropout(p, dy, site);
 }

@@ -1,7 +1,7 @@
 /* layers.h - the layers of a rung: each is a pair, forward and then backward.
  *
- * A rung calls these once, when a run opens. Each call adds one line to the rung's tape
- * (model/layers/tape.h) and returns the array that this line will write. The engine then
+ * A rung calls these once, when a run opens. Each call adds an instruction to the rung's tape
+ * (model/layers/tape.h) and returns the array that the instruction will write. The engine then
  * executes the tape for every batch. So a rung reads like its equations and does not say how
  * they are computed.
  *
@@ -94,7 +94,7 @@ Array convolution_backward(Tape *p, Array dy, Array x, Table taps);
  *     out[t]       = sum_s weights[t,s] v[s]
  * k and v may have fewer heads than q, NKV = k.width / hs, which divide NH: then each is shared by
  * NH / NKV neighboring heads (Ainslie et al., "GQA", 2023). The gradient of a shared head is the
- * sum over the heads that share it. In training, dropout sets a share of the weights to 0; `place`
+ * sum over the heads that share it. In training, dropout sets a share of the weights to 0; `site`
  * is the number of the mask, or NO_DROPOUT. attention_qkv reads q, k and v from the thirds of one
  * array qkv[N,3C]; its backward returns dqkv[N,3C]. */
 enum { NO_DROPOUT = -1 };
@@ -102,12 +102,12 @@ enum { NO_DROPOUT = -1 };
 typedef struct { /* attention's result, and the arrays that its backward reads */
     Array out, q, k, v;
     Array lse; /* the logarithm of each softmax's denominator: N NH numbers */
-    int NH, place;
+    int NH, site;
 } Attended;
 
-Attended attention(Tape *p, int NH, Array q, Array k, Array v, int place);
+Attended attention(Tape *p, int NH, Array q, Array k, Array v, int site);
 void attention_backward(Tape *p, Array *dq, Array *dk, Array *dv, Array dout, Attended of);
-Attended attention_qkv(Tape *p, int NH, Array qkv, int place);
+Attended attention_qkv(Tape *p, int NH, Array qkv, int site);
 Array attention_qkv_backward(Tape *p, Array dout, Attended of);
 
 /* ---- normalization ----
@@ -156,9 +156,9 @@ Array trusted_backward(Tape *p, Array dy, Array z);
 Array add(Tape *p, Array a, Array b);
 
 /* ---- dropout ---- (Srivastava et al., 2014)
- * In training y = 0 with probability `rate`, else x / (1 - rate); `place` is the number of the
+ * In training y = 0 with probability `rate`, else x / (1 - rate); `site` is the number of the
  * mask; each block and each step has its own. The backward is the same, with the same mask. */
-Array dropout(Tape *p, Array x, int place);
-Array dropout_backward(Tape *p, Array dy, int place);
+Array dropout(Tape *p, Array x, int site);
+Array dropout_backward(Tape *p, Array dy, int site);
 
 #endif

@@ -31,7 +31,7 @@ static void forward(const Call *c) {
     Share own = tasks_of(c);
     for (size_t i = own.begin; i < own.end; i++) {
         Task at = task(c->pass, i, width);
-        const float *x = rows_before(c, 0, 1, at.b, &row);
+        const float *x = cached_rows(c, 0, 1, at.b, &row);
         size_t past = position_of(c->pass, at.n);
         float total[WIDTH] = {0};
         for (size_t s = 0; s < past + T; s++) {
@@ -67,7 +67,7 @@ static const Operation backward_operation = {
     .name = "mean_backward", .compute = backward, .reach = ALL_TOKENS};
 
 Array mean(Tape *p, Array x) {
-    Instruction rest = {.outputs = {[1] = tape_earlier(p, x.width)}};
+    Instruction rest = {.outputs = {[1] = tape_cache(p, x.width)}};
     Array y = tape_map(p, &operation, x, x.width, rest);
     tape_keep(p, x);
     tape_keep(p, y);

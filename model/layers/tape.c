@@ -116,13 +116,13 @@ void tape_expect(Tape *p, bool holds, const char *layer, const char *demand) {
 
 /* ---- at work ---- */
 
-const float *rows_before(const Call *c, int number, int earlier, size_t b, size_t *row) {
+const float *cached_rows(const Call *c, int number, int earlier, size_t b, size_t *row) {
     const Pass *pass = c->pass;
     const float *own = c->in[number] + b * (size_t)pass->T * c->in_row[number];
     *row = c->in_row[number];
     if (!pass->sequences) return own;
     assert(c->out[earlier]);
-    const Continuation *of = &pass->sequences[b];
+    const DecodeToken *of = &pass->sequences[b];
     float *rows = rows_in_slot(c, earlier, of->slot);
     *row = c->out_row[earlier];
     memcpy(rows + (size_t)of->past * *row, own, *row * sizeof *rows);
@@ -163,8 +163,8 @@ Array tape_sums(Tape *p, int count, int width) {
     return made;
 }
 
-Array tape_earlier(Tape *p, int width) {
-    return p->slots > 0 ? tape_array(p, width, PER_SLOT) : NO_ARRAY;
+Array tape_cache(Tape *p, int width) {
+    return p->slots > 0 ? tape_array(p, width, PER_CACHE_SLOT) : NO_ARRAY;
 }
 
 Array tape_constants(Tape *p, int width, void (*fill)(float *, int, int)) {

@@ -1,9 +1,10 @@
 /* tape.h - a rung's two passes as one list of calls of layers. Private to model/.
  *
  * When a run opens, the rung's `forward` and `backward` call the layers (layers.h). Each call adds
- * an instruction to the list with its inputs and outputs; its row (Operation) has the function that
- * computes it. The engine derives the rest: how long each array is needed, which instructions take
- * the same slice of tokens, where threads wait for each other (model/engine/schedule.h). */
+ * an instruction to the list, with its inputs and outputs; its Operation, one for each kind of
+ * instruction, has the function that computes it. The engine derives the rest: how long each array
+ * is needed, which instructions take the same slice of tokens, where threads wait for each other
+ * (model/engine/schedule.h). */
 #ifndef TRIL_MODEL_LAYERS_TAPE_H
 #define TRIL_MODEL_LAYERS_TAPE_H
 
@@ -27,19 +28,19 @@ typedef struct {
 
 /* One pass. */
 typedef struct {
-    const int32_t *ids;            /* [tokens] */
-    int B, T;                      /* sequences; the tokens in each */
-    size_t tokens;                 /* B T */
-    float dropout;                 /* the share of activations set to 0 in this pass */
-    uint64_t masks;                /* names this step's masks of dropout (base/random.h) */
-    const int32_t *targets;        /* [tokens] */
-    float *losses;                 /* [tokens] */
-    float scale;                   /* the factor of the loss's gradient */
-    const Source *source;          /* its place in a text, if known */
-    const Ngram *ngram;            /* the counted model */
-    float counts_weight;           /* factor of its logits; 1 in training */
-    const Continuation *sequences; /* [B]: the tokens of a growing run */
-    size_t capacity;               /* the rows of a slot in arrays PER_SLOT */
+    const int32_t *ids;           /* [tokens] */
+    int B, T;                     /* sequences; the tokens in each */
+    size_t tokens;                /* B T */
+    float dropout;                /* the share of activations set to 0 in this pass */
+    uint64_t masks;               /* names this step's masks of dropout (base/random.h) */
+    const int32_t *targets;       /* [tokens] */
+    float *losses;                /* [tokens] */
+    float scale;                  /* the factor of the loss's gradient */
+    const TextOrigin *source;     /* its place in a text, if known */
+    const Ngram *ngram;           /* the counted model */
+    float counts_weight;          /* factor of its logits; 1 in training */
+    const DecodeToken *sequences; /* [B]: the tokens of a decoding run */
+    size_t capacity;              /* the rows of a slot in arrays PER_CACHE_SLOT */
 } Pass;
 
 /* Return the id of token n of a pass, and its position: the number of tokens before it. */
@@ -67,13 +68,13 @@ typedef struct {
     atomic_int *taken; /* in the phase of a team: items taken from each share (team_items) */
 } Call;
 
-/* ---- the row of an operation ---- */
+/* ---- a kind of instruction ---- */
 
 /* EACH_TOKEN: computes each token by itself; each thread executes it for its own slices of tokens.
  * ALL_TOKENS: looks across tokens; the whole team executes it, for all tokens. */
 typedef enum { EACH_TOKEN, ALL_TOKENS } Reach;
 
-/* All that the engine knows of a layer. */
+/* All that the engine knows of a layer's forward or backward. */
 typedef struct {
     const char *name; /* the layer's name in layers.h, in profiles and --explain */
     /* a heading and the equation for --explain; only a layer of the forward pass has them */
@@ -100,20 +101,20 @@ struct Instruction {
     int tensors[MAX_TENSORS]; /* numbers of the model's tensors, from 1, or NO_TENSOR */
     int NH;                   /* heads, of attention, rotary positions and norms: rows in a token */
     int taps;                 /* the tokens that a convolution adds */
-    int place;                /* the number of the dropout mask, or NO_DROPOUT */
+    int site;                 /* the number of the dropout mask, or NO_DROPOUT */
     int block;                /* the transformer block in which the rung called it (begin_block) */
 };
 
-/* Returns the rows of a slot of a growing run in output `number`, an array of tape_earlier. */
+/* Returns the rows of a slot of a decoding run in output `number`, an array of tape_cache. */
 static inline float *rows_in_slot(const Call *c, int number, int slot) {
     return c->out[number] + (size_t)slot * c->pass->capacity * c->out_row[number];
 }
 
 /* Returns the rows of sequence b of the pass in input `number`, from its first token to those of
- * the pass, and sets *row to the floats from one token to the next. A growing run first adds the
+ * the pass, and sets *row to the floats from one token to the next. A decoding run first adds the
  * row of the pass to those of earlier tokens, which are in output `earlier`: take the sequences in
  * order, because several may be tokens of one text. */
-const float *rows_before(const Call *c, int number, int earlier, size_t b, size_t *row);
+const float *cached_rows(const Call *c, int number, int earlier, size_t b, size_t *row);
 
 /* ---- the list ---- */
 
@@ -124,10 +125,10 @@ enum { STRETCH = 16 };
 /* The meaning of an array's rows. */
 typedef enum {
     PER_TOKEN,
-    PER_STRETCH,  /* sums over each stretch of tokens, which the team then adds */
-    PER_POSITION, /* constants for each position in the context, filled once */
-    PER_SLOT,     /* earlier tokens of the texts of a growing run, kept between passes */
-    PER_PASS      /* sums over many tokens, `count` rows in all */
+    PER_STRETCH,    /* sums over each stretch of tokens, which the team then adds */
+    PER_POSITION,   /* constants for each position in the context, filled once */
+    PER_CACHE_SLOT, /* earlier tokens of the texts of a decoding run, kept between passes */
+    PER_PASS        /* sums over many tokens, `count` rows in all */
 } Rows;
 
 typedef struct {
@@ -142,7 +143,7 @@ struct Tape {
     const Model *model; /* borrowed; its weights are not read */
     bool training;      /* has a backward pass */
     double dropout;     /* the share of activations that training sets to 0 */
-    int slots;          /* of a growing run, or 0 */
+    int slots;          /* of a decoding run, or 0 */
     bool has_heads;     /* the rung may ask for NH */
     Instruction *list;
     int count, capacity;
@@ -160,8 +161,8 @@ struct Tape {
 };
 
 /* Makes an empty tape for a model that is laid out; borrows the model and `err`. `slots` are those
- * of a growing run, or 0. tape_close releases the tape. Fails without memory; then there is nothing
- * to release. */
+ * of a decoding run, or 0. tape_close releases the tape. Fails without memory; then there is
+ * nothing to release. */
 bool tape_open(Tape *p, const Model *model, bool training, int slots, Error *err);
 void tape_close(Tape *p);
 
@@ -194,9 +195,9 @@ Array tape_array(Tape *p, int width, Rows rows);
 /* Returns a new array of `count` rows PER_PASS. */
 Array tape_sums(Tape *p, int count, int width);
 
-/* Returns an array in which a growing run keeps the rows of earlier tokens; otherwise NO_ARRAY. A
- * layer that looks across tokens has it among its outputs, for rows_before. */
-Array tape_earlier(Tape *p, int width);
+/* Returns an array in which a decoding run keeps the rows of earlier tokens; otherwise NO_ARRAY. A
+ * layer that looks across tokens has it among its outputs, for cached_rows. */
+Array tape_cache(Tape *p, int width);
 
 /* Returns constants for each position, row[width]: one array for each `fill` and width. */
 Array tape_constants(Tape *p, int width, void (*fill)(float *row, int position, int width));
@@ -216,12 +217,6 @@ const Instruction *tape_user(Tape *p, const Operation *operation, Array x, int t
 
 /* ---- dropout, for dropout.c and attention.c ---- */
 
-typedef struct {
-    float rate;   /* the share of elements set to 0 */
-    uint64_t key; /* names the mask (base/random.h) */
-    size_t first; /* tokens of a shared batch before this process's part */
-} Dropout;
-
 /* Return an instruction's dropout in this pass; the mask of row `row` if anything is dropped. */
 Dropout dropout_of(const Call *c);
 DropoutRow dropout_row(Dropout dropout, size_t row);
@@ -229,8 +224,8 @@ DropoutRow dropout_row(Dropout dropout, size_t row);
 /* ---- the loss, for the engine ---- */
 
 /* losses[n] = ln(sum_v exp(logits[n,v])) - logits[n,targets[n]], in nats, and dlogits[N,V] =
- * (softmax(logits) - target) scale, which may be logits. The operation is between the two passes.
- */
+ * (softmax(logits) - target) scale, which may be logits. The operation is the first instruction of
+ * the backward pass. */
 void cross_entropy(const Thread *thread, float *losses, float *dlogits, const float *logits,
                    const int32_t *targets, float scale, int N, int V);
 extern const Operation cross_entropy_backward;

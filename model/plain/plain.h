@@ -3,8 +3,8 @@
  * pass; each layer has its backward. The tests compare the fast engine with it. The programs do not
  * contain it.
  *
- * It has no dropout. It shares only the names, shapes and offsets of tensors with the engine. A
- * missing tensor, or no memory, fails an assert. */
+ * It has no dropout. It shares the names, shapes and offsets of tensors with the engine, and the
+ * counted model, which has tests of its own. A missing tensor, or no memory, fails an assert. */
 #ifndef TRIL_MODEL_PLAIN_PLAIN_H
 #define TRIL_MODEL_PLAIN_PLAIN_H
 

@@ -38,7 +38,7 @@ typedef struct {
     Array last, ln_f; /* x after the last block, and its norm */
 } Activations;
 
-/* Places of dropout: each has its own masks. */
+/* Sites of dropout: each has its own masks. */
 enum { DROP_EMBEDDING, DROP_ATTENTION, DROP_PROJ, DROP_MLP };
 
 /* ---- forward ---- */

@@ -62,7 +62,7 @@ typedef struct {
     Array roots, logarithms; /* of the counted probabilities */
 } Activations;
 
-/* Places of dropout: each has its own masks. GPT-2 also has it on the embedding, where it
+/* Sites of dropout: each has its own masks. GPT-2 also has it on the embedding, where it
  * did not help here. */
 enum { DROP_ATTENTION, DROP_PROJ, DROP_MLP };
 

@@ -86,7 +86,7 @@ struct Rung {
 };
 
 /* Writes the numbers and sizes of a model's tensors into weights[L], its rung's `Weights`. */
-void model_name_weights(const Model *model, char *weights);
+void model_bind_weights(const Model *model, char *weights);
 
 /* The last lines of a rung: `RUNG(name, "idea")` or, with several heads,
  * `RUNG(name, "idea", .has_heads = true)`. It needs these functions:

@@ -95,14 +95,14 @@ static Qkv project_qkv(const float *x, int N, const char *example, bool transpos
 
 /* NH heads over separate q [B,T,NH*dk], k [B,T,NKV*dk] and v [B,T,NKV*dv]. */
 static Attention some_heads(int B, int T, int NH, int NKV, int dk, int dv, double scale) {
-    return (Attention){.head = {.q_row = (size_t)(NH * dk),
-                                .k_row = (size_t)(NKV * dk),
-                                .v_row = (size_t)(NKV * dv),
-                                .out_row = (size_t)(NH * dv),
-                                .T = T,
-                                .dk = dk,
-                                .dv = dv,
-                                .scale = (float)scale},
+    return (Attention){.q_row = (size_t)(NH * dk),
+                       .k_row = (size_t)(NKV * dk),
+                       .v_row = (size_t)(NKV * dv),
+                       .out_row = (size_t)(NH * dv),
+                       .T = T,
+                       .hs = dk,
+                       .vs = dv,
+                       .scale = (float)scale,
                        .B = B,
                        .NH = NH,
                        .NKV = NKV};
@@ -115,10 +115,10 @@ static Attention one_head(int B, int T, int dk, int dv, double scale) {
 /* A copy of the keys k[T,NKV*dk] in columns. */
 static float *columns_of(const Attention *shape, const float *k) {
     Attention a = *shape;
-    float *columns = zeros((size_t)(a.head.T + KEY_GROUP) / KEY_GROUP * KEY_GROUP * a.head.k_row);
-    for (size_t s = 0; s < (size_t)a.head.T; s++) {
-        a.head.key = k + s * a.head.k_row;
-        attention_column(&a, columns, s);
+    float *columns = zeros((size_t)(a.T + KEY_GROUP) / KEY_GROUP * KEY_GROUP * a.k_row);
+    for (size_t s = 0; s < (size_t)a.T; s++) {
+        a.k = k + s * a.k_row;
+        attention_cache_key(&a, columns, s);
     }
     return columns;
 }
@@ -127,30 +127,29 @@ static float *columns_of(const Attention *shape, const float *k) {
 static float *attend(const Attention *shape, bool mask, const float *q, const float *k,
                      const float *v) {
     Attention a = *shape;
-    size_t T = (size_t)a.head.T, tokens = (size_t)a.B * T;
-    float *out = zeros(tokens * a.head.out_row);
-    a.head.lse = zeros(tokens * (size_t)a.NH);
-    a.head.q = q, a.head.key = k, a.head.v = v, a.head.out = out;
-    if (mask) attention_forward(&kernels, &a);
+    size_t T = (size_t)a.T, tokens = (size_t)a.B * T;
+    float *out = zeros(tokens * a.out_row);
+    a.lse = zeros(tokens * (size_t)a.NH);
+    a.q = q, a.k = k, a.v = v, a.out = out;
+    if (mask) attention_forward(&kernels, &a, NULL);
     for (size_t n = 0; n < tokens && !mask; n++) {
-        a.head.q = q + n * a.head.q_row, a.head.out = out + n * a.head.out_row,
-        a.head.v = v + n / T * T * a.head.v_row;
-        attention_token(&kernels, &a, columns_of(&a, k + n / T * T * a.head.k_row), a.head.T);
+        a.q = q + n * a.q_row, a.out = out + n * a.out_row, a.v = v + n / T * T * a.v_row;
+        attention_decode(&kernels, &a, columns_of(&a, k + n / T * T * a.k_row), a.T);
     }
     return out;
 }
 
 /* The attention weights of each head, [B,T,T]: the output if token s has unit vector s as value. */
 static float *weights_of(Attention a, bool mask, int head, const float *q, const float *k) {
-    int T = a.head.T;
+    int T = a.T;
     float *unit = zeros((size_t)(a.B * T * T));
     for (int b = 0; b < a.B; b++)
         for (int t = 0; t < T; t++) unit[(b * T + t) * T + t] = 1;
-    q += head * a.head.dk;
-    k += head * a.head.dk;
+    q += head * a.hs;
+    k += head * a.hs;
     a.NH = a.NKV = 1;
-    a.head.dv = T;
-    a.head.v_row = a.head.out_row = (size_t)T;
+    a.vs = T;
+    a.v_row = a.out_row = (size_t)T;
     return attend(&a, mask, q, k, unit);
 }
 
@@ -182,7 +181,7 @@ TEST(one_head) {
         tables += compare(p.q, name, "q") + compare(p.k, name, "k") + compare(p.v, name, "v");
         tables += compare(weights_of(a, mask, 0, p.q, p.k), name, "weights");
         tables += compare(out, name, "context") + compare(out, name, "out");
-        a.head.scale = (float)usual;
+        a.scale = (float)usual;
         tables += compare(attend(&a, mask, p.q, p.k, p.v), name, "out_scaled");
     }
     assert_int_equal(tables, 2 + 5 + 1 + 5 + 3 + 1);
@@ -249,22 +248,20 @@ static void shorten(float *numbers, size_t count) {
 
 /* Computes both passes with random inputs. Returns all results, one array after another. */
 static float *both_passes(Attention a, float *inputs[4], size_t *count) {
-    const size_t tokens = (size_t)(a.B * a.head.T), queries = tokens * a.head.q_row,
-                 keys = tokens * a.head.k_row;
-    const size_t values = tokens * a.head.v_row, outs = tokens * a.head.out_row;
+    const size_t tokens = (size_t)(a.B * a.T), queries = tokens * a.q_row, keys = tokens * a.k_row;
+    const size_t values = tokens * a.v_row, outs = tokens * a.out_row;
     const size_t sizes[] = {queries, keys, values, outs};
     for (int i = 0; i < 4; i++) {
         inputs[i] = random_floats((uint64_t)i + 1, sizes[i]);
         if (kernels.products != &float32_products) shorten(inputs[i], sizes[i]);
     }
     *count = 2 * queries + keys + values + outs;
-    a.head.q = inputs[0], a.head.key = inputs[1], a.head.v = inputs[2], a.head.dout = inputs[3];
-    a.head.out = zeros(*count), a.head.dq = a.head.out + outs, a.head.dkey = a.head.dq + queries,
-    a.head.dvalue = a.head.dkey + keys;
-    a.head.lse = a.head.dvalue + values;
-    attention_forward(&kernels, &a);
-    attention_backward_pass(&kernels, &a);
-    return a.head.out;
+    a.q = inputs[0], a.k = inputs[1], a.v = inputs[2], a.dout = inputs[3];
+    a.out = zeros(*count), a.dq = a.out + outs, a.dk = a.dq + queries, a.dv = a.dk + keys;
+    a.lse = a.dv + values;
+    attention_forward(&kernels, &a, NULL);
+    attention_backward_pass(&kernels, &a, NULL);
+    return a.out;
 }
 
 /* Tolerates `error` forward, and ten times that backward, where more terms are added. */
@@ -302,17 +299,16 @@ TEST(formulas) {
 static void check_tokens(int NH, int NKV, int dk, int dv) {
     enum { T = 150 };
     Attention all = some_heads(1, T, NH, NKV, dk, dv, 0.7), one = all;
-    float *q = random_floats(1, T * all.head.q_row), *k = random_floats(2, T * all.head.k_row);
-    float *v = random_floats(3, T * all.head.v_row),
-          *parts = random_floats(4, T * all.head.out_row);
+    float *q = random_floats(1, T * all.q_row), *k = random_floats(2, T * all.k_row);
+    float *v = random_floats(3, T * all.v_row), *parts = random_floats(4, T * all.out_row);
     const float *whole = attend(&all, true, q, k, v), *columns = columns_of(&all, k);
-    one.head.v = v;
+    one.v = v;
     for (int t = 0; t < T; t++) {
-        one.head.q = q + (size_t)t * all.head.q_row;
-        one.head.out = parts + (size_t)t * all.head.out_row;
-        attention_token(&kernels, &one, columns, t + 1);
+        one.q = q + (size_t)t * all.q_row;
+        one.out = parts + (size_t)t * all.out_row;
+        attention_decode(&kernels, &one, columns, t + 1);
     }
-    assert_memory_equal(parts, whole, T * all.head.out_row * sizeof *parts);
+    assert_memory_equal(parts, whole, T * all.out_row * sizeof *parts);
 }
 
 TEST(tokens) {

@@ -237,7 +237,7 @@ static void check_evaluation(Bench *bench) {
     int32_t *text = random_ids(3, count, V);
     for (size_t b = 0; b < B; b++) starts[b] = b * whole;
     run_forward_training(bench->run, text, B, bench->model->config.T,
-                         &(Source){starts, .window = whole});
+                         &(TextOrigin){starts, .window = whole});
     const double loss = run_backward(bench->run, text + 1);
     assert_true(loss == run_evaluate(bench->run, (Windows){text, count, 1, false}, NULL, NULL));
 }

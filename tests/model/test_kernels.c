@@ -83,8 +83,8 @@ static void product_work(const Thread *thread, void *argument) {
     by->pack(thread, p->packed, p->b, p->K, p->N);
     team_barrier(thread);
     Share own = team_share(thread, columns, PRODUCT_GRAIN);
-    by->multiply(thread, p->c, p->c_row, p->a.at, p->a.row, (Packed){p->packed, p->K, p->N}, p->M,
-                 p->terms ? p->terms : p->K, p->bias, (int)own.begin, (int)own.end);
+    by->multiply(thread, p->c, p->c_row, p->a.at, p->a.row_stride, (Packed){p->packed, p->K, p->N},
+                 p->M, p->terms ? p->terms : p->K, p->bias, (int)own.begin, (int)own.end);
 }
 
 enum { A_TRANSPOSED = 1, B_TURNED = 2, ACCUMULATE = 4, BIASED = 8, SUMMED = 16, ANEW = 32 };
@@ -105,7 +105,7 @@ static Product product_of(float *c, const float *a, const float *b, int M, int N
 }
 
 static double element(Matrix m, int i, int j) {
-    return (double)m.at[(size_t)i * m.row + (size_t)j * m.column];
+    return (double)m.at[(size_t)i * m.row_stride + (size_t)j * m.column_stride];
 }
 
 /* The tolerance relative to the sum of the sizes of K terms. float32 keeps 24 bits of each partial
@@ -617,7 +617,7 @@ TEST_OF_EACH_TABLE(query) {
 }
 
 /* The same bits without vectors. Nothing beyond the last share is written. */
-TEST_OF_EACH_TABLE(shares) {
+TEST_OF_EACH_TABLE(numerators) {
     const double temperature = 0.7;
     for (int n = 1; n <= LONGEST; n++) {
         float x[LONGEST], y[LONGEST], most = -INFINITY;
@@ -625,13 +625,13 @@ TEST_OF_EACH_TABLE(shares) {
         p[n] = -7;
         fill(x, (uint64_t)n, (size_t)n);
         for (int i = 0; i < n; i++) most = fmaxf(most, x[i] *= 300); /* some are 0 */
-        double sum = isa->shares(p, x, temperature, n);
+        double sum = isa->numerators(p, x, temperature, n);
         for (int i = 0; i < n; i++) {
             assert_true(p[i] == natural_exponential(((double)x[i] - (double)most) / temperature));
             total += p[i];
         }
         assert_true(sum == total && p[n] == -7);
-        assert_near(isa->near_shares(y, x, (float)(1 / temperature), n), sum, 1e-6 * sum);
+        assert_near(isa->near_numerators(y, x, (float)(1 / temperature), n), sum, 1e-6 * sum);
     }
 }
 

@@ -266,7 +266,7 @@ TEST(own_folds) {
     assert_ok(ngram_loss(model->ngram, text, COUNT, WINDOW, 1, true, &found, &err), err);
     assert_near(found.windows, loss, 1e-12);
     assert_true(found.running != found.windows);
-    const Source source = {starts, WINDOW, .counted = true};
+    const TextOrigin source = {starts, WINDOW, .counted = true};
     run_forward_training(run, text, WINDOWS, WINDOW, &source);
     assert_near(run_backward(run, text + 1), loss, 1e-6);
     const Windows whole = {text, COUNT, 1, true};

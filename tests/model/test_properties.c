@@ -10,7 +10,8 @@ static Config config_of(const char *model, int V, int T, int C) {
     return config;
 }
 
-static const float *logits_of(Run *run, const int32_t *ids, int B, int T, const Source *source) {
+static const float *logits_of(Run *run, const int32_t *ids, int B, int T,
+                              const TextOrigin *source) {
     run_forward_training(run, ids, B, T, source);
     return execute_array(run, run->tape.logits);
 }
@@ -19,7 +20,7 @@ static const float *logits_of(Run *run, const int32_t *ids, int B, int T, const 
  * predictions after it in its own window, and no other. */
 static void check_windows(Bench *bench, int T, int window, int V) {
     const size_t starts[] = {5, 5 + (size_t)T}, all = 2 * (size_t)(T * V);
-    const Source source = {starts, .window = (size_t)T, .counted = true};
+    const TextOrigin source = {starts, .window = (size_t)T, .counted = true};
     int32_t *ids = random_ids(1, 2 * (size_t)T, V);
     float *before = scrap(all, sizeof *before);
     for (int changed = 0; changed < 2 * T; changed++) {

@@ -305,7 +305,8 @@ TEST(worth) {
     assert_int_equal(useful_threads(1e18, 1, 1), 1);
 }
 
-/* A pass of the usual size has one thread if it is short, all if it is long; a growing run has one.
+/* A pass of the usual size has one thread if it is short, all if it is long; a decoding run has
+ * one.
  */
 TEST(shared_work) {
     static const struct {

@@ -7,10 +7,10 @@
 
 enum { NOBODY = -1, LAYERS = 3 };
 
-/* The last use of each float of a memory. Epochs lie between barriers. */
+/* The last use of each float of a memory. Intervals lie between barriers. */
 typedef struct {
     int array;               /* whose value it holds */
-    int written, written_by; /* epoch and instruction */
+    int written, written_by; /* interval and instruction */
     int read, read_by;       /* likewise, of the last reader that the team is */
 } Cell;
 
@@ -18,8 +18,8 @@ typedef struct {
     const Tape *p;
     const Schedule *s;
     Cell *cells;
-    int epoch;
-    int tensors[100]; /* the epoch in which a gradient of a tensor was last added */
+    int interval;
+    int tensors[100]; /* the interval in which a gradient of a tensor was last added */
 } Watch;
 
 enum { TOKENS = 50, POSITIONS = 7 }; /* in a pass */
@@ -50,10 +50,10 @@ static void check_read(Watch *w, int i, int id) {
         if (!constant && cell->array != id)
             fail_msg("%s reads array %d, where array %d is", w->p->list[i].operation->name, id,
                      cell->array);
-        if (cell->written == w->epoch && !divided_alike(w, cell->written_by, i))
+        if (cell->written == w->interval && !divided_alike(w, cell->written_by, i))
             fail_msg("%s reads what %s may be writing", w->p->list[i].operation->name,
                      w->p->list[cell->written_by].operation->name);
-        cell->read = w->epoch;
+        cell->read = w->interval;
         cell->read_by = i;
     }
 }
@@ -61,17 +61,17 @@ static void check_read(Watch *w, int i, int id) {
 static void check_write(Watch *w, int i, int id) {
     size_t size;
     for (Cell *cell = cells_of_array(w, id, &size), *end = cell + size; cell < end; cell++) {
-        bool again = cell->read == w->epoch && cell->read_by != i;
+        bool again = cell->read == w->interval && cell->read_by != i;
         if (again && !divided_alike(w, cell->read_by, i))
             fail_msg("%s writes what %s may be reading", w->p->list[i].operation->name,
                      w->p->list[cell->read_by].operation->name);
-        *cell = (Cell){id, w->epoch, i, cell->read, cell->read_by};
+        *cell = (Cell){id, w->interval, i, cell->read, cell->read_by};
     }
 }
 
 /* Returns true for an array whose rows of earlier passes are read when rows are added. */
 static bool is_per_slot(const Tape *p, int id) {
-    return p->arrays[id].rows == PER_SLOT;
+    return p->arrays[id].rows == PER_CACHE_SLOT;
 }
 
 static void watch_instruction(Watch *w, int i) {
@@ -84,8 +84,8 @@ static void watch_instruction(Watch *w, int i) {
         check_write(w, i, at->outputs[j].id);
     }
     for (int j = 0; j < MAX_TENSORS && strstr(at->operation->name, "_gradients"); j++) {
-        if (at->tensors[j]) assert_int_not_equal(w->tensors[at->tensors[j]], w->epoch);
-        w->tensors[at->tensors[j]] = w->epoch;
+        if (at->tensors[j]) assert_int_not_equal(w->tensors[at->tensors[j]], w->interval);
+        w->tensors[at->tensors[j]] = w->interval;
     }
 }
 
@@ -117,7 +117,7 @@ static void watch_pass(Watch *w) {
     }
     for (int i = 0; i < s->phase_count; i++) {
         const Phase *phase = &s->phases[i];
-        w->epoch += phase->barrier || i == s->backward_phase;
+        w->interval += phase->barrier || i == s->backward_phase;
         for (int j = phase->begin; j < phase->end; j++) watch_instruction(w, j);
     }
     /* after a forward pass the logits and the inputs of attention are still there */
@@ -145,7 +145,7 @@ static void check_ready(const Tape *p) {
 static void watch_model(Model *model, RunOptions options) {
     Tape tape;
     Schedule schedule;
-    assert_ok(record(&tape, model, &options, &err), err);
+    assert_ok(tape_record_rung(&tape, model, &options, &err), err);
     assert_ok(schedule_open(&schedule, &tape, TOKENS, POSITIONS, &err), err);
     if (options.training) check_ready(&tape);
     Watch watch = {.p = &tape, .s = &schedule};
@@ -292,7 +292,7 @@ static void check_refused(Array (*forward)(Tape *, const void *, void *), const 
     Tape tape;
     Model model = bigram_with(&wrong, forward);
     if (begins(place, "Weights")) wrong.weights_size += sizeof(Norm); /* one that no row names */
-    assert_false(record(&tape, &model, &(RunOptions){0}, &err));
+    assert_false(tape_record_rung(&tape, &model, &(RunOptions){0}, &err));
     expect_error(err, "bigram", place);
     model_free(&model);
 }
@@ -344,7 +344,7 @@ TEST(printed) {
     Model model;
     size_t length;
     assert_ok(model_lay_out(&model, &config, &err), err);
-    assert_ok(record(&tape, &model, &(RunOptions){.training = true}, &err), err);
+    assert_ok(tape_record_rung(&tape, &model, &(RunOptions){.training = true}, &err), err);
     assert_ok(schedule_open(&schedule, &tape, TOKENS, POSITIONS, &err), err);
     FILE *to = tmpfile();
     assert_non_null(to);

@@ -83,7 +83,7 @@ static void softmax(float *p, size_t row, float *lse, const float *x, float scal
 }
 
 /* The last vector is whole, too: it also computes some of the numbers before it again. */
-static double shares(double *p, const float *x, double temperature, int n) {
+static double numerators(double *p, const float *x, double temperature, int n) {
     enum { SOME = LANES < 8 ? 8 : LANES };
     const double most = (double)largest(x, n);
     double total = 0;
@@ -101,7 +101,7 @@ static double shares(double *p, const float *x, double temperature, int n) {
     return total;
 }
 
-static float near_shares(float *p, const float *x, float times, int n) {
+static float near_numerators(float *p, const float *x, float times, int n) {
     const float most = largest(x, n);
 #pragma omp simd
     for (int i = 0; i < n; i++) p[i] = x[i] - most;

@@ -105,10 +105,10 @@ INLINE Vector sum_vectors(Vector *of, int n) {
 }
 
 /* The scores of queries from t on: k_s . q, or -infinity where a query does not see key s. */
-static inline void score_queries(Vector *scores, const Sequence *a, int t, int n, size_t count) {
+static inline void score_queries(Vector *scores, const Attention *a, int t, int n, size_t count) {
     Vector queries[SEQUENCE_CHANNELS];
-    load_columns(queries, a->q + (size_t)t * a->q_row, a->q_row, count, a->dk);
-    dots(scores, a->key, a->k_row, n, queries, a->dk);
+    load_columns(queries, a->q + (size_t)t * a->q_row, a->q_row, count, a->hs);
+    dots(scores, a->k, a->k_row, n, queries, a->hs);
     for (int s = t + 1; s < n; s++) scores[s] = pick(lanes_below(s - t), all(-INFINITY), scores[s]);
 }
 
@@ -120,7 +120,7 @@ static inline void prefetch_tokens(const float *x, size_t row, int t, size_t cou
             __builtin_prefetch(x + ((size_t)t + i) * row + c, 0, 2);
 }
 
-static void attend(const Sequence *a, const Sequence *next) {
+static void attend(const Attention *a, const Attention *next) {
     Vector weights[SEQUENCE_TOKENS], sums[WIDE];
     for (int t = 0; t < a->T; t += LANES) {
         int n = t + LANES < a->T ? t + LANES : a->T;
@@ -128,21 +128,21 @@ static void attend(const Sequence *a, const Sequence *next) {
         Vector most = all(-INFINITY);
         float max[LANES], total[LANES];
         size_t ahead = next == a ? 0 : count;
-        prefetch_tokens(next->q, a->q_row, t, ahead, a->dk);
+        prefetch_tokens(next->q, a->q_row, t, ahead, a->hs);
         score_queries(weights, a, t, n, count);
-        prefetch_tokens(next->key, a->k_row, t, ahead, a->dk);
+        prefetch_tokens(next->k, a->k_row, t, ahead, a->hs);
         for (int s = 0; s < n; s++) most = larger(weights[s], most);
         most *= a->scale; /* scale > 0 */
         for (int s = 0; s < n; s++) {
             weights[s] = exponential(multiply_add(weights[s], all(a->scale), -most));
             sums[s % WIDE] = s < WIDE ? weights[s] : sums[s % WIDE] + weights[s];
         }
-        prefetch_tokens(next->v, a->v_row, t, ahead, a->dv);
+        prefetch_tokens(next->v, a->v_row, t, ahead, a->vs);
         Vector sum = sum_vectors(sums, n < WIDE ? n : WIDE), inverse = 1.0f / sum;
         for (int s = 0; s < n; s++) weights[s] *= inverse;
         store_means(a->out + (size_t)t * a->out_row, a->out_row, count, weights, a->v, a->v_row, n,
-                    a->dv);
-        prefetch_tokens(next->out, a->out_row, t, ahead, a->dv);
+                    a->vs);
+        prefetch_tokens(next->out, a->out_row, t, ahead, a->vs);
         store(max, most);
         store(total, sum);
 #pragma omp simd
@@ -187,7 +187,7 @@ static inline void sum_all_queries(float *d, size_t d_row, const float weights[]
 }
 
 /* Recomputes the weights from lse. Sums over WIDE queries at a time. */
-static void attend_backward(const Sequence *a, const Sequence *next) {
+static void attend_backward(const Attention *a, const Attention *next) {
     float weights[SEQUENCE_TOKENS][WIDE], dscores[SEQUENCE_TOKENS][WIDE]; /* [keys][queries] */
     Vector scores[SEQUENCE_TOKENS], gradients[SEQUENCE_TOKENS], columns[SEQUENCE_CHANNELS];
     for (int t = 0; t < a->T; t += LANES) {
@@ -195,22 +195,22 @@ static void attend_backward(const Sequence *a, const Sequence *next) {
         size_t count = (size_t)(n - t), of_out = (size_t)t * a->out_row;
         size_t ahead = next == a ? 0 : count;
         Vector products[WIDE];
-        prefetch_tokens(next->q, a->q_row, t, ahead, a->dk);
+        prefetch_tokens(next->q, a->q_row, t, ahead, a->hs);
         score_queries(scores, a, t, n, count);
-        prefetch_tokens(next->key, a->k_row, t, ahead, a->dk);
-        load_columns(columns, a->dout + of_out, a->out_row, count, a->dv);
-        dots(gradients, a->v, a->v_row, n, columns, a->dv);
-        prefetch_tokens(next->v, a->v_row, t, ahead, a->dv);
+        prefetch_tokens(next->k, a->k_row, t, ahead, a->hs);
+        load_columns(columns, a->dout + of_out, a->out_row, count, a->vs);
+        dots(gradients, a->v, a->v_row, n, columns, a->vs);
+        prefetch_tokens(next->v, a->v_row, t, ahead, a->vs);
         /* sum_s weight dweight = dout . out, which has fewer terms */
-        for (int c = 0; c < a->dv; c += 4) {
+        for (int c = 0; c < a->vs; c += 4) {
             Quad out = load_tokens(a->out + of_out + c, a->out_row, count);
             EACH(i, 4) {
                 Vector *sum = &products[(c + (int)i) % WIDE], before = c < WIDE ? all(0) : *sum;
                 *sum = multiply_add(columns[c + (int)i], out.channel[i], before);
             }
         }
-        prefetch_tokens(next->dout, a->out_row, t, ahead, a->dv);
-        Vector mean = sum_vectors(products, a->dv < WIDE ? a->dv : WIDE);
+        prefetch_tokens(next->dout, a->out_row, t, ahead, a->vs);
+        Vector mean = sum_vectors(products, a->vs < WIDE ? a->vs : WIDE);
         Vector below = -load_some(a->lse + t, count, 0);
         for (int s = 0; s < n; s++) {
             Vector weight = exponential(multiply_add(scores[s], all(a->scale), below));
@@ -218,16 +218,16 @@ static void attend_backward(const Sequence *a, const Sequence *next) {
             store(weights[s] + (t - begin), weight);
             store(dscores[s] + (t - begin), gradients[s]);
         }
-        prefetch_tokens(next->out, a->out_row, t, ahead, a->dv);
-        store_means(a->dq + (size_t)t * a->q_row, a->q_row, count, gradients, a->key, a->k_row, n,
-                    a->dk);
-        prefetch_tokens(next->dq, a->q_row, t, ahead, a->dk);
-        prefetch_tokens(next->dkey, a->k_row, t, ahead, a->dk);
-        prefetch_tokens(next->dvalue, a->v_row, t, ahead, a->dv);
+        prefetch_tokens(next->out, a->out_row, t, ahead, a->vs);
+        store_means(a->dq + (size_t)t * a->q_row, a->q_row, count, gradients, a->k, a->k_row, n,
+                    a->hs);
+        prefetch_tokens(next->dq, a->q_row, t, ahead, a->hs);
+        prefetch_tokens(next->dk, a->k_row, t, ahead, a->hs);
+        prefetch_tokens(next->dv, a->v_row, t, ahead, a->vs);
         if (n < a->T && n % WIDE != 0) continue;
         int begun = a->adds ? n : begin;
-        sum_all_queries(a->dkey, a->k_row, dscores, a->q, a->q_row, begin, n, begun, a->dk);
-        sum_all_queries(a->dvalue, a->v_row, weights, a->dout, a->out_row, begin, n, begun, a->dv);
+        sum_all_queries(a->dk, a->k_row, dscores, a->q, a->q_row, begin, n, begun, a->hs);
+        sum_all_queries(a->dv, a->v_row, weights, a->dout, a->out_row, begin, n, begun, a->vs);
     }
 }
 

@@ -33,7 +33,7 @@ INLINE void tile_of(const int rows, const int vectors, const int terms, Tile t, 
     const size_t last = (size_t)vectors - 1;
     Vector sum[TALL_ROWS][TILE_VECTORS];
     size_t rest = columns - last * LANES; /* columns in the last vector */
-    EACH(i, (rows + 2) / 3) threes[i] = t.a.at + 3 * i * t.a.row;
+    EACH(i, (rows + 2) / 3) threes[i] = t.a.at + 3 * i * t.a.row_stride;
     EACH(i, rows) {
         const float *from = t.start ? t.start + i * t.start_row : zeros;
         EACH(j, last) sum[i][j] = load(from + j * LANES);
@@ -41,16 +41,17 @@ INLINE void tile_of(const int rows, const int vectors, const int terms, Tile t, 
     }
     for (int p = 0; p < t.K / terms; p++) {
         EACH(i, terms)
-        add_term(rows, vectors, sum, threes, i * t.a.column, t.a.row, t.b + i * t.b_row);
+        add_term(rows, vectors, sum, threes, i * t.a.column_stride, t.a.row_stride,
+                 t.b + i * t.b_row);
         if (p < rows) {
             const float *below = t.c + (size_t)(rows + p) * t.c_row;
             EACH(j, (vectors * LANES + LINE - 1) / LINE) __builtin_prefetch(below + j * LINE, 1);
         }
         if (ahead) __builtin_prefetch(ahead + p * LINE, 0, 2);
-        EACH(i, (rows + 2) / 3) threes[i] += (size_t)terms * t.a.column;
+        EACH(i, (rows + 2) / 3) threes[i] += (size_t)terms * t.a.column_stride;
         t.b += (size_t)terms * t.b_row;
     }
-    if (terms > 1 && t.K % 2) add_term(rows, vectors, sum, threes, 0, t.a.row, t.b);
+    if (terms > 1 && t.K % 2) add_term(rows, vectors, sum, threes, 0, t.a.row_stride, t.b);
     EACH(i, rows) {
         float *to = t.c + i * t.c_row;
         EACH(j, last) store(to + j * LANES, sum[i][j]);
@@ -71,14 +72,14 @@ INLINE void tiles_of(Tile t, int count, const float *ahead, const float *end) {
 }
 
 /* Computes those of a packed panel. One stride of a is 1: each branch makes that a compile-time
- * constant (t.a.column = 1 under `== 1`), for which the compiler specializes tiles_of. */
+ * constant (t.a.column_stride = 1 under `== 1`), for which the compiler specializes tiles_of. */
 INLINE void whole_tiles(Tile t, int count, const float *ahead, const float *end) {
     t.b_row = TILE_COLUMNS;
-    if (t.a.column == 1) {
-        t.a.column = 1;
+    if (t.a.column_stride == 1) {
+        t.a.column_stride = 1;
         tiles_of(t, count, ahead, end);
     } else {
-        t.a.row = 1;
+        t.a.row_stride = 1;
         tiles_of(t, count, ahead, end);
     }
 }

@@ -155,7 +155,8 @@ TEST(several_files) {
     expect_line("1,904");
 }
 
-/* --val-file holds out a file, as --val does the end of a text. Only the same one resumes. */
+/* --val-file holds out a file, as --val does the end of a text. Only the same one resumes.
+ * (test_data has several files beside it.) */
 TEST(val_file) {
     char *play = slurp(ACT, NULL);
     const size_t length = strlen(play), end = length - 2000;
@@ -186,14 +187,6 @@ TEST(val_file) {
     must_fail(1, "train -q -r -s 40 -o @split --val-file @end @begin", "begin and ", "--resume");
     must_run("train " PAIRS "-s 20 --continue -o @split --val-file @end @begin");
     assert_true(scratch_has("split-2"));
-    /* several files are trained on to their ends */
-    const char *both = formatted("%.900s\n%.700s", play, play + 2000);
-    scratch_put("both", both, 1601);
-    scratch_put("first", play, 900);
-    scratch_put("second", play + 2000, 700);
-    must_run("train " PAIRS "-s 20 -o @many --val-file @end @second @first");
-    must_run("train " PAIRS "-s 20 -o @joint --val-file @end @both");
-    expect_same_model("many/model.safetensors", "joint/model.safetensors");
 }
 
 /* "-" is standard input, for both programs. */

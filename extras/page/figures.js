@@ -17,6 +17,10 @@ function drawn(name, attributes = {}, ...children) {
   made.append(...children);
   return made;
 }
+function tableRow(name, cells) {
+  return element("tr", {}, element("th", { scope: "row", textContent: name }),
+    ...cells.map(text => element("td", {}, element("bdi", { textContent: text }))));
+}
 
 const rungColor = name => `var(--${name}, var(--ink))`;
 const percent = p => p > 0 && p < 0.0005 ? "< 0.1%" : `${(100 * p).toFixed(p < 0.0995 ? 1 : 0)}%`;

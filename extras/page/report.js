@@ -28,7 +28,7 @@ function say(id, text) {
 function resultOf({ name, heldOut }) {
   if (!(heldOut > 0)) return `${name} is ${facts.idea}. Its loss is not measured yet.`;
   const [counts] = counted.filter(({ name }) => name.startsWith("counted")).sort((a, b) => a.heldOut - b.heldOut);
-  const counting = counts ? `the best counting, the ${counts.name}, comes to ${unsure(counts.heldOut)}, ` : "";
+  const counting = counts ? `the best of counting, ${counts.name}, comes to ${unsure(counts.heldOut)}, ` : "";
   return `On text that it never saw, ${name} is as unsure about the next character as among ${unsure(heldOut)} ` +
     `equally likely ones (a loss of ${figure(heldOut, 4)} nats); ` +
     `${counting}uniform guessing, in which all are equally likely, to ${count(facts.distinct)}.`;
@@ -68,7 +68,7 @@ function aboutLosses() {
     "better. Thick: on the held-out text, on which no model is trained; thin: on the batches of the training. " +
     (dropout ? "These are measured with dropout, which lifts the thin curve: the table below has losses without it. " :
       "Where the thin curve still falls and the thick one no longer does, a model learns its text by heart. ") +
-    "Dashed: counting, without training." + (rungs.every(({ evaluations }) => evaluations.length < 3) ?
+    "Dashed: counting, without training." + (!facts.live && rungs.every(({ evaluations }) => evaluations.length < 3) ?
     " With a smaller --eval-every, the thick curves have more points." : "");
 }
 
@@ -109,11 +109,6 @@ function showAttention() {
 }
 
 // ---- what is folded ----
-
-function tableRow(name, cells) {
-  return element("tr", {}, element("th", { scope: "row", textContent: name }),
-    ...cells.map(text => element("td", {}, element("bdi", { textContent: text }))));
-}
 
 function showFolded() {
   $("models").querySelector("tbody").append(...facts.models.map(m => tableRow(m.name + (m.falling ? " ↓" : ""), [

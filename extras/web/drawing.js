@@ -156,21 +156,16 @@ async function explain() {
 }
 
 function showDetail({ title, rows, equation, neuron, active = [] }, glyphs, place) {
-  const row = (name, ...cells) => element("tr", {}, element("th", { textContent: name, scope: "row" }),
-    ...cells.map(textContent => element("td", { textContent })));
-  const table = (id, rows) =>
-    element("div", { className: "wide", tabIndex: 0, role: "group", ariaLabel: `${id}, wider than the page` },
-      element("table", { id }, element("tbody", {}, ...rows)));
-  const most = active.map((y, t) => ({ y, t })).sort((a, b) => Math.abs(b.y) - Math.abs(a.y)).slice(0, 6);
+  const columns = element("div"), caption = element("p", { className: "note" });
   $("detail").replaceChildren(element("h4", { textContent: title }), element("p", { textContent: unfolded.does }),
     element("p", { className: "note", textContent: `For “${until(glyphs, place, 9)}”${place === glyphs.length - 1 ?
       ", the end of the line. Click another character of the line for its numbers" : ", which was chosen"}.` }),
-    table("numbers", rows.map(({ name, width, numbers }) =>
-      row(name, ...numbers.map(x => x.toFixed(3)), width > numbers.length ? `… ${width} numbers` : ""))),
-    ...most.length === 0 ? [] : [
-      element("p", { textContent: `Neuron ${neuron} is the most active there. Where it is most active in the line:` }),
-      table("neuron", most.map(({ y, t }) => row(until(glyphs, t, 6), y.toFixed(2))))],
-    element("p", { className: "note", textContent: `${equation}.` }));
+    element("div", { className: "wide", tabIndex: 0, role: "group", ariaLabel: "numbers, wider than the page" },
+      element("table", { id: "numbers" }, element("tbody", {}, ...rows.map(({ name, width, numbers }) =>
+        tableRow(name, [...numbers.map(x => x.toFixed(3)), width > numbers.length ? `… ${width} numbers` : ""]))))),
+    element("p", { className: "note", textContent: `${equation}.` }),
+    ...active.length > 0 ? [columns, caption] : []);
+  if (active.length > 0) drawNeuron(columns, { neuron, active }, { glyphs, row: place, color: ladder[looked].name });
 }
 
 // Colors each block by the size of the gradient of its output, and each layer by its largest; or all by none.

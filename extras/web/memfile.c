@@ -2,7 +2,7 @@
  * which the page in a browser tab and the C code exchange data. */
 #include "base/file.h"
 #include "base/memory.h"
-#include "extras/web/memfile.h"
+#include "extras/web/web.h"
 
 #include <string.h>
 

@@ -18,6 +18,7 @@ function openStage(box, { runs, rung, start, compares }) {
   let rewound = null, tried = {}, timer = 0; // a snapshot, null for the latest; the last look: { snapshot, text }
   let starting = null;                         // the start that a training waits for
 
+  const own = () => run() && !run().built && !run().failed; // is trained here
   const snapshots = () => run()?.snapshots.filter(({ loss }) => loss !== null) ?? [];
   const bars = part("bars"), arcs = part("arcs"); // not those of the ladder and of the neuron, which come later
   const current = () => rewound && snapshots().findLast(({ step }) => step <= rewound.step) || latest(run());
@@ -37,12 +38,12 @@ function openStage(box, { runs, rung, start, compares }) {
     look();
   }
   async function play() {
-    const all = snapshots(), own = run() && !run().built;
-    if (!own && !start) return;
+    const all = snapshots(), goesOn = own();
+    if (!goesOn && !start) return;
     stage.playing = !stage.playing;
-    if (own && !run().done) proceed(run(), stage.playing);
+    if (goesOn && !run().done) proceed(run(), stage.playing);
     if (starting) return renew(); // it heeds `playing` once it has begun
-    if (stage.playing && !own) {
+    if (stage.playing && !goesOn) {
       const now = starting = {};
       rewound = null;
       try {
@@ -59,14 +60,15 @@ function openStage(box, { runs, rung, start, compares }) {
     renew();
   }
   function showTime() {
-    const all = snapshots(), slider = part("steps"), snapshot = stage.shown, own = run() && !run().built;
+    const all = snapshots(), slider = part("steps"), snapshot = stage.shown;
     const said = snapshot ? `step ${count(snapshot.step)}: as unsure as among ${unsure(snapshot.loss)} characters` : "";
-    part("play").hidden = !own && !start;
-    part("play").textContent = stage.playing ? "Pause" : !own ? "Watch it learn" :
+    part("play").hidden = !own() && !start;
+    part("play").textContent = stage.playing ? "Pause" : !own() ? "Watch it learn" :
       run().done && current() === all.at(-1) ? "Play again" : "Play";
-    slider.max = Math.max(1, all.length - 1);
+    const learns = own() && !run().done; // the slider has room for what is to come
+    slider.max = Math.max(2, learns ? SNAPSHOTS : all.length) - 1;
     slider.disabled = all.length < 2;
-    slider.value = all.length < 2 ? 1 : all.indexOf(snapshot);
+    slider.value = all.length < 2 && !learns ? 1 : all.indexOf(snapshot);
     slider.setAttribute("aria-valuetext", said);
     part("said").textContent = run()?.failed ? sentence(run().failed) : said ||
       (run() ? "" : "No model has read this text yet.");
@@ -77,15 +79,15 @@ function openStage(box, { runs, rung, start, compares }) {
 
   // Looks at the line with the model of the snapshot, and shows what it finds.
   const looking = seldom(40, async () => {
-    const snapshot = current(), text = line(), own = run();
+    const snapshot = current(), text = line(), read = run();
     if (!stage.isVisible) return;
     tried = { snapshot, text };
     showChart();
-    if (!snapshot) return own ? undefined : clear("");
+    if (!snapshot) return read ? undefined : clear("");
     if (part("writing") && !snapshot.text) snapshot.text = await reader.ask("compose", snapshot.bytes);
     try {
       const seen = await reader.ask("look", snapshot.bytes, text, stage.sampler?.());
-      if (own !== run()) return look(); // another model meanwhile
+      if (read !== run()) return look(); // another model meanwhile
       Object.assign(stage, { shown: snapshot, seen: { ...seen, snapshot, text }, looks: stage.looks + 1 });
       box.classList.remove("empty");
       part("trouble").textContent = "";
@@ -117,12 +119,11 @@ function openStage(box, { runs, rung, start, compares }) {
     box.classList.add("empty");
     showTime();
   }
-  const place = () => Math.min(stage.row ?? Infinity, stage.seen.glyphs.length - 1);
-
-  // Draws what was seen, around the character that was chosen or is pointed at.
-  async function draw(row = place()) {
+  // Draws what was seen, around the character that is pointed at or was chosen, or the last one.
+  async function draw(row = Math.min(stage.row ?? Infinity, stage.seen?.glyphs.length - 1)) {
+    if (!stage.seen) return; // as where the pointer leaves what an unknown character has hidden
     const { glyphs, heads, next } = stage.seen, color = name(), head = heads[Math.min(stage.head, heads.length - 1)];
-    const choose = row => { stage.row = row; draw(); stage.chosen?.(); }, point = row => draw(row ?? place());
+    const choose = row => { stage.row = row; draw(); stage.chosen?.(); }, point = row => draw(row);
     if (part("writing")) part("writing").textContent = stage.shown.text;
     const rows = next.map(({ glyph, p, after }) => ({ glyph, p, ...stage.sampler && { after } }));
     if (bars)
@@ -134,17 +135,10 @@ function openStage(box, { runs, rung, start, compares }) {
         chooseRow: choose, choose: index => { stage.head = index; draw(); stage.chosen?.(); } });
     }
     if (part("looks")) part("looks").textContent = head ? sayWeights(glyphs, head.weights[row], row) : "";
-    if (part("neuron")) await drawNeuron(part("neuron"), row, choose);
     showTime();
-  }
-  // Draws how active the neuron is along the line that is most active at one of its characters.
-  async function drawNeuron(box, row, choose) {
-    const { glyphs, snapshot, text } = stage.seen, found = await reader.ask("neuronAt", snapshot.bytes, text, row);
-    if (!found || stage.seen?.snapshot !== snapshot) return;
-    const most = Math.max(...found.active.map(Math.abs)), heights = found.active.map(y => Math.max(0, y) / most);
-    drawArcs(box, { glyphs, heights, row, color: name(), choose });
-    box.nextSibling.textContent =
-      `At “${glyphs[row]}”, neuron ${found.neuron} answers most. Columns: how much it answers to each character.`;
+    const { snapshot, text } = stage.seen, neuron = part("neuron");
+    const found = neuron && await reader.ask("neuronAt", snapshot.bytes, text, row);
+    if (found && stage.seen?.snapshot === snapshot) drawNeuron(neuron, found, { glyphs, row, color, choose });
   }
   function showChart() {
     if (!part("chart")) return;
@@ -171,6 +165,14 @@ function openStage(box, { runs, rung, start, compares }) {
   }, { rootMargin: "200px" }).observe(box);
   stages.push(stage);
   return stage;
+}
+
+// Draws how active a neuron is along a line, that which is most active at one of its characters; the caption says so.
+function drawNeuron(box, { neuron, active }, { glyphs, row, ...more }) {
+  const most = Math.max(...active.map(Math.abs));
+  drawArcs(box, { glyphs, row, heights: active.map(y => Math.max(0, y) / most), ...more });
+  box.nextSibling.textContent =
+    `At “${glyphs[row]}”, neuron ${neuron} answers most. Columns: how much it answers to each character.`;
 }
 
 const renew = seldom(120, () => {

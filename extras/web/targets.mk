@@ -8,7 +8,7 @@ WEB_MEMORY  = 1073741824
 WEB_FLAGS   = -std=c11 '-D__builtin_prefetch(at,...)=(void)sizeof(at)' -ffp-contract=off $(SYSTEM) -D_WASI_EMULATED_SIGNAL -DMEMORY_LIMIT=$(WEB_MEMORY) -DMOST_COUNTED_BITS=21 -I. -I$(BUILD)/text $(WARNINGS) -Werror -MMD -MP \
               -Wno-unknown-pragmas -Wno-enum-float-conversion -fopenmp-simd -msimd128
 WEB_WORKER  = $(patsubst %,extras/web/%.js,module library trainer backward reader worker)
-# JavaScript calls these functions of tril.h, web.h and memfile.h.
+# JavaScript calls these functions of tril.h and web.h.
 WEB_CALLS   = malloc free $(shell grep -oh '"\(tril\|web\|memfile\|memory\)_[a-z_]*"\|c\.web_[a-z_]*' $(WEB_WORKER) | sed 's/c\.//; s/"//g' | sort -u)
 WEB_LINK    = -mexec-model=reactor -s -Wl,--max-memory=$(WEB_MEMORY) -Wl,-z,stack-size=1048576 $(WEB_CALLS:%=-Wl,--export=%)
 WEB_RELAXED = -mrelaxed-simd

@@ -1,8 +1,9 @@
-/* web.h - functions for the page in a browser tab, beside tril.h and memfile.h. JavaScript calls
- * all of these as exports of the WebAssembly module. */
+/* web.h - functions for the page in a browser tab, beside tril.h. JavaScript calls all of these as
+ * exports of the WebAssembly module. */
 #ifndef TRIL_EXTRAS_WEB_WEB_H
 #define TRIL_EXTRAS_WEB_WEB_H
 
+#include "base/error.h"
 #include "library/tril.h"
 
 #include <stddef.h>
@@ -24,5 +25,17 @@ int web_fuses(void);
 
 /* Writes a character's glyph to text[12]. */
 void web_glyph(const TrilTokenizer *tokenizer, int32_t id, char text[12]);
+
+/* ---- a file in memory, in place of a file system, which base/file.h reads and writes ---- */
+
+/* Makes the file in place of any before. Returns its `length` bytes, which it owns and the caller
+ * fills; NULL without memory. */
+char *memfile_make(size_t length, Error *err);
+
+/* Returns the bytes of the file, valid until it is removed or made anew; NULL if there is none. */
+const char *memfile_bytes(size_t *length);
+
+/* Removes the file, if there is one, and releases its bytes. */
+void memfile_remove(void);
 
 #endif

@@ -1,7 +1,5 @@
-/* calls.c - calls the page's functions beside tril.h (web.h, memfile.h) natively, under the
- * sanitizers. */
+/* calls.c - calls the page's functions beside tril.h natively, under the sanitizers. */
 #include "tests/objects.h"
-#include "extras/web/memfile.h"
 #include "extras/web/web.h"
 
 #include <string.h>

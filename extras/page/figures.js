@@ -180,7 +180,7 @@ function levelTicks({ log }, low, high, parts) {
 function rangeOf({ log, zero, levels }, points) {
   const all = [...points.map(point => point[1]), ...levels.map(level => level.y)];
   let low = zero ? 0 : Math.min(...all), high = Math.max(...all);
-  if (all.length === 0) [low, high] = [0, 1];
+  if (all.length === 0) [low, high] = log ? [1, 10] : [0, 1];
   if (!(high - low > 1e-9 * Math.abs(high)) || high - low < 1e-15) high = low + Math.max(1, Math.abs(low));
   const margin = log ? (high / low) ** 0.04 : 0.04 * (high - low);
   return log ? [low / margin, high * margin] : [zero ? 0 : low - margin, high + margin];

@@ -63,19 +63,13 @@ function rowsOf(lines) {
   return rows;
 }
 
-// Marks the blocks that the rung below does not have, in the row of the same kind and layer.
+// Marks the blocks that the rung below does not have in the row of the same kind and layer.
 function markNew(rows, below) {
-  const sign = line =>
-    line.operation === "linear" ? label(line).name : `${line.operation} ${line.attends ? line.heads : ""}`;
-  for (const { kind, layer, lines } of rows) {
-    const other = below.find(row => row.kind === kind && (row.layer === layer || kind === "end"));
-    const left = (other?.lines ?? []).map(sign);
-    for (const line of lines) {
-      const at = left.indexOf(sign(line));
-      line.fresh = at < 0;
-      if (at >= 0) left.splice(at, 1);
-    }
-  }
+  const place = ({ kind, layer }) => kind === "end" ? kind : `${kind} ${layer}`;
+  const sign = (row, line) => [place(row), line.operation === "linear" ? label(line).name : line.operation,
+    line.attends && line.heads].join();
+  const known = new Set(below.flatMap(row => row.lines.map(line => sign(row, line))));
+  for (const row of rows) for (const line of row.lines) line.fresh = !known.has(sign(row, line));
 }
 
 // Draws a row: its blocks as buttons, in a column those that need the same blocks before them.

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-enum { ESCAPE_SIZE = 8 }; /* bytes of the longest escaped character and a NUL */
+enum { ESCAPE_SIZE = 7 }; /* bytes of the longest escaped character and a NUL */
 
 /* Writes the first character of text [length], length >= 1, escaped, with a NUL. Returns its bytes
  * in the text. The escaped form is never shorter than the original. */

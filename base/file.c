@@ -279,35 +279,18 @@ FILE *file_stream(const char *path, bool update, Error *err) {
     return NULL;
 }
 
-/* *made is the length of the path of the outermost directory that was created, or 0. */
-bool file_make_parent(const char *path, size_t *made, Error *err) {
+bool file_make_parent(const char *path, Error *err) {
     char *copy;
-    size_t first = 0;
     if (!memory_copy(&copy, path, err)) return false;
     bool ok = true;
     for (char *slash = strchr(copy + 1, '/'); slash && ok; slash = strchr(slash + 1, '/')) {
         *slash = 0;
-        bool made_now = filesystem_make_folder(copy);
-        int why = errno;
-        if (!made_now && file_kind(copy) != FILE_FOLDER)
+        const int why = filesystem_make_folder(copy) ? 0 : errno;
+        if (why != 0 && file_kind(copy) != FILE_FOLDER)
             ok = fail(err, "%s: cannot be created: %s", copy,
                       strerror(why == EEXIST ? ENOTDIR : why));
-        if (made_now && first == 0) first = strlen(copy);
-        if (strcmp(file_name(copy), "..") == 0) first = 0; /* leads out of the created ones */
         *slash = '/';
     }
-    if (made && first > 0 && (*made == 0 || first < *made)) *made = first;
     memory_free(copy);
     return ok;
-}
-
-void file_remove_parent(const char *path, size_t made) {
-    char *copy, *slash;
-    Error none;
-    if (made == 0 || !memory_copy(&copy, path, &none)) return;
-    while ((slash = strrchr(copy, '/')) && slash >= copy + made) {
-        *slash = 0;
-        filesystem_remove_folder(copy);
-    }
-    memory_free(copy);
 }

@@ -75,12 +75,7 @@ void file_date(const char *path, char date[FILE_DATE]);
  * caller closes it with fclose. On failure NULL. */
 FILE *file_stream(const char *path, bool update, Error *err);
 
-/* Creates the missing directories above `path`. *made, which begins as 0, is for
- * file_remove_parent; `made` may be NULL. */
-bool file_make_parent(const char *path, size_t *made, Error *err);
-
-/* Removes the directories above `path` that file_make_parent created, if they are empty; of a path
- * with "..", those after the last one. */
-void file_remove_parent(const char *path, size_t made);
+/* Creates the missing directories above `path`. */
+bool file_make_parent(const char *path, Error *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* memory.h - large zeroed blocks, aligned for the widest vectors. */
+/* memory.h - large blocks, aligned for the widest vectors. */
 #ifndef TRIL_BASE_MEMORY_H
 #define TRIL_BASE_MEMORY_H
 

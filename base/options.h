@@ -9,8 +9,8 @@
 
 /* The kinds of TrilKind (tril.h), and those that only programs have. */
 typedef enum {
-    OPTION_WHOLE = TRIL_WHOLE,
-    OPTION_REAL = TRIL_REAL, /* finite */
+    OPTION_WHOLE = TRIL_WHOLE, /* double, a whole number */
+    OPTION_REAL = TRIL_REAL,   /* finite */
     OPTION_TIME = TRIL_TIME,
     OPTION_TEXT = TRIL_NAME, /* any text; points into argv */
     OPTION_FLAG = TRIL_FLAG, /* no argument; set to true */

@@ -16,10 +16,10 @@ int threads_processors(void);
 bool threads_open(Threads **threads, int most, Error *err);
 void threads_close(Threads *threads);
 
-/* Begins work(argument, index, count) in `count` - 1 other threads, for each index from 1, and
- * returns `count`: `wanted`, from 1 to `most`, or less if the system cannot start so many. The
- * caller then does the work of index 0 itself, and calls threads_end, which returns when the others
- * are done. Only one thread at a time may call them. */
+/* Starts work(argument, i, count) for 1 <= i < count, each in its own thread, and returns `count`:
+ * `wanted`, from 1 to `most`, or less if the system cannot start so many. The caller does the work
+ * of index 0 itself, then calls threads_end, which waits for the others. Only one thread at a time
+ * may call them. */
 int threads_begin(Threads *threads, int wanted, void (*work)(void *argument, int index, int count),
                   void *argument);
 void threads_end(Threads *threads);

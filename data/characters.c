@@ -39,7 +39,7 @@ bool characters_read(Characters *c, uint32_t *code) {
 
 /* Returns true if the pairs of bytes, with the more significant one at `high`, 0 or 1, are text: no
  * control characters, at least one space or newline in 1,000 characters, and less than half of the
- * pairs would be letters in ASCII. */
+ * pairs would be printable ASCII. */
 static bool is_utf16(const unsigned char *text, size_t length, int high) {
     size_t blanks = 0, ascii = 0;
     for (size_t i = 0; i + 1 < length; i += 2) {
@@ -51,8 +51,8 @@ static bool is_utf16(const unsigned char *text, size_t length, int high) {
     return blanks > length / 2000 && 4 * ascii < length;
 }
 
-/* Returns true if the bytes are GB18030: most characters are of GB 2312, its oldest part, or half
- * of them and others are not of Big5. */
+/* Returns true if the bytes are GB18030: more than three quarters of the characters of two bytes
+ * are of GB 2312, its oldest part; a quarter is enough if others are not of Big5. */
 static bool is_gb18030(const unsigned char *text, size_t length) {
     size_t pairs = 0, oldest = 0, others = 0;
     for (size_t i = 0; i < length;) {

@@ -3,13 +3,13 @@
  * The suffix automaton of the text (Blumer et al., "The Smallest Automaton Recognizing the Subwords
  * of a Text", 1985) reads the training part once: it is always in the state of the longest passage
  * of the text that ends there. A state stands for passages that end at the same places of the text,
- * each the end of the longest. */
+ * each a suffix of the longest. */
 #include "data/data.h"
 #include "base/memory.h"
 
 typedef struct {
     int32_t length; /* of its longest passage */
-    int32_t link;   /* the state of their longest end that is in another state; the root has -1 */
+    int32_t link;   /* the state of their longest suffix in another state; the root has -1 */
     int32_t edge;   /* the first of its edges, or 0 */
     int32_t found;  /* the length of its longest passage that was found, or 0 */
 } State;
@@ -84,24 +84,24 @@ static void find_passages(Automaton *a, const int32_t *ids, size_t count) {
         }
         if (length > states[state].found) states[state].found = length;
     }
-    /* with a passage, all of its ends are found */
+    /* with a passage, all of its suffixes are found */
     for (int32_t i = 1; i < a->state_count; i++)
-        for (int32_t end = states[i].link; states[i].found && end > 0; end = states[end].link) {
-            if (states[end].found == states[end].length) break;
-            states[end].found = states[end].length;
+        for (int32_t j = states[i].link; states[i].found && j > 0; j = states[j].link) {
+            if (states[j].found == states[j].length) break;
+            states[j].found = states[j].length;
         }
 }
 
-/* Returns the length of the longest passage that was found among a state's and their ends. Shortens
- * the links on the way, so that no other call takes it again. */
-static int32_t longest_end(State *states, int32_t state) {
-    int32_t end = state;
-    while (end > 0 && !states[end].found) end = states[end].link;
-    for (int32_t next; state != end; state = next) {
+/* Returns the length of the longest passage that was found among a state's and their suffixes.
+ * Shortens the links on the way, so that no other call takes it again. */
+static int32_t longest_suffix(State *states, int32_t state) {
+    int32_t suffix = state;
+    while (suffix > 0 && !states[suffix].found) suffix = states[suffix].link;
+    for (int32_t next; state != suffix; state = next) {
         next = states[state].link;
-        states[state].link = end;
+        states[state].link = suffix;
     }
-    return states[end].found;
+    return states[suffix].found;
 }
 
 bool corpus_copied(const Corpus *corpus, const int32_t *ids, size_t count, int32_t *longest,
@@ -109,7 +109,7 @@ bool corpus_copied(const Corpus *corpus, const int32_t *ids, size_t count, int32
     static const char of[] = "the passages";
     const int V = corpus->vocab.size;
     Automaton a = {.state_count = 1};
-    int32_t *ends = NULL, last = 0; /* the state of each beginning; then its longest end's length */
+    int32_t *ends = NULL, last = 0; /* the state of each beginning; then the length below */
     for (size_t i = 0; i < count; i++)
         if (ids[i] >= V) return fail(err, "id %d is not from 0 to %d", (int)ids[i], V - 1);
     const bool ok = (count <= INT32_MAX / 4 || fail(err, "a text of %zu is too long", count)) &&
@@ -122,7 +122,7 @@ bool corpus_copied(const Corpus *corpus, const int32_t *ids, size_t count, int32
         ends[i] = last = append(&a, last, ids[i] < 0 ? -1 : ids[i]);
     if (ok) find_passages(&a, corpus->ids, corpus->trained_on);
     for (size_t i = 0; ok && i < count; i++) {
-        ends[i] = longest_end(a.states, ends[i]);
+        ends[i] = longest_suffix(a.states, ends[i]);
         longest[i] = 0;
     }
     /* A passage covers its ids, unless a longer one that begins no later does. */

@@ -7,8 +7,8 @@
 #include <math.h>
 #include <string.h>
 
-int ask(void *asking) {
-    Asking *a = asking;
+int stop_requested(void *check) {
+    StopCheck *a = check;
     a->stopped = a->stopped || (a->stop && a->stop(a->user) != 0);
     return a->stopped;
 }
@@ -67,19 +67,20 @@ Step batches_step(Batches *batches, uint64_t step, int window, const Optimizer *
     return taken;
 }
 
-bool batches_evaluate(Batches *batches, bool trained_on, size_t characters, Asking *asking,
+bool batches_evaluate(Batches *batches, bool on_training_part, size_t characters, StopCheck *check,
                       double *loss, Error *err) {
     const Model *model = batches->model;
     const Corpus *corpus = batches->corpus;
-    const size_t count = trained_on ? corpus->trained_on : corpus->characters - corpus->trained_on;
-    const Windows part = {.ids = corpus->ids + (trained_on ? 0 : corpus->trained_on),
+    const size_t count =
+        on_training_part ? corpus->trained_on : corpus->characters - corpus->trained_on;
+    const Windows part = {.ids = corpus->ids + (on_training_part ? 0 : corpus->trained_on),
                           .count = count,
                           .every = characters > 0 ? (count - 1) / characters + 1 : 1,
-                          .counted = trained_on};
+                          .counted = on_training_part};
     if (world_size() > 1 &&
         !world_same(digest_bytes(model->weights, model->weights_size * sizeof(float)),
                     "its weights differ from the first process's", err))
         return false;
-    *loss = run_evaluate(batches->run, part, ask, asking);
-    return !asking->stopped || fail_as(TRIL_STOPPED, err, "the evaluation was stopped");
+    *loss = run_evaluate(batches->run, part, stop_requested, check);
+    return !check->stopped || fail_as(TRIL_STOPPED, err, "the evaluation was stopped");
 }

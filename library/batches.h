@@ -12,10 +12,11 @@ typedef struct {
     TrilStop stop; /* may be NULL */
     void *user;
     bool stopped;
-} Asking;
+} StopCheck;
 
-/* Calls the callback of an Asking, unless it asked to stop before. Returns true if it asked to. */
-int ask(void *asking);
+/* Calls the callback of an StopCheck, unless it asked to stop before. Returns true if it asked to.
+ */
+int stop_requested(void *check);
 
 typedef struct {
     Run *run; /* the caller may use it directly */
@@ -43,9 +44,9 @@ typedef struct {
 Step batches_step(Batches *batches, uint64_t step, int window, const Optimizer *optimizer);
 
 /* Sets *loss to the mean loss on a part of the text, read as tril_training_evaluate does. Fails
- * with TRIL_STOPPED if `asking` asked to stop, and for weights that differ between processes, which
+ * with TRIL_STOPPED if `check` asked to stop, and for weights that differ between processes, which
  * means that memory, messages or programs are broken. */
-bool batches_evaluate(Batches *batches, bool trained_on, size_t characters, Asking *asking,
+bool batches_evaluate(Batches *batches, bool on_training_part, size_t characters, StopCheck *check,
                       double *loss, Error *err);
 
 #endif

@@ -25,7 +25,8 @@ typedef struct {
         DIGEST
     } type;        /* DOUBLE_6: in a file with six digits after
                       the point; SEED, DIGEST: uint64_t */
-    bool may_lack; /* in a file: the member is then 0, or NaN; a number below `least` is left out */
+    bool may_lack; /* in a file: a double is then NaN, and another member keeps its value; a number
+                      below `least` is left out */
     double least;  /* the smallest int or double in a file */
 } Number;
 

@@ -41,7 +41,7 @@ static double longer_windows(const TrilOptions *o, const TrilText *text, double 
                              double batch) {
     const double few = 100, rare = 200, train = (double)text->trained_on;
     double most = train / few;
-    double longer = o->rung ? recipe_of(o->rung).longer : 1;
+    double longer = o->rung ? fmax(1, recipe_of(o->rung).window_factor) : 1;
     if (!isnan(o->batch)) return 1;
     if (train < rare * text->vocab.size) return 1;
     if (!isnan(o->context)) longer = fmin(longer, o->context / context), most = o->context;
@@ -188,7 +188,7 @@ static bool time_run(Batches *batches, const Recipe *recipe, bool whole, const S
     const double share = 0.002; /* of the time, for an evaluation of as many characters */
     const int T = batches->options.length, shortest = recipe_window(recipe, T, 0, most);
     double read = (double)batches->options.batch * T, loss;
-    Asking never = {0};
+    StopCheck never = {0};
     *step = time_steps(batches, recipe, T, most, search);
     pace->speed = read / *step;
     if (!whole || !(*step <= search->seconds / TRIL_LEAST_STEPS)) return true;
@@ -278,7 +278,7 @@ static bool choose(TrilOptions *o, Search *search, TrilChoice *choice, Error *er
         TrilChoice of_larger = pace;
         if (same_sizes(&larger, &best)) continue;
         choice->larger = larger;
-        choice->worth = recipe_of(larger.rung).longer > 1 ? c->longer : c->worth;
+        choice->worth = tril_rung_has_long_windows(larger.rung) ? c->longer : c->worth;
         choice->limit = limit_of(&larger, slower, &choice->worth, search, &of_larger);
         if (choice->limit != TRIL_LIMIT_NONE) break;
         best = larger;

@@ -146,13 +146,13 @@ struct TrilWriter {
 /* Begins to use the writer and to read its model, until `leave`, which returns `ok`. */
 static bool enter(TrilWriter *w, Error *err) {
     if (!use_begin(&w->uses, true, "writer", err)) return false;
-    if (model_read(w->model, err)) return true;
+    if (model_lock_shared(w->model, err)) return true;
     use_end(&w->uses);
     return false;
 }
 
 static bool leave(TrilWriter *w, bool ok) {
-    model_leave(w->model, ok);
+    model_unlock(w->model, ok);
     use_end(&w->uses);
     return ok;
 }
@@ -169,9 +169,9 @@ TrilStatus tril_writer_open(TrilWriter **writer, const TrilModel *model,
     if (writer) *writer = NULL;
     if (!writer || !model || !sampling || !err) return null_argument(err);
     const bool ok =
-        model_read(model, err) &&
-        model_leave(model, memory_alloc(&w, 1, sizeof *w, "the writer", err) &&
-                               decoder_open(&w->decoder, model, sampling, 1, NULL, err));
+        model_lock_shared(model, err) &&
+        model_unlock(model, memory_alloc(&w, 1, sizeof *w, "the writer", err) &&
+                                decoder_open(&w->decoder, model, sampling, 1, NULL, err));
     if (ok) {
         w->model = model;
         w->decoder.texts[0] = &w->text;
@@ -200,7 +200,7 @@ static bool read_text(TrilWriter *writer, const char *text, size_t length, Error
     return true;
 }
 
-TrilStatus tril_writer_read(TrilWriter *writer, const char *text, size_t length, Error *err) {
+TrilStatus tril_writer_append(TrilWriter *writer, const char *text, size_t length, Error *err) {
     if (!writer || (length > 0 && !text) || !err) return null_argument(err);
     return result(length == 0 ||
                       (enter(writer, err) && leave(writer, read_text(writer, text, length, err))),
@@ -381,10 +381,10 @@ TrilStatus tril_generate(const TrilModel *model, const char *prompt, size_t leng
     if (!model || (length > 0 && !prompt) || !sampling || !on_text || !err)
         return null_argument(err);
     Texts t = {.length = sampling->length, .count = sampling->length > 0 ? count : 0};
-    if (!model_read(model, err)) return err->status;
+    if (!model_lock_shared(model, err)) return err->status;
     const bool ok = vocab_prompt(&model->vocab, prompt, length, &t.prompt, &t.prompt_count, err) &&
                     (t.count == 0 ||
                      (open_texts(&t, model, sampling, err) && write_texts(&t, on_text, user, err)));
     close_texts(&t);
-    return result(model_leave(model, ok), err);
+    return result(model_unlock(model, ok), err);
 }

@@ -30,7 +30,7 @@ struct TrilModel {
     bool in_training;
     Uses uses;        /* those of its training run, too, which change it */
     SafeTensors file; /* the metadata of the file that it was read from */
-    /* of a state, until its training goes on */
+    /* of a state, until its training is resumed */
     TrilProgress progress;
     float *first_moments, *second_moments;
 };
@@ -39,7 +39,7 @@ struct TrilModel {
 bool model_new(TrilModel **made, Error *err);
 
 /* Returns `ok`, the success of making a model. Without success, releases it and sets it to NULL. */
-bool model_given(TrilModel **model, bool ok);
+bool model_or_free(TrilModel **model, bool ok);
 
 /* Forgets the training of the state that the model was read from. */
 void model_forget(TrilModel *model);
@@ -49,15 +49,15 @@ static inline Model *to_read(const TrilModel *model) {
     return (Model *)&model->model;
 }
 
-/* Call use_begin, to change a model or to read it, and use_end. model_leave returns `ok`, the
+/* Call use_begin, to change a model or to read it, and use_end. model_unlock returns `ok`, the
  * success of the work in between. */
-static inline bool model_change(TrilModel *model, Error *err) {
+static inline bool model_lock_exclusive(TrilModel *model, Error *err) {
     return use_begin(&model->uses, true, "model", err);
 }
-static inline bool model_read(const TrilModel *model, Error *err) {
+static inline bool model_lock_shared(const TrilModel *model, Error *err) {
     return use_begin((Uses *)&model->uses, false, "model", err);
 }
-static inline bool model_leave(const TrilModel *model, bool ok) {
+static inline bool model_unlock(const TrilModel *model, bool ok) {
     use_end((Uses *)&model->uses);
     return ok;
 }

@@ -27,7 +27,7 @@ bool model_new(TrilModel **made, Error *err) {
     return true;
 }
 
-bool model_given(TrilModel **model, bool ok) {
+bool model_or_free(TrilModel **model, bool ok) {
     if (ok) return true;
     tril_model_free(*model);
     *model = NULL;
@@ -43,7 +43,7 @@ TrilStatus tril_model_make(TrilModel **model, const TrilTokenizer *tokenizer,
               vocab_copy(&(*model)->vocab, tokenizer, err);
     ok = ok && model_build(&(*model)->model, &config, options->seed, err);
     if (ok) (*model)->seed = options->seed;
-    return result(model_given(model, ok), err);
+    return result(model_or_free(model, ok), err);
 }
 
 /* ---- more characters ---- */
@@ -79,12 +79,12 @@ TrilStatus tril_model_extend(TrilModel **extended, const TrilModel *model, const
                              size_t length, uint64_t seed, Error *err) {
     if (extended) *extended = NULL;
     if (!extended || !model || !text || !err) return null_argument(err);
-    const bool ok = model_read(model, err) &&
-                    model_leave(model, model_new(extended, err) &&
-                                           vocab_extend(&(*extended)->vocab, &model->vocab, text,
-                                                        length, err) &&
-                                           extend(*extended, model, seed, err));
-    return result(model_given(extended, ok), err);
+    const bool ok = model_lock_shared(model, err) &&
+                    model_unlock(model, model_new(extended, err) &&
+                                            vocab_extend(&(*extended)->vocab, &model->vocab, text,
+                                                         length, err) &&
+                                            extend(*extended, model, seed, err));
+    return result(model_or_free(extended, ok), err);
 }
 
 void model_forget(TrilModel *model) {

@@ -243,9 +243,9 @@ TrilOptions options_of(const Config *c) {
     return o;
 }
 
-void options_take_sizes(TrilOptions *o, const TrilOptions *sizes) {
+void tril_options_take_sizes(TrilOptions *o, const TrilOptions *sizes) {
     for (int i = 0; i < ROWS; i++)
-        if (table[i].lasting == TRIL_MODEL) copy(o, sizes, &table[i]);
+        if (table[i].on_resume == TRIL_MODEL) copy(o, sizes, &table[i]);
     o->hidden = sizes->hidden;
 }
 
@@ -257,7 +257,7 @@ TrilOptions tril_options_sizes(const TrilOptions *options) {
         sizes.kv_heads = model_kv_heads(&config);
         sizes.hidden = model_hidden(&config);
     } else {
-        options_take_sizes(&sizes, options);
+        tril_options_take_sizes(&sizes, options);
     }
     return sizes;
 }
@@ -308,7 +308,7 @@ bool tril_rung_uses(const char *rung, int i) {
     snprintf(config.model, sizeof config.model, "%s", rung);
     if (!row || !model_check(&config, &(Error){0})) return false;
     const TrilOptions sizes = options_of(&config); /* an ignored size is now 1 or unset */
-    if (row->lasting == TRIL_MODEL && row->kind == TRIL_WHOLE)
+    if (row->on_resume == TRIL_MODEL && row->kind == TRIL_WHOLE)
         return *(double *)value_at(&sizes, row) > 1;
     return row->member != AT(dropout) || sizes.layers > 1; /* rungs with blocks have it */
 }

@@ -18,9 +18,6 @@ bool options_config(const TrilOptions *options, int V, Config *config, Error *er
 /* Returns a record of the sizes of `config`; without kv_heads and hidden at their defaults. */
 TrilOptions options_of(const Config *config);
 
-/* Copies the sizes of one record, and its rung, to another. */
-void options_take_sizes(TrilOptions *options, const TrilOptions *sizes);
-
 /* Returns the run options of a training run. The options are in range, batch and context set. */
 RunOptions options_run(const TrilOptions *options);
 

@@ -27,6 +27,9 @@ TrilOptions tril_options_empty(void);
  * size that the rung ignores is 1. All other options are unset. */
 TrilOptions tril_options_sizes(const TrilOptions *options);
 
+/* Copies the sizes of a model, and its rung, to the options. */
+void tril_options_take_sizes(TrilOptions *options, const TrilOptions *sizes);
+
 /* Returns the most epochs that help when training on this number of characters. */
 double tril_epochs_that_help(double characters, bool trained);
 
@@ -42,7 +45,7 @@ bool tril_rung_uses(const char *rung, int i);
 double tril_rung_rate(const char *rung, const TrilOptions *options);
 
 /* Returns true if unset windows are longer than those of other rungs, for a text that is long. */
-bool tril_rung_looks_far(const char *rung);
+bool tril_rung_has_long_windows(const char *rung);
 
 /* Returns true if windows are short at first, and grow, in a training run of this rung that sees
  * its text `epochs` times. They do not if the model is already trained, because it knows near

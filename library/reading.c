@@ -84,8 +84,8 @@ TrilStatus tril_reading_open(TrilReading **reading, const TrilModel *model, cons
         !memory_alloc(&r, 1, sizeof *r, "the reading", err))
         return err->status;
     r->traced = traced;
-    const bool ok = model_read(model, err) &&
-                    model_leave(model, read_text(r, model, text, length, threads, err));
+    const bool ok = model_lock_shared(model, err) &&
+                    model_unlock(model, read_text(r, model, text, length, threads, err));
     if (ok)
         *reading = &r->known;
     else

@@ -5,65 +5,57 @@
 #include <math.h>
 #include <string.h>
 
-/* AdamW as in nanoGPT (Karpathy, 2022). Muon's settings are for rungs without a row below. */
-static const Recipe adamw = {.peak = {.beta1 = 0.9,
-                                      .beta2 = 0.99,
-                                      .epsilon = 1e-8,
-                                      .weight_decay = 0.1,
-                                      .momentum = 0.9,
-                                      .matrix_decay = 0.1,
-                                      .clip = 1},
-                             .warmup = 0.1,
-                             .max_warmup = 100};
+/* AdamW as in nanoGPT (Karpathy, 2022). */
+#define ADAMW(rate)                   \
+    .peak = {.learning_rate = (rate), \
+             .beta1 = 0.9,            \
+             .beta2 = 0.99,           \
+             .epsilon = 1e-8,         \
+             .weight_decay = 0.1,     \
+             .momentum = 0.9,         \
+             .matrix_decay = 0.1,     \
+             .clip = 1},              \
+    .warmup = 0.1, .max_warmup = 100
 
 /* Muon for the matrices. A rare character, or one that only the held-out text has, gets small
    gradients that always lower its logit. Adam turns them into full steps, and the embedding, which
    is also the output layer, would grow without end. A large epsilon keeps such steps small, and a
    decay pulls the embedding back. */
-static const Recipe muon = {.peak = {.beta1 = 0.9,
-                                     .beta2 = 0.95,
-                                     .epsilon = 1e-5,
-                                     .weight_decay = 1,
-                                     .momentum = 0.9,
-                                     .matrix_decay = 0.1,
-                                     .clip = 1},
-                            .warmup = 0.025,
-                            .max_warmup = 100,
-                            .grows = true,
-                            .own_decay = true};
+#define MUON(rate, matrices)            \
+    .peak = {.learning_rate = (rate),   \
+             .matrix_rate = (matrices), \
+             .beta1 = 0.9,              \
+             .beta2 = 0.95,             \
+             .epsilon = 1e-5,           \
+             .weight_decay = 1,         \
+             .momentum = 0.9,           \
+             .matrix_decay = 0.1,       \
+             .clip = 1},                \
+    .warmup = 0.025, .max_warmup = 100, .windows_grow = true, .own_decay = true
 
 /* Rates found by trial (docs/records.md). */
 static const struct {
     const char *rung;
-    const Recipe *base;
-    double learning_rate, matrix_rate, cooldown, longer, few, hurry, least_warmup;
+    Recipe recipe;
 } recipes[] = {
-    {"bigram", &adamw, 0.03, 0, 0, 1, .few = 1000, .hurry = 6},
-    {"average", &adamw, 0.02, 0, 0, 1, .few = 200, .hurry = 2},
-    {"head", &adamw, 0.02, 0, 0, 1, .few = 200, .hurry = 2},
-    {"multihead", &adamw, 0.02, 0, 0, 1, .few = 200, .hurry = 2},
-    {"gpt", &adamw, 5e-3, 0, 0, 1, .least_warmup = 30},
-    {"modern", &muon, 6e-3, 0.025, 0.6, .longer = 1},
+    {"bigram", {ADAMW(0.03), .short_run_steps = 1000, .max_rate_factor = 6}},
+    {"average", {ADAMW(0.02), .short_run_steps = 200, .max_rate_factor = 2}},
+    {"head", {ADAMW(0.02), .short_run_steps = 200, .max_rate_factor = 2}},
+    {"multihead", {ADAMW(0.02), .short_run_steps = 200, .max_rate_factor = 2}},
+    {"gpt", {ADAMW(5e-3), .least_warmup = 30}},
+    {"modern", {MUON(6e-3, 0.025), .cooldown = 0.6}},
     /* AdamW, which trains the convolutions, has a higher rate; it falls after the warm-up */
-    {"conv", &muon, 0.015, 0.025, 1, .longer = 1},
+    {"conv", {MUON(0.015, 0.025), .cooldown = 1}},
     /* begins with the counted model, and has less to learn, most of it from far context */
-    {"ngram", &muon, 7.5e-3, 0.0125, 1, .longer = 4},
+    {"ngram", {MUON(7.5e-3, 0.0125), .cooldown = 1, .window_factor = 4}},
     /* any other rung: rates at which all rungs above learn, with AdamW or Muon */
-    {"", &adamw, 2e-3, 0.01, 0, .longer = 1},
+    {"", {ADAMW(2e-3), .peak.matrix_rate = 0.01}},
 };
 
 Recipe recipe_of(const char *rung) {
     int i = 0;
     while (i < COUNT(recipes) - 1 && strcmp(recipes[i].rung, rung) != 0) i++;
-    Recipe recipe = *recipes[i].base;
-    recipe.peak.learning_rate = recipes[i].learning_rate;
-    recipe.peak.matrix_rate = recipes[i].matrix_rate;
-    recipe.cooldown = recipes[i].cooldown;
-    recipe.longer = recipes[i].longer;
-    recipe.few = recipes[i].few;
-    recipe.hurry = recipes[i].hurry;
-    recipe.least_warmup = recipes[i].least_warmup;
-    return recipe;
+    return recipes[i].recipe;
 }
 
 /* Returns the factor on gpt's rate, which is for up to 2 blocks of width 96. AdamW moves each
@@ -80,7 +72,7 @@ Recipe recipe_with(const char *rung, const TrilOptions *o) {
     if (!isnan(o->learning_rate)) {
         peak->matrix_rate *= o->learning_rate / peak->learning_rate;
         peak->learning_rate = o->learning_rate;
-        recipe.few = 0;
+        recipe.short_run_steps = 0;
     } else if (strcmp(rung, "gpt") == 0) {
         peak->learning_rate *= factor_of_sizes(o);
     }
@@ -92,13 +84,13 @@ double tril_rung_rate(const char *rung, const TrilOptions *options) {
     return recipe_peak(&recipe, options ? options->steps : NAN);
 }
 
-bool tril_rung_looks_far(const char *rung) {
-    return recipe_of(rung).longer > 1;
+bool tril_rung_has_long_windows(const char *rung) {
+    return recipe_of(rung).window_factor > 1;
 }
 
 bool tril_windows_grow(const char *rung, double epochs, bool trained) {
     const double often = 8;
-    return recipe_of(rung).grows && !trained && epochs <= often;
+    return recipe_of(rung).windows_grow && !trained && epochs <= often;
 }
 
 double recipe_embedding_decay(const Recipe *recipe, int V, double epochs, double characters) {
@@ -111,7 +103,7 @@ int recipe_window(const Recipe *recipe, int T, int step, int steps) {
     const int shortest = 64;
     const double quarter = 0.65, half = 0.89; /* shares of the steps */
     int pieces = step < quarter * steps ? 4 : step < half * steps ? 2 : 1;
-    if (!recipe->grows) return T;
+    if (!recipe->windows_grow) return T;
     while (pieces > 1 && (T % pieces > 0 || T / pieces < shortest)) pieces /= 2;
     return T / pieces;
 }
@@ -132,7 +124,8 @@ static double linear_share(int step, int steps, int cooldown) {
 }
 
 double recipe_peak(const Recipe *recipe, double steps) {
-    const double factor = steps < recipe->few ? fmin(recipe->hurry, recipe->few / steps) : 1;
+    const double least = recipe->short_run_steps,
+                 factor = steps < least ? fmin(recipe->max_rate_factor, least / steps) : 1;
     return factor * recipe->peak.learning_rate;
 }
 

@@ -10,13 +10,13 @@ typedef struct {
     double warmup;                   /* the share of the steps in which the rates rise */
     double least_warmup, max_warmup; /* the fewest and the most steps in which they rise; the fewest
                                         only up to 0.3 of the steps */
-    double cooldown; /* the share of the steps, at the end, in which the rates fall linearly to
-                        zero; without one they fall along half a cosine to a tenth */
-    bool grows;      /* the windows may be short at first: recipe_window */
-    double longer;   /* unset windows are up to this many times as long as other rungs' */
-    double few;      /* with fewer steps the learning rate is higher in proportion, */
-    double hurry;    /* at most by this factor */
-    bool own_decay;  /* peak.weight_decay is for the embedding, peak.matrix_decay for matrices */
+    double cooldown;      /* the share of the steps, at the end, in which the rates fall linearly to
+                             zero; without one they fall along half a cosine to a tenth */
+    bool windows_grow;    /* the windows may be short at first: recipe_window */
+    double window_factor; /* unset windows are up to so many times as long as other rungs'; 0: 1 */
+    double short_run_steps; /* with fewer steps the learning rate is higher in proportion, */
+    double max_rate_factor; /* at most by this factor */
+    bool own_decay; /* peak.weight_decay is for the embedding, peak.matrix_decay for matrices */
 } Recipe;
 
 /* Returns the recipe of a rung. A rung without a row gets rates that work, maybe not the best. */

@@ -39,8 +39,8 @@ TrilStatus tril_score(const TrilModel *model, const char *text, size_t length,
         return err->status;
     for (size_t i = 0; i < score->characters; i++)
         if (ids[i] >= 0) ids[known++] = ids[i];
-    const bool ok = check_known(score, known, err) && model_read(model, err) &&
-                    model_leave(model, score_ids(score, model, ids, known, &options, err));
+    const bool ok = check_known(score, known, err) && model_lock_shared(model, err) &&
+                    model_unlock(model, score_ids(score, model, ids, known, &options, err));
     memory_free(ids);
     return result(ok, err);
 }
@@ -48,30 +48,30 @@ TrilStatus tril_score(const TrilModel *model, const char *text, size_t length,
 /* ---- evaluation ---- */
 
 /* Reads with counts of its own, in which each prediction leaves out its fold. */
-static bool evaluate(const TrilModel *model, const TrilText *text, bool trained_on,
-                     size_t characters, const RunOptions *options, Asking *asking, double *nats,
+static bool evaluate(const TrilModel *model, const TrilText *text, bool on_training_part,
+                     size_t characters, const RunOptions *options, StopCheck *check, double *nats,
                      Error *err) {
     Model read = model->model;
     Batches batches = {0};
-    const bool ok = (!trained_on || model_fold(&model->model, text->ids, corpus_counted(text),
-                                               &read.ngram, err)) &&
+    const bool ok = (!on_training_part || model_fold(&model->model, text->ids, corpus_counted(text),
+                                                     &read.ngram, err)) &&
                     batches_open(&batches, &read, options, text, err) &&
-                    batches_evaluate(&batches, trained_on, characters, asking, nats, err);
+                    batches_evaluate(&batches, on_training_part, characters, check, nats, err);
     batches_close(&batches);
-    if (trained_on) ngram_free(read.ngram);
+    if (on_training_part) ngram_free(read.ngram);
     return ok;
 }
 
-TrilStatus tril_text_evaluate(const TrilText *text, const TrilModel *model, bool trained_on,
+TrilStatus tril_text_evaluate(const TrilText *text, const TrilModel *model, bool on_training_part,
                               size_t characters, int batch, int threads, TrilStop stop, void *user,
                               double *nats, Error *err) {
-    Asking asking = {stop, user, false};
+    StopCheck check = {stop, user, false};
     if (!text || !model || !nats || !err) return null_argument(err);
     RunOptions options = {.batch = batch, .length = model->model.config.T, .frozen = true};
     const bool ok = in_range(batch, 1, 65536, "the batch", err) &&
                     threads_wanted(threads, &options.threads, err) &&
-                    text_suits(text, &model->vocab, 0, err) && model_read(model, err) &&
-                    model_leave(model, evaluate(model, text, trained_on, characters, &options,
-                                                &asking, nats, err));
+                    text_suits(text, &model->vocab, 0, err) && model_lock_shared(model, err) &&
+                    model_unlock(model, evaluate(model, text, on_training_part, characters,
+                                                 &options, &check, nats, err));
     return result(ok, err);
 }

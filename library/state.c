@@ -33,8 +33,8 @@ static const Number numbers[] = {
     {"lowest_loss", offsetof(TrilProgress, lowest), .type = DOUBLE, .may_lack = true},
     {"lowest_step", offsetof(TrilProgress, lowest_step), .type = INT},
     {"stale", offsetof(TrilProgress, since_lowest), .type = INT},
-    {"cooling", offsetof(TrilProgress, cooling), .type = DOUBLE},
-    {"cooled", offsetof(TrilProgress, cooled), .type = INT},
+    {"cooling", offsetof(TrilProgress, cooldown_begin), .type = DOUBLE},
+    {"cooled", offsetof(TrilProgress, cooldown_end), .type = INT},
     {"windows_grow", offsetof(TrilProgress, windows_grow), .type = INT},
     {"embedding_decay", offsetof(TrilProgress, embedding_decay), .type = DOUBLE, .may_lack = true},
 };
@@ -49,7 +49,7 @@ static void option_key(int i, char key[KEY_SIZE]) {
 
 /* Returns true if states store the option. The model has the others, or none is needed. */
 static bool is_stored(const TrilOption *row) {
-    return (row->lasting == TRIL_FIXED || row->lasting == TRIL_KEPT) &&
+    return (row->on_resume == TRIL_FIXED || row->on_resume == TRIL_KEPT) &&
            row->member != offsetof(TrilOptions, bytes);
 }
 
@@ -122,16 +122,17 @@ static bool save(const TrilModel *model, const TrilTraining *t, const char *path
 TrilStatus tril_model_save(const TrilModel *model, const char *path, const TrilNote *notes,
                            Error *err) {
     if (!model || !path || !err) return null_argument(err);
-    return result(model_read(model, err) && model_leave(model, save(model, NULL, path, notes, err)),
+    return result(model_lock_shared(model, err) &&
+                      model_unlock(model, save(model, NULL, path, notes, err)),
                   err);
 }
 
 TrilStatus tril_training_save(TrilTraining *t, const char *path, const TrilNote *notes,
                               Error *err) {
     if (!t || !path || !err) return null_argument(err);
-    if (!model_change(t->model, err)) return err->status;
+    if (!model_lock_exclusive(t->model, err)) return err->status;
     run_collect(t->batches.run);
-    return result(model_leave(t->model, save(t->model, t, path, notes, err)), err);
+    return result(model_unlock(t->model, save(t->model, t, path, notes, err)), err);
 }
 
 /* ---- reading ---- */
@@ -171,12 +172,12 @@ TrilStatus tril_model_load(TrilModel **model, const char *path, Error *err) {
     if (!model || !path || !err) return null_argument(err);
     const bool ok = or_as(read_file(model, path, err), TRIL_FILE, err);
     if (ok) model_forget(*model);
-    return result(model_given(model, ok), err);
+    return result(model_or_free(model, ok), err);
 }
 
-/* Reads the options. Returns the name of the first invalid one, or NULL. Every option must be there
- * those that every training run decides among them; one that is newer than the state has its
- * default. */
+/* Reads the options. Returns the name of the first invalid one, or NULL. Those that every training
+ * run decides must be there; of the others, one that the state lacks has its default or is unset.
+ */
 static const char *read_options(const TrilModel *model, TrilOptions *options) {
     *options = tril_model_sizes(model);
     for (int i = 0; tril_option(i); i++) {
@@ -205,7 +206,9 @@ static const char *read_state(TrilModel *model, TrilState *state) {
     TrilProgress *progress = &state->progress;
     *state = (TrilState){.progress.loss = NAN, .text = model->text};
     const char *bad = numbers_read(&model->file, numbers, COUNT(numbers), progress);
-    if (!bad && progress->cooling > 0 && !(progress->cooled >= progress->cooling)) bad = "cooled";
+    if (!bad && progress->cooldown_begin > 0 &&
+        !(progress->cooldown_end >= progress->cooldown_begin))
+        bad = "cooled";
     if (!bad) bad = read_options(model, &state->options);
     if (!bad && !safetensors_note(&model->file, "text")) bad = "text";
     if (bad) return bad;
@@ -213,8 +216,8 @@ static const char *read_state(TrilModel *model, TrilState *state) {
     if (!kernels || kernels->length > 15 || strspn(kernels->value, letters) != kernels->length)
         return "kernels";
     progress->steps = (int)state->options.steps;
-    if (progress->cooling > 0 && progress->cooled < progress->steps)
-        progress->steps = progress->cooled;
+    if (progress->cooldown_begin > 0 && progress->cooldown_end < progress->steps)
+        progress->steps = progress->cooldown_end;
     model->progress = *progress;
     model->held_out = state->options.held_out;
     return NULL;
@@ -235,5 +238,5 @@ TrilStatus tril_state_load(TrilModel **model, TrilState *state, const char *path
                   path);
     if (ok && (bad = read_state(*model, state)))
         ok = fail(err, "%s: its metadata has no valid '%s'", path, bad);
-    return result(model_given(model, or_as(ok, TRIL_FILE, err)), err);
+    return result(model_or_free(model, or_as(ok, TRIL_FILE, err)), err);
 }

@@ -63,19 +63,19 @@ void tril_training_close(TrilTraining *t) {
 
 /* Sets the recipe's windows and decay to those of the beginning of the training run. */
 static void follow_beginning(TrilTraining *t) {
-    t->recipe.grows = t->progress.windows_grow;
+    t->recipe.windows_grow = t->progress.windows_grow;
     if (!isnan(t->progress.embedding_decay))
         t->recipe.peak.weight_decay = t->progress.embedding_decay;
 }
 
-/* Sets the recipe's cooldown: from step `cooling` to step `cooled`. */
-static void follow_cooling(TrilTraining *t) {
+/* Sets the recipe's cooldown: from step `cooldown_begin` to step `cooldown_end`. */
+static void follow_cooldown(TrilTraining *t) {
     TrilProgress *p = &t->progress;
-    t->recipe.cooldown = (p->cooled - p->cooling) / p->cooled;
-    if (p->cooled < p->steps) p->steps = p->cooled;
+    t->recipe.cooldown = (p->cooldown_end - p->cooldown_begin) / p->cooldown_end;
+    if (p->cooldown_end < p->steps) p->steps = p->cooldown_end;
 }
 
-/* Goes on where the state of the model ended. */
+/* Continues where the state of the model ended. */
 static void restore(TrilTraining *t) {
     const TrilModel *model = t->model;
     const int steps = t->progress.steps;
@@ -83,7 +83,7 @@ static void restore(TrilTraining *t) {
     t->progress.steps = steps;
     run_restore(t->batches.run, (uint64_t)t->progress.step, model->first_moments,
                 model->second_moments);
-    if (t->progress.cooling > 0) follow_cooling(t);
+    if (t->progress.cooldown_begin > 0) follow_cooldown(t);
 }
 
 /* Checks that this can be the training run of the state that the model was read from. */
@@ -108,7 +108,7 @@ static bool open_training(TrilTraining **training, TrilModel *model, const TrilT
         !text_suits(text, &model->vocab, model->model.config.T, err) ||
         (resumes && !check_same(model, text, err)))
         return false;
-    options_take_sizes(&decided, &sizes);
+    tril_options_take_sizes(&decided, &sizes);
     if (tril_options_decide(&decided, text, trained, &epochs, err) != TRIL_OK ||
         !make_training(training, model, text, &decided, err))
         return false;
@@ -136,8 +136,8 @@ TrilStatus tril_training_open(TrilTraining **training, TrilModel *model, const T
                               const TrilOptions *options, Error *err) {
     if (training) *training = NULL;
     if (!training || !model || !text || !options || !err) return null_argument(err);
-    return result(model_change(model, err) &&
-                      model_leave(model, open_training(training, model, text, options, err)),
+    return result(model_lock_exclusive(model, err) &&
+                      model_unlock(model, open_training(training, model, text, options, err)),
                   err);
 }
 
@@ -169,31 +169,32 @@ TrilProgress tril_training_progress(const TrilTraining *training) {
 
 TrilStatus tril_training_set_steps(TrilTraining *t, int steps, Error *err) {
     if (!t || !err) return null_argument(err);
-    if (!in_range(steps, 1, 1e9, "steps", err) || !model_change(t->model, err)) return err->status;
+    if (!in_range(steps, 1, 1e9, "steps", err) || !model_lock_exclusive(t->model, err))
+        return err->status;
     TrilProgress *p = &t->progress;
-    if (p->cooling > 0 && steps > p->cooled) steps = p->cooled;
+    if (p->cooldown_begin > 0 && steps > p->cooldown_end) steps = p->cooldown_end;
     t->options.steps = p->steps = steps;
-    return result(model_leave(t->model, true), err);
+    return result(model_unlock(t->model, true), err);
 }
 
-/* Assumes, as follow_cooling does, that the rates fall linearly to zero: at a rate r, r / peak of
+/* Assumes, as follow_cooldown does, that the rates fall linearly to zero: at a rate r, r / peak of
  * the fall is ahead. Another shape in recipe_step needs other lines here. */
 static bool cool_down(TrilTraining *t) {
     TrilProgress *p = &t->progress;
     double share = t->recipe.cooldown;
-    if (p->step < 1 || share <= 0 || share >= 1 || p->cooling > 0) return false;
+    if (p->step < 1 || share <= 0 || share >= 1 || p->cooldown_begin > 0) return false;
     double length = p->lowest_step * share / (1 - share);
     double rate = recipe_step(&t->recipe, p->step, p->steps).learning_rate;
     double left = ceil(length * rate / t->recipe.peak.learning_rate);
     if (p->step + left >= p->steps) return false;
-    p->cooled = p->step + (int)left;
-    p->cooling = fmax(1, p->cooled - length); /* in the past if they fall already */
-    follow_cooling(t);
+    p->cooldown_end = p->step + (int)left;
+    p->cooldown_begin = fmax(1, p->cooldown_end - length); /* in the past if they fall already */
+    follow_cooldown(t);
     return true;
 }
 
 bool tril_training_cool_down(TrilTraining *t) {
-    return model_change(t->model, &(Error){0}) && model_leave(t->model, cool_down(t));
+    return model_lock_exclusive(t->model, &(Error){0}) && model_unlock(t->model, cool_down(t));
 }
 
 /* ---- steps ---- */
@@ -232,16 +233,17 @@ static bool update(TrilTraining *t, Error *err) {
 
 TrilStatus tril_training_step(TrilTraining *training, Error *err) {
     if (!training || !err) return null_argument(err);
-    return result(model_change(training->model, err) &&
-                      model_leave(training->model, update(training, err)),
+    return result(model_lock_exclusive(training->model, err) &&
+                      model_unlock(training->model, update(training, err)),
                   err);
 }
 
 /* ---- evaluations ---- */
 
-static bool evaluate(TrilTraining *t, size_t characters, Asking *asking, double *nats, Error *err) {
+static bool evaluate(TrilTraining *t, size_t characters, StopCheck *check, double *nats,
+                     Error *err) {
     TrilProgress *p = &t->progress;
-    if (!batches_evaluate(&t->batches, false, characters, asking, nats, err)) return false;
+    if (!batches_evaluate(&t->batches, false, characters, check, nats, err)) return false;
     if (!isfinite(*nats)) return fail_step(t, p->step, err);
     if (characters == 0) t->model->validation = *nats;
     p->recent = NAN;
@@ -256,10 +258,10 @@ static bool evaluate(TrilTraining *t, size_t characters, Asking *asking, double 
 
 TrilStatus tril_training_evaluate(TrilTraining *t, size_t characters, TrilStop stop, void *user,
                                   double *nats, Error *err) {
-    Asking asking = {stop, user, false};
+    StopCheck check = {stop, user, false};
     if (!t || !nats || !err) return null_argument(err);
-    return result(model_change(t->model, err) &&
-                      model_leave(t->model, evaluate(t, characters, &asking, nats, err)),
+    return result(model_lock_exclusive(t->model, err) &&
+                      model_unlock(t->model, evaluate(t, characters, &check, nats, err)),
                   err);
 }
 
@@ -267,8 +269,8 @@ TrilStatus tril_training_evaluate(TrilTraining *t, size_t characters, TrilStop s
 
 TrilStatus tril_training_profile(TrilTraining *training, Error *err) {
     if (!training || !err) return null_argument(err);
-    return result(model_change(training->model, err) &&
-                      model_leave(training->model, run_profile(training->batches.run, err)),
+    return result(model_lock_exclusive(training->model, err) &&
+                      model_unlock(training->model, run_profile(training->batches.run, err)),
                   err);
 }
 

@@ -81,7 +81,8 @@ typedef struct TrilTokenizer {
     bool bytes;      /* the ids stand for the 256 byte values */
 } TrilTokenizer;
 
-/* Makes a tokenizer of all characters of a UTF-8 text or, if `text` is NULL, of the 256 bytes. */
+/* Makes a tokenizer of all characters of a UTF-8 text or, if `text` is NULL, of the 256 bytes.
+ * TRIL_TEXT: an empty text; bytes that are not UTF-8. */
 TrilStatus tril_tokenizer_make(TrilTokenizer **tokenizer, const char *text, size_t length,
                                TrilError *error);
 void tril_tokenizer_free(TrilTokenizer *tokenizer);
@@ -137,14 +138,14 @@ TrilStatus tril_text_copied(const TrilText *text, const int32_t *ids, size_t cou
                             int32_t *longest, TrilError *error);
 
 /* The losses of counting alone: on the held-out part, with frequencies from the part before it, and
- * (own) on that part. If fewer are counted than held out, so many evenly spaced ones are predicted.
- */
+ * (own) on the part before it. Predicted are all held-out characters or, evenly spaced, as many as
+ * were counted; by n-grams at most 524,288 of them, and of their own part one in nine or fewer. */
 typedef struct {
     double uniform;         /* each character of the vocabulary is equally likely */
     double unigram, bigram; /* from frequencies of characters; of pairs */
     double own_unigram, own_bigram;
     /* how often each follows the order - 1 before it, with modified Kneser-Ney smoothing, in the
-       last 16,777,216 characters at most. Own: each tenth, without the counts of that tenth */
+       last 16,777,216 characters at most. Own: in each tenth without the counts of that tenth */
     double ngram, own_ngram;     /* in windows: as for a model, nothing before the window is seen */
     double running, own_running; /* of the running text: all before is seen */
     int order; /* 7, or 8 or 9 if each lowers own_ngram; less for a text that repeats itself much */
@@ -184,11 +185,11 @@ typedef enum {
 
 /* What a resumed training run does with the value of an option. */
 typedef enum {
-    TRIL_MODEL, /* cannot change it: a property of the model */
-    TRIL_FIXED, /* cannot change it either */
-    TRIL_KEPT,  /* keeps it, unless it is given another value */
-    TRIL_FRESH  /* takes its own */
-} TrilLasting;
+    TRIL_MODEL, /* fixed by the model's sizes */
+    TRIL_FIXED, /* fixed by the run */
+    TRIL_KEPT,  /* restored from the state, unless it is given another value */
+    TRIL_FRESH  /* not stored: chosen anew */
+} TrilOnResume;
 
 typedef struct {
     const char *name; /* its member's, with - for _, except model, lr and val */
@@ -197,7 +198,7 @@ typedef struct {
     double min, max;
     const char *const *names; /* NULL ends them */
     const char *standard;     /* the default as text, if there is one */
-    TrilLasting lasting;
+    TrilOnResume on_resume;
     size_t member; /* its offset in TrilOptions */
     const char *section, *argument, *help;
 } TrilOption;
@@ -249,22 +250,25 @@ typedef struct {
 
 /* Writes the model as a file for ./sample, with the metadata `notes`, up to one without a key;
  * NULL: none. Replaces an existing file of tril once the new one is whole. TRIL_FILE: anything else
- * is at `path`, such as a link. TRIL_ARGUMENT: a key of tril's own, or twice; no UTF-8; over 90
- * notes. */
+ * is at `path`, such as a link. TRIL_ARGUMENT: a key of tril's own, or twice; no UTF-8; more
+ * than fit (80 always do). */
 TrilStatus tril_model_save(const TrilModel *model, const char *path, const TrilNote *notes,
                            TrilError *error);
 
-/* Return its tokenizer; its sizes; the number of its parameters; the digest of these and of the
- * counted text, equal for equal bits; the held-out loss of these weights, if an evaluation in their
- * training found it; the value of a key, such as "step", in the metadata of the file that it was
- * read from, or NULL; the order of its counts (TrilCounts), with *characters set to the number of
- * counted ones. */
 const TrilTokenizer *tril_model_tokenizer(const TrilModel *model);
 TrilOptions tril_model_sizes(const TrilModel *model);
 size_t tril_model_parameters(const TrilModel *model);
+
+/* Returns the digest of the parameters and of the counted text, equal for equal bits. */
 uint64_t tril_model_digest(const TrilModel *model);
+
+/* Returns the held-out loss of these weights, if an evaluation in their training found it. */
 double tril_model_loss(const TrilModel *model);
+
+/* Returns the value of a key, such as "step", in the metadata of the model's file, or NULL. */
 const char *tril_model_note(const TrilModel *model, const char *key);
+
+/* Returns the order of its counts (TrilCounts). Sets *characters to the number of counted ones. */
 int tril_model_counted(const TrilModel *model, size_t *characters);
 
 /* A tensor of the weights. tril_model_tensor sets *tensor to tensor i; tril_model_loss is then
@@ -347,9 +351,10 @@ typedef struct {
     int lowest_step;      /* the steps done at that evaluation */
     int since_lowest;     /* evaluations after that one */
     double operations;    /* floating-point operations in all steps */
-    double cooling;   /* the first step of an early cooldown (tril_training_cool_down), if any */
-    int cooled;       /* the step at which it ends */
-    int windows_grow; /* 1 if windows may be short at first, else 0; set when the run began */
+    double
+        cooldown_begin; /* the first step of an early cooldown (tril_training_cool_down), if any */
+    int cooldown_end;   /* the step at which it ends */
+    int windows_grow;   /* 1 if windows may be short at first, else 0; set when the run began */
     double embedding_decay; /* as it began; unset if the embedding decays like other matrices */
 } TrilProgress;
 TrilProgress tril_training_progress(const TrilTraining *training);
@@ -392,18 +397,19 @@ typedef struct {
     uint64_t text;       /* TrilText.digest of the text */
 } TrilState;
 
-/* Reads a state: the facts of its training, and its model. tril_training_open then goes on with
- * that training, with the state's options as if it had never stopped, or with others; once. It
- * fails with TRIL_TEXT for another text or held-out share. Only ./train --resume completes the plan
+/* Reads a state: the facts of its training, and its model. tril_training_open then resumes that
+ * training, with the state's options as if it had never stopped, or with others; once. It fails
+ * with TRIL_TEXT for another text or held-out share. Only ./train --resume completes the plan
  * of `./train --time` or `--ladder`. */
 TrilStatus tril_state_load(TrilModel **model, TrilState *state, const char *path, TrilError *error);
 
 /* ---- evaluating, scoring and reading a text ---- */
 
 /* The same as tril_training_evaluate for a model, in float32, on the held-out end of a text that
- * was made with its vocabulary or, with `trained_on`, on the part before it. `batch` is in windows.
+ * was made with its vocabulary or, with `on_training_part`, on the part before it. `batch` is in
+ * windows.
  */
-TrilStatus tril_text_evaluate(const TrilText *text, const TrilModel *model, bool trained_on,
+TrilStatus tril_text_evaluate(const TrilText *text, const TrilModel *model, bool on_training_part,
                               size_t characters, int batch, int threads, TrilStop stop, void *user,
                               double *nats, TrilError *error);
 
@@ -417,8 +423,8 @@ typedef struct {
 TrilStatus tril_score(const TrilModel *model, const char *text, size_t length,
                       const char *precision, int threads, TrilScore *score, TrilError *error);
 
-/* A text that a model has read, or its end if it is longer than the context; of an empty text, the
- * start of every text: the newline, else the space, else the first id. */
+/* The result of reading a text. Only the last `context` characters are read. An empty text is read
+ * as one character: newline if the model knows it, else space, else id 0. */
 typedef struct TrilReading {
     int tokens;          /* T, the number of characters read */
     const int32_t *ids;  /* [T] */
@@ -513,11 +519,12 @@ void tril_writer_close(TrilWriter *writer);
 TrilStatus tril_writer_set(TrilWriter *writer, const TrilSampling *sampling, TrilError *error);
 
 /* Appends characters to the text. TRIL_TEXT: an unknown one; the text is then unchanged. */
-TrilStatus tril_writer_read(TrilWriter *writer, const char *text, size_t length, TrilError *error);
+TrilStatus tril_writer_append(TrilWriter *writer, const char *text, size_t length,
+                              TrilError *error);
 
 /* Appends the next character, and writes it to text[4]. Returns its bytes; 0 if the predictions are
  * not finite numbers. tril_writer_stopped returns true if the characters written since the last
- * tril_writer_read end with the stop text. */
+ * tril_writer_append end with the stop text. */
 int tril_writer_write(TrilWriter *writer, char text[4]);
 bool tril_writer_stopped(const TrilWriter *writer);
 

@@ -163,7 +163,7 @@ static void write_settings(const Report *r, Json *json) {
         const bool idle = plan_has_time(r->plan) && strcmp(option->name, "eval-every") == 0;
         const char *held_out =
             strcmp(option->name, "val") == 0 ? r->plan->arguments->val_file : NULL;
-        if (option->lasting == TRIL_FRESH || !tril_options_get(&r->plan->options, i, text) ||
+        if (option->on_resume == TRIL_FRESH || !tril_options_get(&r->plan->options, i, text) ||
             (flag && strcmp(text, "0") == 0) || steps || idle)
             continue;
         json_open(json, NULL, '[');

@@ -162,7 +162,7 @@ function prompt(bytes, line, sampler) {
   decoder = new TextDecoder();
   wrote = [];
   writer = make("tril_writer_open", author, samplingRecord(sampler));
-  must("tril_writer_read", writer, encode(line));
+  must("tril_writer_append", writer, encode(line));
 }
 function writeOn(most, milliseconds, sampler) {
   const end = performance.now() + milliseconds, to = room(4 * most);

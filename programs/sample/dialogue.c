@@ -29,7 +29,7 @@ typedef struct {
 /* Appends known characters. */
 static void append(Dialogue *d, const char *text, size_t length) {
     if (!d->arguments->quiet) printer_put(&d->printer, text, length);
-    tril_writer_read(d->text, text, length, &(TrilError){0});
+    tril_writer_append(d->text, text, length, &(TrilError){0});
     if (length > 0) d->end = text[length - 1];
 }
 
@@ -43,7 +43,7 @@ static bool take_line(Dialogue *d, const char *line, size_t length, Error *err) 
             "rlwrap sample -i");
     if (!arguments_known(d->model, "that line", line, length, err)) return false;
     if (length > 0) printer_end_line(&d->printer);
-    if (length > 0 && d->end != '\n') tril_writer_read(d->text, "\n", 1, &(TrilError){0});
+    if (length > 0 && d->end != '\n') tril_writer_append(d->text, "\n", 1, &(TrilError){0});
     append(d, line, length);
     return true;
 }

@@ -46,7 +46,7 @@ static double for_steps(const Budget *b, double left) {
                       b->evaluation;
 }
 
-/* Returns the seconds that the steps so far took. */
+/* Returns the seconds that the steps so far took, with all else that earlier runs did. */
 static double stepping(const Budget *b, const Result *r) {
     return r->seconds - b->other;
 }
@@ -90,7 +90,7 @@ Budget budget_open(const Plan *plan, const RungPlan *rung, double seconds, doubl
         b.evaluation = b.part * all;
         b.steps = expected_steps(&b, r);
     }
-    if (r->now.cooling > 0) budget_limit_steps(&b, r->now.cooled);
+    if (r->now.cooldown_begin > 0) budget_limit_steps(&b, r->now.cooldown_end);
     return b;
 }
 
@@ -102,7 +102,7 @@ size_t budget_sample(const Budget *b) {
 
 bool budget_stale(const Result *r, double steps) {
     const int not_chance = 2; /* evaluations: one worse loss can be chance */
-    return r->now.cooling <= 0 && r->now.since_lowest >= not_chance &&
+    return r->now.cooldown_begin <= 0 && r->now.since_lowest >= not_chance &&
            r->now.step - r->now.lowest_step > steps;
 }
 

@@ -23,7 +23,8 @@ typedef struct {
     double evaluation; /* seconds of an evaluation and its saves, as expected until the first one */
     double closing;    /* the work after the last step, in evaluations */
     double opening;    /* seconds that opening the training took; the end takes them twice */
-    double other;      /* Result.seconds that this run of the program did not spend in steps */
+    double other;      /* the part of Result.seconds that this run of the program did not spend in
+                          steps; that of earlier runs is unknown, and counts as steps */
 } Budget;
 
 /* Returns the seconds for a rung, of `left` seconds for it and all later rungs: such that all but a
@@ -46,7 +47,7 @@ size_t budget_sample(const Budget *budget);
 bool budget_complete(const Budget *budget, const Result *result);
 
 /* Returns true if the last evaluations, in this number of steps, brought no lower loss. Never
- * during an early decay, which is short. */
+ * during an early cooldown, which is short. */
 bool budget_stale(const Result *result, double steps);
 
 /* Makes the training end after `steps` steps at the latest. */

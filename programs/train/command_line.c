@@ -107,7 +107,7 @@ bool command_line_read(Arguments *a, int argc, char **argv, Error *err) {
     a->text_count = argc - first;
     return a->help || a->version ||
            (check(a, argc - first, err) && take_names(&a->options, err) &&
-            command_line_lay(a, OVER_DEFAULTS, &with_preset, err));
+            command_line_apply(a, OVER_DEFAULTS, &with_preset, err));
 }
 
 /* ---- options over options ---- */
@@ -115,13 +115,13 @@ bool command_line_read(Arguments *a, int argc, char **argv, Error *err) {
 /* Fails if the command line changes an option that the model or the run fixes. Sizes are compared
  * with their defaults filled in, so repeating a default is no change; the option then stays unset.
  */
-static bool check_fixed(LaidOver over, const TrilOptions *before, TrilOptions *o, Error *err) {
+static bool check_fixed(OptionBase over, const TrilOptions *before, TrilOptions *o, Error *err) {
     const TrilOptions sizes[] = {tril_options_sizes(before), tril_options_sizes(o)};
     for (int i = 0; tril_option(i); i++) {
         const TrilOption *t = tril_option(i);
-        const bool size = t->lasting == TRIL_MODEL;
+        const bool size = t->on_resume == TRIL_MODEL;
         char was[TRIL_OPTION_SIZE], now[TRIL_OPTION_SIZE];
-        if (!size && t->kind != TRIL_FLAG && !(over == OVER_RUN && t->lasting == TRIL_FIXED))
+        if (!size && t->kind != TRIL_FLAG && !(over == OVER_RUN && t->on_resume == TRIL_FIXED))
             continue;
         tril_options_get(size ? &sizes[0] : before, i, was);
         tril_options_get(size ? &sizes[1] : o, i, now);
@@ -136,7 +136,7 @@ static bool check_fixed(LaidOver over, const TrilOptions *before, TrilOptions *o
     return true;
 }
 
-bool command_line_lay(const Arguments *a, LaidOver over, TrilOptions *o, Error *err) {
+bool command_line_apply(const Arguments *a, OptionBase over, TrilOptions *o, Error *err) {
     const TrilOptions before = *o, *given = &a->options;
     TrilError error;
     if (a->preset && tril_options_set(o, "preset", a->preset, &error) != TRIL_OK)

@@ -12,7 +12,7 @@ typedef struct {
     double begun;        /* world_seconds() when they were read */
     TrilOptions options; /* those that were given */
     bool seeded;         /* the seed was given; without it, options.seed is the default */
-    char *const *texts;  /* [text_count], files and folders as named; "-" is standard input */
+    char *const *texts;  /* [text_count], files as named; "-" is standard input */
     int text_count;
     const char *init, *out, *preset, *val_file;
     bool ladder, resume, continues /* --continue */, profile, quiet, help, version;
@@ -22,13 +22,14 @@ typedef struct {
  * unknown preset, no text, and options that contradict each other. */
 bool command_line_read(Arguments *arguments, int argc, char **argv, Error *err);
 
-typedef enum { OVER_DEFAULTS, OVER_MODEL, OVER_RUN } LaidOver;
+typedef enum { OVER_DEFAULTS, OVER_MODEL, OVER_RUN } OptionBase;
 
 /* Lays the preset and then the options given over *options: the defaults, the sizes of --init's
  * model, or the options of a resumed run. Steps end an earlier time limit, and the other way
  * around. With --continue the run gets no fewer steps, or no less time, than before. Fails for an
  * unknown preset and, over a model or a run, for a change of an option that is fixed. */
-bool command_line_lay(const Arguments *arguments, LaidOver over, TrilOptions *options, Error *err);
+bool command_line_apply(const Arguments *arguments, OptionBase over, TrilOptions *options,
+                        Error *err);
 
 /* Prints the options with their defaults. */
 void command_line_print_options(void);

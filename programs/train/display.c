@@ -97,9 +97,10 @@ void show_decisions(const Plan *plan, const RungPlan *sized) {
 }
 
 void show_training(const RungPlan *rung, const TrilModel *model, const TrilTraining *training,
-                   const Plan *plan, const char *kernels, bool alone) {
+                   const Plan *plan, bool alone) {
     char processes[NUMBER_SIZE] = "", grows[2 * NUMBER_SIZE] = "";
-    const char *now = tril_training_kernels(training);
+    const char *now = tril_training_kernels(training),
+               *before = rung->resumed ? tril_model_note(model, "kernels") : now;
     const int done = tril_training_progress(training).step, window = tril_training_window(training);
     if (window < plan->options.context)
         snprintf(grows, sizeof grows, ", windows of %d %s", window, done ? "now" : "at first");
@@ -112,10 +113,10 @@ void show_training(const RungPlan *rung, const TrilModel *model, const TrilTrain
                   plan->options.batch, plan->options.context, grows, processes);
     }
     if (done > 0) show_line("  %s resumes after step %d", rung->name, done);
-    bool base = strcmp(kernels, "base") == 0 || strcmp(now, "base") == 0; /* the others agree */
-    if (*kernels && strcmp(kernels, now) != 0 && base)
+    bool base = strcmp(before, "base") == 0 || strcmp(now, "base") == 0; /* the others agree */
+    if (strcmp(before, now) != 0 && base)
         show_line("  trained with %s kernels so far; with %s kernels the last digits differ",
-                  kernels, now);
+                  before, now);
 }
 
 /* ---- while it trains ---- */

@@ -17,10 +17,10 @@ void show_corpus(const Plan *plan);
  * were chosen and, with a time limit, those against larger ones. */
 void show_decisions(const Plan *plan, const RungPlan *sized);
 
-/* Prints the rung with its size and windows, if it is shown `alone`, and the step from which it is
- * resumed. `kernels` names those that trained it before, or is empty. */
+/* Prints the rung with its size and windows, if it is shown `alone`; the step after which it is
+ * resumed; and whether other kernels trained it before. */
 void show_training(const RungPlan *rung, const TrilModel *model, const TrilTraining *training,
-                   const Plan *plan, const char *kernels, bool alone);
+                   const Plan *plan, bool alone);
 
 /* Prints the progress line, which overwrites itself and never takes two lines: for a terminal only.
  * `steps` is the number of all steps, perhaps an estimate. */
@@ -50,8 +50,8 @@ typedef struct {
  * program's memory, and the digest of the weights. */
 void show_profile(const char *of, const TrilText *text, const RungTimes *times);
 
-/* With several processes, prints the bytes sent in each of `steps` steps, which took `seconds`
- * seconds, and the share of that time in which this process waited. */
+/* With several processes, prints the bytes of the vectors exchanged in each of `steps` steps, which
+ * took `seconds` seconds, and the share of that time in which this process waited. */
 void show_sharing(const Traffic *traffic, int steps, double seconds);
 
 /* Print the head of the table of losses and compute, and a row, in which an arrow marks a rung that

@@ -18,7 +18,7 @@ struct Folder {
     char mark[PATH_SIZE]; /* the file that shows that the folder is a run's, and has the lock */
     int lock;             /* its descriptor, or -1 */
     bool lockless;        /* the file system has no locks */
-    size_t made;          /* for file_remove_parent */
+    bool made;            /* nothing was there before this program */
 };
 
 /* ---- content ---- */
@@ -100,7 +100,7 @@ static bool take_lock(Folder *f, Error *err) {
     bool again = true, locked = false;
     for (int tries = 0; tries < TRIES && again && !locked; tries++) {
         drop_lock(f);
-        if (!file_make_parent(f->mark, &f->made, err)) return false;
+        if (!file_make_parent(f->mark, err)) return false;
         locked = lock_mark(f, &again, err);
     }
     if (!locked) drop_lock(f);
@@ -142,11 +142,12 @@ bool folder_open(Folder **made, const char *path, Error *err) {
     f->lock = -1;
     snprintf(f->path, sizeof f->path, "%.*s", (int)length, path);
     folder_file(f, FOLDER_MARK, "", f->mark);
+    f->made = world_rank() == 0 && filesystem_look(path, false).kind == FILE_NONE;
     if (world_rank() > 0 || (check_place(f->path, err) && take_lock(f, err))) {
         *made = f;
         return true;
     }
-    file_remove_parent(f->mark, f->made);
+    if (f->made) filesystem_remove_folder(f->path);
     memory_free(f);
     return false;
 }
@@ -156,7 +157,7 @@ void folder_close(Folder *f) {
     const bool leaves = is_current(f) && !folder_is_used(f);
     if (leaves) filesystem_remove(f->mark);
     drop_lock(f);
-    if (leaves) file_remove_parent(f->mark, f->made);
+    if (leaves && f->made) filesystem_remove_folder(f->path);
     memory_free(f);
 }
 

@@ -55,7 +55,8 @@ typedef struct {
 
 /* Opens the log of a run at `path` after the row of `step`, and creates it if it is missing. Adds
  * the rows so far to the course; later rows are removed, because they will be written again. Fails,
- * and leaves the file alone, if it has any other line. The caller closes *log with fclose. */
+ * and leaves the file alone, if it has any other line. Of several processes only the first has a
+ * file, and the rows so far. The caller closes *log with fclose. */
 bool log_open(FILE **log, const char *path, int step, Course *course, Error *err);
 
 /* Writes the row, and rounds it to the digits in the log: a page is then the same after resuming,

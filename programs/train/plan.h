@@ -1,5 +1,6 @@
 /* plan.h - a training run: its files, where it starts, its text, and its decided options, complete
- * before the first step and constant from then on; and its results. */
+ * before the first step and constant from then on, but for the models, which are trained; and its
+ * results. */
 #ifndef TRIL_PROGRAMS_TRAIN_PLAN_H
 #define TRIL_PROGRAMS_TRAIN_PLAN_H
 

@@ -82,7 +82,7 @@ static bool is_wanted(Plan *plan, bool *wanted, Error *err) {
     size_t length;
     *wanted = true;
     if (!plan->arguments->continues) return true;
-    if (!command_line_lay(plan->arguments, OVER_DEFAULTS, &now, err)) return false;
+    if (!command_line_apply(plan->arguments, OVER_DEFAULTS, &now, err)) return false;
     const char *text = texts_content(&plan->texts, plan->options.bytes, &held_out, &length, err);
     /* bytes cannot be read as the state's UTF-8 */
     if (!text && now.bytes == plan->options.bytes) return false;
@@ -132,13 +132,7 @@ static bool begin_anew(Plan *plan, Error *err) {
     program_model(asked->init, path);
     if (tril_model_load(&plan->init, path, err) != TRIL_OK) return false;
     const TrilOptions sizes = tril_model_sizes(plan->init);
-    o->rung = sizes.rung;
-    o->layers = sizes.layers;
-    o->heads = sizes.heads;
-    o->width = sizes.width;
-    o->kv_heads = sizes.kv_heads;
-    o->context = sizes.context;
-    o->hidden = sizes.hidden;
+    tril_options_take_sizes(o, &sizes);
     o->bytes = tril_model_tokenizer(plan->init)->bytes;
     return true;
 }
@@ -148,11 +142,11 @@ static bool begin_anew(Plan *plan, Error *err) {
 /* Lays the command line over the options of the beginning. */
 static bool lay_options(Plan *plan, Error *err) {
     const Arguments *asked = plan->arguments;
-    const LaidOver over = plan->resumed ? OVER_RUN : plan->init ? OVER_MODEL : OVER_DEFAULTS;
+    const OptionBase over = plan->resumed ? OVER_RUN : plan->init ? OVER_MODEL : OVER_DEFAULTS;
     char path[PROGRAM_PATH];
     if (plan->resumed && asked->ladder && !plan->ladder)
         return fail(err, "%s: was trained without --ladder; leave it out", plan->state_file);
-    if (command_line_lay(asked, over, &plan->options, err)) return true;
+    if (command_line_apply(asked, over, &plan->options, err)) return true;
     if (plan->init) program_model(asked->init, path);
     return over != OVER_DEFAULTS && message_of(err, plan->resumed ? plan->state_file : path);
 }
@@ -368,32 +362,37 @@ static bool measure(Plan *plan, TrilOptions *o, double seconds, TrilChoice *pace
     return status == TRIL_OK;
 }
 
+/* Checks that the rung's `share` of the `left` seconds has room for TRIL_LEAST_STEPS. Leaves out a
+ * baseline that is too slow. */
+static bool check_speed(const Plan *plan, RungPlan *rung, double share, double left, Error *err) {
+    const double step = plan_step_characters(plan) / rung->pace.speed, spare = 1.2,
+                 all = TRIL_LEAST_STEPS * step, time = plan->options.time,
+                 passed = time - plan_left(plan);
+    if (all <= share) return true;
+    if (!rung->baseline)
+        return fail(err,
+                    "%s: %d steps take about %.2g s, but --time %g leaves only %.2g s for them; "
+                    "give at least --time %.0f",
+                    rung->name, TRIL_LEAST_STEPS, all, time, fmax(0, share),
+                    ceil(spare * (passed + all * left / share)));
+    rung->left_out = true;
+    if (!plan->arguments->quiet)
+        show_line("%s: skipped: a step takes about %.2g s, too much of its time", rung->name, step);
+    return true;
+}
+
 /* Chooses the sizes of all rungs by one of them, and estimates its steps roughly. */
 static bool choose_sizes(Plan *plan, RungPlan *sized, Error *err) {
     TrilOptions *o = &plan->options;
-    const double characters = (double)plan->corpus->trained_on,
-                 seconds = plan_left(plan) / (plan->ladder ? plan->rung_count : 1);
+    const double characters = (double)plan->corpus->trained_on, left = plan_left(plan),
+                 seconds = left / (plan->ladder ? plan->rung_count : 1);
     if (!measure(plan, o, seconds, &sized->pace, err)) return false;
+    if (sized->pace.speed * left < TRIL_LEAST_STEPS * plan_step_characters(plan))
+        return check_speed(plan, sized, left, left, err); /* fails before counting takes time */
     double read = sized->pace.speed * seconds;
     if (o->epochs > 0) read = fmin(read, o->epochs * characters);
     o->steps = floor(fmin(MOST_STEPS, fmax(1, read / plan_step_characters(plan))));
     share_options(plan);
-    return true;
-}
-
-/* Checks that the rung's `share` of the seconds left has room for TRIL_LEAST_STEPS. Leaves out a
- * baseline that is too slow. */
-static bool check_speed(const Plan *plan, RungPlan *rung, double share, double left, Error *err) {
-    const double step = plan_step_characters(plan) / rung->pace.speed, spare = 1.2,
-                 all = TRIL_LEAST_STEPS * step, passed = plan->options.time - plan_left(plan);
-    if (all <= share) return true;
-    if (!rung->baseline)
-        return fail(
-            err, "%s: a step takes about %.2g s, too much of --time %g; give at least --time %.0f",
-            rung->name, step, plan->options.time, ceil(spare * (passed + all * left / share)));
-    rung->left_out = true;
-    if (!plan->arguments->quiet)
-        show_line("%s: skipped: a step takes about %.2g s, too much of its time", rung->name, step);
     return true;
 }
 
@@ -439,7 +438,7 @@ bool plan_decide(Plan *plan, Error *err) {
     const char *const model = o->rung;
     /* the rung that decides sizes, batch and steps: in a ladder one whose sizes suit all */
     RungPlan *sized = &plan->rungs[plan->rung_count - 1];
-    while (plan->ladder && sized > plan->rungs && tril_rung_looks_far(sized->name)) sized--;
+    while (plan->ladder && sized > plan->rungs && tril_rung_has_long_windows(sized->name)) sized--;
     leave_out(plan);
     o->precision = tril_precision(o->precision);
     o->threads = tril_threads(o->threads);

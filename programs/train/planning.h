@@ -9,7 +9,7 @@
  * model of --init. Takes the options from it, else the defaults, and lays the command line over
  * them. Returns the exit status: EXIT_FAILURE where folder_open fails, for a state or a model that
  * cannot be read, without a state for --resume, and for a text that is a folder or in the folder of
- * an earlier run; EXIT_USAGE where command_line_lay and tril_options_check fail, for an option
+ * an earlier run; EXIT_USAGE where command_line_apply and tril_options_check fail, for an option
  * without effect, and for a resumed run that had more steps or time. The caller releases *plan with
  * plan_close; on failure it is NULL. */
 int plan_open(Plan **plan, const Arguments *arguments, Error *err);

@@ -34,7 +34,7 @@ static double *number_at(const void *record, size_t member) {
  * steps. The state has all other options. */
 static bool is_of_run(int i) {
     const TrilOption *row = tril_option(i);
-    return row->lasting == TRIL_MODEL || row->member == offsetof(TrilOptions, learning_rate) ||
+    return row->on_resume == TRIL_MODEL || row->member == offsetof(TrilOptions, learning_rate) ||
            row->member == offsetof(TrilOptions, steps) || !tril_rung_uses(tril_rung(0), i);
 }
 

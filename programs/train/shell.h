@@ -8,9 +8,9 @@
 typedef void ShellPut(void *out, const char *text, size_t length);
 ShellPut shell_put;
 
-/* Writes `word` so that a shell reads exactly these bytes as one word. A plain word stays as it is.
- * Others get single quotes. A word with characters that escape.h escapes becomes "$(printf '...')",
- * which works in any POSIX shell. */
+/* Writes `word` so that a shell reads it as one word. A plain word stays as it is. Others get
+ * single quotes. Characters that escape.h escapes are escaped, so a file with one of these in its
+ * name has to be renamed before the command can be pasted. */
 void shell_word(void *out, const char *word, ShellPut *put);
 
 /* Writes the name of a program like shell_word. A name such as "tril train", one program with two

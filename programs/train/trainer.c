@@ -38,12 +38,11 @@ typedef struct {
     double evaluating;   /* seconds of evaluations */
     Traffic traffic;     /* of the steps */
     FILE *log;
-    LogRow row;       /* that of the last step, logged or not */
-    double loss_sum;  /* sum of the training losses of the steps since the log's last row */
-    int loss_count;   /* the number of these steps */
-    char kernels[16]; /* those of the state, or empty */
-    uint64_t digest;  /* of the kept weights */
-    bool measured;    /* Result.best is the checkpoint's float32 loss, with these kernels */
+    LogRow row;      /* that of the last step, logged or not */
+    double loss_sum; /* sum of the training losses of the steps since the log's last row */
+    int loss_count;  /* the number of these steps */
+    uint64_t digest; /* of the kept weights */
+    bool measured;   /* Result.best is the checkpoint's float32 loss, with these kernels */
     bool said[STILL_FALLING + 1];    /* the kinds of verdicts that were shown */
     bool shows, live;                /* prints each evaluation, and progress on a terminal */
     double shown;                    /* clock_seconds() when the progress was last shown */
@@ -87,7 +86,6 @@ static bool open_training(Trainer *t, double seconds, Error *err) {
     if (t->rung->resumed) {
         t->own = plan->resumed;
         t->ladder->plan->resumed = NULL;
-        snprintf(t->kernels, sizeof t->kernels, "%s", tril_model_note(t->own, "kernels"));
         notice_removal(t);
     } else if (!t->rung->chosen || !plan->init) {
         status = tril_model_make(&t->own, plan->tokenizer, options, err);
@@ -256,7 +254,7 @@ static void keep_state(Trainer *t) {
 /* ---- training ---- */
 
 /* Lets the rates fall, and the training end with them, if high rates no longer lower the loss. */
-static void decay_early(Trainer *t) {
+static void cool_down_early(Trainer *t) {
     TrilError none;
     const double patience = t->plan->options.patience;
     if (patience >= 1 || !budget_stale(t->result, patience / 2 * t->budget.steps) ||
@@ -264,7 +262,7 @@ static void decay_early(Trainer *t) {
         !tril_training_cool_down(t->training))
         return;
     renew_progress(t);
-    budget_limit_steps(&t->budget, t->result->now.cooled);
+    budget_limit_steps(&t->budget, t->result->now.cooldown_end);
     if (t->shows)
         show_line("  no lower loss since step %d: the learning rate begins to fall",
                   t->result->now.lowest_step);
@@ -319,7 +317,7 @@ static bool advance(Trainer *t, bool *last, Error *err) {
     /* while windows are short, an evaluation's loss may stay level although the model learns */
     bool judged =
         evaluated && !used && tril_training_window(t->training) == t->plan->options.context;
-    if (judged && ok) decay_early(t);
+    if (judged && ok) cool_down_early(t);
     const double now = t->started + r->seconds;
     *last = decide_end(t, used, judged);
     bool saves = evaluated || *last || (t->keeps_state && now - t->saved >= SAVE_SECONDS);
@@ -371,15 +369,15 @@ static bool keep_something(Trainer *t, Error *err) {
 
 /* Sets *loss to that of the checkpoint on the held-out text, or on part of the training text,
  * unless the user does not wait. */
-static bool measure_part(const Trainer *t, const TrilModel *kept, bool trained_on, double *loss,
-                         Error *err) {
+static bool measure_part(const Trainer *t, const TrilModel *kept, bool on_training_part,
+                         double *loss, Error *err) {
     double found;
     const Budget *b = &t->budget;
     const double some = TRAIN_BATCHES * plan_step_characters(t->plan);
-    size_t characters = trained_on ? (size_t)fmax(1, b->part * some) : budget_sample(b);
+    size_t characters = on_training_part ? (size_t)fmax(1, b->part * some) : budget_sample(b);
     if (is_stopped(NULL)) return true;
     TrilStatus status = tril_text_evaluate(
-        t->plan->corpus, kept, trained_on, characters, (int)t->plan->options.batch,
+        t->plan->corpus, kept, on_training_part, characters, (int)t->plan->options.batch,
         (int)t->plan->options.threads, is_stopped, NULL, &found, err);
     if (status == TRIL_OK) *loss = found;
     return status == TRIL_OK || status == TRIL_STOPPED;
@@ -445,7 +443,8 @@ static void note_failures(Trainer *t) {
 static void note_work(Trainer *t) {
     Result *r = t->result;
     double steps = r->early_stop > 0 ? t->budget.steps : r->now.step;
-    if (r->now.cooled > 0 && r->now.step >= r->now.cooled) steps = t->plan->options.steps;
+    if (r->now.cooldown_end > 0 && r->now.step >= r->now.cooldown_end)
+        steps = t->plan->options.steps;
     if (budget_complete(&t->budget, r)) r->characters = steps * plan_step_characters(t->plan);
     r->seconds = clock_seconds() - t->started;
     r->time = plan_has_time(t->plan) ? t->plan->options.time : 0;
@@ -466,7 +465,7 @@ bool train_rung(Ladder *ladder, const RungPlan *rung, double seconds, bool keeps
                  .shows = plan_shows_steps(ladder->plan) && rung->chosen,
                  .live = says && terminal_is(stdout)};
     bool ok = open_training(&t, seconds, err);
-    if (ok && says) show_training(rung, t.model, t.training, t.plan, t.kernels, t.shows);
+    if (ok && says) show_training(rung, t.model, t.training, t.plan, t.shows);
     if (ok && t.shows && t.budget.part < 1)
         show_line("  evaluations read about %s of the %s held-out characters, evenly spaced: all "
                   "of them would take too much of the time",

@@ -128,9 +128,10 @@ static VerdictKind judge_end(const Ladder *l, const Result *r, Verdict *v) {
     else if (v->falling)
         snprintf(why, sizeof why, ": it took only %s; try %s", count_of(c->row.step, "step"),
                  v->longer);
-    snprintf(v->text, VERDICT_SIZE, "not %sbelow %s%s (%s against %.4f)%s.",
+    snprintf(v->text, VERDICT_SIZE, "not %sbelow %s%s (%s%s against %s%.4f)%s.",
              v->falling && !begins ? "yet " : "", base->course || base == l->results ? "" : "the ",
-             base->name, figure(r->validation, 4), base->validation, why);
+             base->name, r->sampled ? "~" : "", figure(r->validation, 4), base->sampled ? "~" : "",
+             base->validation, why);
     return by_heart ? OVERFITTING : NO_BETTER;
 }
 

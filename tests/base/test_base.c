@@ -154,16 +154,16 @@ TEST(write_refuses) {
 
 TEST(make_parent) {
     for (int again = 0; again < 2; again++)
-        assert_ok(file_make_parent(scratch("one/two/three/file"), NULL, &err), err);
+        assert_ok(file_make_parent(scratch("one/two/three/file"), &err), err);
     assert_true(scratch_has("one/two/three"));
     assert_false(scratch_has("one/two/three/file"));
     expect_written("one/two/three/file", &(FilePart){"x", 1}, 1);
-    assert_ok(file_make_parent(scratch("one/two/three/file"), NULL, &err), err);
+    assert_ok(file_make_parent(scratch("one/two/three/file"), &err), err);
     scratch_expect("one/two/three/file", "x", 1);
-    assert_ok(file_make_parent(scratch("one//four/./file"), NULL, &err), err);
+    assert_ok(file_make_parent(scratch("one//four/./file"), &err), err);
     assert_true(scratch_has("one/four"));
-    assert_ok(file_make_parent("nothing-to-do", NULL, &err), err);
-    assert_ok(file_make_parent("/file-at-the-root", NULL, &err), err);
+    assert_ok(file_make_parent("nothing-to-do", &err), err);
+    assert_ok(file_make_parent("/file-at-the-root", &err), err);
 }
 
 /* ---- memory ---- */

@@ -64,14 +64,15 @@ static void expect_words_of(const char *line, const char *const words[], int cou
     assert_string_equal(found, expected);
 }
 
-/* The commands that train suggests can be pasted, with any file names. */
+/* The commands that train suggests can be pasted, with any file names that a terminal may show. */
 TEST(names) {
     size_t length;
     const char *play = slurp(ACT, &length), *out = copy_text(scratch("two words/it's"));
     const char *page = copy_text(scratch("two words/it's/report.html"));
-    const char *text = copy_text(scratch_put("my text\033[31m\xC2\x9B\n.txt", play, length));
+    const char *text = copy_text(scratch("my text\\x1b[31m\\x9b\\x0a.txt")); /* as it is shown */
     const char *const read[] = {"sample", "-n", "500", out}, *const see[] = {page},
                       *const on[] = {"clocked/train", "--resume", "--out", out, text};
+    scratch_put("my text\033[31m\xC2\x9B\n.txt", play, length);
     must_run("train -j 1 " TINY "--ladder -o @two~words/it's @my~text\033[31m\xC2\x9B\n.txt");
     expect_shown(ran.out);
     assert_int_equal(strncmp(after("my text\\x1b[31m\\x9b\\x0a.txt"), ": ", 2), 0);
@@ -210,7 +211,7 @@ static void author_put(Author *a, const char *text, size_t length) {
 
 static void author_say(Author *a, const char *text, size_t length) {
     author_put(a, text, length);
-    must(tril_writer_read(a->writer, text, length, &error));
+    must(tril_writer_append(a->writer, text, length, &error));
 }
 
 static void author_write(Author *a, int count) {

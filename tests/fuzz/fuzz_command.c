@@ -22,7 +22,7 @@ void fuzz_command(const uint8_t *bytes, size_t length) {
     if (!command_line_read(&arguments, count, words, &err)) {
         if (!*err.text) fuzz_fail("a message");
     } else if (!arguments.help && !arguments.version &&
-               command_line_lay(&arguments, OVER_DEFAULTS, &options, &err)) {
+               command_line_apply(&arguments, OVER_DEFAULTS, &options, &err)) {
         for (int i = 0; tril_option(i); i++) {
             char before[TRIL_OPTION_SIZE], after[TRIL_OPTION_SIZE];
             TrilOptions again = options;
@@ -31,6 +31,6 @@ void fuzz_command(const uint8_t *bytes, size_t length) {
                 tril_options_get(&again, i, after) != 1 || strcmp(before, after) != 0)
                 fuzz_fail("an option as it was written");
         }
-        command_line_lay(&arguments, OVER_RUN, &options, &err);
+        command_line_apply(&arguments, OVER_RUN, &options, &err);
     }
 }

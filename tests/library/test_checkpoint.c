@@ -170,7 +170,7 @@ TEST(versions) {
         assert_int_equal(tril_model_digest(model), 0x797a1682cb5f0ad7);
         assert_near(tril_model_loss(model), 2.267559, 0);
         TrilWriter *writer = write_with(model, &sampling);
-        must(tril_writer_read(writer, "THE", 3, &error));
+        must(tril_writer_append(writer, "THE", 3, &error));
         for (size_t i = 0; i + 1 < sizeof text; i++) {
             assert_int_equal(tril_writer_write(writer, one), 1);
             text[i] = *one;

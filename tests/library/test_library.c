@@ -207,7 +207,7 @@ static void check_texts(const TrilModel *model, TrilSampling sampling, size_t co
     }
     Written first = {.length = 0};
     TrilWriter *writer = write_with(model, &sampling);
-    must(tril_writer_read(writer, prompt, strlen(prompt), &error));
+    must(tril_writer_append(writer, prompt, strlen(prompt), &error));
     for (char text[4]; first.length < whole.texts->length;)
         write_down(text, (size_t)tril_writer_write(writer, text), &first);
     assert_memory_equal(first.text, whole.texts->text, first.length);
@@ -274,7 +274,7 @@ TEST(reading_in_between) {
     assert_int_equal(whole.length, LENGTH); /* each character is a byte */
     writer = write_with(model, &sampling);
     for (int i = 0; i < LENGTH; i++) {
-        if (i == FROM) must(tril_writer_read(writer, whole.text + FROM, TO - FROM, &error));
+        if (i == FROM) must(tril_writer_append(writer, whole.text + FROM, TO - FROM, &error));
         if (i < FROM || i >= TO) {
             assert_int_equal(tril_writer_write(writer, text), 1);
             assert_int_equal(*text, whole.text[i]);
@@ -316,7 +316,7 @@ TEST(counts) {
             TrilWriter *writer = write_with(model, &sampling);
             sampling.counts = weights[w];
             if (w > 0) must(tril_writer_set(writer, &sampling, &error));
-            must(tril_writer_read(writer, prompt, LENGTH, &error));
+            must(tril_writer_append(writer, prompt, LENGTH, &error));
             const size_t length = (size_t)tril_writer_write(writer, text);
             must(tril_encode(letters, text, length, &picks[w], 1, &count, &error));
             assert_int_equal(picks[w], best);
@@ -757,7 +757,7 @@ TEST(cool_down) {
         before = tril_training_progress(training).learning_rate;
         assert_int_equal(tril_training_cool_down(training), 1);
         TrilProgress p = tril_training_progress(training);
-        assert_true(p.cooling == lowest + 1 && p.steps == steps && p.lowest_step == lowest);
+        assert_true(p.cooldown_begin == lowest + 1 && p.steps == steps && p.lowest_step == lowest);
         assert_int_equal(tril_training_cool_down(training), 0);
         must(tril_training_save(training, scratch("cooling"), NULL, &error));
         must(tril_training_set_steps(training, 90, &error)); /* no more than it takes to cool */
@@ -1045,7 +1045,7 @@ TEST(any_option) {
 /* A model with a size is made, or the error names the value. */
 TEST_OF_EACH(tril_rung, any_size) {
     static const TrilOption hidden = {"hidden", /* no option of the table */
-                                      .kind = TRIL_WHOLE, .lasting = TRIL_MODEL,
+                                      .kind = TRIL_WHOLE, .on_resume = TRIL_MODEL,
                                       .member = offsetof(TrilOptions, hidden)};
     for (int i = -1; i < 0 || tril_option(i); i++) {
         TrilOptions sizes = small(name);
@@ -1054,7 +1054,7 @@ TEST_OF_EACH(tril_rung, any_size) {
         TrilModel *model;
         bool wrong;
         const TrilOption *row = i < 0 ? &hidden : tril_option(i);
-        if (row->kind != TRIL_WHOLE || row->lasting != TRIL_MODEL) continue;
+        if (row->kind != TRIL_WHOLE || row->on_resume != TRIL_MODEL) continue;
         for (int j = 0; give(&sizes, row, j, &wrong); j++) {
             tril_estimate(&sizes, 65, &parameters, &bytes, &error);
             tril_options_sizes(&sizes);
@@ -1141,7 +1141,7 @@ TEST(in_use) {
     assert_int_equal(b.calls, 2);
     must(take_steps(b.training)); /* nothing stays in use */
     must(tril_writer_open(&writer, model, &sampling, &error));
-    must(tril_writer_read(writer, "THE", 3, &error));
+    must(tril_writer_append(writer, "THE", 3, &error));
     assert_true(tril_writer_write(writer, one) > 0);
     tril_writer_close(writer);
 }
@@ -1224,7 +1224,7 @@ TEST(null_arguments) {
                              NEEDED(write_several), NULL, NEEDED(&error)));
     WITHOUT(3, tril_writer_open(NEEDED(any), NEEDED(model), NEEDED(&sampling), NEEDED(&error)));
     WITHOUT(2, tril_writer_set(NEEDED(writer), NEEDED(&sampling), NEEDED(&error)));
-    WITHOUT(2, tril_writer_read(NEEDED(writer), NEEDED("a"), 1, NEEDED(&error)));
+    WITHOUT(2, tril_writer_append(NEEDED(writer), NEEDED("a"), 1, NEEDED(&error)));
     WITHOUT(3, tril_probabilities(NEEDED(&sampling), NEEDED(any), 4, NEEDED(any), NEEDED(&error)));
     sampling.precision = NULL;
     expect(tril_writer_open(&other, model, &sampling, &error), TRIL_ARGUMENT, "precision");
@@ -1248,7 +1248,7 @@ TEST(wrong_calls) {
            " 1 ");
     sampling.length = 0;
     must(tril_generate(model, NULL, 0, &sampling, 3, write_several, &several, &error));
-    must(tril_writer_read(write_with(model, &sampling), NULL, 0, &error));
+    must(tril_writer_append(write_with(model, &sampling), NULL, 0, &error));
     sampling.length = 500;
     assert_int_equal(several.parts, 1);
     const struct {
@@ -1421,7 +1421,7 @@ static TrilStatus use_all(uint64_t *results) {
     if (!s) s = tril_generate(loaded, play, 5, &sampling, 2, write_several, &several, &error);
     if (!s) s = tril_generate(again, play, 5, &sampling, 1, write_one, &written, &error);
     if (!s) s = tril_writer_open(&writer, loaded, &sampling, &error);
-    if (!s) s = tril_writer_read(writer, play, 5, &error);
+    if (!s) s = tril_writer_append(writer, play, 5, &error);
     if (!s) s = tril_model_extend(&extended, loaded, "Änderung", 9, 1, &error);
     for (size_t i = 0; i < several.ended; i++)
         write_down(several.texts[i].text, several.texts[i].length, &written);

@@ -212,12 +212,13 @@ TEST(samples) {
 
 /* A time in which a step takes more than a twentieth is refused, with one that is enough. */
 TEST(too_short) {
-    double enough[3]; /* after those of the step and the limit */
+    double found[5]; /* the steps, their seconds, the limit, the seconds left, the limit to give */
     run_clocked(0.2, "", "train -q " TINY_SIZES "-t 10 -o @hasty " PLAY);
     expect_failure(1, "gpt: ", "--time 10");
-    assert_int_equal(numbers_of(ran.err, enough, 3), 3);
-    assert_in_range(enough[2], 11, 100);
-    must_run_clocked(0.2, "", "train " TINY_SIZES "-t %g -o @hasty " PLAY, enough[2]);
+    assert_int_equal(numbers_of(ran.err, found, 5), 5);
+    assert_true(found[3] < 10 && found[1] > found[3]);
+    assert_in_range(found[4], 11, 100);
+    must_run_clocked(0.2, "", "train " TINY_SIZES "-t %g -o @hasty " PLAY, found[4]);
     assert_true(schedule_of(scratch("hasty/model.csv")).steps >= 10);
 }
 

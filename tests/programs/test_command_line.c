@@ -18,7 +18,7 @@ static Arguments asked(const char *line) {
 static TrilOptions new_training(const char *line) {
     const Arguments a = asked(line);
     TrilOptions options = tril_options();
-    assert_ok(command_line_lay(&a, OVER_DEFAULTS, &options, &err), err);
+    assert_ok(command_line_apply(&a, OVER_DEFAULTS, &options, &err), err);
     return options;
 }
 
@@ -128,7 +128,7 @@ TEST(budgets) {
         const TrilOptions before = new_training(cases[i].before);
         const Arguments a = asked(cases[i].now);
         TrilOptions now = before;
-        assert_ok(command_line_lay(&a, OVER_RUN, &now, &err), err);
+        assert_ok(command_line_apply(&a, OVER_RUN, &now, &err), err);
         double steps = isnan(now.steps) ? 0 : now.steps, time = isnan(now.time) ? 0 : now.time;
         if (steps != cases[i].steps || time != cases[i].time)
             fail_msg("%s, then %s: %g steps, %g seconds", cases[i].before, cases[i].now, steps,
@@ -152,16 +152,16 @@ TEST(resume) {
     const TrilOptions before = new_training("--seed 5 --lr 0.01");
     TrilOptions now = before;
     Arguments a = asked("-r --lr 0.1");
-    assert_ok(command_line_lay(&a, OVER_RUN, &now, &err), err);
+    assert_ok(command_line_apply(&a, OVER_RUN, &now, &err), err);
     assert_true(now.learning_rate == 0.1 && now.seed == 5);
     a = asked("-r --seed 1337 -w 128");
     now = before;
-    assert_ok(command_line_lay(&a, OVER_RUN, &now, &err), err);
+    assert_ok(command_line_apply(&a, OVER_RUN, &now, &err), err);
     assert_true(now.learning_rate == 0.01 && now.seed == 1337);
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) {
         a = asked(fixed[i][0]);
         now = before;
-        assert_false(command_line_lay(&a, OVER_RUN, &now, &err));
+        assert_false(command_line_apply(&a, OVER_RUN, &now, &err));
         expect_error(err, fixed[i][1], fixed[i][2]);
     }
 }

@@ -153,7 +153,7 @@ static void fail_in_turn(const char *command, const Tree *before, const char *va
 
 /* One place at a time; or all calls of a function, and then no file is lost. */
 TEST(each_fault) {
-    static const char *const lasting[] = {"open", "write", "fsync", "rename", "mkdir", "fstat"};
+    static const char *const on_resume[] = {"open", "write", "fsync", "rename", "mkdir", "fstat"};
     static const char *const commands[] = {
         "train " SHORT "-j 2 -o @work/out @work/texts/verse.txt",
         "train -r -s 6 -o @work/out @work/texts/verse.txt",
@@ -175,13 +175,13 @@ TEST(each_fault) {
             fail_in_turn(commands[i], trained, "TRIL_FAIL_REQUEST",
                          SANITIZED ? 183 : repeats(61, 13));
         if (FAULTY_SYSTEM) fail_in_turn(commands[i], trained, "TRIL_FAIL_CALL", 1);
-        for (int j = 0; j < COUNT(lasting) && FAULTY_SYSTEM && *commands[i] == 't'; j++) {
-            run_faulty(commands[i], trained, "TRIL_FAIL_CALL", lasting[j]);
+        for (int j = 0; j < COUNT(on_resume) && FAULTY_SYSTEM && *commands[i] == 't'; j++) {
+            run_faulty(commands[i], trained, "TRIL_FAIL_CALL", on_resume[j]);
             if (ran.status != 0) expect_exit_with(1, NULL, TEXTS(" "));
             const Tree *now = tree_now();
             for (const struct File *f = trained->files; f < trained->files + trained->count; f++)
                 if (!has(now, NULL, f) && !has(now, f->name, NULL))
-                    fail_msg("%s, no %s: %s is lost", commands[i], lasting[j], f->name);
+                    fail_msg("%s, no %s: %s is lost", commands[i], on_resume[j], f->name);
         }
     }
 }

@@ -39,7 +39,7 @@ TEST(no_place) {
     run("train " TINY "-o @new/%01000d " ACT, 0);
     expect_failure(1, "0");
     must_fail(1, "train " TINY "-o @new/deep @nothing", "nothing");
-    assert_false(scratch_has("new"));
+    assert_false(scratch_has("new/deep"));
     assert_int_equal(scratch_count("p"), count);
     scratch_expect("p/mine/model.safetensors", "mine", 4);
     scratch_expect("p/file", "mine", 4);
@@ -225,7 +225,7 @@ TEST(held) {
     assert_int_equal(rename(scratch("h/own"), scratch("h/deep")), 0);
     assert_ok(folder_hold(folder, &err), err);
     folder_close(folder);
-    assert_false(scratch_has("h"));
+    assert_false(scratch_has("h/deep"));
 }
 
 /* ---- temporary files ---- */

@@ -179,6 +179,18 @@ static void bend(const char *folder, const char *key, const char *value, float f
     state_edit(from, "bent/state.safetensors", key, value, factor);
 }
 
+/* The rung in training keeps the dropout of its state, whatever another number of steps calls for.
+ */
+TEST(kept_dropout) {
+    must_run("train -q --ladder -l 1 -w 8 -H 2 -c 8 -b 4 -j 1 -s 20 -o @own " ACT);
+    expect_note("own", "state", "option.dropout", "0");
+    make_folder(scratch("bent"));
+    bend("own", "option.dropout", "0.25", 1);
+    must_run("train -r -q -s 21 -o @bent " ACT);
+    expect_note("bent", "state", "option.dropout", "0.25");
+    scratch_remove(scratch("bent"));
+}
+
 /* A text with two characters, of which TRAIN are for training: four passes are 200 steps. */
 enum { TRAIN = 12800, LENGTH = 14400 };
 #define DECAYING "-l 1 -w 8 -H 1 -c 16 -b 16 -d 0 -m ngram "

@@ -129,7 +129,7 @@ def _rows() -> Dict[str, Any]:
 _NUMBERS = {name: number for number, name in enumerate(_rows())}
 _ROWS = dict(sorted(_rows().items(), key=lambda item: item[1].member))
 _WHOLE = [name for name, row in _ROWS.items() if _lib.enums["TrilKind"][row.kind] == "whole"] + ["hidden"]
-_SIZES = [name for name, row in _ROWS.items() if _lib.enums["TrilLasting"][row.lasting] == "model"]
+_SIZES = [name for name, row in _ROWS.items() if _lib.enums["TrilOnResume"][row.on_resume] == "model"]
 _TRAINING = [name for name in _ROWS if name not in _SIZES and name not in  # of ./train alone
              ("time", "eval_every", "patience", "bytes")]
 _SHORT = {_ROWS[name].name.decode(): name for name in ("rung", "learning_rate", "held_out")}  # those of ./train
@@ -551,7 +551,7 @@ class Model(_Object):
         _fill(how, sampling)
         writer = _Writing._made("writer_open", self, ctypes.byref(how), borrowed=[self])
         decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        _call("writer_read", writer, given, len(given))
+        _call("writer_append", writer, given, len(given))
         character, written = ctypes.create_string_buffer(4), []
         for _ in range(how.length):
             size = _call("writer_write", writer, character)

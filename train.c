@@ -44,7 +44,7 @@ static bool same_arguments(int argc, char **argv, Error *err) {
 /* Checks that every process read the same text and, if any, the same model or state. */
 static bool same_files(const Plan *plan, Error *err) {
     const uint64_t model = plan->init ? tril_model_digest(plan->init) : 0;
-    const char *state = plan->resumed ? tril_model_note(plan->resumed, "digest") : "";
+    const char *state = plan->resumed ? tril_model_metadata(plan->resumed, "digest") : "";
     return world_same(plan->corpus->digest, "reads another text than the first process", err) &&
            world_same(model, "begins with another model than the first process", err) &&
            world_same(digest_bytes(state, strlen(state)),

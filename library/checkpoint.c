@@ -1,4 +1,4 @@
-/* checkpoint.c - a model <-> named tensors and notes. */
+/* checkpoint.c - a model <-> named tensors and metadata. */
 #include "library/checkpoint.h"
 #include "base/array.h"
 #include "base/digest.h"
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The versions of the format, in the note "tril". The last one is written. Models are the same in
+/* The versions of the format, in the entry "tril". The last one is written. Models are the same in
  * both; tril 0.1 wrote version 2. */
 static const char *const versions[] = {"2", "3"};
 
@@ -28,7 +28,8 @@ static const Number sizes[] = {
 };
 enum { NAME = 80 };
 
-bool numbers_put(Notes *notes, const Number *list, int count, const void *record, Error *err) {
+bool numbers_put(MetadataList *metadata, const Number *list, int count, const void *record,
+                 Error *err) {
     bool ok = true;
     for (const Number *n = list; n < list + count && ok; n++) {
         const void *member = (const char *)record + n->member;
@@ -45,7 +46,7 @@ bool numbers_put(Notes *notes, const Number *list, int count, const void *record
             else
                 number_write(text, sizeof text, 'f', n->type == INT ? 0 : 6, x);
         }
-        ok = notes_text(notes, n->key, text, err);
+        ok = metadata_text(metadata, n->key, text, err);
     }
     return ok;
 }
@@ -71,13 +72,13 @@ static const char *read_member(const Number *n, const char *text, void *member) 
 
 const char *numbers_read(const SafeTensors *file, const Number *list, int count, void *record) {
     for (const Number *n = list; n < list + count; n++) {
-        const Note *note = safetensors_note(file, n->key);
+        const Metadata *entry = safetensors_metadata(file, n->key);
         void *member = (char *)record + n->member;
-        if (!note && n->may_lack && (n->type == DOUBLE || n->type == DOUBLE_6))
+        if (!entry && n->may_lack && (n->type == DOUBLE || n->type == DOUBLE_6))
             *(double *)member = NAN;
-        if (!note && n->may_lack) continue;
-        if (!note || note->length == 0 ||
-            read_member(n, note->value, member) != note->value + note->length)
+        if (!entry && n->may_lack) continue;
+        if (!entry || entry->length == 0 ||
+            read_member(n, entry->value, member) != entry->value + entry->length)
             return n->key;
     }
     return NULL;
@@ -179,18 +180,18 @@ static bool digest_data(Digest *digest, const SafeTensor *tensor) {
     return finite;
 }
 
-/* Sets *sum to the digest of a checkpoint: the sum of the digests of its tensors and its notes,
+/* Sets *sum to the digest of a checkpoint: the sum of the digests of its tensors and its metadata,
  * except the digest itself. It does not depend on their order. Returns the first tensor that is not
  * finite, or NULL. */
 static const SafeTensor *digest_of(const SafeTensors *file, uint64_t *sum) {
     const SafeTensor *wrong = NULL;
     *sum = 0;
-    for (int i = 0; i < file->note_count; i++) {
-        const Note *note = &file->notes[i];
-        if (strcmp(note->key, "digest") == 0) continue;
+    for (int i = 0; i < file->metadata_count; i++) {
+        const Metadata *entry = &file->metadata[i];
+        if (strcmp(entry->key, "digest") == 0) continue;
         Digest digest = digest_start();
-        digest_add(&digest, note->key, strlen(note->key) + 1);
-        digest_add(&digest, note->value, note->length);
+        digest_add(&digest, entry->key, strlen(entry->key) + 1);
+        digest_add(&digest, entry->value, entry->length);
         *sum += digest_value(&digest);
     }
     for (int i = 0; i < file->tensor_count; i++) {
@@ -209,11 +210,11 @@ static const SafeTensor *digest_of(const SafeTensors *file, uint64_t *sum) {
 
 /* ---- writing ---- */
 
-/* Adds the notes that describe the model. */
-static bool describe(Notes *notes, const Config *config, Error *err) {
-    return notes_text(notes, "tril", versions[COUNT(versions) - 1], err) &&
-           notes_text(notes, "model", config->model, err) &&
-           numbers_put(notes, sizes, COUNT(sizes), config, err);
+/* Adds the metadata that describe the model. */
+static bool describe(MetadataList *metadata, const Config *config, Error *err) {
+    return metadata_text(metadata, "tril", versions[COUNT(versions) - 1], err) &&
+           metadata_text(metadata, "model", config->model, err) &&
+           numbers_put(metadata, sizes, COUNT(sizes), config, err);
 }
 
 /* Fails if a file that tril did not write is at `path`: a checkpoint would replace it. */
@@ -236,10 +237,10 @@ static bool replaces_own(const char *path, Error *err) {
                         path));
 }
 
-bool checkpoint_save(const char *path, const Model *model, const Run *run, const Note *notes,
+bool checkpoint_save(const char *path, const Model *model, const Run *run, const Metadata *metadata,
                      int count, Error *err) {
-    Notes all = {.count = 0};
-    SafeTensors file = {.notes = all.list};
+    MetadataList all = {.count = 0};
+    SafeTensors file = {.metadata = all.list};
     const float *numbers[SETS] = {model->weights};
     const size_t tensors = (size_t)model->tensor_count;
     char(*names)[NAME] = NULL;
@@ -252,21 +253,21 @@ bool checkpoint_save(const char *path, const Model *model, const Run *run, const
               describe(&all, &model->config, err) &&
               (!model->ngram || pack_text(model, &text, path, err));
     for (int i = 0; ok && i < count; i++)
-        ok = notes_put(&all, notes[i].key, notes[i].value, notes[i].length, err);
+        ok = metadata_put(&all, metadata[i].key, metadata[i].value, metadata[i].length, err);
     for (int set = 0; ok && set < SETS && numbers[set]; set++)
         for (int i = 0; i < model->tensor_count; i++, file.tensor_count++)
             file.tensors[file.tensor_count] =
                 in_file(&model->tensors[i], set, numbers[set], names[file.tensor_count]);
     if (text.data) file.tensors[file.tensor_count++] = text;
-    file.note_count = all.count;
+    file.metadata_count = all.count;
     if (ok) digest_of(&file, &digest);
-    ok = ok && notes_text(&all, "digest", digest_text(digest).text, err);
-    file.note_count = all.count;
+    ok = ok && metadata_text(&all, "digest", digest_text(digest).text, err);
+    file.metadata_count = all.count;
     ok = ok && safetensors_write(&file, path, err);
     memory_free((void *)text.data);
     memory_free(names);
     memory_free(file.tensors);
-    notes_free(&all);
+    metadata_free(&all);
     return ok;
 }
 
@@ -274,22 +275,22 @@ bool checkpoint_save(const char *path, const Model *model, const Run *run, const
 
 static bool read_config(const SafeTensors *file, const char *path, Config *config, Error *err) {
     *config = (Config){0};
-    const Note *note = safetensors_note(file, "tril");
-    if (!note)
+    const Metadata *entry = safetensors_metadata(file, "tril");
+    if (!entry)
         return fail(err,
                     "%s: was not written by tril; for a model of transformers, first run: tril "
                     "import FOLDER MODEL",
                     path);
     int known = 0;
-    while (known < COUNT(versions) && strcmp(note->value, versions[known]) != 0) known++;
+    while (known < COUNT(versions) && strcmp(entry->value, versions[known]) != 0) known++;
     if (known == COUNT(versions))
         return fail(err,
                     "%s: has format '%.16s', which this program does not know: it reads 2 and 3",
-                    path, note->value);
-    note = safetensors_note(file, "model");
-    if (!note || note->length >= sizeof config->model)
+                    path, entry->value);
+    entry = safetensors_metadata(file, "model");
+    if (!entry || entry->length >= sizeof config->model)
         return fail(err, "%s: its metadata has no valid 'model'", path);
-    memcpy(config->model, note->value, note->length); /* the rest stays 0 */
+    memcpy(config->model, entry->value, entry->length); /* the rest stays 0 */
     const char *bad = numbers_read(file, sizes, COUNT(sizes), config);
     return !bad || fail(err, "%s: its metadata has no valid '%s'", path, bad);
 }
@@ -312,15 +313,15 @@ static bool match_set(Checkpoint *c, int set, float *numbers, const char *path, 
     return true;
 }
 
-/* Lays the model out by the file's notes. Checks that the file has its tensors, and no others; only
- * then gets the memory that they are read to. */
+/* Lays the model out by the file's metadata. Checks that the file has its tensors, and no others;
+ * only then gets the memory that they are read to. */
 static bool lay_out(Checkpoint *c, const char *path, Error *err) {
     float **const to[SETS] = {&c->model.weights, &c->first_moments, &c->second_moments};
     const SafeTensors *file = &c->file;
     Model *model = &c->model;
     Config config;
     if (!read_config(file, path, &config, err)) return false;
-    if (safetensors_note(file, "lines")) /* written by earlier versions */
+    if (safetensors_metadata(file, "lines")) /* written by earlier versions */
         return fail(
             err,
             "%s: was trained line by line, which tril no longer does; train a model on the list "

@@ -6,11 +6,11 @@
 #include "library/safetensors.h"
 #include "model/run.h"
 
-/* Writes the weights, the configuration, `notes` [count], and a digest of all of it, atomically.
+/* Writes the weights, the configuration, `metadata` [count], and a digest of all of it, atomically.
  * Also writes the moments of `run`, the training of the model, from which run_restore continues;
- * `run` may be NULL. The notes must not use the checkpoint's own keys. Fails if anything but a
+ * `run` may be NULL. The metadata must not use the checkpoint's own keys. Fails if anything but a
  * checkpoint, or an empty file, is at `path`. */
-bool checkpoint_save(const char *path, const Model *model, const Run *run, const Note *notes,
+bool checkpoint_save(const char *path, const Model *model, const Run *run, const Metadata *metadata,
                      int count, Error *err);
 
 /* An entry of the metadata that is a number, and a member of a record. */
@@ -33,17 +33,18 @@ typedef struct {
 /* numbers_put adds the entries of a list of members. numbers_read sets them from a file, and
  * returns the key of the first entry that is missing or invalid, or NULL. numbers_have returns true
  * if one of them has this key. */
-bool numbers_put(Notes *notes, const Number *list, int count, const void *record, Error *err);
+bool numbers_put(MetadataList *metadata, const Number *list, int count, const void *record,
+                 Error *err);
 const char *numbers_read(const SafeTensors *file, const Number *list, int count, void *record);
 bool numbers_have(const Number *list, int count, const char *key);
 
-/* Returns true if one of the checkpoint's own notes has this key. */
+/* Returns true if the checkpoint's own metadata has this key. */
 bool checkpoint_has_key(const char *key);
 
 typedef struct {
     Model model;
     float *first_moments, *second_moments; /* shaped like the weights, if the file has any */
-    SafeTensors file;                      /* its notes and tensors; their data are released */
+    SafeTensors file;                      /* its metadata and tensors; their data are released */
 } Checkpoint;
 
 /* Reads a checkpoint. Checks every name, shape, type and size before reading the weights, and the

@@ -193,7 +193,7 @@ static bool time_run(Batches *batches, const Recipe *recipe, bool whole, const S
     pace->speed = read / *step;
     if (!whole || !(*step <= search->seconds / TRIL_LEAST_STEPS)) return true;
     if (shortest < T)
-        pace->slower = fmax(1, *step / time_steps(batches, recipe, shortest, most, search));
+        pace->slowdown = fmax(1, *step / time_steps(batches, recipe, shortest, most, search));
     read =
         fmin(fmax(read, share * search->seconds * pace->speed), (double)search->text->trained_on);
     const double begun = world_seconds();
@@ -214,7 +214,7 @@ static bool measure_speed(const TrilOptions *o, const Search *search, TrilChoice
     Config config;
     Model model = {0};
     Batches batches = {0};
-    *pace = (TrilChoice){.slower = 1, .evaluating = INFINITY};
+    *pace = (TrilChoice){.slowdown = 1, .evaluating = INFINITY};
     if (!options_config(o, corpus->vocab.size, &config, err)) return false;
     RunOptions run = options_run(o);
     const size_t counted = min_size(corpus_counted(corpus), corpus->counted ? SIZE_MAX : COUNTED);
@@ -278,14 +278,16 @@ static bool choose(TrilOptions *o, Search *search, TrilChoice *choice, Error *er
         TrilChoice of_larger = pace;
         if (same_sizes(&larger, &best)) continue;
         choice->larger = larger;
-        choice->worth = tril_rung_has_long_windows(larger.rung) ? c->longer : c->worth;
-        choice->limit = limit_of(&larger, slower, &choice->worth, search, &of_larger);
+        choice->break_even_characters =
+            tril_rung_has_long_windows(larger.rung) ? c->longer : c->worth;
+        choice->limit =
+            limit_of(&larger, slower, &choice->break_even_characters, search, &of_larger);
         if (choice->limit != TRIL_LIMIT_NONE) break;
         best = larger;
         pace = of_larger;
     }
     choice->speed = pace.speed;
-    choice->slower = pace.slower;
+    choice->slowdown = pace.slowdown;
     choice->evaluating = pace.evaluating;
     *o = best;
     return true;
@@ -305,7 +307,7 @@ TrilStatus tril_options_choose(TrilOptions *o, const TrilText *text, bool traine
     return result(choose(o, &search, choice, err), err);
 }
 
-double tril_steps_taken(const TrilOptions *options, double slower, double time) {
+double tril_steps_taken(const TrilOptions *options, double slowdown, double time) {
     enum { PARTS = 200 };
     const Recipe recipe = recipe_with(options->rung, options);
     const int T = (int)options->context, shortest = recipe_window(&recipe, T, 0, PARTS);
@@ -313,7 +315,7 @@ double tril_steps_taken(const TrilOptions *options, double slower, double time) 
     int i = 0;
     for (int j = 0; j < PARTS; j++) {
         const double longer = recipe_window(&recipe, T, j, PARTS) - shortest;
-        sum[j + 1] = sum[j] + 1 + (longer > 0 ? (slower - 1) * longer / (T - shortest) : 0);
+        sum[j + 1] = sum[j] + 1 + (longer > 0 ? (slowdown - 1) * longer / (T - shortest) : 0);
     }
     while (i < PARTS - 1 && sum[i + 1] < time * sum[PARTS]) i++;
     return (i + (time * sum[PARTS] - sum[i]) / (sum[i + 1] - sum[i])) / PARTS;

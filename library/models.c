@@ -130,7 +130,7 @@ double tril_model_loss(const TrilModel *model) {
     return model->validation;
 }
 
-const char *tril_model_note(const TrilModel *model, const char *key) {
+const char *tril_model_metadata(const TrilModel *model, const char *key) {
     return safetensors_value(&model->file, key);
 }
 

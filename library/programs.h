@@ -54,9 +54,9 @@ bool tril_rung_has_long_windows(const char *rung);
 bool tril_windows_grow(const char *rung, double epochs, bool trained);
 
 /* Returns the fraction of its steps, 0 to 1, that a training run has taken after the fraction
- * `time` of its total time: more than `time` if the windows grow. `slower` is that of the
+ * `time` of its total time: more than `time` if the windows grow. `slowdown` is that of the
  * TrilChoice, or 1 if they do not grow. */
-double tril_steps_taken(const TrilOptions *options, double slower, double time);
+double tril_steps_taken(const TrilOptions *options, double slowdown, double time);
 
 /* Returns the precision that a name means on this machine: "f32", "bf16", or else NULL. */
 const char *tril_precision(const char *name);

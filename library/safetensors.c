@@ -18,28 +18,29 @@ enum { PREFIX = 8, MAX_HEADER = 64 << 20 };
 
 /* ---- metadata ---- */
 
-bool notes_put(Notes *notes, const char *key, const char *value, size_t length, Error *err) {
+bool metadata_put(MetadataList *metadata, const char *key, const char *value, size_t length,
+                  Error *err) {
     char *copy; /* the key, then the value */
     const size_t place = strlen(key) + 1;
     int i = 0;
-    while (i < notes->count && strcmp(notes->list[i].key, key) != 0) i++;
-    if (i == MAX_NOTES) return fail(err, "more than %d entries of metadata", (int)MAX_NOTES);
+    while (i < metadata->count && strcmp(metadata->list[i].key, key) != 0) i++;
+    if (i == MAX_METADATA) return fail(err, "more than %d entries of metadata", (int)MAX_METADATA);
     if (!memory_alloc(&copy, place + length + 1, 1, "the metadata", err)) return false;
     memcpy(copy, key, place);
     memcpy(copy + place, value, length);
-    if (i == notes->count) notes->count++;
-    memory_free((char *)notes->list[i].key);
-    notes->list[i] = (Note){copy, copy + place, length};
+    if (i == metadata->count) metadata->count++;
+    memory_free((char *)metadata->list[i].key);
+    metadata->list[i] = (Metadata){copy, copy + place, length};
     return true;
 }
 
-bool notes_text(Notes *notes, const char *key, const char *text, Error *err) {
-    return notes_put(notes, key, text, strlen(text), err);
+bool metadata_text(MetadataList *metadata, const char *key, const char *text, Error *err) {
+    return metadata_put(metadata, key, text, strlen(text), err);
 }
 
-void notes_free(Notes *notes) {
-    for (int i = 0; i < notes->count; i++) memory_free((char *)notes->list[i].key);
-    notes->count = 0;
+void metadata_free(MetadataList *metadata) {
+    for (int i = 0; i < metadata->count; i++) memory_free((char *)metadata->list[i].key);
+    metadata->count = 0;
 }
 
 /* ---- the header ---- */
@@ -230,12 +231,12 @@ static bool make_room(const Header *h, void *list, int count, size_t size) {
            memory_resize(list, (size_t)count, capacity, size, h->path, h->err);
 }
 
-static bool read_note(Header *h, const char *key) {
+static bool read_metadata(Header *h, const char *key) {
     SafeTensors *file = h->file;
-    if (!make_room(h, &file->notes, file->note_count, sizeof *file->notes)) return false;
-    Note *note = &file->notes[file->note_count++];
-    note->key = key;
-    return read_string(h, &note->value, &note->length);
+    if (!make_room(h, &file->metadata, file->metadata_count, sizeof *file->metadata)) return false;
+    Metadata *entry = &file->metadata[file->metadata_count++];
+    entry->key = key;
+    return read_string(h, &entry->value, &entry->length);
 }
 
 /* Reads the metadata or a tensor. */
@@ -245,7 +246,7 @@ static bool read_entry(Header *h, const char *key) {
     if (strcmp(key, "__metadata__") == 0) {
         if (h->described) return fail_entry(h, key, "appears twice");
         h->described = true;
-        return read_object(h, read_note);
+        return read_object(h, read_metadata);
     }
     if (!make_room(h, &file->tensors, file->tensor_count, sizeof *file->tensors)) return false;
     SafeTensor *tensor = &file->tensors[file->tensor_count];
@@ -291,7 +292,7 @@ static bool read_header(SafeTensors *file, const char *path, size_t length, size
     skip_space(&h);
     if (h.at < h.end) return fail_at(&h, "unexpected text after the end");
     return check_names(&h, file->tensors, file->tensor_count, sizeof *file->tensors) &&
-           check_names(&h, file->notes, file->note_count, sizeof *file->notes) &&
+           check_names(&h, file->metadata, file->metadata_count, sizeof *file->metadata) &&
            (h.placed == data_bytes ||
             fail(err, "%s: not a valid checkpoint: bytes after its last tensor: %zu", path,
                  data_bytes - h.placed));
@@ -347,7 +348,7 @@ bool safetensors_fetch(SafeTensors *file, File *from, Error *err) {
 
 void safetensors_free(SafeTensors *file) {
     memory_free(file->tensors);
-    memory_free(file->notes);
+    memory_free(file->metadata);
     memory_free(file->header);
     memory_free(file->data);
     *file = (SafeTensors){0};
@@ -359,15 +360,15 @@ SafeTensor *safetensors_tensor(const SafeTensors *file, const char *name) {
     return NULL;
 }
 
-const Note *safetensors_note(const SafeTensors *file, const char *key) {
-    for (int i = 0; i < file->note_count; i++)
-        if (strcmp(file->notes[i].key, key) == 0) return &file->notes[i];
+const Metadata *safetensors_metadata(const SafeTensors *file, const char *key) {
+    for (int i = 0; i < file->metadata_count; i++)
+        if (strcmp(file->metadata[i].key, key) == 0) return &file->metadata[i];
     return NULL;
 }
 
 const char *safetensors_value(const SafeTensors *file, const char *key) {
-    const Note *note = safetensors_note(file, key);
-    return note ? note->value : NULL;
+    const Metadata *entry = safetensors_metadata(file, key);
+    return entry ? entry->value : NULL;
 }
 
 /* ---- the writer ---- */
@@ -390,12 +391,12 @@ static void quote(Buffer *out, const char *text, size_t length) {
 static void write_header(Buffer *out, const SafeTensors *file) {
     size_t offset = 0;
     buffer_printf(out, "{\"__metadata__\":{");
-    for (int i = 0; i < file->note_count; i++) {
-        const Note *note = &file->notes[i];
+    for (int i = 0; i < file->metadata_count; i++) {
+        const Metadata *entry = &file->metadata[i];
         if (i > 0) buffer_printf(out, ",");
-        quote(out, note->key, strlen(note->key));
+        quote(out, entry->key, strlen(entry->key));
         buffer_printf(out, ":");
-        quote(out, note->value, note->length);
+        quote(out, entry->value, entry->length);
     }
     buffer_printf(out, "}");
     for (int i = 0; i < file->tensor_count; i++) {

@@ -13,21 +13,22 @@
 typedef struct {
     const char *key, *value;
     size_t length;
-} Note;
+} Metadata;
 
-/* A growing list of metadata: copies of keys and values, which notes_free releases. */
-enum { MAX_NOTES = 128 };
+/* A growing list of metadata: copies of keys and values, which metadata_free releases. */
+enum { MAX_METADATA = 128 };
 typedef struct {
-    Note list[MAX_NOTES];
+    Metadata list[MAX_METADATA];
     int count;
-} Notes;
+} MetadataList;
 
 /* Adds value[length] under `key`, in place of an existing value of this key. */
-bool notes_put(Notes *notes, const char *key, const char *value, size_t length, Error *err);
+bool metadata_put(MetadataList *metadata, const char *key, const char *value, size_t length,
+                  Error *err);
 
 /* The same for a text without zero bytes. */
-bool notes_text(Notes *notes, const char *key, const char *text, Error *err);
-void notes_free(Notes *notes);
+bool metadata_text(MetadataList *metadata, const char *key, const char *text, Error *err);
+void metadata_free(MetadataList *metadata);
 
 enum { SAFETENSORS_RANK = 8 }; /* maximum number of dimensions */
 
@@ -42,10 +43,10 @@ typedef struct {
 } SafeTensor;
 
 typedef struct {
-    SafeTensor *tensors; /* owned, as are the notes */
+    SafeTensor *tensors; /* owned, as are the metadata */
     int tensor_count;
-    Note *notes;
-    int note_count;
+    Metadata *metadata;
+    int metadata_count;
     char *header, *data; /* the rest points into them; owned */
 } SafeTensors;
 
@@ -63,7 +64,7 @@ size_t safetensors_width(const char *type);
 /* Return the tensor of this name, the entry of this key, or that entry's value; NULL without one.
  */
 SafeTensor *safetensors_tensor(const SafeTensors *file, const char *name);
-const Note *safetensors_note(const SafeTensors *file, const char *key);
+const Metadata *safetensors_metadata(const SafeTensors *file, const char *key);
 const char *safetensors_value(const SafeTensors *file, const char *key);
 
 /* Writes the tensors and the metadata to the file `path`, atomically. */

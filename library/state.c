@@ -55,27 +55,27 @@ static bool is_stored(const TrilOption *row) {
 
 /* ---- writing ---- */
 
-static bool put_vocab(Notes *notes, const Vocab *vocab, Error *err) {
+static bool put_vocab(MetadataList *metadata, const Vocab *vocab, Error *err) {
     char *joined = NULL;
     size_t length = 0;
     const bool ok = (vocab->bytes || vocab_join(vocab, &joined, &length, err)) &&
-                    notes_text(notes, "characters", vocab->bytes ? "bytes" : "utf-8", err) &&
-                    notes_put(notes, "vocabulary", joined ? joined : "", length, err);
+                    metadata_text(metadata, "characters", vocab->bytes ? "bytes" : "utf-8", err) &&
+                    metadata_put(metadata, "vocabulary", joined ? joined : "", length, err);
     memory_free(joined);
     return ok;
 }
 
 /* Adds the metadata of a state alone. */
-static bool put_state(Notes *notes, const TrilTraining *t, Error *err) {
+static bool put_state(MetadataList *metadata, const TrilTraining *t, Error *err) {
     char key[KEY_SIZE], text[TRIL_OPTION_SIZE];
-    bool ok = notes_text(notes, "state", version, err) &&
-              numbers_put(notes, numbers, COUNT(numbers), &t->progress, err);
+    bool ok = metadata_text(metadata, "state", version, err) &&
+              numbers_put(metadata, numbers, COUNT(numbers), &t->progress, err);
     for (int i = 0; tril_option(i) && ok; i++) {
         option_key(i, key);
         if (is_stored(tril_option(i)) && tril_options_get(&t->options, i, text))
-            ok = notes_text(notes, key, text, err);
+            ok = metadata_text(metadata, key, text, err);
     }
-    return ok && notes_text(notes, "kernels", run_kernels(t->batches.run), err);
+    return ok && metadata_text(metadata, "kernels", run_kernels(t->batches.run), err);
 }
 
 static bool is_reserved(const char *key) {
@@ -88,59 +88,59 @@ static bool is_reserved(const char *key) {
 }
 
 /* Adds the metadata of a program. */
-static bool put_own(Notes *notes, const TrilNote *own, Error *err) {
-    for (const TrilNote *note = own; note && note->key; note++) {
-        const int before = notes->count;
-        if (!note->text || !utf8_valid(note->key) || !utf8_valid(note->text))
+static bool put_own(MetadataList *metadata, const TrilMetadata *own, Error *err) {
+    for (const TrilMetadata *entry = own; entry && entry->key; entry++) {
+        const int before = metadata->count;
+        if (!entry->text || !utf8_valid(entry->key) || !utf8_valid(entry->text))
             return fail(err, "the metadata is not UTF-8");
-        if (is_reserved(note->key))
+        if (is_reserved(entry->key))
             return fail(err, "'%.64s' is a reserved key of the metadata; choose another",
-                        note->key);
-        if (!notes_text(notes, note->key, note->text, err)) return false;
-        if (notes->count == before)
-            return fail(err, "the metadata has the key '%.64s' twice", note->key);
+                        entry->key);
+        if (!metadata_text(metadata, entry->key, entry->text, err)) return false;
+        if (metadata->count == before)
+            return fail(err, "the metadata has the key '%.64s' twice", entry->key);
     }
     return true;
 }
 
 /* Writes a model, or the state of its training `t`, with the metadata of a program. */
 static bool save(const TrilModel *model, const TrilTraining *t, const char *path,
-                 const TrilNote *own, Error *err) {
-    Notes notes = {.count = 0};
-    bool ok = put_vocab(&notes, &model->vocab, err) &&
-              numbers_put(&notes, origins, COUNT(origins), model, err) &&
-              (t ? put_state(&notes, t, err)
-                 : numbers_put(&notes, results, COUNT(results), model, err)) &&
-              put_own(&notes, own, err) &&
-              or_as(checkpoint_save(path, &model->model, t ? t->batches.run : NULL, notes.list,
-                                    notes.count, err),
+                 const TrilMetadata *own, Error *err) {
+    MetadataList metadata = {.count = 0};
+    bool ok = put_vocab(&metadata, &model->vocab, err) &&
+              numbers_put(&metadata, origins, COUNT(origins), model, err) &&
+              (t ? put_state(&metadata, t, err)
+                 : numbers_put(&metadata, results, COUNT(results), model, err)) &&
+              put_own(&metadata, own, err) &&
+              or_as(checkpoint_save(path, &model->model, t ? t->batches.run : NULL, metadata.list,
+                                    metadata.count, err),
                     TRIL_FILE, err);
-    notes_free(&notes);
+    metadata_free(&metadata);
     return ok;
 }
 
-TrilStatus tril_model_save(const TrilModel *model, const char *path, const TrilNote *notes,
+TrilStatus tril_model_save(const TrilModel *model, const char *path, const TrilMetadata *metadata,
                            Error *err) {
     if (!model || !path || !err) return null_argument(err);
     return result(model_lock_shared(model, err) &&
-                      model_unlock(model, save(model, NULL, path, notes, err)),
+                      model_unlock(model, save(model, NULL, path, metadata, err)),
                   err);
 }
 
-TrilStatus tril_training_save(TrilTraining *t, const char *path, const TrilNote *notes,
+TrilStatus tril_training_save(TrilTraining *t, const char *path, const TrilMetadata *metadata,
                               Error *err) {
     if (!t || !path || !err) return null_argument(err);
     if (!model_lock_exclusive(t->model, err)) return err->status;
     run_collect(t->batches.run);
-    return result(model_unlock(t->model, save(t->model, t, path, notes, err)), err);
+    return result(model_unlock(t->model, save(t->model, t, path, metadata, err)), err);
 }
 
 /* ---- reading ---- */
 
 /* Reads the vocabulary from the metadata of a model's file, and checks its size. */
 static bool read_vocab(TrilModel *model, const char *path, Error *err) {
-    const Note *kind = safetensors_note(&model->file, "characters");
-    const Note *text = safetensors_note(&model->file, "vocabulary");
+    const Metadata *kind = safetensors_metadata(&model->file, "characters");
+    const Metadata *text = safetensors_metadata(&model->file, "vocabulary");
     Vocab *vocab = &model->vocab;
     if (!kind || !text) return fail(err, "%s: its metadata has no vocabulary", path);
     if (!(strcmp(kind->value, "bytes") == 0 ? vocab_build(vocab, NULL, 0, true, err)
@@ -189,9 +189,9 @@ static const char *read_options(const TrilModel *model, TrilOptions *options) {
         char key[KEY_SIZE];
         if (!is_stored(row)) continue;
         option_key(i, key);
-        const Note *note = safetensors_note(&model->file, key);
-        const char *value = note ? note->value : row->standard;
-        if (value ? strlen(value) == 0 || (note && strlen(value) != note->length) ||
+        const Metadata *entry = safetensors_metadata(&model->file, key);
+        const char *value = entry ? entry->value : row->standard;
+        if (value ? strlen(value) == 0 || (entry && strlen(value) != entry->length) ||
                         tril_options_set(options, row->name, value, &(Error){0}) != TRIL_OK
                   : decided)
             return row->name;
@@ -210,9 +210,9 @@ static const char *read_state(TrilModel *model, TrilState *state) {
         !(progress->cooldown_end >= progress->cooldown_begin))
         bad = "cooled";
     if (!bad) bad = read_options(model, &state->options);
-    if (!bad && !safetensors_note(&model->file, "text")) bad = "text";
+    if (!bad && !safetensors_metadata(&model->file, "text")) bad = "text";
     if (bad) return bad;
-    const Note *kernels = safetensors_note(&model->file, "kernels");
+    const Metadata *kernels = safetensors_metadata(&model->file, "kernels");
     if (!kernels || kernels->length > 15 || strspn(kernels->value, letters) != kernels->length)
         return "kernels";
     progress->steps = (int)state->options.steps;
@@ -230,7 +230,7 @@ TrilStatus tril_state_load(TrilModel **model, TrilState *state, const char *path
     bool ok = read_file(model, path, err);
     if (ok && !(*model)->first_moments)
         ok = fail(err, "%s: is a model, not the state of a training run", path);
-    const char *of = ok ? tril_model_note(*model, "state") : NULL;
+    const char *of = ok ? tril_model_metadata(*model, "state") : NULL;
     if (ok && (!of || strcmp(of, version) != 0))
         ok = fail(err,
                   "%s: was written by another version of tril and cannot be resumed; begin a new "

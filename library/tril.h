@@ -246,13 +246,13 @@ void tril_model_free(TrilModel *model);
 /* An entry of the metadata of a file: key and value, both UTF-8. */
 typedef struct {
     const char *key, *text;
-} TrilNote;
+} TrilMetadata;
 
-/* Writes the model as a file for ./sample, with the metadata `notes`, up to one without a key;
+/* Writes the model as a file for ./sample, with this metadata, up to an entry without a key;
  * NULL: none. Replaces an existing file of tril once the new one is whole. TRIL_FILE: anything else
  * is at `path`, such as a link. TRIL_ARGUMENT: a key of tril's own, or twice; no UTF-8; more
  * than fit (80 always do). */
-TrilStatus tril_model_save(const TrilModel *model, const char *path, const TrilNote *notes,
+TrilStatus tril_model_save(const TrilModel *model, const char *path, const TrilMetadata *metadata,
                            TrilError *error);
 
 const TrilTokenizer *tril_model_tokenizer(const TrilModel *model);
@@ -266,7 +266,7 @@ uint64_t tril_model_digest(const TrilModel *model);
 double tril_model_loss(const TrilModel *model);
 
 /* Returns the value of a key, such as "step", in the metadata of the model's file, or NULL. */
-const char *tril_model_note(const TrilModel *model, const char *key);
+const char *tril_model_metadata(const TrilModel *model, const char *key);
 
 /* Returns the order of its counts (TrilCounts). Sets *characters to the number of counted ones. */
 int tril_model_counted(const TrilModel *model, size_t *characters);
@@ -304,12 +304,12 @@ typedef enum {
 typedef struct {
     /* measured. If `seconds` have no room for 20 steps, `speed` is that of a smaller batch, and the
        next two are 1 and INFINITY */
-    double speed;  /* characters a second in steps with whole windows */
-    double slower; /* the time of such a step divided by that of one with the shortest windows */
+    double speed;    /* characters a second in steps with whole windows */
+    double slowdown; /* the time of such a step divided by that of one with the shortest windows */
     double evaluating; /* characters a second in evaluations */
     TrilLimit limit;
-    TrilOptions larger; /* with the next larger sizes or batch */
-    double worth;       /* characters of training after which they are better */
+    TrilOptions larger;           /* with the next larger sizes or batch */
+    double break_even_characters; /* characters of training after which they are better */
 } TrilChoice;
 
 /* Chooses the unset sizes and the unset batch: those of the largest model that, after `seconds` of
@@ -388,8 +388,8 @@ typedef struct {
 
 /* The same as tril_model_save for the state of the training: one file for ./train --resume and
  * tril_state_load, which tril_model_load reads, too. */
-TrilStatus tril_training_save(TrilTraining *training, const char *path, const TrilNote *notes,
-                              TrilError *error);
+TrilStatus tril_training_save(TrilTraining *training, const char *path,
+                              const TrilMetadata *metadata, TrilError *error);
 
 typedef struct {
     TrilProgress progress;

@@ -29,7 +29,7 @@ static inline Checkpoint *loaded(const char *path) {
 
 /* The number in an entry of the metadata of a checkpoint, which must be whole. */
 static inline double state_number(const char *name, const char *key) {
-    const Note *note = safetensors_note(&loaded(scratch(name))->file, key);
+    const Metadata *note = safetensors_metadata(&loaded(scratch(name))->file, key);
     if (!note) fail_msg("%s: no '%s'", name, key);
     return strtod(note->value, NULL);
 }
@@ -40,26 +40,26 @@ static inline void state_edit(const char *from, const char *to, const char *key,
                               float factor) {
     enum { MOST = 100 };
     Checkpoint *state = loaded(scratch(from));
-    Note notes[MOST];
+    Metadata notes[MOST];
     int count = 0;
     bool known = !*key;
     RunOptions options = {.batch = 1, .length = 1, .training = true, .threads = 1};
     Run *copy = open_run(&state->model, &options);
     run_restore(copy, 1, state->first_moments, state->second_moments);
     for (size_t i = 0; i < state->model.weights_size; i++) state->model.weights[i] *= factor;
-    assert_in_range(state->file.note_count, 1, MOST);
-    for (int i = 0; i < state->file.note_count; i++) {
-        Note note = state->file.notes[i];
+    assert_in_range(state->file.metadata_count, 1, MOST);
+    for (int i = 0; i < state->file.metadata_count; i++) {
+        Metadata note = state->file.metadata[i];
         if (checkpoint_has_key(note.key)) continue;
         bool edited = strcmp(note.key, key) == 0;
         known = known || edited;
         if (!edited)
             notes[count++] = note;
         else if (value)
-            notes[count++] = (Note){key, value, strlen(value)};
+            notes[count++] = (Metadata){key, value, strlen(value)};
     }
     assert_true(known || value);
-    if (!known) notes[count++] = (Note){key, value, strlen(value)};
+    if (!known) notes[count++] = (Metadata){key, value, strlen(value)};
     assert_ok(checkpoint_save(scratch(to), &state->model, copy, notes, count, &err), err);
 }
 

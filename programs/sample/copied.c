@@ -13,8 +13,9 @@ static const int32_t END = -1; /* after each text */
 
 bool copies_open(Copies *c, const TrilModel *model, const char *path, Error *err) {
     char *files[] = {(char *)path};
-    const char *val = tril_model_note(model, "val"), *val_file = tril_model_note(model, "val_file"),
-               *digest = tril_model_note(model, "text"), *content = NULL;
+    const char *val = tril_model_metadata(model, "val"),
+               *val_file = tril_model_metadata(model, "val_file"),
+               *digest = tril_model_metadata(model, "text"), *content = NULL;
     double held_out = val ? number_read(val, NULL) : tril_options().held_out;
     size_t length;
     *c = (Copies){.tokenizer = tril_model_tokenizer(model),

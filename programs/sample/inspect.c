@@ -61,16 +61,16 @@ void inspect_file(TrilModel *model, const char *path) {
         snprintf(key, sizeof key, "%s", tril_option(i)->name);
         for (char *c = key; *c; c++)
             if (*c == '-') *c = '_';
-        put(key, tril_model_note(model, key));
+        put(key, tril_model_metadata(model, key));
     }
-    for (int i = 0; i < COUNT(keys); i++) put(keys[i], tril_model_note(model, keys[i]));
+    for (int i = 0; i < COUNT(keys); i++) put(keys[i], tril_model_metadata(model, keys[i]));
     printf("%-16s %zu\n", "parameters", tril_model_parameters(model));
     if (order > 0) printf("%-16s %zu characters, up to %d at a time\n", "counted", counted, order);
-    put("held_out_loss", tril_model_note(model, "validation_loss"));
-    put("text", tril_model_note(model, "text_name"));
+    put("held_out_loss", tril_model_metadata(model, "validation_loss"));
+    put("text", tril_model_metadata(model, "text_name"));
     file_date(path, date);
     put("date", date);
-    put("command", tril_model_note(model, "command"));
+    put("command", tril_model_metadata(model, "command"));
     put("digest", digest_text(tril_model_digest(model)).text);
     put_vocabulary(tril_model_tokenizer(model));
     put_tensors(model);

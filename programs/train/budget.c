@@ -6,16 +6,16 @@ static const double RARE = 20; /* training between two evaluations takes as many
 
 /* ---- planning ---- */
 
-/* Returns the expected seconds of a step if one with whole windows takes `slower` times as long as
- * one with the shortest. */
-static double mean_step(const Plan *plan, const RungPlan *rung, double slower) {
+/* Returns the expected seconds of a step if one with whole windows takes `slowdown` times as long
+ * as one with the shortest. */
+static double mean_step(const Plan *plan, const RungPlan *rung, double slowdown) {
     enum { PARTS = 100 };
-    return plan_step_characters(plan) / rung->pace.speed / slower *
-           tril_steps_taken(&rung->options, slower, 1.0 / PARTS) * PARTS;
+    return plan_step_characters(plan) / rung->pace.speed / slowdown *
+           tril_steps_taken(&rung->options, slowdown, 1.0 / PARTS) * PARTS;
 }
 
 double budget_step(const Plan *plan, const RungPlan *rung) {
-    return mean_step(plan, rung, plan_windows_grow(plan, rung) ? rung->pace.slower : 1);
+    return mean_step(plan, rung, plan_windows_grow(plan, rung) ? rung->pace.slowdown : 1);
 }
 
 double budget_share(const Plan *plan, const RungPlan *of, double left) {
@@ -57,9 +57,9 @@ static int expected_steps(const Budget *b, const Result *r) {
     const double left = for_steps(b, b->seconds - r->seconds), past = stepping(b, r);
     double steps = r->now.step;
     if (steps <= 0)
-        steps = left / mean_step(b->plan, b->rung, b->slower);
+        steps = left / mean_step(b->plan, b->rung, b->slowdown);
     else if (left > 0)
-        steps /= tril_steps_taken(&b->rung->options, b->slower, past / (past + left));
+        steps /= tril_steps_taken(&b->rung->options, b->slowdown, past / (past + left));
     return (int)fmin(fmax(steps, r->now.step + 1), b->max_steps);
 }
 
@@ -78,7 +78,7 @@ Budget budget_open(const Plan *plan, const RungPlan *rung, double seconds, doubl
         .rung = rung,
         .max_steps = (int)fmax(1, fmin(most, MOST_STEPS)),
         .seconds = seconds,
-        .slower = r->now.windows_grow ? rung->pace.slower : 1,
+        .slowdown = r->now.windows_grow ? rung->pace.slowdown : 1,
         .part = 1,
         /* a resumed training run may have measured its best weights, but not kept the loss */
         .closing = closing(plan, !plan_is_bf16(plan) && r->now.step == 0),

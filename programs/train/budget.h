@@ -17,7 +17,7 @@ typedef struct {
     int max_steps; /* the most, even if time is left */
     /* with a time limit */
     double seconds;    /* for the whole rung: a share of the limit */
-    double slower;     /* the rung's TrilChoice.slower, or 1 if its windows do not grow */
+    double slowdown;   /* the rung's TrilChoice.slowdown, or 1 if its windows do not grow */
     double part;       /* the share of the held-out text that evaluations read: 1, or less if all of
                           it would take too much of the time */
     double evaluation; /* seconds of an evaluation and its saves, as expected until the first one */

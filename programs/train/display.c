@@ -90,7 +90,7 @@ void show_decisions(const Plan *plan, const RungPlan *sized) {
     char why[120] = "does not fit into memory";
     if (c->limit != TRIL_LIMIT_MEMORY)
         snprintf(why, sizeof why, "needs %s characters of training, more than this %s",
-                 grouped(1e4 * round(c->worth / 1e4)),
+                 grouped(1e4 * round(c->break_even_characters / 1e4)),
                  c->limit == TRIL_LIMIT_TIME ? "time allows" : "text offers");
     show_line("  the next larger size (layers %g, width %g, steps of %g x %g) %s", c->larger.layers,
               c->larger.width, c->larger.batch, c->larger.context, why);
@@ -100,7 +100,7 @@ void show_training(const RungPlan *rung, const TrilModel *model, const TrilTrain
                    const Plan *plan, bool alone) {
     char processes[NUMBER_SIZE] = "", grows[2 * NUMBER_SIZE] = "";
     const char *now = tril_training_kernels(training),
-               *before = rung->resumed ? tril_model_note(model, "kernels") : now;
+               *before = rung->resumed ? tril_model_metadata(model, "kernels") : now;
     const int done = tril_training_progress(training).step, window = tril_training_window(training);
     if (window < plan->options.context)
         snprintf(grows, sizeof grows, ", windows of %d %s", window, done ? "now" : "at first");

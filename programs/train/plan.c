@@ -12,12 +12,13 @@ bool plan_same_sizes(const TrilOptions *one, const TrilOptions *other) {
            a.hidden == b.hidden;
 }
 
-int plan_notes(const Plan *plan, TrilNote notes[PLAN_NOTES]) {
+int plan_metadata(const Plan *plan, TrilMetadata metadata[PLAN_METADATA]) {
     const char *val_file = plan->arguments->val_file;
     int count = 0;
-    if (utf8_valid(plan->texts.name)) notes[count++] = (TrilNote){"text_name", plan->texts.name};
-    if (val_file && utf8_valid(val_file)) notes[count++] = (TrilNote){"val_file", val_file};
-    notes[count++] = (TrilNote){"command", plan->command.bytes};
+    if (utf8_valid(plan->texts.name))
+        metadata[count++] = (TrilMetadata){"text_name", plan->texts.name};
+    if (val_file && utf8_valid(val_file)) metadata[count++] = (TrilMetadata){"val_file", val_file};
+    metadata[count++] = (TrilMetadata){"command", plan->command.bytes};
     return count;
 }
 

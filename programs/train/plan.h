@@ -110,9 +110,9 @@ typedef struct {
     char ngram[2][24]; /* the names of NGRAM and RUNNING */
 } Ladder;
 
-/* Sets `notes` to the metadata of all files of the run. Returns how many. */
-enum { PLAN_NOTES = 3 };
-int plan_notes(const Plan *plan, TrilNote notes[PLAN_NOTES]);
+/* Sets metadata[] to that of all files of the run. Returns how many entries it has. */
+enum { PLAN_METADATA = 3 };
+int plan_metadata(const Plan *plan, TrilMetadata metadata[PLAN_METADATA]);
 
 /* Returns the peak learning rate that the rung has without --lr. */
 double plan_usual_rate(const RungPlan *rung);

@@ -259,7 +259,7 @@ static bool make_input(Plan *plan, const char *text, size_t length, double held_
     TrilOptions *o = &plan->options;
     TrilTokenizer *made = NULL;
     if (plan->resumed && !is_text_of_state(plan, text, length, held_out)) {
-        const char *val_file = tril_model_note(plan->resumed, "val_file");
+        const char *val_file = tril_model_metadata(plan->resumed, "val_file");
         return fail(
             err, "%s: is not the text that this run began with; --resume needs the same text%s%s",
             path, val_file ? ", with --val-file " : "", val_file ? val_file : "");

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { RESULT_SIZE = 256, KEY_SIZE = 40, MAX_NOTES = 40 };
+enum { RESULT_SIZE = 256, KEY_SIZE = 40, MAX_ENTRIES = 40 };
 
 /* The numbers of the rung in training under their keys, and their largest values. */
 static const struct {
@@ -42,32 +42,32 @@ static bool is_of_run(int i) {
 
 /* Metadata whose keys and texts are here. */
 typedef struct {
-    TrilNote list[PLAN_NOTES + MAX_NOTES + 1];
-    char keys[MAX_NOTES][KEY_SIZE], texts[MAX_NOTES][NUMBER_SIZE];
+    TrilMetadata list[PLAN_METADATA + MAX_ENTRIES + 1];
+    char keys[MAX_ENTRIES][KEY_SIZE], texts[MAX_ENTRIES][NUMBER_SIZE];
     int count;
-} Notes;
+} Metadata;
 
 /* Adds an entry. Returns where its text is written to. */
-static char *add(Notes *notes, const char *before, const char *name) {
-    const int i = notes->count++;
-    snprintf(notes->keys[i], KEY_SIZE, "%s%s", before, name);
-    notes->list[i] = (TrilNote){notes->keys[i], notes->texts[i]};
-    return notes->texts[i];
+static char *add(Metadata *metadata, const char *before, const char *name) {
+    const int i = metadata->count++;
+    snprintf(metadata->keys[i], KEY_SIZE, "%s%s", before, name);
+    metadata->list[i] = (TrilMetadata){metadata->keys[i], metadata->texts[i]};
+    return metadata->texts[i];
 }
 
 bool saved_write(const Plan *plan, TrilTraining *training, const Result *results, int count,
                  Error *err) {
     const Result *last = results + count - 1;
     char lines[MAX_RUNGS * RESULT_SIZE] = "", *to = lines;
-    Notes notes;
-    notes.count = plan_notes(plan, notes.list);
-    number_write(add(&notes, "", "counted"), NUMBER_SIZE, 'g', 17, plan->counted);
+    Metadata metadata;
+    metadata.count = plan_metadata(plan, metadata.list);
+    number_write(add(&metadata, "", "counted"), NUMBER_SIZE, 'g', 17, plan->counted);
     for (int i = 0; i < COUNT(numbers); i++)
-        number_write(add(&notes, "", numbers[i].key), NUMBER_SIZE, 'g', 17,
+        number_write(add(&metadata, "", numbers[i].key), NUMBER_SIZE, 'g', 17,
                      *number_at(last, numbers[i].member));
     for (int i = 0; tril_option(i); i++)
         if (is_of_run(i))
-            tril_options_get(&plan->options, i, add(&notes, "run.", tril_option(i)->name));
+            tril_options_get(&plan->options, i, add(&metadata, "run.", tril_option(i)->name));
     for (const Result *r = results; r < last; r++) { /* a line for each complete rung */
         to += sprintf(to, "%s %zu ", r->name, r->parameters);
         for (int i = 0; i < COUNT(figures); i++) {
@@ -76,10 +76,10 @@ bool saved_write(const Plan *plan, TrilTraining *training, const Result *results
         }
         to += sprintf(to, "%s\n", r->sampled ? "~" : "");
     }
-    if (plan->ladder) notes.list[notes.count++] = (TrilNote){"ladder", "1"};
-    notes.list[notes.count++] = (TrilNote){"results", lines};
-    notes.list[notes.count] = (TrilNote){NULL, NULL};
-    return tril_training_save(training, plan->state_file, notes.list, err) == TRIL_OK;
+    if (plan->ladder) metadata.list[metadata.count++] = (TrilMetadata){"ladder", "1"};
+    metadata.list[metadata.count++] = (TrilMetadata){"results", lines};
+    metadata.list[metadata.count] = (TrilMetadata){NULL, NULL};
+    return tril_training_save(training, plan->state_file, metadata.list, err) == TRIL_OK;
 }
 
 /* ---- reading ---- */
@@ -120,18 +120,18 @@ static const char *read_results(Plan *plan) {
                     .train = NAN,
                     .validation = NAN,
                     .now = plan->state.progress};
-    if (!tril_model_note(plan->resumed, numbers[0].key)) {
+    if (!tril_model_metadata(plan->resumed, numbers[0].key)) {
         now->best = INFINITY;
         now->seconds = now->now.seconds;
         return NULL;
     }
     for (int i = 0; i < COUNT(numbers); i++) {
-        const char *text = tril_model_note(plan->resumed, numbers[i].key);
+        const char *text = tril_model_metadata(plan->resumed, numbers[i].key);
         if (!read_number(text, numbers[i].max, 0, number_at(now, numbers[i].member)))
             return numbers[i].key;
     }
-    const char *line = tril_model_note(plan->resumed, "results"),
-               *counted = tril_model_note(plan->resumed, "counted");
+    const char *line = tril_model_metadata(plan->resumed, "results"),
+               *counted = tril_model_metadata(plan->resumed, "counted");
     if (!read_number(counted, 1e15, 0, &plan->counted)) return "counted";
     while (line && *line && plan->known_count <= MAX_RUNGS)
         line = read_result(line, &plan->known[plan->known_count++]);
@@ -143,8 +143,8 @@ static bool read_options(Plan *plan) {
     TrilOptions *o = &plan->options;
     const TrilOptions has = plan->state.options;
     *o = has;
-    plan->ladder = tril_model_note(plan->resumed, "ladder") != NULL;
-    if (!tril_model_note(plan->resumed, "run.model")) {
+    plan->ladder = tril_model_metadata(plan->resumed, "ladder") != NULL;
+    if (!tril_model_metadata(plan->resumed, "run.model")) {
         o->patience = 1; /* the library never ends a training run early */
         return true;
     }
@@ -152,7 +152,7 @@ static bool read_options(Plan *plan) {
         const TrilOption *row = tril_option(i);
         char key[KEY_SIZE];
         snprintf(key, KEY_SIZE, "run.%s", row->name);
-        const char *text = tril_model_note(plan->resumed, key);
+        const char *text = tril_model_metadata(plan->resumed, key);
         if (is_of_run(i) &&
             (!text || tril_options_set(o, row->name, text, &(TrilError){0}) != TRIL_OK))
             return false;

@@ -153,11 +153,11 @@ static bool train_step(Trainer *t, Error *err) {
 /* Writes the checkpoint. If that fails, `best_failed` says why, and the next evaluation retries. */
 static bool save_model(Trainer *t) {
     Error *failed = &t->best_failed;
-    TrilNote notes[PLAN_NOTES + 1] = {{NULL, NULL}};
+    TrilMetadata metadata[PLAN_METADATA + 1] = {{NULL, NULL}};
     *failed = (Error){0};
-    plan_notes(t->plan, notes);
+    plan_metadata(t->plan, metadata);
     return folder_hold(t->plan->folder, failed) &&
-           tril_model_save(t->model, t->rung->checkpoint, notes, failed) == TRIL_OK;
+           tril_model_save(t->model, t->rung->checkpoint, metadata, failed) == TRIL_OK;
 }
 
 /* Generates a line, as ./sample does. It shows how the model learns to spell, because the seed

@@ -23,7 +23,7 @@ static void expect_shown(const char *text) {
 static void forge(void) {
     static const char characters[] = "\t\nab\xC2\x80\xC2\x9B\u202E\u2069好";
     static const char loss[] = "1\033[2J\nmodel            gpt";
-    static const Note notes[] = {
+    static const Metadata notes[] = {
         {"characters", "utf-8", 5},
         {"vocabulary", characters, sizeof characters - 1},
         {"best_loss", loss, sizeof loss - 1},

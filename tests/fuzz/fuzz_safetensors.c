@@ -25,8 +25,8 @@ static void check_file(const SafeTensors *file, const char *bytes, size_t length
         total += tensor->bytes;
     }
     if (total != data) fuzz_fail("all data in tensors");
-    for (int i = 0; i < file->note_count; i++) {
-        const Note *note = &file->notes[i];
+    for (int i = 0; i < file->metadata_count; i++) {
+        const Metadata *note = &file->metadata[i];
         check_inside(note->key, strlen(note->key) + 1, file->header, header);
         check_inside(note->value, note->length, file->header, header);
     }

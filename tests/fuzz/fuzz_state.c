@@ -4,10 +4,10 @@
 #include "tests/state.h"
 #include "programs/train/saved.h"
 
-static int replace(Note *notes, int count, const char *key, const char *value) {
+static int replace(Metadata *notes, int count, const char *key, const char *value) {
     int i = 0;
     while (i < count && strcmp(notes[i].key, key) != 0) i++;
-    notes[i] = (Note){key, value, strlen(value)};
+    notes[i] = (Metadata){key, value, strlen(value)};
     return count + (i == count);
 }
 
@@ -16,7 +16,7 @@ void fuzz_state(const uint8_t *bytes, size_t length) {
     static Checkpoint stored;
     static Run *run; /* has the moments */
     RunOptions options = {.batch = 1, .length = 1, .training = true, .threads = 1};
-    Note notes[MOST + 1];
+    Metadata notes[MOST + 1];
     int count = 0;
     if (!run) {
         if (!checkpoint_load(&stored, "tests/golden/formats/state-3.safetensors", &err) ||
@@ -24,8 +24,9 @@ void fuzz_state(const uint8_t *bytes, size_t length) {
             fuzz_fail("a stored state");
         run_restore(run, 1, stored.first_moments, stored.second_moments);
     }
-    for (int i = 0; i < stored.file.note_count; i++)
-        if (!checkpoint_has_key(stored.file.notes[i].key)) notes[count++] = stored.file.notes[i];
+    for (int i = 0; i < stored.file.metadata_count; i++)
+        if (!checkpoint_has_key(stored.file.metadata[i].key))
+            notes[count++] = stored.file.metadata[i];
     const char *text = (const char *)bytes, *end = text + length;
     while (count < MOST) {
         const char *value = memchr(text, 0, (size_t)(end - text));

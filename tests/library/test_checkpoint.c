@@ -35,7 +35,7 @@ static void assert_not_loaded(const char *subject, const char *name) {
     if (checkpoint_load(&checkpoint, path, &err)) fail_msg("loaded: %s", subject ? subject : name);
     expect_case(subject, err, path, name);
     assert_null(checkpoint.model.weights);
-    assert_null(checkpoint.file.notes);
+    assert_null(checkpoint.file.metadata);
     checkpoint_free(&checkpoint);
 }
 
@@ -78,7 +78,7 @@ static Checkpoint *assert_loads(const Model *model) {
 }
 
 static const char controls[] = "\b\f\n\r\t\1\2\37\177/\0after";
-static const Note notes[] = {
+static const Metadata notes[] = {
     {"quoted", "say \"\\\" twice: \"\\\"", 18},
     {"controls", controls, sizeof controls - 1},
     {"zeros", "\0\0", 2},
@@ -87,9 +87,9 @@ static const Note notes[] = {
     {"wide", "\xF0\x9F\x90\xA6\xF4\x8F\xBF\xBF", 8},
 };
 
-/* Saves a model with the first `note_count` entries of metadata and reads the bytes. */
-static void save(const Model *model, int note_count, char **bytes, size_t *length) {
-    assert_ok(checkpoint_save(path, model, NULL, notes, note_count, &err), err);
+/* Saves a model with the first `metadata_count` entries of metadata and reads the bytes. */
+static void save(const Model *model, int metadata_count, char **bytes, size_t *length) {
+    assert_ok(checkpoint_save(path, model, NULL, notes, metadata_count, &err), err);
     assert_ok(file_read(path, bytes, length, &err), err);
     at_end(memory_free, *bytes);
 }
@@ -116,13 +116,14 @@ TEST_OF_EACH(kind_name, round_trip) {
     checkpoint = assert_loads(model);
     assert_true(!checkpoint->first_moments && !checkpoint->second_moments);
     for (int j = 0; j < COUNT(notes); j++) {
-        const Note *note = safetensors_note(&checkpoint->file, notes[j].key);
+        const Metadata *note = safetensors_metadata(&checkpoint->file, notes[j].key);
         assert_non_null(note);
         assert_int_equal(note->length, notes[j].length);
         assert_memory_equal(note->value, notes[j].value, note->length + 1);
     }
-    assert_string_equal(safetensors_note(&checkpoint->file, "model")->value, model->config.model);
-    assert_null(safetensors_note(&checkpoint->file, "nothing"));
+    assert_string_equal(safetensors_metadata(&checkpoint->file, "model")->value,
+                        model->config.model);
+    assert_null(safetensors_metadata(&checkpoint->file, "nothing"));
     options.training = false;
     assert_non_null(run_forward(open_run(&checkpoint->model, &options), &(int32_t){4}, 1, 1));
     assert_int_equal(sweep(), 1);
@@ -145,10 +146,11 @@ TEST(any_order) {
 static void check_bytes(const char *name) {
     enum { MOST = 20 };
     Checkpoint *stored = loaded(name);
-    Note own[MOST];
+    Metadata own[MOST];
     int count = 0;
-    for (int i = 0; i < stored->file.note_count; i++)
-        if (!checkpoint_has_key(stored->file.notes[i].key)) own[count++] = stored->file.notes[i];
+    for (int i = 0; i < stored->file.metadata_count; i++)
+        if (!checkpoint_has_key(stored->file.metadata[i].key))
+            own[count++] = stored->file.metadata[i];
     char *before;
     size_t length;
     assert_ok(checkpoint_save(path, &stored->model, NULL, own, count, &err), err);
@@ -166,7 +168,7 @@ TEST(versions) {
         sampling.precision = "f32";
         const TrilModel *model =
             load_model(formatted("tests/golden/formats/model-%d.safetensors", version));
-        assert_string_equal(tril_model_note(model, "tril"), formatted("%d", version));
+        assert_string_equal(tril_model_metadata(model, "tril"), formatted("%d", version));
         assert_int_equal(tril_model_digest(model), 0x797a1682cb5f0ad7);
         assert_near(tril_model_loss(model), 2.267559, 0);
         TrilWriter *writer = write_with(model, &sampling);

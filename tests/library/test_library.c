@@ -131,9 +131,9 @@ TEST(same_weights) {
             TrilTraining *training = begin(model, &options);
             must(take_steps(training));
             must(tril_training_evaluate(training, 0, NULL, NULL, &nats, &error));
-            TrilNote notes[] = {{"text_name", NULL}, {"command", NULL}, {NULL, NULL}};
+            TrilMetadata notes[] = {{"text_name", NULL}, {"command", NULL}, {NULL, NULL}};
             for (int note = 0; note < 2; note++) {
-                notes[note].text = tril_model_note(program, notes[note].key);
+                notes[note].text = tril_model_metadata(program, notes[note].key);
                 assert_non_null(notes[note].text);
             }
             must(tril_model_save(model, scratch("library.safetensors"), notes, &error));
@@ -424,9 +424,9 @@ TEST(states) {
     assert_int_equal(saved.text, whole_play->digest);
     assert_int_equal(saved.progress.step, STEPS / 2);
     assert_true(isnan(saved.progress.loss));
-    assert_true(*tril_model_note(model, "kernels"));
-    assert_string_equal(tril_model_note(model, "option.batch"), "4");
-    assert_null(tril_model_note(model, "no such note"));
+    assert_true(*tril_model_metadata(model, "kernels"));
+    assert_string_equal(tril_model_metadata(model, "option.batch"), "4");
+    assert_null(tril_model_metadata(model, "no such note"));
     options = saved.options;
     assert_string_equal(options.rung, "modern");
     assert_true(options.width == 16 && options.steps == STEPS && options.batch == 4);
@@ -512,28 +512,28 @@ TEST(notes) {
     enum { MOST = 128 };
     TrilOptions options = few(2, 1);
     TrilTraining *training = begin(make(small("bigram"), 1), &options);
-    const TrilNote good[] = {{"color", "green \"and\"\n red"}, {"O", ""}, {NULL, NULL}};
+    const TrilMetadata good[] = {{"color", "green \"and\"\n red"}, {"O", ""}, {NULL, NULL}};
     must(tril_training_save(training, scratch("noted"), good, &error));
     static const char *const own[] = {"step",  "option.lr", "text",    "vocabulary",
                                       "seed",  "width",     "cooling", "validation_loss",
                                       "digest"};
     for (int i = 0; i < COUNT(own); i++) {
-        const TrilNote wrong[] = {{own[i], "1"}, {NULL, NULL}};
+        const TrilMetadata wrong[] = {{own[i], "1"}, {NULL, NULL}};
         expect(tril_training_save(training, scratch("noted"), wrong, &error), TRIL_ARGUMENT,
                own[i]);
     }
-    const TrilNote invalid[] = {{"color", "\xff"}, {NULL, NULL}}, lacking[] = {{"a", NULL}},
-                   twice[] = {{"color", "1"}, {"other", "2"}, {"color", "3"}, {NULL, NULL}};
+    const TrilMetadata invalid[] = {{"color", "\xff"}, {NULL, NULL}}, lacking[] = {{"a", NULL}},
+                       twice[] = {{"color", "1"}, {"other", "2"}, {"color", "3"}, {NULL, NULL}};
     expect(tril_training_save(training, scratch("noted"), invalid, &error), TRIL_ARGUMENT, "UTF-8");
     expect(tril_training_save(training, scratch("noted"), lacking, &error), TRIL_ARGUMENT, "UTF-8");
     expect(tril_training_save(training, scratch("noted"), twice, &error), TRIL_ARGUMENT, "'color'");
-    TrilNote many[MOST + 1] = {{NULL, NULL}};
-    for (int i = 0; i < MOST; i++) many[i] = (TrilNote){formatted("note %d", i), ""};
+    TrilMetadata many[MOST + 1] = {{NULL, NULL}};
+    for (int i = 0; i < MOST; i++) many[i] = (TrilMetadata){formatted("note %d", i), ""};
     expect(tril_training_save(training, scratch("noted"), many, &error), TRIL_ARGUMENT, "128");
     TrilState state;
     TrilModel *saved = state_of("noted", &state);
-    assert_string_equal(tril_model_note(saved, "color"), "green \"and\"\n red");
-    assert_string_equal(tril_model_note(saved, "O"), "");
+    assert_string_equal(tril_model_metadata(saved, "color"), "green \"and\"\n red");
+    assert_string_equal(tril_model_metadata(saved, "O"), "");
     expect(tril_state_load(&saved, &state, ACT, &error), TRIL_FILE, "");
     assert_null(saved);
 }
@@ -783,9 +783,9 @@ TEST(files) {
     TrilModel *model = train("gpt", 1), *loaded;
     must(tril_model_save(model, scratch("of.safetensors"), NULL, &error));
     loaded = load("of.safetensors");
-    assert_string_equal(tril_model_note(loaded, "step"), "30");
-    assert_null(tril_model_note(loaded, "digest of the moon"));
-    assert_null(tril_model_note(model, "step"));
+    assert_string_equal(tril_model_metadata(loaded, "step"), "30");
+    assert_null(tril_model_metadata(loaded, "digest of the moon"));
+    assert_null(tril_model_metadata(model, "step"));
     assert_true(tril_tokenizer_same(tril_model_tokenizer(model), tril_model_tokenizer(loaded)));
     /* replaces a file of tril or an empty one, and nothing else */
     TrilOptions options = few(1, 1);
@@ -1391,7 +1391,7 @@ static TrilStatus use_all(uint64_t *results) {
     TrilText *text = NULL;
     TrilTraining *training = NULL, *resumed = NULL;
     TrilState state;
-    const TrilNote notes[] = {{"a", "b"}, {NULL, NULL}};
+    const TrilMetadata notes[] = {{"a", "b"}, {NULL, NULL}};
     TrilReading *reading = NULL;
     TrilWriter *writer = NULL;
     TrilCounts counts;

@@ -28,7 +28,7 @@ static bool read_header(SafeTensors *file, const char *header, size_t data) {
 static void assert_refusal(const SafeTensors *file, const char *subject) {
     expect_case(subject, err, "name: ");
     assert_null(file->tensors);
-    assert_null(file->notes);
+    assert_null(file->metadata);
 }
 
 /* ---- good headers ---- */
@@ -68,18 +68,18 @@ TEST(spellings) {
             assert_int_equal(tensor->shape[j], expected[i].shape[j]);
         if (tensor->bytes) assert_int_equal(*(const char *)tensor->data, expected[i].first);
     }
-    assert_int_equal(file.note_count, 2);
-    assert_string_equal(file.notes[0].key, "key\t");
-    assert_int_equal(file.notes[0].length, sizeof spelled_value - 1);
-    assert_memory_equal(file.notes[0].value, spelled_value, sizeof spelled_value);
-    assert_string_equal(file.notes[1].key, "other");
-    assert_int_equal(file.notes[1].length, 0);
+    assert_int_equal(file.metadata_count, 2);
+    assert_string_equal(file.metadata[0].key, "key\t");
+    assert_int_equal(file.metadata[0].length, sizeof spelled_value - 1);
+    assert_memory_equal(file.metadata[0].value, spelled_value, sizeof spelled_value);
+    assert_string_equal(file.metadata[1].key, "other");
+    assert_int_equal(file.metadata[1].length, 0);
     safetensors_free(&file);
 
     static const char *const empty[] = {"{}", "{'__metadata__':{}}", "{ } "};
     for (int i = 0; i < COUNT(empty); i++) {
         assert_ok(read_header(&file, empty[i], 0), err);
-        assert_int_equal(file.tensor_count + file.note_count, 0);
+        assert_int_equal(file.tensor_count + file.metadata_count, 0);
         safetensors_free(&file);
     }
 }
@@ -115,9 +115,9 @@ TEST(many) {
     snprintf(header + at, sizeof header - (size_t)at, "}");
     assert_ok(read_bytes(&file, bytes, compose(bytes, header, MANY)), err);
     assert_int_equal(file.tensor_count, MANY);
-    assert_int_equal(file.note_count, MANY);
+    assert_int_equal(file.metadata_count, MANY);
     for (int i = 0; i < MANY; i++) {
-        assert_int_equal(atoi(file.notes[i].value), i);
+        assert_int_equal(atoi(file.metadata[i].value), i);
         assert_int_equal(atoi(file.tensors[i].name + 1), MANY - 1 - i);
         assert_int_equal(*(const char *)file.tensors[i].data, (char)i);
     }

@@ -89,7 +89,7 @@ TEST(late_evaluation) {
     plan.options.eval_every = 250;
     const RungPlan rung = {.options = plan.options};
     for (int i = 0; i < COUNT(cases); i++) {
-        Budget b = {.plan = &plan, .rung = &rung, .seconds = 100, .steps = 1000, .slower = 1};
+        Budget b = {.plan = &plan, .rung = &rung, .seconds = 100, .steps = 1000, .slowdown = 1};
         b.max_steps = 1 << 30;
         Result p = {.now = {900, .recent_steps = 100 * i}, .seconds = cases[i].seconds};
         plan.options.time = 100;

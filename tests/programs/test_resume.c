@@ -29,13 +29,14 @@ static Checkpoint *load_in(const char *folder, const char *name) {
 
 /* Fails the test unless the entry of the metadata is this text. */
 static void expect_note(const char *folder, const char *name, const char *key, const char *value) {
-    assert_string_equal(safetensors_note(&load_in(folder, name)->file, key)->value, value);
+    assert_string_equal(safetensors_metadata(&load_in(folder, name)->file, key)->value, value);
 }
 
 /* The same step, and the same bits in every weight and moment. */
 static void assert_same_file(const char *folder, const char *other, const char *name) {
     const SafeTensors *a = tensors_of(file_in(folder, name)), *b = tensors_of(file_in(other, name));
-    assert_string_equal(safetensors_note(a, "step")->value, safetensors_note(b, "step")->value);
+    assert_string_equal(safetensors_metadata(a, "step")->value,
+                        safetensors_metadata(b, "step")->value);
     assert_int_equal(a->tensor_count, b->tensor_count);
     for (int i = 0; i < a->tensor_count; i++) {
         const SafeTensor *one = &a->tensors[i], *same = &b->tensors[i];
@@ -305,12 +306,12 @@ TEST(refusals) {
         " seed option.lr embedding_decay option.epochs text_name val recent_loss lowest_loss command "
         "best_loss run.model ladder "; /* the library lacks these */
     const SafeTensors *whole = tensors_of(scratch("alone/state.safetensors"));
-    for (int i = 0; i < whole->note_count; i++) {
-        if (checkpoint_has_key(whole->notes[i].key)) continue;
-        const char *key = formatted(" %s ", whole->notes[i].key);
-        bend("alone", whole->notes[i].key, NULL, 1);
+    for (int i = 0; i < whole->metadata_count; i++) {
+        if (checkpoint_has_key(whole->metadata[i].key)) continue;
+        const char *key = formatted(" %s ", whole->metadata[i].key);
+        bend("alone", whole->metadata[i].key, NULL, 1);
         run("train -r -q -o @bent " ACT);
-        if (ran.status == (has_default(whole->notes[i].key) || strstr(optional, key)))
+        if (ran.status == (has_default(whole->metadata[i].key) || strstr(optional, key)))
             fail_msg("without%s: %d", key, ran.status);
     }
     scratch_remove(scratch("bent"));

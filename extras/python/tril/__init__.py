@@ -499,7 +499,7 @@ class Model(_Object):
     def note(self, key: str) -> Optional[str]:
         """The value of a key, such as "step", "seed" or "text", in the metadata of the file that the
         model was read from; None without it."""
-        value = _call("model_note", self, _terminated(key.encode()))
+        value = _call("model_metadata", self, _terminated(key.encode()))
         return None if value is None else value.decode()
 
     @property

@@ -228,7 +228,7 @@ function drawAxes(svg, { left, right, bottom, rows, columns, across, down }, { p
     ...rows.map(y => text(left - 6, down(y) + 4, "end", round(y))),
     ...columns.map(x => text(across(x), bottom + 18, "middle", round(x))),
     text(right, bottom + 36, "end", `${place.replace(/s$/, "")}s`),
-    ...levels.map(({ y }) => drawn("path", { class: "level dashed", d: `M${left} ${down(y)}H${right}` })));
+    ...levels.map(({ y }) => drawn("path", { class: "level", d: `M${left} ${down(y)}H${right}` })));
 }
 
 // Draws the thin lines below the others, a dot for each point if there are few, and the labels.

@@ -5,10 +5,9 @@
 
 bool precision_read(Precision *precision, const char *name, Error *err) {
     static const char *const names[] = {"f32", "int8", NULL};
-    static const Precision precisions[] = {FLOAT32, INT8_WEIGHTS};
     int i = 0;
     const bool found = name_find(names, name ? name : "", &i, "precision", err);
-    *precision = found ? precisions[i] : FLOAT32;
+    *precision = found && i == 1 ? INT8_WEIGHTS : FLOAT32;
     return found;
 }
 

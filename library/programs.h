@@ -40,8 +40,8 @@ TrilStatus tril_options_check(const TrilOptions *options, TrilError *error);
 /* Returns true if option i has an effect on a model of this rung, or on its training. */
 bool tril_rung_uses(const char *rung, int i);
 
-/* Returns the peak of the learning rate of a rung, for the sizes and steps in `options`, which may
- * set it, too; NULL: for two blocks of width 96, and many steps. */
+/* Returns the peak of the learning rate that the rung has for the sizes and the steps in `options`
+ * unless they set it; unset ones: for two blocks of width 96, and many steps. */
 double tril_rung_rate(const char *rung, const TrilOptions *options);
 
 /* Returns true if unset windows are longer than those of other rungs, for a text that is long. */

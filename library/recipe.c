@@ -80,8 +80,10 @@ Recipe recipe_with(const char *rung, const TrilOptions *o) {
 }
 
 double tril_rung_rate(const char *rung, const TrilOptions *options) {
-    const Recipe recipe = options ? recipe_with(rung, options) : recipe_of(rung);
-    return recipe_peak(&recipe, options ? options->steps : NAN);
+    TrilOptions usual = *options;
+    usual.learning_rate = NAN;
+    const Recipe recipe = recipe_with(rung, &usual);
+    return recipe_peak(&recipe, usual.steps);
 }
 
 bool tril_rung_has_long_windows(const char *rung) {

@@ -248,10 +248,10 @@ typedef struct {
     const char *key, *text;
 } TrilMetadata;
 
-/* Writes the model as a file for ./sample, with this metadata, up to an entry without a key;
- * NULL: none. Replaces an existing file of tril once the new one is whole. TRIL_FILE: anything else
- * is at `path`, such as a link. TRIL_ARGUMENT: a key of tril's own, or twice; no UTF-8; more
- * than fit (80 always do). */
+/* Writes the model as a file for ./sample, with this metadata, up to an entry without a key; NULL:
+ * none. Replaces an existing file of tril once the new one is whole. TRIL_FILE: anything else is at
+ * `path`, such as a link. TRIL_ARGUMENT: a key of tril's own, or twice; no UTF-8; more entries than
+ * fit (80 always do). */
 TrilStatus tril_model_save(const TrilModel *model, const char *path, const TrilMetadata *metadata,
                            TrilError *error);
 
@@ -340,21 +340,20 @@ void tril_training_close(TrilTraining *training);
 TrilOptions tril_training_options(const TrilTraining *training);
 
 typedef struct {
-    int step, steps;      /* done and planned */
-    double seconds;       /* spent in all steps */
-    double loss;          /* of the last step's batch, before the update */
-    double norm;          /* of its gradient, before clipping */
-    double learning_rate; /* the last step's */
-    double recent;        /* the mean loss of the batches since the last evaluation, if any */
-    int recent_steps;     /* the number of these batches */
-    double lowest;        /* the lowest loss that an evaluation found; unknown before the first */
-    int lowest_step;      /* the steps done at that evaluation */
-    int since_lowest;     /* evaluations after that one */
-    double operations;    /* floating-point operations in all steps */
-    double
-        cooldown_begin; /* the first step of an early cooldown (tril_training_cool_down), if any */
-    int cooldown_end;   /* the step at which it ends */
-    int windows_grow;   /* 1 if windows may be short at first, else 0; set when the run began */
+    int step, steps;        /* done and planned */
+    double seconds;         /* spent in all steps */
+    double loss;            /* of the last step's batch, before the update */
+    double norm;            /* of its gradient, before clipping */
+    double learning_rate;   /* the last step's */
+    double recent;          /* the mean loss of the batches since the last evaluation, if any */
+    int recent_steps;       /* the number of these batches */
+    double lowest;          /* the lowest loss that an evaluation found; unknown before the first */
+    int lowest_step;        /* the steps done at that evaluation */
+    int since_lowest;       /* evaluations after that one */
+    double operations;      /* floating-point operations in all steps */
+    double cooldown_begin;  /* the first step of an early cooldown, if there is one */
+    int cooldown_end;       /* the step at which it ends */
+    int windows_grow;       /* 1 if windows may be short at first, else 0; set when the run began */
     double embedding_decay; /* as it began; unset if the embedding decays like other matrices */
 } TrilProgress;
 TrilProgress tril_training_progress(const TrilTraining *training);
@@ -364,9 +363,8 @@ TrilProgress tril_training_progress(const TrilTraining *training);
 TrilStatus tril_training_set_steps(TrilTraining *training, int steps, TrilError *error);
 
 /* Starts the cooldown early, with the slope of a run whose cooldown begins at the step of the
- * lowest loss, and plans its end. Returns false, and changes nothing, before the first step,
- * without a phase of constant rates, during an early cooldown, or if the run would not end sooner.
- */
+ * lowest loss, and plans its end. Returns false and changes nothing before the first step, without
+ * a phase of constant rates, during an early cooldown, or if that ends the run no sooner. */
 bool tril_training_cool_down(TrilTraining *training);
 
 /* Takes a step. TRIL_ARGUMENT: none is left. TRIL_DIVERGED: its loss or norm is no longer finite,
@@ -405,10 +403,8 @@ TrilStatus tril_state_load(TrilModel **model, TrilState *state, const char *path
 
 /* ---- evaluating, scoring and reading a text ---- */
 
-/* The same as tril_training_evaluate for a model, in float32, on the held-out end of a text that
- * was made with its vocabulary or, with `on_training_part`, on the part before it. `batch` is in
- * windows.
- */
+/* The same as tril_training_evaluate for a model, in float32, on the held-out part of a text of its
+ * vocabulary or, with `on_training_part`, on the part before it. `batch` is in windows. */
 TrilStatus tril_text_evaluate(const TrilText *text, const TrilModel *model, bool on_training_part,
                               size_t characters, int batch, int threads, TrilStop stop, void *user,
                               double *nats, TrilError *error);

@@ -241,56 +241,67 @@ void show_legend(const Plan *plan, const Result *results, int count) {
     if (*legend) show_line("%s", legend);
 }
 
-static void put_path(const char *before, const char *path) {
-    fputs(before, stdout);
-    shell_path(stdout, path, shell_put);
+static void put_path(Buffer *lines, const char *before, const char *path) {
+    buffer_put(lines, before, strlen(before));
+    shell_path(lines, path);
 }
 
 static bool has_usual_out(const Plan *plan) {
     return strcmp(plan->arguments->out, PROGRAM_OUT) == 0;
 }
 
-/* Prints the command that writes text with a rung's model. */
-static void show_sampler(const Plan *plan, const RungPlan *rung) {
+/* Adds the command that writes text with a rung's model. */
+static void put_sampler(Buffer *lines, const Plan *plan, const RungPlan *rung) {
     static const char own[] = "train"; /* tril-sample is beside tril-train */
     const char *train = *plan->arguments->command;
     size_t length = strlen(train), end = strlen(own);
     char sampler[PATH_SIZE] = "./sample";
     if (length >= end && strcmp(train + length - end, own) == 0)
         snprintf(sampler, PATH_SIZE, "%.*ssample", (int)(length - end), train);
-    fputs("To read what it writes:  ", stdout);
-    shell_program(stdout, sampler, shell_put);
-    fputs(" -n 500", stdout);
+    buffer_printf(lines, "To read what it writes:  ");
+    shell_program(lines, sampler);
+    buffer_printf(lines, " -n 500");
     if (!rung->chosen)
-        put_path(" ", rung->checkpoint);
+        put_path(lines, " ", rung->checkpoint);
     else if (!has_usual_out(plan))
-        put_path(" ", plan->arguments->out);
-    putchar('\n');
+        put_path(lines, " ", plan->arguments->out);
+    buffer_printf(lines, "\n");
 }
 
-void show_next_steps(const Plan *plan, const Result *model, bool page) {
+/* Adds the command that resumes the run, to train `longer` or, if that is empty, as planned. */
+static void put_resuming(Buffer *lines, const Plan *plan, const Result *model, const char *longer) {
     const Arguments *a = plan->arguments;
-    const bool stopped = interrupted();
-    const char *longer = model && !stopped && !plan->ladder ? model->verdict.longer : "";
-    if (model) show_sampler(plan, model->rung);
-    if (model && page) {
-        put_path("To see what it learned:  ", plan->page);
-        putchar('\n');
-    }
-    if ((!*longer && !stopped) || file_kind(plan->state_file) != FILE_REGULAR) return;
     const int best = model && model->characters <= 0 ? model->course->lowest.step : 0;
     const int steps = model ? model->course->row.step : 0;
     if (best > 0 && best < steps) {
-        put_path("\n", model->rung->checkpoint);
-        printf(" is the best model so far (step %d); training stopped at step %d.", best, steps);
+        put_path(lines, "\n", model->rung->checkpoint);
+        buffer_printf(lines, " is the best model so far (step %d); training stopped at step %d.",
+                      best, steps);
     }
-    fputs(*longer ? "To train it further:     " : "\nInterrupted.  To resume: ", stdout);
-    shell_program(stdout, *a->command, shell_put);
-    printf(" --resume%s%s", *longer ? " " : "", longer);
-    if (!has_usual_out(plan)) put_path(" --out ", a->out);
-    if (a->val_file) put_path(" --val-file ", a->val_file);
-    for (int i = 0; i < a->text_count; i++) put_path(" ", a->texts[i]);
-    putchar('\n');
+    buffer_printf(lines, "%s",
+                  *longer ? "To train it further:     " : "\nInterrupted.  To resume: ");
+    shell_program(lines, *a->command);
+    buffer_printf(lines, " --resume%s%s", *longer ? " " : "", longer);
+    if (!has_usual_out(plan)) put_path(lines, " --out ", a->out);
+    if (a->val_file) put_path(lines, " --val-file ", a->val_file);
+    for (int i = 0; i < a->text_count; i++) put_path(lines, " ", a->texts[i]);
+    buffer_printf(lines, "\n");
+}
+
+void show_next_steps(const Plan *plan, const Result *model, bool page) {
+    const bool stopped = interrupted();
+    const char *longer = model && !stopped && !plan->ladder ? model->verdict.longer : "";
+    Error none;
+    Buffer lines = buffer_begin("the next commands", &none);
+    if (model) put_sampler(&lines, plan, model->rung);
+    if (model && page) {
+        put_path(&lines, "To see what it learned:  ", plan->page);
+        buffer_printf(&lines, "\n");
+    }
+    if ((*longer || stopped) && file_kind(plan->state_file) == FILE_REGULAR)
+        put_resuming(&lines, plan, model, longer);
+    if (lines.length > 0) fwrite(lines.bytes, 1, lines.length, stdout);
+    buffer_end(&lines);
 }
 
 /* ---- the profile ---- */

@@ -22,12 +22,6 @@ int plan_metadata(const Plan *plan, TrilMetadata metadata[PLAN_METADATA]) {
     return count;
 }
 
-double plan_usual_rate(const RungPlan *rung) {
-    TrilOptions options = rung->options;
-    options.learning_rate = NAN;
-    return tril_rung_rate(rung->name, &options);
-}
-
 bool plan_shows_steps(const Plan *plan) {
     return !plan->arguments->quiet && !plan->ladder;
 }

@@ -114,9 +114,6 @@ typedef struct {
 enum { PLAN_METADATA = 3 };
 int plan_metadata(const Plan *plan, TrilMetadata metadata[PLAN_METADATA]);
 
-/* Returns the peak learning rate that the rung has without --lr. */
-double plan_usual_rate(const RungPlan *rung);
-
 /* Returns true if both are sizes of the same model. */
 bool plan_same_sizes(const TrilOptions *one, const TrilOptions *other);
 

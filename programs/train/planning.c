@@ -188,10 +188,6 @@ static bool check_budget(const Plan *plan, Error *err) {
     return true;
 }
 
-static void put_in_buffer(void *buffer, const char *text, size_t length) {
-    buffer_put(buffer, text, length);
-}
-
 /* Quotes the command for a shell; the beginning of one with many files. */
 static bool quote_command(Plan *plan, Error *err) {
     enum { MOST = 4096 }; /* bytes, before the last argument */
@@ -203,7 +199,7 @@ static bool quote_command(Plan *plan, Error *err) {
             break;
         }
         if (i > 0) buffer_put(&plan->command, " ", 1);
-        (i > 0 ? shell_word : shell_program)(&plan->command, a->command[i], put_in_buffer);
+        (i > 0 ? shell_word : shell_program)(&plan->command, a->command[i]);
     }
     return !plan->command.failed;
 }

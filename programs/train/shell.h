@@ -2,22 +2,18 @@
 #ifndef TRIL_PROGRAMS_TRAIN_SHELL_H
 #define TRIL_PROGRAMS_TRAIN_SHELL_H
 
-#include <stddef.h>
+#include "base/buffer.h"
 
-/* Writes a piece of text to `out`: shell_put to a FILE, other functions elsewhere. */
-typedef void ShellPut(void *out, const char *text, size_t length);
-ShellPut shell_put;
-
-/* Writes `word` so that a shell reads it as one word. A plain word stays as it is. Others get
+/* Appends `word` so that a shell reads it as one word. A plain word stays as it is. Others get
  * single quotes. Characters that escape.h escapes are escaped, so a file with one of these in its
  * name has to be renamed before the command can be pasted. */
-void shell_word(void *out, const char *word, ShellPut *put);
+void shell_word(Buffer *out, const char *word);
 
-/* Writes the name of a program like shell_word. A name such as "tril train", one program with two
+/* Appends the name of a program like shell_word. A name such as "tril train", one program with two
  * commands, stays two words. */
-void shell_program(void *out, const char *name, ShellPut *put);
+void shell_program(Buffer *out, const char *name);
 
-/* Writes a path like shell_word. -name becomes ./-name, which is no option; - stays. */
-void shell_path(void *out, const char *path, ShellPut *put);
+/* Appends a path like shell_word. -name becomes ./-name, which is no option; - stays. */
+void shell_path(Buffer *out, const char *path);
 
 #endif

@@ -6,7 +6,7 @@
 #include <string.h>
 
 double verdict_lower_rate(const RungPlan *rung, double rate) {
-    return fmin(plan_usual_rate(rung), rate / 3);
+    return fmin(tril_rung_rate(rung->name, &rung->options), rate / 3);
 }
 
 /* Neither chance nor the text makes the mean training loss of many steps rise that far. A rate that
@@ -14,7 +14,8 @@ double verdict_lower_rate(const RungPlan *rung, double rate) {
 static bool has_high_rate(const Ladder *l, const Result *r, char text[VERDICT_SIZE]) {
     const double far = 0.25, deviations = 5, same = 0.999, high = 3;
     const Evaluation *floor = &r->course->floor, *last = &r->course->last;
-    const double usual = plan_usual_rate(r->rung), set = r->rung->options.learning_rate,
+    const TrilOptions *o = &r->rung->options;
+    const double usual = tril_rung_rate(r->name, o), set = o->learning_rate,
                  rate = isnan(set) ? usual : set, rise = last->loss - floor->loss;
     char reason[96] = "the loss is not below that of the counted bigram";
     if (rate >= same * r->course->peak &&

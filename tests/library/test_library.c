@@ -45,6 +45,11 @@ static void expect(TrilStatus status, TrilStatus expected, const char *name) {
     *error.text = 0;
 }
 
+static double usual_rate(const char *rung) {
+    const TrilOptions unset = tril_options_empty();
+    return tril_rung_rate(rung, &unset);
+}
+
 static TrilOptions small(const char *rung) {
     return sized(rung, 1, 2, 16, 16);
 }
@@ -409,7 +414,7 @@ TEST(states) {
     assert_true(now.steps == STEPS && now.batch == 4 && now.dropout == 0.1);
     assert_true(now.held_out == 0.1 && now.width == 16);
     assert_string_equal(now.precision, "f32");
-    assert_near(now.learning_rate, tril_rung_rate("modern", NULL), 0);
+    assert_near(now.learning_rate, usual_rate("modern"), 0);
     assert_int_equal(end_of(training, model), whole);
     expect(tril_training_open(&training, model, whole_play, &now, &error), TRIL_ARGUMENT, "");
     const TrilText *shorter = text_of(letters, play, play_length - 1, 0.1);
@@ -560,18 +565,18 @@ TEST(decisions) {
     must(tril_options_decide(&again, text, 0, NULL, &error));
     expect_same_options(&again, &decided);
     again = tril_training_options(begin(model, &options));
-    assert_near(again.learning_rate, tril_rung_rate("modern", NULL), 0);
+    assert_near(again.learning_rate, usual_rate("modern"), 0);
     again.learning_rate = NAN; /* as in the decisions: the rung's own */
     expect_same_options(&again, &decided);
     must(tril_model_save(model, scratch("trained"), NULL,
                          &error)); /* learns more gently from then on */
     again = tril_training_options(begin(load("trained"), &options));
-    assert_near(again.learning_rate, tril_rung_rate("modern", NULL) / 3, 1e-12);
+    assert_near(again.learning_rate, usual_rate("modern") / 3, 1e-12);
     decided = options;
     decided.epochs = 1;
     must(tril_options_decide(&decided, text, 1, &once, &error));
     assert_true(once <= 1 && (1 - once) * read / epochs < decided.batch * options.context);
-    assert_near(decided.learning_rate, tril_rung_rate("modern", NULL) / 3, 1e-12);
+    assert_near(decided.learning_rate, usual_rate("modern") / 3, 1e-12);
     decided = options;
     decided.epochs = 1e-6;
     must(tril_options_decide(&decided, text, 0, NULL, &error));
@@ -769,7 +774,7 @@ TEST(cool_down) {
             before = rate;
         }
         expect(tril_training_step(training, &error), TRIL_ARGUMENT, "");
-        assert_true(!lowest || before < 0.1 * tril_rung_rate("modern", NULL));
+        assert_true(!lowest || before < 0.1 * usual_rate("modern"));
         uint64_t whole = end_of(training, model);
         must(resume(&training, &model, "cooling", whole_play));
         assert_int_equal(tril_training_progress(training).steps, steps);

@@ -295,8 +295,8 @@ TEST(curves) {
         Plan plan = plan_of(cases[i].rung, NAN, cases[i].how == 'l');
         plan.corpus->trained_on = cases[i].trained_on;
         plan.corpus->characters = cases[i].trained_on / 9 * 10;
-        Result r = result_of(cases[i].rung, plan_usual_rate(&plan.rungs[1]), cases[i].training,
-                             cases[i].validation);
+        Result r = result_of(cases[i].rung, tril_rung_rate(cases[i].rung, &plan.rungs[1].options),
+                             cases[i].training, cases[i].validation);
         const double pairs = isnan(cases[i].pairs) ? r.validation : cases[i].pairs;
         if (cases[i].how == 'r') r.characters = 0;
         const double uniform = cases[i].how == 'u' ? 1.7 : usual.uniform;

@@ -56,7 +56,8 @@ static void find_line(Report *r) {
     const size_t tokens = end - begin > LINE_TOKENS ? LINE_TOKENS : end - begin - 1;
     size_t start = begin, count;
     int32_t newline;
-    if (tril_encode(r->plan->tokenizer, "\n", 1, &newline, 1, &count, &(TrilError){0}) != TRIL_OK)
+    if (tril_encode(&r->plan->corpus->vocab, "\n", 1, &newline, 1, &count, &(TrilError){0}) !=
+        TRIL_OK)
         newline = -1; /* the vocabulary lacks it */
     for (size_t i = begin; i + tokens < end; i++) {
         if (input->ids[i] != newline) continue;
@@ -73,7 +74,7 @@ static bool load(const Report *r, const RungPlan *rung, TrilModel **model, Error
     *model = NULL;
     if (file_kind(rung->checkpoint) == FILE_NONE) return true;
     if (tril_model_load(model, rung->checkpoint, err) != TRIL_OK) return false;
-    if (tril_tokenizer_same(tril_model_tokenizer(*model), r->plan->tokenizer)) return true;
+    if (tril_tokenizer_same(tril_model_tokenizer(*model), &r->plan->corpus->vocab)) return true;
     tril_model_free(*model);
     *model = NULL;
     return true;
@@ -228,7 +229,7 @@ static bool write_heads(const Report *r, Json *json, const TrilReading *reading,
     bool ok = true;
     json_open(json, "glyphs", '[');
     for (int t = 0; t < tokens; t++)
-        json_text(json, NULL, glyph_of(r->plan->tokenizer, reading->ids[t]).text);
+        json_text(json, NULL, glyph_of(&r->plan->corpus->vocab, reading->ids[t]).text);
     json_close(json, ']');
     json_number(json, "allHeads", all);
     json_open(json, "heads", '[');
@@ -254,7 +255,7 @@ static bool write_attention(const Report *r, Json *json, Error *err) {
     const TrilModel *model = kept ? kept : r->model;
     if (!model) return true;
     int tokens = min_int((int)tril_model_sizes(model).context, r->line_tokens);
-    bool ok = tril_decode(r->plan->tokenizer, ids, (size_t)tokens, text, sizeof text, &length,
+    bool ok = tril_decode(&r->plan->corpus->vocab, ids, (size_t)tokens, text, sizeof text, &length,
                           err) == TRIL_OK &&
               tril_reading_open(&reading, model, text, length, 0, 1, err) == TRIL_OK &&
               write_heads(r, json, reading, err);

@@ -63,7 +63,7 @@ void show_corpus(const Plan *plan) {
             grouped(ENOUGH_CHARACTERS));
     if (plan->added > 0)
         show_line("%d of these characters %s new to the model; its vocabulary grows to %d",
-                  plan->added, plan->added == 1 ? "is" : "are", plan->tokenizer->size);
+                  plan->added, plan->added == 1 ? "is" : "are", plan->corpus->vocab.size);
 }
 
 void show_decisions(const Plan *plan, const RungPlan *sized) {

@@ -87,9 +87,8 @@ typedef struct {
     int added;       /* characters of the text that `init` did not know */
 
     /* the text */
-    TrilText *corpus;               /* its ids */
-    const TrilTokenizer *tokenizer; /* may know characters that the text lacks */
-    double repeated;                /* tril_text_repeated, if that is shown */
+    TrilText *corpus; /* its ids; the vocabulary may have characters that the text lacks */
+    double repeated;  /* tril_text_repeated, if that is shown */
     TrilCounts counts;
     double counted; /* the characters to train on that counting reads, from their start; 0: all */
 } Plan;

@@ -272,7 +272,6 @@ static bool make_input(Plan *plan, const char *text, size_t length, double held_
             tril_text_make(&plan->corpus, known ? known : made, text, length, o->held_out, err);
     tril_tokenizer_free(made);
     if (status != TRIL_OK) return status == TRIL_TEXT && message_of(err, path);
-    plan->tokenizer = &plan->corpus->vocab;
     plan->corpus->counted = (size_t)plan->counted;
     return plan->arguments->quiet || plan->resumed ||
            tril_text_repeated(plan->corpus, &plan->repeated, err) == TRIL_OK;
@@ -307,7 +306,7 @@ bool plan_read_text(Plan *plan, Error *err) {
  * continues without it. */
 static void leave_out(Plan *plan) {
     enum { MAX_VOCABULARY = 8192 };
-    const int size = plan->tokenizer->size;
+    const int size = plan->corpus->vocab.size;
     for (int i = 0; i < plan->rung_count; i++) {
         RungPlan *rung = &plan->rungs[i];
         const bool began = !plan->resumed || rung->known;

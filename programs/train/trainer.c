@@ -88,7 +88,7 @@ static bool open_training(Trainer *t, double seconds, Error *err) {
         t->ladder->plan->resumed = NULL;
         notice_removal(t);
     } else if (!t->rung->chosen || !plan->init) {
-        status = tril_model_make(&t->own, plan->tokenizer, options, err);
+        status = tril_model_make(&t->own, &plan->corpus->vocab, options, err);
     }
     t->model = t->own ? t->own : plan->init;
     if (status == TRIL_OK)
@@ -392,7 +392,7 @@ static bool load_best(Trainer *t, TrilModel **kept, Error *err) {
     if (tril_model_load(kept, path, err) != TRIL_OK) return false;
     const TrilOptions has = tril_model_sizes(*kept);
     if (plan_same_sizes(&has, &t->rung->options) &&
-        tril_tokenizer_same(tril_model_tokenizer(*kept), t->plan->tokenizer))
+        tril_tokenizer_same(tril_model_tokenizer(*kept), &t->plan->corpus->vocab))
         return true;
     tril_model_free(*kept);
     return fail(err, "%s: was replaced by another program", path);

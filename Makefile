@@ -64,8 +64,8 @@ X86_64           = $(and $(GNU_C),$(findstring x86_64,$(TARGET)))
 ISAS             = base $(if $(X86_64),avx2 avx512)
 BF16             = $(if $(X86_64),$(if $(findstring linux,$(TARGET)),model/kernels/bf16.o))
 
-# All sources but the two programs' own. model/plain is for readers and tests: no program links it.
-FOLDERS = base data model/plain model/kernels model/layers model/rungs model/engine model library \
+# All sources but the two programs' own, and model/plain, which is for readers and tests.
+FOLDERS = base data model/kernels model/layers model/rungs model/engine model library \
           programs programs/train programs/sample
 BY_ISA = model/kernels/isa.c model/kernels/bf16.c
 SOURCES = $(filter-out $(BY_ISA),$(wildcard $(FOLDERS:%=%/*.c)))

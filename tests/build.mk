@@ -7,6 +7,7 @@ LONG    = $(patsubst %,tests/programs/test_%,faults clock resume verdict) tests/
 TESTS   = $(LONG) $(filter-out $(LONG),$(ALL))
 SUPPORT = $(patsubst %,tests/%.o,main support blocks system_posix) model/kernels/isa_portable.o model/kernels/isa_scalar.o \
           $(patsubst %.c,%.o,$(filter-out %entry.c,$(wildcard tests/fuzz/*.c)))
+REFERENCE = $(patsubst %.c,%.o,$(wildcard model/plain/*.c))
 SCRIPTS = documents exercises house messages screens
 
 # The programs for the tests: unchanged, with a failing memory request, with a clock that the test drives.

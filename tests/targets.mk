@@ -6,7 +6,7 @@ build/act.txt: data/sample.txt
 	@head -n 374 $< >$@
 
 define test_rules # directory, flags
-$(1)/tests.a: $(SUPPORT:%=$(1)/%)
+$(1)/tests.a: $(SUPPORT:%=$(1)/%) $(REFERENCE:%=$(1)/%)
 	$$(archive)
 $(1)/faulty/train $(1)/faulty/sample: $(1)/faulty/%: $(1)/%.o $(1)/tests/faulty.o $(1)/tests/blocks.o $(1)/tests/clocked.o $(1)/tril.a
 	$$(call link,$(2))

@@ -14,7 +14,7 @@ WEB_LINK    = -mexec-model=reactor -s -Wl,--max-memory=$(WEB_MEMORY) -Wl,-z,stac
 WEB_RELAXED = -mrelaxed-simd
 WEB_SMALL   = $(patsubst %,model/kernels/%.c,choose int8 team) $(patsubst %,model/layers/%.c,dropout counted program)
 # Without the programs, and without the system's part of base/, which extras/web/ replaces.
-WEB_NOT     = model/plain/% programs/train/% programs/sample/% \
+WEB_NOT     = programs/train/% programs/sample/% \
               extras/page/% programs/common.c programs/texts.c \
               $(patsubst %,base/%.c,file filesystem_posix terminal_posix threads)
 WEB_SOURCES = $(wildcard extras/web/*.c) $(filter-out $(WEB_NOT),$(SOURCES)) model/kernels/isa.c

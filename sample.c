@@ -56,6 +56,12 @@ static bool write_texts(const TrilModel *model, const Arguments *a, Error *err) 
     return ok;
 }
 
+/* Fails if no text of the model has the stop text: line ends are newlines, except in bytes. */
+static bool can_stop(const TrilModel *model, const char *stop, Error *err) {
+    return tril_model_tokenizer(model)->bytes || !strchr(stop, '\r') ||
+           fail(err, "--stop: has a carriage return, but lines end with a newline alone");
+}
+
 /* Reads the prompt_file of the arguments, and writes with the model. */
 static bool write_with(const TrilModel *model, Arguments *a, Error *err) {
     const char *stop = a->sampling.stop, *source = "--prompt";
@@ -66,7 +72,8 @@ static bool write_with(const TrilModel *model, Arguments *a, Error *err) {
         a->prompt = prompt;
     }
     const bool ok = arguments_known(model, source, a->prompt, a->prompt_length, err) &&
-                    (!stop || arguments_known(model, "--stop", stop, strlen(stop), err)) &&
+                    (!stop || (arguments_known(model, "--stop", stop, strlen(stop), err) &&
+                               can_stop(model, stop, err))) &&
                     (a->interactive ? dialogue(model, a, err) : write_texts(model, a, err));
     memory_free(prompt);
     return ok;

@@ -78,8 +78,11 @@ static bool take_turns(Dialogue *d, Error *err) {
             break;
         }
         Error wrong;
+        size_t length = (size_t)typed;
+        if (length > 0 && line[length - 1] == '\n') length--;
+        if (length > 0 && line[length - 1] == '\r') length--;
         stopped = 0;
-        if (take_line(d, line, (size_t)typed - (typed > 0 && line[typed - 1] == '\n'), &wrong)) {
+        if (take_line(d, line, length, &wrong)) {
             ok = write_on(d, err);
         } else {
             program_failed("sample", EXIT_FAILURE, &wrong);

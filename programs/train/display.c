@@ -280,6 +280,10 @@ static void put_resuming(Buffer *lines, const Plan *plan, const Result *model, c
     }
     buffer_printf(lines, "%s",
                   *longer ? "To train it further:     " : "\nInterrupted.  To resume: ");
+    if (!*longer && plan->resumed) { /* not yet: the state has the options of the run before */
+        buffer_printf(lines, "%s\n", plan->command.bytes);
+        return;
+    }
     shell_program(lines, *a->command);
     buffer_printf(lines, " --resume%s%s", *longer ? " " : "", longer);
     if (!has_usual_out(plan)) put_path(lines, " --out ", a->out);

@@ -51,6 +51,17 @@ static bool is_complete(const Plan *plan, const RungPlan *rung) {
     return rung->baseline ? more > -same : r->time <= 0 && fabs(more) < same;
 }
 
+/* Returns false if the checkpoint of a complete rung is of another training run: of one that began
+ * to train the rung for longer, and was stopped. */
+static bool has_result(const RungPlan *rung) {
+    const double same = 1e-6;
+    TrilModel *kept;
+    if (tril_model_load(&kept, rung->checkpoint, &(TrilError){0}) != TRIL_OK) return true;
+    const double loss = tril_model_loss(kept);
+    tril_model_free(kept);
+    return !(fabs(loss - rung->known->validation) > same);
+}
+
 /* ---- training ---- */
 
 /* Adds the result of a rung, which begins as `known`, if that is not NULL. */
@@ -105,7 +116,7 @@ static bool train_rungs(Ladder *l, Error *err) {
         const RungPlan *rung = &plan->rungs[i];
         keeps_state = keeps_state || rung->resumed;
         if (rung->left_out) continue;
-        if (is_complete(plan, rung)) {
+        if (is_complete(plan, rung) && world_first(has_result(rung))) {
             add_known(l, rung);
             earlier += rung->known->seconds;
         } else {
@@ -156,20 +167,38 @@ static bool write_results(Ladder *l, Error *err) {
     return ok && page;
 }
 
+/* Prints the verdicts: one line for all rungs of a ladder that took too few steps. */
+static void show_verdicts(const Ladder *l) {
+    const Result *last = NULL;
+    char names[MAX_RUNGS * 16] = "";
+    int count = 0;
+    for (const Result *r = l->results; r < l->results + l->count; r++) {
+        const VerdictKind kind = r->verdict.kind;
+        if (l->plan->ladder && kind == TOO_SHORT) {
+            const size_t length = strlen(names);
+            snprintf(names + length, sizeof names - length, "%s%s", count ? ", " : "", r->name);
+            last = r;
+            count++;
+        } else if (kind != NO_VERDICT && !(l->plan->ladder && kind == STILL_FALLING)) {
+            show_line("%s: %s", r->name, r->verdict.text); /* the table marks those that fall */
+        }
+    }
+    if (count == 1) show_line("%s: %s", names, last->verdict.text);
+    if (count > 1)
+        show_line("%s: not yet below the row before or the counted bigram, after too few steps; "
+                  "try %s.",
+                  names, last->verdict.longer);
+}
+
 /* Shows and writes the results. */
 static bool compare(Ladder *l, Error *err) {
     const Plan *plan = l->plan;
     const Result *model = NULL; /* that of --model; before its training run, the last rung's */
     show_known(l);
     show_legend(plan, l->results, l->count);
-    for (const Result *r = l->results; r < l->results + l->count; r++) {
-        const Verdict *v = &r->verdict;
+    for (const Result *r = l->results; r < l->results + l->count; r++)
         if (r->rung && !(model && model->rung->chosen)) model = r;
-        if (v->kind == NO_VERDICT ||
-            (plan->ladder && v->kind == STILL_FALLING)) /* the table marks these */
-            continue;
-        show_line("%s: %s", r->name, v->text);
-    }
+    show_verdicts(l);
     const bool written = write_results(l, err);
     show_next_steps(plan, model, written);
     return *l->failed.text ? fail(err, "%s", l->failed.text) : written; /* the first error */

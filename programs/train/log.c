@@ -71,8 +71,7 @@ static const char *read_quoted(const char *at, char text[SAMPLE_SIZE]) {
 static const char *read_number(const char *at, double *number) {
     char *end;
     *number = number_read(at, &end);
-    const bool possible = fabs(*number) < 1e15; /* in a training run */
-    return end > at && *end == ',' && possible ? end + 1 : NULL;
+    return end > at && *end == ',' && isfinite(*number) ? end + 1 : NULL;
 }
 
 /* Reads a row. Returns false if the line is not one. */
@@ -192,8 +191,10 @@ void course_add(Course *c, const LogRow *row) {
     c->loss_count += steps;
     if (row->step > 0) keep(&c->all, row);
     if (isnan(row->validation)) return;
+    const double enough = 8; /* losses; fewer do not show how far they scatter */
     const double n = c->loss_count, loss = c->loss_sum / n,
-                 noise = sqrt(fmax(0, c->loss_squares / n - loss * loss) / n);
+                 noise = n < enough ? INFINITY
+                                    : sqrt(fmax(0, c->loss_squares / n - loss * loss) / (n - 1));
     const bool first = c->evaluated.seen == 0;
     if (isnan(c->lowest.loss)) c->lowest.loss = loss;
     c->before = c->last;

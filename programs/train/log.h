@@ -34,7 +34,7 @@ typedef struct {
     int step;
     double loss;       /* mean training loss since the evaluation before; of one before the first
                           step, until the next */
-    double noise;      /* the standard deviation of that mean */
+    double noise;      /* the standard deviation of that mean; infinite if of too few losses */
     double validation; /* loss on the held-out text */
 } Evaluation;
 

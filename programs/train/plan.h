@@ -22,6 +22,7 @@ typedef enum {
     RATE_TOO_HIGH, /* this and the next also appear while the rung trains */
     OVERFITTING,
     NO_BETTER, /* than counting, or than the rung before */
+    TOO_SHORT, /* the same, after too few steps */
     STILL_FALLING
 } VerdictKind;
 

@@ -41,7 +41,7 @@ typedef struct {
     LogRow row;      /* that of the last step, logged or not */
     double loss_sum; /* sum of the training losses of the steps since the log's last row */
     int loss_count;  /* the number of these steps */
-    uint64_t digest; /* of the kept weights */
+    uint64_t digest; /* of the kept weights; 0 until they are saved or measured */
     bool measured;   /* Result.best is the checkpoint's float32 loss, with these kernels */
     bool said[STILL_FALLING + 1];    /* the kinds of verdicts that were shown */
     bool shows, live;                /* prints each evaluation, and progress on a terminal */
@@ -156,8 +156,11 @@ static bool save_model(Trainer *t) {
     TrilMetadata metadata[PLAN_METADATA + 1] = {{NULL, NULL}};
     *failed = (Error){0};
     plan_metadata(t->plan, metadata);
-    return folder_hold(t->plan->folder, failed) &&
-           tril_model_save(t->model, t->rung->checkpoint, metadata, failed) == TRIL_OK;
+    if (!folder_hold(t->plan->folder, failed) ||
+        tril_model_save(t->model, t->rung->checkpoint, metadata, failed) != TRIL_OK)
+        return false;
+    t->digest = tril_model_digest(t->model);
+    return true;
 }
 
 /* Generates a line, as ./sample does. It shows how the model learns to spell, because the seed
@@ -392,7 +395,8 @@ static bool load_best(Trainer *t, TrilModel **kept, Error *err) {
     if (tril_model_load(kept, path, err) != TRIL_OK) return false;
     const TrilOptions has = tril_model_sizes(*kept);
     if (plan_same_sizes(&has, &t->rung->options) &&
-        tril_tokenizer_same(tril_model_tokenizer(*kept), &t->plan->corpus->vocab))
+        tril_tokenizer_same(tril_model_tokenizer(*kept), &t->plan->corpus->vocab) &&
+        (t->digest == 0 || t->digest == tril_model_digest(*kept)))
         return true;
     tril_model_free(*kept);
     return fail(err, "%s: was replaced by another program", path);

@@ -30,15 +30,20 @@ static bool has_high_rate(const Ladder *l, const Result *r, char text[VERDICT_SI
     return true;
 }
 
+/* Returns true if the training text is known far better than the held-out one. */
+static bool is_known(const Result *r) {
+    const double by_heart = 0.25;
+    return r->characters > 0 && r->validation - r->train > by_heart * r->validation;
+}
+
 /* The training loss still falls, far below the held-out loss, which has risen since its lowest. At
  * least two evaluations must show that, because one can be chance. No rise is needed if the
  * training text is known by heart. */
 static bool overfits(const Result *r, char text[VERDICT_SIZE]) {
-    const double rise = 0.03, small_rise = 0.01, by_heart = 0.25, apart = 0.2, fall = 0.02;
+    const double rise = 0.03, small_rise = 0.01, apart = 0.2, fall = 0.02;
     const Course *c = r->course;
-    const bool ended = r->characters > 0,
-               known = ended && r->validation - r->train > by_heart * r->validation;
-    const double most = c->lowest.validation + (known ? 0 : ended ? small_rise : rise);
+    const bool ended = r->characters > 0;
+    const double most = c->lowest.validation + (is_known(r) ? 0 : ended ? small_rise : rise);
     snprintf(text, VERDICT_SIZE,
              "overfitting since step %d, whose model is kept: the training loss still falls "
              "(%.4f), but the held-out loss no longer does (%.4f then, %.4f now); a longer text "
@@ -92,7 +97,7 @@ static void lengthen(const Plan *plan, const Course *c, int times, char options[
 /* Judges a training run that has ended, if there is nothing worse to say. In trials that trained
  * twice as long, a loss that was the lowest at the end fell by another 0.4 to 0.8 times its fall
  * between 0.3 and 0.6 of the steps. A result is not below another because the text is learned by
- * heart, the steps were too few, or neither. */
+ * heart, which more steps do not mend, because the steps were too few, or for neither reason. */
 static VerdictKind judge_end(const Ladder *l, const Result *r, Verdict *v) {
     enum { MORE = 2, MUCH = 4 }; /* times as many steps; MUCH to reach another loss */
     const double worth = 0.03, margin = 1.25, epochs = passes(l, r);
@@ -104,10 +109,10 @@ static VerdictKind judge_end(const Ladder *l, const Result *r, Verdict *v) {
                more = c->since_lowest == 0 &&
                       2 * epochs <= margin * tril_epochs_that_help((double)text->trained_on, false),
                begins = base == &l->results[NGRAM],
-               ahead = base && r->train < base->train && (base->course || epochs > 2),
-               by_heart =
-                   ahead || (base && !begins &&
-                             (seen_too_often(l, r) || (base->course && c->since_lowest > 0)));
+               ahead = base && r->train<base->train, past = c->since_lowest> 0,
+               by_heart = base && (base->course ? ahead || past
+                                                : (past || is_known(r)) && epochs > 2 &&
+                                                      (ahead || (!begins && seen_too_often(l, r))));
     v->falling = base ? !by_heart && (falls || base->course)
                       : falls && more && !r->rung->baseline && !isnan(middle);
     if (v->falling || (more && !by_heart))
@@ -126,6 +131,10 @@ static VerdictKind judge_end(const Ladder *l, const Result *r, Verdict *v) {
                  ": it memorizes the training text, %s in %.0f epochs; use a longer text, or begin "
                  "with --init MODEL",
                  count_of((double)text->characters, "character"), epochs);
+    else if (seen_too_often(l, r) && !v->falling)
+        snprintf(why, sizeof why,
+                 ": it read %s %.0f times; use a longer text, or begin with --init MODEL",
+                 count_of((double)text->characters, "character"), epochs);
     else if (v->falling)
         snprintf(why, sizeof why, ": it took only %s; try %s", count_of(c->row.step, "step"),
                  v->longer);
@@ -133,7 +142,7 @@ static VerdictKind judge_end(const Ladder *l, const Result *r, Verdict *v) {
              v->falling && !begins ? "yet " : "", base->course || base == l->results ? "" : "the ",
              base->name, r->sampled ? "~" : "", figure(r->validation, 4), base->sampled ? "~" : "",
              base->validation, why);
-    return by_heart ? OVERFITTING : NO_BETTER;
+    return by_heart ? OVERFITTING : v->falling && !begins ? TOO_SHORT : NO_BETTER;
 }
 
 void verdicts_judge(Ladder *l) {

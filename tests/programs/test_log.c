@@ -9,7 +9,7 @@ static LogRow row_at(int step) {
                   .rate = 1e-3 / step,
                   .loss = 1 + 1.0 / step,
                   .validation = step % 100 == 0 ? 2 + 1.0 / step : NAN,
-                  .norm = 0.5,
+                  .norm = step == 3 ? 1e19 : 0.5, /* a gradient that explodes */
                   .speed = 5000,
                   .compute = step % 3 ? 1e9 * step : (double)NAN};
     if (step % 100 == 0) strcpy(row.sample, "say \"no\", and, so↵on");
@@ -140,6 +140,20 @@ TEST(rare_rows) {
     const double loss = strtod(strstr(after("step 10200/10200"), "loss ") + 5, NULL);
     assert_int_equal(log->all.seen, 9999 + 101);
     assert_near(log->last.loss, loss, 1e-4);
+}
+
+/* A mean of few losses does not show how far they scatter; one of eight does. */
+TEST(noise) {
+    for (int between = 7; between <= 8; between++) {
+        course = (Course){0};
+        for (int step = 1; step <= between; step++) {
+            const double validation = step == between ? 2 : (double)NAN;
+            course_add(&course,
+                       &(LogRow){.step = step, .loss = step % 2, .validation = validation});
+        }
+        assert_int_equal(isfinite(course.last.noise), between == 8);
+    }
+    assert_near(course.last.noise, 0.5 / sqrt(7), 1e-12);
 }
 
 /* ---- continuing ---- */

@@ -149,6 +149,9 @@ TEST(prompt) {
     keep();
     sample("-n 40 -i -q @play");
     assert_string_equal(ran.out, kept + strlen(prompt));
+    command_input = copy_text(scratch_put("typed", "THE CLOCK\r\n", 11)); /* as on Windows */
+    sample("-n 40 -i -q @play");
+    assert_string_equal(ran.out, kept + strlen(prompt));
     command_input = NULL;
 }
 

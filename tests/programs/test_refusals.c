@@ -65,6 +65,7 @@ static const Refusal of_sample[] = {
     {1, "--prompt-file @strange @gpt", "/strange: ", "U+4E94"},
     {1, "--prompt-file @none @gpt", "/none: ", ""},
     {1, "--stop \u00E9 @gpt", "--stop", "\u00E9"},
+    {1, "--stop \r @gpt", "--stop", "newline"}, /* a text has none */
     {1, "--score @strange @gpt", "/strange: ", " 3 "},
     {1, "--score @none @gpt", "/none: ", ""},
     {1, "--score @bytes @gpt", "/bytes: ", "0xFF"},

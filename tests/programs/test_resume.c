@@ -135,6 +135,19 @@ TEST(interrupted) {
     assert_same_file("one", "two", "state");
 }
 
+/* An interruption while the bigram is trained again, for longer: the command continues with that,
+ * and without it the bigram is again the one whose result is shown. */
+TEST(retrained) {
+    skip_without(SIGNALS);
+    must_run("train -q " SIZES "-m gpt -s 30 -j 1 -o @more " ACT);
+    const char *loss =
+        safetensors_metadata(&load_in("more", "bigram")->file, "validation_loss")->value;
+    interrupted("train -r -s 4000 --patience 1 -o @more " ACT);
+    expect_line("To resume: ", "-s 4000 --patience 1 ");
+    must_run("train -r -o @more " ACT);
+    expect_note("more", "bigram", "validation_loss", loss);
+}
+
 /* The windows grow after 89 of 100 steps, and the training is interrupted before. */
 #define GROWING "train -l 1 -w 16 -H 2 -c 128 -b 2 -m modern -s 100 --eval-every 100 "
 TEST(growing_windows) {

@@ -76,9 +76,7 @@ TEST(ladder) {
     must_run("train " TINY "--ladder -s 300 -o @ladder " PLAY);
     assert_false(verdict_on("conv")); /* the table marks it */
     must_run("train " TINY "--ladder -s 100 -o @ladder " PLAY);
-    expect_verdict("bigram", "100");
-    expect_verdict("average", "counted bigram");
-    expect_verdict("gpt", "multihead");
+    expect_line_of(ran.out, ran.command, TEXTS("bigram, average, ", "gpt", "--steps 400"));
     expect_line("\u2193 ");
     for (int i = 0; i < 7; i++) { /* ngram begins where counting ends */
         const char *line = after(formatted("\n%-16s  ", model_name(i)));
@@ -258,7 +256,7 @@ TEST(curves) {
         const char *says;
     } cases[] = {
         {"gpt", 0, falling, falling, 2.4, 0, 90000, STILL_FALLING, 2, "--steps 2000"},
-        {"gpt", 0, slow, slow, 2.4, 0, 90000, NO_BETTER, 4, "--steps 4000"},
+        {"gpt", 0, slow, slow, 2.4, 0, 90000, TOO_SHORT, 4, "--steps 4000"},
         {"gpt", 0, settled, settled, 2.4, 0, 90000, NO_VERDICT, 2, ""},
         {"gpt", 0, by_heart, turning, 2.4, 0, 90000, OVERFITTING, 0, "--dropout"},
         {"gpt", 0, settled, turning, 2.4, 0, 90000, NO_VERDICT, 0,
@@ -271,7 +269,7 @@ TEST(curves) {
         {"gpt", 'u', settled, settled, 2.4, 1.9, 90000, NO_BETTER, 2, "uniform"},
         {"gpt", 0, settled, settled, 2.4, 1.6, 90000, NO_VERDICT, 2, ""},
         {"gpt", 0, falling, falling, 2.4, 1.6, 90000, STILL_FALLING, 2, ""},
-        {"gpt", 0, slow, slow, 2.4, 1.6, 90000, NO_BETTER, 4, "only 1,000 steps"},
+        {"gpt", 0, slow, slow, 2.4, 1.6, 90000, TOO_SHORT, 4, "only 1,000 steps"},
         {"gpt", 0, by_heart, turning, 2.4, 1.6, 90000, OVERFITTING, 0, ""},
         {"gpt", 'l', settled, settled, 2.4, 1.6, 90000, NO_VERDICT, 2, ""},
         {"gpt", 'l', falling, falling, 2.4, 1.6, 90000, STILL_FALLING, 2, ""},
@@ -390,7 +388,7 @@ TEST(order) {
         int since;           /* evaluations since the lowest loss */
         VerdictKind kind;
     } cases[] = {{0.0099, -1, 0, STILL_FALLING},
-                 {0.0101, 0, 0, NO_BETTER},
+                 {0.0101, 0, 0, TOO_SHORT},
                  {0.0101, -0.001, 0, OVERFITTING},
                  {0.0101, 0, 1, OVERFITTING}};
     const Plan plan = plan_of("gpt", 1e-3, true);

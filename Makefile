@@ -117,8 +117,6 @@ $(1)/model/kernels/bf16.o: model/kernels/bf16.c
 	$$(call compile,$(2) $$(ISA_FLAGS) $$(ANYWHERE) $$(ISA_FLAGS_bf16))
 $(1)/%.o: %.c | $$$$(call test_tools,$$$$*)
 	$$(call compile,$(2))
-# Its loops are written in vector types: with gcc for x86-64, -O3 takes a third longer and makes none faster.
-$(if $(X86_64),$(ISAS:%=$(1)/model/kernels/isa_%.o)): CFLAGS := $(CFLAGS:-O3=-O2)
 # What is around the model is compiled quickly, for it need not be fast.
 $(patsubst %.c,$(1)/%.o,$(filter library/% programs/%,$(SOURCES))): CFLAGS := $(CFLAGS:-O3=-O1)
 endef

@@ -150,6 +150,7 @@ Array tape_array(Tape *p, int width, Rows rows) {
 }
 
 Array tape_map(Tape *p, const Operation *operation, Array x, int width, Instruction made) {
+    tape_expect_width(p, operation->name, made.tensors[0], "x", x, x.width);
     made.operation = operation;
     made.inputs[0] = x;
     made.outputs[0] = tape_array(p, width, PER_TOKEN);

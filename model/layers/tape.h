@@ -184,8 +184,8 @@ void tape_expect(Tape *p, bool holds, const char *layer, const char *demand);
 
 /* Adds an instruction at the end of the list, in the current block. A gradient waits for the next
  * instruction of the team in the block of its weights: the team meets there anyway, and the
- * gradient's inputs may still be in the cache. tape_map adds one with input x and a new first
- * output of `width` columns, which it returns; `made` has the rest. */
+ * gradient's inputs may still be in the cache. tape_map adds one with input x, a whole array, and
+ * a new first output of `width` columns, which it returns; `made` has the rest. */
 void tape_add(Tape *p, Instruction made);
 Array tape_map(Tape *p, const Operation *operation, Array x, int width, Instruction made);
 

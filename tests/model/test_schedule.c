@@ -284,6 +284,7 @@ static Array misuse(Tape *p, const void *weights, void *a) {
         rmsnorm(p, y, norm);
         rmsnorm_backward(p, wrong, y, y, norm);
     }
+    if (misused == 26) gelu(p, tape_columns(wrong, 0, 11));
     return y;
 }
 
@@ -300,7 +301,7 @@ static void check_refused(Array (*forward)(Tape *, const void *, void *), const 
 TEST(refused) {
     check_refused(return_nothing, "forward: ");
     check_refused(alternate, "Weights: ");
-    for (misused = 0; misused < 26; misused++) check_refused(misuse, "");
+    for (misused = 0; misused < 27; misused++) check_refused(misuse, "");
     for (columns = 0; columns < 4; columns++) check_refused(attend_unevenly, "attention: ");
 }
 

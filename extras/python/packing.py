@@ -107,6 +107,7 @@ def sources(folder):
         for inside, data in files.items():
             entry = tarfile.TarInfo(f"{name}/{inside}")  # of 1970, always
             entry.size = len(data)
+            entry.mode = 0o755 if data.startswith(b"#!") else 0o644
             archive.addfile(entry, io.BytesIO(data))
     return path
 

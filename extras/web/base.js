@@ -10,9 +10,9 @@ const short = number => number < 10000 ? count(number) :
   number < 1e6 ? `${(number / 1e3).toFixed(number < 1e5 ? 1 : 0)}k` : `${(number / 1e6).toFixed(1)}M`;
 const inNats = loss => `${loss.toFixed(4)} nats per character, a perplexity of ${Math.exp(loss).toFixed(2)}`;
 const mebibytes = bytes => `${count(bytes / 2 ** 20)} MiB`;
-// Makes a sentence of a message of the programs; here, fields lack the -- of options, and none says what is held out.
-const sentence = text => text.replace(/^(--)?./u, start => start.replace("--", "").toUpperCase())
-  .replace(/--([a-z-]+)/g, "“$1”").replace(/ or hold out (less|more)/, "") + (/[.!?]$/.test(text) ? "" : ".");
+// Makes a sentence of a message of the library; here, no field says what is held out.
+const sentence = text => text.replace(/^./u, start => start.toUpperCase())
+  .replace(/ or hold out (less|more)/, "") + (/[.!?]$/.test(text) ? "" : ".");
 const isCalm = matchMedia("(prefers-reduced-motion: reduce)").matches;
 
 // Returns a function that calls `act` soon, but at most every so many milliseconds, and again if it was called

@@ -292,11 +292,10 @@ static void put_resuming(Buffer *lines, const Plan *plan, const Result *model, c
     buffer_printf(lines, "\n");
 }
 
-void show_next_steps(const Plan *plan, const Result *model, bool page) {
+bool show_next_steps(const Plan *plan, const Result *model, bool page, Error *err) {
     const bool stopped = interrupted();
     const char *longer = model && !stopped && !plan->ladder ? model->verdict.longer : "";
-    Error none;
-    Buffer lines = buffer_begin("the next commands", &none);
+    Buffer lines = buffer_begin("the next commands", err);
     if (model) put_sampler(&lines, plan, model->rung);
     if (model && page) {
         put_path(&lines, "To see what it learned:  ", plan->page);
@@ -304,8 +303,10 @@ void show_next_steps(const Plan *plan, const Result *model, bool page) {
     }
     if ((*longer || stopped) && file_kind(plan->state_file) == FILE_REGULAR)
         put_resuming(&lines, plan, model, longer);
+    const bool ok = !lines.failed;
     if (lines.length > 0) fwrite(lines.bytes, 1, lines.length, stdout);
     buffer_end(&lines);
+    return ok;
 }
 
 /* ---- the profile ---- */

@@ -64,7 +64,7 @@ void show_legend(const Plan *plan, const Result *results, int count);
 
 /* Prints the next commands: sample from `model`, open the report (if `page`), train further if that
  * would help, or resume after an interruption. `model`: the result of --model, else of the last
- * rung trained, if any. */
-void show_next_steps(const Plan *plan, const Result *model, bool page);
+ * rung trained, if any. Fails without memory. */
+bool show_next_steps(const Plan *plan, const Result *model, bool page, Error *err);
 
 #endif

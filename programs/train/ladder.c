@@ -200,8 +200,9 @@ static bool compare(Ladder *l, Error *err) {
         if (r->rung && !(model && model->rung->chosen)) model = r;
     show_verdicts(l);
     const bool written = write_results(l, err);
-    show_next_steps(plan, model, written);
-    return *l->failed.text ? fail(err, "%s", l->failed.text) : written; /* the first error */
+    const bool shown = show_next_steps(plan, model, written, err);
+    if (*l->failed.text) return fail(err, "%s", l->failed.text); /* the first error */
+    return written && shown;
 }
 
 bool ladder_train(Plan *plan, Error *err) {

@@ -54,8 +54,7 @@ Step batches_step(Batches *batches, uint64_t step, int window, const Optimizer *
     int first, count = run_part(run, &first);
     Step taken = {.norm = NAN};
     const size_t T = (size_t)o->length;
-    const TextOrigin source = {
-        .starts = batches->starts, .window = T, .before = (size_t)first * T, .counted = true};
+    const TextOrigin source = {.starts = batches->starts, .window = T, .counted = true};
     batch_windows(batches->corpus->trained_on, o->batch, o->length, o->seed, step, first, count,
                   batches->starts);
     lay_out(batches, count, T);

@@ -329,7 +329,6 @@ static bool choose_slots(const TrilModel *model, Precision precision, size_t cou
     const size_t cache = memory_cache() / 4 * 3;
     RunOptions options = {.batch = 1,
                           .length = model->model.config.T,
-                          .frozen = true,
                           .threads = 1,
                           .precision = precision,
                           .slots = 1};

@@ -59,7 +59,7 @@ static bool read_text(Reading *r, const TrilModel *model, const char *text, size
     known->skipped = count - (size_t)known->tokens;
     known->ids = r->ids + known->skipped;
     RunOptions options = {
-        .batch = 1, .length = known->tokens, .frozen = true, .threads = threads, .kept = r->traced};
+        .batch = 1, .length = known->tokens, .threads = threads, .kept = r->traced};
     r->V = model->vocab.size;
     if (!run_open(&r->run, to_read(model), &options, err) ||
         (model->model.ngram &&

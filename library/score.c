@@ -31,7 +31,7 @@ TrilStatus tril_score(const TrilModel *model, const char *text, size_t length,
     int32_t *ids;
     size_t known = 0;
     if (!model || !text || !score || !err) return null_argument(err);
-    RunOptions options = {.batch = WINDOWS, .length = model->model.config.T, .frozen = true};
+    RunOptions options = {.batch = WINDOWS, .length = model->model.config.T};
     *score = (TrilScore){0};
     if (!precision_read(&options.precision, precision, err) ||
         !threads_wanted(threads, &options.threads, err) ||
@@ -67,7 +67,7 @@ TrilStatus tril_text_evaluate(const TrilText *text, const TrilModel *model, bool
                               double *nats, Error *err) {
     StopCheck check = {stop, user, false};
     if (!text || !model || !nats || !err) return null_argument(err);
-    RunOptions options = {.batch = batch, .length = model->model.config.T, .frozen = true};
+    RunOptions options = {.batch = batch, .length = model->model.config.T};
     const bool ok = in_range(batch, 1, 65536, "the batch", err) &&
                     threads_wanted(threads, &options.threads, err) &&
                     text_suits(text, &model->vocab, 0, err) && model_lock_shared(model, err) &&

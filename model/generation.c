@@ -144,7 +144,6 @@ bool generator_open(Generator *g, Model *model, int slots, int threads, Precisio
     *g = (Generator){.slots = slots, .most = slots > PROMPT_TOKENS ? slots : PROMPT_TOKENS};
     const RunOptions options = {.batch = g->most,
                                 .length = model->config.T,
-                                .frozen = true,
                                 .threads = threads,
                                 .precision = precision,
                                 .slots = slots,

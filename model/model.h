@@ -133,8 +133,7 @@ typedef struct {
 typedef struct {
     const size_t *starts;
     size_t window;
-    size_t before; /* tokens of a shared batch before this process's part */
-    bool counted;  /* the model counted it last; each prediction then leaves out its own fold */
+    bool counted; /* the model counted it last; each prediction then leaves out its own fold */
 } TextOrigin;
 
 #endif

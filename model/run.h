@@ -26,8 +26,8 @@ typedef struct {
     int batch;     /* the most sequences of `length` tokens in a pass, >= 1; of all processes
                       together, if shared. In a decoding run, the most tokens in a pass */
     int length;    /* the most tokens in a sequence, 1 to the model's context */
-    bool training; /* has gradients and an optimizer */
-    bool frozen;   /* the weights do not change while the run is open, so they are packed once */
+    bool training; /* has gradients and an optimizer. Without it, the weights must not change while
+                      the run is open: they are packed once */
     int threads;   /* the most threads, 1 to TRIL_MAX_THREADS; a short pass uses fewer */
     Precision precision;
     double dropout; /* the share of activations set to 0 in training, 0 <= dropout < 1 */
@@ -39,8 +39,8 @@ typedef struct {
                   needs more memory */
     int slots; /* > 0: a decoding run, for run_decode: it keeps so many sequences, each in a slot,
                   which grow token by token. Its passes use one thread; no training */
-    const Run *packed_by; /* optional: a frozen run of the same model and precision, which outlives
-                             this one; its packed weights are used */
+    const Run *packed_by; /* optional: a run of the same model and precision, without training,
+                             which outlives this one; its packed weights are used */
 } RunOptions;
 
 /* Returns the number of processors that this program may use, at most TRIL_MAX_THREADS. More
@@ -92,9 +92,8 @@ const float *run_forward(Run *run, const int32_t *ids, int B, int T);
  */
 const float *run_decode(Run *run, const DecodeToken *tokens, int N);
 
-/* Does the same as run_forward for a training step, with dropout, whose masks depend on
- * source->before in a shared run. Keeps `ids` and `source` until run_backward returns. Needs
- * RunOptions.training. */
+/* Does the same as run_forward for a training step, with dropout. Keeps `ids` and `source` until
+ * run_backward returns. Needs RunOptions.training. */
 void run_forward_training(Run *run, const int32_t *ids, int B, int T, const TextOrigin *source);
 
 /* Multiplies the logits that counting adds (layer `trusted`) by `weight` from the next pass on.

@@ -229,22 +229,6 @@ static Share slice_at(const Run *run, size_t i) {
 
 /* ---- a pass ---- */
 
-static void return_slices(Run *run, int threads) {
-    for (int i = 0; threads > 1 && i < run->schedule.phase_count * run->options.threads; i++)
-        atomic_store_explicit(&run->taken[i], 0, memory_order_relaxed);
-}
-
-void execute_begin(Run *run, int threads) {
-    run->in_backward = false;
-    run->slice = slice_length(run->products, run->pass.tokens, threads);
-    return_slices(run, threads);
-}
-
-void execute_begin_backward(Run *run) {
-    run->in_backward = true;
-    return_slices(run, run_threads(run));
-}
-
 void execute_packing(const Thread *thread, void *argument) {
     const Run *run = argument;
     for (int i = 0; i < run->model->tensor_count; i++) {
@@ -285,13 +269,13 @@ static double execute_calls(const Run *run, const Phase *phase, const Thread *th
 
 /* In each phase of slices a thread takes one after another through all instructions. Gradients are
  * sent as soon as they are ready, while the pass continues. */
-void execute_pass(const Thread *thread, void *argument) {
+static void execute_phases(const Thread *thread, void *argument) {
     Run *run = argument;
     const Schedule *s = &run->schedule;
     const Phase *begin = s->phases + (run->in_backward ? s->backward_phase : 0);
     const Phase *end = s->phases + (run->in_backward ? s->phase_count : s->backward_phase);
     const bool sends = run->options.shared && run->buckets && thread->index == 0;
-    if (!run->options.frozen) execute_packing(thread, argument);
+    if (run->options.training) execute_packing(thread, argument);
     if (run->pass.sequences && slice_count(run) == 1) {
         execute_slice(run, thread);
         return;
@@ -317,4 +301,11 @@ void execute_pass(const Thread *thread, void *argument) {
             }
         }
     }
+}
+
+void execute_pass(Run *run, bool backward) {
+    run->in_backward = backward;
+    for (int i = 0; run->threads > 1 && i < run->schedule.phase_count * run->options.threads; i++)
+        atomic_store_explicit(&run->taken[i], 0, memory_order_relaxed);
+    team_run(run->team, run->threads, execute_phases, run);
 }

@@ -33,6 +33,7 @@ struct Run {
     /* the current pass, or the last one */
     Pass pass;
     bool in_backward;       /* the direction of the pass */
+    int threads;            /* of the pass */
     int slice;              /* tokens in a slice */
     atomic_int *taken;      /* [phases][threads]: slices and heads taken from each thread's share */
     float *activations;     /* where the schedule says */
@@ -67,9 +68,6 @@ size_t run_tokens(const Run *run);
  * `waits` barriers: each thread must work longer than it then waits. */
 int useful_threads(double work, int waits, int max);
 
-/* Returns the number of threads that is useful for the current or last pass. */
-int run_threads(const Run *run);
-
 /* Notes how long the current pass or step took. */
 void run_note_pace(Run *run);
 
@@ -102,14 +100,10 @@ int slice_length(const Products *products, size_t tokens, int threads);
 int slice_count(const Run *run);
 Share share_of_tokens(const Run *run, const Thread *thread);
 
-/* execute_begin begins the forward pass that run->pass describes, which `threads` threads will
- * execute; execute_begin_backward, its backward pass. */
-void execute_begin(Run *run, int threads);
-void execute_begin_backward(Run *run);
-
-/* execute_pass executes the pass as the work of a team (team_run); execute_packing only packs its
- * weights. `run` is a Run. */
-void execute_pass(const Thread *thread, void *run);
+/* execute_pass executes the forward or backward pass that run->pass describes, with run->threads
+ * threads. execute_packing packs the weights for it, as the work of a team (team_run); `run` is a
+ * Run. */
+void execute_pass(Run *run, bool backward);
 void execute_packing(const Thread *thread, void *run);
 
 /* Returns the columns of an array at token 0 of the last pass. Only a kept array is complete. */

@@ -166,7 +166,7 @@ double run_update(Run *run, const Optimizer *optimizer) {
     /* the threads of the pass, because their caches have the weights and the gradients; all threads
        if the weights are too many for the caches, or for Muon */
     bool many = run->model->parameters > CACHED || has_muon(run->model);
-    int threads = many && !run->alone ? run->options.threads : run_threads(run);
+    int threads = many && !run->alone ? run->options.threads : run->threads;
     if (run->options.shared) world_wait(); /* until all gradients are summed */
     run->step++;
     team_run(run->team, threads, update_work, &update);

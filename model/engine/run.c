@@ -31,12 +31,6 @@ static double work_of_pass(const Run *run) {
     return (double)run->pass.tokens * ((double)model->parameters + sight);
 }
 
-/* A decoding run uses one: its caller shares texts, not tokens, between threads. */
-static int threads_for(const Run *run, double work) {
-    const int most = run->options.slots > 0 ? 1 : run->options.threads;
-    return useful_threads(work, 1 + run->schedule.barriers, most);
-}
-
 /* ---- opening ---- */
 
 int run_max_threads(void) {
@@ -148,7 +142,7 @@ static bool open_part(Run **opened, Model *model, const RunOptions *options, Err
         run_close(run);
         return false;
     }
-    if (options->frozen && !options->packed_by)
+    if (!options->training && !options->packed_by)
         team_run(run->team, useful_threads((double)run->packed_size, 1, options->threads),
                  execute_packing, run);
     *opened = run;
@@ -241,23 +235,22 @@ const float *run_gradient(const Run *run, int tensor) {
 
 /* ---- passes ---- */
 
-int run_threads(const Run *run) {
-    if (run->alone) return 1;
-    /* a thread without a slice would only wait */
-    return min_int(threads_for(run, work_of_pass(run)), slice_count(run));
-}
-
 /* Chooses one thread, or as many as are useful: whichever was faster lately in passes, or steps, of
  * this kind. Begins to measure. Long ones are not measured and use all useful threads, because even
- * on a busy machine they lose little by waiting. */
-static int choose_threads(Run *run, Pace *pace) {
+ * on a busy machine they lose little by waiting. A decoding run uses one: its caller shares texts,
+ * not tokens, between threads. */
+static void choose_threads(Run *run, Pace *pace) {
     const double longest = 1e10, work = work_of_pass(run);
-    int threads = threads_for(run, work);
-    run->pace = run->paced && threads > 1 && work < longest ? pace : NULL;
+    const int most = run->options.slots > 0 ? 1 : run->options.threads,
+              useful = useful_threads(work, 1 + run->schedule.barriers, most);
+    run->pace = run->paced && useful > 1 && work < longest ? pace : NULL;
     run->alone = run->pace && !pace_shares(pace, work);
     if (run->pace) run->begun = clock_seconds();
     if (run->pace) run->worked = clock_worked();
-    return run->alone ? 1 : threads;
+    run->threads = run->alone ? 1 : useful;
+    run->slice = slice_length(run->products, run->pass.tokens, run->threads);
+    /* a thread without a slice would only wait */
+    run->threads = min_int(run->threads, slice_count(run));
 }
 
 void run_note_pace(Run *run) {
@@ -273,9 +266,9 @@ static void note_tokens(Profile *profile, const Pass *pass) {
     profile->pairs += (double)pass->tokens * (pass->T + 1) / 2;
 }
 
-/* Begins a pass. Returns how many threads are useful. */
-static int begin(Run *run, const int32_t *ids, int B, int T, const TextOrigin *source,
-                 bool training) {
+/* Describes a pass, and chooses its threads. */
+static void begin(Run *run, const int32_t *ids, int B, int T, const TextOrigin *source,
+                  bool training) {
     Profile *profile = &run->profile;
     assert(B >= 1 && T >= 1 && T <= run->options.length);
     assert((size_t)B * (size_t)T <= run_tokens(run));
@@ -283,6 +276,7 @@ static int begin(Run *run, const int32_t *ids, int B, int T, const TextOrigin *s
                        .B = B,
                        .T = T,
                        .tokens = (size_t)B * (size_t)T,
+                       .before = (size_t)run->before * (size_t)run->options.length,
                        .source = source,
                        .ngram = run->model->ngram,
                        .counts_weight = run->counts_weight,
@@ -293,8 +287,7 @@ static int begin(Run *run, const int32_t *ids, int B, int T, const TextOrigin *s
     }
     profile->in_step = training && profile->seconds;
     if (profile->in_step) note_tokens(profile, &run->pass);
-    execute_begin(run, choose_threads(run, &run->paces[training ? PACE_STEP : PACE_PASS]));
-    return run_threads(run);
+    choose_threads(run, &run->paces[training ? PACE_STEP : PACE_PASS]);
 }
 
 const float *run_decode(Run *run, const DecodeToken *sequences, int B) {
@@ -302,12 +295,13 @@ const float *run_decode(Run *run, const DecodeToken *sequences, int B) {
     begin(run, NULL, B, 1, NULL, false);
     run->pass.sequences = sequences;
     run->pass.capacity = schedule_capacity((size_t)run->options.length);
-    team_run(run->team, 1, execute_pass, run);
+    execute_pass(run, false);
     return execute_array(run, run->tape.logits);
 }
 
 static const float *forward(Run *run, const int32_t *ids, int B, int T, const TextOrigin *source) {
-    team_run(run->team, begin(run, ids, B, T, source, false), execute_pass, run);
+    begin(run, ids, B, T, source, false);
+    execute_pass(run, false);
     run_note_pace(run);
     return execute_array(run, run->tape.logits);
 }
@@ -319,7 +313,7 @@ const float *run_forward(Run *run, const int32_t *ids, int B, int T) {
 void run_forward_training(Run *run, const int32_t *ids, int B, int T, const TextOrigin *source) {
     assert(run->options.training);
     begin(run, ids, B, T, source, true);
-    team_run(run->team, run_threads(run), execute_pass, run);
+    execute_pass(run, false);
 }
 
 static void loss_work(const Thread *thread, void *argument) {
@@ -343,12 +337,11 @@ void run_weigh_counts(Run *run, double weight) {
 }
 
 double run_backward(Run *run, const int32_t *targets) {
-    assert(!run->options.frozen); /* its weights are packed for a forward pass */
+    assert(run->options.training);
     double tokens = tokens_in_loss(run), total = 0;
     run->pass.targets = targets;
     run->pass.scale = 1.0f / (float)tokens;
-    execute_begin_backward(run);
-    team_run(run->team, run_threads(run), execute_pass, run);
+    execute_pass(run, true);
     for (size_t n = 0; n < run->pass.tokens; n++) total += (double)run->losses[n];
     if (run->options.shared) world_allreduce(&total, 1);
     return total / tokens;
@@ -379,7 +372,7 @@ static void read_windows(Run *run, const Windows *w, size_t first, size_t end, d
         const TextOrigin source = {.starts = &start, .window = B * T, .counted = w->counted};
         forward(run, w->ids + start, (int)B, (int)T, &source);
         run->pass.targets = w->ids + start + 1;
-        team_run(run->team, run_threads(run), loss_work, run);
+        team_run(run->team, run->threads, loss_work, run);
         for (size_t n = 0; n < B * T; n++) sums[i - first + n / T] += (double)run->losses[n];
     }
 }

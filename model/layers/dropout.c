@@ -14,7 +14,7 @@ Dropout dropout_of(const Call *c) {
     uint64_t site = (uint64_t)at->site << 32 | (uint64_t)at->block;
     return (Dropout){.rate = c->pass->dropout,
                      .key = random_bits(c->pass->masks, site),
-                     .first = c->pass->source ? c->pass->source->before : 0};
+                     .first = c->pass->before};
 }
 
 DropoutRow dropout_row(Dropout dropout, size_t row) {

@@ -31,6 +31,7 @@ typedef struct {
     const int32_t *ids;           /* [tokens] */
     int B, T;                     /* sequences; the tokens in each */
     size_t tokens;                /* B T */
+    size_t before;                /* tokens of a shared batch before this process's part */
     float dropout;                /* the share of activations set to 0 in this pass */
     uint64_t masks;               /* names this step's masks of dropout (base/random.h) */
     const int32_t *targets;       /* [tokens] */

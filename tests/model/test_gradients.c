@@ -103,7 +103,7 @@ TEST(plain) {
 /* Before anything is counted, each character is as likely. */
 TEST(uncounted) {
     const Config config = config_of("ngram");
-    const RunOptions options = {.batch = 1, .length = T, .threads = 1};
+    const RunOptions options = {.batch = 1, .length = T, .training = true, .threads = 1};
     Bench bench = {.model = new_model(&config, 5)};
     Plain plain;
     bench.run = open_run(bench.model, &options);

@@ -316,16 +316,15 @@ TEST(shared_work) {
     for (size_t i = 0; i < COUNT(cases); i++) {
         Config config = {
             .model = "modern", .V = 65, .T = 128, .L = cases[i].L, .NH = 4, .C = cases[i].C};
-        RunOptions options = {
-            .batch = 1, .length = 128, .frozen = true, .threads = 4, .precision = INT8_WEIGHTS};
+        RunOptions options = {.batch = 1, .length = 128, .threads = 4, .precision = INT8_WEIGHTS};
         int32_t ids[128] = {0};
         Model *model = new_model(&config, 1);
         Run *run = open_run(model, &options);
         run_forward(run, ids, 1, cases[i].tokens);
-        assert_int_equal(run_threads(run), cases[i].threads);
+        assert_int_equal(run->threads, cases[i].threads);
         Generator *generator = generate(model, 4, INT8_WEIGHTS);
         feed(generator, ids, (size_t)cases[i].tokens);
-        assert_int_equal(run_threads(generator->run), 1);
+        assert_int_equal(generator->run->threads, 1);
     }
 }
 
@@ -339,7 +338,7 @@ TEST(narrow) {
     static const Precision precisions[] = {FLOAT32, INT8_WEIGHTS};
     double losses[2];
     for (int i = 0; i < 2; i++) {
-        RunOptions options = {.batch = 4, .length = 32, .frozen = true, .threads = 2};
+        RunOptions options = {.batch = 4, .length = 32, .threads = 2};
         options.precision = precisions[i];
         losses[i] =
             run_evaluate(open_run(model, &options), (Windows){ids, N, 1, false}, NULL, NULL);

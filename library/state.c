@@ -143,8 +143,11 @@ static bool read_vocab(TrilModel *model, const char *path, Error *err) {
     const Metadata *text = safetensors_metadata(&model->file, "vocabulary");
     Vocab *vocab = &model->vocab;
     if (!kind || !text) return fail(err, "%s: its metadata has no vocabulary", path);
-    if (!(strcmp(kind->value, "bytes") == 0 ? vocab_build(vocab, NULL, 0, true, err)
-                                            : vocab_split(vocab, text->value, text->length, err)))
+    const bool bytes = strcmp(kind->value, "bytes") == 0;
+    if (!bytes && strcmp(kind->value, "utf-8") != 0)
+        return fail(err, "%s: its metadata has no valid 'characters'", path);
+    if (!(bytes ? vocab_build(vocab, NULL, 0, true, err)
+                : vocab_split(vocab, text->value, text->length, err)))
         return err->status != TRIL_NO_MEMORY &&
                fail(err, "%s: its metadata has no valid 'vocabulary'", path);
     return vocab->size == model->model.config.V ||

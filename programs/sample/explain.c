@@ -43,6 +43,11 @@ __attribute__((format(printf, 2, 3))) static void say(const Explanation *e, cons
     fputc('\n', e->out);
 }
 
+/* Returns the weights of the head by which token t attends to each. */
+static const float *weights_of(const Explanation *e, int t) {
+    return e->weights + (size_t)t * (size_t)e->T;
+}
+
 /* Returns the glyph of token t. */
 static Glyph glyph_at(const Explanation *e, int t) {
     return glyph_of(e->tokenizer, e->reading->ids[t]);
@@ -182,7 +187,7 @@ static void write_map(Explanation *e) {
     for (int t = from; t < e->T; t++) {
         put_glyph(e, glyph_at(e, t), -GLYPH_COLUMNS);
         for (int s = from; s <= t; s++)
-            fprintf(e->out, "%*.0f", SQUARE, 100 * (double)e->weights[t * e->T + s]);
+            fprintf(e->out, "%*.0f", SQUARE, 100 * (double)weights_of(e, t)[s]);
         fputc('\n', e->out);
     }
 }
@@ -214,7 +219,7 @@ static int choose_places(const float *weights, int T, int most, int *place) {
 /* Writes scores, weights and first values of the characters with the largest weights. */
 static void write_sum(const Explanation *e, const float *query, int dk) {
     enum { MOST = 12 };
-    const float *weights = e->weights + e->last * e->T;
+    const float *weights = weights_of(e, e->last);
     const int fit = (e->columns - narrow.label) / narrow.cell;
     float scores[MOST], chosen[MOST], values[MOST];
     int place[MOST], size;
@@ -234,7 +239,7 @@ static void write_sum(const Explanation *e, const float *query, int dk) {
 
 /* Writes one query times one key, the softmax of the scores, and the sum of the values. */
 static void write_numbers(Explanation *e) {
-    const float *weights = e->weights + e->last * e->T;
+    const float *weights = weights_of(e, e->last);
     const TrilArray *output = &e->line->output;
     int dk, dv, most = 0;
     for (int s = 1; s < e->T; s++)

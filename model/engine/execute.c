@@ -40,6 +40,7 @@ bool tape_record_rung(Tape *p, const Model *model, const RunOptions *options, Er
     char *weights = NULL, *activations = NULL;
     if (!tape_open(p, model, options->training, options->slots, err)) return false;
     p->dropout = options->dropout;
+    p->shared = options->shared;
     if (memory_alloc(&weights, L, model->rung->weights_size, "the tape", err) &&
         memory_alloc(&activations, L, model->rung->activations_size, "the tape", err))
         record_passes(p, weights, activations);
@@ -274,7 +275,7 @@ static void execute_phases(const Thread *thread, void *argument) {
     const Schedule *s = &run->schedule;
     const Phase *begin = s->phases + (run->in_backward ? s->backward_phase : 0);
     const Phase *end = s->phases + (run->in_backward ? s->phase_count : s->backward_phase);
-    const bool sends = run->options.shared && run->buckets && thread->index == 0;
+    const bool sends = run->buckets && thread->index == 0;
     if (run->options.training) execute_packing(thread, argument);
     if (run->pass.sequences && slice_count(run) == 1) {
         execute_slice(run, thread);

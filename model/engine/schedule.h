@@ -6,8 +6,8 @@
  * cache when the next one reads it. A thread that is done with its own slices takes those that
  * slower threads have not begun. An instruction that looks across tokens is a phase of its own,
  * executed by the whole team. Threads wait for each other at a barrier where a phase reads the
- * output of other threads, where two instructions add to the gradient of one weight, and where the
- * gradients of a block are ready.
+ * output of other threads, where two instructions add to the gradient of one weight, and, in a
+ * shared run, where the gradients of a block are ready.
  *
  * The time between two barriers is an interval. Arrays that are needed in different intervals share
  * memory. */

@@ -40,10 +40,10 @@ static bool add_waiting(Tape *p, int block) {
     return p->count > before;
 }
 
-/* Adds a block's waiting gradients, and marks them as ready if there were any or if the pass leaves
- * the block, whose other gradients are on the tape already. */
+/* Adds a block's waiting gradients. Other processes wait for them: marks them as ready if there
+ * were any or if the pass leaves the block, whose other gradients are on the tape already. */
 static void end_block(Tape *p, int block, bool leaves) {
-    if (add_waiting(p, block) || leaves)
+    if ((add_waiting(p, block) || leaves) && p->shared)
         append(p, (Instruction){.operation = &gradients_ready, .block = block});
 }
 

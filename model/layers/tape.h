@@ -144,6 +144,7 @@ struct Tape {
     const Model *model; /* borrowed; its weights are not read */
     bool training;      /* has a backward pass */
     double dropout;     /* the share of activations that training sets to 0 */
+    bool shared;        /* with other processes, to which gradients are sent */
     int slots;          /* of a decoding run, or 0 */
     bool has_heads;     /* the rung may ask for NH */
     Instruction *list;
@@ -170,8 +171,9 @@ void tape_close(Tape *p);
 /* Adds the gradients that still wait, at the end of the backward pass. */
 void tape_end(Tape *p);
 
-/* An operation that computes nothing. It follows the last gradient of a block's weights
- * (Instruction.block), or of those of NO_BLOCK, and says that these can now be sent. */
+/* An operation that computes nothing, on the tape of a shared run. It follows the last gradient of
+ * a block's weights (Instruction.block), or of those of NO_BLOCK, and says that these can be sent.
+ */
 extern const Operation gradients_ready;
 
 /* ---- for the layers: how a call is recorded ---- */

@@ -147,7 +147,7 @@ static void watch_model(Model *model, RunOptions options) {
     Schedule schedule;
     assert_ok(tape_record_rung(&tape, model, &options, &err), err);
     assert_ok(schedule_open(&schedule, &tape, TOKENS, POSITIONS, &err), err);
-    if (options.training) check_ready(&tape);
+    if (options.shared) check_ready(&tape);
     Watch watch = {.p = &tape, .s = &schedule};
     watch_pass(&watch);
     schedule_close(&schedule);
@@ -158,6 +158,7 @@ TEST(every_rung) {
     static const RunOptions uses[] = {{.training = false},
                                       {.training = true},
                                       {.training = true, .dropout = 0.5},
+                                      {.training = true, .shared = true},
                                       {.kept = true},
                                       {.slots = 3}};
     for (int rung = 0; kind_name(rung); rung++) {

@@ -20,6 +20,8 @@ enum { PACE_PASS, PACE_STEP, PACES };
 
 #define NOT_PACKED SIZE_MAX
 
+enum { WINDOWS_AT_ONCE = 4096 };
+
 /* The threads of the team use one run; each writes only its own rows and its own Share. */
 struct Run {
     RunOptions options; /* batch: the part of this process; shared: with other processes */
@@ -43,7 +45,7 @@ struct Run {
     size_t packed_size;
     Call *calls;   /* [instructions]: with the operands from token 0 on */
     float *losses; /* [tokens] */
-    double *sums;  /* the summed losses of windows, in an evaluation */
+    double *sums;  /* [WINDOWS_AT_ONCE]: the summed losses of windows, in an evaluation */
     /* in training, laid out like the weights: gradients, and their moments */
     float *gradients, *first, *second;
     double *squares; /* a sum for each chunk of the gradients */
@@ -71,7 +73,10 @@ int useful_threads(double work, int waits, int max);
 /* Notes how long the current pass or step took. */
 void run_note_pace(Run *run);
 
-/* ---- execute.c ---- */
+/* Does the same as run_forward, for tokens at a known place of a text. */
+const float *run_forward_at(Run *run, const int32_t *ids, int B, int T, const TextOrigin *source);
+
+/* ---- record.c ---- */
 
 /* Records the rung's forward and, in training, its backward in the tape `p`; the gradient of the
  * loss begins the backward. The tape borrows the model and does not read its weights. tape_close
@@ -79,15 +84,22 @@ void run_note_pace(Run *run);
  */
 bool tape_record_rung(Tape *p, const Model *model, const RunOptions *options, Error *err);
 
+/* ---- layout.c ---- */
+
 /* Records and schedules the rung of a run whose options, model, isa and products are set, and lays
  * out its memory. Fails without memory, for a wrong rung, and for too large a pass. */
-bool execute_plan(Run *run, Error *err);
+bool layout_plan(Run *run, Error *err);
 
 /* Allocates the memory that was laid out, and fills the constants. Fails without memory. */
-bool execute_allocate(Run *run, Error *err);
+bool layout_allocate(Run *run, Error *err);
 
 /* Returns the scratch that the tape needs in each thread, in floats. */
-size_t execute_scratch(const Run *run);
+size_t layout_scratch(const Run *run);
+
+/* Returns the columns of an array at token 0 of the last pass. Only a kept array is complete. */
+float *layout_array(const Run *run, Array array);
+
+/* ---- execute.c ---- */
 
 /* Returns the length of a slice in tokens: the longest with which the slowest thread has the fewest
  * tiles of a product. It is at most SLICE_MAX, so that the arrays of a phase stay in the cache
@@ -105,9 +117,6 @@ Share share_of_tokens(const Run *run, const Thread *thread);
  * Run. */
 void execute_pass(Run *run, bool backward);
 void execute_packing(const Thread *thread, void *run);
-
-/* Returns the columns of an array at token 0 of the last pass. Only a kept array is complete. */
-float *execute_array(const Run *run, Array array);
 
 /* ---- optimizer.c ---- */
 

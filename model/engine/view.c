@@ -10,7 +10,7 @@ static TrilArray array_of(const Run *run, Array array) {
                        .offset = array.offset,
                        .width = array.width,
                        .row = (size_t)run->tape.arrays[array.id].width,
-                       .data = execute_array(run, array)};
+                       .data = layout_array(run, array)};
 }
 
 static TrilTensor weights_of(const Model *model, int tensor) {

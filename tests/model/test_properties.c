@@ -13,7 +13,7 @@ static Config config_of(const char *model, int V, int T, int C) {
 static const float *logits_of(Run *run, const int32_t *ids, int B, int T,
                               const TextOrigin *source) {
     run_forward_training(run, ids, B, T, source);
-    return execute_array(run, run->tape.logits);
+    return layout_array(run, run->tape.logits);
 }
 
 /* Two stretches of a text in windows of `window` tokens, as in training. A token changes the

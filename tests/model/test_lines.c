@@ -119,10 +119,12 @@ TEST_OF_EACH(tril_rung, lines) {
 }
 
 /* The softmax of the scores of the line's queries and keys is the map, in which nothing later is
- * read. A mean is a map without scores. */
+ * read; the line's output is the mean of its values by the map. A mean is a map without scores. */
 static void check_map(const TrilReading *reading, const TrilLine *line, int head) {
     float weights[T * T];
     const double scale = 1 / sqrt(line->inputs[0].width / line->heads);
+    const int size = line->output.width / line->heads,
+              sharing = line->output.width / line->inputs[2].width; /* heads with the same values */
     must(tril_reading_attention(reading, line->layer, head, weights, T * T, &error));
     for (int t = 0; t < T; t++) {
         double total = 0;
@@ -130,6 +132,12 @@ static void check_map(const TrilReading *reading, const TrilLine *line, int head
         for (int s = 0; s < T; s++) {
             const double weight = s <= t ? exp(score(line, head, t, s) * scale) / total : 0;
             assert_near(weights[t * T + s], weight, s <= t ? 1e-5 : 0);
+        }
+        for (int c = 0; c < size; c++) {
+            double mean = 0;
+            for (int s = 0; s <= t; s++)
+                mean += weights[t * T + s] * at(&line->inputs[2], s, head / sharing * size + c);
+            assert_near(at(&line->output, t, head * size + c), mean, 1e-4);
         }
     }
 }

@@ -67,7 +67,7 @@ function aboutLosses() {
   $("about-losses").textContent = "The loss says how much the next character surprises a model, in nats: lower is " +
     "better. Thick: on the held-out text, on which no model is trained; thin: on the batches of the training. " +
     (dropout ? "These are measured with dropout, which lifts the thin curve: the table below has losses without it. " :
-      "Where the thin curve still falls and the thick one no longer does, a model learns its text by heart. ") +
+      "Where the thin curve still falls and the thick one no longer does, a model memorizes its text. ") +
     "Dashed: counting, without training." + (!facts.live && rungs.every(({ evaluations }) => evaluations.length < 3) ?
     " With a smaller --eval-every, the thick curves have more points." : "");
 }

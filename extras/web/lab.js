@@ -9,6 +9,7 @@ const SAMPLER = [
   { name: "top_k", label: "top-k", help: "choose among the k likeliest; 0: among all", min: 0, defaultValue: 0 },
   { name: "top_p", label: "top-p", help: "of these, choose among the likeliest that together have this share",
     min: 0.05, max: 1, step: 0.05, defaultValue: 1 }];
+let speed = 0;             // of a worker, in multiply-adds a second
 let estimates = [];        // of each rung in the sizes that are typed
 let looked = 0;            // the rung in full
 let bench, begunTexts = 0, trouble = "";
@@ -68,18 +69,17 @@ function complain(words) {
   renew();
 }
 
-// Shows the parameters and memory of the ticked rungs and, once a chapter has trained, the time.
+// Shows the parameters, memory and time of the ticked rungs.
 const estimate = seldom(50, async () => {
-  const usual = await reader.ask("estimate", chapterOptions(0)), trained = sorted(essay).filter(run => run.worker);
-  const speed = Math.max(0, ...trained.map(run => usual[run.rung].work * run.step / run.seconds || 0)); // of a worker
+  speed ||= await reader.ask("measure", looked, chapterOptions(looked));
   estimates = await reader.ask("estimate", options());
   const all = ticked().map(rung => estimates[rung]), most = key => Math.max(0, ...all.map(e => e[key] ?? 0));
   const failed = all.find(e => e.error), over = most("bytes") > limit ? " That is too much; choose smaller sizes." : "";
-  const took = all.map(e => e.error || speed === 0 ? 0 : e.work * options().steps / speed);
+  const took = all.map(e => e.work * options().steps / speed);
   const together = Math.max(0, ...took, took.reduce((sum, one) => sum + one, 0) / cores);
   say("about-models", failed ? sentence(failed.error) : all.length === 0 ? "No model is selected." :
-    `${together > 0 ? `About ${duration(Math.max(1, together))} at these sizes; at most ` : "At most "}` +
-    `${some(most("parameters"), "parameter")}, and ${mebibytes(most("bytes"))} of ${mebibytes(limit)}.${over}`,
+    `About ${duration(Math.max(1, together))}; at most ${some(most("parameters"), "parameter")}, and ${
+      mebibytes(most("bytes"))} of ${mebibytes(limit)}.${over}`,
   Boolean(failed || over));
   renew();
 });

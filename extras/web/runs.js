@@ -113,7 +113,6 @@ async function train(run) {
     for (const [step, , loss] of losses) traceBatch(run, [step, loss]);
     if (model) keepSnapshot(run, { ...more, model, digest });
     if (run.done) say("status", `${run.name} has learned for ${some(run.steps, "step")}.`);
-    if (run.done) estimate();
   } catch (error) { run.failed ||= error.message; }
   run.busy--;
   renew();

@@ -87,6 +87,19 @@ function train(milliseconds, evaluations) {
   } while (!due && performance.now() < end);
   return { ...describe(), losses, ...due && { model: modelFile(), digest: digest() } };
 }
+// Returns the speed of training, in multiply-adds a second: that of the fastest step of some, because the browser
+// compiles the code for speed only while it runs.
+function measure(rung, chosen, milliseconds = 200) {
+  const end = performance.now() + milliseconds;
+  let fastest = Infinity;
+  for (let last = begin(rung, chosen); performance.now() < end && !last.done;) {
+    const next = train(0, 1);
+    fastest = Math.min(fastest, next.seconds - last.seconds);
+    last = next;
+  }
+  leaveModel();
+  return estimate(rung, chosen).work / fastest;
+}
 function setSteps(steps) {
   must("tril_training_set_steps", training, steps);
   return describe();

@@ -7,7 +7,7 @@ const TASKS = {
     openLibrary(compiled);
     return { ladder, options, limit: call("memory_installed"), fuses: call("web_fuses") === 1 };
   },
-  takeText, countText, begin, load, train, setSteps, save, close: leaveModel,
+  takeText, countText, begin, load, train, measure, setSteps, save, close: leaveModel,
   evaluate, compose, known, look, linesOfRung, numbersOf, neuronAt, takeStep, prompt, writeOn, copied,
   // Returns an estimate of each rung, or { error }.
   estimate: chosen => ladder.map(({ rung }) => {

@@ -91,11 +91,11 @@ function train(milliseconds, evaluations) {
 // compiles the code for speed only while it runs.
 function measure(rung, chosen, milliseconds = 200) {
   const end = performance.now() + milliseconds;
-  let fastest = Infinity;
-  for (let last = begin(rung, chosen); performance.now() < end && !last.done;) {
+  let fastest = Infinity, { seconds, done } = begin(rung, chosen);
+  while (!done && performance.now() < end) {
     const next = train(0, 1);
-    fastest = Math.min(fastest, next.seconds - last.seconds);
-    last = next;
+    fastest = Math.min(fastest, next.seconds - seconds);
+    ({ seconds, done } = next);
   }
   leaveModel();
   return estimate(rung, chosen).work / fastest;

@@ -38,9 +38,9 @@ function rungOf(model) {
 const sizeOf = tokenizer => structAt("TrilTokenizer", tokenizer).size; // of its vocabulary
 const tokenizerOf = model => call("tril_model_tokenizer", model);
 const glyphOf = (tokenizer, id) => {
-  const to = room(12);
-  call("web_glyph", tokenizer, id, to);
-  return textAt(to);
+  const glyph = room(16); // programs/glyph.h: begins with its text
+  call("glyph_of", glyph, tokenizer, id);
+  return textAt(glyph);
 };
 function decode(tokenizer, ids, count) {
   const to = room(4 * count), length = room(4);

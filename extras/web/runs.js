@@ -17,10 +17,7 @@ const numberOf = name => ladder.findIndex(rung => rung.name === name);
 // ---- those trained in advance ----
 
 async function unpackBuilt() {
-  const planes = await unpack($("trained").textContent), count = planes.length / 4;
-  const bytes = new Uint8Array(planes.length);
-  for (let plane = 0; plane < 4; plane++)
-    for (let i = 0; i < count; i++) bytes[4 * i + plane] = planes[plane * count + i];
+  const bytes = await unpack($("trained").textContent);
   let from = bytes.indexOf(0x0a) + 1;
   const all = JSON.parse(new TextDecoder().decode(bytes.subarray(0, from)));
   built = all.map(({ bytes: length, step, curve, ...more }) => ({

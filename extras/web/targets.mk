@@ -9,7 +9,7 @@ WEB_FLAGS   = -std=c11 '-D__builtin_prefetch(at,...)=(void)sizeof(at)' -ffp-cont
               -Wno-unknown-pragmas -Wno-enum-float-conversion -fopenmp-simd -msimd128
 WEB_WORKER  = $(patsubst %,extras/web/%.js,module library trainer backward reader worker)
 # JavaScript calls these functions of tril.h and web.h.
-WEB_CALLS   = malloc free $(shell grep -oh '"\(tril\|web\|memfile\|memory\)_[a-z_]*"\|c\.web_[a-z_]*' $(WEB_WORKER) | sed 's/c\.//; s/"//g' | sort -u)
+WEB_CALLS   = malloc free $(shell grep -oh '"\(tril\|web\|memfile\|memory\|glyph\)_[a-z_]*"\|c\.web_[a-z_]*' $(WEB_WORKER) | sed 's/c\.//; s/"//g' | sort -u)
 WEB_LINK    = -mexec-model=reactor -s -Wl,--max-memory=$(WEB_MEMORY) -Wl,-z,stack-size=1048576 $(WEB_CALLS:%=-Wl,--export=%)
 WEB_RELAXED = -mrelaxed-simd
 WEB_SMALL   = $(patsubst %,model/kernels/%.c,choose int8 team) $(patsubst %,model/layers/%.c,dropout counted program)

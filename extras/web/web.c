@@ -1,12 +1,8 @@
 #include "extras/web/web.h"
-#include "programs/glyph.h"
 
-#include <string.h>
 #if defined __wasm_relaxed_simd__
 #include <wasm_simd128.h>
 #endif
-
-/* ---- structs ---- */
 
 #define KIND(member) \
     _Generic(member, int     \
@@ -43,11 +39,4 @@ int web_fuses(void) {
         wasm_f32x4_extract_lane(wasm_f32x4_relaxed_madd(v, v, wasm_f32x4_splat(-square)), 0) > 0;
 #endif
     return fused;
-}
-
-/* ---- characters ---- */
-
-void web_glyph(const TrilTokenizer *tokenizer, int32_t id, char text[12]) {
-    Glyph glyph = glyph_of(tokenizer, id);
-    memcpy(text, glyph.text, sizeof glyph.text);
 }

@@ -23,9 +23,6 @@ const WebMember *web_members(void);
  * does, else 0. */
 int web_fuses(void);
 
-/* Writes a character's glyph to text[12]. */
-void web_glyph(const TrilTokenizer *tokenizer, int32_t id, char text[12]);
-
 /* ---- a file in memory, in place of a file system, which base/file.h reads and writes ---- */
 
 /* Makes the file in place of any before. Returns its `length` bytes, which it owns and the caller

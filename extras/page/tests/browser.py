@@ -8,6 +8,42 @@ from selenium.webdriver.support.ui import WebDriverWait
 RELOADING = (JavascriptException,)  # exceptions while a page reloads: it may lack what is asked for
 HANGING = float(os.environ.get("TRIL_HANGING", "300"))  # seconds, after which a test has failed
 
+# What reaches out of the window or of a box that hides the rest, unless it is within `arguments[0]`, which scrolls; what is
+# too small for a finger; letters that are small, or too similar to their ground; labels of charts that lie upon each other.
+FAULTS = """
+const faults = [], edge = innerWidth + 1;
+const say = (what, e) => faults.push(`${what}: ${e.closest("[id]")?.id}: ${e.outerHTML.slice(0, 70)}`);
+if (document.documentElement.scrollWidth > innerWidth) say("wider than the window", document.body);
+const painter = Object.assign(document.createElement("canvas"), { width: 1, height: 1 }).getContext("2d", { willReadFrequently: true });
+const light = color => {
+  painter.fillStyle = color;
+  painter.fillRect(0, 0, 1, 1);
+  const [r, g, b] = [...painter.getImageData(0, 0, 1, 1).data].map(x => x / 255).map(x => x <= 0.04045 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4);
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+};
+const ground = e => { for (; e; e = e.parentElement) { const color = getComputedStyle(e).backgroundColor; if (!/, 0\\)$|transparent/.test(color)) return color; } };
+for (const e of document.querySelectorAll("body *")) {
+  const box = e.getBoundingClientRect(), style = getComputedStyle(e);
+  if (box.width === 0 || !e.checkVisibility({ visibilityProperty: true }) || e.closest(".unseen, script")) continue;
+  const scrolls = arguments[0] && e.closest(arguments[0]), inFile = e.matches(".file input");
+  if (!scrolls && !inFile && (box.left < -1 || box.right > edge)) say("cut off", e);
+  if (!scrolls && style.overflowX === "hidden" && !e.matches(".file") && e.scrollWidth > e.clientWidth) say("hides a part", e);
+  if (e.matches("button, input, summary, a, select, textarea") && !inFile && !e.matches("p a, summary ~ *") &&
+      Math.min(box.width, box.height) < 23.9) say("a small target", e);
+  if (![...e.childNodes].some(node => node.nodeType === 3 && node.data.trim())) continue;
+  if (parseFloat(style.fontSize) < 13) say("small letters", e);
+  const [a, b] = [light(e.matches("text") ? style.fill : style.color), light(ground(e))].sort((a, b) => b - a);
+  if (!e.closest(":disabled") && (a + 0.05) / (b + 0.05) < 4.5) say("pale letters", e);
+}
+for (const chart of document.querySelectorAll(".chart svg")) {
+  const boxes = [...chart.querySelectorAll("text")].map(text => [text, text.getBoundingClientRect()]);
+  boxes.forEach(([text, p], i) => boxes.slice(i + 1).forEach(([, q]) => {
+    if (p.width > 0 && p.left < q.right - 1 && q.left < p.right - 1 && p.top < q.bottom - 4 && q.top < p.bottom - 4) say("upon another", text);
+  }));
+}
+return faults;
+"""
+
 
 class Browser:
     """`with Browser() as browser:` starts one and ends it; then no page may have written to its console. Downloads
@@ -55,6 +91,10 @@ class Browser:
             WebDriverWait(self.driver, HANGING, 0.1, loading).until(lambda _: ready())
         except TimeoutException as late:
             raise AssertionError(what) from late
+
+    def faults(self, scrolls=""):
+        """Lists what is wrong with the look of the page, except sideways in `scrolls`, a selector of what scrolls."""
+        return self.js(FAULTS, scrolls)
 
     def press(self, *keys):
         """Presses keys, one after another, where the focus is."""

@@ -21,13 +21,6 @@ TEST(members) {
     assert_true(count > 40);
 }
 
-TEST(characters) {
-    char glyph[12];
-    const int32_t newline = 0;
-    web_glyph(tokenizer_of(text), newline, glyph);
-    assert_string_equal(glyph, "↵");
-}
-
 /* Reads the first `length` bytes of a checkpoint from a file in memory. */
 static TrilStatus load(const char *saved, size_t length) {
     TrilModel *model;

@@ -15,10 +15,12 @@ bool copies_open(Copies *c, const TrilModel *model, const char *path, Error *err
     char *files[] = {(char *)path};
     const char *val = tril_model_metadata(model, "val"),
                *val_file = tril_model_metadata(model, "val_file"),
-               *digest = tril_model_metadata(model, "text"), *content = NULL;
+               *digest = tril_model_metadata(model, "text"),
+               *name = tril_model_metadata(model, "text_name"), *content = NULL;
     double held_out = val ? number_read(val, NULL) : tril_options().held_out;
     size_t length;
     *c = (Copies){.tokenizer = tril_model_tokenizer(model),
+                  .trained_on = name ? name : "a text without a name",
                   .written = buffer_begin("the written text", &c->failed)};
     if (val_file && strcmp(val_file, "-") == 0)
         return fail(err, "--copied: the model's --val-file was standard input, which is gone");
@@ -28,8 +30,11 @@ bool copies_open(Copies *c, const TrilModel *model, const char *path, Error *err
         content = texts_content(&c->files, c->tokenizer->bytes, &held_out, &length, err);
     if (!content)
         return message_of(err, val_file ? "--copied, with the model's --val-file" : "--copied");
-    if (tril_text_make(&c->text, c->tokenizer, content, length, held_out, err) != TRIL_OK)
-        return message_of(err, c->files.name);
+    if (tril_text_make(&c->text, c->tokenizer, content, length, held_out, err) != TRIL_OK) {
+        const Error own = *err;
+        return fail(err, "--copied: %s: %s; the model was trained on %s", c->files.name, own.text,
+                    c->trained_on);
+    }
     texts_forget(&c->files);
     c->other = digest && strcmp(digest_text(c->text->digest).text, digest) != 0;
     return true;
@@ -77,7 +82,7 @@ static void put_figures(const char *name, Figures f, int digits) {
 
 /* Shows the figures of the written text, and those of pieces of held-out text of this length. */
 static void show(const Copies *c, Figures own, Figures usual, size_t pieces, size_t length) {
-    char passage[4 * LONGEST];
+    char passage[4 * LONGEST], line[sizeof passage + 160];
     const int32_t *ids = (const int32_t *)(const void *)c->written.bytes + own.begin;
     fflush(stdout);
     fprintf(stderr, "\nPassages copied from the %s training characters of ",
@@ -92,10 +97,16 @@ static void show(const Copies *c, Figures own, Figures usual, size_t pieces, siz
     else
         fprintf(stderr, "(one piece of %s)\n", characters);
     glyph_line(c->tokenizer, ids, min_int((int)own.longest, LONGEST), passage, sizeof passage);
-    if (own.longest > 0) fprintf(stderr, "The longest: \"%s\"\n", passage);
-    if (c->other)
-        program_words(stderr, 0, 4,
-                      "The model was trained on another text, or on more than this one.");
+    if (own.longest > 0) {
+        snprintf(line, sizeof line, "The longest: \"%s\"", passage);
+        program_words(stderr, 0, 4, line);
+    }
+    if (c->other) {
+        snprintf(line, sizeof line,
+                 "The model was trained on another text, %s, or on more than this one.",
+                 c->trained_on);
+        program_words(stderr, 0, 4, line);
+    }
 }
 
 bool copies_show(Copies *c, Error *err) {

@@ -287,7 +287,7 @@ static void write_stages(Explanation *e) {
         write_stage(e, name, lens_logits(&e->lens, i));
     }
     if (e->lens.trusted)
-        write_stage(e, "counting", lens_row(&e->lens, &e->lens.trusted->inputs[2]));
+        write_stage(e, "counts alone", lens_row(&e->lens, &e->lens.trusted->inputs[2]));
 }
 
 /* ---- the whole ---- */

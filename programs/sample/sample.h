@@ -83,10 +83,11 @@ typedef struct {
     const TrilTokenizer *tokenizer; /* the model's */
     Texts files;                    /* the text's, and that of --val-file, if the run had one */
     TrilText *text;
-    bool other;        /* true if this is not the text of the model's training run */
-    Buffer written;    /* ids, with -1 after each text */
-    size_t characters; /* in it */
-    Error failed;      /* the error that left `written` incomplete */
+    bool other;             /* true if this is not the text of the model's training run */
+    const char *trained_on; /* the name of that text; borrowed */
+    Buffer written;         /* ids, with -1 after each text */
+    size_t characters;      /* in it */
+    Error failed;           /* the error that left `written` incomplete */
 } Copies;
 
 /* Reads the text at `path`. It is closed by copies_close, even after a failure. Fails if a file

@@ -79,19 +79,20 @@ void show_decisions(const Plan *plan, const RungPlan *sized) {
         return;
     }
     const bool enough = o->epochs > 0 && epochs * (1 + 1 / o->steps) > o->epochs;
+    const double shown = enough ? o->epochs : epochs, few = 0.1; /* 0.02, not 0.0 */
     show_line("chosen for %g s: layers %g, heads %g, width %g, steps of %g x %g characters, "
               "dropout %g",
               o->time, o->layers, o->heads, o->width, o->batch, o->context, o->dropout);
-    show_line("  this machine trains %s on %s characters a second: about %s, %.1f epochs%s",
+    show_line("  this machine trains %s on %s characters a second: about %s, %.*f epochs%s",
               sized->name, grouped(round(plan_step_characters(plan) / budget_step(plan, sized))),
-              count_of(round(o->steps), "step"), enough ? o->epochs : epochs,
-              enough ? ", the limit (--epochs)" : "");
+              count_of(round(o->steps), "step"), shown < few ? 3 : 1, shown,
+              enough ? ", the limit (--epochs); it ends early" : "");
     if (c->limit == TRIL_LIMIT_NONE) return;
     char why[120] = "does not fit into memory";
     if (c->limit != TRIL_LIMIT_MEMORY)
-        snprintf(why, sizeof why, "needs %s characters of training, more than this %s",
+        snprintf(why, sizeof why, "is better only if it reads %s characters, more than %s",
                  grouped(1e4 * round(c->break_even_characters / 1e4)),
-                 c->limit == TRIL_LIMIT_TIME ? "time allows" : "text offers");
+                 c->limit == TRIL_LIMIT_TIME ? "it can in this time" : "this text offers");
     show_line("  the next larger size (layers %g, width %g, steps of %g x %g) %s", c->larger.layers,
               c->larger.width, c->larger.batch, c->larger.context, why);
 }
@@ -112,7 +113,11 @@ void show_training(const RungPlan *rung, const TrilModel *model, const TrilTrain
                   plan_has_time(plan) ? "steps" : count_of(plan->options.steps, "step"),
                   plan->options.batch, plan->options.context, grows, processes);
     }
-    if (done > 0) show_line("  %s resumes after step %d", rung->name, done);
+    if (done > 0 && !plan_has_time(plan) && done >= plan->options.steps)
+        show_line("  %s has taken all %s; more --steps train it further", rung->name,
+                  count_of(done, "step"));
+    else if (done > 0)
+        show_line("  %s resumes after step %d", rung->name, done);
     bool base = strcmp(before, "base") == 0 || strcmp(now, "base") == 0; /* the others agree */
     if (strcmp(before, now) != 0 && base)
         show_line("  trained with %s kernels so far; with %s kernels the last digits differ",
@@ -250,7 +255,7 @@ static bool has_usual_out(const Plan *plan) {
     return strcmp(plan->arguments->out, PROGRAM_OUT) == 0;
 }
 
-/* Adds the command that writes text with a rung's model. */
+/* Adds the command that writes text with a rung's model. In a ladder the line names the rung. */
 static void put_sampler(Buffer *lines, const Plan *plan, const RungPlan *rung) {
     static const char own[] = "train"; /* tril-sample is beside tril-train */
     const char *train = *plan->arguments->command;
@@ -258,7 +263,7 @@ static void put_sampler(Buffer *lines, const Plan *plan, const RungPlan *rung) {
     char sampler[PATH_SIZE] = "./sample";
     if (length >= end && strcmp(train + length - end, own) == 0)
         snprintf(sampler, PATH_SIZE, "%.*ssample", (int)(length - end), train);
-    buffer_printf(lines, "To read what it writes:  ");
+    buffer_printf(lines, "To read what %s writes:  ", plan->ladder ? rung->name : "it");
     shell_program(lines, sampler);
     buffer_printf(lines, " -n 500");
     if (!rung->chosen)
@@ -292,11 +297,13 @@ static void put_resuming(Buffer *lines, const Plan *plan, const Result *model, c
     buffer_printf(lines, "\n");
 }
 
-bool show_next_steps(const Plan *plan, const Result *model, bool page, Error *err) {
+bool show_next_steps(const Plan *plan, const Result *model, const Result *best, bool page,
+                     Error *err) {
     const bool stopped = interrupted();
     const char *longer = model && !stopped && !plan->ladder ? model->verdict.longer : "";
     Buffer lines = buffer_begin("the next commands", err);
     if (model) put_sampler(&lines, plan, model->rung);
+    if (best && best != model) put_sampler(&lines, plan, best->rung);
     if (model && page) {
         put_path(&lines, "To see what it learned:  ", plan->page);
         buffer_printf(&lines, "\n");

@@ -193,14 +193,18 @@ static void show_verdicts(const Ladder *l) {
 /* Shows and writes the results. */
 static bool compare(Ladder *l, Error *err) {
     const Plan *plan = l->plan;
-    const Result *model = NULL; /* that of --model; before its training run, the last rung's */
+    const Result *model = NULL, /* that of --model; before its training run, the last rung's */
+        *best = NULL;           /* the lowest of a ladder */
     show_known(l);
     show_legend(plan, l->results, l->count);
-    for (const Result *r = l->results; r < l->results + l->count; r++)
+    for (const Result *r = l->results; r < l->results + l->count; r++) {
         if (r->rung && !(model && model->rung->chosen)) model = r;
+        const double most = best ? best->validation : INFINITY;
+        if (plan->ladder && r->rung && r->validation < most) best = r;
+    }
     show_verdicts(l);
     const bool written = write_results(l, err);
-    const bool shown = show_next_steps(plan, model, written, err);
+    const bool shown = show_next_steps(plan, model, best, written, err);
     if (*l->failed.text) return fail(err, "%s", l->failed.text); /* the first error */
     return written && shown;
 }

@@ -255,10 +255,14 @@ static bool make_input(Plan *plan, const char *text, size_t length, double held_
     TrilOptions *o = &plan->options;
     TrilTokenizer *made = NULL;
     if (plan->resumed && !is_text_of_state(plan, text, length, held_out)) {
-        const char *val_file = tril_model_metadata(plan->resumed, "val_file");
-        return fail(
-            err, "%s: is not the text that this run began with; --resume needs the same text%s%s",
-            path, val_file ? ", with --val-file " : "", val_file ? val_file : "");
+        const char *val_file = tril_model_metadata(plan->resumed, "val_file"),
+                   *began = tril_model_metadata(plan->resumed, "text_name");
+        const bool named = began && strcmp(began, path) != 0;
+        return fail(err,
+                    "%s: is not the text that the run in %s began with%s%s; --resume needs the "
+                    "same text%s%s",
+                    path, plan->arguments->out, named ? ", " : "", named ? began : "",
+                    val_file ? ", with --val-file " : "", val_file ? val_file : "");
     }
     o->held_out = held_out;
     if (plan->init && length > 0 && !extend_model(plan, text, length, err)) return false;

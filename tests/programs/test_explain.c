@@ -275,5 +275,5 @@ TEST(counts) {
     assert_non_null(row);
     assert_near(strtod(strchr(row, '(') + 1, NULL), 100 * p[first], 0.051);
     assert_non_null(strstr(page, "\n  counts "));
-    assert_non_null(strstr(row, "\n  counting "));
+    assert_non_null(strstr(row, "\n  counts alone "));
 }

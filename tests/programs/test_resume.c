@@ -267,6 +267,7 @@ TEST(best_gone) {
     must_run("train -m bigram -c 16 -b 4 -s 40 -o @gone " ACT);
     assert_int_equal(remove(scratch("gone/model.safetensors")), 0);
     must_run("train -r -o @gone " ACT);
+    assert_non_null(has_line("  bigram has taken all 40 steps; more --steps train it further"));
     must_run("sample -n 5 @gone/model.safetensors");
 }
 

@@ -270,11 +270,13 @@ class ToTransformers(Folder):
         command("export", "model", "folder")
         command("import", "folder", "again")
         self.assertEqual(tril.Model.load(self.folder / "again").digest, model.digest)
-        command("export", "model", "a.gguf", "f16")
+        command("export", "model", "b.GGUF", "f16")
+        (self.folder / "b.GGUF").rename(self.folder / "a.gguf")
         self.assertEqual(gguf.GGUFReader(self.folder / "a.gguf").fields["general.file_type"].contents(), 1)
         for words in ("import", "folder", "again"), ("export", "model", "folder"), ("export", "model", "a.gguf"):
             self.assertIn("already exists", command(*words, status=1))
         self.assertIn("none", command("import", "none", "new", status=1))
+        self.assertIn("is a file", command("import", "a.gguf", "new", status=1))
         for words in ("export", "model"), ("export", "model", "new", "f16"), ("export", "model", "b.gguf", "f64"):
             command(*words, status=2)
         self.assertEqual(sorted(path.name for path in self.folder.iterdir()), ["a.gguf", "again", "folder", "model"])

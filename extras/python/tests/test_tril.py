@@ -207,9 +207,13 @@ class Models(Case):
                 self.fails("argument", "model" if name == "rung" else name, lambda: tril.train(TEXT, **{"steps": 1, name: wrong}))
         self.assertEqual(small(lr=0.01, val=0.2).digest, small(learning_rate=0.01, held_out=0.2).digest)
         self.assertEqual(tril.train(TEXT, model="head", steps=2, width=16, **FEW).sizes.rung, "head")
-        for ours, said in ("patience", "train"), ("nonsense", "nonsense"):
+        for ours, said in (("patience", "train"), ("nonsense", "nonsense'$"), ("eval_every", "train"), ("stepz", "'steps'"),
+                           ("modle", "'model'"), ("kv-heads", "'kv_heads'")):
             with self.assertRaisesRegex(TypeError, said):
                 small(**{ours: 1})
+        for call in lambda: untrained(lr=0.1), lambda: tril.train(TEXT, lr=math.nan), lambda: tril.train(TEXT, lr="a"):
+            with self.assertRaisesRegex((TypeError, ValueError), r"\blr\b"):
+                call()
 
     def test_options(self):
         names, shown = set(inspect.signature(tril.train).parameters), program("train", "--help")
@@ -232,9 +236,9 @@ class Models(Case):
         model, training = small(), training_of()
         reading, tokenizer = model.read("THE"), model.tokenizer
         wrong = {
-            tril.train: [{"rung": 3}, {"precision": 3}, {"precision": b"f32"}, {"steps": "a"}, {"width": "a"}, {"stepz": 1},
+            tril.train: [{"rung": 3}, {"precision": 3}, {"precision": b"f32"}, {"bytes": "no"}, {"steps": "a"}, {"width": "a"}, {"stepz": 1},
                          {"hidden": 8}, {"layers": (1 << 32) + 1}, {"steps": 10.5}, {"dropout": "0.1"}, {"batch": "4"},
-                         {"seed": 2.0}, {"time": "2m"}, {"time": 1, "steps": 3}, {"preset": "none"}],
+                         {"seed": 2.0}, {"time": "soon"}, {"time": 1, "steps": 3}, {"preset": "none"}],
             model.generate: [{"length": -1}, {"length": 1 << 63}, {"length": 9.0}, {"length": 1, "top_k": (1 << 32) + 1},
                              {"length": 1, "seed": -1}, {"length": 1, "seed": 1 << 64}, {"precision": 8}, {"precision": ""},
                              {"precision": "f32\0"}],
@@ -245,9 +249,19 @@ class Models(Case):
             (tokenizer.decode, ["1"]), (reading.attention, 1 << 32, 0), (reading.attention, 0, None), (tril.Model, tokenizer, ""),
             (tril.Model, model), (tril.Model, None), (tril.Training, tokenizer, TEXT), (model.save, "a\0b"),
             (training.set_steps, 2.0), (training.set_steps, 1 << 32), (training.set_steps, None), (training.evaluate, -1))]
+        calls += [functools.partial(training.run, seconds=seconds) for seconds in (math.nan, "1")]
         for call in calls:
             with self.assertRaises((TypeError, ValueError, OverflowError, tril.Error), msg=str(call)):
                 call()
+        for call in model.score, tril.Tokenizer, tril.train:
+            for text in 5, ["a"], open(os.devnull, "rb"):
+                with contextlib.closing(text) if hasattr(text, "close") else contextlib.nullcontext():
+                    with self.assertRaisesRegex(TypeError, r"pathlib\.Path.* not (int|list|Buffered)"):
+                        call([text, text] if call is tril.train else text)
+        with self.assertRaisesRegex(TypeError, r"tril\.Model\b.*\bPosixPath\b.*Model\.load"):
+            tril.train(TEXT, init=PATH)
+        with self.assertRaises(TypeError):
+            model.weights[WTE] = model.weights[WTE]  # which would change nothing
         self.assertEqual(len(model.generate(length=True, seed=(1 << 64) - 1)), 1)
         if numpy is not None:
             self.assertEqual(model.tokenizer.decode(numpy.array([1, 2])), model.tokenizer.decode([1, 2]))
@@ -278,7 +292,8 @@ class Models(Case):
         self.assertAlmostEqual(weights[9, 4], math.exp(scores[4]) / sum(map(math.exp, scores)), places=4)
         x, y, matrix = lines[-1].inputs[0], lines[-1].output, model.weights[lines[-1].weights[0]]
         self.assertAlmostEqual(sum(x[9, c] * matrix[5, c] for c in range(16)), y[9, 5], places=4)
-        self.assertTrue(all(line.title and line.equation for line in lines) and not model.read("THE FOREST").lines())
+        self.assertTrue(all(line.title and line.equation for line in lines))
+        self.fails("argument", "trace=True", model.read("THE FOREST").lines)
         with self.assertRaises((TypeError, ValueError)):
             y[9, 5] = 1
         alive = weakref.ref(reading._owner)
@@ -334,7 +349,7 @@ class Trainings(Case):
             self.assertTrue(training.run(seconds=0.2))
             self.assertLess(training.done, 10**6)
             self.assertTrue(training.run(seconds=5, on_step=lambda step: training.set_steps(training.done)))
-        self.assertTrue(tril.train(TEXT, "bigram", time=1, epochs=0.1, on_step=lambda step: self.assertLess(step.steps, 1000)))
+        self.assertTrue(tril.train(TEXT, "bigram", time="1s", epochs=0.1, on_step=lambda step: self.assertLess(step.steps, 1000)))
         with unittest.mock.patch("tril.clock.monotonic", lambda: 5.0), training_of(steps=9) as training:  # it stands still
             self.assertFalse(training.run(lambda step: step.step < 3, seconds=1))
 
@@ -396,6 +411,12 @@ except TypeError as error:
         with self.assertRaises(tril.Error):
             training.step()
         self.assertEqual(model.digest, small().digest)
+        for options in {"nonsense": 1}, {"layers": 2}, {"val": 0.2}:
+            with self.assertRaises(TypeError):
+                tril.Training.resume(self.folder / "state", TEXT, **options)
+        self.fails("argument", "epochs", lambda: tril.Training.resume(self.folder / "state", TEXT, epochs=2))
+        with tril.Training.resume(self.folder / "state", TEXT, steps=20, lr=0.01) as longer:
+            self.assertEqual((longer.done, longer.options.steps, longer.options.learning_rate), (4, 20, 0.01))
         again = tril.Training.resume(self.folder / "state", TEXT, threads=1)
         again.run()
         self.assertEqual(again.model.digest, model.digest)

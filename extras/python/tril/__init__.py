@@ -22,6 +22,7 @@ import _thread
 import codecs
 import collections
 import ctypes
+import difflib
 import functools
 import inspect
 import itertools
@@ -32,7 +33,8 @@ import pathlib
 import re
 import sys
 import time as clock
-from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple, TypeVar, Union, cast
+import types
+from typing import Any, Callable, Dict, Iterable, List, Mapping, NamedTuple, Optional, Sequence, Tuple, TypeVar, Union, cast
 
 try:
     import numpy
@@ -132,6 +134,7 @@ _WHOLE = [name for name, row in _ROWS.items() if _lib.enums["TrilKind"][row.kind
 _SIZES = [name for name, row in _ROWS.items() if _lib.enums["TrilOnResume"][row.on_resume] == "model"]
 _TRAINING = [name for name in _ROWS if name not in _SIZES and name not in  # of ./train alone
              ("time", "eval_every", "patience", "bytes")]
+_RESUMED = [name for name in _TRAINING if _lib.enums["TrilOnResume"][_ROWS[name].on_resume] != "fixed"]
 _SHORT = {_ROWS[name].name.decode(): name for name in ("rung", "learning_rate", "held_out")}  # those of ./train
 Sizes: Any = collections.namedtuple("Sizes", _SIZES + ["hidden"])  # type: ignore[misc]
 Sizes.__doc__ = "The sizes of a model. If None, kv_heads equals heads, and hidden (inside the MLP) is the rung's own."
@@ -139,14 +142,14 @@ Options: Any = collections.namedtuple("Options", _SIZES + _TRAINING)  # type: ig
 Options.__doc__ = "The decided options of a training run. None stands for the rung's own value."
 
 
-def _takes(*names: str) -> Callable[[Any], Any]:
-    """Says in a function's signature and its documentation which **options it takes."""
+def _takes(*names: str, unset: str = "the default of `./train`") -> Callable[[Any], Any]:
+    """Says in a function's signature and its documentation which **options it takes, and what None stands for."""
     def decorate(function: Any) -> Any:
         signature = inspect.signature(function)
         own = [p for p in signature.parameters.values() if p.kind != p.VAR_KEYWORD]
         function.__signature__ = signature.replace(parameters=own + [
             inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None) for name in names])
-        function.__doc__ = "\n".join([inspect.getdoc(function) or "", "", "Options; None stands for the default of `./train`:", *(
+        function.__doc__ = "\n".join([inspect.getdoc(function) or "", "", f"Options; None stands for {unset}:", *(
             f"  {name}: {_ROWS[name].help.decode().replace('--', '')}" for name in names)])
         return function
     return decorate
@@ -171,7 +174,8 @@ def _checked(kind: Any, value: Any, name: str, whole: bool = False) -> Any:
         handle = getattr(value, "_handle", value)
         if not isinstance(handle, kind):
             before = " of the module as it was before it was reloaded" if type(handle).__name__ == kind.__name__ else ""
-            raise TypeError(f"{name}: a {type(value).__name__}{before} is not a {kind.__name__}")
+            known, hint = kind.__name__.replace("Tril", "tril."), "; tril.Model.load reads a file" * isinstance(value, (str, os.PathLike))
+            raise TypeError(f"a {known} is needed, not {type(value).__name__}{before}" + hint * (known == "tril.Model"))
         if not handle:
             raise Error(f"the {kind.__name__[4:].lower()} is closed", "argument")
         return handle
@@ -184,8 +188,14 @@ def _checked(kind: Any, value: Any, name: str, whole: bool = False) -> Any:
         if not least <= number <= most:
             raise OverflowError(f"{name}: {number} is not between {least} and {most}")
         return number
-    if kind is _Double and math.isnan(value):  # which is an unset option
-        raise ValueError(f"{name}: not a number")
+    if kind is _Double:
+        try:
+            if math.isnan(value):  # which is an unset option
+                raise ValueError(f"{name}: not a number")
+        except TypeError:
+            raise TypeError(f"{name}: {value!r} is not a number") from None
+    if kind is ctypes.c_bool and value not in (False, True):
+        raise TypeError(f"{name}: {value!r} is neither True nor False")
     return value
 
 
@@ -204,17 +214,25 @@ def _call(name: str, *arguments: Any) -> Any:
 
 def _fill(structure: Any, values: Dict[str, Any], known: Optional[Iterable[str]] = None) -> Any:
     """Sets the members that are not None. Fails for a name that is not in `known`; None allows all members."""
-    types = dict(structure._fields_)
-    for name, value in values.items():
-        name = _SHORT.get(name, name)
-        if name not in (types if known is None else known):
-            raise TypeError(f"there is no option {name!r}" + " here, only of ./train" * (name in ("eval_every", "patience")))
-        if value is not None:
-            if types[name] is _Name:
-                if not isinstance(value, str):
-                    raise TypeError(f"{name}: {value!r} is not a name")
-                value = _terminated(value.encode())
-            setattr(structure, name, _checked(types[name], value, name, name in _WHOLE))
+    kinds = dict(structure._fields_)
+    known = set(kinds if known is None else known)
+    for given, value in values.items():
+        name = _SHORT.get(given, given)
+        if name not in known:
+            near = difflib.get_close_matches(given, known | {one for one in _SHORT if _SHORT[one] in known}, 1)
+            raise TypeError(f"there is no option {given!r}" + (
+                " here, only of ./train" if name in ("eval_every", "patience") else " here" if name in _ROWS
+                else f"; did you mean {near[0]!r}?" if near else ""))
+        if value is None:
+            continue
+        if name == "time" and isinstance(value, str):  # "5m"
+            _call("options_set", ctypes.byref(structure), b"time", _terminated(value.encode()))
+            continue
+        if kinds[name] is _Name:
+            if not isinstance(value, str):
+                raise TypeError(f"{given}: {value!r} is not a str")
+            value = _terminated(value.encode())
+        setattr(structure, name, _checked(kinds[name], value, given, name in _WHOLE))
     return structure
 
 
@@ -244,10 +262,12 @@ def _bytes_of(text: Text) -> bytes:
         raise TypeError(f"{text!r} is the path of a file; give pathlib.Path({text!r}) for its text, or bytes for these characters")
     if isinstance(text, (str, os.PathLike)):
         return text.encode() if isinstance(text, str) else pathlib.Path(text).read_bytes()
-    buffer = memoryview(cast(bytes, text))
-    if buffer.itemsize != 1:
-        raise TypeError("a text is str, bytes, a path, or an array of uint8")
-    return buffer.tobytes()
+    try:
+        if memoryview(cast(bytes, text)).itemsize == 1:
+            return memoryview(cast(bytes, text)).tobytes()
+    except TypeError:  # has no bytes
+        pass
+    raise TypeError(f"a text is a str, bytes, a pathlib.Path, or an array of uint8, not {type(text).__name__}")
 
 
 def _joined(texts: Texts, options: Any, held_out: Optional[Text] = None) -> bytes:
@@ -533,15 +553,15 @@ class Model(_Object):
         return tokenizer
 
     @property
-    def weights(self) -> Dict[str, Any]:
+    def weights(self) -> Mapping[str, Any]:
         """The tensors [rows, columns] or [rows] by name, without copies: the model uses the numbers that
-        are written into them."""
+        are written into them, as by weights[name][:] = numbers."""
         tensors: Dict[str, Any] = {}
         tensor = _lib.TrilTensor()
         while _call("model_tensor", self, len(tensors), ctypes.byref(tensor)):
             shape = [tensor.rows, tensor.columns][:tensor.rank]
             tensors[tensor.name.decode()] = _numbers(tensor.data, shape, self._owner)
-        return tensors
+        return types.MappingProxyType(tensors)
 
     def generate(self, prompt: Text = "", *, on_text: Optional[Callable[[str], Any]] = None, **sampling: Any) -> str:
         """Continues a prompt, and returns the continuation. `on_text` gets each new character; if it
@@ -680,7 +700,7 @@ class Reading(_Object):
         return _numbers(ctypes.addressof(numbers), [T, T], numbers)
 
     def lines(self) -> List[Line]:
-        """The lines of the computation, from the ids to the logits; none without `trace`.
+        """The lines of the computation, from the ids to the logits, of a reading with `trace`.
         Without NumPy the arrays are copies."""
         lines: List[Line] = []
         line = _lib.TrilLine()
@@ -690,6 +710,8 @@ class Reading(_Object):
             weights = [tensor.name.decode() for tensor in line.weights if tensor.name]
             lines.append(Line(line.operation.decode(), line.title.decode(), line.equation.decode(), line.layer,
                               line.heads, inputs, output, weights))
+        if not lines:
+            raise Error("this reading has kept no lines; read the text with trace=True", "argument")
         return lines
 
 
@@ -725,13 +747,17 @@ class Training(_Object):
         _call("training_open", self._own(model, text), model, text, ctypes.byref(options))
 
     @classmethod
-    def resume(cls, path: Path, text: Texts, *, val_file: Optional[Text] = None, threads: int = 0) -> "Training":
-        """Resumes a training run from its state (`save`) on the same text. It has a model of its own."""
+    @_takes(*_RESUMED, unset="its former value")
+    def resume(cls, path: Path, text: Texts, *, val_file: Optional[Text] = None, **options: Any) -> "Training":
+        """Resumes a training run from its state (`save`) on the same text. It has a model of its own. Options change
+        it, such as `steps`, their new number."""
         training, state = cls.__new__(cls), _lib.TrilState()
-        model, options = Model._made("state_load", ctypes.byref(state), _path(path)), state.options
-        own = _Text(_call("model_tokenizer", model), text, options, val_file)
-        options.threads = _checked(_Int, threads, "threads") or math.nan
-        training._open(model, own, options)
+        model, how = Model._made("state_load", ctypes.byref(state), _path(path)), state.options
+        how.threads = math.nan
+        _fill(how, options, _RESUMED)
+        _check_effect(_given(options), how)
+        own = _Text(_call("model_tokenizer", model), text, how, val_file)
+        training._open(model, own, how)
         return training
 
     def _about(self) -> str:
@@ -767,6 +793,7 @@ class Training(_Object):
         each; if it returns False, the training stops, and another call resumes it, as after Ctrl-C.
         `progress` shows a bar if tqdm is installed; None shows it only in notebooks. Returns whether all
         steps are done."""
+        _checked(_Double, seconds, "seconds")
         bar, told = _progress_bar(self.options.steps, self.done, progress), self.done
         begun, before = clock.monotonic(), self.done
 
@@ -841,18 +868,19 @@ def train(text: Texts, rung: Optional[str] = None, *, preset: Optional[str] = No
           progress: Optional[bool] = None, **options: Any) -> Model:
     """Makes a model of a rung, and trains it on a text, or on several. `val_file`, a text, is held out in place of the
     end of the others. `model` is another name of `rung`. `preset` sets sizes and steps.
-    With `time`, in seconds, sizes that are not given are chosen for this time and this machine. `init` is
+    With `time`, such as 60 or "5m", sizes that are not given are chosen for this time and this machine. `init` is
     a model to begin from, whose sizes and bytes stay. `on_step` and `progress` are those of Training.run. After
     Ctrl-C, the KeyboardInterrupt has the attribute `model`, the current model."""
     begun, how = clock.monotonic(), _lib.tril_options()
-    seconds = options.get("time") or math.inf
+    seconds = _fill(_lib.tril_options(), {"time": options.get("time")}).time
+    seconds = math.inf if math.isnan(seconds) else seconds
     for name in ["batch"] + (_SIZES[1:] if seconds < math.inf else ["context"]):
         setattr(how, name, math.nan)
     if preset is not None:
         _call("options_set", ctypes.byref(how), b"preset", _terminated(preset.encode()))
     asked = _given({"rung": rung, **options})
     fixed = _SIZES + ["bytes"]
-    _fill(how, asked, ["time"] + fixed + _TRAINING)
+    _fill(how, {"rung": rung, **options}, ["time"] + fixed + _TRAINING)
     if seconds < math.inf and asked.get("steps") is not None:
         raise Error("steps and time both limit the training; give only one", "argument")
     if preset is not None and init is not None:

@@ -26,7 +26,7 @@ def web(*files: str) -> int:
     """Opens the page, or copies it to a new file."""
     page = pathlib.Path(__file__).with_name("tril.html")
     if not page.exists():
-        sys.exit("tril: this wheel was built without the page; `make wheels` builds it with the page")
+        sys.exit("tril: was installed without the page; in the folder of the sources, `make web` makes it for `pip install .`")
     if not files:
         return 0 if webbrowser.open(page.as_uri()) else sys.exit("tril: no browser was found; copy the page: tril web FILE")
     try:

@@ -341,6 +341,8 @@ def read_folder(path: Path) -> Model:
     """Reads a GPT-2 or a Qwen3 of transformers, which any program may have trained. Weights may be in float32,
     float16 or bfloat16, in one file or in several. Dropout becomes 0."""
     folder, numpy = pathlib.Path(path), _package("numpy")
+    if folder.is_file():
+        raise Error(f"{path}: is a file; only the folder of a model of transformers can be imported", "file")
     tokenizer, ids = _read_tokenizer(folder / "tokenizer.json")
     architecture, sizes = _read_config(folder / "config.json")
     if sizes.pop("V") != len(tokenizer):
@@ -386,7 +388,7 @@ def main(command: str, words: List[str]) -> int:
             model = read_folder(given.source)
             with _replacing(given.to) as new:
                 model.save(new)
-        elif given.to.endswith(".gguf"):
+        elif given.to.lower().endswith(".gguf"):
             write_gguf(Model.load(given.source), given.to, given.type)
         elif given.type == "f32":
             write_folder(Model.load(given.source), given.to)

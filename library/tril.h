@@ -43,7 +43,7 @@ typedef enum {
     TRIL_TEXT,      /* a text that is not UTF-8, is too short, or has an unknown character */
     TRIL_FILE,      /* a file that cannot be read or written, or whose contents are invalid */
     TRIL_NO_MEMORY, /* not enough memory */
-    TRIL_DIVERGED,  /* the loss of a run, or a model's predictions, are not finite numbers */
+    TRIL_DIVERGED,  /* a loss, predictions or weights are not finite numbers */
     TRIL_STOPPED,   /* a callback asked to stop */
     TRIL_BUSY       /* an object that another thread is using */
 } TrilStatus;
@@ -251,7 +251,7 @@ typedef struct {
 /* Writes the model as a file for ./sample, with this metadata, up to an entry without a key; NULL:
  * none. Replaces an existing file of tril once the new one is whole. TRIL_FILE: anything else is at
  * `path`, such as a link. TRIL_ARGUMENT: a key of tril's own, or twice; no UTF-8; more entries than
- * fit (80 always do). */
+ * fit (80 always do). TRIL_DIVERGED: a weight that is not a finite number; nothing is written. */
 TrilStatus tril_model_save(const TrilModel *model, const char *path, const TrilMetadata *metadata,
                            TrilError *error);
 

@@ -485,6 +485,24 @@ TEST_OF_EACH(tril_rung, overflow) {
     assert_int_equal(take_steps(begin(model, &options)), TRIL_DIVERGED);
 }
 
+/* A model that could not be loaded is not written either, nor its state. */
+TEST(not_finite) {
+    const TrilOptions options = few(20, 1);
+    TrilModel *model = make(small("gpt"), 1);
+    TrilTraining *training = begin(model, &options);
+    TrilTensor tensor;
+    for (int i = 0; i < 2; i++) {
+        assert_true(tril_model_tensor(model, i, &tensor));
+        tensor.data[i] = i ? INFINITY : NAN;
+        expect(tril_model_save(model, scratch("none"), NULL, &error), TRIL_DIVERGED, tensor.name);
+        expect(tril_training_save(training, scratch("none"), NULL, &error), TRIL_DIVERGED,
+               tensor.name);
+        assert_false(scratch_has("none"));
+        tensor.data[i] = 0;
+    }
+    must(tril_training_save(training, scratch("none"), NULL, &error));
+}
+
 /* A program may have set a locale in which numbers have a decimal comma: the files are the same. */
 TEST(decimal_comma) {
     TrilOptions options = few(STEPS, 1);

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/world.h"
+#include "programs/common.h"
 #include "programs/train/budget.h"
 #include "programs/train/display.h"
 #include "programs/train/interruption.h"
@@ -190,6 +191,29 @@ static void show_verdicts(const Ladder *l) {
                   names, last->verdict.longer);
 }
 
+/* Names the rungs of a ladder whose time was over after far fewer steps than another one took: a
+ * reader would take the loss that they lack for the rung's. */
+static void show_slower(const Ladder *l) {
+    const double few = 0.9;
+    char names[MAX_RUNGS * 16] = "", steps[MAX_RUNGS * 16] = "";
+    const char *before = "";
+    int most = 0;
+    for (const Result *r = l->results; r < l->results + l->count; r++)
+        if (r->rung && !r->rung->baseline && r->now.step > most) most = r->now.step;
+    for (const Result *r = l->results; r < l->results + l->count; r++) {
+        const bool ended = r->rung && !r->rung->baseline && r->characters > 0 && r->time > 0;
+        if (!ended || r->now.step >= few * most) continue;
+        const size_t length = strlen(names), filled = strlen(steps);
+        snprintf(names + length, sizeof names - length, "%s%s", before, r->name);
+        snprintf(steps + filled, sizeof steps - filled, "%s%s", before, grouped(r->now.step));
+        before = ", ";
+    }
+    if (*names)
+        show_line("%s: only %s steps, where another rung took %s, because the machine was slower: "
+                  "these losses do not compare.",
+                  names, steps, grouped(most));
+}
+
 /* Shows and writes the results. */
 static bool compare(Ladder *l, Error *err) {
     const Plan *plan = l->plan;
@@ -203,6 +227,7 @@ static bool compare(Ladder *l, Error *err) {
         if (plan->ladder && r->rung && r->validation < most) best = r;
     }
     show_verdicts(l);
+    if (plan->ladder) show_slower(l);
     const bool written = write_results(l, err);
     const bool shown = show_next_steps(plan, model, best, written, err);
     if (*l->failed.text) return fail(err, "%s", l->failed.text); /* the first error */

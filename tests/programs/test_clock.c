@@ -132,11 +132,15 @@ TEST(more_time) {
 }
 
 /* Under a time limit the rungs of a ladder take about as many steps as each other, never more than
- * announced; fewer here, because a step takes longer than measured. */
+ * announced; fewer here, because a step takes longer than measured. If they cannot, a line says
+ * so: with --profile the steps of the upper rungs read the clock most often. */
 TEST(equal_steps) {
+    static const char command[] = "train --ladder " TINY_SIZES "-e 0 --patience 1 -t 20 -o @even";
     double announced[4];
-    must_run_clocked(0.002, "",
-                     "train --ladder " TINY_SIZES "-e 0 --patience 1 -t 20 -o @even " PLAY);
+    must_run_clocked(0.002, "", "%s " PLAY " --profile", command);
+    expect_line("gpt, modern, conv, ngram: only ", " steps, where another rung took ");
+    must_run_clocked(0.002, "", "%s " PLAY, command);
+    assert_null(has_line("where another rung took "));
     assert_int_equal(numbers_of(expect_line("a second: about "), announced, 4), 3);
     for (int i = 0; tril_rung(i); i++) {
         const char *log = scratch(formatted("even/%s.csv", tril_rung(i)));

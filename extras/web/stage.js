@@ -66,9 +66,9 @@ function openStage(box, { runs, rung, start, compares }) {
     part("play").textContent = stage.playing ? "Pause" : !own() ? "Watch it learn" :
       run().done && current() === all.at(-1) ? "Play again" : "Play";
     const learns = own() && !run().done; // the slider has room for what is to come
-    slider.max = Math.max(2, learns ? SNAPSHOTS : all.length) - 1;
+    slider.max = (learns ? SNAPSHOTS : all.length) - 1;
     slider.disabled = all.length < 2;
-    slider.value = all.length < 2 && !learns ? 1 : all.indexOf(snapshot);
+    slider.value = all.indexOf(snapshot);
     slider.setAttribute("aria-valuetext", said);
     part("said").textContent = run()?.failed ? sentence(run().failed) : said ||
       (run() ? "" : "No model has read this text yet.");

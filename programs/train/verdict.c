@@ -94,34 +94,21 @@ static void lengthen(const Plan *plan, const Course *c, int times, char options[
         snprintf(options + length, LONGER_SIZE - (size_t)length, " --epochs %g", times * o->epochs);
 }
 
-/* Judges a training run that has ended, if there is nothing worse to say. In trials that trained
- * twice as long, a loss that was the lowest at the end fell by another 0.4 to 0.8 times its fall
- * between 0.3 and 0.6 of the steps. A result is not below another because the text is learned by
- * heart, which more steps do not mend, because the steps were too few, or for neither reason. */
-static VerdictKind judge_end(const Ladder *l, const Result *r, Verdict *v) {
-    enum { MORE = 2, MUCH = 4 }; /* times as many steps; MUCH to reach another loss */
-    const double worth = 0.03, margin = 1.25, epochs = passes(l, r);
-    const TrilText *text = l->plan->corpus;
-    const Course *c = r->course;
-    const Result *base = not_below(l, r);
-    const double middle = course_validation(c, 0.3);
-    const bool falls = c->since_lowest == 0 && !(middle - course_validation(c, 0.6) <= worth),
-               more = c->since_lowest == 0 &&
-                      2 * epochs <= margin * tril_epochs_that_help((double)text->trained_on, false),
-               begins = base == &l->results[NGRAM],
-               ahead = base && r->train<base->train, past = c->since_lowest> 0,
-               by_heart = base && (base->course ? ahead || past
-                                                : (past || is_known(r)) && epochs > 2 &&
-                                                      (ahead || (!begins && seen_too_often(l, r))));
-    v->falling = base ? !by_heart && (falls || base->course)
-                      : falls && more && !r->rung->baseline && !isnan(middle);
-    if (v->falling || (more && !by_heart))
-        lengthen(l->plan, c, base && v->falling ? MUCH : MORE, v->longer);
-    if (!base) {
-        snprintf(v->text, VERDICT_SIZE, "the loss was still falling: it would be lower with %s.",
-                 v->longer);
-        return v->falling ? STILL_FALLING : NO_VERDICT;
-    }
+/* Returns true if a result is not below `base` because the text is learned by heart, which more
+ * steps do not mend. */
+static bool memorizes(const Ladder *l, const Result *r, const Result *base) {
+    const bool ahead = r->train<base->train, past = r->course->since_lowest> 0;
+    if (base->course) return ahead || past;
+    return (past || is_known(r)) && passes(l, r) > 2 &&
+           (ahead || (base != &l->results[NGRAM] && seen_too_often(l, r)));
+}
+
+/* Says that a result is not below `base`, and why: the text is learned by heart, the steps were too
+ * few (v->falling), or neither. */
+static VerdictKind judge_above(const Ladder *l, const Result *r, const Result *base, bool by_heart,
+                               Verdict *v) {
+    const bool begins = base == &l->results[NGRAM], few = v->falling && !begins;
+    const char *characters = count_of((double)l->plan->corpus->characters, "character");
     char why[160] = ", which needs no training";
     if (begins && !by_heart)
         snprintf(why, sizeof why,
@@ -130,19 +117,43 @@ static VerdictKind judge_end(const Ladder *l, const Result *r, Verdict *v) {
         snprintf(why, sizeof why,
                  ": it memorizes the training text, %s in %.0f epochs; use a longer text, or begin "
                  "with --init MODEL",
-                 count_of((double)text->characters, "character"), epochs);
-    else if (seen_too_often(l, r) && !v->falling)
+                 characters, passes(l, r));
+    else if (few)
+        snprintf(why, sizeof why, ": it took only %s; try %s",
+                 count_of(r->course->row.step, "step"), v->longer);
+    else if (seen_too_often(l, r))
         snprintf(why, sizeof why,
                  ": it read %s %.0f times; use a longer text, or begin with --init MODEL",
-                 count_of((double)text->characters, "character"), epochs);
-    else if (v->falling)
-        snprintf(why, sizeof why, ": it took only %s; try %s", count_of(c->row.step, "step"),
-                 v->longer);
-    snprintf(v->text, VERDICT_SIZE, "not %sbelow %s%s (%s%s against %s%.4f)%s.",
-             v->falling && !begins ? "yet " : "", base->course || base == l->results ? "" : "the ",
-             base->name, r->sampled ? "~" : "", figure(r->validation, 4), base->sampled ? "~" : "",
-             base->validation, why);
-    return by_heart ? OVERFITTING : v->falling && !begins ? TOO_SHORT : NO_BETTER;
+                 characters, passes(l, r));
+    snprintf(v->text, VERDICT_SIZE, "not %sbelow %s%s (%s%s against %s%.4f)%s.", few ? "yet " : "",
+             base->course || base == l->results ? "" : "the ", base->name, r->sampled ? "~" : "",
+             figure(r->validation, 4), base->sampled ? "~" : "", base->validation, why);
+    return by_heart ? OVERFITTING : few ? TOO_SHORT : NO_BETTER;
+}
+
+/* Judges a training run that has ended, if there is nothing worse to say. In trials that trained
+ * twice as long, a loss that was the lowest at the end fell by another 0.4 to 0.8 times its fall
+ * between 0.3 and 0.6 of the steps. */
+static VerdictKind judge_end(const Ladder *l, const Result *r, Verdict *v) {
+    enum { MORE = 2, MUCH = 4 }; /* times as many steps; MUCH to reach another loss */
+    const double worth = 0.03, margin = 1.25;
+    const Course *c = r->course;
+    const Result *base = not_below(l, r);
+    const double middle = course_validation(c, 0.3),
+                 trained_on = (double)l->plan->corpus->trained_on;
+    const bool lowest = c->since_lowest == 0,
+               falls = lowest && !(middle - course_validation(c, 0.6) <= worth),
+               more =
+                   lowest && 2 * passes(l, r) <= margin * tril_epochs_that_help(trained_on, false),
+               by_heart = base && memorizes(l, r, base);
+    v->falling = base ? !by_heart && (falls || base->course)
+                      : falls && more && !r->rung->baseline && !isnan(middle);
+    if (v->falling || (more && !by_heart))
+        lengthen(l->plan, c, base && v->falling ? MUCH : MORE, v->longer);
+    if (base) return judge_above(l, r, base, by_heart, v);
+    snprintf(v->text, VERDICT_SIZE, "the loss was still falling: it would be lower with %s.",
+             v->longer);
+    return v->falling ? STILL_FALLING : NO_VERDICT;
 }
 
 void verdicts_judge(Ladder *l) {

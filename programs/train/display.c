@@ -233,10 +233,12 @@ void show_legend(const Plan *plan, const Result *results, int count) {
         falling = falling || r->verdict.falling;
         sampled = sampled || r->sampled;
     }
+    const bool guessed = plan_shows_steps(plan) && plan_has_time(plan); /* the number of steps */
     const char *marks[] = {plan_shows_steps(plan) ? "* the lowest so far, kept" : NULL,
                            plan_shows_steps(plan) ? "\u21b5 a new line" : NULL,
-                           sampled || (plan_shows_steps(plan) && plan_has_time(plan)) ? "~ about"
-                                                                                      : NULL,
+                           guessed   ? "~ about"
+                           : sampled ? "~ about, on a part of the held-out text"
+                                     : NULL,
                            falling ? "\u2193 still falling at the end" : NULL};
     char legend[160] = "";
     for (int i = 0; i < COUNT(marks); i++)

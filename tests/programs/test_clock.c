@@ -210,6 +210,8 @@ TEST(samples) {
     assert_true(read[0] >= 64 && read[0] < all / 4 && read[1] == all);
     assert_non_null(strchr(after("\ngpt  "), '~'));
     assert_non_null(has_line("~ about"));
+    must_run_clocked(0.1, "", "train -q " TINY_SIZES "--precision f32 -t 12 -o @quiet @long");
+    expect_line("~ about, on a part of the held-out text");
     must_run("train -q " TINY_SIZES "-s 2 -o @all @long");
     assert_null(has_line("~"));
 }

@@ -80,13 +80,17 @@ void show_decisions(const Plan *plan, const RungPlan *sized) {
     }
     const bool enough = o->epochs > 0 && epochs * (1 + 1 / o->steps) > o->epochs;
     const double shown = enough ? o->epochs : epochs, few = 0.1; /* 0.02, not 0.0 */
+    const int rungs = plan->ladder ? plan->rung_count : 1;
+    const double lasts = rungs * o->steps * budget_step(plan, sized), much = 0.8;
+    const char *limit = !enough                  ? ""
+                        : lasts < much * o->time ? ", the limit (--epochs); it ends early"
+                                                 : ", the limit (--epochs)";
     show_line("chosen for %g s: layers %g, heads %g, width %g, steps of %g x %g characters, "
               "dropout %g",
               o->time, o->layers, o->heads, o->width, o->batch, o->context, o->dropout);
     show_line("  this machine trains %s on %s characters a second: about %s, %.*f epochs%s",
               sized->name, grouped(round(plan_step_characters(plan) / budget_step(plan, sized))),
-              count_of(round(o->steps), "step"), shown < few ? 3 : 1, shown,
-              enough ? ", the limit (--epochs); it ends early" : "");
+              count_of(round(o->steps), "step"), shown < few ? 3 : 1, shown, limit);
     if (c->limit == TRIL_LIMIT_NONE) return;
     char why[120] = "does not fit into memory";
     if (c->limit != TRIL_LIMIT_MEMORY)

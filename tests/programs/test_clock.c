@@ -245,11 +245,15 @@ TEST(enough) {
     skip_without(SIGNALS);
     scratch_random("short", 1000, 5, 3); /* 900 of them for training */
     must_run_clocked(1e-4, "", "train " TINY_SIZES "-c 15 -t 5 --patience 1 -o @brief @short");
-    expect_line("40.0", "(--epochs)");
+    expect_line("40.0", "(--epochs); it ends early");
     assert_null(has_line("larger size")); /* all sizes were asked for */
     assert_true(has_line("600/~600") > has_line("gpt: "));
     must_run_clocked(1e-4, "", "train -r -t 5 -o @brief @short");
     assert_int_equal(count_progress(), 0);
+    /* 5.3 epochs would fit */
+    must_run_clocked(2e-3, "", "train " TINY_SIZES "-t 20 -e 5 --patience 1 -o @most " PLAY);
+    expect_line("5.0 epochs, the limit (--epochs)");
+    assert_null(has_line("ends early"));
     must_run_clocked(1e-4, " 2@0.5 2@0.6", "train -t 5 -c 15 -o @larger @short");
     expect_line("2", "64", "15", "250,000");
     scratch_random("noise", 400, 5, 3);

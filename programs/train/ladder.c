@@ -195,23 +195,21 @@ static void show_verdicts(const Ladder *l) {
  * reader would take the loss that they lack for the rung's. */
 static void show_slower(const Ladder *l) {
     const double few = 0.9;
-    char names[MAX_RUNGS * 16] = "", steps[MAX_RUNGS * 16] = "";
-    const char *before = "";
+    char names[MAX_RUNGS * 16] = "";
     int most = 0;
     for (const Result *r = l->results; r < l->results + l->count; r++)
         if (r->rung && !r->rung->baseline && r->now.step > most) most = r->now.step;
     for (const Result *r = l->results; r < l->results + l->count; r++) {
-        const bool ended = r->rung && !r->rung->baseline && r->characters > 0 && r->time > 0;
-        if (!ended || r->now.step >= few * most) continue;
-        const size_t length = strlen(names), filled = strlen(steps);
-        snprintf(names + length, sizeof names - length, "%s%s", before, r->name);
-        snprintf(steps + filled, sizeof steps - filled, "%s%s", before, grouped(r->now.step));
-        before = ", ";
+        const bool stopped = r->early_stop > 0 || r->now.cooldown_end > 0, /* by --patience */
+            ended = r->rung && r->characters > 0 && r->time > 0;
+        if (!ended || stopped || r->now.step >= few * most) continue;
+        const size_t length = strlen(names);
+        snprintf(names + length, sizeof names - length, "%s%s", *names ? ", " : "", r->name);
     }
     if (*names)
-        show_line("%s: only %s steps, where another rung took %s, because the machine was slower: "
-                  "these losses do not compare.",
-                  names, steps, grouped(most));
+        show_line("%s: the machine became slower, and there was time for less than the %s steps of "
+                  "another rung: these losses do not compare.",
+                  names, grouped(most));
 }
 
 /* Shows and writes the results. */

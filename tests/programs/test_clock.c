@@ -138,9 +138,13 @@ TEST(equal_steps) {
     static const char command[] = "train --ladder " TINY_SIZES "-e 0 --patience 1 -t 20 -o @even";
     double announced[4];
     must_run_clocked(0.002, "", "%s " PLAY " --profile", command);
-    expect_line("gpt, modern, conv, ngram: only ", " steps, where another rung took ");
+    expect_line("gpt, modern, conv, ngram: ", " steps of another rung: ");
+    must_run_clocked(0.0004, "",
+                     "train --ladder " TINY_SIZES
+                     "-e 0 --patience 0.1 -t 20 -o @even " ACT); /* bigram stops early */
+    assert_null(has_line(" steps of another rung: "));
     must_run_clocked(0.002, "", "%s " PLAY, command);
-    assert_null(has_line("where another rung took "));
+    assert_null(has_line(" steps of another rung: "));
     assert_int_equal(numbers_of(expect_line("a second: about "), announced, 4), 3);
     for (int i = 0; tril_rung(i); i++) {
         const char *log = scratch(formatted("even/%s.csv", tril_rung(i)));

@@ -87,18 +87,24 @@ function train(milliseconds, evaluations) {
   } while (!due && performance.now() < end);
   return { ...describe(), losses, ...due && { model: modelFile(), digest: digest() } };
 }
-// Returns the speed of training, in multiply-adds a second: that of the fastest step of some, because the browser
-// compiles the code for speed only while it runs.
+// Returns the speed of training, in multiply-adds a second: that of the steps in the second half of the time, because
+// the browser compiles the code for speed only while it runs. Some browsers round their clock, against fingerprinting,
+// to tenths of a second, by which a step may take no time: training then continues until the steps have taken some.
 function measure(rung, chosen, milliseconds = 200) {
-  const end = performance.now() + milliseconds;
-  let fastest = Infinity, { seconds, done } = begin(rung, chosen);
-  while (!done && performance.now() < end) {
-    const next = train(0, 1);
-    fastest = Math.min(fastest, next.seconds - seconds);
-    ({ seconds, done } = next);
+  const ENDLESS = 1e9;
+  try {
+    begin(rung, { ...chosen, steps: ENDLESS });
+    const begun = performance.now();
+    const trainUntil = (part, seconds) => {
+      let now;
+      do now = train(0, 1); while (performance.now() - begun < part * milliseconds || now.seconds <= seconds);
+      return now;
+    };
+    const warm = trainUntil(0.5, -1), end = trainUntil(1, warm.seconds);
+    return estimate(rung, chosen).work * (end.step - warm.step) / (end.seconds - warm.seconds);
+  } finally {
+    leaveModel();
   }
-  leaveModel();
-  return estimate(rung, chosen).work / fastest;
 }
 function setSteps(steps) {
   must("tril_training_set_steps", training, steps);

@@ -159,7 +159,9 @@ void arguments_print_options(void) {
 bool arguments_checkpoint(const Arguments *a, int i, char path[PROGRAM_PATH], Error *err) {
     program_model(i < a->count ? a->checkpoints[i] : PROGRAM_OUT, path);
     return i < a->count || file_kind(path) != FILE_NONE ||
-           fail(err, "%s: no such file; train a model first (./train FILE), or name a checkpoint",
+           fail(err,
+                "%s: no such file; train a model first (./train FILE, or tril-train FILE if "
+                "installed), or name a checkpoint",
                 path);
 }
 

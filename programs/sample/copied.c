@@ -20,7 +20,7 @@ bool copies_open(Copies *c, const TrilModel *model, const char *path, Error *err
     double held_out = val ? number_read(val, NULL) : tril_options().held_out;
     size_t length;
     *c = (Copies){.tokenizer = tril_model_tokenizer(model),
-                  .trained_on = name ? name : "a text without a name",
+                  .trained_on = name,
                   .written = buffer_begin("the written text", &c->failed)};
     if (val_file && strcmp(val_file, "-") == 0)
         return fail(err, "--copied: the model's --val-file was standard input, which is gone");
@@ -32,8 +32,8 @@ bool copies_open(Copies *c, const TrilModel *model, const char *path, Error *err
         return message_of(err, val_file ? "--copied, with the model's --val-file" : "--copied");
     if (tril_text_make(&c->text, c->tokenizer, content, length, held_out, err) != TRIL_OK) {
         const Error own = *err;
-        return fail(err, "--copied: %s: %s; the model was trained on %s", c->files.name, own.text,
-                    c->trained_on);
+        return fail(err, "--copied: %s: %s%s%s", c->files.name, own.text,
+                    name ? "; the model was trained on " : "", name ? name : "");
     }
     texts_forget(&c->files);
     c->other = digest && strcmp(digest_text(c->text->digest).text, digest) != 0;
@@ -103,8 +103,8 @@ static void show(const Copies *c, Figures own, Figures usual, size_t pieces, siz
     }
     if (c->other) {
         snprintf(line, sizeof line,
-                 "The model was trained on another text, %s, or on more than this one.",
-                 c->trained_on);
+                 "The model was trained on another text%s%s, or on more than this one.",
+                 c->trained_on ? ", " : "", c->trained_on ? c->trained_on : "");
         program_words(stderr, 0, 4, line);
     }
 }

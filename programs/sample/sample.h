@@ -84,7 +84,7 @@ typedef struct {
     Texts files;                    /* the text's, and that of --val-file, if the run had one */
     TrilText *text;
     bool other;             /* true if this is not the text of the model's training run */
-    const char *trained_on; /* the name of that text; borrowed */
+    const char *trained_on; /* the name of that text, or NULL; borrowed */
     Buffer written;         /* ids, with -1 after each text */
     size_t characters;      /* in it */
     Error failed;           /* the error that left `written` incomplete */

@@ -76,7 +76,7 @@ static bool take_names(TrilOptions *o, Error *err) {
 static bool check(const Arguments *a, int operands, Error *err) {
     if (operands == 0 && a->resume)
         return fail(err, "no text FILE given; name the text that the run began with");
-    if (operands == 0) return fail(err, "no text FILE given; try: ./train my.txt");
+    if (operands == 0) return fail(err, "no text FILE given; try: %s my.txt", *a->command);
     if (!isnan(a->options.steps) && !isnan(a->options.time))
         return fail(err, "--steps and --time both limit the run; give only one");
     if (!isnan(a->options.held_out) && a->val_file)

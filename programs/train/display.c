@@ -117,7 +117,8 @@ void show_training(const RungPlan *rung, const TrilModel *model, const TrilTrain
                   plan_has_time(plan) ? "steps" : count_of(plan->options.steps, "step"),
                   plan->options.batch, plan->options.context, grows, processes);
     }
-    if (done > 0 && !plan_has_time(plan) && done >= plan->options.steps)
+    const bool alone_to_train = !plan->ladder && !rung->baseline && !plan_has_time(plan);
+    if (done > 0 && alone_to_train && done >= plan->options.steps)
         show_line("  %s has taken all %s; more --steps train it further", rung->name,
                   count_of(done, "step"));
     else if (done > 0)
@@ -257,19 +258,25 @@ static void put_path(Buffer *lines, const char *before, const char *path) {
     shell_path(lines, path);
 }
 
+/* The columns before a command. In a ladder the rungs are named. */
+static int columns_before(const Plan *plan) {
+    return plan->ladder ? 32 : 25;
+}
+
 static bool has_usual_out(const Plan *plan) {
     return strcmp(plan->arguments->out, PROGRAM_OUT) == 0;
 }
 
-/* Adds the command that writes text with a rung's model. In a ladder the line names the rung. */
+/* Adds the command that writes text with a rung's model. */
 static void put_sampler(Buffer *lines, const Plan *plan, const RungPlan *rung) {
     static const char own[] = "train"; /* tril-sample is beside tril-train */
     const char *train = *plan->arguments->command;
     size_t length = strlen(train), end = strlen(own);
-    char sampler[PATH_SIZE] = "./sample";
+    char sampler[PATH_SIZE] = "./sample", label[64];
     if (length >= end && strcmp(train + length - end, own) == 0)
         snprintf(sampler, PATH_SIZE, "%.*ssample", (int)(length - end), train);
-    buffer_printf(lines, "To read what %s writes:  ", plan->ladder ? rung->name : "it");
+    snprintf(label, sizeof label, "To read what %s writes:", plan->ladder ? rung->name : "it");
+    buffer_printf(lines, "%-*s", columns_before(plan), label);
     shell_program(lines, sampler);
     buffer_printf(lines, " -n 500");
     if (!rung->chosen)
@@ -309,9 +316,12 @@ bool show_next_steps(const Plan *plan, const Result *model, const Result *best, 
     const char *longer = model && !stopped && !plan->ladder ? model->verdict.longer : "";
     Buffer lines = buffer_begin("the next commands", err);
     if (model) put_sampler(&lines, plan, model->rung);
-    if (best && best != model) put_sampler(&lines, plan, best->rung);
+    if (best && best != model && file_kind(best->rung->checkpoint) == FILE_REGULAR)
+        put_sampler(&lines, plan, best->rung);
     if (model && page) {
-        put_path(&lines, "To see what it learned:  ", plan->page);
+        buffer_printf(&lines, "%-*s", columns_before(plan),
+                      plan->ladder ? "To see what they learned:" : "To see what it learned:");
+        put_path(&lines, "", plan->page);
         buffer_printf(&lines, "\n");
     }
     if ((*longer || stopped) && file_kind(plan->state_file) == FILE_REGULAR)

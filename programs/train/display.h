@@ -64,7 +64,7 @@ void show_legend(const Plan *plan, const Result *results, int count);
 
 /* Prints the next commands: sample from `model` and from `best`, open the report (if `page`), train
  * further if that would help, or resume after an interruption. `model`: the result of --model, else
- * of the last rung trained, if any. `best`: the lowest of a ladder, or NULL. Fails without memory.
+ * of the last rung trained, or NULL. `best`: the lowest of a ladder, or NULL. Fails without memory.
  */
 bool show_next_steps(const Plan *plan, const Result *model, const Result *best, bool page,
                      Error *err);

@@ -60,7 +60,7 @@ static bool has_result(const RungPlan *rung) {
     if (tril_model_load(&kept, rung->checkpoint, &(TrilError){0}) != TRIL_OK) return true;
     const double loss = tril_model_loss(kept);
     tril_model_free(kept);
-    return !(fabs(loss - rung->known->validation) > same);
+    return !(fabs(loss - rung->known->best) > same);
 }
 
 /* ---- training ---- */
@@ -168,66 +168,70 @@ static bool write_results(Ladder *l, Error *err) {
     return ok && page;
 }
 
+/* Names of rungs, separated by commas. */
+typedef struct {
+    char text[MAX_RUNGS * 16];
+    int count;
+} Names;
+
+static void add_name(Names *names, const char *name) {
+    const size_t length = strlen(names->text);
+    snprintf(names->text + length, sizeof names->text - length, "%s%s", names->count++ ? ", " : "",
+             name);
+}
+
 /* Prints the verdicts: one line for all rungs of a ladder that took too few steps. */
 static void show_verdicts(const Ladder *l) {
     const Result *last = NULL;
-    char names[MAX_RUNGS * 16] = "";
-    int count = 0;
+    Names names = {.count = 0};
     for (const Result *r = l->results; r < l->results + l->count; r++) {
         const VerdictKind kind = r->verdict.kind;
         if (l->plan->ladder && kind == TOO_SHORT) {
-            const size_t length = strlen(names);
-            snprintf(names + length, sizeof names - length, "%s%s", count ? ", " : "", r->name);
+            add_name(&names, r->name);
             last = r;
-            count++;
         } else if (kind != NO_VERDICT && !(l->plan->ladder && kind == STILL_FALLING)) {
             show_line("%s: %s", r->name, r->verdict.text); /* the table marks those that fall */
         }
     }
-    if (count == 1) show_line("%s: %s", names, last->verdict.text);
-    if (count > 1)
+    if (names.count == 1) show_line("%s: %s", names.text, last->verdict.text);
+    if (names.count > 1)
         show_line("%s: not yet below the row before or the counted bigram, after too few steps; "
                   "try %s.",
-                  names, last->verdict.longer);
+                  names.text, last->verdict.longer);
 }
 
 /* Names the rungs of a ladder whose time was over after far fewer steps than another one took: a
  * reader would take the loss that they lack for the rung's. */
 static void show_slower(const Ladder *l) {
     const double few = 0.9;
-    char names[MAX_RUNGS * 16] = "";
-    int most = 0;
+    Names names = {.count = 0};
+    double most = 0; /* characters */
     for (const Result *r = l->results; r < l->results + l->count; r++)
-        if (r->rung && !r->rung->baseline && r->now.step > most) most = r->now.step;
-    for (const Result *r = l->results; r < l->results + l->count; r++) {
-        const bool stopped = r->early_stop > 0 || r->now.cooldown_end > 0, /* by --patience */
-            ended = r->rung && r->characters > 0 && r->time > 0;
-        if (!ended || stopped || r->now.step >= few * most) continue;
-        const size_t length = strlen(names);
-        snprintf(names + length, sizeof names - length, "%s%s", *names ? ", " : "", r->name);
-    }
-    if (*names)
-        show_line("%s: the machine became slower, and there was time for less than the %s steps of "
-                  "another rung: these losses do not compare.",
-                  names, grouped(most));
+        if (r->rung && r->time > 0) most = fmax(most, r->characters);
+    for (const Result *r = l->results; r < l->results + l->count; r++)
+        if (r->rung && r->time > 0 && r->characters > 0 && r->characters < few * most)
+            add_name(&names, r->name);
+    if (names.count > 0)
+        show_line("%s: there was time for fewer than the %s steps of another rung; these losses do "
+                  "not compare.",
+                  names.text, grouped(round(most / plan_step_characters(l->plan))));
 }
 
 /* Shows and writes the results. */
 static bool compare(Ladder *l, Error *err) {
     const Plan *plan = l->plan;
     const Result *model = NULL, /* that of --model; before its training run, the last rung's */
-        *best = NULL;           /* the lowest of a ladder */
+        *best = NULL;           /* the lowest of the rungs */
     show_known(l);
     show_legend(plan, l->results, l->count);
-    for (const Result *r = l->results; r < l->results + l->count; r++) {
-        if (r->rung && !(model && model->rung->chosen)) model = r;
-        const double most = best ? best->validation : INFINITY;
-        if (plan->ladder && r->rung && r->validation < most) best = r;
+    for (const Result *r = l->results + CLOSED_FORMS; r < l->results + l->count; r++) {
+        if (!(model && model->rung->chosen)) model = r;
+        if (!isnan(r->validation) && !(best && best->validation <= r->validation)) best = r;
     }
     show_verdicts(l);
     if (plan->ladder) show_slower(l);
     const bool written = write_results(l, err);
-    const bool shown = show_next_steps(plan, model, best, written, err);
+    const bool shown = show_next_steps(plan, model, plan->ladder ? best : NULL, written, err);
     if (*l->failed.text) return fail(err, "%s", l->failed.text); /* the first error */
     return written && shown;
 }

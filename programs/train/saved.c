@@ -74,7 +74,10 @@ bool saved_write(const Plan *plan, TrilTraining *training, const Result *results
             to += number_write(to, NUMBER_SIZE, 'g', 17, *number_at(r, figures[i]));
             *to++ = ' ';
         }
-        to += sprintf(to, "%s\n", r->sampled ? "~" : "");
+        if (r->sampled) to += sprintf(to, "~");
+        *to++ = '=';
+        to += number_write(to, NUMBER_SIZE, 'g', 17, r->best);
+        *to++ = '\n';
     }
     if (plan->ladder) metadata.list[metadata.count++] = (TrilMetadata){"ladder", "1"};
     metadata.list[metadata.count++] = (TrilMetadata){"results", lines};
@@ -109,6 +112,8 @@ static const char *read_result(const char *line, Result *result) {
     if (line) result->parameters = (size_t)parameters;
     result->sampled = line && *line == '~';
     if (result->sampled) line++;
+    result->best = result->validation; /* in states of earlier versions */
+    if (line && *line == '=') return read_number(line + 1, INFINITY, '\n', &result->best);
     return line && *line == '\n' ? line + 1 : NULL;
 }
 

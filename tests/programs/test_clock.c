@@ -138,13 +138,13 @@ TEST(equal_steps) {
     static const char command[] = "train --ladder " TINY_SIZES "-e 0 --patience 1 -t 20 -o @even";
     double announced[4];
     must_run_clocked(0.002, "", "%s " PLAY " --profile", command);
-    expect_line("gpt, modern, conv, ngram: ", " steps of another rung: ");
+    expect_line("gpt, modern, conv, ngram: ", " steps of another rung; ");
     must_run_clocked(0.0004, "",
                      "train --ladder " TINY_SIZES
                      "-e 0 --patience 0.1 -t 20 -o @even " ACT); /* bigram stops early */
-    assert_null(has_line(" steps of another rung: "));
+    assert_null(has_line(" steps of another rung; "));
     must_run_clocked(0.002, "", "%s " PLAY, command);
-    assert_null(has_line(" steps of another rung: "));
+    assert_null(has_line(" steps of another rung; "));
     assert_int_equal(numbers_of(expect_line("a second: about "), announced, 4), 3);
     for (int i = 0; tril_rung(i); i++) {
         const char *log = scratch(formatted("even/%s.csv", tril_rung(i)));
@@ -159,6 +159,7 @@ TEST(ladder) {
     skip_without(SIGNALS);
     must_run_clocked(0.01, " 15@25", "train --ladder " TINY_SIZES "-t 30 -o @ladder " PLAY);
     assert_true(must_run_clocked(0.01, "", "train -r -o @ladder " PLAY) < 10);
+    assert_null(has_line(" steps of another rung; ")); /* nor had those of the first run fewer */
     /* less time than one of them took is refused */
     must_run_clocked(0.01, " 15@7", "train --ladder " TINY_SIZES "-s 100 -o @slow " PLAY);
     run_clocked(0.01, "", "train -r -q -t 2 -o @slow " PLAY);

@@ -300,6 +300,8 @@ TEST(refusals) {
         {"results", "bigram 1 1 1 -1 5 0 \n", "'results'"},
         {"results", "bigram 1 nan 1 1 5 0 \n", "'results'"},
         {"results", "bigram 1 1 inf 1 5 0 \n", "'results'"},
+        {"results", "bigram 1 1 1 1 5 0 =\n", "'results'"},
+        {"results", "bigram 1 1 1 1 5 0 =-1\n", "'results'"},
         {"option.steps", "rubbish", "'steps'"},
         {"option.batch", "0", "'batch'"},
         {"run.model", "gtp", "'run'"},

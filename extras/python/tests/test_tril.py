@@ -181,6 +181,28 @@ class Models(Case):
         self.assertNotEqual(model.digest, before)
         self.assertNotEqual(model.score("THE CLOCK"), loss)
 
+    def test_weights_are_kept(self):
+        model = small()
+        before, weights = model.digest, model.weights
+        kept = [copy.copy(weights)]
+        if numpy is not None:  # which copies the numbers, too
+            kept = [copy.deepcopy(weights), pickle.loads(pickle.dumps(weights))]
+        weights[WTE][0, 0] += 1.0
+        for each in kept:
+            self.assertEqual((type(each), list(each)), (dict, list(weights)))
+            each[WTE + " of another"] = each[WTE]
+            if numpy is not None:
+                weights[WTE][:] = each[WTE]
+                self.assertEqual(model.digest, before)
+                weights[WTE][:] = 0
+        other, tensor = {WTE: weights[WTE]}, weights[WTE]
+        for change in (lambda: weights.__setitem__(WTE, tensor), lambda: weights.__delitem__(WTE), weights.clear,
+                       lambda: weights.pop(WTE), weights.popitem, lambda: weights.setdefault("other", tensor),
+                       lambda: weights.update(other), lambda: weights.__ior__(other)):
+            with self.assertRaisesRegex(TypeError, r"weights\[name\]\[:\]"):
+                change()
+        self.assertEqual(list(weights), list(model.weights))
+
     def test_weights_outlive_the_model(self):
         wte = small().weights[WTE]
         gc.collect()
@@ -214,6 +236,16 @@ class Models(Case):
         for call in lambda: untrained(lr=0.1), lambda: tril.train(TEXT, lr=math.nan), lambda: tril.train(TEXT, lr="a"):
             with self.assertRaisesRegex((TypeError, ValueError), r"\blr\b"):
                 call()
+
+    def test_arguments_are_named(self):
+        model, training = small(), training_of()
+        for name, call in (("trace", lambda: model.read("x", trace="yes")), ("threads", lambda: model.read("x", threads=1.5)),
+                           ("seed", lambda: model.extended("x", seed=1.5)), ("steps", lambda: training.set_steps(1.5))):
+            with self.assertRaisesRegex(TypeError, f"^{name}: "):
+                call()
+        for time in "", "0s", 0:
+            with self.assertRaisesRegex(tril.Error, f"^time: '?{time}'? is not a "):
+                tril.train(TEXT, "bigram", time=time, epochs=0.1)
 
     def test_options(self):
         names, shown = set(inspect.signature(tril.train).parameters), program("train", "--help")
@@ -420,6 +452,25 @@ except TypeError as error:
         again = tril.Training.resume(self.folder / "state", TEXT, threads=1)
         again.run()
         self.assertEqual(again.model.digest, model.digest)
+
+    def test_resumed_options(self):
+        path = self.folder / "state"
+        with training_of(steps=6) as training:
+            training.run(lambda step: step.step < 4)
+            training.save(path)
+            self.fails("argument", "steps: 3 is less than the 4", lambda: training.set_steps(3))
+            tril._call("training_set_steps", training, 2)  # the library plans fewer than are done
+            self.assertTrue(training.run())
+        self.fails("argument", "4 steps, more than steps=2", lambda: tril.Training.resume(path, TEXT, steps=2))
+        threads = []
+        for options in {}, {"threads": 0}, {"threads": 1, "steps": 4}:
+            with tril.Training.resume(path, TEXT, **options) as training:
+                self.assertEqual((training.done, training.run(lambda step: False)), (4, "steps" in options))
+                threads.append(training.options.threads)
+        with training_of(threads=None) as training:
+            self.assertEqual(threads, [training.options.threads] * 2 + [1])
+        self.assertIn("except that threads", tril.Training.resume.__doc__)
+        self.assertNotIn("; default", tril.Training.resume.__doc__)
 
     def test_open_options(self):
         model = untrained("modern")

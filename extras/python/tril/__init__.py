@@ -33,7 +33,6 @@ import pathlib
 import re
 import sys
 import time as clock
-import types
 from typing import Any, Callable, Dict, Iterable, List, Mapping, NamedTuple, Optional, Sequence, Tuple, TypeVar, Union, cast
 
 try:
@@ -86,7 +85,8 @@ class _Library:
             [(name, kind)] = self._declared(result)
             function = getattr(library, name)
             function.restype = kind
-            function.argtypes = [kind for one in arguments.split(",") for _, kind in self._declared(one, True)]
+            declared = [one for part in arguments.split(",") for one in self._declared(part, True)]
+            function.names, function.argtypes = [one for one, _ in declared], [kind for _, kind in declared]
             setattr(self, name, function)
 
     def __getattr__(self, name: str) -> Any:
@@ -142,15 +142,19 @@ Options: Any = collections.namedtuple("Options", _SIZES + _TRAINING)  # type: ig
 Options.__doc__ = "The decided options of a training run. None stands for the rung's own value."
 
 
-def _takes(*names: str, unset: str = "the default of `./train`") -> Callable[[Any], Any]:
-    """Says in a function's signature and its documentation which **options it takes, and what None stands for."""
+def _takes(*names: str, resumed: bool = False) -> Callable[[Any], Any]:
+    """Says in a function's signature and its documentation which **options it takes, and what None stands for. The
+    defaults are those of a new training run, not of a resumed one."""
+    unset = "its former value, except that threads are one per processor" if resumed else "the default of `./train`"
+
     def decorate(function: Any) -> Any:
         signature = inspect.signature(function)
         own = [p for p in signature.parameters.values() if p.kind != p.VAR_KEYWORD]
         function.__signature__ = signature.replace(parameters=own + [
             inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None) for name in names])
         function.__doc__ = "\n".join([inspect.getdoc(function) or "", "", f"Options; None stands for {unset}:", *(
-            f"  {name}: {_ROWS[name].help.decode().replace('--', '')}" for name in names)])
+            f"  {name}: {_ROWS[name].help.decode().replace('--', '').split('; default:' if resumed else None, 1)[0]}"
+            for name in names)])
         return function
     return decorate
 
@@ -202,7 +206,7 @@ def _checked(kind: Any, value: Any, name: str, whole: bool = False) -> Any:
 def _call(name: str, *arguments: Any) -> Any:
     """Calls a function of the library with checked arguments, and raises its error."""
     function, error = getattr(_lib, "tril_" + name), _lib.TrilError()
-    given = [_checked(kind, value, name) for kind, value in zip(function.argtypes, arguments)]
+    given = [_checked(*one) for one in zip(function.argtypes, arguments, function.names)]
     owners = [getattr(value, "_owner", None) for value in arguments]  # another thread may close them meanwhile
     if len(given) == len(function.argtypes):
         return function(*given)
@@ -225,15 +229,27 @@ def _fill(structure: Any, values: Dict[str, Any], known: Optional[Iterable[str]]
                 else f"; did you mean {near[0]!r}?" if near else ""))
         if value is None:
             continue
-        if name == "time" and isinstance(value, str):  # "5m"
-            _call("options_set", ctypes.byref(structure), b"time", _terminated(value.encode()))
+        if name == "time" and isinstance(value, str):
+            _set_time(structure, value)
             continue
         if kinds[name] is _Name:
             if not isinstance(value, str):
                 raise TypeError(f"{given}: {value!r} is not a str")
             value = _terminated(value.encode())
-        setattr(structure, name, _checked(kinds[name], value, given, name in _WHOLE))
+        value = _checked(kinds[name], value, given, name in _WHOLE)
+        if name != "threads" or value != 0:  # 0 leaves the threads unset, as in Model.score
+            setattr(structure, name, value)
     return structure
+
+
+def _set_time(options: Any, text: str) -> None:
+    """Sets the time limit to a text such as "5m". The library would take an empty one for no limit."""
+    if not text:
+        raise Error("time: '' is not a time, such as 90s, 5m or 2h", "argument")
+    try:
+        _call("options_set", ctypes.byref(options), b"time", _terminated(text.encode()))
+    except Error as error:  # names the option as ./train does
+        raise Error(str(error).replace("--time", "time", 1), error.kind) from None
 
 
 def _check_effect(names: Iterable[str], options: Any) -> None:
@@ -480,6 +496,21 @@ class Tokenizer(_Object):
         return text.raw[:length.value].decode("utf-8", "replace")
 
 
+class _Weights(Dict[str, Any]):
+    """The tensors of a model by name: their numbers can be written, but the model would not know of another tensor. A
+    copy is an ordinary dict."""
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return dict, (dict(self),)
+
+    def _fails(self, *_: Any, **__: Any) -> Any:
+        raise TypeError("the tensors of a model cannot be replaced; weights[name][:] = numbers writes into one")
+
+
+for _change in "__setitem__", "__delitem__", "__ior__", "clear", "pop", "popitem", "setdefault", "update":
+    setattr(_Weights, _change, _Weights._fails)
+
+
 class Model(_Object):
     """A tokenizer and weights. A new one has random weights, which follow from the seed."""
 
@@ -555,13 +586,13 @@ class Model(_Object):
     @property
     def weights(self) -> Mapping[str, Any]:
         """The tensors [rows, columns] or [rows] by name, without copies: the model uses the numbers that
-        are written into them, as by weights[name][:] = numbers."""
+        are written into them, as by weights[name][:] = numbers. With NumPy, copy.deepcopy keeps those of now."""
         tensors: Dict[str, Any] = {}
         tensor = _lib.TrilTensor()
         while _call("model_tensor", self, len(tensors), ctypes.byref(tensor)):
             shape = [tensor.rows, tensor.columns][:tensor.rank]
             tensors[tensor.name.decode()] = _numbers(tensor.data, shape, self._owner)
-        return types.MappingProxyType(tensors)
+        return _Weights(tensors)
 
     def generate(self, prompt: Text = "", *, on_text: Optional[Callable[[str], Any]] = None, **sampling: Any) -> str:
         """Continues a prompt, and returns the continuation. `on_text` gets each new character; if it
@@ -648,7 +679,7 @@ class Reading(_Object):
     _free = "reading_close"
 
     def __init__(self, model: Model, text: Text, *, threads: int = 0, trace: bool = False) -> None:
-        given = _bytes_of(text)
+        given, trace = _bytes_of(text), _checked(ctypes.c_bool, trace, "trace")
         self.model = model
         _call("reading_open", self._own(model), model, given, len(given), trace, threads)
         self.layers, self.heads = self._record.layers, self._record.heads
@@ -747,15 +778,18 @@ class Training(_Object):
         _call("training_open", self._own(model, text), model, text, ctypes.byref(options))
 
     @classmethod
-    @_takes(*_RESUMED, unset="its former value")
+    @_takes(*_RESUMED, resumed=True)
     def resume(cls, path: Path, text: Texts, *, val_file: Optional[Text] = None, **options: Any) -> "Training":
         """Resumes a training run from its state (`save`) on the same text. It has a model of its own. Options change
-        it, such as `steps`, their new number."""
+        it, such as `steps`, their new number, which is at least the number of those done."""
         training, state = cls.__new__(cls), _lib.TrilState()
         model, how = Model._made("state_load", ctypes.byref(state), _path(path)), state.options
-        how.threads = math.nan
         _fill(how, options, _RESUMED)
-        _check_effect(_given(options), how)
+        done, asked = state.progress.step, _given(options)
+        if asked.get("steps", done) < done:
+            raise Error(f"{os.fsdecode(path)}: was trained for {done} steps, more than steps={asked['steps']}; "
+                        "give more steps", "argument")
+        _check_effect(asked, how)
         own = _Text(_call("model_tokenizer", model), text, how, val_file)
         training._open(model, own, how)
         return training
@@ -824,10 +858,12 @@ class Training(_Object):
         finally:
             if bar is not None:
                 bar.close()
-        return self.done == _call("training_options", self).steps
+        return self.done >= _call("training_options", self).steps
 
     def set_steps(self, steps: int) -> None:
-        """Plans another number of steps; the learning rates follow it."""
+        """Plans another number of steps, at least those done; the learning rates follow it."""
+        if _checked(_Int, steps, "steps") < self.done:
+            raise Error(f"steps: {steps} is less than the {self.done} that are done", "argument")
         _call("training_set_steps", self, steps)
 
     def cool_down(self) -> bool:

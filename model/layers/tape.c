@@ -133,6 +133,8 @@ const float *cached_rows(const Call *c, int number, int earlier, size_t b, size_
 
 void tape_add(Tape *p, Instruction made) {
     made.block = p->block;
+    tape_expect(p, !made.operation->gradient || made.operation->reach == ALL_TOKENS,
+                made.operation->name, "its gradients need ALL_TOKENS, because threads share them");
     if (made.operation->gradient) {
         if (grow(p, &p->waiting, p->waiting_count, &p->waiting_capacity, sizeof *p->waiting))
             p->waiting[p->waiting_count++] = made;

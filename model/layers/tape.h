@@ -82,11 +82,11 @@ typedef struct {
     const char *title, *equation;
     void (*compute)(const Call *c);
     Reach reach;
-    int reused; /* the input, counted from 1, whose memory the first output may reuse. The operation
-                   also works if they have separate memory */
+    int reused;  /* EACH_TOKEN: the input, counted from 1, whose memory the first output may reuse.
+                    The operation also works if they have separate memory */
     bool packed; /* tensor 0, [out,in], is the right operand of a product, y = x w^T forward and dx
                     = dy w backward: the engine packs it before each pass */
-    bool gradient; /* adds to gradients of weights, which nothing on the tape reads */
+    bool gradient; /* ALL_TOKENS: adds to gradients of weights, which nothing on the tape reads */
     bool attends;  /* each token takes a weighted mean of itself and those before it, in each head.
                      Inputs 0 and 1 are queries and keys, whose products give the weights by a
                      softmax; with one input, the weights are equal */

@@ -250,6 +250,7 @@ static Array attend_unevenly(Tape *p, const void *w, void *a) {
 static int misused;
 
 static Array misuse(Tape *p, const void *weights, void *a) {
+    static const Operation apart = {.name = "apart_gradients", .gradient = true};
     (void)weights, (void)a;
     const Linear w = {1, 0, 11, 11};
     const Table table = {1, 11, 11}, wide = {1, 11, 12};
@@ -286,6 +287,7 @@ static Array misuse(Tape *p, const void *weights, void *a) {
         rmsnorm_backward(p, wrong, y, y, norm);
     }
     if (misused == 26) gelu(p, tape_columns(wrong, 0, 11));
+    if (misused == 27) tape_add(p, (Instruction){.operation = &apart, .tensors = {1}});
     return y;
 }
 
@@ -302,7 +304,7 @@ static void check_refused(Array (*forward)(Tape *, const void *, void *), const 
 TEST(refused) {
     check_refused(return_nothing, "forward: ");
     check_refused(alternate, "Weights: ");
-    for (misused = 0; misused < 27; misused++) check_refused(misuse, "");
+    for (misused = 0; misused < 28; misused++) check_refused(misuse, "");
     for (columns = 0; columns < 4; columns++) check_refused(attend_unevenly, "attention: ");
 }
 

@@ -95,9 +95,10 @@ bool checkpoint_has_key(const char *key) {
            strcmp(key, "model") == 0 || strcmp(key, "digest") == 0;
 }
 
-/* The prefixes of the tensor sets: weights and, of a training run, the optimizer's moments. */
+/* The prefixes of the tensor sets: weights and, of a training run, the optimizer's moments. Muon
+ * has no second moments; states of earlier versions have zeros for them. */
 static const char *const sets[] = {"", "first_moment.", "second_moment."};
-enum { SETS = COUNT(sets) };
+enum { SECOND = 2, SETS = COUNT(sets) };
 
 /* Returns a tensor of a set as a file has it, and writes its name. `numbers` are laid out like the
  * weights, or NULL. */
@@ -247,7 +248,7 @@ bool checkpoint_save(const char *path, const Model *model, const Run *run, const
     uint64_t digest = 0;
     SafeTensor text = {.data = NULL};
     if (run) run_moments(run, &numbers[1], &numbers[2]);
-    bool ok = replaces_own(path, err) &&
+    bool ok = or_as(replaces_own(path, err), TRIL_FILE, err) &&
               memory_alloc(&file.tensors, SETS * tensors + 1, sizeof *file.tensors, path, err) &&
               memory_alloc(&names, SETS * tensors, sizeof *names, path, err) &&
               describe(&all, &model->config, err) &&
@@ -255,15 +256,22 @@ bool checkpoint_save(const char *path, const Model *model, const Run *run, const
     for (int i = 0; ok && i < count; i++)
         ok = metadata_put(&all, metadata[i].key, metadata[i].value, metadata[i].length, err);
     for (int set = 0; ok && set < SETS && numbers[set]; set++)
-        for (int i = 0; i < model->tensor_count; i++, file.tensor_count++)
-            file.tensors[file.tensor_count] =
-                in_file(&model->tensors[i], set, numbers[set], names[file.tensor_count]);
+        for (int i = 0; i < model->tensor_count; i++) {
+            const int at = file.tensor_count;
+            if (set == SECOND && model->tensors[i].muon) continue;
+            file.tensors[at] = in_file(&model->tensors[i], set, numbers[set], names[at]);
+            file.tensor_count++;
+        }
     if (text.data) file.tensors[file.tensor_count++] = text;
     file.metadata_count = all.count;
-    if (ok) digest_of(&file, &digest);
+    const SafeTensor *wrong = ok ? digest_of(&file, &digest) : NULL;
+    if (wrong)
+        ok = fail_as(TRIL_DIVERGED, err,
+                     "%s: not written: tensor %s has numbers that are not finite", path,
+                     wrong->name);
     ok = ok && metadata_text(&all, "digest", digest_text(digest).text, err);
     file.metadata_count = all.count;
-    ok = ok && safetensors_write(&file, path, err);
+    ok = ok && or_as(safetensors_write(&file, path, err), TRIL_FILE, err);
     memory_free((void *)text.data);
     memory_free(names);
     memory_free(file.tensors);
@@ -301,6 +309,7 @@ static bool match_set(Checkpoint *c, int set, float *numbers, const char *path, 
     for (int i = 0; i < c->model.tensor_count; i++) {
         const SafeTensor own = in_file(&c->model.tensors[i], set, numbers, name);
         SafeTensor *stored = safetensors_tensor(&c->file, name);
+        if (!stored && set == SECOND && c->model.tensors[i].muon) continue;
         if (!stored) return fail(err, "%s: tensor %s is missing", path, name);
         if (strcmp(stored->type, own.type) != 0)
             return fail(err, "%s: tensor %s is %s, not F32", path, name, stored->type);
@@ -329,9 +338,12 @@ static bool lay_out(Checkpoint *c, const char *path, Error *err) {
             path);
     if (!model_lay_out(model, &config, err)) return message_of(err, path);
     const SafeTensor *text = safetensors_tensor(file, text_name);
-    const int count = file->tensor_count >= SETS * model->tensor_count ? SETS : 1;
+    const int found = file->tensor_count - (text != NULL), own = model->tensor_count;
+    const int count = found > 2 * own ? SETS : 1;
+    int muon = 0;
+    for (int i = 0; i < own; i++) muon += model->tensors[i].muon;
     if (text && !check_text(model, text, path, err)) return false;
-    if (file->tensor_count - (text != NULL) != count * model->tensor_count)
+    if (found != count * own && (count == 1 || found != count * own - muon))
         return fail(err, "%s: has %d tensors, but %s with these sizes has %d", path,
                     file->tensor_count, model->config.model, model->tensor_count);
     bool ok = true;

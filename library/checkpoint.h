@@ -8,8 +8,8 @@
 
 /* Writes the weights, the configuration, `metadata` [count], and a digest of all of it, atomically.
  * Also writes the moments of `run`, the training of the model, from which run_restore continues;
- * `run` may be NULL. The metadata must not use the checkpoint's own keys. Fails if anything but a
- * checkpoint, or an empty file, is at `path`. */
+ * `run` may be NULL. The metadata must not use the checkpoint's own keys. TRIL_FILE: anything but a
+ * checkpoint, or an empty file, is at `path`. TRIL_DIVERGED: a number that is not finite. */
 bool checkpoint_save(const char *path, const Model *model, const Run *run, const Metadata *metadata,
                      int count, Error *err);
 

@@ -2,7 +2,6 @@
  * from which a training run is resumed. Each is one checkpoint, complete at any time. */
 #include "base/array.h"
 #include "base/memory.h"
-#include "base/number.h"
 #include "base/utf8.h"
 #include "library/training.h"
 
@@ -104,31 +103,17 @@ static bool put_own(MetadataList *metadata, const TrilMetadata *own, Error *err)
     return true;
 }
 
-/* Fails if a weight is not a finite number: the file could not be loaded. */
-static bool weights_finite(const Model *model, const char *path, Error *err) {
-    for (int i = 0; i < model->tensor_count; i++) {
-        const Tensor *tensor = &model->tensors[i];
-        if (!floats_finite(model->weights + tensor->offset, tensor->size))
-            return fail_as(TRIL_DIVERGED, err,
-                           "%s: not written: tensor %s has numbers that are not finite", path,
-                           tensor->name);
-    }
-    return true;
-}
-
 /* Writes a model, or the state of its training `t`, with the metadata of a program. */
 static bool save(const TrilModel *model, const TrilTraining *t, const char *path,
                  const TrilMetadata *own, Error *err) {
     MetadataList metadata = {.count = 0};
-    bool ok = weights_finite(&model->model, path, err) &&
-              put_vocab(&metadata, &model->vocab, err) &&
+    bool ok = put_vocab(&metadata, &model->vocab, err) &&
               numbers_put(&metadata, origins, COUNT(origins), model, err) &&
               (t ? put_state(&metadata, t, err)
                  : numbers_put(&metadata, results, COUNT(results), model, err)) &&
               put_own(&metadata, own, err) &&
-              or_as(checkpoint_save(path, &model->model, t ? t->batches.run : NULL, metadata.list,
-                                    metadata.count, err),
-                    TRIL_FILE, err);
+              checkpoint_save(path, &model->model, t ? t->batches.run : NULL, metadata.list,
+                              metadata.count, err);
     metadata_free(&metadata);
     return ok;
 }

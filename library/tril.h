@@ -251,7 +251,7 @@ typedef struct {
 /* Writes the model as a file for ./sample, with this metadata, up to an entry without a key; NULL:
  * none. Replaces an existing file of tril once the new one is whole. TRIL_FILE: anything else is at
  * `path`, such as a link. TRIL_ARGUMENT: a key of tril's own, or twice; no UTF-8; more entries than
- * fit (80 always do). TRIL_DIVERGED: a weight that is not a finite number; nothing is written. */
+ * fit (80 always do). TRIL_DIVERGED: a number that is not finite; nothing is written. */
 TrilStatus tril_model_save(const TrilModel *model, const char *path, const TrilMetadata *metadata,
                            TrilError *error);
 

@@ -2,6 +2,7 @@
  * stored one. A file that is cut, damaged or edited must be an error with a message, or be a
  * whole model. */
 #include "tests/state.h"
+#include "base/digest.h"
 #include "base/memory.h"
 #include "tests/objects.h"
 
@@ -96,7 +97,8 @@ static void save(const Model *model, int metadata_count, char **bytes, size_t *l
 
 /* ---- round trip ---- */
 
-/* A run's checkpoint has moments, a model's has none. The loaded model runs. */
+/* A run's checkpoint has moments, but no second ones of Muon; a model's has none. The loaded model
+ * runs. */
 TEST_OF_EACH(kind_name, round_trip) {
     Model *model = build(name, 3);
     RunOptions options = {.batch = 1, .length = 1, .training = true, .threads = 1};
@@ -109,8 +111,10 @@ TEST_OF_EACH(kind_name, round_trip) {
     for (int j = 0; j < model->tensor_count; j++) {
         const Tensor *tensor = &model->tensors[j];
         size_t at = tensor->offset, bytes = tensor->size * sizeof(float);
+        const char *second_name = formatted("second_moment.%s", tensor->name);
         assert_memory_equal(checkpoint->first_moments + at, first + at, bytes);
-        assert_memory_equal(checkpoint->second_moments + at, second + at, bytes);
+        assert_int_equal(safetensors_tensor(&checkpoint->file, second_name) == NULL, tensor->muon);
+        if (!tensor->muon) assert_memory_equal(checkpoint->second_moments + at, second + at, bytes);
     }
     assert_ok(checkpoint_save(path, model, NULL, notes, COUNT(notes), &err), err);
     checkpoint = assert_loads(model);
@@ -352,7 +356,18 @@ TEST(counted_text) {
 
 /* ---- numbers that are not finite ---- */
 
-/* A number that is not finite, first or last in each tensor of each set: the message names it. */
+/* What a tensor adds to the digest of its checkpoint. */
+static uint64_t digest_of(const SafeTensor *tensor) {
+    Digest digest = digest_start();
+    digest_add(&digest, tensor->name, strlen(tensor->name) + 1);
+    for (int i = 0; i < tensor->rank; i++)
+        digest_add(&digest, &(uint64_t){tensor->shape[i]}, sizeof(uint64_t));
+    digest_add(&digest, tensor->data, tensor->bytes);
+    return digest_value(&digest);
+}
+
+/* A number that is not finite, first or last in each tensor of each set: the message of the save
+ * names it, and that of a file which has it anyway, as earlier versions wrote them. */
 TEST(not_finite) {
     static const char *const sets[] = {"", "first_moment.", "second_moment."};
     const float worst[] = {NAN, INFINITY, -INFINITY};
@@ -361,19 +376,39 @@ TEST(not_finite) {
     Run *run = open_run(model, &options);
     float *moments[] = {random_floats(3, model->weights_size),
                         random_floats(4, model->weights_size)};
-    for (int i = 0; i < 3 * model->tensor_count; i++) {
-        const Tensor *tensor = &model->tensors[i / 3];
-        float *numbers = i % 3 == 0 ? model->weights : moments[i % 3 - 1];
-        float *one = numbers + tensor->offset + (i % 2 ? tensor->size - 1 : 0), kept = *one;
-        *one = worst[i / 2 % 3];
-        run_restore(run, 7, moments[0], moments[1]);
-        assert_ok(checkpoint_save(path, run_model(run), run, NULL, 0, &err), err);
-        assert_not_loaded(i == 0 ? "" : NULL, formatted("%s%s ", sets[i % 3], tensor->name));
-        *one = kept;
-    }
     run_restore(run, 7, moments[0], moments[1]);
     assert_ok(checkpoint_save(path, run_model(run), run, NULL, 0, &err), err);
     assert_loads(model);
+    SafeTensors *file = tensors_of(path);
+    Metadata *entry = (Metadata *)safetensors_metadata(file, "digest");
+    uint64_t digest;
+    assert_true(digest_read(entry->value, &digest));
+    DigestText changed;
+    entry->value = changed.text;
+    for (int i = 0; i < 3 * model->tensor_count; i++) {
+        const Tensor *tensor = &model->tensors[i / 3];
+        const char *name = formatted("%s%s", sets[i % 3], tensor->name);
+        const size_t place = i % 2 ? tensor->size - 1 : 0;
+        float *numbers = i % 3 == 0 ? model->weights : moments[i % 3 - 1];
+        float *one = numbers + tensor->offset + place, kept = *one;
+        *one = worst[i / 2 % 3];
+        run_restore(run, 7, moments[0], moments[1]);
+        sweep();
+        assert_false(checkpoint_save(path, run_model(run), run, NULL, 0, &err));
+        expect_case(i == 0 ? "saved" : NULL, err, path, name);
+        assert_int_equal(err.status, TRIL_DIVERGED);
+        assert_int_equal(sweep(), 0);
+
+        const SafeTensor *stored = safetensors_tensor(file, name);
+        char *data = (char *)stored->data + place * sizeof *one;
+        const uint64_t before = digest_of(stored);
+        memcpy(data, one, sizeof *one);
+        changed = digest_text(digest - before + digest_of(stored));
+        assert_ok(safetensors_write(file, path, &err), err);
+        assert_not_loaded(i == 0 ? "" : NULL, formatted("%s ", name));
+        memcpy(data, &kept, sizeof kept);
+        *one = kept;
+    }
 }
 
 /* ---- wrong headers of a large file ---- */

@@ -167,14 +167,21 @@ TrilProgress tril_training_progress(const TrilTraining *training) {
     return training->progress;
 }
 
-TrilStatus tril_training_set_steps(TrilTraining *t, int steps, Error *err) {
-    if (!t || !err) return null_argument(err);
-    if (!in_range(steps, 1, 1e9, "steps", err) || !model_lock_exclusive(t->model, err))
-        return err->status;
+static bool set_steps(TrilTraining *t, int steps, Error *err) {
     TrilProgress *p = &t->progress;
+    if (!in_range(steps, 1, 1e9, "steps", err)) return false;
+    if (steps < p->step)
+        return fail(err, "steps: %d is less than the %d that are done", steps, p->step);
     if (p->cooldown_begin > 0 && steps > p->cooldown_end) steps = p->cooldown_end;
     t->options.steps = p->steps = steps;
-    return result(model_unlock(t->model, true), err);
+    return true;
+}
+
+TrilStatus tril_training_set_steps(TrilTraining *t, int steps, Error *err) {
+    if (!t || !err) return null_argument(err);
+    return result(model_lock_exclusive(t->model, err) &&
+                      model_unlock(t->model, set_steps(t, steps, err)),
+                  err);
 }
 
 /* Assumes, as follow_cooldown does, that the rates fall linearly to zero: at a rate r, r / peak of

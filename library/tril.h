@@ -358,8 +358,8 @@ typedef struct {
 } TrilProgress;
 TrilProgress tril_training_progress(const TrilTraining *training);
 
-/* Plans another number of steps, at least 1, which learning rates and windows follow from the next
- * step on. tril_training_cool_down limits it. */
+/* Plans another number of steps, at least 1 and those done, which learning rates and windows follow
+ * from the next step on. tril_training_cool_down limits it. */
 TrilStatus tril_training_set_steps(TrilTraining *training, int steps, TrilError *error);
 
 /* Starts the cooldown early, with the slope of a run whose cooldown begins at the step of the

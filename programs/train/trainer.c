@@ -105,7 +105,8 @@ static bool open_training(Trainer *t, double seconds, Error *err) {
     t->budget = budget_open(plan, t->rung, seconds, opening, t->result);
     if (plan->ladder) budget_limit_steps(&t->budget, plan->options.steps); /* all take as many */
     t->expected = t->budget.steps;
-    if (tril_training_set_steps(t->training, t->budget.steps, err) != TRIL_OK) return false;
+    const int steps = (int)fmax(t->budget.steps, t->result->now.step); /* none may be left */
+    if (tril_training_set_steps(t->training, steps, err) != TRIL_OK) return false;
     t->opened = t->result->now;
     t->saved = begun;
     return true;

@@ -404,6 +404,10 @@ TEST(states) {
         assert_true(p.step == i && p.steps == STEPS);
         assert_true(p.loss > 0 && p.norm > 0 && p.learning_rate > 0);
     }
+    const char *less = formatted("%d is less than the %d", STEPS / 2 - 1, STEPS / 2);
+    expect(tril_training_set_steps(training, STEPS / 2 - 1, &error), TRIL_ARGUMENT, less);
+    must(tril_training_set_steps(training, STEPS / 2, &error));
+    must(tril_training_set_steps(training, STEPS, &error));
     must(tril_training_save(training, scratch("half.safetensors"), NULL, &error));
     assert_int_equal(end_of(training, model), whole);
     assert_int_equal(tril_training_step(training, &error), TRIL_ARGUMENT);

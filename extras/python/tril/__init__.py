@@ -862,8 +862,6 @@ class Training(_Object):
 
     def set_steps(self, steps: int) -> None:
         """Plans another number of steps, at least those done; the learning rates follow it."""
-        if _checked(_Int, steps, "steps") < self.done:
-            raise Error(f"steps: {steps} is less than the {self.done} that are done", "argument")
         _call("training_set_steps", self, steps)
 
     def cool_down(self) -> bool:

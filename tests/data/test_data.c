@@ -643,10 +643,12 @@ TEST(join_held_out) {
 
 static int fetch(const char *name, const char *path) {
     const char *quote = *path ? "'" : ""; /* else there is no argument */
-    return run_shell(formatted("data/fetch %s %s%s%s >/dev/null 2>&1", name, quote, path, quote));
+    return run_shell(formatted("PATH='%s':$PATH data/fetch %s %s%s%s >/dev/null 2>&1",
+                               scratch("offline"), name, quote, path, quote));
 }
 
 TEST(fetch) {
+    static const char *const fetched[] = {"shakespeare", "kjv", "chinese"};
     char *text;
     size_t length;
     skip_without(SHELL_TOOLS);
@@ -663,4 +665,21 @@ TEST(fetch) {
     assert_int_equal(fetch("library", scratch("other")), 2);
     assert_int_equal(fetch("sample", ""), 2);
     assert_false(scratch_has("other"));
+
+    /* without a network, with a file that is there and without one */
+    static const char *const tools[] = {"curl", "wget", "apt-get"},
+                             script[] = "#!/bin/sh\nexit 1\n";
+    make_folder(scratch("offline"));
+    for (int i = 0; i < COUNT(tools); i++)
+        scratch_put(formatted("offline/%s", tools[i]), script, strlen(script));
+    assert_int_equal(run_shell(formatted("chmod +x '%s'/*", scratch("offline"))), 0);
+    for (int there = 1; there >= 0; there--) {
+        for (int i = 0; i < COUNT(fetched); i++)
+            assert_int_equal(fetch(fetched[i], scratch("fetched")), !there);
+        if (there) scratch_expect("fetched", "mine", 4);
+        assert_int_equal(scratch_has("fetched"), there);
+        remove(scratch("fetched"));
+    }
+    assert_int_equal(fetch("any", scratch("fetched")), 0);
+    assert_int_equal(fetch("any", scratch("fetched")), 0);
 }

@@ -33,7 +33,7 @@ bool vocab_extend(Vocab *vocab, const Vocab *known, const char *text, size_t len
         if (code > largest) largest = code;
     }
     bool ok = known->bytes || characters.at == length ||
-              characters_fail(&characters, "; the option bytes reads any file", err);
+              characters_fail(&characters, "; with 'bytes' any file can be read", err);
     size_t count = 0;
     for (uint32_t code = 0; code <= largest; code++) count += has(seen, code);
     ok = ok && memory_alloc(&vocab->codes, count, sizeof *vocab->codes, "the vocabulary", err);

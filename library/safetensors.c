@@ -307,7 +307,10 @@ static bool check_prefix(const char *bytes, size_t length, const char *name, siz
     memcpy(&prefix, bytes, PREFIX);
     *header = (size_t)prefix;
     if (prefix > MAX_HEADER && !memchr(bytes, 0, PREFIX))
-        return fail(err, "%s: is not a checkpoint; it looks like a text", name);
+        return fail(err,
+                    "%s: is not a model; it looks like a text: ./train FILE trains a model on it, "
+                    "./sample --prompt-file FILE continues it",
+                    name);
     return (prefix <= MAX_HEADER && prefix <= length - PREFIX) ||
            fail(err,
                 "%s: not a valid checkpoint: its first 8 bytes state a header of %" PRIu64

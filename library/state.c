@@ -236,7 +236,7 @@ TrilStatus tril_state_load(TrilModel **model, TrilState *state, const char *path
     if (ok && (!of || strcmp(of, version) != 0))
         ok = fail(err,
                   "%s: was written by another version of tril and cannot be resumed; begin a new "
-                  "run with its model as init",
+                  "run with its model as 'init'",
                   path);
     if (ok && (bad = read_state(*model, state)))
         ok = fail(err, "%s: its metadata has no valid '%s'", path, bad);

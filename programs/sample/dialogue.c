@@ -40,7 +40,7 @@ static bool take_line(Dialogue *d, const char *line, size_t length, Error *err) 
         return fail(
             err,
             "the line contains a key that cannot be used here; for arrow keys and a history, run: "
-            "rlwrap sample -i");
+            "rlwrap ./sample -i");
     if (!arguments_known(d->model, "that line", line, length, err)) return false;
     if (length > 0) printer_end_line(&d->printer);
     if (length > 0 && d->end != '\n') tril_writer_append(d->text, "\n", 1, &(TrilError){0});

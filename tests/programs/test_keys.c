@@ -58,7 +58,7 @@ TEST(arrow_keys) {
     wait_for_text("\r\n> ");
     end_dialogue(child, out);
     char *errors = slurp(scratch("stderr"), NULL);
-    assert_non_null(strstr(errors, "rlwrap sample -i"));
+    assert_non_null(strstr(errors, "rlwrap ./sample -i"));
 }
 
 /* rlwrap, if it is there, edits lines with arrow keys and repeats them from its history. */

@@ -57,7 +57,7 @@ static const Refusal of_train[] = {
 /* @gpt and @modern are models. */
 static const Refusal of_sample[] = {
     {1, "@none", "/none: ", ""},
-    {1, "@verse", "/verse: ", ""},
+    {1, "@verse", "./train", "--prompt-file"},
     {1, "@cut", "/cut: ", ""},
     {1, "@folder", "/folder/model.safetensors: ", ""},
     {1, "-p caf\u00E9s @gpt", "--prompt: ", "U+00E9"},

@@ -511,6 +511,20 @@ TEST(batch_seed_and_step) {
     assert_memory_equal(first, again, sizeof first);
 }
 
+/* The corpus of texts that are joined, until the end of the test. */
+static Corpus *join(const char *const texts[], const size_t *lengths, int count, bool bytes,
+                    double share, char *joined, size_t *length) {
+    Corpus *corpus = scrap(1, sizeof *corpus);
+    Vocab vocab;
+    int which;
+    assert_ok(corpus_join(texts, lengths, count, bytes, &share, joined, length, &which, &err), err);
+    assert_ok(vocab_build(&vocab, joined, *length, bytes, &err), err);
+    assert_ok(corpus_make(corpus, &vocab, joined, *length, share, &err), err);
+    at_end(free_corpus, corpus);
+    vocab_free(&vocab);
+    return corpus;
+}
+
 /* Reads as much of a text as joined[*at] begins with. Returns the number of characters. */
 static size_t take(const char *joined, size_t *at, const char *text, size_t length, size_t *taken) {
     size_t characters = 0;
@@ -528,8 +542,6 @@ TEST(join) {
     for (uint64_t seed = 0; seed < 30; seed++) {
         const char *given[TEXTS];
         size_t lengths[TEXTS], characters[TEXTS], taken[TEXTS] = {0}, length, at = 0, all = 0;
-        int which;
-        double share = shares[seed % 3];
         const bool bytes = seed % 2;
         for (int i = 0; i < TEXTS; i++) { /* of letters that the others lack */
             size_t end = 0;
@@ -542,13 +554,9 @@ TEST(join) {
             lengths[i] = end;
             all += characters[i];
         }
-        assert_ok(corpus_join(given, lengths, TEXTS, bytes, &share, joined, &length, &which, &err),
-                  err);
-        Corpus corpus;
-        Vocab vocab;
-        assert_ok(vocab_build(&vocab, joined, length, bytes, &err), err);
-        assert_ok(corpus_make(&corpus, &vocab, joined, length, share, &err), err);
-        const size_t newline = bytes ? 0 : 1, own = corpus.trained_on - newline * TEXTS;
+        const Corpus *corpus =
+            join(given, lengths, TEXTS, bytes, shares[seed % 3], joined, &length);
+        const size_t newline = bytes ? 0 : 1, own = corpus->trained_on - newline * TEXTS;
         size_t trained = newline * TEXTS;
         for (int i = 0; i < 2 * TEXTS; i++) {
             const int t = i % TEXTS;
@@ -559,11 +567,9 @@ TEST(join) {
             }
             if (newline && at < length) assert_int_equal(joined[at++], '\n');
         }
-        assert_int_equal(trained, corpus.trained_on);
+        assert_int_equal(trained, corpus->trained_on);
         assert_int_equal(at, length);
         assert_memory_equal(taken, lengths, sizeof taken);
-        corpus_free(&corpus);
-        vocab_free(&vocab);
     }
 }
 
@@ -608,23 +614,14 @@ TEST(join_held_out) {
             const bool bytes = i % 2;
             const char *texts[] = {"one", ends[i / 2], last};
             const size_t lengths[] = {3, strlen(ends[i / 2]), length};
-            double share = NAN;
             size_t size;
-            int which;
-            Corpus corpus;
-            Vocab vocab;
-            assert_ok(corpus_join(texts, lengths, 3, bytes, &share, joined, &size, &which, &err),
-                      err);
-            assert_ok(vocab_build(&vocab, joined, size, bytes, &err), err);
-            assert_ok(corpus_make(&corpus, &vocab, joined, size, share, &err), err);
-            assert_int_equal(corpus.characters - corpus.trained_on, length);
-            assert_int_equal(vocab.codes[corpus.ids[corpus.trained_on]], '\n');
+            const Corpus *corpus = join(texts, lengths, 3, bytes, (double)NAN, joined, &size);
+            assert_int_equal(corpus->characters - corpus->trained_on, length);
+            assert_int_equal(corpus->vocab.codes[corpus->ids[corpus->trained_on]], '\n');
             if (bytes)
-                assert_int_equal(corpus.trained_on, lengths[0] + lengths[1]);
+                assert_int_equal(corpus->trained_on, lengths[0] + lengths[1]);
             else
-                assert_int_equal(corpus.trained_on, trained_on[i / 2]);
-            corpus_free(&corpus);
-            vocab_free(&vocab);
+                assert_int_equal(corpus->trained_on, trained_on[i / 2]);
         }
     const char *few[] = {"ab", "x"}, *none[] = {"", "xy"};
     const size_t lengths[] = {2, 1}, others[] = {0, 2};

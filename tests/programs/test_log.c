@@ -149,11 +149,11 @@ TEST(noise) {
         for (int step = 1; step <= between; step++) {
             const double validation = step == between ? 2 : (double)NAN;
             course_add(&course,
-                       &(LogRow){.step = step, .loss = step % 2, .validation = validation});
+                       &(LogRow){.step = step, .loss = 3 * (step % 2), .validation = validation});
         }
         assert_int_equal(isfinite(course.last.noise), between == 8);
     }
-    assert_near(course.last.noise, 0.5 / sqrt(7), 1e-12);
+    assert_near(course.last.noise, 1.5 / sqrt(7), 1e-12);
 }
 
 /* ---- continuing ---- */

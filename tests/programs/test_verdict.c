@@ -20,10 +20,6 @@ static const char *verdict_on(const char *name) {
     return line ? line + 1 : NULL;
 }
 
-/* Fails the test unless there is one with these texts. */
-#define expect_verdict(name, ...) \
-    expect_line_of(verdict_on(name), ran.command, TEXTS(name ": ", __VA_ARGS__))
-
 /* Each kind, and the marks of those that ask for more steps: an arrow in the model's row, and a
  * command. The test in a ladder and of --time have the others. */
 TEST(runs) {
@@ -134,18 +130,6 @@ TEST(without_log) {
     assert_true(average && head && head[-1] == ',');
     row_of("average");
     assert_true(strchr(head + 1, '\n')[-1] != ',');
-}
-
-/* Verdicts do not depend on whether a training run was interrupted, nor on --quiet. */
-TEST(resumed) {
-    must_run("train " TINY "-s 100 -o @whole " PLAY);
-    expect_verdict("modern", "");
-    char *whole = copy_text(verdict_on("bigram"));
-    *strstr(whole, "\nTo ") = 0;
-    must_run("train " TINY "-s 100 -r -o @whole " PLAY); /* nothing is left to train */
-    assert_memory_equal(verdict_on("bigram"), whole, strlen(whole));
-    must_run("train -q " TINY "-s 100 -o @whole " PLAY);
-    assert_memory_equal(verdict_on("bigram"), whole, strlen(whole));
 }
 
 /* ---- made-up curves ---- */
@@ -360,23 +344,6 @@ TEST(rates) {
         c.peak = cases[i].peak;
         r.course = &c;
         if ((verdict_of(&plan, r).kind == RATE_TOO_HIGH) != cases[i].high) fail_msg("case %d", i);
-    }
-}
-
-/* The mean loss of a few small batches is mostly chance, which is no rise. */
-TEST(few_steps) {
-    enum { STEPS = 20000, BETWEEN = 10 };
-    const Plan plan = plan_of("gpt", 1e-3, false);
-    Course c = {0};
-    const Result r = {.name = "gpt", .course = &c, .validation = NAN};
-    course_add(&c, &(LogRow){.loss = NAN, .validation = 3});
-    for (int step = 1; step <= STEPS; step++) {
-        course_add(&c, &(LogRow){.step = step,
-                                 .characters = 7.0 * step,
-                                 .rate = 1e-3,
-                                 .loss = 2.3 + 0.4 * random_normal(1, (uint64_t)step),
-                                 .validation = step % BETWEEN == 0 ? 2.3 : (double)NAN});
-        if (step % BETWEEN == 0) assert_int_equal(verdict_of(&plan, r).kind, NO_VERDICT);
     }
 }
 

@@ -146,19 +146,6 @@ TEST(continue) {
     assert_non_null(strstr(ran.err, strerror(EACCES)));
 }
 
-/* A log that was changed after the training is neither overwritten nor continued. */
-TEST(changed_log) {
-    size_t length;
-    must_run("train " PAIRS "-o @log " ACT);
-    char *log = formatted("%smy notes\n", slurp(scratch("log/model.csv"), &length));
-    scratch_put("log/model.csv", log, strlen(log));
-    must_fail(1, "train -q -r -s 30 -o @log " ACT, "log/model.csv: ", " 22 ");
-    scratch_expect("log/model.csv", log, strlen(log));
-    assert_int_equal(remove(scratch("log/model.csv")), 0);
-    must_run("train -r -s 30 -o @log " ACT);
-    assert_non_null(strstr(slurp(scratch("log/model.csv"), NULL), "\n21,"));
-}
-
 /* ---- locks ---- */
 
 /* Two programs at once: the second fails, with the number of the first. */

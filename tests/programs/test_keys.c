@@ -1,8 +1,7 @@
-/* test_keys.c - ./sample -i on a terminal: keys, lines that are edited, and Ctrl-C. */
+/* test_keys.c - ./sample -i on a terminal: keys and Ctrl-C. */
 #include "tests/command.h"
 
 #include <poll.h>
-#include <sys/ioctl.h>
 
 SET_UP {
     must_run("train -q -m gpt -l 1 -w 16 -H 2 -c 16 -b 4 -s 20 -o @model " ACT);
@@ -59,28 +58,6 @@ TEST(arrow_keys) {
     end_dialogue(child, out);
     char *errors = slurp(scratch("stderr"), NULL);
     assert_non_null(strstr(errors, "rlwrap ./sample -i"));
-}
-
-/* rlwrap, if it is there, edits lines with arrow keys and repeats them from its history. */
-TEST(rlwrap) {
-    if (run_shell("command -v rlwrap >/dev/null 2>&1") != 0) skip();
-    char *program = formatted("%s/sample", programs_folder());
-    int out = begin_dialogue();
-    struct winsize window = {.ws_row = 24, .ws_col = 200};
-    assert_int_equal(ioctl(terminal, TIOCSWINSZ, &window), 0);
-    const char *term = set_variable("TERM", "xterm");
-    const char *home = set_variable("RLWRAP_HOME", scratch_directory());
-    char *words[] = {copy_text("rlwrap"),         program, copy_text("-i"), copy_text("-n5"),
-                     copy_text(scratch("model")), NULL};
-    Process child = start_on_terminal(command_input, words);
-    set_variable("TERM", term);
-    set_variable("RLWRAP_HOME", home);
-    wait_for_text("> ");
-    type("THE CLICK\033[D\033[D\177O\r"); /* left, left, backspace */
-    wait_for_text("\nTHE CLOCK");
-    type("\033[A S\r"); /* up */
-    wait_for_text("\nTHE CLOCK S");
-    end_dialogue(child, out);
 }
 
 /* An interruption ends the current continuation. Only the end of the input ends the program. */

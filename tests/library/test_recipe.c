@@ -52,17 +52,6 @@ TEST(windows_grow) {
     assert_int_equal(recipe_window(&modern, 130, 0, ALL), 65);
 }
 
-/* nanoGPT's presets have its rate, whatever gpt's own is. */
-TEST(nanogpt) {
-    static const char *const presets[] = {"nanogpt-cpu", "nanogpt-gpu"};
-    for (int i = 0; i < 2; i++) {
-        TrilOptions options = tril_options_empty();
-        assert_int_equal(tril_options_set(&options, "preset", presets[i], &(TrilError){0}),
-                         TRIL_OK);
-        assert_near(recipe_with("gpt", &options).peak.learning_rate, 1e-3, 0);
-    }
-}
-
 /* A rate follows from sizes and steps, and --lr overrides both; so a wider or deeper gpt learns as
  * a narrow one does, and a bigram reaches its counts in few steps and in many. */
 TEST(rates) {

@@ -56,6 +56,7 @@ TEST(presets) {
         assert_int_equal(tril_options_set(&preset, "preset", tril_preset(i), &(TrilError){0}),
                          TRIL_OK);
         assert_int_equal(tril_options_check(&preset, &(TrilError){0}), TRIL_OK);
+        if (begins(tril_preset(i), "nanogpt")) assert_near(preset.learning_rate, 1e-3, 0);
     }
 }
 

@@ -99,18 +99,6 @@ TEST(ladder_alone) {
     }
 }
 
-/* There is no evaluation shortly before the last one. The losses of the last one are not measured
- * again; a resumed training run, which must measure them, finds the same. */
-TEST(evaluated_once) {
-    must_run("train " TINY_SIZES "--precision f32 -s 61 --eval-every 20 -o @once " ACT);
-    const Row before = row_of("gpt");
-    assert_true(has_line("40/61") && !has_line("60/61"));
-    must_run("train -r -o @once " ACT);
-    assert_int_equal(count_progress(), 0); /* no rung is trained again */
-    const Row again = row_of("gpt");
-    assert_true(again.train == before.train && again.validation == before.validation);
-}
-
 /* ---- other texts ---- */
 
 /* A text of a single character: nothing to learn, and no failure. */

@@ -6,10 +6,9 @@
 #include "base/memory.h"
 #include "base/number.h"
 
-#include <inttypes.h>
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* The versions of the format, in the entry "tril". The last one is written. Models are the same in
@@ -28,57 +27,44 @@ static const Number sizes[] = {
 };
 enum { NAME = 80 };
 
+/* Returns the number of a record as an option, which has a notation and a range. */
+static Option option_of(const Number *n, const void *record) {
+    return (Option){.kind = n->type == DOUBLE_6 ? OPTION_REAL : (OptionKind)n->type,
+                    .value = (char *)record + n->member,
+                    .min = n->least,
+                    .max = n->type == INT ? 1e9 : DBL_MAX};
+}
+
 bool numbers_put(MetadataList *metadata, const Number *list, int count, const void *record,
                  Error *err) {
     bool ok = true;
     for (const Number *n = list; n < list + count && ok; n++) {
-        const void *member = (const char *)record + n->member;
+        const Option option = option_of(n, record);
         char text[NUMBER_SIZE];
-        if (n->type == SEED) {
-            snprintf(text, sizeof text, "%" PRIu64, *(const uint64_t *)member);
-        } else if (n->type == DIGEST) {
-            snprintf(text, sizeof text, "%s", digest_text(*(const uint64_t *)member).text);
-        } else {
-            const double x = n->type == INT ? *(const int *)member : *(const double *)member;
-            if (n->may_lack && !(x >= n->least)) continue;
-            if (n->type == DOUBLE)
-                number_shortest(text, sizeof text, x);
-            else
-                number_write(text, sizeof text, 'f', n->type == INT ? 0 : 6, x);
-        }
+        const double x = option.kind == OPTION_INT    ? *(int *)option.value
+                         : option.kind == OPTION_REAL ? *(double *)option.value
+                                                      : n->least;
+        if (n->may_lack && !(x >= n->least)) continue;
+        if (n->type == DIGEST)
+            snprintf(text, sizeof text, "%s", digest_text(*(uint64_t *)option.value).text);
+        else if (n->type == DOUBLE_6)
+            number_write(text, sizeof text, 'f', 6, x);
+        else
+            option_write(&option, text, sizeof text);
         ok = metadata_text(metadata, n->key, text, err);
     }
     return ok;
 }
 
-/* Reads a number to a member. Returns the text after it. */
-static const char *read_member(const Number *n, const char *text, void *member) {
-    const double most = 1e9; /* of an int */
-    char *end = NULL;
-    if (n->type == DIGEST) return digest_read(text, member) ? text + strlen(text) : NULL;
-    if (n->type == SEED) {
-        *(uint64_t *)member = strtoull(text, &end, 10);
-        return end;
-    }
-    const double x = number_read(text, &end);
-    if (!isfinite(x) || x < n->least || (n->type == INT && (x > most || x != floor(x))))
-        return NULL;
-    if (n->type == INT)
-        *(int *)member = (int)x;
-    else
-        *(double *)member = x;
-    return end;
-}
-
 const char *numbers_read(const SafeTensors *file, const Number *list, int count, void *record) {
     for (const Number *n = list; n < list + count; n++) {
         const Metadata *entry = safetensors_metadata(file, n->key);
-        void *member = (char *)record + n->member;
-        if (!entry && n->may_lack && (n->type == DOUBLE || n->type == DOUBLE_6))
-            *(double *)member = NAN;
+        const Option option = option_of(n, record);
+        if (!entry && n->may_lack && option.kind == OPTION_REAL) *(double *)option.value = NAN;
         if (!entry && n->may_lack) continue;
-        if (!entry || entry->length == 0 ||
-            read_member(n, entry->value, member) != entry->value + entry->length)
+        if (!entry || strlen(entry->value) != entry->length ||
+            !(n->type == DIGEST ? digest_read(entry->value, option.value)
+                                : option_read(&option, entry->value, &(Error){0})))
             return n->key;
     }
     return NULL;

@@ -2,6 +2,7 @@
 #ifndef TRIL_LIBRARY_CHECKPOINT_H
 #define TRIL_LIBRARY_CHECKPOINT_H
 
+#include "base/options.h"
 #include "data/data.h"
 #include "library/safetensors.h"
 #include "model/run.h"
@@ -18,13 +19,12 @@ typedef struct {
     const char *key;
     size_t member; /* its offset */
     enum {
-        INT,
-        DOUBLE,
-        DOUBLE_6,
-        SEED,
-        DIGEST
-    } type;        /* DOUBLE_6: in a file with six digits after
-                      the point; SEED, DIGEST: uint64_t */
+        DOUBLE = OPTION_REAL,
+        SEED = OPTION_SEED,
+        INT = OPTION_INT,
+        DOUBLE_6 = OPTION_SECTION + 1, /* with six digits after the point */
+        DIGEST                         /* uint64_t */
+    } type;
     bool may_lack; /* in a file: a double is then NaN, and another member keeps its value; a number
                       below `least` is left out */
     double least;  /* the smallest int or double in a file */

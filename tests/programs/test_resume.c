@@ -292,6 +292,8 @@ TEST(refusals) {
         {"given_up", "later", "'given_up'"},
         {"cooling", "3", "'cooled'"},
         {"cooling", "-3", "'cooling'"},
+        {"seed", " -1", "'seed'"},
+        {"seed", "18446744073709551616", "'seed'"},
         {"text", "?", "'text'"},
         {"text", "0123456789abcdef", ACT},
         {"results", "gpt 1 2 3\n", "'results'"},

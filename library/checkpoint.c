@@ -290,12 +290,13 @@ static bool read_config(const SafeTensors *file, const char *path, Config *confi
 }
 
 /* Checks the tensors of a set, and sets where they are read to. */
-static bool match_set(Checkpoint *c, int set, float *numbers, const char *path, Error *err) {
+static bool match_set(const Model *model, const SafeTensors *file, int set, float *numbers,
+                      const char *path, Error *err) {
     char name[NAME];
-    for (int i = 0; i < c->model.tensor_count; i++) {
-        const SafeTensor own = in_file(&c->model.tensors[i], set, numbers, name);
-        SafeTensor *stored = safetensors_tensor(&c->file, name);
-        if (!stored && set == SECOND && c->model.tensors[i].muon) continue;
+    for (int i = 0; i < model->tensor_count; i++) {
+        const SafeTensor own = in_file(&model->tensors[i], set, numbers, name);
+        SafeTensor *stored = safetensors_tensor(file, name);
+        if (!stored && set == SECOND && model->tensors[i].muon) continue;
         if (!stored) return fail(err, "%s: tensor %s is missing", path, name);
         if (strcmp(stored->type, own.type) != 0)
             return fail(err, "%s: tensor %s is %s, not F32", path, name, stored->type);
@@ -310,10 +311,9 @@ static bool match_set(Checkpoint *c, int set, float *numbers, const char *path, 
 
 /* Lays the model out by the file's metadata. Checks that the file has its tensors, and no others;
  * only then gets the memory that they are read to. */
-static bool lay_out(Checkpoint *c, const char *path, Error *err) {
-    float **const to[SETS] = {&c->model.weights, &c->first_moments, &c->second_moments};
-    const SafeTensors *file = &c->file;
-    Model *model = &c->model;
+static bool lay_out(Model *model, float *moments[2], const SafeTensors *file, const char *path,
+                    Error *err) {
+    float **const to[SETS] = {&model->weights, &moments[0], &moments[1]};
     Config config;
     if (!read_config(file, path, &config, err)) return false;
     if (safetensors_metadata(file, "lines")) /* written by earlier versions */
@@ -333,10 +333,10 @@ static bool lay_out(Checkpoint *c, const char *path, Error *err) {
         return fail(err, "%s: has %d tensors, but %s with these sizes has %d", path,
                     file->tensor_count, model->config.model, model->tensor_count);
     bool ok = true;
-    for (int set = 0; ok && set < count; set++) ok = match_set(c, set, NULL, path, err);
+    for (int set = 0; ok && set < count; set++) ok = match_set(model, file, set, NULL, path, err);
     for (int set = 0; ok && set < count; set++)
         ok = memory_alloc(to[set], model->weights_size, sizeof(float), path, err) &&
-             match_set(c, set, *to[set], path, err);
+             match_set(model, file, set, *to[set], path, err);
     return ok;
 }
 
@@ -351,26 +351,17 @@ static bool check_data(const SafeTensors *file, const char *path, Error *err) {
     return !wrong || fail(err, "%s: tensor %s has numbers that are not finite", path, wrong->name);
 }
 
-bool checkpoint_load(Checkpoint *c, const char *path, Error *err) {
+bool checkpoint_load(Model *model, float *moments[2], SafeTensors *file, const char *path,
+                     Error *err) {
     File from;
-    *c = (Checkpoint){.first_moments = NULL};
-    bool ok = file_open(&from, path, err) && safetensors_open(&c->file, &from, err) &&
-              lay_out(c, path, err) && safetensors_fetch(&c->file, &from, err) &&
-              check_data(&c->file, path, err);
-    const SafeTensor *text = ok ? safetensors_tensor(&c->file, text_name) : NULL;
-    ok = ok && (!text || take_text(&c->model, text, path, err));
+    bool ok = file_open(&from, path, err) && safetensors_open(file, &from, err) &&
+              lay_out(model, moments, file, path, err) && safetensors_fetch(file, &from, err) &&
+              check_data(file, path, err);
+    const SafeTensor *text = ok ? safetensors_tensor(file, text_name) : NULL;
+    ok = ok && (!text || take_text(model, text, path, err));
     file_close(&from);
-    memory_free(c->file.data);
-    c->file.data = NULL;
-    for (int i = 0; i < c->file.tensor_count; i++) c->file.tensors[i].data = NULL;
-    if (!ok) checkpoint_free(c);
+    memory_free(file->data);
+    file->data = NULL;
+    for (int i = 0; i < file->tensor_count; i++) file->tensors[i].data = NULL;
     return ok;
-}
-
-void checkpoint_free(Checkpoint *checkpoint) {
-    model_free(&checkpoint->model);
-    memory_free(checkpoint->first_moments);
-    memory_free(checkpoint->second_moments);
-    safetensors_free(&checkpoint->file);
-    *checkpoint = (Checkpoint){.first_moments = NULL};
 }

@@ -41,16 +41,11 @@ bool numbers_have(const Number *list, int count, const char *key);
 /* Returns true if the checkpoint's own metadata has this key. */
 bool checkpoint_has_key(const char *key);
 
-typedef struct {
-    Model model;
-    float *first_moments, *second_moments; /* shaped like the weights, if the file has any */
-    SafeTensors file;                      /* its metadata and tensors; their data are released */
-} Checkpoint;
-
-/* Reads a checkpoint. Checks every name, shape, type and size before reading the weights, and the
- * digest before using them. Numbers that are not finite are an error, too. The caller releases it
- * with checkpoint_free. On failure there is nothing to release. */
-bool checkpoint_load(Checkpoint *checkpoint, const char *path, Error *err);
-void checkpoint_free(Checkpoint *checkpoint);
+/* Reads a checkpoint: the model; the first and second moments, laid out like the weights, or NULL;
+ * of the file, metadata and tensors, without data. All are zero before; the caller releases them,
+ * even after a failure. Checks every name, shape, type and size before reading the weights, and the
+ * digest before using them. Numbers that are not finite are an error, too. */
+bool checkpoint_load(Model *model, float *moments[2], SafeTensors *file, const char *path,
+                     Error *err);
 
 #endif

@@ -32,7 +32,7 @@ struct TrilModel {
     SafeTensors file; /* the metadata of the file that it was read from */
     /* of a state, until its training is resumed */
     TrilProgress progress;
-    float *first_moments, *second_moments;
+    float *moments[2]; /* first and second */
 };
 
 /* Makes a model without contents, for the caller to fill. Released by tril_model_free. */

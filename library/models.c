@@ -88,9 +88,10 @@ TrilStatus tril_model_extend(TrilModel **extended, const TrilModel *model, const
 }
 
 void model_forget(TrilModel *model) {
-    memory_free(model->first_moments);
-    memory_free(model->second_moments);
-    model->first_moments = model->second_moments = NULL;
+    for (int i = 0; i < COUNT(model->moments); i++) {
+        memory_free(model->moments[i]);
+        model->moments[i] = NULL;
+    }
 }
 
 void tril_model_free(TrilModel *model) {

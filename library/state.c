@@ -155,13 +155,9 @@ static bool read_vocab(TrilModel *model, const char *path, Error *err) {
 
 /* Reads the model of a file, and the moments of a state. */
 static bool read_file(TrilModel **made, const char *path, Error *err) {
-    Checkpoint c;
-    if (!model_new(made, err) || !checkpoint_load(&c, path, err)) return false;
+    if (!model_new(made, err)) return false;
     TrilModel *model = *made;
-    model->model = c.model;
-    model->file = c.file;
-    model->first_moments = c.first_moments;
-    model->second_moments = c.second_moments;
+    if (!checkpoint_load(&model->model, model->moments, &model->file, path, err)) return false;
     model->trained = true;
     const char *bad = numbers_read(&model->file, origins, COUNT(origins), model);
     if (!bad) bad = numbers_read(&model->file, results, COUNT(results), model);
@@ -230,7 +226,7 @@ TrilStatus tril_state_load(TrilModel **model, TrilState *state, const char *path
     if (model) *model = NULL;
     if (!model || !state || !path || !err) return null_argument(err);
     bool ok = read_file(model, path, err);
-    if (ok && !(*model)->first_moments)
+    if (ok && !(*model)->moments[0])
         ok = fail(err, "%s: is a model, not the state of a training run", path);
     const char *of = ok ? tril_model_metadata(*model, "state") : NULL;
     if (ok && (!of || strcmp(of, version) != 0))

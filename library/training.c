@@ -81,8 +81,7 @@ static void restore(TrilTraining *t) {
     const int steps = t->progress.steps;
     t->progress = model->progress;
     t->progress.steps = steps;
-    run_restore(t->batches.run, (uint64_t)t->progress.step, model->first_moments,
-                model->second_moments);
+    run_restore(t->batches.run, (uint64_t)t->progress.step, model->moments[0], model->moments[1]);
     if (t->progress.cooldown_begin > 0) follow_cooldown(t);
 }
 
@@ -99,7 +98,7 @@ static bool check_same(const TrilModel *model, const TrilText *text, Error *err)
 
 static bool open_training(TrilTraining **training, TrilModel *model, const TrilText *text,
                           const TrilOptions *options, Error *err) {
-    const bool resumes = model->first_moments, trained = model->trained && !resumes;
+    const bool resumes = model->moments[0], trained = model->trained && !resumes;
     const TrilOptions sizes = tril_model_sizes(model);
     TrilOptions decided = *options;
     double epochs;

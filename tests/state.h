@@ -2,8 +2,28 @@
 #ifndef TRIL_STATE_H
 #define TRIL_STATE_H
 
+#include "base/memory.h"
 #include "tests/scratch.h"
 #include "library/checkpoint.h"
+
+typedef struct {
+    Model model;
+    float *moments[2]; /* first and second; NULL in a model's */
+    SafeTensors file;
+} Checkpoint;
+
+static inline void checkpoint_free(Checkpoint *checkpoint) {
+    model_free(&checkpoint->model);
+    memory_free(checkpoint->moments[0]);
+    memory_free(checkpoint->moments[1]);
+    safetensors_free(&checkpoint->file);
+}
+
+/* Reads a checkpoint. checkpoint_free releases it, even after a failure. */
+static inline bool checkpoint_read(Checkpoint *checkpoint, const char *path) {
+    *checkpoint = (Checkpoint){.moments = {NULL}};
+    return checkpoint_load(&checkpoint->model, checkpoint->moments, &checkpoint->file, path, &err);
+}
 
 RELEASE(checkpoint, checkpoint_free)
 RELEASE(tensors, safetensors_free)
@@ -22,8 +42,8 @@ static inline SafeTensors *tensors_of(const char *path) {
 /* Loads a checkpoint, which must be valid, until the end of the test. */
 static inline Checkpoint *loaded(const char *path) {
     Checkpoint *checkpoint = scrap(1, sizeof *checkpoint);
-    assert_ok(checkpoint_load(checkpoint, path, &err), err);
     at_end(release_checkpoint, checkpoint);
+    assert_ok(checkpoint_read(checkpoint, path), err);
     return checkpoint;
 }
 
@@ -45,7 +65,7 @@ static inline void state_edit(const char *from, const char *to, const char *key,
     bool known = !*key;
     RunOptions options = {.batch = 1, .length = 1, .training = true, .threads = 1};
     Run *copy = open_run(&state->model, &options);
-    run_restore(copy, 1, state->first_moments, state->second_moments);
+    run_restore(copy, 1, state->moments[0], state->moments[1]);
     for (size_t i = 0; i < state->model.weights_size; i++) state->model.weights[i] *= factor;
     assert_in_range(state->file.metadata_count, 1, MOST);
     for (int i = 0; i < state->file.metadata_count; i++) {

@@ -19,10 +19,10 @@ void fuzz_state(const uint8_t *bytes, size_t length) {
     Metadata notes[MOST + 1];
     int count = 0;
     if (!run) {
-        if (!checkpoint_load(&stored, "tests/golden/formats/state-3.safetensors", &err) ||
+        if (!checkpoint_read(&stored, "tests/golden/formats/state-3.safetensors") ||
             !run_open(&run, &stored.model, &options, &err))
             fuzz_fail("a stored state");
-        run_restore(run, 1, stored.first_moments, stored.second_moments);
+        run_restore(run, 1, stored.moments[0], stored.moments[1]);
     }
     for (int i = 0; i < stored.file.metadata_count; i++)
         if (!checkpoint_has_key(stored.file.metadata[i].key))

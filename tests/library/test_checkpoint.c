@@ -33,10 +33,8 @@ static void put_file(const char *bytes, size_t length) {
 static void assert_not_loaded(const char *subject, const char *name) {
     err = (Error){0};
     Checkpoint checkpoint;
-    if (checkpoint_load(&checkpoint, path, &err)) fail_msg("loaded: %s", subject ? subject : name);
+    if (checkpoint_read(&checkpoint, path)) fail_msg("loaded: %s", subject ? subject : name);
     expect_case(subject, err, path, name);
-    assert_null(checkpoint.model.weights);
-    assert_null(checkpoint.file.metadata);
     checkpoint_free(&checkpoint);
 }
 
@@ -112,13 +110,13 @@ TEST_OF_EACH(kind_name, round_trip) {
         const Tensor *tensor = &model->tensors[j];
         size_t at = tensor->offset, bytes = tensor->size * sizeof(float);
         const char *second_name = formatted("second_moment.%s", tensor->name);
-        assert_memory_equal(checkpoint->first_moments + at, first + at, bytes);
+        assert_memory_equal(checkpoint->moments[0] + at, first + at, bytes);
         assert_int_equal(safetensors_tensor(&checkpoint->file, second_name) == NULL, tensor->muon);
-        if (!tensor->muon) assert_memory_equal(checkpoint->second_moments + at, second + at, bytes);
+        if (!tensor->muon) assert_memory_equal(checkpoint->moments[1] + at, second + at, bytes);
     }
     assert_ok(checkpoint_save(path, model, NULL, notes, COUNT(notes), &err), err);
     checkpoint = assert_loads(model);
-    assert_true(!checkpoint->first_moments && !checkpoint->second_moments);
+    assert_true(!checkpoint->moments[0] && !checkpoint->moments[1]);
     for (int j = 0; j < COUNT(notes); j++) {
         const Metadata *note = safetensors_metadata(&checkpoint->file, notes[j].key);
         assert_non_null(note);

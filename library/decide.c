@@ -3,7 +3,6 @@
 #include "base/memory.h"
 #include "base/world.h"
 #include "library/option_table.h"
-#include "library/batches.h"
 #include "model/generation.h"
 
 #include <math.h>

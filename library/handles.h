@@ -2,10 +2,9 @@
 #ifndef TRIL_LIBRARY_HANDLES_H
 #define TRIL_LIBRARY_HANDLES_H
 
-#include "data/data.h"
+#include "library/batches.h"
 #include "library/checkpoint.h"
-#include "library/programs.h"
-#include "model/run.h"
+#include "library/recipe.h"
 
 #include <stdatomic.h>
 
@@ -33,6 +32,16 @@ struct TrilModel {
     /* of a state, until its training is resumed */
     TrilProgress progress;
     float *moments[2]; /* first and second */
+};
+
+struct TrilTraining {
+    TrilModel *model; /* borrowed, as the text is */
+    const TrilText *text;
+    TrilOptions options; /* decided */
+    Batches batches;
+    Recipe recipe;
+    double per_character, per_pair; /* operations for each character, and each one in its window */
+    TrilProgress progress; /* determines the place in the text and all random numbers, too */
 };
 
 /* Makes a model without contents, for the caller to fill. Released by tril_model_free. */

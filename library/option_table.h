@@ -3,7 +3,6 @@
 #define TRIL_LIBRARY_OPTION_TABLE_H
 
 #include "library/handles.h"
-#include "library/recipe.h"
 
 /* Sets each unset option that has a default to it, and each name to the constant of its row. */
 void options_fill(TrilOptions *options);

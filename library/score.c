@@ -1,7 +1,6 @@
 /* score.c - the loss of a model on a text. */
 #include "base/memory.h"
 #include "library/handles.h"
-#include "library/batches.h"
 
 #include <math.h>
 

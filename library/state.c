@@ -3,7 +3,7 @@
 #include "base/array.h"
 #include "base/memory.h"
 #include "base/utf8.h"
-#include "library/training.h"
+#include "library/handles.h"
 
 #include <math.h>
 #include <stdio.h>

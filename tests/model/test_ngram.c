@@ -1,6 +1,6 @@
 /* test_ngram.c - the counted model beside one that reads the whole text for each probability, and
  * the counts that a training run leaves out. */
-#include "library/training.h"
+#include "library/handles.h"
 #include "tests/command.h"
 #include "base/memory.h"
 #include "model/counts.h"

@@ -137,12 +137,7 @@ const char *tril_model_metadata(const TrilModel *model, const char *key) {
 
 bool tril_model_tensor(TrilModel *model, int i, TrilTensor *tensor) {
     if (i < 0 || i >= model->model.tensor_count) return false;
-    const Tensor *t = &model->model.tensors[i];
     model->validation = NAN; /* the weights may change now */
-    *tensor = (TrilTensor){.name = t->name,
-                           .rows = t->shape[0],
-                           .columns = t->rank == 2 ? t->shape[1] : 1,
-                           .rank = t->rank,
-                           .data = model->model.weights + t->offset};
+    *tensor = model_tensor(&model->model, i);
     return true;
 }

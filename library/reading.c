@@ -30,10 +30,6 @@ void tril_reading_close(TrilReading *reading) {
     memory_free(r);
 }
 
-static int heads_of(const TrilLine *line) {
-    return line->heads > 0 ? line->heads : 1;
-}
-
 /* Returns the mean loss on all characters read but the first. */
 static double loss_of(const TrilReading *reading, int V) {
     double loss = 0;
@@ -69,7 +65,7 @@ static bool read_text(Reading *r, const TrilModel *model, const char *text, size
     for (int i = 0; run_line(r->run, i, &line); i++) {
         if (!line.attends) continue;
         known->layers = line.layer + 1;
-        known->heads = heads_of(&line);
+        known->heads = line.heads;
     }
     known->loss = loss_of(known, r->V);
     return floats_finite(known->logits, (size_t)known->tokens * (size_t)r->V) || fail_diverged(err);
@@ -111,8 +107,7 @@ static bool find_head(const TrilReading *reading, int layer, int head, size_t ca
     if (numbers > capacity)
         return fail(err, "the map has %zu numbers, but there is room for %zu", numbers, capacity);
     for (int i = 0; run_line(own(reading)->run, i, line); i++)
-        if (line->attends && line->layer == layer && head >= 0 && head < heads_of(line))
-            return true;
+        if (line->attends && line->layer == layer && head >= 0 && head < line->heads) return true;
     return fail(err, "there is no head %d in layer %d", head, layer);
 }
 
@@ -122,7 +117,7 @@ static float write_scores(const TrilLine *line, int head, int t, int T, float *s
     const TrilArray *q = &line->inputs[0], *k = &line->inputs[1];
     memset(scores, 0, (size_t)T * sizeof *scores);
     if (!k->data) return 1;
-    const int dk = q->width / heads_of(line), sharing = q->width / k->width;
+    const int dk = q->width / line->heads, sharing = q->width / k->width;
     const float *query = q->data + (size_t)t * q->row + head * dk;
     for (int s = 0; s < T; s++) {
         const float *key = k->data + (size_t)s * k->row + head / sharing * dk;

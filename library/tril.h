@@ -461,7 +461,7 @@ typedef struct {
     const char *title, *equation; /* the operation's heading, and its equation */
     int layer;    /* the transformer block, from 0; before all blocks that of the first, after them
                      that of the last */
-    int heads;    /* more than one only in attention, rotary positions, and a norm of each head */
+    int heads;    /* 1 but in attention, rotary positions, and a norm of each head */
     bool attends; /* each row of its output is a weighted mean of rows up to its own */
     TrilArray inputs[TRIL_LINE_INPUTS]; /* attention: queries, keys, values; rotary: x, and each
                                            position's cosines and sines; swiglu: gate, up; add: both

@@ -141,6 +141,9 @@ int run_profile_parts(const Run *run, TrilPart *parts, int max);
  * Returns false beyond the last line. */
 bool run_line(const Run *run, int i, TrilLine *line);
 
+/* Returns tensor i of the model. */
+TrilTensor model_tensor(const Model *model, int i);
+
 /* Returns the model that a run computes with. Borrowed. */
 const Model *run_model(const Run *run);
 

@@ -13,9 +13,8 @@ static TrilArray array_of(const Run *run, Array array) {
                        .data = layout_array(run, array)};
 }
 
-static TrilTensor weights_of(const Model *model, int tensor) {
-    if (tensor == NO_TENSOR) return (TrilTensor){0};
-    const Tensor *t = &model->tensors[tensor - 1];
+TrilTensor model_tensor(const Model *model, int i) {
+    const Tensor *t = &model->tensors[i];
     return (TrilTensor){.name = t->name,
                         .rows = t->shape[0],
                         .columns = t->rank == 2 ? t->shape[1] : 1,
@@ -30,11 +29,12 @@ bool run_line(const Run *run, int i, TrilLine *line) {
                        .title = at->operation->title,
                        .equation = at->operation->equation,
                        .layer = at->block,
-                       .heads = at->NH,
+                       .heads = at->NH > 0 ? at->NH : 1,
                        .attends = at->operation->attends,
                        .output = array_of(run, at->outputs[0])};
     for (int j = 0; j < TRIL_LINE_INPUTS; j++) line->inputs[j] = array_of(run, at->inputs[j]);
     for (int j = 0; j < TRIL_LINE_WEIGHTS; j++)
-        line->weights[j] = weights_of(run->model, at->tensors[j]);
+        if (at->tensors[j] != NO_TENSOR)
+            line->weights[j] = model_tensor(run->model, at->tensors[j] - 1);
     return true;
 }

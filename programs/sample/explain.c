@@ -173,8 +173,7 @@ static void write_map(Explanation *e) {
     const int from = e->T > shown ? e->T - shown : 0;
     char name[64] = "The mean of the past", loss[96] = "";
     if (line->inputs[1].data)
-        snprintf(name, sizeof name, "Block %d, head %d of %d", line->layer, e->head,
-                 line_heads(line));
+        snprintf(name, sizeof name, "Block %d, head %d of %d", line->layer, e->head, line->heads);
     if (!isnan(e->without))
         snprintf(loss, sizeof loss, ": without it, '%s' would have %.1f%% in place of %.1f%%",
                  glyph_of(e->tokenizer, e->first).text, 100 * e->without, 100 * e->chance);
@@ -198,7 +197,7 @@ static void write_map(Explanation *e) {
  * *size to its channels. Neighboring heads may share keys and values. */
 static const float *row_of(const Explanation *e, int input, int t, int *size) {
     const TrilArray *array = &e->line->inputs[input], *queries = &e->line->inputs[0];
-    const int heads = line_heads(e->line);
+    const int heads = e->line->heads;
     const int sharing = input > 0 ? queries->width / e->line->inputs[1].width : 1;
     *size = array->width * sharing / heads;
     return array->data + (size_t)t * array->row + e->head / sharing * *size;

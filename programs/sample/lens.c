@@ -10,10 +10,6 @@ static bool line_is(const TrilLine *line, const char *operation) {
     return strcmp(line->operation, operation) == 0;
 }
 
-int line_heads(const TrilLine *line) {
-    return line->heads > 0 ? line->heads : 1;
-}
-
 double dot_product(const float *a, const float *b, int n) {
     double sum = 0;
     for (int i = 0; i < n; i++) sum += (double)a[i] * (double)b[i];
@@ -145,7 +141,7 @@ const float *lens_logits(Lens *lens, int stage) {
 
 const float *lens_without(Lens *lens, const TrilLine *attention, int head) {
     const TrilArray *output = &attention->output;
-    const int size = output->width / line_heads(attention), first = head * size;
+    const int size = output->width / attention->heads, first = head * size;
     const float *own = lens_row(lens, output) + first;
     const TrilLine *projection = attention, *end = lens->lines + lens->count;
     while (projection < end && projection->inputs[0].number != output->number) projection++;

@@ -34,9 +34,6 @@ const float *lens_without(Lens *lens, const TrilLine *attention, int head);
 /* Returns the last character's row of an array. */
 const float *lens_row(const Lens *lens, const TrilArray *array);
 
-/* Returns the heads of a line that attends; a mean counts as one. */
-int line_heads(const TrilLine *line);
-
 /* Returns the scalar product of a[n] and b[n]. */
 double dot_product(const float *a, const float *b, int n);
 

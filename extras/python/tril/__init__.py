@@ -436,7 +436,7 @@ class Line(NamedTuple):
     title: str  # a heading
     equation: str  # in plain symbols
     layer: int  # the block of the model
-    heads: int  # of attention, rotary positions, and a norm of each head; else 0 or 1
+    heads: int  # of attention, rotary positions, and a norm of each head; else 1
     inputs: List[Any]  # arrays [T, width]: of attention queries, keys and values
     output: Any  # an array [T, width]
     weights: List[str]  # names in Model.weights: weight and bias, or the tables of an embedding

@@ -210,13 +210,12 @@ static bool replaces_own(const char *path, Error *err) {
     SafeTensors old = {0};
     Error why = {0};
     if (file_kind(path) == FILE_NONE) return true;
-    if (!file_can_be_replaced(path, "a model", err)) return false;
-    const bool own = file_open(&from, path, &why) &&
-                     (from.length == 0 ||
-                      (safetensors_open(&old, &from, &why) && safetensors_value(&old, "tril")));
+    if (!file_can_be_replaced(path, "a model", err) || !file_open(&from, path, err)) return false;
+    const bool own = from.length == 0 ||
+                     (safetensors_open(&old, &from, &why) && safetensors_value(&old, "tril"));
     file_close(&from);
     safetensors_free(&old);
-    if (why.status == TRIL_NO_MEMORY) *err = why;
+    *err = why;
     return own || (why.status != TRIL_NO_MEMORY &&
                    fail(err,
                         "%s: tril did not write this file, so a model cannot be "

@@ -88,8 +88,7 @@ static bool score(const char *path, const char *text, size_t length, const Argum
     tril_model_free(model);
     if (status == TRIL_OK) return true;
     if (status == TRIL_TEXT) message_of(err, program_source(a->score));
-    Error own = *err;
-    return a->count > 1 ? fail(err, "%s: %s", path, own.text) : false;
+    return a->count > 1 && message_of(err, path);
 }
 
 static const struct {

@@ -113,10 +113,8 @@ function showLab() {
   say("about-training", why || words, Boolean(why));
   $("pause").hidden = all.length === 0;
   $("pause").textContent = training ? "Pause" : done ? "Train longer" : "Continue";
-  $("digest").textContent = all.flatMap(({ name, steps, snapshots }) => {
-    const last = snapshots.findLast(({ digest }) => digest);
-    return last ? `${name.padEnd(10)}${last.digest}  step ${last.step} of ${steps}` : [];
-  }).join("\n");
+  $("digest").textContent = all.map(run =>
+    `${run.name.padEnd(10)}${latest(run).digest}  step ${latest(run).step} of ${run.steps}`).join("\n");
   $("looked").textContent = `Inside ${ladder[looked].name}`;
   $("lab").style.setProperty("--rung", rungColor(ladder[looked].name));
   showDrawing().then(explain, () => {}); // fails for sizes that are being typed

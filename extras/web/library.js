@@ -93,7 +93,7 @@ function countText(context) {
   const counts = roomFor("TrilCounts");
   must("tril_text_count", text.made, context, counts);
   const { characters } = structAt("TrilText", text.made);
-  return { ...structAt("TrilCounts", counts), context, characters, vocabulary: sizeOf(text.tokenizer) };
+  return { ...structAt("TrilCounts", counts), characters, vocabulary: sizeOf(text.tokenizer) };
 }
 
 // Estimates the memory of a rung's training, and the multiply-adds of a step: forward and twice as much backward, of

@@ -1,6 +1,6 @@
 // Reading and writing with models. Each task takes the bytes of a model's file, which a training run has sent; only the
 // text that is being written lasts from one call to the next.
-const HELD_OUT_CHARACTERS = 8192, BATCH = 16, BARS = 12;
+const BARS = 12;
 const LEARNING = { temperature: 0.8, top_p: 1, seed: 1337 }; // the sampler of what rungs write as they learn
 const PLAIN = { temperature: 1, top_p: 1 };
 // the model that writes a text; what decodes its pieces; the bytes that it has written
@@ -30,12 +30,6 @@ function beginning(model) {
   call("tril_writer_close", writer);
   return new TextDecoder().decode(bytesAt(to, length)).replace(/\n+/g, "\n").replace(/[^\P{C}\n]/gu, "·").trimStart();
 }
-// Returns the loss of a model on the held-out text (on all of it if it is short), and a text that it writes.
-const evaluate = bytes => withModel(bytes, model => {
-  const loss = room(8);
-  must("tril_text_evaluate", textOf(model).made, model, 0, HELD_OUT_CHARACTERS, BATCH, 1, 0, 0, loss);
-  return { loss: numberAt(loss), text: beginning(model) };
-});
 const compose = bytes => withModel(bytes, beginning);
 // Returns the characters that a model knows, or the first of them.
 const known = (bytes, most = 100) => withModel(bytes, model => Array.from(

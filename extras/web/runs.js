@@ -1,6 +1,6 @@
 // Training runs, each in its own worker, which trains for a slice of time when it is granted one: so runs can be
-// paused, and as many train at once as there are processors. A run keeps snapshots: its model at some steps, and what
-// the reader finds of it, the held-out loss and a text that it writes.
+// paused, and as many train at once as there are processors. A run keeps snapshots, { step, bytes, digest, loss,
+// text }: at some steps the file of its model, the digest of the weights, the held-out loss, and a text that it writes.
 //
 // A run: { rung, name, options, built, going, step, steps, seconds, done, failed, snapshots, curve, batches, ... }. The
 // chapters have one of each rung, and so has the lab; `built` ones were trained in advance, on the built-in text.
@@ -11,7 +11,7 @@ const essay = new Map(), lab = new Map();                   // runs by the numbe
 let built = [];                                             // the runs that were trained in advance
 const sorted = runs => [...runs.values()].sort((one, other) => one.rung - other.rung);
 const everyRun = () => [...essay.values(), ...lab.values()];
-const latest = run => run?.snapshots.findLast(({ loss }) => loss !== null) ?? null;
+const latest = run => run?.snapshots.at(-1) ?? null;
 const numberOf = name => ladder.findIndex(rung => rung.name === name);
 
 // ---- those trained in advance ----
@@ -27,8 +27,8 @@ async function unpackBuilt() {
 }
 // Returns the options of a rung's run in the chapters, which are those of its run in advance.
 function chapterOptions(rung) {
-  const { layers, heads, width, context, batch, steps, lr } = built[rung] ?? built[0];
-  return { layers, heads, width, context, batch, steps, ...lr && built[rung] && { lr }, seed: 1337 };
+  const { layers, heads, width, context, batch, steps, lr } = built[rung];
+  return { layers, heads, width, context, batch, steps, ...lr && { lr }, seed: 1337 };
 }
 
 // ---- discarding ----
@@ -39,9 +39,7 @@ const missed = (some = [...lab.values()]) => some.filter(run => !run.built && ru
 const mayDiscard = some => missed(some).length === 0 || confirm(`This discards trained models: ${
   missed(some).map(run => `${run.name}, step ${run.step}`).join("; ")}. Download them to keep them. Discard them?`);
 function drop(runs, rung) {
-  const run = runs.get(rung);
-  run?.worker?.end();
-  if (run?.worker) run.dropped = true;
+  runs.get(rung)?.worker?.end();
   runs.delete(rung);
 }
 // Discards all runs of the lab or of the chapters; on the built-in text, those trained in advance are there again.
@@ -68,26 +66,15 @@ function traceBatch(run, point) {
   run.pending = [];
 }
 
-// Keeps the model as a snapshot. If there are too many, drops the one whose neighbors are closest by the ratio of their
-// steps, so that most snapshots are early, when the model changes most.
-function keepSnapshot(run, { step, model, digest = "" }) {
-  run.snapshots.push({ step, bytes: model, digest, loss: null, text: "" });
-  const all = run.snapshots, most = Math.max(2, Math.min(SNAPSHOTS, Math.floor(SNAPSHOT_BYTES / model.length)));
-  if (all.length > most) {
-    const ratio = i => (all[i + 1].step + 1) / (all[i - 1].step + 1), inner = [...all.keys()].slice(1, -1);
-    all.splice(inner.reduce((one, other) => ratio(other) < ratio(one) ? other : one), 1);
-  }
-  const snapshot = all.at(-1);
-  evaluated = evaluated.then(() => evaluate(run, snapshot));
-}
-let evaluated = Promise.resolve(); // one after another, so that the reader has time for what is asked meanwhile
-async function evaluate(run, snapshot) {
-  if (run.dropped) return;
-  try {
-    Object.assign(snapshot, await reader.ask("evaluate", snapshot.bytes));
-    run.curve.push([snapshot.step, snapshot.loss]);
-  } catch (error) { if (!error.ended) run.failed ||= error.message; }
-  renew();
+// Keeps a snapshot. If there are too many, drops the one whose neighbors are closest by the ratio of their steps, so
+// that most snapshots are early, when the model changes most.
+function keepSnapshot(run, snapshot) {
+  const all = run.snapshots, { step, bytes, loss } = snapshot;
+  const most = Math.max(2, Math.min(SNAPSHOTS, Math.floor(SNAPSHOT_BYTES / bytes.length)));
+  if (Number.isFinite(loss)) run.curve.push([step, loss]);
+  if (all.push(snapshot) <= most) return;
+  const ratio = i => (all[i + 1].step + 1) / (all[i - 1].step + 1), inner = [...all.keys()].slice(1, -1);
+  all.splice(inner.reduce((one, other) => ratio(other) < ratio(one) ? other : one), 1);
 }
 
 // ---- training ----
@@ -105,10 +92,10 @@ function grant() {
 async function train(run) {
   run.busy++;
   try {
-    const { losses, model, digest, ...more } = await run.worker.ask("train", SLICE, EVALUATIONS);
+    const { losses, snapshot, ...more } = await run.worker.ask("train", SLICE, EVALUATIONS);
     Object.assign(run, more);
-    for (const [step, , loss] of losses) traceBatch(run, [step, loss]);
-    if (model) keepSnapshot(run, { ...more, model, digest });
+    for (const point of losses) traceBatch(run, point);
+    if (snapshot) keepSnapshot(run, snapshot);
     if (run.done) say("status", `${run.name} has learned for ${some(run.steps, "step")}.`);
   } catch (error) { run.failed ||= error.message; }
   run.busy--;
@@ -124,12 +111,12 @@ async function begun(runs, task, ...values) {
   try {
     await run.worker.opened;
     await run.worker.ask("takeText", text.bytes, text.asBytes);
-    const { model, ...more } = await run.worker.ask(task, ...values);
+    const { snapshot, ...more } = await run.worker.ask(task, ...values);
     if (text !== taken) throw Object.assign(new Error("another text was taken meanwhile"), { ended: true });
     Object.assign(run, more, { name: ladder[more.rung].name });
     drop(runs, run.rung);
     runs.set(run.rung, run);
-    keepSnapshot(run, { ...more, model });
+    keepSnapshot(run, snapshot);
     return run;
   } catch (error) {
     run.worker.end();

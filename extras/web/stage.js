@@ -19,7 +19,7 @@ function openStage(box, { runs, rung, start, compares }) {
   let starting = null;                         // the start that a training waits for
 
   const own = () => run() && !run().built && !run().failed; // is trained here
-  const snapshots = () => run()?.snapshots.filter(({ loss }) => loss !== null) ?? [];
+  const snapshots = () => run()?.snapshots ?? [];
   const bars = part("bars"), arcs = part("arcs"); // not those of the ladder and of the neuron, which come later
   const current = () => rewound && snapshots().findLast(({ step }) => step <= rewound.step) || latest(run());
 
@@ -30,7 +30,7 @@ function openStage(box, { runs, rung, start, compares }) {
     timer = 0;
     if (!stage.playing) return;
     if (at < all.length - 1) show(all[at + 1]);
-    else if (run()?.failed || !run()?.built && run()?.done && latest(run()).step === run().step) stage.playing = false;
+    else if (run()?.failed || own() && run().done) stage.playing = false;
     renew();
   }
   function show(snapshot) {
@@ -55,13 +55,15 @@ function openStage(box, { runs, rung, start, compares }) {
       }
       if (now !== starting) return; // reset meanwhile
       starting = null;
-      rewound = snapshots()[0] ?? run()?.snapshots[0] ?? null;
+      rewound = snapshots()[0] ?? null;
     } else if (stage.playing && current() === all.at(-1) && run().done) show(all[0]);
     renew();
   }
   function showTime() {
     const all = snapshots(), slider = part("steps"), snapshot = stage.shown;
-    const said = snapshot ? `step ${count(snapshot.step)}: as unsure as among ${unsure(snapshot.loss)} characters` : "";
+    const known = Number.isFinite(snapshot?.loss); // else the model cannot be trained here
+    const said = !snapshot ? "" : `step ${count(snapshot.step)}${
+      known ? `: as unsure as among ${unsure(snapshot.loss)} characters` : ""}`;
     part("play").hidden = !own() && !start;
     part("play").textContent = stage.playing ? "Pause" : !own() ? "Watch it learn" :
       run().done && current() === all.at(-1) ? "Play again" : "Play";
@@ -72,7 +74,7 @@ function openStage(box, { runs, rung, start, compares }) {
     slider.setAttribute("aria-valuetext", said);
     part("said").textContent = run()?.failed ? sentence(run().failed) : said ||
       (run() ? "" : "No model has read this text yet.");
-    part("said").title = snapshot ? inNats(snapshot.loss) : "";
+    part("said").title = known ? inNats(snapshot.loss) : "";
   }
 
   // ---- a look ----

@@ -1,6 +1,7 @@
 // A training run of one rung. Batches, rates and seeds are those of ./train: the same options give the same weights.
 // Two things differ: to answer the page soon, an evaluation reads only evenly spaced windows of a long held-out text;
 // and no training ends early.
+const HELD_OUT_CHARACTERS = 8192, BATCH = 16; // of an evaluation, and windows at a time
 let model = 0, training = 0, failed = "";
 
 // Leaves the text. Without it, only the model is left.
@@ -25,16 +26,28 @@ function describe() {
     done: step >= steps, failed, parameters: call("tril_model_parameters", model), memory: c.memory.buffer.byteLength
   };
 }
-const modelFile = () => written(name => must("tril_model_save", model, name, 0));
-// Returns the digest of the weights, which ./train prints, too.
-const digest = () => BigInt.asUintN(64, call("tril_model_digest", model)).toString(16).padStart(16, "0");
-const begun = () => ({ ...describe(), model: modelFile() });
+// Returns what the page keeps of the model as it is now: its file; the digest of its weights, which ./train prints,
+// too; its loss on the held-out text (on all of it if it is short), not a number if the model cannot be trained on the
+// text; and a text that it writes.
+function snapshot() {
+  const loss = room(8);
+  if (!failed) must("tril_text_evaluate", textOf(model).made, model, 0, HELD_OUT_CHARACTERS, BATCH, 1, 0, 0, loss);
+  return {
+    step: describe().step, bytes: written(name => must("tril_model_save", model, name, 0)),
+    digest: BigInt.asUintN(64, call("tril_model_digest", model)).toString(16).padStart(16, "0"),
+    loss: failed ? NaN : numberAt(loss), text: beginning(model)
+  };
+}
+const begun = () => ({ ...describe(), snapshot: snapshot() });
 
-function begin(rung, chosen) {
+function open(rung, chosen) {
   leaveModel();
   const record = optionsRecord(rung, chosen), { tokenizer, made } = textOf();
   model = make("tril_model_make", tokenizer, record);
   training = make("tril_training_open", model, made, record);
+}
+function begin(rung, chosen) {
+  open(rung, chosen);
   return begun();
 }
 // Opens a checkpoint, a model or a state. A state of a training run on the page's text resumes where it stopped;
@@ -74,34 +87,30 @@ function isDue(step, steps, evaluations) {
     step * evaluations < 2 * steps && passes(4 * evaluations);
 }
 // Trains for at least one step, if there is one left, and about `milliseconds`, and until an evaluation is due.
-// Returns the progress and the loss of each step; and if an evaluation is due, the model and its digest.
+// Returns the progress and the loss of each step; and if an evaluation is due, a snapshot.
 function train(milliseconds, evaluations) {
-  if (describe().done) return { ...describe(), losses: [] };
   const end = performance.now() + milliseconds, losses = [];
-  let due = false;
-  do {
+  let due = describe().done;
+  while (!due && (losses.length === 0 || performance.now() < end)) {
     must("tril_training_step", training);
-    const { step, steps, seconds, loss } = returned("tril_training_progress", "TrilProgress", training);
-    losses.push([step, seconds, loss]);
+    const { step, steps, loss } = returned("tril_training_progress", "TrilProgress", training);
+    losses.push([step, loss]);
     due = isDue(step, steps, evaluations);
-  } while (!due && performance.now() < end);
-  return { ...describe(), losses, ...due && { model: modelFile(), digest: digest() } };
+  }
+  return { ...describe(), losses, snapshot: due && losses.length > 0 ? snapshot() : null };
 }
-// Returns the speed of training, in multiply-adds a second: that of the steps in the second half of the time, because
-// the browser compiles the code for speed only while it runs. Some browsers round their clock, against fingerprinting,
-// to tenths of a second, by which a step may take no time: training then continues until the steps have taken some.
-function measure(rung, chosen, milliseconds = 200) {
-  const ENDLESS = 1e9;
+// Returns the speed of training, in multiply-adds a second, by steps that take so long. Their number doubles until they
+// do: then the browser has compiled the code for speed, and a clock that it rounds, against fingerprinting, has moved.
+function measure(rung, chosen, milliseconds = 100) {
+  const ENDLESS = 1e9, { work } = estimate(rung, chosen);
   try {
-    begin(rung, { ...chosen, steps: ENDLESS });
-    const begun = performance.now();
-    const trainUntil = (part, seconds) => {
-      let now;
-      do now = train(0, 1); while (performance.now() - begun < part * milliseconds || now.seconds <= seconds);
-      return now;
-    };
-    const warm = trainUntil(0.5, -1), end = trainUntil(1, warm.seconds);
-    return estimate(rung, chosen).work * (end.step - warm.step) / (end.seconds - warm.seconds);
+    open(rung, { ...chosen, steps: ENDLESS });
+    for (let steps = 1, before = 0; ; steps *= 2) {
+      for (let i = 0; i < steps; i++) must("tril_training_step", training);
+      const { seconds } = returned("tril_training_progress", "TrilProgress", training);
+      if (1000 * (seconds - before) >= milliseconds) return work * steps / (seconds - before);
+      before = seconds;
+    }
   } finally {
     leaveModel();
   }

@@ -8,7 +8,7 @@ const TASKS = {
     return { ladder, options, limit: call("memory_installed"), fuses: call("web_fuses") === 1 };
   },
   takeText, countText, begin, load, train, measure, setSteps, save, close: leaveModel,
-  evaluate, compose, known, look, linesOfRung, numbersOf, neuronAt, takeStep, prompt, writeOn, copied,
+  compose, known, look, linesOfRung, numbersOf, neuronAt, takeStep, prompt, writeOn, copied,
   // Returns an estimate of each rung, or { error }.
   estimate: chosen => ladder.map(({ rung }) => {
     try { return estimate(rung, chosen); } catch (error) {

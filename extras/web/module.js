@@ -77,31 +77,23 @@ function copyOf(bytes) { // with a 0 behind them
 
 // ---- structs ----
 
-const GETTERS = {
-  i: wholeAt, z: pointerAt, d: numberAt, u: at => view().getBigUint64(at, true), b: at => bytesAt(at, 1)[0] !== 0,
-  a: at => at
-};
-const SETTERS = {
-  i: (at, value) => view().setInt32(at, value, true),
-  z(at, value) {
-    const number = typeof value === "string" ? copyOf(encode(value)) : value; // may move the memory
-    view().setUint32(at, number, true);
-  },
-  d: (at, value) => view().setFloat64(at, value, true),
-  u: (at, value) => view().setBigUint64(at, BigInt(value), true),
-  b: (at, value) => bytesAt(at, 1).fill(value ? 1 : 0)
-};
+/** @type {any} */
+const TYPES = { i: "Int32", z: "Uint32", d: "Float64", u: "BigUint64", b: "Uint8" }; // of a DataView, by kind
 const roomFor = name => room(layouts[name].size);
+// Returns the members of a struct: of a struct in it its address, of a truth value 0 or 1.
 /** @type {(name: string, at: number) => any} */
-const structAt = (name, at) => Object.fromEntries(Object.entries(layouts[name].members)
-  .map(([member, { offset, kind }]) => [member, GETTERS[kind](at + offset)]));
+const structAt = (name, from) =>
+  Object.fromEntries(Object.entries(layouts[name].members).map(([member, { offset, kind }]) =>
+    [member, kind === "a" ? from + offset : view()[`get${TYPES[kind]}`](from + offset, true)]));
 
 // Writes an object as a struct. Members that it lacks are 0.
 function write(name, object) {
   const { size, members } = layouts[name], at = room(size);
   bytesAt(at, size).fill(0);
-  for (const [member, value] of Object.entries(object))
-    SETTERS[members[member].kind](at + members[member].offset, value);
+  for (const [member, given] of Object.entries(object)) {
+    const { offset, kind } = members[member], value = typeof given === "string" ? copyOf(encode(given)) : given;
+    view()[`set${TYPES[kind]}`](at + offset, kind === "u" ? BigInt(value) : value, true);
+  }
   return at;
 }
 

@@ -4,24 +4,6 @@
 #include <wasm_simd128.h>
 #endif
 
-#define KIND(member) \
-    _Generic(member, int     \
-             : 'i', unsigned \
-             : 'i', double   \
-             : 'd', uint64_t \
-             : 'u', bool     \
-             : 'b', TrilArray \
-             : 'a', TrilArray * \
-             : 'a', TrilTensor * \
-             : 'a', TrilTokenizer \
-             : 'a', TrilOptions \
-             : 'a', default  \
-             : 'z')
-#define STRUCT(of) \
-    { #of, "", sizeof(of), 'z' }
-#define MEMBER(of, m) \
-    { #of, #m, offsetof(of, m), KIND(((of *)0)->m) }
-
 const WebMember *web_members(void) {
     static const WebMember members[] = {
 #include "extras/web/members.inc" /* of tril.h */

@@ -18,18 +18,16 @@ const isCalm = matchMedia("(prefers-reduced-motion: reduce)").matches;
 // Returns a function that calls `act` soon, but at most every so many milliseconds, and again if it was called
 // meanwhile.
 function seldom(milliseconds, act) {
-  let waits = false, runs = false, last = -Infinity, again = false;
-  return async function call() {
-    if (runs) again = true;
-    if (waits || runs) return;
-    waits = true;
-    await new Promise(done => setTimeout(done, Math.max(0, last + milliseconds - performance.now())));
-    waits = false;
-    runs = true;
-    last = performance.now();
-    try { await act(); } catch (error) { if (!error.ended) say("status", sentence(error.message), true); }
-    runs = false;
-    if (again) { again = false; call(); }
+  let isBusy = false, wanted = false, last = -Infinity;
+  return async () => {
+    wanted = true;
+    if (isBusy) return;
+    for (isBusy = true; wanted; last = performance.now()) {
+      await new Promise(done => setTimeout(done, Math.max(0, last + milliseconds - performance.now())));
+      wanted = false;
+      try { await act(); } catch (error) { if (!error.ended) say("status", sentence(error.message), true); }
+    }
+    isBusy = false;
   };
 }
 

@@ -39,114 +39,92 @@ const figures = new WeakMap(); // of an element: { shown, paint, width, ... }
 // is usual, and paints it.
 function figureOf(className, paint, usual) {
   return (host, shown) => {
-    const figure = figures.get(host) ?? { paint, width: -1, at: -1 };
+    const figure = figures.get(host) ?? { width: -1, at: -1 };
+    const repaint = () => {
+      figure.width = host.clientWidth;
+      if (figure.width > 0) paint(host, figure); // a hidden element is painted when it is shown
+    };
     figure.shown = { ...usual, ...shown };
     if (!figures.has(host)) {
       host.classList.add(className);
-      new ResizeObserver(() => host.clientWidth !== figure.width && repaint(host, figure)).observe(host);
+      new ResizeObserver(() => host.clientWidth !== figure.width && repaint()).observe(host);
     }
     figures.set(host, figure);
-    repaint(host, figure);
+    repaint();
   };
 }
-function repaint(host, figure) {
-  figure.width = host.clientWidth;
-  if (figure.width > 0) figure.paint(host, figure); // a hidden element is painted when it is shown
-}
 
-// Shows a text beside a point of the window, toward its middle.
-const tip = element("div", { className: "tip", ariaHidden: "true" });
-function showTip(text, x, y) {
-  const MARGIN = 12, across = x < innerWidth / 2 ? `left: ${x + MARGIN}px` : `right: ${innerWidth - x + MARGIN}px`;
-  const down = y < innerHeight / 2 ? `top: ${y + MARGIN}px` : `bottom: ${innerHeight - y + MARGIN}px`;
-  tip.textContent = text;
-  tip.setAttribute("style", `${across}; ${down}`);
-  document.body.append(tip);
-}
-
-// Returns the SVG of a figure, of this size, without what it showed before. Lets the pointer, and the keys through a
-// slider that is not seen, walk through the places of the figure, which are numbers from 0 to figure.places - 1:
-//   find(x, y) returns the place at a point of the SVG, or -1; spot(place) returns its point;
-//   mark(place) shows it; say(place, x, y) returns the tip, value(place) what shown.point and shown.choose are told;
-//   figure.chosen is the place of the slider.
-function canvas(host, figure, width, height, label) {
+// Puts the parts of a figure into its SVG, in place of what it showed before. The pointer, and the keys through a
+// slider that is not seen, walk through the places of the figure, which are numbers from 0 to places - 1:
+//   chosen is the one where the slider begins; find(x, y) returns the place at a point of the SVG, or -1;
+//   spot(place) returns its point; mark(place, x, y) what shows it; say(place, x, y) the tip;
+//   value(place, x, y) what shown.point and shown.choose are told.
+// A figure without places is only seen.
+function put(host, figure, { label, width, height, parts, ...walk }) {
   if (!figure.svg) {
-    figure.svg = drawn("svg", { role: "img" });
+    Object.assign(figure, { svg: drawn("svg", { role: "img" }), cursor: drawn("g", { class: "cursor" }) });
     host.replaceChildren(figure.svg);
+    if ("places" in walk) follow(host, figure);
   }
-  const { svg, shown } = figure;
-  for (const [name, value] of Object.entries({ viewBox: `0 0 ${width} ${height}`, "aria-label": label }))
+  const { svg, slider, cursor } = Object.assign(figure, walk);
+  for (const [name, value] of Object.entries({ viewBox: `0 0 ${width} ${height}`, width, "aria-label": label }))
     svg.setAttribute(name, value);
-  svg.replaceChildren();
-  if (shown.letters !== false && !figure.slider) follow(host, figure);
-  return svg;
+  svg.replaceChildren(...parts, cursor);
+  if (!slider) return;
+  slider.max = Math.max(0, figure.places - 1);
+  slider.disabled = figure.places < 2;
+  slider.setAttribute("aria-label", label);
+  if (document.activeElement !== slider || figure.at < 0) slider.value = figure.chosen;
+  showPlace(figure, figure.at < figure.places ? figure.at : -1, figure.point);
 }
 
+// Marks a place, or none, and says it in the tip and for who does not see the slider.
+function showPlace(figure, place, point) {
+  const { cursor, slider, places } = figure, at = Number(slider.value);
+  if (place >= 0) tip.textContent = figure.say(place, ...point); else if (figure.at >= 0) tip.remove();
+  Object.assign(figure, { at: place, point });
+  cursor.replaceChildren(...place < 0 ? [] : figure.mark(place, ...point));
+  slider.setAttribute("aria-valuetext", places > 0 ? figure.say(at, ...figure.spot(at)).replaceAll("\n", "; ") : "");
+}
+
+const tip = element("div", { className: "tip", ariaHidden: "true" });
 function follow(host, figure) {
-  const { svg } = figure, slider = element("input", { type: "range", min: "0", className: "unseen" });
-  const move = (place, point, x, y) => {
-    if (place < 0) return leave();
-    Object.assign(figure, { at: place, point });
-    figure.mark(place);
-    showTip(figure.say(place, ...point), x, y);
-    figure.shown.point?.(...figure.value(place, ...point));
-  };
+  const { svg } = figure, slider = figure.slider = element("input", { type: "range", min: "0", className: "unseen" });
   const leave = () => {
-    if (figure.at < 0) return;
-    figure.at = -1;
-    figure.mark(-1);
-    tip.remove();
-    figure.shown.point?.();
+    const was = figure.at;
+    showPlace(figure, -1);
+    if (was >= 0) figure.shown.point?.();
   };
-  const scale = () => svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;
-  const pointed = event => {
-    const box = svg.getBoundingClientRect(), by = scale();
-    const point = [(event.clientX - box.left) / by, (event.clientY - box.top) / by], place = figure.find(...point);
-    move(place, point, event.clientX, event.clientY);
-    const pressed = event.type === "pointerdown" || event.buttons & 1;
-    if (place >= 0 && pressed) figure.shown.choose?.(...figure.value(place, ...point));
+  const move = (place, point, chooses) => {
+    const MARGIN = 12, box = svg.getBoundingClientRect(), x = box.left + point[0], y = box.top + point[1];
+    if (place < 0) return leave();
+    showPlace(figure, place, point);
+    tip.setAttribute("style", [ // beside the point, toward the middle of the window
+      x < innerWidth / 2 ? `left: ${x + MARGIN}px` : `right: ${innerWidth - x + MARGIN}px`,
+      y < innerHeight / 2 ? `top: ${y + MARGIN}px` : `bottom: ${innerHeight - y + MARGIN}px`].join("; "));
+    document.body.append(tip);
+    figure.shown.point?.(...figure.value(place, ...point));
+    if (chooses) figure.shown.choose?.(...figure.value(place, ...point));
   };
-  const walked = () => {
-    const place = Number(slider.value), point = figure.spot(place), box = svg.getBoundingClientRect(), by = scale();
-    move(place, point, box.left + point[0] * by, box.top + point[1] * by);
-    figure.shown.choose?.(...figure.value(place, ...point));
-    describe(figure);
+  const point = event => {
+    const box = svg.getBoundingClientRect(), at = [event.clientX - box.left, event.clientY - box.top];
+    move(figure.find(...at), at, event.type === "pointerdown" || event.buttons & 1);
   };
-  svg.addEventListener("pointerdown", pointed);
-  svg.addEventListener("pointermove", pointed);
+  const walk = () => move(Number(slider.value), figure.spot(Number(slider.value)), true);
+  svg.addEventListener("pointerdown", point);
+  svg.addEventListener("pointermove", point);
   svg.addEventListener("pointerleave", leave);
-  slider.addEventListener("input", walked);
+  slider.addEventListener("input", walk);
   slider.addEventListener("blur", leave);
   slider.addEventListener("keydown", event => {
     const rows = { ArrowUp: -1, ArrowDown: 1 }[event.key]; // a slider's values rise upward, rows downward
     if (event.key === "Escape") leave();
-    if (!rows || figure.paint !== paintMap) return;
+    if (!rows || !figure.downward) return;
     event.preventDefault();
     slider.value = String(Number(slider.value) + rows);
-    walked();
+    walk();
   });
-  figure.slider = slider;
   host.append(slider);
-}
-
-// Ends the painting of a figure: shows the place where the pointer or the slider still is.
-function finish(figure) {
-  if (!figure.slider) return;
-  figure.slider.max = Math.max(0, figure.places - 1);
-  figure.slider.disabled = figure.places < 2;
-  if (document.activeElement !== figure.slider || figure.at < 0) figure.slider.value = figure.chosen;
-  if (figure.at >= figure.places) {
-    figure.at = -1;
-    tip.remove();
-  }
-  figure.mark(figure.at);
-  if (figure.at >= 0) tip.textContent = figure.say(figure.at, ...figure.point);
-  describe(figure);
-}
-function describe(figure) {
-  const place = Number(figure.slider.value), text = figure.places > 0 ? figure.say(place, ...figure.spot(place)) : "";
-  figure.slider.setAttribute("aria-label", figure.svg.getAttribute("aria-label"));
-  figure.slider.setAttribute("aria-valuetext", text.replaceAll("\n", "; "));
 }
 
 // ---- charts ----
@@ -166,14 +144,12 @@ function ticks(low, high, parts) {
 const round = x => x !== 0 && (Math.abs(x) >= 1e7 || Math.abs(x) < 1e-4) ? x.toExponential(1).replace(".0", "") :
   x.toLocaleString("en", { maximumSignificantDigits: 6 });
 
-// Returns the ticks of the y axis: on a logarithmic one as many of some digits times powers of ten as fit; if that is
-// less than two, even ones.
+// Returns the ticks of the y axis; on a logarithmic one, of as few digits as tell them apart.
 function levelTicks({ log }, low, high, parts) {
-  const tens = Array.from({ length: 40 }, (_, i) => 10 ** (i - 20));
-  const lists = [[1, 1.5, 2, 3, 5, 7], [1, 2, 5], [1]].map(digits =>
-    tens.flatMap(ten => digits.map(digit => digit * ten)).filter(y => y >= low && y <= high));
-  const list = lists.find(list => list.length <= parts) ?? lists.at(-1);
-  return log && list.length > 1 ? list : ticks(low, high, parts);
+  if (!log) return ticks(low, high, parts);
+  const even = ticks(Math.log(low), Math.log(high), parts).map(Math.exp);
+  const rounded = [1, 2, 3].map(digits => [...new Set(even.map(y => Number(y.toPrecision(digits))))]);
+  return (rounded.find(list => list.length === even.length) ?? even).filter(y => y >= low && y <= high);
 }
 
 // Returns the range of the y axis.
@@ -202,10 +178,9 @@ function nearest(points, x) {
   return points.reduce((best, _, i) => away(i) < away(best) ? i : best, 0);
 }
 
-// Returns the places of a chart's axes, { left, right, top, bottom } in pixels, what is drawn on them, and
-// across(x) and down(y), the pixels of a point.
+// Returns the ends of the axes in pixels, across(x) and down(y), the pixels of a point, and what is drawn of the axes.
 function axesOf({ shown, width }, series) {
-  const LETTER = 7.3, TOP = 8, BOTTOM = 42, { height, levels, log } = shown;
+  const LETTER = 7.3, TOP = 8, BOTTOM = 42, { height, levels, log, place } = shown;
   const points = series.flatMap(one => one.points), [low, high] = rangeOf(shown, points);
   const longest = texts => LETTER * Math.max(0, ...texts.map(text => text.length));
   const rows = levelTicks(shown, low, high, height / 55);
@@ -215,12 +190,8 @@ function axesOf({ shown, width }, series) {
   const scale = log ? Math.log : y => y, part = y => (scale(y) - scale(low)) / (scale(high) - scale(low));
   const across = x => left + x / end * (right - left), down = y => bottom - part(y) * (bottom - TOP);
   const columns = ticks(0, end, Math.max(2, (right - left) / 90));
-  return { left, right, top: TOP, bottom, rows, columns, across, down, end };
-}
-
-function drawAxes(svg, { left, right, bottom, rows, columns, across, down }, { place, levels }) {
   const text = (x, y, anchor, words) => drawn("text", { x, y, "text-anchor": anchor }, words);
-  svg.append(
+  const parts = [
     drawn("g", { class: "grid" },
       ...rows.map(y => drawn("path", { d: `M${left} ${down(y)}H${right}` })),
       ...columns.map(x => drawn("path", { d: `M${across(x)} ${bottom}v4` })),
@@ -228,24 +199,25 @@ function drawAxes(svg, { left, right, bottom, rows, columns, across, down }, { p
     ...rows.map(y => text(left - 6, down(y) + 4, "end", round(y))),
     ...columns.map(x => text(across(x), bottom + 18, "middle", round(x))),
     text(right, bottom + 36, "end", `${place.replace(/s$/, "")}s`),
-    ...levels.map(({ y }) => drawn("path", { class: "level", d: `M${left} ${down(y)}H${right}` })));
+    ...levels.map(({ y }) => drawn("path", { class: "level", d: `M${left} ${down(y)}H${right}` }))];
+  return { left, right, top: TOP, bottom, across, down, end, parts };
 }
 
-// Draws the thin lines below the others, a dot for each point if there are few, and the labels.
-function drawSeries(svg, { right, bottom, across, down }, series, levels) {
-  const FEW = 30, thin = one => Number(one.line === "thin");
-  for (const { line, color, points } of [...series].sort((a, b) => thin(b) - thin(a))) {
+// Returns the thin lines, then the others, with a dot for each point if there are few, and the labels.
+function curvesOf({ right, bottom, across, down }, series, levels) {
+  const FEW = 30, [thin, solid] = ["thin", "solid"].map(line => series.filter(one => one.line === line));
+  const lines = [...thin, ...solid].filter(one => one.points.length > 0).flatMap(({ line, color, points }) => {
     const at = points.map(([x, y]) => `${across(x).toFixed(1)} ${down(y).toFixed(1)}`);
-    const path = (name, d) => svg.append(drawn("path", { class: name, style: `stroke: ${rungColor(color)}`, d }));
-    if (at.length > 0) path(line, `M${at.join("L")}`);
-    if (line === "solid" && at.length <= FEW) path("dots", at.map(point => `M${point}h0`).join(""));
-  }
+    const path = (name, d) => drawn("path", { class: name, style: `stroke: ${rungColor(color)}`, d });
+    const dots = line === "solid" && at.length <= FEW ? [path("dots", at.map(point => `M${point}h0`).join(""))] : [];
+    return [path(line, `M${at.join("L")}`), ...dots];
+  });
   const labels = [
     ...series.filter(one => one.label && one.points.length > 0).map(({ label, color, points }) =>
       ({ words: label, y: down(points.at(-1)[1]), color })),
     ...levels.map(({ name, y }) => ({ words: name, y: down(y), color: "counted" }))];
-  for (const { words, y, color } of spread(labels, bottom))
-    svg.append(drawn("text", { x: right + 8, y: y + 4, style: `fill: ${rungColor(color)}` }, words));
+  return [...lines, ...spread(labels, bottom).map(({ words, y, color }) =>
+    drawn("text", { x: right + 8, y: y + 4, style: `fill: ${rungColor(color)}` }, words))];
 }
 
 function paintChart(host, figure) {
@@ -254,14 +226,9 @@ function paintChart(host, figure) {
     line: "solid", label: one.line === "thin" ? "" : one.name, ...one,
     points: one.points.filter(([, y]) => Number.isFinite(y) && (!log || y > 0))
   }));
-  const last = series.filter(one => one.label && one.points.length > 0);
-  const said = last.map(({ name, points }) => `${name} ${form(points.at(-1)[1])}`).join(", ");
-  const svg = canvas(host, figure, width, height, `By ${place}: ${said || "nothing yet"}.`);
+  const said = series.filter(one => one.label && one.points.length > 0).map(({ name, points }) =>
+    `${name} ${form(points.at(-1)[1])}`).join(", ");
   const axes = axesOf(figure, series), { left, right, top, bottom, across, down, end } = axes;
-  drawAxes(svg, axes, shown);
-  drawSeries(svg, axes, series, levels);
-
-  const cursor = drawn("g", { class: "cursor" });
   const found = x => series.flatMap(one => {
     const i = nearest(one.points, x);
     return i < 0 ? [] : [{ ...one, point: one.points[i] }];
@@ -270,23 +237,20 @@ function paintChart(host, figure) {
     drawn("path", { d: `M${across(x)} ${top}V${bottom}` }),
     ...found(x).map(({ line, color, point: [x, y] }) => drawn("path", {
       class: `dots ${line}`, style: `stroke: ${rungColor(color)}`, d: `M${across(x)} ${down(y)}h0` }))];
-  if (shown.at !== undefined) svg.append(drawn("g", { class: "cursor" }, ...mark(shown.at)));
-  svg.append(cursor);
-
   const places = [...new Set(series.flatMap(one => one.points.map(point => point[0])))].sort((a, b) => a - b);
-  const pairs = places.map(x => [x]), within = x => Math.max(places[0], Math.min(places.at(-1), x));
-  figure.places = places.length;
-  figure.chosen = Math.max(0, shown.at === undefined ? places.length - 1 : nearest(pairs, within(shown.at)));
-  figure.find = x => places.length === 0 || x < left - 20 || x > right + 20 ? -1 :
-    nearest(pairs, within((x - left) / (right - left) * end));
-  figure.spot = i => [across(places[i]), top];
-  figure.value = i => [places[i]];
-  figure.mark = i => cursor.replaceChildren(...(i < 0 ? [] : mark(places[i])));
-  figure.say = i => [
-    place.endsWith("s") ? `${round(places[i])} ${place}` : `${place} ${round(places[i])}`,
-    ...found(places[i]).filter(({ line }) => line !== "thin" || series.length <= MANY).map(({ name, point: [x, y] }) =>
-      `${name} ${form(y)}${x === places[i] ? "" : ` (at ${round(x)})`}`)].join("\n");
-  finish(figure);
+  const pairs = places.map(x => [x]), placeAt = x => nearest(pairs, Math.max(places[0], Math.min(places.at(-1), x)));
+  put(host, figure, {
+    label: `By ${place}: ${said || "nothing yet"}.`, width, height,
+    parts: [...axes.parts, ...curvesOf(axes, series, levels),
+      ...shown.at === undefined ? [] : [drawn("g", { class: "cursor" }, ...mark(shown.at))]],
+    places: places.length, chosen: Math.max(0, shown.at === undefined ? places.length - 1 : placeAt(shown.at)),
+    find: x => x < left - 20 || x > right + 20 ? -1 : placeAt((x - left) / (right - left) * end),
+    spot: i => [across(places[i]), top], value: i => [places[i]], mark: i => mark(places[i]),
+    say: i => [
+      place.endsWith("s") ? `${round(places[i])} ${place}` : `${place} ${round(places[i])}`,
+      ...found(places[i]).filter(({ line }) => line !== "thin" || series.length <= MANY).map(
+        ({ name, point: [x, y] }) => `${name} ${form(y)}${x === places[i] ? "" : ` (at ${round(x)})`}`)].join("\n")
+  });
 }
 
 // ---- attention ----
@@ -317,42 +281,35 @@ function shadesOf(weights, gap) {
 }
 
 function paintMap(host, figure) {
-  const LEAST = 14, MOST = 30, { shown, width } = figure, { glyphs, weights, letters, color, row } = shown;
+  const LEAST = 14, MOST = 30, { shown, width } = figure, { glyphs, weights, letters, label, color, row } = shown;
   const T = glyphs.length, axis = letters ? 20 : 0, gap = letters ? 0.08 : 0, chosen = row ?? T - 1;
   const cell = Math.max(letters ? LEAST : 0, Math.min(MOST, (width - axis - 2) / Math.max(1, T)));
   const side = axis + cell * T + 2, said = T > 0 ? `: ${sayWeights(glyphs, weights[chosen] ?? [], chosen)}` : "";
-  const svg = canvas(host, figure, side, side, shown.label + said);
-  svg.setAttribute("width", side);
-  const stairs = `M0 0${"h1v1".repeat(T)}H0z`, cursor = drawn("g");
+  const inCells = (...parts) => drawn("g", { transform: `translate(${axis} ${axis}) scale(${cell})` }, ...parts);
   const rowPath = t => drawn("path", { class: "row", d: `M0 ${t}h${t + 1}v1H0z` });
-  svg.append(drawn("g", { transform: `translate(${axis} ${axis}) scale(${cell})` },
-    drawn("path", { class: "stairs", d: stairs }),
+  const middle = t => axis + cell * (t + 0.5), rowAt = y => Math.floor((y - axis) / cell), columnAt = rowAt;
+  const letter = (t, x, y, name = "") => drawn("text", { x, y, class: name, "text-anchor": "middle" }, glyphs[t]);
+  const beside = (t, name) => letter(t, axis / 2, middle(t) + 4, name);
+  const above = (s, name) => letter(s, middle(s), axis - 6, name);
+  const cells = inCells(drawn("path", { class: "stairs", d: `M0 0${"h1v1".repeat(T)}H0z` }),
     drawn("g", { style: `stroke: ${rungColor(color)}`, "stroke-width": 1 - gap }, ...shadesOf(weights, gap)),
-    ...(row === undefined || !letters ? [] : [rowPath(row)]), cursor));
-  const letter = (t, side, x, y) => drawn("text", { x, y, class: side, "text-anchor": "middle" }, glyphs[t]);
-  const middle = t => axis + cell * (t + 0.5);
-  if (letters) svg.append(...glyphs.map((_, t) => letter(t, "side", axis / 2, middle(t) + 4)),
-    ...glyphs.map((_, t) => letter(t, "top", middle(t), axis - 6)));
-
-  const columnAt = x => Math.floor((x - axis) / cell), rowAt = y => Math.floor((y - axis) / cell);
-  figure.places = T;
-  figure.chosen = chosen;
-  figure.find = (x, y) => rowAt(y) >= 0 && rowAt(y) < T && columnAt(x) <= rowAt(y) ? rowAt(y) : -1;
-  figure.spot = t => [0, middle(t)];
-  figure.value = (t, x) => columnAt(x) < 0 ? [t] : [t, columnAt(x)];
-  figure.mark = t => {
-    const s = t < 0 ? -1 : columnAt(figure.point[0]);
-    const cell = () => drawn("path", { class: "row", d: `M${s} ${t}h1v1h-1z` });
-    cursor.replaceChildren(...(t < 0 ? [] : [s < 0 ? rowPath(t) : cell()]));
-    svg.querySelectorAll(".side").forEach((text, i) => text.classList.toggle("here", i === t));
-    svg.querySelectorAll(".top").forEach((text, i) => text.classList.toggle("here", i === s));
-  };
-  figure.say = (t, x) => {
-    const s = columnAt(x), to = s === t ? "itself" : `“${glyphs[s]}”, ${t - s} back`;
-    if (s < 0) return sayWeights(glyphs, weights[t] ?? [], t);
-    return `“${glyphs[t]}” gives ${percent(weights[t]?.[s] ?? 0)} to ${to}`;
-  };
-  finish(figure);
+    ...row === undefined || !letters ? [] : [rowPath(row)]);
+  if (!letters) return put(host, figure, { label: label + said, width: side, height: side, parts: [cells] });
+  put(host, figure, {
+    label: label + said, width: side, height: side,
+    parts: [cells, ...glyphs.map((_, t) => beside(t)), ...glyphs.map((_, t) => above(t))],
+    places: T, chosen, downward: true,
+    find: (x, y) => rowAt(y) >= 0 && rowAt(y) < T && columnAt(x) <= rowAt(y) ? rowAt(y) : -1,
+    spot: t => [0, middle(t)], value: (t, x) => columnAt(x) < 0 ? [t] : [t, columnAt(x)],
+    mark: (t, x) => columnAt(x) < 0 ? [inCells(rowPath(t)), beside(t, "here")] :
+      [inCells(drawn("path", { class: "row", d: `M${columnAt(x)} ${t}h1v1h-1z` })), beside(t, "here"),
+        above(columnAt(x), "here")],
+    say(t, x) {
+      const s = columnAt(x), to = s === t ? "itself" : `“${glyphs[s]}”, ${t - s} back`;
+      return s < 0 ? sayWeights(glyphs, weights[t] ?? [], t) :
+        `“${glyphs[t]}” gives ${percent(weights[t]?.[s] ?? 0)} to ${to}`;
+    }
+  });
 }
 
 // Draws all heads: one large, and thumbnails that choose it, and show theirs while they are pointed at or have the
@@ -397,33 +354,30 @@ function paintArcs(host, figure) {
   const least = glyphs.some(glyph => glyph.codePointAt(0) >= 0x2E80) ? 17 : 11, all = glyphs.length;
   const count = Math.max(1, Math.min(all, Math.floor(width / least))), from = all - count;
   const cell = Math.min(width / count, 20), x = t => cell * (t - from + 0.5), read = weights.length > 0;
-  const svg = canvas(host, figure, width, HIGH + 24, read ? sayWeights(glyphs, weights, row) : glyphs.join(""));
-  const cursor = drawn("g", { class: "cursor" });
-  weights.forEach((weight, s) => {
-    if (!(weight >= SEEN) || s < from || row < from) return;
+  const arc = (weight, s) => {
     const rise = HIGH - Math.min(2 * HIGH, 26 + 9 * (row - s));
-    svg.append(drawn("path", {
+    return drawn("path", {
       class: "arc", style,
       "stroke-width": (0.7 + 6 * weight).toFixed(2), "stroke-opacity": (0.55 + weight / 2.5).toFixed(2),
       d: s === row ? `M${x(row) - 3} ${HIGH}c-5 -14 11 -14 6 0` :
-        `M${x(row)} ${HIGH}Q${(x(s) + x(row)) / 2} ${rise} ${x(s)} ${HIGH}` }));
-  });
-  heights.slice(from).forEach((height, i) => svg.append(drawn("path", {
-    class: "column", style, "stroke-width": cell - 4, d: `M${x(from + i)} ${HIGH}v${-height * HIGH}` })));
-  svg.append(...glyphs.slice(from).map((glyph, i) => drawn("text", {
-    x: x(from + i), y: HIGH + 17, "text-anchor": "middle",
-    class: from + i === row ? "here" : from + i > row ? "later" : "" }, glyph)), cursor);
-
-  figure.places = count;
-  figure.chosen = Math.max(0, row - from);
-  figure.find = x => x >= 0 && x < cell * count ? Math.floor(x / cell) : -1;
-  figure.spot = i => [cell * (i + 0.5), HIGH];
-  figure.value = i => [from + i];
-  figure.mark = i =>
-    cursor.replaceChildren(...(i < 0 ? [] : [drawn("path", { d: `M${cell * i + 1} ${HIGH + 22}h${cell - 2}` })]));
+        `M${x(row)} ${HIGH}Q${(x(s) + x(row)) / 2} ${rise} ${x(s)} ${HIGH}` });
+  };
   const share = i => heights.length > 0 ? `: ${percent(heights[from + i])} of the highest` : "";
-  figure.say = i => from + i === row && read ? sayWeights(glyphs, weights, row) : `“${glyphs[from + i]}”${share(i)}`;
-  finish(figure);
+  put(host, figure, {
+    label: read ? sayWeights(glyphs, weights, row) : glyphs.join(""), width, height: HIGH + 24,
+    parts: [
+      ...weights.flatMap((weight, s) => weight >= SEEN && s >= from && row >= from ? [arc(weight, s)] : []),
+      ...heights.slice(from).map((height, i) => drawn("path", {
+        class: "column", style, "stroke-width": cell - 4, d: `M${x(from + i)} ${HIGH}v${-height * HIGH}` })),
+      ...glyphs.slice(from).map((glyph, i) => drawn("text", {
+        x: x(from + i), y: HIGH + 17, "text-anchor": "middle",
+        class: from + i === row ? "here" : from + i > row ? "later" : "" }, glyph))],
+    places: count, chosen: Math.max(0, row - from),
+    find: x => x >= 0 && x < cell * count ? Math.floor(x / cell) : -1,
+    spot: i => [cell * (i + 0.5), HIGH], value: i => [from + i],
+    mark: i => [drawn("path", { d: `M${cell * i + 1} ${HIGH + 22}h${cell - 2}` })],
+    say: i => from + i === row && read ? sayWeights(glyphs, weights, row) : `“${glyphs[from + i]}”${share(i)}`
+  });
 }
 
 // ---- bars ----

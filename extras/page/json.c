@@ -59,8 +59,8 @@ void json_number(Json *json, const char *key, double number) {
     fputs(text, json->out);
 }
 
-void json_numbers(Json *json, const char *key, const double *numbers, int count) {
-    json_open(json, key, '[');
+void json_numbers(Json *json, const double *numbers, int count) {
+    json_open(json, NULL, '[');
     for (int i = 0; i < count; i++) json_number(json, NULL, numbers[i]);
     json_close(json, ']');
 }

@@ -21,8 +21,8 @@ void json_close(Json *json, char bracket);
 void json_text(Json *json, const char *key, const char *text);
 
 /* Writes a number with up to twelve significant digits, or null if it is not finite. json_numbers
- * writes an array of `count`. */
+ * writes an array of `count`, without a key. */
 void json_number(Json *json, const char *key, double number);
-void json_numbers(Json *json, const char *key, const double *numbers, int count);
+void json_numbers(Json *json, const double *numbers, int count);
 
 #endif

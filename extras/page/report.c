@@ -32,15 +32,16 @@ static const char *const page[] = {
 
 typedef struct Report {
     Ladder *ladder;
-    const Plan *plan;        /* the ladder's */
-    const RungPlan *next;    /* the rung in training or to be trained next, or NULL */
-    int version;             /* pages written so far */
-    double written, allowed; /* clock_seconds() of the last page; and the earliest for the next */
-    size_t line;             /* the index of the first id of a line of the held-out text */
-    int line_tokens;         /* length of the line */
+    const Plan *plan;     /* the ladder's */
+    const RungPlan *next; /* the rung in training or to be trained next, or NULL */
+    int version;          /* pages written so far */
+    /* clock_seconds(): of the last page, before and after; and the earliest for the next */
+    double begun, written, allowed;
+    size_t line;     /* the index of the first id of a line of the held-out text */
+    int line_tokens; /* length of the line */
     /* the page that is being written */
-    char status[160];       /* a sentence; empty after the training */
-    double done, every;     /* the share of the training, and seconds until the next page */
+    bool live;              /* the training goes on */
+    double every;           /* seconds until the next page */
     const char *failure;    /* the reason for an early end, or NULL */
     const TrilModel *model; /* of the rung in training, or NULL */
     const RungPlan *shown;  /* the model that it shows in detail */
@@ -54,11 +55,9 @@ static void find_line(Report *r) {
     const TrilText *input = r->plan->corpus;
     const size_t begin = input->trained_on, end = input->characters;
     const size_t tokens = end - begin > LINE_TOKENS ? LINE_TOKENS : end - begin - 1;
-    size_t start = begin, count;
-    int32_t newline;
-    if (tril_encode(&r->plan->corpus->vocab, "\n", 1, &newline, 1, &count, &(TrilError){0}) !=
-        TRIL_OK)
-        newline = -1; /* the vocabulary lacks it */
+    size_t start = begin;
+    int32_t newline = -1; /* if the vocabulary lacks it */
+    tril_encode(&input->vocab, "\n", 1, &newline, 1, &(size_t){0}, &(TrilError){0});
     for (size_t i = begin; i + tokens < end; i++) {
         if (input->ids[i] != newline) continue;
         if (i > start + MIN_LINE && start > begin) break;
@@ -96,27 +95,26 @@ static const RungPlan *best_of(const Report *r) {
 
 /* ---- facts ---- */
 
-/* Writes every n-th row of a log and the last, at most MAX_ROWS + 1, each [step, seconds, loss,
- * rate, norm, speed]. */
+/* Returns true for every n-th of `count` and the last: at most most + 1. */
+static bool is_kept(int i, int count, int most) {
+    return i % ceil_div_int(count, most) == 0 || i == count - 1;
+}
+
+/* Writes some rows of a log, each [step, seconds, loss, rate, norm, speed]. */
 static void write_rows(Json *json, const Rows *rows) {
-    const int every = ceil_div_int(rows->count, MAX_ROWS);
     json_open(json, "rows", '[');
     for (int i = 0; i < rows->count; i++) {
         const LogRow *row = &rows->rows[i];
-        if (i % every != 0 && i != rows->count - 1) continue;
         const double numbers[] = {row->step, row->seconds, row->loss,
                                   row->rate, row->norm,    row->speed};
-        json_numbers(json, NULL, numbers, COUNT(numbers));
+        if (is_kept(i, rows->count, MAX_ROWS)) json_numbers(json, numbers, COUNT(numbers));
     }
     json_close(json, ']');
 }
 
-/* Writes the evaluations, each [step, seconds, held-out loss, line]. Of the lines that the model
- * wrote, it leaves out all but every n-th and the last, and where there was none. */
+/* Writes the evaluations, each [step, seconds, held-out loss] and, of some, the line that the model
+ * wrote. */
 static void write_evaluations(Json *json, const Rows *rows) {
-    int lines = 0, seen = 0;
-    for (int i = 0; i < rows->count; i++) lines += *rows->rows[i].sample != 0;
-    const int every = ceil_div_int(lines, MAX_LINES - 1);
     json_open(json, "evaluations", '[');
     for (int i = 0; i < rows->count; i++) {
         const LogRow *row = &rows->rows[i];
@@ -124,7 +122,7 @@ static void write_evaluations(Json *json, const Rows *rows) {
         json_number(json, NULL, row->step);
         json_number(json, NULL, row->seconds);
         json_number(json, NULL, row->validation);
-        if (*row->sample && (seen++ % every == 0 || seen == lines))
+        if (*row->sample && is_kept(i, rows->count, MAX_LINES - 1))
             json_text(json, NULL, row->sample);
         json_close(json, ']');
     }
@@ -156,7 +154,7 @@ static void write_model(Json *json, const Result *m) {
 /* Writes the options that a resumed training keeps. The steps are among the results: a training run
  * may have ended early. */
 static void write_settings(const Report *r, Json *json) {
-    json_open(json, "settings", '[');
+    json_open(json, "settings", '{');
     for (int i = 0; tril_option(i); i++) {
         const TrilOption *option = tril_option(i);
         char text[TRIL_OPTION_SIZE];
@@ -167,25 +165,44 @@ static void write_settings(const Report *r, Json *json) {
         if (option->on_resume == TRIL_FRESH || !tril_options_get(&r->plan->options, i, text) ||
             (flag && strcmp(text, "0") == 0) || steps || idle)
             continue;
-        json_open(json, NULL, '[');
-        json_text(json, NULL, held_out ? "val-file" : option->name);
-        json_text(json, NULL, held_out ? held_out : flag ? "" : text);
-        json_close(json, ']');
+        if (flag) *text = 0;
+        json_text(json, held_out ? "val-file" : option->name, held_out ? held_out : text);
     }
-    json_close(json, ']');
+    json_close(json, '}');
+}
+
+/* Writes the progress of the training. Counts the earlier time of a resumed training run, and no
+ * rung that is left out. */
+static void write_progress(const Report *r, Json *json) {
+    const Plan *plan = r->plan;
+    const Ladder *l = r->ladder;
+    const Result *now = &l->results[l->count - 1];
+    const bool begins = !r->model, timed = plan_has_time(plan);
+    const int trained = l->count - CLOSED_FORMS - !begins,
+              all = trained + plan->rung_count - (int)(r->next - plan->rungs);
+    const double steps = begins ? 0 : now->course->row.step, planned = plan->options.steps;
+    double took = 0;
+    for (int i = 0; i < l->count; i++) took += l->results[i].seconds;
+    took = fmax(took, r->begun - plan->arguments->begun);
+    const double done =
+        timed ? took / plan->options.time : (trained + fmin(1, steps / planned)) / all;
+    json_open(json, "live", '{');
+    json_text(json, "name", r->next->name);
+    json_number(json, "model", trained + 1);
+    json_number(json, "models", all);
+    json_number(json, "step", begins ? NAN : steps);
+    json_number(json, "seconds", timed ? took : now->seconds);
+    json_number(json, "end", timed ? plan->options.time : planned);
+    json_number(json, "done", fmin(1, fmax(0, done)));
+    json_number(json, "every", r->every);
+    json_number(json, "version", r->version + 1);
+    json_close(json, '}');
 }
 
 static void write_run(const Report *r, Json *json) {
     const Plan *plan = r->plan;
     const Texts *texts = &plan->texts;
-    if (*r->status) {
-        json_open(json, "live", '{');
-        json_text(json, "status", r->status);
-        json_number(json, "done", r->done);
-        json_number(json, "every", r->every);
-        json_number(json, "version", r->version + 1);
-        json_close(json, '}');
-    }
+    if (r->live) write_progress(r, json);
     if (r->failure) json_text(json, "failure", r->failure);
     json_text(json, "text", texts->name);
     json_open(json, "files", '[');
@@ -206,25 +223,11 @@ static void write_run(const Report *r, Json *json) {
 
 /* ---- attention ---- */
 
-/* Writes the weights of a head, in thousandths, [tokens] rows of the weights up to the token's own.
- */
-static void write_head(Json *json, int layer, int head, const float *weights, int tokens) {
-    json_open(json, NULL, '{');
-    json_number(json, "layer", layer);
-    json_number(json, "head", head);
-    json_open(json, "weights", '[');
-    for (int t = 0; t < tokens; t++) {
-        double row[LINE_TOKENS];
-        for (int s = 0; s <= t; s++) row[s] = round((double)weights[t * tokens + s] * 1000);
-        json_numbers(json, NULL, row, t + 1);
-    }
-    json_close(json, ']');
-    json_close(json, '}');
-}
-
-/* Writes the heads on the tokens that have been read. */
+/* Writes the heads on the tokens that have been read: for each the weights, in thousandths, of one
+ * row after another, each up to the token's own. */
 static bool write_heads(const Report *r, Json *json, const TrilReading *reading, TrilError *error) {
     float weights[LINE_TOKENS * LINE_TOKENS];
+    double shares[COUNT(weights)];
     const int tokens = reading->tokens, all = reading->layers * reading->heads;
     bool ok = true;
     json_open(json, "glyphs", '[');
@@ -232,12 +235,15 @@ static bool write_heads(const Report *r, Json *json, const TrilReading *reading,
         json_text(json, NULL, glyph_of(&r->plan->corpus->vocab, reading->ids[t]).text);
     json_close(json, ']');
     json_number(json, "allHeads", all);
+    json_number(json, "layerHeads", reading->heads);
     json_open(json, "heads", '[');
-    for (int i = 0; i < min_int(all, MAX_HEADS) && ok; i++) {
-        const int layer = i / reading->heads, head = i % reading->heads;
-        ok =
-            tril_reading_attention(reading, layer, head, weights, COUNT(weights), error) == TRIL_OK;
-        if (ok) write_head(json, layer, head, weights, tokens);
+    for (int i = 0, count = 0; i < min_int(all, MAX_HEADS) && ok; i++, count = 0) {
+        ok = tril_reading_attention(reading, i / reading->heads, i % reading->heads, weights,
+                                    COUNT(weights), error) == TRIL_OK;
+        for (int t = 0; t < tokens && ok; t++)
+            for (int s = 0; s <= t; s++)
+                shares[count++] = round((double)weights[t * tokens + s] * 1000);
+        json_numbers(json, shares, count);
     }
     json_close(json, ']');
     return ok;
@@ -305,44 +311,15 @@ void report_close(Ladder *l) {
     memory_free(l->report);
 }
 
-/* Sets r->status to a sentence about the progress, and r->done to the completed share. `live`: the
- * last result's rung is in training. Counts the earlier time of a resumed training run, and no rung
- * that is left out. */
-static void describe(Report *r, bool live, double at) {
-    const Plan *plan = r->plan;
-    const Ladder *l = r->ladder;
-    const Result *now = &l->results[l->count - 1];
-    const int trained = l->count - CLOSED_FORMS - live,
-              all = trained + plan->rung_count - (int)(r->next - plan->rungs);
-    double steps = live ? now->course->row.step : 0, took = 0;
-    for (int i = 0; i < l->count; i++) took += l->results[i].seconds;
-    took = fmax(took, at - plan->arguments->begun);
-    r->done = plan_has_time(plan) ? took / plan->options.time
-                                  : (trained + fmin(1, steps / plan->options.steps)) / all;
-    r->done = fmin(1, fmax(0, r->done));
-    int length = snprintf(r->status, sizeof r->status,
-                          "Training %s, model %d of %d: ", r->next->name, trained + 1, all);
-    char *text = r->status + length;
-    const size_t size = sizeof r->status - (size_t)length;
-    if (!live)
-        snprintf(text, size, "it begins.");
-    else if (plan_has_time(plan))
-        snprintf(text, size, "step %.0f, %.0f of %.0f seconds in all.", steps, took,
-                 plan->options.time);
-    else
-        snprintf(text, size, "step %.0f of %.0f, %.0f seconds so far.", steps, plan->options.steps,
-                 now->seconds);
-}
-
 static void write_live(Report *r, const TrilModel *model) {
-    double begun = clock_seconds();
     Error err;
+    r->live = true;
+    r->begun = clock_seconds();
     r->every = first_reload;
-    if (r->version > 0) r->every = fmin(latest_reload, fmax(first_reload, begun - r->written));
-    describe(r, model != NULL, begun);
+    if (r->version > 0) r->every = fmin(latest_reload, fmax(first_reload, r->begun - r->written));
     if (write_page(r, model, &err)) r->version++;
     r->written = clock_seconds();
-    r->allowed = r->written + fmax(pause, (r->written - begun) * (1 / share - 1));
+    r->allowed = r->written + fmax(pause, (r->written - r->begun) * (1 / share - 1));
 }
 
 void report_next(Ladder *l, const RungPlan *next) {
@@ -357,7 +334,7 @@ void report_renew(Ladder *l, const TrilModel *model, double at, bool evaluated) 
 
 bool report_end(Ladder *l, const Error *failure, Error *err) {
     Report *r = l->report;
-    *r->status = 0;
+    r->live = false;
     r->failure = failure ? failure->text : NULL;
     return write_page(r, NULL, err);
 }

@@ -80,9 +80,8 @@ TEST(page) {
     expect_column(gpt, "evaluations", 2, "page/model.csv", 5);
     const char *heads = member(facts("page/report.html"), "heads");
     assert_int_equal(length_of(heads), 2);
-    const char *weights = member(heads + 1, "weights"); /* [[1000],[a,b],...] */
-    double own, first, second;
-    assert_int_equal(sscanf(weights, "[[%lf],[%lf,%lf]", &own, &first, &second), 3);
+    double own, first, second; /* rows of one and of two weights */
+    assert_int_equal(sscanf(heads, "[[%lf,%lf,%lf,", &own, &first, &second), 3);
     assert_true(own == 1000 && fabs(first + second - 1000) <= 1);
 }
 
@@ -156,34 +155,31 @@ TEST(sampled) {
     assert_int_equal(*member(model_on("part/report.html", "gpt"), "sampled"), '1');
 }
 
-/* Reads two numbers, from the one at `place` on, of the status of a page that a killed training
- * left behind, and the share that is done. */
-static void read_status(const char *path, int place, double *one, double *other, double *share) {
-    enum { MOST = 5 };
-    double numbers[MOST]; /* model, models, step, and seconds or steps */
+/* Reads a number, the planned end and the share that is done from the page that a killed training
+ * left behind. */
+static void read_status(const char *path, const char *key, double *now, double *end,
+                        double *share) {
     const char *live = member(facts(path), "live");
-    assert_int_equal(numbers_of(member(live, "status"), numbers, MOST), MOST);
-    expect_line_of(live, "status", TEXTS("\"status\":", "gpt"));
-    *one = numbers[place];
-    *other = numbers[place + 1];
+    assert_int_equal(strncmp(member(live, "name"), "\"gpt\"", 5), 0);
+    *now = strtod(member(live, key), NULL);
+    *end = strtod(member(live, "end"), NULL);
     *share = strtod(member(live, "done"), NULL);
 }
 
 /* The page counts the time before a run was resumed, but not a baseline that is left out. */
 TEST(page_status) {
-    enum { BY_STEPS = 2, BY_TIME = 3 };
     double before, done, all, share;
     run_clocked(0.01, " 9@70", "train -q " SMALL_SIZES "-e 0 --patience 1 -t 100 -o @status " ACT);
-    read_status("status/report.html", BY_TIME, &before, &all, &share);
+    read_status("status/report.html", "seconds", &before, &all, &share);
     assert_true(before > 50 && before < 70 && all == 100);
     assert_near(share, before / all, 0.006);
     run_clocked(0.01, " 9@25", "train -r -q -o @status " ACT);
-    read_status("status/report.html", BY_TIME, &done, &all, &share);
+    read_status("status/report.html", "seconds", &done, &all, &share);
     assert_true(done > before + 10 && done < before + 27);
     assert_near(share, done / all, 0.006);
     run_clocked(0.01, " 9@9",
                 "train -q -b 4 -j 1 -s 3000 --eval-every 50 --init @status -o @one " ACT);
-    read_status("one/report.html", BY_STEPS, &done, &all, &share);
+    read_status("one/report.html", "step", &done, &all, &share);
     assert_true(done >= 50 && done < 500);
     assert_near(share, done / all, 0.0006);
     scratch_remove(scratch("status"));

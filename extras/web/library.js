@@ -9,8 +9,8 @@ function openLibrary(compiled) {
   for (let rung = 0, name; (name = textAt(call("tril_rung", rung))); rung++)
     ladder.push({ rung, name, idea: textAt(call("tril_rung_idea", rung)) });
   for (let i = 0, row; (row = call("tril_option", i)); i++) {
-    const { name, help, ...more } = structAt("TrilOption", row);
-    options[textAt(name)] = { ...more, help: textAt(help) };
+    const option = structAt("TrilOption", row);
+    options[option.name] = option;
   }
 }
 
@@ -32,8 +32,8 @@ function optionsRecord(rung, chosen) {
   return record;
 }
 function rungOf(model) {
-  const name = textAt(returned("tril_model_sizes", "TrilOptions", model).rung);
-  return ladder.findIndex(rung => rung.name === name);
+  const { rung } = returned("tril_model_sizes", "TrilOptions", model);
+  return ladder.findIndex(({ name }) => name === rung);
 }
 const sizeOf = tokenizer => structAt("TrilTokenizer", tokenizer).size; // of its vocabulary
 const tokenizerOf = model => call("tril_model_tokenizer", model);

@@ -78,13 +78,15 @@ function copyOf(bytes) { // with a 0 behind them
 // ---- structs ----
 
 /** @type {any} */
-const TYPES = { i: "Int32", z: "Uint32", d: "Float64", u: "BigUint64", b: "Uint8" }; // of a DataView, by kind
+const TYPES = { i: "Int32", s: "Uint32", z: "Uint32", d: "Float64", u: "BigUint64", b: "Uint8" }; // of a DataView
 const roomFor = name => room(layouts[name].size);
 // Returns the members of a struct: of a struct in it its address, of a truth value 0 or 1.
 /** @type {(name: string, at: number) => any} */
 const structAt = (name, from) =>
-  Object.fromEntries(Object.entries(layouts[name].members).map(([member, { offset, kind }]) =>
-    [member, kind === "a" ? from + offset : view()[`get${TYPES[kind]}`](from + offset, true)]));
+  Object.fromEntries(Object.entries(layouts[name].members).map(([member, { offset, kind }]) => {
+    const at = from + offset, value = kind === "a" ? at : view()[`get${TYPES[kind]}`](at, true);
+    return [member, kind === "s" ? textAt(value) : value];
+  }));
 
 // Writes an object as a struct. Members that it lacks are 0.
 function write(name, object) {

@@ -70,14 +70,11 @@ function weightsOf(reading, layer, head, T) {
 function linesOf(reading) {
   const all = [], to = roomFor("TrilLine");
   const list = (of, from, count) => Array.from({ length: count }, (_, n) => structAt(of, from + n * layouts[of].size));
-  for (let i = 0; call("tril_reading_line", reading, i, to); i++) {
-    const { operation, title, equation, layer, heads, attends, inputs, output, weights } = structAt("TrilLine", to);
-    all.push({
-      operation: textAt(operation), title: textAt(title), equation: textAt(equation), layer, heads, attends,
-      inputs: list("TrilArray", inputs, 3).filter(array => array.number > 0), output: structAt("TrilArray", output),
-      weights: list("TrilTensor", weights, 2).filter(({ name }) => name > 0)
-        .map(tensor => ({ ...tensor, name: textAt(tensor.name) }))
-    });
+  while (call("tril_reading_line", reading, all.length, to)) {
+    const line = structAt("TrilLine", to);
+    all.push({ ...line, inputs: list("TrilArray", line.inputs, 3).filter(({ number }) => number > 0),
+      output: structAt("TrilArray", line.output),
+      weights: list("TrilTensor", line.weights, 2).filter(({ name }) => name) });
   }
   return all;
 }

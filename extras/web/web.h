@@ -12,8 +12,9 @@
 typedef struct {
     const char *of, *name; /* the struct and its member; the name is empty for the struct itself */
     size_t offset;         /* of the member; for a struct its size */
-    int kind; /* i for int or an enum, d for double, z for a pointer or size_t, u for uint64_t, b
-                 for bool, a for a struct or an array, whose address JavaScript gets */
+    int kind; /* i for int or an enum, d for double, s for a text, z for another pointer or size_t,
+                 u for uint64_t, b for bool, a for a struct or an array: JavaScript gets its address
+               */
 } WebMember;
 
 /* Returns a constant table of members. Its last row has `of` NULL. */

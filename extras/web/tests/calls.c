@@ -14,7 +14,7 @@ static TrilModel *small(const char *rung) {
 TEST(members) {
     int count = 0;
     for (const WebMember *m = web_members(); m->of; m++, count++) {
-        assert_true(*m->name ? strchr("idzuba", m->kind) != NULL : m->offset > 0);
+        assert_true(*m->name ? strchr("idszuba", m->kind) != NULL : m->offset > 0);
         if (strcmp(m->of, "TrilSampling") == 0 && strcmp(m->name, "top_k") == 0)
             assert_true(m->kind == 'i' && m->offset == offsetof(TrilSampling, top_k));
     }

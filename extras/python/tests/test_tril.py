@@ -147,8 +147,9 @@ class Models(Case):
                      model.generate, model.score, model.read, model.extended, lambda text: tril.Training(model, text)):
             with self.assertRaisesRegex(TypeError, r"pathlib\.Path\("):
                 call(str(path))
-        with self.assertRaisesRegex(TypeError, "no such file"):
-            tril.train(str(path) + "t")
+        for text in {"text": str(path) + "t"}, {"text": path, "val_file": str(path) + "t"}:
+            with self.assertRaisesRegex(TypeError, "no such file"):
+                tril.train(**text, steps=1)
         self.assertEqual(model.score(path), model.score(TEXT))
         for text in str(path) + "\n", "THE CLOCK.", str(path).encode():  # no file, or meant as it is
             tril.Tokenizer(text)
@@ -158,8 +159,8 @@ class Models(Case):
         for shown in *(f"{name} {value}" for name, value in model.sizes._asdict().items() if name != "rung"), \
                 "modern", f"{model.parameters:,}", f"{model.loss:.4f}":
             self.assertIn(shown, repr(model))
-        with training_of() as training:
-            self.assertRegex(repr(training), r"tril.Training.* 0 .* 2\b.*tril.Model.* gpt\b")
+        with training_of(steps=1234567) as training:
+            self.assertRegex(repr(training), r"tril.Training.* 0 .* 1234567\b.*tril.Model.* gpt\b")
             self.assertTrue(math.isnan(training.model.loss))
             self.assertEqual(training.evaluate(), training.model.loss)
         with model.read("THE") as reading, model.tokenizer as tokenizer:
@@ -196,7 +197,8 @@ class Models(Case):
                 self.assertEqual(model.digest, before)
                 weights[WTE][:] = 0
         other, tensor = {WTE: weights[WTE]}, weights[WTE]
-        for change in (lambda: weights.__setitem__(WTE, tensor), lambda: weights.__delitem__(WTE), weights.clear,
+        weights[WTE] = tensor  # as after weights[WTE] += 1 of NumPy
+        for change in (lambda: weights.__setitem__(WTE, model.weights[WTE]), lambda: weights.__setitem__("other", tensor), lambda: weights.__delitem__(WTE), weights.clear,
                        lambda: weights.pop(WTE), weights.popitem, lambda: weights.setdefault("other", tensor),
                        lambda: weights.update(other), lambda: weights.__ior__(other)):
             with self.assertRaisesRegex(TypeError, r"weights\[name\]\[:\]"):
@@ -228,6 +230,10 @@ class Models(Case):
             for wrong in "", "nonsense":
                 self.fails("argument", "model" if name == "rung" else name, lambda: tril.train(TEXT, **{"steps": 1, name: wrong}))
         self.assertEqual(small(lr=0.01, val=0.2).digest, small(learning_rate=0.01, held_out=0.2).digest)
+        for one, other, value in ("lr", "learning_rate", 0.1), ("val", "held_out", 0.1), ("model", "rung", "gpt"):
+            for given in {one: value, other: value}, {other: value, one: value}:
+                with self.assertRaisesRegex(TypeError, f"{one} and {other}"):
+                    tril.train(TEXT, steps=1, **given)
         self.assertEqual(tril.train(TEXT, model="head", steps=2, width=16, **FEW).sizes.rung, "head")
         for ours, said in (("patience", "train"), ("nonsense", "nonsense'$"), ("eval_every", "train"), ("stepz", "'steps'"),
                            ("modle", "'model'"), ("kv-heads", "'kv_heads'")):
@@ -240,7 +246,8 @@ class Models(Case):
     def test_arguments_are_named(self):
         model, training = small(), training_of()
         for name, call in (("trace", lambda: model.read("x", trace="yes")), ("threads", lambda: model.read("x", threads=1.5)),
-                           ("seed", lambda: model.extended("x", seed=1.5)), ("steps", lambda: training.set_steps(1.5))):
+                           ("key", lambda: model.note(3)), ("preset", lambda: tril.train(TEXT, preset=b"quick")),
+                           ("precision", lambda: model.score(TEXT, precision=8)), ("seed", lambda: model.extended("x", seed=1.5)), ("steps", lambda: training.set_steps(1.5))):
             with self.assertRaisesRegex(TypeError, f"^{name}: "):
                 call()
         for time in "", "0s", 0:
@@ -248,11 +255,13 @@ class Models(Case):
                 tril.train(TEXT, "bigram", time=time, epochs=0.1)
 
     def test_options(self):
-        names, shown = set(inspect.signature(tril.train).parameters), program("train", "--help")
+        names = set(inspect.signature(tril.train).parameters)
+        shown = dict(re.findall(r" --([a-z-]+)(?: [A-Z]+)?  +(.*(?:\n {26}.*)*)", program("train", "--help")))
         self.assertLess({"layers", "learning_rate", "seed", "on_step"}, names)
-        for name in tril.Options._fields:
-            said = re.search(rf"  {name}: ([\w ]*)", tril.train.__doc__)
-            self.assertTrue(name == "rung" or (name in names and said.group(1)[:30] in shown.replace("--", "")), name)
+        for name in tril.Options._fields[1:]:
+            same = shown[{"held_out": "val", "learning_rate": "lr"}.get(name, name.replace("_", "-"))]
+            self.assertIn(name, names)
+            self.assertIn(f"  {name}: {' '.join(same.split())}\n".replace("--", ""), tril.train.__doc__ + "\n")
 
     def test_effects(self):
         for name, rung, given in (("layers", "bigram", {"layers": 2}), ("heads", "head", {"heads": 2}),
@@ -260,8 +269,12 @@ class Models(Case):
                                   ("epochs", "gpt", {"epochs": 2, "steps": 5}),
                                   ("epochs", "gpt", {"epochs": 2, "preset": "quick"})):
             self.fails("argument", f"{name} has no effect", lambda: tril.train(TEXT, rung, **given))
-        self.fails("argument", "dropout has no effect", lambda: training_of(untrained("head"), dropout=0.1))
+        self.fails("argument", "dropout has no effect", lambda: training_of(untrained("multihead"), dropout=0.1))
         self.fails("argument", "epochs has no effect", lambda: training_of(epochs=2))
+        for rung, name in ("bigram", "width"), ("gpt", "kv_heads"):
+            self.fails("argument", "has no effect", lambda: tril.Model(tril.Tokenizer(TEXT), rung, **{name: 1 << 5}))
+            again = tril.Model(tril.Tokenizer(TEXT), **tril.Model(tril.Tokenizer(TEXT), rung).sizes._asdict())
+            self.assertEqual(again.sizes.rung, rung)
         self.assertTrue(small(epochs=0))
 
     def test_wrong_arguments(self):
@@ -345,8 +358,13 @@ class Models(Case):
         self.assertTrue(all(abs(e[one] / sum(e.values()) - p) < 1e-6 for one, p in likely))
         self.assertEqual(reading.expected(), reading.expected(9))
         self.assertEqual(reading.expected(top_k=1)[0][1], 1)
+        for without_effect in "length", "seed", "counts":
+            self.assertRaises(TypeError, reading.expected, **{without_effect: 1})
         with self.assertRaises(IndexError):
             reading.expected(10)
+        expected = reading.expected()
+        model.close()
+        self.assertEqual((reading.expected(), tuple(reading.logits.shape)), (expected, (10, V)))
 
     def test_more_characters(self):
         other, model, few = "Übermut " * 30, small(), {**FEW, "steps": 3}
@@ -393,7 +411,7 @@ class Trainings(Case):
         shown = io.StringIO()
         with contextlib.redirect_stderr(shown):
             small(progress=True)
-            self.assertEqual("10/10" in shown.getvalue(), tqdm is not None)
+            self.assertEqual("10/10 " in shown.getvalue(), tqdm is not None)
             before = shown.getvalue()
             small()  # not in a notebook
         self.assertEqual(shown.getvalue(), before)
@@ -487,6 +505,17 @@ except TypeError as error:
         with self.assertRaises(KeyboardInterrupt) as caught:
             small(on_step=interrupt)
         self.assertTrue(caught.exception.model.generate(length=5))
+
+    def test_closed_after_an_error(self):
+        model, kept = untrained(), []
+        for _ in range(2):
+            training = training_of(model, 1)
+            training.run()
+            try:
+                training.step()
+            except tril.Error as error:
+                kept.append(error)  # as a notebook does, with what its frames hold
+            training.close()
 
     def test_closed_by_its_callback(self):
         for steps in 5, 1:  # the last step, too

@@ -147,14 +147,17 @@ def _takes(*names: str, resumed: bool = False) -> Callable[[Any], Any]:
     defaults are those of a new training run, not of a resumed one."""
     unset = "its former value, except that threads are one per processor" if resumed else "the default of `./train`"
 
+    def told(row: Any) -> str:
+        help, standard = row.help.decode().replace("--", ""), row.standard
+        return help.split("; default:")[0] if resumed else f"{help} ({standard.decode()})" if standard else help
+
     def decorate(function: Any) -> Any:
         signature = inspect.signature(function)
         own = [p for p in signature.parameters.values() if p.kind != p.VAR_KEYWORD]
         function.__signature__ = signature.replace(parameters=own + [
             inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None) for name in names])
         function.__doc__ = "\n".join([inspect.getdoc(function) or "", "", f"Options; None stands for {unset}:", *(
-            f"  {name}: {_ROWS[name].help.decode().replace('--', '').split('; default:' if resumed else None, 1)[0]}"
-            for name in names)])
+            f"  {name}: {told(_ROWS[name])}" for name in names)])
         return function
     return decorate
 
@@ -208,9 +211,12 @@ def _call(name: str, *arguments: Any) -> Any:
     function, error = getattr(_lib, "tril_" + name), _lib.TrilError()
     given = [_checked(*one) for one in zip(function.argtypes, arguments, function.names)]
     owners = [getattr(value, "_owner", None) for value in arguments]  # another thread may close them meanwhile
-    if len(given) == len(function.argtypes):
-        return function(*given)
-    status = function(*given, ctypes.byref(error))
+    try:
+        if len(given) == len(function.argtypes):
+            return function(*given)
+        status = function(*given, ctypes.byref(error))
+    finally:
+        owners.clear()  # a notebook keeps the last exception, and with it this frame
     if status != 0:
         raise Error(error.text.decode("utf-8", "replace"), _lib.enums["TrilStatus"][status])
     return status
@@ -229,13 +235,13 @@ def _fill(structure: Any, values: Dict[str, Any], known: Optional[Iterable[str]]
                 else f"; did you mean {near[0]!r}?" if near else ""))
         if value is None:
             continue
+        if given != name and values.get(name) is not None:
+            raise TypeError(f"{given} and {name} are the same option; give only one")
         if name == "time" and isinstance(value, str):
             _set_time(structure, value)
             continue
         if kinds[name] is _Name:
-            if not isinstance(value, str):
-                raise TypeError(f"{given}: {value!r} is not a str")
-            value = _terminated(value.encode())
+            value = _name(given, value)
         value = _checked(kinds[name], value, given, name in _WHOLE)
         if name != "threads" or value != 0:  # 0 leaves the threads unset, as in Model.score
             setattr(structure, name, value)
@@ -247,7 +253,7 @@ def _set_time(options: Any, text: str) -> None:
     if not text:
         raise Error("time: '' is not a time, such as 90s, 5m or 2h", "argument")
     try:
-        _call("options_set", ctypes.byref(options), b"time", _terminated(text.encode()))
+        _call("options_set", ctypes.byref(options), b"time", _name("time", text))
     except Error as error:  # names the option as ./train does
         raise Error(str(error).replace("--time", "time", 1), error.kind) from None
 
@@ -267,6 +273,12 @@ def _terminated(name: bytes) -> bytes:
     if b"\0" in name:
         raise ValueError(f"a zero byte in {name!r}, where C would end it")
     return name
+
+
+def _name(argument: str, value: Any) -> bytes:
+    if not isinstance(value, str):
+        raise TypeError(f"{argument}: {value!r} is not a str")
+    return _terminated(value.encode())
 
 
 def _path(path: Path) -> bytes:
@@ -290,7 +302,7 @@ def _joined(texts: Texts, options: Any, held_out: Optional[Text] = None) -> byte
     """Several texts as ./train joins them: the end of each is held out or, if it is given, the text `held_out`, whose
     share becomes an option."""
     given = list(texts) if isinstance(texts, (list, tuple)) else [cast(Text, texts)]
-    for text in given:
+    for text in [*given, held_out]:
         if isinstance(text, str) and re.fullmatch(r"[^\s]+\.\w{1,5}", text) and not os.path.exists(text):
             raise TypeError(f"{text!r} is no text to train on, and there is no such file; pathlib.Path names the file of a text")
     if held_out is None and not isinstance(texts, (list, tuple)):
@@ -503,11 +515,15 @@ class _Weights(Dict[str, Any]):
     def __reduce_ex__(self, protocol: Any) -> Any:
         return dict, (dict(self),)
 
+    def __setitem__(self, name: str, tensor: Any) -> None:
+        if tensor is not self.get(name):  # which Python sets after weights[name] += numbers
+            self._fails()
+
     def _fails(self, *_: Any, **__: Any) -> Any:
         raise TypeError("the tensors of a model cannot be replaced; weights[name][:] = numbers writes into one")
 
 
-for _change in "__setitem__", "__delitem__", "__ior__", "clear", "pop", "popitem", "setdefault", "update":
+for _change in "__delitem__", "__ior__", "clear", "pop", "popitem", "setdefault", "update":
     setattr(_Weights, _change, _Weights._fails)
 
 
@@ -521,6 +537,8 @@ class Model(_Object):
         known = _SIZES + ["hidden", "seed"]  # hidden: for models that other programs made
         options = _fill(_lib.tril_options(), {"rung": rung, **sizes}, known)
         _call("model_make", self._own(), tokenizer, ctypes.byref(options))
+        own = self.sizes._asdict()
+        _check_effect([name for name, value in _given(sizes).items() if name != "hidden" and own.get(name, value) != value], options)
 
     @classmethod
     def load(cls, path: Path) -> "Model":
@@ -550,7 +568,7 @@ class Model(_Object):
     def note(self, key: str) -> Optional[str]:
         """The value of a key, such as "step", "seed" or "text", in the metadata of the file that the
         model was read from; None without it."""
-        value = _call("model_metadata", self, _terminated(key.encode()))
+        value = _call("model_metadata", self, _name("key", key))
         return None if value is None else value.decode()
 
     @property
@@ -586,7 +604,8 @@ class Model(_Object):
     @property
     def weights(self) -> Mapping[str, Any]:
         """The tensors [rows, columns] or [rows] by name, without copies: the model uses the numbers that
-        are written into them, as by weights[name][:] = numbers. With NumPy, copy.deepcopy keeps those of now."""
+        are written into them, as by weights[name][:] = numbers, and no longer knows its `loss`. With NumPy,
+        copy.deepcopy keeps those of now."""
         tensors: Dict[str, Any] = {}
         tensor = _lib.TrilTensor()
         while _call("model_tensor", self, len(tensors), ctypes.byref(tensor)):
@@ -644,6 +663,7 @@ class Model(_Object):
                 pass
         except KeyboardInterrupt:
             interrupted.append(True)
+            ended.acquire(timeout=1)  # the model is in use until then; without a thread, nothing ends
             raise
         if failures:
             raise failures[0]
@@ -653,10 +673,11 @@ class Model(_Object):
         """The Score of a text, as `./sample --score` measures it, without the characters that the model does not
         know. `precision` is that of the weights: "f32" (the default) or "int8"."""
         given, score = _bytes_of(text), _lib.TrilScore()
-        _call("score", self, given, len(given), _terminated((precision or "f32").encode()), threads or 0, ctypes.byref(score))
+        weights = _name("precision", "f32" if precision is None else precision)
+        _call("score", self, given, len(given), weights, threads or 0, ctypes.byref(score))
         return Score(*_values(score, Score._fields))
 
-    def read(self, text: Text, *, threads: int = 0, trace: bool = False) -> "Reading":
+    def read(self, text: Text, *, threads: Optional[int] = None, trace: bool = False) -> "Reading":
         """Reads a text, or its end if it is longer than the context. With `trace` keeps all intermediate
         results for Reading.lines."""
         return Reading(self, text, threads=threads, trace=trace)
@@ -678,10 +699,10 @@ class Reading(_Object):
 
     _free = "reading_close"
 
-    def __init__(self, model: Model, text: Text, *, threads: int = 0, trace: bool = False) -> None:
+    def __init__(self, model: Model, text: Text, *, threads: Optional[int] = None, trace: bool = False) -> None:
         given, trace = _bytes_of(text), _checked(ctypes.c_bool, trace, "trace")
-        self.model = model
-        _call("reading_open", self._own(model), model, given, len(given), trace, threads)
+        self.model, self._tokenizer = model, model.tokenizer
+        _call("reading_open", self._own(model), model, given, len(given), trace, threads or 0)
         self.layers, self.heads = self._record.layers, self._record.heads
 
     def __len__(self) -> int:
@@ -698,7 +719,7 @@ class Reading(_Object):
     @property
     def logits(self) -> Any:
         """[T, V], without a copy: row t predicts the character after t."""
-        shape = [len(self), len(self.model.tokenizer)]
+        shape = [len(self), len(self._tokenizer)]
         return _numbers(self._record.logits, shape, self._owner)
 
     @property
@@ -707,16 +728,17 @@ class Reading(_Object):
         return self._record.loss
 
     def expected(self, row: int = -1, count: int = 5, **sampling: Any) -> List[Tuple[str, float]]:
-        """The likeliest characters after that of a row, each with its probability. Options as those of
-        Model.generate, but the temperature is 1."""
-        V, how = len(self.model.tokenizer), _lib.tril_sampling()
+        """The likeliest characters after that of a row, each with its probability. Options are temperature (1),
+        top_k and top_p, as those of Model.generate."""
+        V, how = len(self._tokenizer), _lib.tril_sampling()
         how.temperature = 1
         t = range(len(self))[_checked(_Int, row, "row")]
         logits = (ctypes.c_float * V).from_address(self._record.logits + 4 * V * t)
         p = (_Double * V)()
-        _call("probabilities", ctypes.byref(_fill(how, sampling)), ctypes.addressof(logits), V, p)
+        _fill(how, sampling, ["temperature", "top_k", "top_p"])
+        _call("probabilities", ctypes.byref(how), ctypes.addressof(logits), V, p)
         best = sorted(range(V), key=lambda i: -p[i])[:_checked(_Size, count, "count")]
-        return [(self.model.tokenizer.decode([i]), p[i]) for i in best]
+        return [(self._tokenizer.decode([i]), p[i]) for i in best]
 
     def match(self, row: int = -1) -> int:
         """The length of the longest match, in the counted text, of the characters that end at this row; 0
@@ -795,7 +817,7 @@ class Training(_Object):
         return training
 
     def _about(self) -> str:
-        return f"step {self.done} of {_call('training_options', self).steps:g}, {self.model!r}"
+        return f"step {self.done} of {self._last.steps}, {self.model!r}"
 
     @property
     def options(self) -> Any:
@@ -837,7 +859,7 @@ class Training(_Object):
             told = now.step
             answer = on_step(now) if on_step else None
             if bar is not None:
-                bar.total = _call("training_options", self).steps
+                bar.total = now.steps
                 bar.update(1)
                 bar.set_postfix(loss=f"{now.loss:.4f}", refresh=False)
             return answer
@@ -911,7 +933,7 @@ def train(text: Texts, rung: Optional[str] = None, *, preset: Optional[str] = No
     for name in ["batch"] + (_SIZES[1:] if seconds < math.inf else ["context"]):
         setattr(how, name, math.nan)
     if preset is not None:
-        _call("options_set", ctypes.byref(how), b"preset", _terminated(preset.encode()))
+        _call("options_set", ctypes.byref(how), b"preset", _name("preset", preset))
     asked = _given({"rung": rung, **options})
     fixed = _SIZES + ["bytes"]
     _fill(how, {"rung": rung, **options}, ["time"] + fixed + _TRAINING)

@@ -3,7 +3,7 @@
 # why some are missing. One wine server, with its services, serves all: a program that starts while a server
 # ends may fail, or find an empty registry; and services keep the pipes of the program that starts them open.
 # Programs find the server in TMPDIR.
-WINDOWS_NOT   = $(patsubst %,tests/programs/test_%,clock interruption keys resume verdict) \
+WINDOWS_NOT   = $(patsubst %,tests/programs/test_%,clock interruption resume verdict) \
                 $(patsubst %,tests/library/test_%,recipe training) tests/base/test_terminal \
                 extras/page/tests/test_pages extras/mpi/tests/test_pair \
                 $(filter-out tests/model/test_kernels,$(filter tests/model/%,$(TESTS)))

@@ -1,9 +1,11 @@
 /* test_terminal.c - output to a terminal, a pipe and a shell: text from files and users is
- * displayed, and never interpreted. */
+ * displayed, and never interpreted; and ./sample -i there, with keys and Ctrl-C. */
 #include "library/checkpoint.h"
 #include "tests/command.h"
 #include "base/escape.h"
 #include "base/memory.h"
+
+#include <poll.h>
 
 #define TINY "-m gpt -l 1 -w 16 -H 2 -c 16 -b 4 -s 20 "
 
@@ -315,6 +317,77 @@ TEST(terminal_and_pipe) {
         run_meanwhile(formatted("sample -n 1000 -t 100 @%s", models[i]), leave_alone);
         expect_text(a);
     }
+}
+
+/* ---- ./sample -i on a terminal ---- */
+
+static int dialogue; /* the test's end of its terminal */
+
+/* Reads the program's output until it contains `text`. */
+static void wait_for_text(const char *text) {
+    char seen[4096] = "";
+    size_t length = 0;
+    while (!strstr(seen, text)) {
+        struct pollfd ready = {.fd = dialogue, .events = POLLIN};
+        if (poll(&ready, 1, 1000 * LIMIT) != 1) fail_msg("no '%s' in '%s'", text, seen);
+        if (length > sizeof seen / 2) { /* the output is endless: keep the last part */
+            memmove(seen, seen + length - 64, 65);
+            length = 64;
+        }
+        ssize_t more = read(dialogue, seen + length, sizeof seen - length - 1);
+        assert_true(more > 0);
+        length += (size_t)more;
+        seen[length] = 0;
+    }
+}
+
+static void type(const char *text) {
+    assert_int_equal(write(dialogue, text, strlen(text)), strlen(text));
+}
+
+/* Opens a terminal as standard input and output of the next command. Returns its end. */
+static int begin_dialogue(void) {
+    dialogue = open_terminal(&command_input);
+    int out = open(command_input, O_WRONLY | O_NOCTTY);
+    assert_true(out >= 0);
+    return out;
+}
+
+static void end_dialogue(Process child, int out) {
+    type("\004");
+    assert_int_equal(end_of_process(child), 0);
+    close(out);
+    close(dialogue);
+    command_input = NULL;
+}
+
+/* An arrow key types an escape sequence, which never becomes text, not even of a model of bytes. */
+TEST(arrow_keys) {
+    int out = begin_dialogue();
+    Process child = start("sample -i -n 5 @bytes", out);
+    wait_for_text("\r\n> ");
+    type("\033[ATHE\033[D\n");
+    wait_for_text("\r\n> ");
+    end_dialogue(child, out);
+    char *errors = slurp(scratch("stderr"), NULL);
+    assert_non_null(strstr(errors, "rlwrap ./sample -i"));
+}
+
+/* An interruption ends the current continuation. Only the end of the input ends the program. */
+TEST(interruption) {
+    int out = begin_dialogue();
+    Process child = start("sample -i -n 1000000000 @letters", out);
+    wait_for_text("\r\n> ");
+    type("THE\n");
+    wait_for_text("THE\r\nTHE"); /* the echo, then the text */
+    send_signal(child, SIGINT);
+    wait_for_text("> "); /* the text itself has no such character */
+    send_signal(child, SIGINT);
+    type("CLOCK\n");
+    wait_for_text("CLOCK\r\nCLOCK");
+    send_signal(child, SIGINT);
+    wait_for_text("> ");
+    end_dialogue(child, out);
 }
 
 SET_UP {

@@ -66,21 +66,6 @@ TEST(diverged) {
     }
 }
 
-/* In a short ladder, rungs that are not below the one before them are named and marked, and an
- * untrained bigram is no baseline. */
-TEST(ladder) {
-    must_run("train " TINY "--ladder -s 300 -o @ladder " PLAY);
-    assert_false(verdict_on("conv")); /* the table marks it */
-    must_run("train " TINY "--ladder -s 100 -o @ladder " PLAY);
-    expect_line_of(ran.out, ran.command, TEXTS("bigram, average, ", "gpt", "--steps 400"));
-    expect_line("\u2193 ");
-    for (int i = 0; i < 7; i++) { /* ngram begins where counting ends */
-        const char *line = after(formatted("\n%-16s  ", model_name(i)));
-        const char *end = strchr(line, '\n'), *mark = strstr(line, " \u2193");
-        assert_true(mark && mark < end);
-    }
-}
-
 /* With the recipes' rates, each rung is below the one before it, but for chance. */
 TEST(staircase) {
     const double chance = 0.01;
@@ -371,6 +356,16 @@ TEST(order) {
         const Verdict v = judged(&plan, usual, rungs, 2);
         assert_int_equal(v.kind, cases[i].kind);
         if (i > 0) expect_line_of(v.text, "", TEXTS("head", "1.8101", "1.8000"));
+    }
+    for (int learned = 0; learned < 2; learned++) { /* otherwise a bigram is no measure */
+        Course none = {.last.loss = NAN};
+        Result rungs[] = {result_of("bigram", 1e-2, settled, settled),
+                          result_of("gpt", 1e-3, falling, falling)};
+        rungs[0].course = &none;
+        rungs[0].validation = learned ? 2.49 : 2.51; /* counting reaches 2.4 */
+        rungs[1].validation = 2.6;
+        expect_line_of(judged(&plan, usual, rungs, 2).text, "",
+                       TEXTS(learned ? " bigram (2.6000 against 2.4900)" : "against 2.4000"));
     }
 }
 

@@ -1,6 +1,6 @@
 /* test_command_line.c - how the command line, presets, defaults and a state's options combine. */
 #include "tests/scratch.h"
-#include "programs/train/planning.h"
+#include "programs/train/command_line.h"
 
 enum { MAX_WORDS = 16 };
 
@@ -165,32 +165,4 @@ TEST(resume) {
         assert_false(command_line_apply(&a, OVER_RUN, &now, &err));
         expect_error(err, fixed[i][1], fixed[i][2]);
     }
-}
-
-RELEASE(plan, plan_close)
-
-static const Plan *plan_of(const Arguments *arguments) {
-    Plan *plan;
-    assert_ok(plan_open(&plan, arguments, &err) == EXIT_SUCCESS, err);
-    at_end(release_plan, plan);
-    return plan;
-}
-
-/* The rungs of a training run, and their files. */
-TEST(rungs) {
-    const Arguments a = asked(formatted("-m head -o %s", scratch("there"))),
-                    b = asked(formatted("-m bigram -o %s", scratch("b"))),
-                    c = asked(formatted("-m gpt --ladder -o %s", scratch("c")));
-    const Plan *plan = plan_of(&a);
-    assert_int_equal(plan->rung_count, 2);
-    assert_true(plan->rungs[0].baseline && plan->rungs[1].chosen);
-    assert_string_equal(plan->rungs[0].checkpoint, scratch("there/bigram.safetensors"));
-    assert_string_equal(plan->rungs[0].log, scratch("there/bigram.csv"));
-    assert_string_equal(plan->rungs[1].checkpoint, scratch("there/model.safetensors"));
-    assert_string_equal(plan->rungs[1].log, scratch("there/model.csv"));
-    assert_int_equal(plan_of(&b)->rung_count, 1);
-    plan = plan_of(&c);
-    for (int i = 0; i < plan->rung_count; i++)
-        assert_string_equal(plan->rungs[i].name, tril_rung(i));
-    assert_null(tril_rung(plan->rung_count));
 }

@@ -279,6 +279,8 @@ class ToTransformers(Folder):
         self.assertIn("is a file", command("import", "a.gguf", "new", status=1))
         for words in ("export", "model"), ("export", "model", "new", "f16"), ("export", "model", "b.gguf", "f64"):
             command(*words, status=2)
+        for words in ["-h"], ["web", "--help"], ["explain", "-h"]:
+            command(*words)
         self.assertEqual(sorted(path.name for path in self.folder.iterdir()), ["a.gguf", "again", "folder", "model"])
 
 

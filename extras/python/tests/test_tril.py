@@ -489,15 +489,6 @@ except TypeError as error:
         self.assertIn("except that threads", tril.Training.resume.__doc__)
         self.assertNotIn("; default", tril.Training.resume.__doc__)
 
-    def test_open_options(self):
-        model = untrained("modern")
-        with tril.Training(model, TEXT, epochs=1, precision="f32", learning_rate=0.25) as training:
-            options = training.options
-        self.assertEqual((options.precision, options.learning_rate), ("f32", 0.25))
-        self.assertLess(options.steps * options.batch * 16, len(TEXT))
-        with self.assertRaises(tril.Error):
-            tril.Training(model, TEXT, precision="f64")
-
     def test_what_a_callback_raises(self):
         def interrupt(step):
             raise KeyboardInterrupt
@@ -574,6 +565,13 @@ class Failures(Case):
         self.fails("argument", " 3 ", lambda: small(heads=3))
         self.fails("text", "'§'", lambda: model.generate("§"))
         self.fails("text", "", lambda: tril.train(""))
+        latin = self.folder / "latin"  # the file, or the place in the arguments, is named
+        latin.write_bytes(b"caf\xe9\n")
+        for call in (lambda: tril.train(latin), lambda: tril.train([PATH, latin]), lambda: tril.train(PATH, val_file=latin),
+                     lambda: model.score(latin), lambda: model.extended(latin), lambda: training_of(model, val_file=latin)):
+            self.fails("text", f"{latin}: line 1", call)
+        self.fails("text", "texts[1]: ", lambda: tril.train([PATH, latin.read_bytes()]))
+        self.fails("text", "val_file: ", lambda: tril.train(PATH, val_file="x"))
         self.fails("file", "none", lambda: tril.Model.load("none"))
         self.fails("no_memory", "", lambda: small(layers=256, heads=1, width=1 << 20))
         self.fails("argument", "9", lambda: model.read("THE").attention(0, 9))

@@ -218,7 +218,9 @@ def _call(name: str, *arguments: Any) -> Any:
     finally:
         owners.clear()  # a notebook keeps the last exception, and with it this frame
     if status != 0:
-        raise Error(error.text.decode("utf-8", "replace"), _lib.enums["TrilStatus"][status])
+        said, kind = error.text.decode("utf-8", "replace"), _lib.enums["TrilStatus"][status]
+        files = [f"{value.path}: " for value in arguments if kind == "text" and isinstance(value, _FileText)]
+        raise Error("".join(files) + said, kind)
     return status
 
 
@@ -285,11 +287,21 @@ def _path(path: Path) -> bytes:
     return _terminated(os.fsencode(path))
 
 
+class _FileText(bytes):
+    """A text that was read from a file, which errors name."""
+
+    path: str
+
+
 def _bytes_of(text: Text) -> bytes:
     if isinstance(text, str) and re.search(r"[./\\]", text) and os.path.isfile(text):
         raise TypeError(f"{text!r} is the path of a file; give pathlib.Path({text!r}) for its text, or bytes for these characters")
-    if isinstance(text, (str, os.PathLike)):
-        return text.encode() if isinstance(text, str) else pathlib.Path(text).read_bytes()
+    if isinstance(text, (str, bytes)):
+        return text.encode() if isinstance(text, str) else text
+    if isinstance(text, os.PathLike):
+        read = _FileText(pathlib.Path(text).read_bytes())
+        read.path = os.fsdecode(text)
+        return read
     try:
         if memoryview(cast(bytes, text)).itemsize == 1:
             return memoryview(cast(bytes, text)).tobytes()
@@ -311,9 +323,14 @@ def _joined(texts: Texts, options: Any, held_out: Optional[Text] = None) -> byte
     if held_out is not None:
         parts.append(_bytes_of(held_out))
         share.value = math.nan
-    joined = ctypes.create_string_buffer(sum(map(len, parts)) + 2 * len(parts))
-    _call("text_join", (_Name * len(parts))(*parts), (_Size * len(parts))(*map(len, parts)), len(parts),
-          options.bytes, ctypes.byref(share), joined, ctypes.byref(length), ctypes.byref(_Int()))
+    joined, which = ctypes.create_string_buffer(sum(map(len, parts)) + 2 * len(parts)), _Int(-1)
+    try:
+        _call("text_join", (_Name * len(parts))(*parts), (_Size * len(parts))(*map(len, parts)), len(parts),
+              options.bytes, ctypes.byref(share), joined, ctypes.byref(length), ctypes.byref(which))
+    except Error as error:
+        names = [*(f"texts[{i}]" for i in range(len(given))), "val_file"]
+        name = getattr(parts[which.value], "path", names[which.value])
+        raise Error(f"{name}: {error}", error.kind) if error.kind == "text" else error
     options.held_out = share.value
     return joined.raw[:length.value]
 

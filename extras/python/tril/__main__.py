@@ -39,6 +39,8 @@ def web(*files: str) -> int:
 
 def main() -> None:
     part, *words = sys.argv[1:] or ["--help"]
+    if part not in ("train", "sample", "export", "import") and {"-h", "--help"}.intersection((part, *words)):
+        part = "--help"
     if part in ("train", "sample"):
         status = program(part, *words)
     elif part == "--version":

@@ -160,8 +160,8 @@ bool arguments_checkpoint(const Arguments *a, int i, char path[PROGRAM_PATH], Er
     program_model(i < a->count ? a->checkpoints[i] : PROGRAM_OUT, path);
     return i < a->count || file_kind(path) != FILE_NONE ||
            fail(err,
-                "%s: no such file; train a model first (./train FILE, or tril-train FILE if "
-                "installed), or name a checkpoint",
+                "%s: no such file; train a model first (./train FILE; installed, tril-train FILE "
+                "or, by pip, tril train FILE), or name a checkpoint",
                 path);
 }
 

@@ -47,6 +47,7 @@ Path = Union[str, "os.PathLike[str]"]
 Text = Union[str, bytes, bytearray, memoryview, "os.PathLike[str]", "numpy.ndarray[Any, Any]"]
 Texts = Union[Text, Sequence[Text]]
 _Self = TypeVar("_Self", bound="_Object")
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 
 # ---- the library in C, as its header declares it: the wheel has both ----
 
@@ -142,7 +143,7 @@ Options: Any = collections.namedtuple("Options", _SIZES + _TRAINING)  # type: ig
 Options.__doc__ = "The decided options of a training run. None stands for the rung's own value."
 
 
-def _takes(*names: str, resumed: bool = False) -> Callable[[Any], Any]:
+def _takes(*names: str, resumed: bool = False) -> Callable[[_Function], _Function]:
     """Says in a function's signature and its documentation which **options it takes, and what None stands for. The
     defaults are those of a new training run, not of a resumed one."""
     unset = "its former value, except that threads are one per processor" if resumed else "the default of `./train`"
@@ -151,11 +152,11 @@ def _takes(*names: str, resumed: bool = False) -> Callable[[Any], Any]:
         help, standard = row.help.decode().replace("--", ""), row.standard
         return help.split("; default:")[0] if resumed else f"{help} ({standard.decode()})" if standard else help
 
-    def decorate(function: Any) -> Any:
+    def decorate(function: _Function) -> _Function:
         signature = inspect.signature(function)
         own = [p for p in signature.parameters.values() if p.kind != p.VAR_KEYWORD]
-        function.__signature__ = signature.replace(parameters=own + [
-            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None) for name in names])
+        setattr(function, "__signature__", signature.replace(parameters=own + [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None) for name in names]))
         function.__doc__ = "\n".join([inspect.getdoc(function) or "", "", f"Options; None stands for {unset}:", *(
             f"  {name}: {told(_ROWS[name])}" for name in names)])
         return function

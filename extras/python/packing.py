@@ -18,6 +18,7 @@ import itertools
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -120,7 +121,7 @@ def build_wheel(folder, config_settings=None, metadata_directory=None):
     given = [f"{name}={os.environ[name]}" for name in ("CC", "CFLAGS") if name in os.environ]
     with tempfile.TemporaryDirectory() as there:
         command = ["make", "--silent", "wheel-parts", f"BUILD={there}", *given]
-        if subprocess.run(command, cwd=ROOT).returncode != 0:
+        if not shutil.which("make") or subprocess.run(command, cwd=ROOT).returncode != 0:
             sys.exit("make and a C compiler build tril; set CC to gcc or clang")
         return wheel(folder, "here", *(pathlib.Path(there) / "parts").read_text().split()).name
 

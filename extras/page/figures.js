@@ -17,6 +17,12 @@ function drawn(name, attributes = {}, ...children) {
   made.append(...children);
   return made;
 }
+// Returns the children of an element, so many of them: makes those that it lacks, and removes the last ones.
+function childrenOf(host, count, make) {
+  while (host.children.length > count) host.lastChild.remove();
+  while (host.children.length < count) host.append(make(host.children.length));
+  return [...host.children];
+}
 function tableRow(name, cells) {
   return element("tr", {}, element("th", { scope: "row", textContent: name }),
     ...cells.map(text => element("td", {}, element("bdi", { textContent: text }))));
@@ -134,32 +140,29 @@ function follow(host, figure) {
 // place: what x is; end: the x axis ends there or later; at: an x that is marked; choose(x): what a click does.
 const drawChart = figureOf("chart", paintChart, { levels: [], place: "step" });
 
-// Returns round numbers from low to high, about so many: 1, 2 or 5 times a power of ten apart.
+// Returns the round number near x: 1, 2 or 5 times a power of ten; and such a distance apart, numbers from low to high,
+// about so many.
+function rounded(x) {
+  const ten = 10 ** Math.floor(Math.log10(x)), digit = x / ten;
+  return ten * (digit < 1.5 ? 1 : digit < 3.5 ? 2 : digit < 7.5 ? 5 : 10);
+}
 function ticks(low, high, parts) {
-  const rough = (high - low) / parts, ten = 10 ** Math.floor(Math.log10(rough)), digit = rough / ten;
-  const step = ten * (digit < 1.5 ? 1 : digit < 3.5 ? 2 : digit < 7.5 ? 5 : 10);
-  const first = Math.ceil(low / step), count = Math.floor(high / step) - first + 1;
-  return Array.from({ length: count }, (_, i) => (first + i) * step);
+  const step = rounded((high - low) / parts), first = Math.ceil(low / step);
+  return Array.from({ length: Math.floor(high / step) - first + 1 }, (_, i) => (first + i) * step);
 }
 const round = x => x !== 0 && (Math.abs(x) >= 1e7 || Math.abs(x) < 1e-4) ? x.toExponential(1).replace(".0", "") :
   x.toLocaleString("en", { maximumSignificantDigits: 6 });
 
-// Returns the ticks of the y axis; on a logarithmic one, of as few digits as tell them apart.
-function levelTicks({ log }, low, high, parts) {
-  if (!log) return ticks(low, high, parts);
-  const even = ticks(Math.log(low), Math.log(high), parts).map(Math.exp);
-  const rounded = [1, 2, 3].map(digits => [...new Set(even.map(y => Number(y.toPrecision(digits))))]);
-  return (rounded.find(list => list.length === even.length) ?? even).filter(y => y >= low && y <= high);
-}
-
-// Returns the range of the y axis.
-function rangeOf({ log, zero, levels }, points) {
-  const all = [...points.map(point => point[1]), ...levels.map(level => level.y)];
-  let low = zero ? 0 : Math.min(...all), high = Math.max(...all);
-  if (all.length === 0) [low, high] = log ? [1, 10] : [0, 1];
-  if (!(high - low > 1e-9 * Math.abs(high)) || high - low < 1e-15) high = low + Math.max(1, Math.abs(low));
-  const margin = log ? (high / low) ** 0.04 : 0.04 * (high - low);
-  return log ? [low / margin, high * margin] : [zero ? 0 : low - margin, high + margin];
+// Returns the y axis: scale(y), by which it is even, its ends in this scale, and the numbers at its ticks; on a
+// logarithmic one round numbers or, where there are less than three, of as few digits as give three.
+function levelAxis({ log, zero, levels }, points, parts) {
+  const scale = log ? Math.log : y => y, all = [...points.map(([, y]) => y), ...levels.map(({ y }) => y)].map(scale);
+  const least = zero || all.length === 0 ? 0 : Math.min(...all), most = Math.max(least, ...all);
+  const size = most - least > 1e-9 * Math.abs(most) ? most - least : Math.max(1, Math.abs(least));
+  const low = zero ? 0 : least - 0.04 * size, high = least + 1.04 * size, even = ticks(low, high, parts);
+  const lists = [rounded, ...[1, 2, 3, 17].map(digits => y => Number(y.toPrecision(digits)))].map(near =>
+    [...new Set(even.map(y => near(Math.exp(y))))].filter(y => Math.log(y) >= low && Math.log(y) <= high));
+  return { scale, low, high, rows: log ? lists.find(list => list.length > 2) ?? lists.at(-1) : even };
 }
 
 // Moves labels, { y, ... }, apart, so that none lies on another or below the end.
@@ -180,15 +183,14 @@ function nearest(points, x) {
 
 // Returns the ends of the axes in pixels, across(x) and down(y), the pixels of a point, and what is drawn of the axes.
 function axesOf({ shown, width }, series) {
-  const LETTER = 7.3, TOP = 8, BOTTOM = 42, { height, levels, log, place } = shown;
-  const points = series.flatMap(one => one.points), [low, high] = rangeOf(shown, points);
+  const LETTER = 7.3, TOP = 8, BOTTOM = 42, { height, levels, place } = shown;
+  const points = series.flatMap(one => one.points), { scale, low, high, rows } = levelAxis(shown, points, height / 55);
   const longest = texts => LETTER * Math.max(0, ...texts.map(text => text.length));
-  const rows = levelTicks(shown, low, high, height / 55);
   const left = 12 + longest(rows.map(round)), bottom = height - BOTTOM;
   const right = width - 14 - longest([...series.map(one => one.label), ...levels.map(level => level.name)]);
   const end = Math.max(...points.map(point => point[0]), shown.end ?? 0, 1e-9);
-  const scale = log ? Math.log : y => y, part = y => (scale(y) - scale(low)) / (scale(high) - scale(low));
-  const across = x => left + x / end * (right - left), down = y => bottom - part(y) * (bottom - TOP);
+  const across = x => left + x / end * (right - left);
+  const down = y => bottom - (scale(y) - low) / (high - low) * (bottom - TOP);
   const columns = ticks(0, end, Math.max(2, (right - left) / 90));
   const text = (x, y, anchor, words) => drawn("text", { x, y, "text-anchor": anchor }, words);
   const parts = [
@@ -319,22 +321,16 @@ const drawMaps = figureOf("maps", paintMaps, { chosen: 0 });
 
 function paintMaps(host, figure) {
   const { glyphs, color, heads, row, point, ...shown } = figure.shown, last = heads.length - 1;
-  if (!figure.large) {
-    figure.thumbs = element("div", { className: "thumbs", role: "group", ariaLabel: "Heads" });
-    figure.large = element("div");
-    host.replaceChildren(figure.large, figure.thumbs);
-  }
-  const { thumbs, large } = figure, buttons = thumbs.children, count = last > 0 ? heads.length : 0;
-  const enlarge = over => { figure.over = over; paintMaps(host, figure); };
-  while (buttons.length > count) thumbs.lastChild.remove();
-  while (buttons.length < count) {
-    const i = buttons.length, over = () => enlarge(i), out = () => enlarge(undefined);
-    thumbs.append(element("button", { type: "button", onclick: () => figure.shown.choose?.(i), onpointerenter: over,
-      onfocus: over, onpointerleave: out, onblur: out }, element("span")));
-  }
+  const [large, thumbs] = childrenOf(host, 2, i =>
+    element("div", i === 0 ? {} : { className: "thumbs", role: "group", ariaLabel: "Heads" }));
+  const buttons = childrenOf(thumbs, last > 0 ? heads.length : 0, i => {
+    const enlarge = over => () => { figure.over = over; paintMaps(host, figure); };
+    return element("button", { type: "button", onclick: () => figure.shown.choose?.(i), onpointerenter: enlarge(i),
+      onfocus: enlarge(i), onpointerleave: enlarge(), onblur: enlarge() }, element("span"));
+  });
   const of = head => ({ glyphs, color, weights: head.weights, label: `Layer ${head.layer}, head ${head.head}` });
   const chosen = Math.min(shown.chosen, last), seen = heads[Math.min(figure.over ?? chosen, last)];
-  [...buttons].forEach((button, i) => {
+  buttons.forEach((button, i) => {
     button.setAttribute("aria-pressed", String(i === chosen));
     button.setAttribute("aria-label", of(heads[i]).label);
     if (figures.get(button.firstChild)?.shown.weights !== heads[i].weights)
@@ -385,19 +381,15 @@ function paintArcs(host, figure) {
 // Draws shares, such as the probabilities of characters, { glyph, p, after }: one bar each or, with `after`, two, which
 // `names` name. A row may have a color, a title, and words in place of its percentages, `said`.
 function drawBars(host, { rows, color = "", names = ["", ""], label = "The likeliest next characters" }) {
-  const two = rows.some(row => row.after !== undefined);
+  const [note, list] = childrenOf(host, 2, i => i === 0 ? element("p", { ariaHidden: "true" }) : element("ol"));
+  const items = childrenOf(list, rows.length, () => element("li", {}, element("b"),
+    element("span", { className: "track" }, element("i"), element("i")), element("span")));
   host.classList.add("bars");
-  let list = host.querySelector("ol");
-  if (!list) host.replaceChildren(element("p", { ariaHidden: "true" }), list = element("ol"));
   list.setAttribute("aria-label", label);
-  host.firstChild.hidden = !two;
-  host.firstChild.textContent = two ? `faint: ${names[0]}; strong: ${names[1]}` : "";
-  while (list.children.length > rows.length) list.lastChild.remove();
-  while (list.children.length < rows.length)
-    list.append(element("li", {}, element("b"),
-      element("span", { className: "track" }, element("i"), element("i")), element("span")));
+  note.hidden = rows.every(row => row.after === undefined);
+  note.textContent = `faint: ${names[0]}; strong: ${names[1]}`;
   rows.forEach(({ glyph, p, after, title = "", said, color: own = color }, i) => {
-    const row = list.children[i], [name, track, words] = row.children, shares = after === undefined ? [p] : [p, after];
+    const row = items[i], [name, track, words] = row.children, shares = after === undefined ? [p] : [p, after];
     row.title = title;
     row.style.setProperty("--bar", rungColor(own));
     name.textContent = glyph;

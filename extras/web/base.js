@@ -61,9 +61,8 @@ const numbersIn = box =>
 
 // Returns the bytes that extras/page/bundle has compressed.
 async function unpack(text) {
-  const bytes = Uint8Array.from(atob(text.trim()), letter => letter.charCodeAt(0));
-  const plain = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return new Uint8Array(await new Response(plain).arrayBuffer());
+  const { body } = await fetch(`data:;base64,${text.trim()}`);
+  return new Uint8Array(await new Response(body.pipeThrough(new DecompressionStream("gzip"))).arrayBuffer());
 }
 
 // Separates two files whose pieces alternate.

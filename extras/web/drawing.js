@@ -2,7 +2,7 @@
 // of the residual stream, and for the end. Of the layers, which have the same blocks, the first one is open. A block is
 // a line; a click unfolds it in numbers, and a training step colors it by its gradient.
 let drawnKey = "", unfolded = null; // the block that is unfolded: { i, does }
-let explained = "";
+let explaining = null;              // the last explanation that began
 const blocks = () => [...$("drawing").querySelectorAll(".block")];
 
 /** @type {[RegExp, string][]} */
@@ -108,13 +108,13 @@ async function showDrawing() {
   }
   drawnKey = key;
   unfolded = null;
-  explained = "";
   const { name, idea } = ladder[rung];
   $("about-drawing").replaceChildren(element("b", { textContent: name }), `: ${idea}. `, ...rung === 0 ? [] :
     [element("mark", { textContent: "Marked" }), ` blocks are not in ${ladder[rung - 1].name}. `],
   "Click a block for its numbers.");
   $("drawing").replaceChildren(...parts);
   rove($("drawing"), ".block");
+  explain();
 }
 
 // ---- in numbers ----
@@ -124,7 +124,6 @@ const until = (glyphs, t, most) => glyphs.slice(Math.max(0, t + 1 - most), t + 1
 // Shows the numbers of a block below its row, or hides them if they are shown.
 function unfold(i, does) {
   unfolded = unfolded?.i === i ? null : { i, does };
-  explained = "";
   $("detail")?.remove();
   blocks().forEach((block, other) => block.setAttribute("aria-expanded", String(other === unfolded?.i)));
   if (!unfolded) return;
@@ -132,11 +131,10 @@ function unfold(i, does) {
   explain();
 }
 
-// Shows the step and the numbers, once for each look of the bench, character and block.
+// Shows the step and the numbers of the character that is chosen.
 async function explain() {
-  const { seen, row, looks } = bench, stepping = $("step").open, key = [looks, row, unfolded?.i, stepping].join();
-  if (!seen || !unfolded && !stepping || key === explained) return;
-  explained = key;
+  const { seen, row } = bench, stepping = $("step").open, own = explaining = {};
+  if (!seen || !unfolded && !stepping) return;
   const place = Math.min(row ?? Infinity, seen.glyphs.length - 1);
   const ask = (task, ...values) => reader.ask(task, seen.snapshot.bytes, seen.text, ...values);
   let line, step;
@@ -144,7 +142,7 @@ async function explain() {
     line = unfolded && await ask("numbersOf", unfolded.i, place);
     step = stepping && place > 0 && await ask("takeStep", place);
   } catch { return; } // such as for a line that is being read again
-  if (key !== explained) return;
+  if (own !== explaining) return; // another character or block meanwhile
   if (line) showDetail(line, seen.glyphs, place);
   if (stepping) showStep(step, seen.glyphs, place);
 }

@@ -43,15 +43,15 @@ function openLab() {
       { name: "counted pairs", loss: counted.bigram },
       { name: `counted ${counted.order} in a row`, loss: counted.ngram }] }) });
   bench.sampler = sampler;
-  bench.chosen = explain;
+  bench.changed = explain;
   for (const selector of ["button", "input[type=checkbox]"]) rove($("models"), selector);
-  $("train").onclick = () => trainAgain().catch(error => complain(sentence(error.message)));
+  $("train").onclick = trainAgain;
   $("pause").onclick = pause;
   $("options").oninput = estimate;
   $("models").addEventListener("change", estimate);
   $("sampler").oninput = bench.look;
   $("write").onclick = writeLine;
-  $("step").ontoggle = () => { explained = ""; if ($("step").open) explain(); else paint([]); };
+  $("step").ontoggle = () => $("step").open ? explain() : paint([]);
 }
 
 // A number that is being typed counts as the usual one until it is in range.
@@ -117,21 +117,20 @@ function showLab() {
     `${run.name.padEnd(10)}${latest(run).digest}  step ${latest(run).step} of ${run.steps}`).join("\n");
   $("looked").textContent = `Inside ${ladder[looked].name}`;
   $("lab").style.setProperty("--rung", rungColor(ladder[looked].name));
-  showDrawing().then(explain, () => {}); // fails for sizes that are being typed
+  showDrawing().catch(() => {}); // fails for sizes that are being typed
 }
 
 // ---- training ----
 
 // Trains the ticked rungs from nothing.
 async function trainAgain() {
-  const wanted = ticked(), failures = [];
-  if (wanted.length === 0) throw new Error("no model is selected");
-  if (!mayDiscard()) throw Object.assign(new Error("the user keeps them"), { ended: true });
+  const wanted = ticked();
+  if (wanted.length === 0 || !mayDiscard()) return;
   trouble = "";
   dropAll(lab);
-  const begins = await Promise.all(wanted.map(rung =>
-    begun(lab, "begin", rung, options()).catch(error => { failures.push(error); })));
-  const runs = begins.filter(Boolean);
+  const begins = await Promise.allSettled(wanted.map(rung => begun(lab, "begin", rung, options())));
+  const runs = begins.flatMap(one => one.status === "fulfilled" ? [one.value] : []);
+  const failures = begins.flatMap(one => one.status === "rejected" ? [one.reason] : []);
   for (const run of runs) run.going = true;
   if (failures.length > 0) complain(failures.map(error => sentence(error.message)).join(" "));
   if (runs.length > 0 && !runs.some(({ rung }) => rung === looked)) lookAt(runs.at(-1).rung);

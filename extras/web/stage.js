@@ -11,9 +11,6 @@ function openStage(box, { runs, rung, start, compares }) {
   /** @type {(name: string) => any} */
   const part = name => box.querySelector(`.${name}`);
   const run = () => runs.get(rung()), name = () => ladder[rung()].name;
-  /** @type {any} */
-  const stage = { box, shown: null, seen: null, looks: 0, row: null, head: 0, playing: false, isEager: false,
-    isVisible: false, look, refresh, play, reset };
   const line = () => part("line").value;
   let rewound = null, tried = {}, timer = 0; // a snapshot, null for the latest; the last look: { snapshot, text }
   let starting = null;                         // the start that a training waits for
@@ -80,7 +77,7 @@ function openStage(box, { runs, rung, start, compares }) {
   // ---- a look ----
 
   // Looks at the line with the model of the snapshot, and shows what it finds.
-  const looking = seldom(40, async () => {
+  const look = seldom(40, async () => {
     const snapshot = current(), text = line(), read = run();
     if (!stage.isVisible) return;
     tried = { snapshot, text };
@@ -90,7 +87,8 @@ function openStage(box, { runs, rung, start, compares }) {
     try {
       const seen = await reader.ask("look", snapshot.bytes, text, stage.sampler?.());
       if (read !== run()) return look(); // another model meanwhile
-      Object.assign(stage, { shown: snapshot, seen: { ...seen, snapshot, text }, looks: stage.looks + 1 });
+      Object.assign(stage, { shown: snapshot, seen: { ...seen, snapshot, text } });
+      showChart(); // marks what is shown now
       box.classList.remove("empty");
       part("trouble").textContent = "";
     } catch (error) {
@@ -99,8 +97,8 @@ function openStage(box, { runs, rung, start, compares }) {
       return clear(`${sentence(error.message)}${known && ` It knows these characters: ${known}`}`, snapshot);
     }
     await draw();
+    stage.changed?.();
   });
-  function look() { return looking(); }
   function reset() {
     Object.assign(stage, { row: null, playing: false });
     rewound = starting = null;
@@ -125,7 +123,7 @@ function openStage(box, { runs, rung, start, compares }) {
   async function draw(row = Math.min(stage.row ?? Infinity, stage.seen?.glyphs.length - 1)) {
     if (!stage.seen) return; // as where the pointer leaves what an unknown character has hidden
     const { glyphs, heads, next } = stage.seen, color = name(), head = heads[Math.min(stage.head, heads.length - 1)];
-    const choose = row => { stage.row = row; draw(); stage.chosen?.(); }, point = row => draw(row);
+    const choose = row => { stage.row = row; draw(); stage.changed?.(); }, point = row => draw(row);
     if (part("writing")) part("writing").textContent = stage.shown.text;
     const rows = next.map(({ glyph, p, after }) => ({ glyph, p, ...stage.sampler && { after } }));
     if (bars)
@@ -134,7 +132,7 @@ function openStage(box, { runs, rung, start, compares }) {
     if (part("maps")) {
       part("maps").hidden = heads.length === 0;
       if (head) drawMaps(part("maps"), { glyphs, color, heads, chosen: heads.indexOf(head), row, point,
-        chooseRow: choose, choose: index => { stage.head = index; draw(); stage.chosen?.(); } });
+        chooseRow: choose, choose: index => { stage.head = index; draw(); stage.changed?.(); } });
     }
     if (part("looks")) part("looks").textContent = head ? sayWeights(glyphs, head.weights[row], row) : "";
     showTime();
@@ -165,6 +163,9 @@ function openStage(box, { runs, rung, start, compares }) {
     stage.isVisible = entries.at(-1).isIntersecting;
     renew();
   }, { rootMargin: "200px" }).observe(box);
+  /** @type {any} */
+  const stage = { box, shown: null, seen: null, row: null, head: 0, playing: false, isEager: false,
+    isVisible: false, look, refresh, play, reset };
   stages.push(stage);
   return stage;
 }

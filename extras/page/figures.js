@@ -23,6 +23,12 @@ function childrenOf(host, count, make) {
   while (host.children.length < count) host.append(make(host.children.length));
   return [...host.children];
 }
+// Shows a text in an element, which is hidden without one.
+function say(id, text, isWrong = false) {
+  if ($(id).textContent !== text) $(id).textContent = text || ""; // else a screen reader would speak again
+  $(id).hidden = !text;
+  $(id).classList.toggle("wrong", isWrong);
+}
 function tableRow(name, cells) {
   return element("tr", {}, element("th", { scope: "row", textContent: name }),
     ...cells.map(text => element("td", {}, element("bdi", { textContent: text }))));

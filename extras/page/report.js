@@ -16,12 +16,6 @@ const best = rungs.find(({ name }) => name === facts.shown), writers = rungs.fil
 const figure = (number, digits) => number === null || number === undefined ? "–" :
   Math.abs(number) < 1e5 ? number.toFixed(digits) : number.toPrecision(3);
 
-// Shows a text in an element, which is hidden without one.
-function say(id, text) {
-  $(id).hidden = !text;
-  $(id).textContent = text || "";
-}
-
 // ---- the top ----
 
 // Says in one sentence how good the model is.

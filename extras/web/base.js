@@ -1,9 +1,5 @@
 "use strict";
 // Helpers of the page, beside those of figures.js.
-const say = (where, text, wrong = false) => {
-  if ($(where).textContent !== text) $(where).textContent = text;
-  $(where).classList.toggle("wrong", wrong);
-};
 // The form of numbers is that of the programs: programs/common.h.
 const some = (number, thing) => `${count(number)} ${thing}${Math.round(number) === 1 ? "" : "s"}`;
 const short = number => number < 10000 ? count(number) :
@@ -43,7 +39,7 @@ function rove(box, selector) {
     event.preventDefault();
     list[(at + by + list.length) % list.length].focus();
   });
-  for (const [i, e] of all().entries()) e.tabIndex = i === 0 ? 0 : -1;
+  stop(all()[0]);
 }
 
 // ---- numbers that are typed ----

@@ -73,11 +73,13 @@ function listenText() {
     showText(new TextEncoder().encode(builtin));
     takeText();
   };
-  for (const id of ["open-text", "open-checkpoint"])
+  for (const id of ["open-text", "open-checkpoint"]) {
+    $(id).previousElementSibling.onclick = () => $(id).click();
     $(id).onchange = ({ target }) => {
       if (target.files[0]) openFile(target.files[0]);
       target.value = ""; // so that the same file can be chosen again
     };
+  }
   addEventListener("dragover", event => event.preventDefault());
   addEventListener("drop", event => {
     event.preventDefault();

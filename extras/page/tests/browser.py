@@ -25,10 +25,10 @@ const ground = e => { for (; e; e = e.parentElement) { const color = getComputed
 for (const e of document.querySelectorAll("body *")) {
   const box = e.getBoundingClientRect(), style = getComputedStyle(e);
   if (box.width === 0 || !e.checkVisibility({ visibilityProperty: true }) || e.closest(".unseen, script")) continue;
-  const scrolls = arguments[0] && e.closest(arguments[0]), inFile = e.matches(".file input");
-  if (!scrolls && !inFile && (box.left < -1 || box.right > edge)) say("cut off", e);
-  if (!scrolls && style.overflowX === "hidden" && !e.matches(".file") && e.scrollWidth > e.clientWidth) say("hides a part", e);
-  if (e.matches("button, input, summary, a, select, textarea") && !inFile && !e.matches("p a, summary ~ *") &&
+  const scrolls = arguments[0] && e.closest(arguments[0]);
+  if (!scrolls && (box.left < -1 || box.right > edge)) say("cut off", e);
+  if (!scrolls && style.overflowX === "hidden" && e.scrollWidth > e.clientWidth) say("hides a part", e);
+  if (e.matches("button, input, summary, a, select, textarea") && !e.matches("p a, summary ~ *") &&
       Math.min(box.width, box.height) < 23.9) say("a small target", e);
   if (![...e.childNodes].some(node => node.nodeType === 3 && node.data.trim())) continue;
   if (parseFloat(style.fontSize) < 13) say("small letters", e);

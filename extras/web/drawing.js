@@ -126,8 +126,8 @@ function unfold(i, does) {
   unfolded = unfolded?.i === i ? null : { i, does };
   $("detail")?.remove();
   blocks().forEach((block, other) => block.setAttribute("aria-expanded", String(other === unfolded?.i)));
-  if (!unfolded) return;
-  blocks()[i].closest("section").after(element("div", { id: "detail", role: "region", ariaLabel: "In numbers" }));
+  if (unfolded)
+    blocks()[i].closest("section").after(element("div", { id: "detail", role: "region", ariaLabel: "In numbers" }));
   explain();
 }
 
@@ -142,7 +142,7 @@ async function explain() {
     line = unfolded && await ask("numbersOf", unfolded.i, place);
     step = stepping && place > 0 && await ask("takeStep", place);
   } catch { return; } // such as for a line that is being read again
-  if (own !== explaining) return; // another character or block meanwhile
+  if (own !== explaining) return; // another character or block meanwhile, or none
   if (line) showDetail(line, seen.glyphs, place);
   if (stepping) showStep(step, seen.glyphs, place);
 }

@@ -51,7 +51,7 @@ function openLab() {
   $("models").addEventListener("change", estimate);
   $("sampler").oninput = bench.look;
   $("write").onclick = writeLine;
-  $("step").ontoggle = () => $("step").open ? explain() : paint([]);
+  $("step").ontoggle = () => { explain(); if (!$("step").open) paint([]); };
 }
 
 // A number that is being typed counts as the usual one until it is in range.

@@ -40,8 +40,6 @@ int size_of(const Config *c, Size size) {
         case SIZE_4: return 4;
         case SIZE_V: return c->V;
         case SIZE_T: return c->T;
-        case SIZE_L: return c->L;
-        case SIZE_NH: return c->NH;
         case SIZE_C: return c->C;
         case SIZE_3C: return 3 * c->C;
         case SIZE_4C: return 4 * c->C;

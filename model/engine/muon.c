@@ -121,7 +121,7 @@ static void make_stage(const Thread *thread, float *y, float *x, float *work, Sh
     }
     thread->products->pack(thread, packed, (Matrix){x, row, 1}, s.m, s.n);
     thread->products->multiply(thread, y, row, Q, side, (Packed){packed, s.m, s.n}, s.m, s.m, NULL,
-                               0, s.n);
+                               s.n);
 }
 
 void muon_step(const Thread *thread, float *w, float *m, float *g, int rows, int columns,

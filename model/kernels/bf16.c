@@ -278,8 +278,8 @@ static void multiply_block(bool amx, float *c, size_t c_row, const uint16_t *a,
 
 /* Multiplies a part, with `upper` only on and above the diagonal. */
 static void multiply_part(const Thread *thread, float *c, size_t c_row, const float *a,
-                          size_t a_row, Packed b, int M, int K, const float *bias, int first,
-                          int end, bool upper) {
+                          size_t a_row, Packed b, int M, int K, const float *bias, int columns,
+                          bool upper) {
     uint16_t *left = (uint16_t *)thread->left;
     bool amx = amx_begin(thread);
     for (int i = 0; i < M; i += MATMUL_ROWS)
@@ -291,7 +291,7 @@ static void multiply_part(const Thread *thread, float *c, size_t c_row, const fl
             const float *start = p == 0 ? bias : NULL;
             pack_left(left, (Matrix){a + (size_t)i * a_row + p, a_row, 1}, rows, terms, NULL);
             if (!upper)
-                multiply_block(amx, to, c_row, left, block, panel, rows, first, end, terms, start,
+                multiply_block(amx, to, c_row, left, block, panel, rows, 0, columns, terms, start,
                                p > 0);
             for (int j = i; j < b.N && upper; j += TILE) /* a panel, down to the diagonal */
                 multiply_block(amx, to, c_row, left, block, panel, min_int(rows, j + TILE - i), j,
@@ -301,13 +301,13 @@ static void multiply_part(const Thread *thread, float *c, size_t c_row, const fl
 }
 
 static void multiply(const Thread *thread, float *c, size_t c_row, const float *a, size_t a_row,
-                     Packed b, int M, int K, const float *bias, int first, int end) {
-    multiply_part(thread, c, c_row, a, a_row, b, M, K, bias, first, end, false);
+                     Packed b, int M, int K, const float *bias, int columns) {
+    multiply_part(thread, c, c_row, a, a_row, b, M, K, bias, columns, false);
 }
 
 static void multiply_upper(const Thread *thread, float *c, size_t c_row, const float *a,
                            size_t a_row, Packed b) {
-    multiply_part(thread, c, c_row, a, a_row, b, b.N, b.K, NULL, 0, 0, true);
+    multiply_part(thread, c, c_row, a, a_row, b, b.N, b.K, NULL, 0, true);
 }
 
 static void accumulate(const Thread *thread, float *c, size_t c_row, Matrix a, Matrix b, int M,

@@ -119,25 +119,24 @@ static void pack(const Thread *thread, float *packed, Matrix b, int K, int N) {
 }
 
 static void multiply(const Thread *thread, float *c, size_t c_row, const float *a, size_t a_row,
-                     Packed b, int M, int K, const float *bias, int first, int end) {
+                     Packed b, int M, int K, const float *bias, int columns) {
     enum { ROWS = 6 }; /* at least tile_rows of every table */
     const Isa *isa = thread->isa;
     int16_t left[ROWS * TERMS];
     float scales[ROWS];
     assert(K == b.K && isa->tile_rows <= ROWS);
-    end = min_int(end, b.N);
-    for (int i = 0, rows; i < M && first < end; i += rows) {
-        float *y = c + (size_t)i * c_row + first;
+    columns = min_int(columns, b.N);
+    for (int i = 0, rows; i < M; i += rows) {
+        float *y = c + (size_t)i * c_row;
         rows = some_rows(isa->tile_rows, M - i);
         for (int p = 0; p < K; p += TERMS) {
             int terms = min_int(TERMS, K - p);
             for (int r = 0; r < rows; r++)
                 scales[r] = isa->round_to_16(isa->vnni, left + r * TERMS,
                                              a + (size_t)(i + r) * a_row + p, LARGEST_LEFT, terms);
-            const float *start = p > 0 ? y : bias ? bias + first : NULL;
             isa->int8_rows(isa->vnni, y, c_row, left, TERMS, scales, rows,
-                           panel_at(b.at, K, b.N, p, first), b.at + first, terms, end - first,
-                           start, p > 0 ? c_row : 0);
+                           panel_at(b.at, K, b.N, p, 0), b.at, terms, columns, p > 0 ? y : bias,
+                           p > 0 ? c_row : 0);
         }
     }
 }

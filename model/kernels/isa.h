@@ -187,10 +187,11 @@ typedef struct Isa {
        w, with rstd = 1/sqrt(mean(x^2)+1e-6); mean is not used. */
     void (*normalize)(float *y, float *mean, float *rstd, const float *x, const float *w,
                       const float *b, int rows, int n);
-    /* dx += the gradient of x, dw += dy (x - mean) rstd (RMSNorm: dy x rstd), db += dy, for one row
+    /* dx += the gradient of x, dw += dy (x - mean) rstd (RMSNorm: dy x rstd), db += dy, row by row
      */
     void (*normalize_backward)(float *dx, float *dw, float *db, const float *dy, const float *x,
-                               float mean, float rstd, const float *w, int n);
+                               const float *mean, const float *rstd, const float *w, int rows,
+                               int n);
 
     /* Rotates the pairs (x[i], x[i + half]), i < half, by `way`, 1 or -1, times the angles with
        cosine[half] and sine[half]. y may be x. */

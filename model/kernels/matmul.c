@@ -76,13 +76,13 @@ static void pack(const Thread *thread, float *packed, Matrix b, int K, int N) {
 
 /* ---- products ---- */
 
-/* Multiplies M rows by the panels of one block of terms, from column `first` to N, panel outermost.
- * `terms`, the number of packed terms, and `widest`, that of packed columns, determine where a
- * panel is; only product.K terms count. */
+/* Multiplies M rows by the panels of one block of terms, up to column N, panel outermost. `terms`,
+ * the number of packed terms, and `widest`, that of packed columns, determine where a panel is;
+ * only product.K terms count. */
 static void multiply_block(const Isa *isa, Tile product, const float *block, int terms, int widest,
-                           int M, int first, int N) {
+                           int M, int N) {
     Tile t = product;
-    for (int j = first; j < N; j += isa->tile_columns) {
+    for (int j = 0; j < N; j += isa->tile_columns) {
         t.c = product.c + j;
         t.a.at = product.a.at;
         t.b = block + (size_t)j * (size_t)terms;
@@ -96,10 +96,10 @@ static void multiply_block(const Isa *isa, Tile product, const float *block, int
 }
 
 static void multiply(const Thread *thread, float *c, size_t c_row, const float *a, size_t a_row,
-                     Packed b, int M, int K, const float *bias, int first, int end) {
+                     Packed b, int M, int K, const float *bias, int columns) {
     const Isa *isa = thread->isa;
     size_t row = whole_vectors(isa, b.N);
-    assert(K <= b.K && (size_t)end <= row);
+    assert(K <= b.K && (size_t)columns <= row);
     for (int p = 0; p < K; p += isa->block_terms) {
         Tile product = {.c = c,
                         .c_row = c_row,
@@ -108,7 +108,7 @@ static void multiply(const Thread *thread, float *c, size_t c_row, const float *
                         .start_row = p == 0 ? 0 : c_row,
                         .K = min_int(isa->block_terms, K - p)};
         multiply_block(isa, product, b.at + (size_t)p * row, min_int(isa->block_terms, b.K - p),
-                       b.N, M, first, end);
+                       b.N, M, columns);
     }
 }
 
@@ -158,7 +158,7 @@ static void multiply_strips(const Thread *thread, Tile product, const float *blo
             if (sums) isa->add_rows(sums + i, thread->left, MATMUL_STRIP, t.K, rows);
             t.a = (Matrix){thread->left, 1, MATMUL_STRIP};
         }
-        multiply_block(isa, t, block, t.K, N, rows, 0, N);
+        multiply_block(isa, t, block, t.K, N, rows, N);
     }
 }
 
@@ -218,7 +218,7 @@ static void accumulate(const Thread *thread, float *c, size_t c_row, Matrix a, M
         }
         return;
     }
-    if (isa->tile_columns == PRODUCT_GRAIN && a.row_stride == 1 && b.column_stride == 1 &&
+    if (isa->lanes == LINE && a.row_stride == 1 && b.column_stride == 1 &&
         a.column_stride == (size_t)own.rows && b.row_stride == (size_t)own.columns &&
         own.rows + own.columns <= MOST_IN_L2 / isa->block_terms) {
         multiply_panels(thread, product, b, own.rows, own.columns, sums, anew);

@@ -30,11 +30,11 @@ struct Products {
     void (*pack)(const Thread *thread, float *packed, Matrix b, int K, int N);
     /* c[M,N] = a[M,K] b[K,N] + bias[N], by the calling thread alone. The rows of c and of
        a are c_row and a_row floats apart; bias may be NULL. Only the first K <= b.K rows of b
-       count, and only the columns from `first` to `end`: `first` is a multiple of PRODUCT_GRAIN,
-       and `end` may go beyond N to a whole number of vectors, where b is 0. No Matrix and no Share:
-       gcc stores such a struct in halves and loads it whole, for which a processor waits */
+       count, and only the first `columns`, which may go beyond N to a whole number of vectors,
+       where b is 0. No Matrix: gcc stores such a struct in halves and loads it whole, for which a
+       processor waits */
     void (*multiply)(const Thread *thread, float *c, size_t c_row, const float *a, size_t a_row,
-                     Packed b, int M, int K, const float *bias, int first, int end);
+                     Packed b, int M, int K, const float *bias, int columns);
     /* multiply without a bias, for a result c[N,N] that is known to be symmetric: computes the
        numbers on and above the diagonal. Some below it are overwritten */
     void (*multiply_upper)(const Thread *thread, float *c, size_t c_row, const float *a,
@@ -47,7 +47,6 @@ struct Products {
 };
 
 enum {
-    PRODUCT_GRAIN = 64,   /* a multiple of the panel width of every table */
     MATMUL_TERMS = 256,   /* the most terms in a block; with bfloat16 numbers, twice that */
     MATMUL_COLUMNS = 512, /* columns of the right operand that are packed at a time; a multiple of
                              every tile's columns */

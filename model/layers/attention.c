@@ -17,28 +17,27 @@ static size_t group_of(const Attention *a) {
     return (size_t)(a->NH / a->NKV);
 }
 
-/* Returns head `number`, counted in all sequences. */
-static Attention head_of(const Attention *a, size_t number) {
-    Attention of = *a;
+/* Sets *of to head `number`, counted in all sequences. */
+static void head_of(Attention *of, const Attention *a, size_t number) {
     size_t batch = number / (size_t)a->NH, head = number % (size_t)a->NH;
-    size_t T = (size_t)of.T, first = batch * T, shared = head / group_of(a);
-    size_t of_q = first * of.q_row + head * (size_t)of.hs,
-           of_out = first * of.out_row + head * (size_t)of.vs,
-           of_k = first * of.k_row + shared * (size_t)of.hs,
-           of_v = first * of.v_row + shared * (size_t)of.vs,
+    size_t T = (size_t)a->T, first = batch * T, shared = head / group_of(a);
+    size_t of_q = first * a->q_row + head * (size_t)a->hs,
+           of_out = first * a->out_row + head * (size_t)a->vs,
+           of_k = first * a->k_row + shared * (size_t)a->hs,
+           of_v = first * a->v_row + shared * (size_t)a->vs,
            of_lse = first * (size_t)a->NH + head * T;
-    of.q += of_q;
-    of.k += of_k;
-    of.v += of_v;
-    of.out += of_out;
-    of.lse += of_lse;
-    of.dropout.first = a->dropout.first * (size_t)a->NH + of_lse;
-    if (!of.dout) return of;
-    of.dout += of_out;
-    of.dq += of_q;
-    of.dk += of_k;
-    of.dv += of_v;
-    return of;
+    *of = *a;
+    of->q += of_q;
+    of->k += of_k;
+    of->v += of_v;
+    of->out += of_out;
+    of->lse += of_lse;
+    of->dropout.first = a->dropout.first * (size_t)a->NH + of_lse;
+    if (!a->dout) return;
+    of->dout += of_out;
+    of->dq += of_q;
+    of->dk += of_k;
+    of->dv += of_v;
 }
 
 /* Returns the head that the same thread usually computes next, made in *next, for prefetching;
@@ -46,7 +45,7 @@ static Attention head_of(const Attention *a, size_t number) {
 static const Attention *head_after(const Attention *a, size_t number, const Attention *own,
                                    Attention *next) {
     if (a->T <= KEY_GROUP || number + 1 == (size_t)a->B * (size_t)a->NH) return own;
-    *next = head_of(a, number + 1);
+    head_of(next, a, number + 1);
     return next;
 }
 
@@ -66,7 +65,8 @@ size_t attention_scratch(const Isa *isa, const Products *products, int T, int hs
     size_t forward = of->packed_size(isa, hs, T) + of->packed_size(isa, T, vs);
     size_t backward = of->packed_size(isa, hs, T) + of->packed_size(isa, vs, T) +
                       of->packed_size(isa, T, hs) + (size_t)T * (size_t)(hs + vs);
-    size_t block = (size_t)block_of(isa, of), scores = block * whole_vectors(isa, T);
+    size_t block = (size_t)block_of(isa, of);
+    size_t scores = block * ceil_div((size_t)T, KEY_GROUP) * KEY_GROUP; /* decoding: whole groups */
     return (forward > backward ? forward : backward) + 2 * scores + block;
 }
 
@@ -168,15 +168,14 @@ static void forward_head(const Thread *thread, const Attention *at, const Attent
         int columns = (int)whole_vectors(isa, max);
         const float *q = at->q + (size_t)t * at->q_row;
         prefetch_rows(next->q + (size_t)t * at->q_row, at->q_row, rows, at->hs);
-        products->multiply(thread, att, row, q, at->q_row, transposed, rows, at->hs, NULL, 0,
-                           columns);
+        products->multiply(thread, att, row, q, at->q_row, transposed, rows, at->hs, NULL, columns);
         prefetch_rows(next->k + (size_t)t * at->k_row, at->k_row, rows, at->hs);
         isa->mask(att, row, rows, t + 1, columns);
         isa->softmax(att, row, at->lse + t, att, at->scale, rows, columns);
         drop(isa, att, row, at, t, rows);
         prefetch_rows(next->v + (size_t)t * at->v_row, at->v_row, rows, at->vs);
         products->multiply(thread, at->out + (size_t)t * at->out_row, at->out_row, att, row, plain,
-                           rows, max, NULL, 0, at->vs);
+                           rows, max, NULL, at->vs);
     }
 }
 
@@ -184,7 +183,8 @@ void attention_forward(const Thread *thread, const Attention *a, atomic_int *tak
     Items tasks = team_items(thread, (size_t)a->B * (size_t)a->NH, taken);
     Thread own = alone(thread);
     for (size_t task; team_next(&tasks, &task);) {
-        Attention at = head_of(a, task), other;
+        Attention at, other;
+        head_of(&at, a, task);
         const Attention *next = head_after(a, task, &at, &other);
         if (is_short(&own, a))
             own.isa->attend(&at, next);
@@ -239,10 +239,10 @@ static void backward_queries(const Thread *thread, const Operands *o, const Atte
     size_t first = (size_t)t;
     prefetch_rows(next->q + first * at->q_row, at->q_row, rows, at->hs);
     thread->products->multiply(thread, att, o->row, at->q + first * at->q_row, at->q_row,
-                               o->keys_transposed, rows, at->hs, NULL, 0, columns);
+                               o->keys_transposed, rows, at->hs, NULL, columns);
     prefetch_rows(next->k + first * at->k_row, at->k_row, rows, at->hs);
     thread->products->multiply(thread, datt, o->row, at->dout + first * at->out_row, at->out_row,
-                               o->values_transposed, rows, at->vs, NULL, 0, columns);
+                               o->values_transposed, rows, at->vs, NULL, columns);
     prefetch_rows(next->v + first * at->v_row, at->v_row, rows, at->vs);
     isa->mask(att, o->row, rows, t + 1, columns);
     drop(isa, datt, o->row, at, t, rows);
@@ -256,7 +256,7 @@ static void backward_queries(const Thread *thread, const Operands *o, const Atte
     drop(isa, att, o->row, at, t, rows);
     prefetch_rows(next->out + first * at->out_row, at->out_row, rows, at->vs);
     float *dq = at->dq + first * at->q_row;
-    thread->products->multiply(thread, dq, at->q_row, datt, o->row, o->keys, rows, max, NULL, 0,
+    thread->products->multiply(thread, dq, at->q_row, datt, o->row, o->keys, rows, max, NULL,
                                at->hs);
 }
 
@@ -297,7 +297,8 @@ static void backward_head(const Thread *thread, const Operands *o, const Attenti
 static void backward_short_group(const Thread *thread, size_t first, size_t end,
                                  const Attention *a) {
     for (size_t number = first; number < end; number++) {
-        Attention at = head_of(a, number), other;
+        Attention at, other;
+        head_of(&at, a, number);
         at.adds = number > first;
         thread->isa->attend_backward(&at, head_after(a, number, &at, &other));
     }
@@ -309,12 +310,14 @@ static void backward_group(const Thread *thread, size_t first, size_t end, const
         backward_short_group(thread, first, end, a);
         return;
     }
-    const Attention of = head_of(a, first);
+    Attention of;
+    head_of(&of, a, first);
     size_t hs = (size_t)a->hs, vs = (size_t)a->vs, T = (size_t)a->T;
     Operands o = pack_head(thread, &of);
     memset(o.dk, 0, T * (hs + vs) * sizeof *o.dk);
     for (size_t number = first; number < end; number++) {
-        Attention at = head_of(a, number), other;
+        Attention at, other;
+        head_of(&at, a, number);
         backward_head(thread, &o, &at, head_after(a, number, &at, &other));
     }
     thread->isa->copy(of.dk, a->k_row, o.dk, hs, a->T, a->hs);

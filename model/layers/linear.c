@@ -12,8 +12,7 @@
 static void multiply(const Call *c, const float *bias) {
     size_t C = c->in_row[0], OC = c->out_row[0];
     Packed b = {c->tensors[0].packed, (int)C, (int)OC};
-    c->thread->products->multiply(c->thread, c->out[0], OC, c->in[0], C, b, c->N, b.K, bias, 0,
-                                  b.N);
+    c->thread->products->multiply(c->thread, c->out[0], OC, c->in[0], C, b, c->N, b.K, bias, b.N);
 }
 
 static void forward(const Call *c) {

@@ -35,17 +35,15 @@ static void backward(const Call *c) {
     else if (c->in[STREAM] != c->out[0])
         memcpy(c->out[0], c->in[STREAM], bytes);
     memset(c->out[1], 0, (size_t)stretches(c) * c->out_row[1] * sizeof(float));
-    const float *w = c->tensors[0].w;
-    size_t NH = (size_t)c->instruction->NH;
+    const int NH = c->instruction->NH;
     for (int i = 0; i < stretches(c); i++) {
-        size_t end = (size_t)min_int((i + 1) * STRETCH, c->N) * NH;
+        const int tokens = min_int(STRETCH, c->N - i * STRETCH);
+        const size_t n = (size_t)i * STRETCH * (size_t)NH;
         float *dw = c->out[1] + (size_t)i * c->out_row[1];
-        for (size_t n = (size_t)i * STRETCH * NH; n < end; n++) {
-            float mean = c->in[MEAN] ? c->in[MEAN][n] : 0;
-            c->thread->isa->normalize_backward(
-                c->out[0] + n * row, dw, c->tensors[1].w ? dw + row : NULL, c->in[DY] + n * row,
-                c->in[0] + n * row, mean, c->in[RSTD][n], w, (int)row);
-        }
+        c->thread->isa->normalize_backward(c->out[0] + n * row, dw,
+                                           c->tensors[1].w ? dw + row : NULL, c->in[DY] + n * row,
+                                           c->in[0] + n * row, c->in[MEAN] ? c->in[MEAN] + n : NULL,
+                                           c->in[RSTD] + n, c->tensors[0].w, tokens * NH, (int)row);
     }
 }
 

@@ -25,8 +25,6 @@ typedef enum {
     SIZE_4, /* four, whatever the model's sizes */
     SIZE_V,
     SIZE_T,
-    SIZE_L,
-    SIZE_NH,
     SIZE_C,
     SIZE_3C,
     SIZE_4C,

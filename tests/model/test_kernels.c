@@ -75,16 +75,17 @@ typedef struct {
 static void product_work(const Thread *thread, void *argument) {
     const Product *p = argument;
     const Products *by = thread->products;
-    const size_t columns = (size_t)(p->columns ? p->columns : p->N);
     if (p->accumulate) {
         by->accumulate(thread, p->c, p->c_row, p->a, p->b, p->M, p->N, p->K, p->sums, p->anew);
         return;
     }
     by->pack(thread, p->packed, p->b, p->K, p->N);
     team_barrier(thread);
-    Share own = team_share(thread, columns, PRODUCT_GRAIN);
-    by->multiply(thread, p->c, p->c_row, p->a.at, p->a.row_stride, (Packed){p->packed, p->K, p->N},
-                 p->M, p->terms ? p->terms : p->K, p->bias, (int)own.begin, (int)own.end);
+    const Share own = team_share(thread, (size_t)p->M, 32); /* whole tiles of AMX */
+    by->multiply(thread, p->c + own.begin * p->c_row, p->c_row,
+                 p->a.at + own.begin * p->a.row_stride, p->a.row_stride,
+                 (Packed){p->packed, p->K, p->N}, (int)(own.end - own.begin),
+                 p->terms ? p->terms : p->K, p->bias, p->columns ? p->columns : p->N);
 }
 
 enum { A_TRANSPOSED = 1, B_TURNED = 2, ACCUMULATE = 4, BIASED = 8, SUMMED = 16, ANEW = 32 };
@@ -236,7 +237,7 @@ static void symmetric_work(const Thread *thread, void *argument) {
     size_t N = (size_t)s->N, K = (size_t)s->K;
     Packed b = {s->packed, s->K, s->N};
     thread->products->pack(thread, s->packed, (Matrix){s->a, 1, K}, s->K, s->N);
-    thread->products->multiply(thread, s->whole, N + 1, s->a, K, b, s->N, s->K, NULL, 0, s->N);
+    thread->products->multiply(thread, s->whole, N + 1, s->a, K, b, s->N, s->K, NULL, s->N);
     thread->products->multiply_upper(thread, s->upper, N + 1, s->a, K, b);
 }
 
@@ -522,10 +523,11 @@ LOOP(layernorm, 1e-6, 5e-6, isa->normalize(x[0], x[2], x[3], x[4], x[6], x[7], 2
 LOOP(rmsnorm, 1e-6, 1e-6, isa->normalize(x[0], NULL, x[3], x[4], x[6], NULL, 2, n),
      norm_of(x[0], NULL, x[3], x[4], x[6], NULL, n), NONE)
 LOOP(layernorm_backward, 2e-6, 1e-6,
-     isa->normalize_backward(x[0], x[1], x[2], x[3], x[4], 0.25f, 0.75f, x[5], n),
+     isa->normalize_backward(x[0], x[1], x[2], x[3], x[4], (float[]){0.25f}, (float[]){0.75f}, x[5],
+                             1, n),
      norm_backward_of(x, 0.25, 0.75, false, n), NONE)
 LOOP(rmsnorm_backward, 2e-6, 1e-6,
-     isa->normalize_backward(x[0], x[1], NULL, x[3], x[4], 0, 0.75f, x[5], n),
+     isa->normalize_backward(x[0], x[1], NULL, x[3], x[4], NULL, (float[]){0.75f}, x[5], 1, n),
      norm_backward_of(x, 0, 0.75, true, n), NONE)
 LOOP(rotate, 2e-6, 0, isa->rotate(x[0], x[0], x[2], x[3], WAY, n), double *y = x[0], {
     const double a = y[i], b = y[n + i];

@@ -83,8 +83,8 @@ static void normalize(float *y, float *mean, float *rstd, const float *x, const 
 }
 
 /* With xhat = x rstd and g = dy w: dx += rstd (g - xhat mean(g xhat)). */
-static void rms_normalize_backward(float *dx, float *dw, const float *dy, const float *x,
-                                   float rstd, const float *w, int n) {
+INLINE void rmsnorm_backward(float *dx, float *dw, const float *dy, const float *x, float rstd,
+                             const float *w, int n) {
     Lanes sum = {0};
     for (int i = 0; i < n; i += WIDE) {
         size_t left = (size_t)(n - i);
@@ -104,12 +104,8 @@ static void rms_normalize_backward(float *dx, float *dw, const float *dy, const 
 }
 
 /* With xhat = (x - mean) rstd and g = dy w: dx += rstd (g - mean(g) - xhat mean(g xhat)). */
-static void normalize_backward(float *dx, float *dw, float *db, const float *dy, const float *x,
+INLINE void layernorm_backward(float *dx, float *dw, float *db, const float *dy, const float *x,
                                float mean, float rstd, const float *w, int n) {
-    if (!db) {
-        rms_normalize_backward(dx, dw, dy, x, rstd, w, n);
-        return;
-    }
     Lanes g_sum = {0}, gx_sum = {0};
     for (int i = 0; i < n; i += WIDE) {
         size_t left = (size_t)(n - i);
@@ -132,6 +128,16 @@ static void normalize_backward(float *dx, float *dw, float *db, const float *dy,
         float hat = (x[j] - mean) * rstd;
         dx[j] = fused(rstd, fused(-hat, gx_mean, fused(dy[j], w[j], -g_mean)), dx[j]);
     }
+}
+
+static void normalize_backward(float *dx, float *dw, float *db, const float *dy, const float *x,
+                               const float *mean, const float *rstd, const float *w, int rows,
+                               int n) {
+    for (int r = 0; r < rows; r++, dx += n, dy += n, x += n)
+        if (db)
+            layernorm_backward(dx, dw, db, dy, x, mean[r], rstd[r], w, n);
+        else
+            rmsnorm_backward(dx, dw, dy, x, rstd[r], w, n);
 }
 
 /* ---- rotary positions ---- */

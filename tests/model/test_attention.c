@@ -7,6 +7,8 @@ enum { RANK = 4, LONGEST = 150, WIDEST = 64 };
 
 static Thread kernels; /* a single thread */
 
+extern const Isa isa_scalar; /* a vector of one number */
+
 /* ---- reading the examples ---- */
 
 typedef struct {
@@ -309,6 +311,25 @@ static void check_tokens(int NH, int NKV, int dk, int dv) {
         attention_decode(&kernels, &one, columns, t + 1);
     }
     assert_memory_equal(parts, whole, T * all.out_row * sizeof *parts);
+}
+
+/* The scratch holds the scores of eight heads in whole groups of keys, though the context is
+ * shorter than a group. */
+TEST(short_context) {
+    enum { NH = 8, hs = 4, GUARD = 64 };
+    const Isa *tables[ISA_MAX];
+    const int count = isa_available(tables);
+    for (int i = 0; i <= count; i++) {
+        const Isa *isa = i < count ? tables[i] : &isa_scalar;
+        const size_t size = attention_scratch(isa, &float32_products, 1, hs, hs);
+        Attention one = some_heads(1, 1, NH, NH, hs, hs, 1);
+        Thread own = {.isa = isa, .products = &float32_products, .count = 1};
+        own.scratch = zeros(size + GUARD);
+        one.q = one.k = one.v = random_floats(1, NH * hs);
+        one.out = zeros(NH * hs);
+        attention_decode(&own, &one, columns_of(&one, one.k), 1);
+        for (int j = 0; j < GUARD; j++) assert_true(own.scratch[size + (size_t)j] == 0);
+    }
 }
 
 TEST(tokens) {

@@ -10,6 +10,10 @@ static bool line_is(const TrilLine *line, const char *operation) {
     return strcmp(line->operation, operation) == 0;
 }
 
+static bool is_norm(const TrilLine *line) {
+    return line_is(line, "layernorm") || line_is(line, "rmsnorm");
+}
+
 double dot_product(const float *a, const float *b, int n) {
     double sum = 0;
     for (int i = 0; i < n; i++) sum += (double)a[i] * (double)b[i];
@@ -62,12 +66,15 @@ void lens_close(Lens *lens) {
 }
 
 void lens_name(const Lens *lens, int stage, char name[STAGE_NAME]) {
-    const int begin = stage > 1 ? lens->stages[stage - 1] : 0, end = lens->stages[stage];
-    const char *added = "MLP";
-    bool counted = false;
+    const int begin = stage > 1 ? lens->stages[stage - 1] + 1 : 0, end = lens->stages[stage];
+    const char *added = "linear"; /* or the layer that attends, or else the last of the others */
+    bool counted = false, attends = false;
     for (const TrilLine *line = &lens->lines[begin]; line < &lens->lines[end]; line++) {
-        if (line->attends) added = line->inputs[1].data ? "attention" : "mean";
         counted = counted || line_is(line, "counted");
+        if (attends || line_is(line, "embedding") || line_is(line, "linear") || is_norm(line))
+            continue;
+        attends = line->attends;
+        added = line_is(line, "gelu") || line_is(line, "swiglu") ? "MLP" : line->operation;
     }
     if (stage == 0 || counted)
         snprintf(name, STAGE_NAME, stage == 0 ? "embedding" : "counts");
@@ -116,7 +123,7 @@ static const float *finish(Lens *lens) {
             for (int v = 0; v < line->output.width; v++) x[v] += (1 + trust) * counted[v];
             continue;
         }
-        const bool norms = line_is(line, "layernorm") || line_is(line, "rmsnorm");
+        const bool norms = is_norm(line);
         if (line->inputs[0].number != current || line->heads > 1 ||
             !(norms || line_is(line, "linear")))
             return NULL;

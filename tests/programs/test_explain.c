@@ -3,6 +3,7 @@
 #include "tests/objects.h"
 #include "base/escape.h"
 #include "programs/glyph.h"
+#include "programs/sample/lens.h"
 #include "programs/sample/sample.h"
 
 #include <locale.h>
@@ -259,6 +260,21 @@ TEST(stages) {
     assert_non_null(row);
     shown = strtod(strchr(row, '(') + 1, NULL);
     assert_near(shown, 100 * p[first], 0.051);
+}
+
+/* A branch without attention is an MLP only with its activation; an own layer gives its name. */
+TEST(own_layers) {
+    TrilLine lines[] = {
+        {.operation = "embedding"}, {.operation = "rmsnorm"}, {.operation = "own"},
+        {.operation = "linear"},    {.operation = "add"},     {.operation = "linear"},
+        {.operation = "gelu"},      {.operation = "linear"},  {.operation = "add"}};
+    int stages[] = {0, 4, 8};
+    const Lens lens = {.lines = lines, .stages = stages, .count = 9, .stage_count = 3};
+    char name[STAGE_NAME];
+    lens_name(&lens, 1, name);
+    assert_string_equal(name, "own 0");
+    lens_name(&lens, 2, name);
+    assert_string_equal(name, "MLP 0");
 }
 
 /* With counts, the stages end with the model's prediction, and counting's own follows. */

@@ -70,11 +70,11 @@ static inline double world_seconds(void) {
 /* ---- collective, not blocking ----
  * Do not touch x or buffer before world_wait returns. */
 
-enum { EVERYONE = -1 };
+enum { ALL_PROCESSES = -1 };
 
-/* Begins to sum x[count] over all processes, in place, for process `to` or for EVERYONE. On others
- * x is then undefined. The terms are added in the order of the ranks. `count` fits an int. `buffer`
- * holds world_buffer_size floats, 0 on a process that needs none. */
+/* Begins to sum x[count] over all processes, in place, for process `to` or for ALL_PROCESSES. On
+ * others x is then undefined. The terms are added in the order of the ranks. `count` fits an int.
+ * `buffer` holds world_buffer_size floats, 0 on a process that needs none. */
 void world_sum_begin(float *x, size_t count, int to, float *buffer);
 size_t world_buffer_size(size_t count, int to);
 

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/random.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -92,6 +93,7 @@ static bool extend_counts(Model *larger, const Model *model, const int32_t *sour
 bool model_extend(Model *model, int V, const int32_t *sources, uint64_t seed, Error *err) {
     Config config = model->config;
     Model larger;
+    assert(V > config.V); /* the dimensions that grow are those of the vocabulary */
     config.V = V;
     if (!model_lay_out(&larger, &config, err)) return false;
     bool ok = model_allocate(&larger, err) && extend_counts(&larger, model, sources, err);

@@ -93,7 +93,7 @@ void model_free(Model *model);
 bool model_lay_out(Model *model, const Config *config, Error *err);
 bool model_allocate(Model *model, Error *err);
 
-/* Extends the vocabulary to V tokens, V >= the model's. Token i is the earlier token sources[i], 0
+/* Extends the vocabulary to V tokens, V > the model's. Token i is the earlier token sources[i], 0
  * <= i < V, and keeps its weights; a token whose source is NO_ID is new. Each earlier token occurs
  * once. A new token's own weights (a row of a table, a logit of the output layer) start as the mean
  * over the earlier tokens, which makes no new token likely (Hewitt, "Initializing New Word

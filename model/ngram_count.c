@@ -32,8 +32,8 @@ static bool alloc(Ngram *g, void *block, size_t count, size_t size, Error *err) 
 
 /* Checks that the machine has the most bytes that counting so many tokens may take. */
 static bool check_memory(double count, Error *err) {
-    const double parts = 12, lists = 33, copies = 2.5,
-                 GiB = 1073741824; /* copies of growing parts */
+    const double parts = 12, copies = 2.5; /* the parts' memory is copied while it grows */
+    const double lists = 33, GiB = 1073741824;
     const double bytes = count * (BYTES + sizeof(int32_t) + lists + copies * parts),
                  has = (double)memory_installed();
     return bytes <= has ||

@@ -18,7 +18,7 @@ enum { MAX = 4096 };
 typedef struct {
     float *x, *buffer;
     size_t count;
-    int to; /* a process, or EVERYONE */
+    int to; /* a process, or ALL_PROCESSES */
 } Sum;
 
 static struct {
@@ -115,22 +115,23 @@ static void spread(float *x, size_t count, int from) {
             MPI_Irecv(x, (int)count, MPI_FLOAT, from, 0, MPI_COMM_WORLD, next_request());
 }
 
-/* The elements that process p adds: if EVERYONE needs the sum, an equal part; else all or none. */
+/* The elements that process p adds: if ALL_PROCESSES needs the sum, an equal part; else all or
+ * none. */
 typedef struct {
     size_t begin, count;
 } Part;
 
 static Part part_of(const Sum *sum, int p) {
     const size_t size = (size_t)world.size, next = (size_t)p + 1;
-    if (sum->to != EVERYONE) return (Part){0, p == sum->to ? sum->count : 0};
+    if (sum->to != ALL_PROCESSES) return (Part){0, p == sum->to ? sum->count : 0};
     const size_t begin = sum->count * (size_t)p / size;
     return (Part){begin, sum->count * next / size - begin};
 }
 
 size_t world_buffer_size(size_t count, int to) {
     size_t size = (size_t)world.size;
-    if (size == 1 || (to != EVERYONE && to != world.rank)) return 0;
-    return to == EVERYONE ? (count + size - 1) / size * size : count * size;
+    if (size == 1 || (to != ALL_PROCESSES && to != world.rank)) return 0;
+    return to == ALL_PROCESSES ? (count + size - 1) / size * size : count * size;
 }
 
 void world_sum_begin(float *x, size_t count, int to, float *buffer) {
@@ -166,7 +167,7 @@ void world_wait(void) {
     wait_for_all();
     for (const Sum *sum = world.sums; sum < world.sums + world.sum_count; sum++) {
         add_up(sum);
-        for (int p = 0; p < world.size && sum->to == EVERYONE; p++)
+        for (int p = 0; p < world.size && sum->to == ALL_PROCESSES; p++)
             spread(sum->x + part_of(sum, p).begin, part_of(sum, p).count, p);
     }
     world.sum_count = 0;

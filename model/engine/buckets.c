@@ -6,7 +6,7 @@
 
 #include <limits.h>
 
-/* Contiguous gradients of one block, or NO_BLOCK, and of one owner, or EVERYONE. */
+/* Contiguous gradients of one block, or NO_BLOCK, and of one owner, or ALL_PROCESSES. */
 typedef struct {
     size_t offset, size; /* floats; the offset is that in Model.weights */
     size_t buffer;       /* offset in Buckets.buffer of the numbers from other processes */
@@ -40,7 +40,7 @@ static bool fill(Buckets *b, const Products *products, Error *err) {
                 for (size_t p = 1; p < processes; p++)
                     if (work[p] < work[min]) min = p;
                 if (muon) work[min] += muon_work(products, tensor->shape[0], tensor->shape[1]);
-                b->owners[i] = muon ? (int)min : EVERYONE;
+                b->owners[i] = muon ? (int)min : ALL_PROCESSES;
                 Bucket *next = b->list + b->count;
                 if (b->count > 0 && next[-1].block == l && next[-1].owner == b->owners[i]) {
                     next[-1].size = tensor->offset + tensor->size - next[-1].offset;
@@ -89,11 +89,11 @@ void buckets_close(Buckets *b) {
 }
 
 bool buckets_trains(const Buckets *b, int tensor) {
-    return b->owners[tensor] == EVERYONE || b->owners[tensor] == world_rank();
+    return b->owners[tensor] == ALL_PROCESSES || b->owners[tensor] == world_rank();
 }
 
 bool buckets_measures(const Buckets *b, int tensor) {
-    return world_rank() == (b->owners[tensor] == EVERYONE ? 0 : b->owners[tensor]);
+    return world_rank() == (b->owners[tensor] == ALL_PROCESSES ? 0 : b->owners[tensor]);
 }
 
 int buckets_number(const Buckets *b) {
@@ -112,7 +112,7 @@ void buckets_send(const Buckets *b, int block) {
 void buckets_share(const Buckets *b, float *numbers) {
     for (int i = 0; i < b->count; i++) {
         const Bucket *bucket = &b->list[i];
-        if (bucket->owner != EVERYONE)
+        if (bucket->owner != ALL_PROCESSES)
             world_broadcast_begin(numbers + bucket->offset, bucket->size, bucket->owner);
     }
     world_wait();

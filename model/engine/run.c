@@ -110,7 +110,7 @@ static bool plan(Run **planned, Model *model, const RunOptions *options, Error *
     const double counts = (double)ngram_facts(model->ngram).bytes,
                  moments = options->training ? 3 * bytes_of(model->weights_size) : 0,
                  messages = run->options.shared && options->training
-                                ? bytes_of(world_buffer_size(model->weights_size, EVERYONE))
+                                ? bytes_of(world_buffer_size(model->weights_size, ALL_PROCESSES))
                                 : 0,
                  scratch =
                      options->threads * bytes_of(team_scratch(run->products, scratch_of(run)));

@@ -78,14 +78,16 @@ void team_barrier(const Thread *thread) {
     threads_barrier(thread->team->threads, thread->count);
 }
 
+/* Returns the share of thread `index` of `threads`. */
+static Share share_of(int index, int threads, size_t count, size_t grain) {
+    if (threads == 1) return (Share){0, count};
+    const size_t grains = ceil_div(count, grain), i = (size_t)index, n = (size_t)threads;
+    return (Share){min_size(grains * i / n * grain, count),
+                   min_size(grains * (i + 1) / n * grain, count)};
+}
+
 Share team_share(const Thread *thread, size_t count, size_t grain) {
-    if (thread->count == 1) return (Share){0, count};
-    size_t grains = ceil_div(count, grain), threads = (size_t)thread->count;
-    size_t index = (size_t)thread->index;
-    Share share = {grains * index / threads * grain, grains * (index + 1) / threads * grain};
-    if (share.begin > count) share.begin = count;
-    if (share.end > count) share.end = count;
-    return share;
+    return share_of(thread->index, thread->count, count, grain);
 }
 
 Items team_items(const Thread *thread, size_t count, atomic_int *taken) {
@@ -93,13 +95,14 @@ Items team_items(const Thread *thread, size_t count, atomic_int *taken) {
 }
 
 bool team_next(Items *items, size_t *item) {
-    Thread other = *items->thread;
-    for (; items->share < (items->taken ? other.count : 1); items->share++) {
-        other.index = (items->thread->index + items->share) % other.count;
-        Share share = team_share(&other, items->count, 1);
-        size_t before = items->taken ? (size_t)atomic_fetch_add_explicit(&items->taken[other.index],
-                                                                         1, memory_order_relaxed)
-                                     : items->own_taken++;
+    const int threads = items->thread->count;
+    for (; items->share < (items->taken ? threads : 1); items->share++) {
+        const int index = (items->thread->index + items->share) % threads;
+        const Share share = share_of(index, threads, items->count, 1);
+        const size_t before =
+            items->taken
+                ? (size_t)atomic_fetch_add_explicit(&items->taken[index], 1, memory_order_relaxed)
+                : items->own_taken++;
         *item = share.begin + before;
         if (*item < share.end) return true;
     }
@@ -135,10 +138,9 @@ Part team_part(const Thread *thread, int rows, int columns, int row_grain, int c
     }
     int across = thread->count / best;
     if (thread->index >= best * across) return (Part){0}; /* beyond the grid */
-    Thread row = {.index = thread->index / across, .count = best};
-    Thread column = {.index = thread->index % across, .count = across};
-    Share of_rows = team_share(&row, (size_t)rows, (size_t)row_grain);
-    Share of_columns = team_share(&column, (size_t)columns, (size_t)column_grain);
+    Share of_rows = share_of(thread->index / across, best, (size_t)rows, (size_t)row_grain);
+    Share of_columns =
+        share_of(thread->index % across, across, (size_t)columns, (size_t)column_grain);
     return (Part){(int)of_rows.begin, (int)(of_rows.end - of_rows.begin), (int)of_columns.begin,
                   (int)(of_columns.end - of_columns.begin)};
 }

@@ -9,7 +9,7 @@
 #include "base/array.h"
 
 /* Returns the number of taps for a token with `others` tokens before it; backward, after it. */
-static int reach(const Call *c, size_t others) {
+static int taps_of(const Call *c, size_t others) {
     return (int)others < c->instruction->taps ? (int)others + 1 : c->instruction->taps;
 }
 
@@ -20,7 +20,7 @@ static void forward(const Call *c) {
         size_t s = position_of(c->pass, n);
         const float *x = cached_rows(c, 0, 1, n / T, &row) + s * row;
         c->thread->isa->convolve(c->out[0] + n * width, x, -(ptrdiff_t)row, c->tensors[0].w, width,
-                                 reach(c, s), (int)width);
+                                 taps_of(c, s), (int)width);
     }
 }
 
@@ -29,7 +29,7 @@ static void backward(const Call *c) {
     Share own = team_share(c->thread, (size_t)c->N, 1);
     for (size_t n = own.begin; n < own.end; n++) {
         c->thread->isa->convolve(c->out[0] + n * row, c->in[0] + n * row, (ptrdiff_t)row,
-                                 c->tensors[0].w, row, reach(c, T - 1 - n % T), (int)row);
+                                 c->tensors[0].w, row, taps_of(c, T - 1 - n % T), (int)row);
     }
 }
 
@@ -46,7 +46,7 @@ static void gradients(const Call *c) {
         c->thread->isa->convolve_gradients(c->tensors[0].dw + own.begin,
                                            c->in[0] + n * row + own.begin,
                                            c->in[1] + n * row + own.begin, row, (int)tokens,
-                                           reach(c, t), (int)(own.end - own.begin));
+                                           taps_of(c, t), (int)(own.end - own.begin));
     }
 }
 

@@ -94,7 +94,7 @@ void world_sum_begin(float *x, size_t count, int to, float *buffer) {
 }
 
 size_t world_buffer_size(size_t count, int to) {
-    return size > 1 && (to == EVERYONE || to == rank) ? count : 0;
+    return size > 1 && (to == ALL_PROCESSES || to == rank) ? count : 0;
 }
 
 void world_broadcast_begin(float *x, size_t count, int from) {
@@ -114,13 +114,13 @@ void world_wait(void) {
         if (!begun[i].sum && mine) give(x, count * sizeof *x);
         if (!begun[i].sum && !mine) take(x, count * sizeof *x);
         if (!begun[i].sum) continue;
-        if (begun[i].process == EVERYONE)
+        if (begun[i].process == ALL_PROCESSES)
             swap(x, buffer, count * sizeof *x);
         else if (mine)
             take(buffer, count * sizeof *x);
         else
             give(x, count * sizeof *x);
-        const bool added = mine || begun[i].process == EVERYONE;
+        const bool added = mine || begun[i].process == ALL_PROCESSES;
         for (size_t j = 0; j < count; j++) x[j] = added ? x[j] + buffer[j] : NAN;
     }
     memset(begun, 0, sizeof begun);

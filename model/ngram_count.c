@@ -185,12 +185,11 @@ static bool end_context(Ngram *g, Lists *lists, size_t first, Error *err) {
 /* Moves the followers to the level, and finds its discounts. */
 static bool end_level(Ngram *g, Lists *lists, Level *level, Error *err) {
     level->contexts[level->context_count].follower = (uint32_t)lists->count;
-    level->follower_count = lists->count;
     if (!alloc(g, &level->followers, lists->count, sizeof(Follower), err)) return false;
     memcpy(level->followers, lists->followers, lists->count * sizeof(Follower));
     double N[DISCOUNTS + 2] = {0};
     N[1] = (double)level->single;
-    for (size_t i = 0; i < level->follower_count; i++)
+    for (size_t i = 0; i < lists->count; i++)
         if (level->followers[i].count <= DISCOUNTS + 1) N[level->followers[i].count]++;
     double Y = N[1] / (N[1] + 2 * N[2]);
     for (int i = 1; i <= DISCOUNTS; i++) {

@@ -36,7 +36,7 @@ static inline int32_t all_in(int fold) {
 typedef struct {
     Context *contexts;
     Follower *followers;
-    size_t context_count, follower_count;
+    size_t context_count;
     size_t single; /* contexts that occur once, and so have one follower */
     double discounts[DISCOUNTS];
 } Level;

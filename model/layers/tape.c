@@ -191,17 +191,13 @@ void tape_keep_all(Tape *p) {
     for (int id = 1; id < p->array_count; id++) p->arrays[id].kept = !p->arrays[id].fill;
 }
 
-static const Instruction *none(Tape *p, const Operation *operation) {
-    static const Instruction nothing = {.NH = 1};
-    reject(p, operation->name, NO_TENSOR, "its forward pass is missing");
-    return &nothing;
-}
-
 const Instruction *tape_user(Tape *p, const Operation *operation, Array x, int tensor) {
+    static const Instruction nothing = {.NH = 1};
     for (int i = p->count; i-- > 0;) {
         const Instruction *at = &p->list[i];
         if (at->operation == operation && at->inputs[0].id == x.id && at->tensors[0] == tensor)
             return at;
     }
-    return none(p, operation);
+    reject(p, operation->name, NO_TENSOR, "its forward pass is missing");
+    return &nothing;
 }

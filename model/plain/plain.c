@@ -79,14 +79,11 @@ bool plain_knows(const char *rung) {
 
 void plain_open(Plain *p, const Model *model) {
     *p = (Plain){.model = model};
-    for (int i = 0; i < model->tensor_count; i++) {
-        size_t end = model->tensors[i].offset + model->tensors[i].size;
-        if (end > p->size) p->size = end;
-    }
-    p->weights = calloc(p->size, sizeof *p->weights);
-    p->gradients = calloc(p->size, sizeof *p->gradients);
+    const size_t size = model->weights_size;
+    p->weights = calloc(size, sizeof *p->weights);
+    p->gradients = calloc(size, sizeof *p->gradients);
     assert(p->weights && p->gradients);
-    for (size_t i = 0; i < p->size; i++) p->weights[i] = (double)model->weights[i];
+    for (size_t i = 0; i < size; i++) p->weights[i] = (double)model->weights[i];
 }
 
 void plain_close(Plain *p) {
@@ -114,11 +111,12 @@ double plain_loss(Plain *p, const int32_t *ids, const int32_t *targets, int B, i
 }
 
 void plain_gradients(Plain *p, const int32_t *ids, const int32_t *targets, int B, int T) {
-    memset(p->gradients, 0, p->size * sizeof *p->gradients);
+    const size_t size = p->model->weights_size;
+    memset(p->gradients, 0, size * sizeof *p->gradients);
     for (int b = 0; b < B; b++) {
         Array logits = rung_of(p->model->config.model)(p, ids + b * T, T);
         plain_cross_entropy_backward(logits, targets + b * T);
         end_sequence(p, true); /* adds this sequence's gradients */
     }
-    for (size_t i = 0; i < p->size; i++) p->gradients[i] /= B;
+    for (size_t i = 0; i < size; i++) p->gradients[i] /= B;
 }

@@ -10,13 +10,12 @@
 
 #include "model/model.h"
 
-/* A model's weights and their gradients in double precision. Tensor i of the model begins at
- * model->tensors[i].offset in both, as in Model.weights. */
+/* A model's weights and their gradients in double precision. Both have
+ * model->weights_size numbers, with the offsets of Model.weights. */
 typedef struct {
     const Model *model; /* borrowed */
     double *weights;    /* may be changed between calls */
     double *gradients;  /* set by plain_gradients */
-    size_t size;        /* numbers in each */
     struct Call *last;  /* the current sequence's (plain_layers.h) */
 } Plain;
 

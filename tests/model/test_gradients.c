@@ -173,7 +173,7 @@ static void check_plain_rung(Config config) {
     Function f = {.plain = &plain, .ids = ids, .targets = targets};
     count_letters(model);
     plain_open(&plain, model);
-    for (size_t i = 0; i < plain.size; i++) plain.weights[i] += 0.3 * random_normal(99, i);
+    for (size_t i = 0; i < model->weights_size; i++) plain.weights[i] += 0.3 * random_normal(99, i);
     plain_gradients(&plain, targets, ids, FEW, T); /* must not keep anything from another batch */
     plain_gradients(&plain, ids, targets, FEW, T);
     for (int i = 0; i < model->tensor_count; i++) check_derivatives(&f, &model->tensors[i]);

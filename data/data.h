@@ -25,9 +25,6 @@ bool vocab_build(Vocab *vocab, const char *text, size_t length, bool bytes, Erro
  * as vocab_build. */
 bool vocab_extend(Vocab *vocab, const Vocab *known, const char *text, size_t length, Error *err);
 
-/* Returns true if both give the same ids to the same characters. */
-bool vocab_same(const Vocab *a, const Vocab *b);
-
 /* Makes a copy. The caller releases it with vocab_free. */
 bool vocab_copy(Vocab *copy, const Vocab *vocab, Error *err);
 

@@ -43,11 +43,6 @@ bool vocab_extend(Vocab *vocab, const Vocab *known, const char *text, size_t len
     return ok;
 }
 
-bool vocab_same(const Vocab *a, const Vocab *b) {
-    return a->bytes == b->bytes && a->size == b->size &&
-           memcmp(a->codes, b->codes, (size_t)a->size * sizeof *a->codes) == 0;
-}
-
 bool vocab_copy(Vocab *copy, const Vocab *vocab, Error *err) {
     *copy = *vocab;
     if (!memory_alloc(&copy->codes, (size_t)vocab->size, sizeof *copy->codes, "the vocabulary",

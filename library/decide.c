@@ -2,7 +2,7 @@
 #include "base/array.h"
 #include "base/memory.h"
 #include "base/world.h"
-#include "library/option_table.h"
+#include "library/handles.h"
 #include "model/generation.h"
 
 #include <math.h>

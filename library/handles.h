@@ -1,4 +1,5 @@
-/* handles.h - the structs behind the pointers of tril.h, and conversions to its errors. */
+/* handles.h - the structs behind the pointers of tril.h; conversions of its options and to its
+ * errors. */
 #ifndef TRIL_LIBRARY_HANDLES_H
 #define TRIL_LIBRARY_HANDLES_H
 
@@ -86,6 +87,26 @@ bool threads_wanted(int wanted, int *threads, Error *err);
 /* Checks that the text was encoded with a model's vocabulary and, unless the context is unset, that
  * its training part exceeds the context. */
 bool text_suits(const TrilText *text, const Vocab *vocab, double context, Error *err);
+
+/* ---- options (option_table.c) ---- */
+
+/* Sets each unset option that has a default to it, and each name to the constant of its row. */
+void options_fill(TrilOptions *options);
+
+/* Checks the range of each option that is set. */
+bool options_in_range(const TrilOptions *options, Error *err);
+
+/* Sets *config to the sizes of a model with V characters. Fails for options out of range, for an
+ * unset size, and where model_check fails. */
+bool options_config(const TrilOptions *options, int V, Config *config, Error *err);
+
+/* Returns a record of the sizes of `config`; without kv_heads and hidden at their defaults. */
+TrilOptions options_of(const Config *config);
+
+/* Returns the run options of a training run. The options are in range, batch and context set. */
+RunOptions options_run(const TrilOptions *options);
+
+/* ---- errors ---- */
 
 /* Returns TRIL_OK if `ok`, else the status in *err. */
 static inline TrilStatus result(bool ok, const Error *err) {

@@ -1,6 +1,6 @@
 /* models.c - makes, reads and inspects the models of tril.h. */
 #include "base/memory.h"
-#include "library/option_table.h"
+#include "library/handles.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,5 +1,6 @@
-/* option_table.c - the table of a training run's options: names, ranges, defaults and help. */
-#include "library/option_table.h"
+/* option_table.c - the table of a training run's options: names, ranges, defaults and help; the
+ * records that the engine makes of them. */
+#include "library/handles.h"
 #include "base/array.h"
 #include "base/names.h"
 #include "base/options.h"

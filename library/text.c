@@ -27,7 +27,8 @@ void tril_tokenizer_free(TrilTokenizer *tokenizer) {
 }
 
 bool tril_tokenizer_same(const TrilTokenizer *one, const TrilTokenizer *other) {
-    return vocab_same(one, other);
+    return one->bytes == other->bytes && one->size == other->size &&
+           memcmp(one->codes, other->codes, (size_t)one->size * sizeof *one->codes) == 0;
 }
 
 TrilStatus tril_encode(const TrilTokenizer *tokenizer, const char *text, size_t length,
@@ -89,7 +90,7 @@ TrilStatus tril_text_make(TrilText **text, const TrilTokenizer *tokenizer, const
 }
 
 bool text_suits(const TrilText *text, const Vocab *vocab, double context, Error *err) {
-    if (!vocab_same(&text->vocab, vocab))
+    if (!tril_tokenizer_same(&text->vocab, vocab))
         return fail_as(TRIL_TEXT, err, "the text was not encoded with the vocabulary of the model");
     return !((double)text->trained_on <= context) ||
            fail_as(TRIL_TEXT, err,

@@ -1,5 +1,5 @@
 /* training.c - the training runs of tril.h, which the caller opens and advances step by step. */
-#include "library/option_table.h"
+#include "library/handles.h"
 #include "base/memory.h"
 
 #include <math.h>

@@ -24,9 +24,8 @@ void program_words(FILE *out, int column, int hang, const char *text);
 /* Numbers for people, on a screen or a page, have one form. Counts of things have commas (1,234,567
  * characters, 2,500 steps); values of options are as the user types them (--steps 2500). Measured
  * losses have four digits after the point, forecasts two, bits three, seconds one. No blank
- * precedes
- * %. Memory is in MiB or GiB; files and messages are in MB. Numbers for programs (CSV, --info,
- * --score) have no commas. */
+ * precedes %. Memory is in MiB or GiB; files and messages are in MB. Numbers for programs (CSV,
+ * --info, --score) have no commas. */
 
 /* Returns 1234567 as 1,234,567. This, count_of and figure return one of eight buffers in rotation.
  */

@@ -14,8 +14,7 @@ typedef struct {
     bool stopped;
 } StopCheck;
 
-/* Calls the callback of a StopCheck, unless it asked to stop before. Returns true if it asked to.
- */
+/* Calls the callback, unless it asked to stop before. Returns true if it asked to. */
 int stop_requested(void *check);
 
 typedef struct {

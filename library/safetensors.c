@@ -22,15 +22,15 @@ bool metadata_put(MetadataList *metadata, const char *key, const char *value, si
                   Error *err) {
     char *copy; /* the key, then the value */
     const size_t place = strlen(key) + 1;
-    int i = 0;
-    while (i < metadata->count && strcmp(metadata->list[i].key, key) != 0) i++;
-    if (i == MAX_METADATA) return fail(err, "more than %d entries of metadata", (int)MAX_METADATA);
+    for (int i = 0; i < metadata->count; i++)
+        if (strcmp(metadata->list[i].key, key) == 0)
+            return fail(err, "the metadata has the key '%.64s' twice", key);
+    if (metadata->count == MAX_METADATA)
+        return fail(err, "more than %d entries of metadata", (int)MAX_METADATA);
     if (!memory_alloc(&copy, place + length + 1, 1, "the metadata", err)) return false;
     memcpy(copy, key, place);
     memcpy(copy + place, value, length);
-    if (i == metadata->count) metadata->count++;
-    memory_free((char *)metadata->list[i].key);
-    metadata->list[i] = (Metadata){copy, copy + place, length};
+    metadata->list[metadata->count++] = (Metadata){copy, copy + place, length};
     return true;
 }
 

@@ -22,7 +22,7 @@ typedef struct {
     int count;
 } MetadataList;
 
-/* Adds value[length] under `key`, in place of an existing value of this key. */
+/* Adds value[length] under `key`. Fails if there is one already. */
 bool metadata_put(MetadataList *metadata, const char *key, const char *value, size_t length,
                   Error *err);
 

@@ -46,7 +46,7 @@ TrilStatus tril_score(const TrilModel *model, const char *text, size_t length,
 
 /* ---- evaluation ---- */
 
-/* Reads with counts of its own, in which each prediction leaves out its fold. */
+/* Reads the training part with counts of its own, in which each prediction leaves out its fold. */
 static bool evaluate(const TrilModel *model, const TrilText *text, bool on_training_part,
                      size_t characters, const RunOptions *options, StopCheck *check, double *nats,
                      Error *err) {

@@ -90,15 +90,12 @@ static bool is_reserved(const char *key) {
 /* Adds the metadata of a program. */
 static bool put_own(MetadataList *metadata, const TrilMetadata *own, Error *err) {
     for (const TrilMetadata *entry = own; entry && entry->key; entry++) {
-        const int before = metadata->count;
         if (!entry->text || !utf8_valid(entry->key) || !utf8_valid(entry->text))
             return fail(err, "the metadata is not UTF-8");
         if (is_reserved(entry->key))
             return fail(err, "'%.64s' is a reserved key of the metadata; choose another",
                         entry->key);
         if (!metadata_text(metadata, entry->key, entry->text, err)) return false;
-        if (metadata->count == before)
-            return fail(err, "the metadata has the key '%.64s' twice", entry->key);
     }
     return true;
 }

@@ -15,8 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Joins the other processes, once. From then on only the first one has standard input and output.
- */
+/* Joins the other processes, once. From then on only the first has standard input and output. */
 bool world_join(Error *err);
 
 /* Prepares the message of a failure that will end this process. Usually all processes fail alike,

@@ -16,13 +16,11 @@
 
 typedef TrilTokenizer Vocab;
 
-/* Makes the vocabulary of a text or, with `bytes`, of the 256 byte values; the text is then not
- * read. The caller releases it with vocab_free. Fails for bytes that are not text
- * (characters_fail). */
+/* Makes the vocabulary of a text or, with `bytes`, of the 256 byte values, without the text. The
+ * caller releases it with vocab_free. Fails for bytes that are not text (characters_fail). */
 bool vocab_build(Vocab *vocab, const char *text, size_t length, bool bytes, Error *err);
 
-/* Makes a vocabulary of the same kind as `known`, of its characters and those of a text. Otherwise
- * as vocab_build. */
+/* Does the same for the kind of `known`, with its characters and those of a text. */
 bool vocab_extend(Vocab *vocab, const Vocab *known, const char *text, size_t length, Error *err);
 
 /* Makes a copy. The caller releases it with vocab_free. */
@@ -44,8 +42,7 @@ int vocab_text(const Vocab *vocab, int id, char text[UTF8_MAX]);
 bool vocab_encode(const Vocab *vocab, const char *text, size_t length, int32_t **ids, size_t *count,
                   size_t *unknown, Error *err);
 
-/* Does the same for the beginning of a text that a model continues: if it is empty, the only id is
- * vocab_start. */
+/* Does the same for a text that a model continues: if it is empty, the only id is vocab_start. */
 bool vocab_prompt(const Vocab *vocab, const char *text, size_t length, int32_t **ids, size_t *count,
                   Error *err);
 
@@ -114,19 +111,14 @@ static inline size_t corpus_counted(const Corpus *corpus) {
  * library/programs.h says. */
 bool corpus_repeated(const Corpus *corpus, double *share, Error *err);
 
-/* Sets longest[i], for each of ids[count], to the length of the longest passage of these ids that
- * has ids[i] and that the training part has, too; 0: none. A negative id is in no passage, and so
- * divides texts. Takes time in proportion to the lengths of both. Fails for an id beyond the
- * vocabulary, and without memory. */
+/* Sets longest[count] as tril_text_copied says (tril.h), in time in proportion to the lengths of
+ * both. Fails for an id beyond the vocabulary, and without memory. */
 bool corpus_copied(const Corpus *corpus, const int32_t *ids, size_t count, int32_t *longest,
                    Error *err);
 
 void corpus_free(Corpus *corpus);
 
-/* Joins texts[count] into one as the library does (library/tril.h): corpus_make then holds out the
- * end of each or, if *held_out is NaN, the last one. Byte order marks are left out. Fails for bytes
- * that are not text (characters_fail), in text *which, and for a last one that cannot be held out.
- */
+/* Joins texts[count] into one as tril_text_join says (tril.h); *held_out is in its range or NaN. */
 bool corpus_join(const char *const *texts, const size_t *lengths, int count, bool bytes,
                  double *held_out, char *joined, size_t *length, int *which, Error *err);
 

@@ -42,8 +42,7 @@ double recipe_embedding_decay(const Recipe *recipe, int V, double epochs, double
 int recipe_window(const Recipe *recipe, int T, int step, int steps);
 
 /* Returns the peak of the learning rate for `steps` steps; NaN: a long run. It follows from the
- * present number of steps, which a time limit may change, so that a resumed run continues exactly.
- */
+ * present number of steps, which a time limit may change, so that resumed runs continue exactly. */
 double recipe_peak(const Recipe *recipe, double steps);
 
 /* Returns the optimizer settings in step `step`, counted from 0, of `steps`. */

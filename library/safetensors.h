@@ -61,8 +61,7 @@ void safetensors_free(SafeTensors *file);
 /* Returns the bytes of a number of this type, if the type is known. */
 size_t safetensors_width(const char *type);
 
-/* Return the tensor of this name, the entry of this key, or that entry's value; NULL without one.
- */
+/* Return the tensor of this name, the entry of this key, or that entry's value; or else NULL. */
 SafeTensor *safetensors_tensor(const SafeTensors *file, const char *name);
 const Metadata *safetensors_metadata(const SafeTensors *file, const char *key);
 const char *safetensors_value(const SafeTensors *file, const char *key);

@@ -171,8 +171,7 @@ TrilStatus tril_model_load(TrilModel **model, const char *path, Error *err) {
 }
 
 /* Reads the options. Returns the name of the first invalid one, or NULL. Those that every training
- * run decides must be there; of the others, one that the state lacks has its default or is unset.
- */
+ * run decides must be there; any other that the state lacks has its default or is unset. */
 static const char *read_options(const TrilModel *model, TrilOptions *options) {
     *options = tril_model_sizes(model);
     for (int i = 0; tril_option(i); i++) {

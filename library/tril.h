@@ -213,8 +213,7 @@ TrilOptions tril_options(void);
 TrilStatus tril_options_set(TrilOptions *options, const char *name, const char *text,
                             TrilError *error);
 
-/* Writes the value of option i to `text` as tril_options_set reads it. Returns false, with an empty
- * text, if it is unset. */
+/* Writes option i as tril_options_set reads it; of an unset one no text, and returns false. */
 enum { TRIL_OPTION_SIZE = 32 };
 bool tril_options_get(const TrilOptions *options, int i, char text[TRIL_OPTION_SIZE]);
 
@@ -283,8 +282,7 @@ bool tril_model_tensor(TrilModel *model, int i, TrilTensor *tensor);
 
 /* ---- decisions ---- */
 
-/* A callback, called often. Every callback gets the caller's `user`, and returns 0 to continue,
- * anything else to stop. */
+/* Is called often. Every callback gets the caller's `user`, and returns 0 unless it shall stop. */
 typedef int (*TrilStop)(void *user);
 
 /* Fills unset options with the values that a training run on the text would use; a learning rate
@@ -330,8 +328,7 @@ typedef struct TrilTraining TrilTraining;
 
 /* Opens a training run of `model`, which has no other, on a text that was made with its vocabulary;
  * borrows both. With f32, the same seed, sizes and options give the weights of ./train, to the bit.
- * TRIL_TEXT: another vocabulary; too short a text for the context. For the model of a state, see
- * tril_state_load. */
+ * TRIL_TEXT: another vocabulary; too short a text for the context. States: see tril_state_load. */
 TrilStatus tril_training_open(TrilTraining **training, TrilModel *model, const TrilText *text,
                               const TrilOptions *options, TrilError *error);
 void tril_training_close(TrilTraining *training);
@@ -472,8 +469,7 @@ typedef struct {
                                               tables of characters and positions */
 } TrilLine;
 
-/* Sets *line to line i; a reading that is not traced has none. Another version of tril may compute
- * a rung in other lines. */
+/* Sets *line to line i; only a traced reading has any. Other versions may have other lines. */
 bool tril_reading_line(const TrilReading *reading, int i, TrilLine *line);
 
 /* ---- generation ---- */
@@ -497,8 +493,7 @@ TrilSampling tril_sampling(void);
 /* Continues a prompt, which may be empty, `count` times, as ./sample does with the same settings,
  * also between the steps of a training run. Writes many texts at a time, so that they share each
  * read of the weights. Passes them to `on_text` in order, in the calling thread, the first while it
- * is written: part text[length] of text `number`, whole characters; `ended`: its last part, maybe
- * empty. */
+ * is written: text[length], whole characters of text `number`; `ended`: the last, maybe none. */
 typedef int (*TrilOnText)(size_t number, const char *text, size_t length, bool ended, void *user);
 TrilStatus tril_generate(const TrilModel *model, const char *prompt, size_t length,
                          const TrilSampling *sampling, size_t count, TrilOnText on_text, void *user,

@@ -111,14 +111,14 @@ static inline size_t corpus_counted(const Corpus *corpus) {
  * library/programs.h says. */
 bool corpus_repeated(const Corpus *corpus, double *share, Error *err);
 
-/* Sets longest[count] as tril_text_copied says (tril.h), in time in proportion to the lengths of
+/* Sets longest[count] as library/tril.h says, in time in proportion to the lengths of
  * both. Fails for an id beyond the vocabulary, and without memory. */
 bool corpus_copied(const Corpus *corpus, const int32_t *ids, size_t count, int32_t *longest,
                    Error *err);
 
 void corpus_free(Corpus *corpus);
 
-/* Joins texts[count] into one as tril_text_join says (tril.h); *held_out is in its range or NaN. */
+/* Joins texts[count] into one as library/tril.h says; *held_out is in its range or NaN. */
 bool corpus_join(const char *const *texts, const size_t *lengths, int count, bool bytes,
                  double *held_out, char *joined, size_t *length, int *which, Error *err);
 

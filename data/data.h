@@ -111,8 +111,8 @@ static inline size_t corpus_counted(const Corpus *corpus) {
  * library/programs.h says. */
 bool corpus_repeated(const Corpus *corpus, double *share, Error *err);
 
-/* Sets longest[count] as library/tril.h says, in time in proportion to the lengths of
- * both. Fails for an id beyond the vocabulary, and without memory. */
+/* Sets longest[count] as library/tril.h says, in time in proportion to the lengths of both. Fails
+ * for an id beyond the vocabulary, and without memory. */
 bool corpus_copied(const Corpus *corpus, const int32_t *ids, size_t count, int32_t *longest,
                    Error *err);
 

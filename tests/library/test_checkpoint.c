@@ -364,6 +364,46 @@ static uint64_t digest_of(const SafeTensor *tensor) {
     return digest_value(&digest);
 }
 
+/* Writes the file again, whose own digest is now larger by `more`. */
+static void rewrite(const SafeTensors *file, uint64_t more) {
+    Metadata *entry = (Metadata *)safetensors_metadata(file, "digest");
+    const char *before = entry->value;
+    uint64_t digest;
+    assert_true(digest_read(before, &digest));
+    const DigestText changed = digest_text(digest + more);
+    entry->value = changed.text;
+    assert_ok(safetensors_write(file, path, &err), err);
+    entry->value = before;
+}
+
+/* Earlier versions wrote zeros as second moments of Muon: such a state is still a model. */
+TEST(earlier_state) {
+    Model *model = build("modern", 1);
+    RunOptions options = {.batch = 1, .length = 1, .training = true, .threads = 1};
+    assert_ok(checkpoint_save(path, model, open_run(model, &options), NULL, 0, &err), err);
+    const SafeTensors *file = tensors_of(path);
+    SafeTensors earlier = *file;
+    const int count = file->tensor_count;
+    uint64_t more = 0;
+    earlier.tensors = scrap((size_t)(count + model->tensor_count), sizeof *earlier.tensors);
+    memcpy(earlier.tensors, file->tensors, (size_t)count * sizeof *earlier.tensors);
+    for (int i = 0; i < model->tensor_count; i++) {
+        const Tensor *tensor = &model->tensors[i];
+        if (!tensor->muon) continue;
+        SafeTensor *added = &earlier.tensors[earlier.tensor_count++];
+        *added = (SafeTensor){.name = formatted("second_moment.%s", tensor->name),
+                              .type = "F32",
+                              .rank = tensor->rank,
+                              .shape = {(size_t)tensor->shape[0], (size_t)tensor->shape[1]},
+                              .data = scrap(tensor->size, sizeof(float)),
+                              .bytes = tensor->size * sizeof(float)};
+        more += digest_of(added);
+    }
+    assert_int_equal(earlier.tensor_count, 3 * model->tensor_count);
+    rewrite(&earlier, more);
+    assert_non_null(assert_loads(model)->moments[1]);
+}
+
 /* A number that is not finite, first or last in each tensor of each set: the message of the save
  * names it, and that of a file which has it anyway, as earlier versions wrote them. */
 TEST(not_finite) {
@@ -377,12 +417,7 @@ TEST(not_finite) {
     run_restore(run, 7, moments[0], moments[1]);
     assert_ok(checkpoint_save(path, run_model(run), run, NULL, 0, &err), err);
     assert_loads(model);
-    SafeTensors *file = tensors_of(path);
-    Metadata *entry = (Metadata *)safetensors_metadata(file, "digest");
-    uint64_t digest;
-    assert_true(digest_read(entry->value, &digest));
-    DigestText changed;
-    entry->value = changed.text;
+    const SafeTensors *file = tensors_of(path);
     for (int i = 0; i < 3 * model->tensor_count; i++) {
         const Tensor *tensor = &model->tensors[i / 3];
         const char *name = formatted("%s%s", sets[i % 3], tensor->name);
@@ -401,8 +436,7 @@ TEST(not_finite) {
         char *data = (char *)stored->data + place * sizeof *one;
         const uint64_t before = digest_of(stored);
         memcpy(data, one, sizeof *one);
-        changed = digest_text(digest - before + digest_of(stored));
-        assert_ok(safetensors_write(file, path, &err), err);
+        rewrite(file, digest_of(stored) - before);
         assert_not_loaded(i == 0 ? "" : NULL, formatted("%s ", name));
         memcpy(data, &kept, sizeof kept);
         *one = kept;

@@ -134,10 +134,8 @@ run: train sample $(filter data/input.txt,$(INPUT))
 	@printf "Ctrl-C ends the training early and keeps what was learned; '%s' then resumes it.\n" \
 	    $(call quoted,$(strip make run $(MAKEOVERRIDES)))
 	@echo
-	./train --model $(RUNG) --continue --time $(TIME) $(TEXT)
+	./train --model $(RUNG) --continue --time $(call quoted,$(TIME)) $(TEXT)
 	./sample -n 500
-	@echo
-	@./sample --info | sed -n 's/^held_out_loss  *\(.*\)/Reached a held-out loss of \1 nats per character./p'
 
 data/input.txt:
 	data/fetch any $@

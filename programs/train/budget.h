@@ -7,7 +7,8 @@
 
 enum {
     BASELINE_STEPS = 1000, /* after which a bigram is as good as the counted one, within 0.02 */
-    MOST_STEPS = 1000000000
+    MOST_STEPS = 1000000000, /* of --steps */
+    MOST_SECONDS = 10000000  /* of --time */
 };
 
 typedef struct {

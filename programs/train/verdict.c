@@ -1,5 +1,6 @@
 #include "programs/train/verdict.h"
 #include "programs/common.h"
+#include "programs/train/budget.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -88,7 +89,8 @@ static void lengthen(const Plan *plan, const Course *c, int times, char options[
     const TrilOptions *o = &plan->options;
     const bool by_time = plan_has_time(plan);
     int length = snprintf(options, LONGER_SIZE, by_time ? "--time %.0f" : "--steps %.0f",
-                          times * (by_time ? o->time : o->steps));
+                          by_time ? fmin(times * o->time, MOST_SECONDS)
+                                  : fmin(times * o->steps, MOST_STEPS));
     const double next = c->row.characters + plan_step_characters(plan);
     if (by_time && o->epochs > 0 && next > o->epochs * (double)plan->corpus->trained_on)
         snprintf(options + length, LONGER_SIZE - (size_t)length, " --epochs %g", times * o->epochs);
@@ -98,37 +100,31 @@ static void lengthen(const Plan *plan, const Course *c, int times, char options[
  * steps do not mend. */
 static bool memorizes(const Ladder *l, const Result *r, const Result *base) {
     const bool ahead = r->train<base->train, past = r->course->since_lowest> 0;
+    if (passes(l, r) <= 2) return false;
     if (base->course) return ahead || past;
-    return (past || is_known(r)) && passes(l, r) > 2 &&
-           (ahead || (base != &l->results[NGRAM] && seen_too_often(l, r)));
+    return (past || is_known(r)) && (ahead || (base != &l->results[NGRAM] && seen_too_often(l, r)));
 }
 
-/* Says that a result is not below `base`, and why: the text is learned by heart, the steps were too
- * few (v->falling), or neither. */
+/* Says that a result is not below `base`, and why: the steps were too few (v->falling), the text is
+ * too short, or neither. */
 static VerdictKind judge_above(const Ladder *l, const Result *r, const Result *base, bool by_heart,
                                Verdict *v) {
     const bool begins = base == &l->results[NGRAM], few = v->falling && !begins;
-    const char *characters = count_of((double)l->plan->corpus->characters, "character");
     char why[160] = ", which needs no training";
-    if (begins && !by_heart)
-        snprintf(why, sizeof why,
-                 ": its text comes from counting; the network has learned nothing yet");
-    else if (by_heart)
-        snprintf(why, sizeof why,
-                 ": it memorizes the training text, %s in %.0f epochs; use a longer text, or begin "
-                 "with --init MODEL",
-                 characters, passes(l, r));
-    else if (few)
+    if (few)
         snprintf(why, sizeof why, ": it took only %s; try %s",
                  count_of(r->course->row.step, "step"), v->longer);
-    else if (seen_too_often(l, r))
+    else if (by_heart || (!begins && seen_too_often(l, r)))
         snprintf(why, sizeof why,
                  ": it read %s %.0f times; use a longer text, or begin with --init MODEL",
-                 characters, passes(l, r));
+                 count_of((double)l->plan->corpus->characters, "character"), passes(l, r));
+    else if (begins)
+        snprintf(why, sizeof why,
+                 ": its text comes from counting; the network has learned nothing yet");
     snprintf(v->text, VERDICT_SIZE, "not %sbelow %s%s (%s%s against %s%.4f)%s.", few ? "yet " : "",
              base->course || base == l->results ? "" : "the ", base->name, r->sampled ? "~" : "",
              figure(r->validation, 4), base->sampled ? "~" : "", base->validation, why);
-    return by_heart ? OVERFITTING : few ? TOO_SHORT : NO_BETTER;
+    return few ? TOO_SHORT : NO_BETTER;
 }
 
 /* Judges a training run that has ended, if there is nothing worse to say. In trials that trained

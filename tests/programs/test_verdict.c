@@ -338,13 +338,14 @@ TEST(order) {
     static const struct {
         double above, train; /* held-out and training loss, less those of the rung before */
         int since;           /* evaluations since the lowest loss */
+        double epochs;
         VerdictKind kind;
-    } cases[] = {{0.0099, -1, 0, STILL_FALLING},
-                 {0.0101, 0, 0, TOO_SHORT},
-                 {0.0101, -0.001, 0, OVERFITTING},
-                 {0.0101, 0, 1, OVERFITTING}};
+    } cases[] = {{0.0099, -1, 0, 1, STILL_FALLING},   {0.0101, 0, 0, 2.1, TOO_SHORT},
+                 {0.0101, -0.001, 0, 1.9, TOO_SHORT}, {0.0101, -0.001, 0, 2.1, NO_BETTER},
+                 {0.0101, 0, 1, 1.9, TOO_SHORT},      {0.0101, 0, 1, 2.1, NO_BETTER}};
     const Plan plan = plan_of("gpt", 1e-3, true);
     for (int i = 0; i < COUNT(cases); i++) {
+        plan.corpus->trained_on = (size_t)(100000 / cases[i].epochs);
         Result rungs[] = {result_of("head", 1e-2, settled, settled),
                           result_of("gpt", 1e-3, falling, falling)};
         rungs[0].validation = 1.8;
@@ -381,6 +382,10 @@ TEST(epochs) {
         expect_line_of(v.text, "",
                        TEXTS(i < 2 ? "with --time 120." : "with --time 120 --epochs 2.24."));
     }
+    Plan plan = plan_of("gpt", 1e-3, false); /* no more than the option allows */
+    plan.options.steps = 9e8;
+    const Verdict v = verdict_of(&plan, result_of("gpt", 1e-3, falling, falling));
+    assert_string_equal(v.longer, "--steps 1000000000");
 }
 
 /* The longest verdict is not cut. */

@@ -77,17 +77,12 @@ static Result *add_result(Ladder *l, const RungPlan *rung, const Result *known) 
     return result;
 }
 
-/* Adds the result of a complete rung, with the course from its log and the size of its model if
- * they still exist. */
+/* Adds the result of a complete rung, with the course from its log, if that still exists. */
 static void add_known(Ladder *l, const RungPlan *rung) {
     Result *result = add_result(l, rung, rung->known);
     Course *course = &l->courses[result - l->results];
-    TrilModel *kept;
     course_read(course, rung->log);
     result->now.operations = course->row.step > 0 ? course->row.compute : NAN;
-    if (tril_model_load(&kept, rung->checkpoint, &(TrilError){0}) != TRIL_OK) return;
-    result->parameters = tril_model_parameters(kept);
-    tril_model_free(kept);
 }
 
 /* Prints the results that the table lacks. Without --ladder it has fewer closed forms. */

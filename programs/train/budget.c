@@ -46,15 +46,15 @@ static double for_steps(const Budget *b, double left) {
                       b->evaluation;
 }
 
-/* Returns the seconds that the steps so far took, with all else that earlier runs did. */
-static double stepping(const Budget *b, const Result *r) {
-    return r->seconds - b->other;
+/* Returns the seconds that the steps so far took. */
+static double stepping(const Result *r) {
+    return r->seconds - r->other;
 }
 
 /* Estimates the number of all steps from the speed so far or, before the first step, as measured.
  */
 static int expected_steps(const Budget *b, const Result *r) {
-    const double left = for_steps(b, b->seconds - r->seconds), past = stepping(b, r);
+    const double left = for_steps(b, b->seconds - r->seconds), past = stepping(r);
     double steps = r->now.step;
     if (steps <= 0)
         steps = left / mean_step(b->plan, b->rung, b->slowdown);
@@ -63,11 +63,16 @@ static int expected_steps(const Budget *b, const Result *r) {
     return (int)fmin(fmax(steps, r->now.step + 1), b->max_steps);
 }
 
+double budget_part(const Plan *plan, const RungPlan *rung, double seconds) {
+    const double share = 0.25, /* the largest one of the time for the last evaluations */
+        all = plan_held_out(plan) / rung->pace.evaluating;
+    return fmin(1, share * seconds / (closing(plan, !plan_is_bf16(plan)) * all));
+}
+
 Budget budget_open(const Plan *plan, const RungPlan *rung, double seconds, double opening,
                    const Result *r) {
-    const double evaluations = 0.25; /* the largest share of the time for the last ones */
     const bool by_time = plan_has_time(plan);
-    const double epochs = plan->options.epochs, all = plan_held_out(plan) / rung->pace.evaluating,
+    const double epochs = plan->options.epochs,
                  once = (double)plan->corpus->trained_on / plan_step_characters(plan),
                  most = !by_time         ? plan->options.steps
                         : rung->baseline ? BASELINE_STEPS
@@ -79,15 +84,12 @@ Budget budget_open(const Plan *plan, const RungPlan *rung, double seconds, doubl
         .max_steps = (int)fmax(1, fmin(most, MOST_STEPS)),
         .seconds = seconds,
         .slowdown = r->now.windows_grow ? rung->pace.slowdown : 1,
-        .part = 1,
         /* a resumed training run may have measured its best weights, but not kept the loss */
         .closing = closing(plan, !plan_is_bf16(plan) && r->now.step == 0),
-        .opening = opening,
-        .other = opening};
+        .opening = opening};
     b.steps = b.max_steps;
     if (by_time) {
-        b.part = fmin(1, evaluations * seconds / (b.closing * all));
-        b.evaluation = b.part * all;
+        b.evaluation = plan->part * plan_held_out(plan) / rung->pace.evaluating;
         b.steps = expected_steps(&b, r);
     }
     if (r->now.cooldown_begin > 0) budget_limit_steps(&b, r->now.cooldown_end);
@@ -95,10 +97,6 @@ Budget budget_open(const Plan *plan, const RungPlan *rung, double seconds, doubl
 }
 
 /* ---- training ---- */
-
-size_t budget_sample(const Budget *b) {
-    return b->part < 1 ? (size_t)fmax(1, b->part * plan_held_out(b->plan)) : 0;
-}
 
 bool budget_stale(const Result *r, double steps) {
     const int not_chance = 2; /* evaluations: one worse loss can be chance */
@@ -124,7 +122,7 @@ bool budget_used(Budget *b, const Result *r, double few) {
     if (!plan_has_time(b->plan)) return last;
     b->steps = expected_steps(b, r);
     const double least = few > 0 ? fmax(2, few * b->steps) : 0;
-    return last || for_steps(b, b->seconds - r->seconds) < stepping(b, r) / r->now.step ||
+    return last || for_steps(b, b->seconds - r->seconds) < stepping(r) / r->now.step ||
            b->steps - r->now.step < least;
 }
 
@@ -137,7 +135,7 @@ bool budget_evaluation_due(const Budget *b, const Result *r, bool used) {
     if (used) return !by_time || isnan(r->now.lowest) || r->now.recent_steps >= few;
     if (by_time)
         every = fmax(b->steps / (double)TRIL_EVALUATIONS,
-                     RARE * b->evaluation * r->now.step / stepping(b, r));
+                     RARE * b->evaluation * r->now.step / stepping(r));
     return (by_time ? r->now.recent_steps >= fmax(few, every) : r->now.step % (int)every == 0) &&
            b->steps - r->now.step >= fmax(few, soon * every);
 }

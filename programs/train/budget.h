@@ -6,7 +6,7 @@
 #include "programs/train/plan.h"
 
 enum {
-    BASELINE_STEPS = 1000, /* after which a bigram is as good as the counted one, within 0.02 */
+    BASELINE_STEPS = 1000,   /* after which a bigram is as good as the counted one, within 0.02 */
     MOST_STEPS = 1000000000, /* of --steps */
     MOST_SECONDS = 10000000  /* of --time */
 };
@@ -19,13 +19,9 @@ typedef struct {
     /* with a time limit */
     double seconds;    /* for the whole rung: a share of the limit */
     double slowdown;   /* the rung's TrilChoice.slowdown, or 1 if its windows do not grow */
-    double part;       /* the share of the held-out text that evaluations read: 1, or less if all of
-                          it would take too much of the time */
     double evaluation; /* seconds of an evaluation and its saves, as expected until the first one */
     double closing;    /* the work after the last step, in evaluations */
     double opening;    /* seconds that opening the training took; the end takes them twice */
-    double other;      /* the part of Result.seconds that this run of the program did not spend in
-                          steps; that of earlier runs is unknown, and counts as steps */
 } Budget;
 
 /* Returns the seconds for a rung, of `left` seconds for it and all later rungs: such that all but a
@@ -35,13 +31,13 @@ double budget_share(const Plan *plan, const RungPlan *rung, double left);
 /* Returns the expected seconds of a step of the rung, the mean over all windows. */
 double budget_step(const Plan *plan, const RungPlan *rung);
 
+/* Returns the part of the held-out text that evaluations of a rung can read in its `seconds`. */
+double budget_part(const Plan *plan, const RungPlan *rung, double seconds);
+
 /* Returns the budget of a rung after `result`: `seconds` if the plan has a time limit. `opening`:
  * the seconds that it took to open the training, which are in result->seconds. */
 Budget budget_open(const Plan *plan, const RungPlan *rung, double seconds, double opening,
                    const Result *result);
-
-/* Returns how many of the held-out characters an evaluation reads; 0: all. */
-size_t budget_sample(const Budget *budget);
 
 /* Returns true if the rung needs no more steps: its steps or its time are used up, or --patience
  * ended it. */

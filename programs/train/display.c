@@ -85,7 +85,7 @@ void show_decisions(const Plan *plan, const RungPlan *sized) {
     const char *limit = !enough                  ? ""
                         : lasts < much * o->time ? ", the limit (--epochs); it ends early"
                                                  : ", the limit (--epochs)";
-    show_line("chosen for %g s: layers %g, heads %g, width %g, steps of %g x %g characters, "
+    show_line("chosen for %.10g s: layers %g, heads %g, width %g, steps of %g x %g characters, "
               "dropout %g",
               o->time, o->layers, o->heads, o->width, o->batch, o->context, o->dropout);
     show_line("  this machine trains %s on %s characters a second: about %s, %.*f epochs%s",
@@ -147,9 +147,8 @@ void show_progress(const Result *r, const Plan *plan, int steps) {
     snprintf(parts[LOSS], size, "  loss %s", figure(r->now.recent, 4));
     if (strlen(parts[PLACE]) + strlen(parts[LOSS]) > (size_t)room)
         snprintf(parts[PLACE], size, "  %.0f%%", 100.0 * r->now.step / steps);
-    const double read = r->now.step * plan_step_characters(plan);
     snprintf(parts[SPEED], size, "  %s characters/s",
-             grouped(r->now.seconds > 0 ? read / r->now.seconds : 0));
+             grouped(r->now.seconds > 0 ? r->course->row.characters / r->now.seconds : 0));
     if (left < 2 * minute)
         snprintf(parts[LEFT], size, "  %.0f s left", left);
     else if (left < 2 * hour)

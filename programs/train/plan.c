@@ -52,6 +52,10 @@ double plan_held_out(const Plan *plan) {
     return (double)(plan->corpus->characters - plan->corpus->trained_on);
 }
 
+size_t plan_evaluated(const Plan *plan) {
+    return plan->part < 1 ? (size_t)fmax(1, plan->part * plan_held_out(plan)) : 0;
+}
+
 double plan_left(const Plan *plan) {
     return plan->options.time - (world_seconds() - plan->arguments->begun);
 }

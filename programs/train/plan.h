@@ -48,6 +48,7 @@ typedef struct {
     TrilProgress now;
     double best;       /* lowest validation loss of saved weights, or INFINITY */
     double seconds;    /* since the beginning of the training */
+    double other;      /* of these, spent outside of the steps */
     double characters; /* seen in a complete training; planned, if it ended early; else 0 */
     double time;       /* the time limit of the run, once the rung has used its share */
     double early_stop; /* the planned steps, once --patience has ended it */
@@ -92,6 +93,8 @@ typedef struct {
     double repeated;  /* tril_text_repeated, if that is shown */
     TrilCounts counts;
     double counted; /* the characters to train on that counting reads, from their start; 0: all */
+    double part;    /* of the held-out text that evaluations read, the same in all rungs: 1, or less
+                       if all of it would take too much of the time */
 } Plan;
 
 /* The results that need no training. */
@@ -138,5 +141,8 @@ bool plan_counts_part(const Plan *plan);
 
 /* Returns the number of characters held out. */
 double plan_held_out(const Plan *plan);
+
+/* Returns how many of them an evaluation reads; 0: all. */
+size_t plan_evaluated(const Plan *plan);
 
 #endif

@@ -181,9 +181,9 @@ static bool check_budget(const Plan *plan, Error *err) {
                 err, "%s: %s was trained for %.0f seconds, longer than --time %.0f; give more time",
                 plan->state_file, rung->name, seconds, o->time);
         if (!plan_has_time(plan) && steps > o->steps)
-            return fail(err,
-                        "%s: %s was trained for %.0f steps, more than --steps %g; give more steps",
-                        plan->state_file, rung->name, steps, o->steps);
+            return fail(
+                err, "%s: %s was trained for %.0f steps, more than --steps %.0f; give more steps",
+                plan->state_file, rung->name, steps, o->steps);
     }
     return true;
 }
@@ -370,9 +370,9 @@ static bool check_speed(const Plan *plan, RungPlan *rung, double share, double l
     if (all <= share) return true;
     if (!rung->baseline)
         return fail(err,
-                    "%s: %d steps take about %.2g s, but --time %g leaves only %.2g s for them; "
+                    "%s: %d steps take about %s s, but --time %.10g leaves only %s s for them; "
                     "give at least --time %.0f",
-                    rung->name, TRIL_LEAST_STEPS, all, time, fmax(0, share),
+                    rung->name, TRIL_LEAST_STEPS, figure(all, 1), time, figure(fmax(0, share), 1),
                     ceil(spare * (passed + all * left / share)));
     rung->left_out = true;
     if (!plan->arguments->quiet)
@@ -395,21 +395,23 @@ static bool choose_sizes(Plan *plan, RungPlan *sized, Error *err) {
     return true;
 }
 
-/* Gives each rung its share of the time, and estimates the steps of the one for which the sizes
- * were chosen. */
+/* Gives each rung its share of the time, chooses the part of the held-out text for which there is
+ * time in all of them, and estimates the steps of the rung for which the sizes were chosen. */
 static bool share_time(Plan *plan, const RungPlan *sized, Error *err) {
-    double left = plan_left(plan), steps = 0;
+    double left = plan_left(plan), of_sized = 0;
+    plan->part = 1;
     for (RungPlan *rung = plan->rungs; rung < plan->rungs + plan->rung_count; rung++) {
-        const Result none = {.now.windows_grow = plan_windows_grow(plan, rung)};
         double share = budget_share(plan, rung, left);
         const bool checks = !rung->left_out && !rung->known; /* else an earlier run paid for it */
         if (checks && !check_speed(plan, rung, share, left, err)) return false;
         if (rung->left_out) continue;
-        if (rung == sized) steps = budget_open(plan, rung, share, 0, &none).steps;
+        if (rung == sized) of_sized = share;
+        plan->part = fmin(plan->part, budget_part(plan, rung, share));
         if (rung->baseline) share = fmin(share, BASELINE_STEPS * budget_step(plan, rung));
         left -= share;
     }
-    plan->options.steps = steps;
+    const Result none = {.now.windows_grow = plan_windows_grow(plan, sized)};
+    plan->options.steps = budget_open(plan, sized, of_sized, 0, &none).steps;
     return true;
 }
 
@@ -425,7 +427,7 @@ static bool plan_by_time(Plan *plan, RungPlan *sized, Error *err) {
         const bool measured = rung->left_out || rung->pace.speed > 0;
         if (!measured && !measure(plan, &rung->options, seconds, &rung->pace, err)) return false;
     }
-    if (isnan(planned)) return share_time(plan, sized, err);
+    if (isnan(planned) || plan->part <= 0) return share_time(plan, sized, err);
     o->steps = ceil(o->steps * (o->time / planned));
     return true;
 }
@@ -442,6 +444,7 @@ bool plan_decide(Plan *plan, Error *err) {
     o->precision = tril_precision(o->precision);
     o->threads = tril_threads(o->threads);
     o->rung = sized->name;
+    if (!plan_has_time(plan)) plan->part = 1;
     if (plan_has_time(plan) && !plan_by_time(plan, sized, err)) return false;
     if (!plan->resumed && tril_options_decide(o, plan->corpus, trained, NULL, err) != TRIL_OK)
         return false;

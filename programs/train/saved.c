@@ -8,16 +8,21 @@
 
 enum { RESULT_SIZE = 256, KEY_SIZE = 40, MAX_ENTRIES = 40 };
 
-/* The numbers of the rung in training under their keys, and their largest values. */
+/* The numbers of the rung in training and of the plan under their keys, and their largest values.
+ */
 static const struct {
     const char *key;
     size_t member;
     double max;
+    bool of_plan, later; /* later: states of earlier versions lack it */
 } numbers[] = {
-    {"best_loss", offsetof(Result, best), INFINITY},
-    {"seconds", offsetof(Result, seconds), 1e9},
-    {"spent", offsetof(Result, time), 1e9},
-    {"given_up", offsetof(Result, early_stop), 1e9},
+    {"best_loss", offsetof(Result, best), INFINITY, false, false},
+    {"seconds", offsetof(Result, seconds), 1e9, false, false},
+    {"other_seconds", offsetof(Result, other), 1e9, false, true},
+    {"spent", offsetof(Result, time), 1e9, false, false},
+    {"given_up", offsetof(Result, early_stop), 1e9, false, false},
+    {"counted", offsetof(Plan, counted), 1e15, true, false},
+    {"evaluated_part", offsetof(Plan, part), 1, true, true},
 };
 
 /* The numbers in the line of a complete rung, after its parameters. */
@@ -61,10 +66,9 @@ bool saved_write(const Plan *plan, TrilTraining *training, const Result *results
     char lines[MAX_RUNGS * RESULT_SIZE] = "", *to = lines;
     Metadata metadata;
     metadata.count = plan_metadata(plan, metadata.list);
-    number_write(add(&metadata, "", "counted"), NUMBER_SIZE, 'g', 17, plan->counted);
     for (int i = 0; i < COUNT(numbers); i++)
         number_write(add(&metadata, "", numbers[i].key), NUMBER_SIZE, 'g', 17,
-                     *number_at(last, numbers[i].member));
+                     *number_at(numbers[i].of_plan ? (const void *)plan : last, numbers[i].member));
     for (int i = 0; tril_option(i); i++)
         if (is_of_run(i))
             tril_options_get(&plan->options, i, add(&metadata, "run.", tril_option(i)->name));
@@ -132,12 +136,11 @@ static const char *read_results(Plan *plan) {
     }
     for (int i = 0; i < COUNT(numbers); i++) {
         const char *text = tril_model_metadata(plan->resumed, numbers[i].key);
-        if (!read_number(text, numbers[i].max, 0, number_at(now, numbers[i].member)))
+        double *to = number_at(numbers[i].of_plan ? (const void *)plan : now, numbers[i].member);
+        if (!(numbers[i].later && !text) && !read_number(text, numbers[i].max, 0, to))
             return numbers[i].key;
     }
-    const char *line = tril_model_metadata(plan->resumed, "results"),
-               *counted = tril_model_metadata(plan->resumed, "counted");
-    if (!read_number(counted, 1e15, 0, &plan->counted)) return "counted";
+    const char *line = tril_model_metadata(plan->resumed, "results");
     while (line && *line && plan->known_count <= MAX_RUNGS)
         line = read_result(line, &plan->known[plan->known_count++]);
     return line && !*line ? NULL : "results";

@@ -46,7 +46,6 @@ typedef struct {
     bool said[STILL_FALLING + 1];    /* the kinds of verdicts that were shown */
     bool shows, live;                /* prints each evaluation, and progress on a terminal */
     double shown;                    /* clock_seconds() when the progress was last shown */
-    int tenths;                      /* of the steps, at the last evaluation that was printed */
     Error best_failed, state_failed; /* the last error of writing the file, or empty */
 } Trainer;
 
@@ -74,7 +73,12 @@ static bool open_log(Trainer *t, Error *err) {
     const TrilProgress *now = &t->result->now;
     if (now->step > 0 && now->lowest_step <= 0 && isfinite(now->lowest))
         course_add(t->course, &(LogRow){.loss = NAN, .validation = now->lowest});
-    return log_open(&t->log, t->rung->log, now->step, t->course, err);
+    if (!log_open(&t->log, t->rung->log, now->step, t->course, err)) return false;
+    /* earlier steps may have had another batch */
+    t->row.characters = t->course->row.step == now->step
+                            ? t->course->row.characters
+                            : now->step * plan_step_characters(t->plan);
+    return true;
 }
 
 /* Opens the training of the plan's state; else that of the model of --init or of random weights. */
@@ -102,6 +106,7 @@ static bool open_training(Trainer *t, double seconds, Error *err) {
     t->started = begun - t->result->seconds;
     const double opening = world_seconds() - begun;
     t->result->seconds += opening;
+    t->result->other += opening;
     t->budget = budget_open(plan, t->rung, seconds, opening, t->result);
     if (plan->ladder) budget_limit_steps(&t->budget, plan->options.steps); /* all take as many */
     t->expected = t->budget.steps;
@@ -136,7 +141,7 @@ static bool train_step(Trainer *t, Error *err) {
     if (status != TRIL_OK) return false;
 
     r->seconds = world_seconds() - t->started;
-    double characters = r->now.step * plan_step_characters(t->plan);
+    const double characters = t->row.characters + plan_step_characters(t->plan);
     t->row = (LogRow){.step = r->now.step,
                       .characters = characters,
                       .seconds = r->seconds,
@@ -186,12 +191,10 @@ static void write_sample(Trainer *t) {
 
 /* Returns true if an evaluation is printed: all of them with --eval-every, else one in each tenth
  * of the steps, and the last one. */
-static bool prints_evaluation(Trainer *t) {
-    const int step = t->result->now.step, steps = t->budget.steps;
-    const int tenths = (int)(10.0 * step / steps), before = t->tenths;
-    t->tenths = tenths;
-    return t->shows && (tenths > before || step == 0 || step >= steps ||
-                        !isnan(t->plan->arguments->options.eval_every));
+static bool prints_evaluation(const Trainer *t) {
+    const double steps = t->budget.steps, step = t->result->now.step, before = t->course->last.step;
+    return t->shows && (floor(10 * step / steps) > floor(10 * before / steps) || step == 0 ||
+                        step >= steps || !isnan(t->plan->arguments->options.eval_every));
 }
 
 /* Measures the loss on the held-out text, or on the budget's sample of it, and keeps the weights if
@@ -202,7 +205,7 @@ static bool evaluate(Trainer *t, Error *err) {
     double begun = world_seconds(), recent = r->now.recent, validation;
     t->row.validation = NAN;
     show_activity(t->plan, "evaluating");
-    TrilStatus status = tril_training_evaluate(t->training, budget_sample(&t->budget), is_stopped,
+    TrilStatus status = tril_training_evaluate(t->training, plan_evaluated(t->plan), is_stopped,
                                                NULL, &validation, err);
     t->evaluating += world_seconds() - begun;
     if (status == TRIL_STOPPED) return true;
@@ -223,7 +226,7 @@ static bool evaluate(Trainer *t, Error *err) {
     }
     r->seconds = world_seconds() - t->started;
     t->budget.evaluation = t->started + r->seconds - begun;
-    t->budget.other += t->budget.evaluation;
+    r->other += t->budget.evaluation;
     if (prints_evaluation(t))
         show_evaluation(r, t->plan, t->budget.steps, recent, validation, mark, t->row.sample);
     return true;
@@ -333,7 +336,7 @@ static bool advance(Trainer *t, bool *last, Error *err) {
     if (saves) keep_state(t);
     const double saving = evaluated ? fmax(0, t->saved - now) : 0;
     t->budget.evaluation += saving;
-    t->budget.other += saving;
+    r->other += saving;
     if (!*last) report_renew(t->ladder, t->model, now, evaluated);
     if (!evaluated && take_turn_to_show(t)) show_progress(r, t->plan, t->budget.steps);
     return true;
@@ -376,9 +379,9 @@ static bool keep_something(Trainer *t, Error *err) {
 static bool measure_part(const Trainer *t, const TrilModel *kept, bool on_training_part,
                          double *loss, Error *err) {
     double found;
-    const Budget *b = &t->budget;
     const double some = TRAIN_BATCHES * plan_step_characters(t->plan);
-    size_t characters = on_training_part ? (size_t)fmax(1, b->part * some) : budget_sample(b);
+    const size_t characters =
+        on_training_part ? (size_t)fmax(1, t->plan->part * some) : plan_evaluated(t->plan);
     if (is_stopped(NULL)) return true;
     TrilStatus status = tril_text_evaluate(
         t->plan->corpus, kept, on_training_part, characters, (int)t->plan->options.batch,
@@ -420,7 +423,7 @@ static bool measure(Trainer *t, Error *err) {
     show_activity(t->plan, "evaluating the best model");
     if (!load_best(t, &kept, err)) return false;
     const double best = isfinite(t->result->best) ? t->result->best : NAN;
-    result->sampled = t->budget.part < 1;
+    result->sampled = t->plan->part < 1;
     double in_file = result->sampled ? best : tril_model_loss(kept); /* it has no sample's loss */
     const bool known = world_first(t->measured && fabs(in_file - best) < 1e-6);
     result->validation = known ? best : in_file;
@@ -471,10 +474,10 @@ bool train_rung(Ladder *ladder, const RungPlan *rung, double seconds, bool keeps
                  .live = says && terminal_is(stdout)};
     bool ok = open_training(&t, seconds, err);
     if (ok && says) show_training(rung, t.model, t.training, t.plan, t.shows);
-    if (ok && t.shows && t.budget.part < 1)
+    if (ok && t.shows && t.plan->part < 1)
         show_line("  evaluations read about %s of the %s held-out characters, evenly spaced: all "
                   "of them would take too much of the time",
-                  grouped((double)budget_sample(&t.budget)), grouped(plan_held_out(t.plan)));
+                  grouped((double)plan_evaluated(t.plan)), grouped(plan_held_out(t.plan)));
     /* with --init, the starting loss is the one to beat */
     if (ok && !rung->resumed && t.model == t.plan->init) ok = evaluate_and_keep(&t, err);
     ok = ok && take_steps(&t, err);

@@ -203,6 +203,8 @@ TEST(kept_dropout) {
     bend("own", "option.dropout", "0.25", 1);
     must_run("train -r -q -s 21 -o @bent " ACT);
     expect_note("bent", "state", "option.dropout", "0.25");
+    bend("own", "results", "bigram 1 1 1 1 64000000 0 \n", 1);
+    must_fail(2, "train -r -q -s 1500000 -o @bent " ACT, " 2000000 ", "--steps 1500000");
     scratch_remove(scratch("bent"));
 }
 
@@ -240,6 +242,10 @@ TEST(more_steps) {
     expect_note("more", "state", "step", "158");
     run("train -r -q -s 157 -o @more " ACT);
     expect_failure(2, "state.safetensors: ", " 158 ", "--steps 157");
+    must_run("train -r -s 160 -b 8 -o @more " ACT); /* the characters of the steps before stay */
+    const char *log = slurp(scratch("more/model.csv"), NULL);
+    assert_non_null(strstr(log, formatted("\n158,%d,", 158 * 4 * 16)));
+    assert_non_null(strstr(log, formatted("\n160,%d,", (158 * 4 + 2 * 8) * 16)));
     must_fail(2, "train -r -q -w 8 -o @more " ACT, "state.safetensors: ", "--width=8");
     must_fail(2, "train -r -q --ladder -o @more " ACT, "state.safetensors: ", "--ladder");
 }
@@ -327,7 +333,8 @@ TEST(refusals) {
     }
     static const char optional[] =
         " seed option.lr embedding_decay option.epochs text_name val recent_loss lowest_loss command "
-        "best_loss run.model ladder "; /* the library lacks these */
+        "best_loss run.model ladder "    /* the library lacks these */
+        "other_seconds evaluated_part "; /* earlier versions, these */
     const SafeTensors *whole = tensors_of(scratch("alone/state.safetensors"));
     for (int i = 0; i < whole->metadata_count; i++) {
         if (checkpoint_has_key(whole->metadata[i].key)) continue;

@@ -298,7 +298,8 @@ static void put_resuming(Buffer *lines, const Plan *plan, const Result *model, c
     buffer_printf(lines, "%s",
                   *longer ? "To train it further:     " : "\nInterrupted.  To resume: ");
     if (!*longer && plan->resumed) { /* not yet: the state has the options of the run before */
-        buffer_printf(lines, "%s\n", plan->command.bytes);
+        shell_command(lines, a->command, a->count, SIZE_MAX); /* plan->command may be cut */
+        buffer_printf(lines, "\n");
         return;
     }
     shell_program(lines, *a->command);

@@ -190,17 +190,8 @@ static bool check_budget(const Plan *plan, Error *err) {
 
 /* Quotes the command for a shell; the beginning of one with many files. */
 static bool quote_command(Plan *plan, Error *err) {
-    enum { MOST = 4096 }; /* bytes, before the last argument */
-    const Arguments *a = plan->arguments;
     plan->command = buffer_begin("the command", err);
-    for (int i = 0; i < a->count; i++) {
-        if (plan->command.length > MOST) {
-            buffer_put(&plan->command, " ...", 4);
-            break;
-        }
-        if (i > 0) buffer_put(&plan->command, " ", 1);
-        (i > 0 ? shell_word : shell_program)(&plan->command, a->command[i]);
-    }
+    shell_command(&plan->command, plan->arguments->command, plan->arguments->count, 4096);
     return !plan->command.failed;
 }
 

@@ -36,6 +36,18 @@ void shell_program(Buffer *out, const char *name) {
     buffer_put(out, name + program, strlen(name + program));
 }
 
+void shell_command(Buffer *out, char *const *words, int count, size_t most) {
+    const size_t begin = out->length;
+    for (int i = 0; i < count; i++) {
+        if (out->length - begin > most) {
+            buffer_put(out, " ...", 4);
+            return;
+        }
+        if (i > 0) buffer_put(out, " ", 1);
+        (i > 0 ? shell_word : shell_program)(out, words[i]);
+    }
+}
+
 void shell_path(Buffer *out, const char *path) {
     if (*path == '-' && path[1]) buffer_put(out, "./", 2);
     shell_word(out, path);

@@ -13,6 +13,9 @@ void shell_word(Buffer *out, const char *word);
  * commands, stays two words. */
 void shell_program(Buffer *out, const char *name);
 
+/* Appends a program and its arguments; " ..." replaces those after `most` bytes. */
+void shell_command(Buffer *out, char *const *words, int count, size_t most);
+
 /* Appends a path like shell_word. -name becomes ./-name, which is no option; - stays. */
 void shell_path(Buffer *out, const char *path);
 

@@ -155,6 +155,18 @@ TEST(several_files) {
     expect_line("1,904");
 }
 
+/* The command that resumes a resumed run has all of its arguments, however many. */
+TEST(long_command) {
+    skip_without(SIGNALS);
+    const char *name = formatted("%0100d", 7), *words = "";
+    scratch_random(name, 2000, 5, 2);
+    for (int i = 0; i < 40; i++) words = formatted("%s @%s", words, name);
+    must_run("train " PAIRS "-s 5 -o @cut%s", words);
+    must_run_clocked(0.01, " 2@1", "train -r -s 1000 -o @cut%s", words);
+    const char *end = strchr(after("To resume: "), '\n');
+    assert_memory_equal(end - strlen(name), name, strlen(name));
+}
+
 /* --val-file holds out a file, as --val does the end of a text. Only the same one resumes.
  * (test_data has several files beside it.) */
 TEST(val_file) {

@@ -26,7 +26,7 @@ import tril
 
 SEED = 1337
 BATCHES = 2  # the purpose of a random stream, as in base/random.h
-RATE, WARMUP = 1e-3, 100
+RATE, WARMUP, LEAST_WARMUP = 1e-3, 100, 30
 SMALL = {"layers": 4, "heads": 4, "width": 128, "context": 64, "batch": 12}
 LARGE = {"layers": 6, "heads": 6, "width": 384, "context": 256, "batch": 16}
 
@@ -114,7 +114,7 @@ class GPT(nn.Module):
 
 def rate_of(step, steps):
     """A warm-up, then a cosine, as in library/recipe.c"""
-    warmup = min(WARMUP, steps // 10)
+    warmup = int(min(WARMUP, max(0.1 * steps, min(LEAST_WARMUP, 0.3 * steps))))
     if step < warmup:
         return RATE * (step + 1) / (warmup + 1)
     progress = (step - warmup) / (steps - warmup)

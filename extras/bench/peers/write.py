@@ -1,16 +1,18 @@
-"""tril and llama2.c write text with models of equal size, in turn, one thread each.
+"""tril, llama2.c and llama.cpp write text with models of equal size, in turn, one thread each.
 
-    make
-    python3 extras/bench/peers/llama2.py RUN_C [--rounds N] [--characters N] [--march NAME]
+    make && make wheel && pip install build/*.whl gguf numpy xllamacpp
+    python3 extras/bench/peers/write.py RUN_C [--rounds N] [--characters N] [--march NAME]
 
 RUN_C is run.c of a checkout of github.com/karpathy/llama2.c. It is built with `gcc -Ofast
--march=native`; to compare on AVX2 where there is more, give `--march x86-64-v3` and KERNELS=avx2. Its model file gets random numbers, in the sizes of a `modern` of 4 layers, 4 heads,
-128 channels, 65 characters and a context of 256, which ./train makes here in one step. Both models
-have the same matrices; only the norms of queries and keys are tril's alone. Each round runs both
-programs (A B A B), llama2.c with its default sampler (top-p 0.9) and tril with the same. What is
-compared is the time of a long text minus the time of a short one, so that loading costs nothing:
-characters per second from the second to the last. llama2.c ends a text at its token 1; its table of
-vectors makes that token unlikely. Needs gcc and `make`; is no part of `make test`.
+-march=native`; to compare on AVX2 where there is more, give `--march x86-64-v3` and KERNELS=avx2
+(llama.cpp, here from the package xllamacpp, takes the best that the processor has). Its own model file
+gets random numbers, in the sizes of a `modern` of 4 layers, 4 heads, 128 channels, 65 characters
+and a context of 256, which ./train makes here in one step; llama.cpp opens that model itself. In
+llama2.c only the norms of queries and keys are missing. Each round runs all (A B A B), with top-p
+0.9. What is compared is the time of a long text minus the time of a short one, so that loading
+costs nothing: characters per second from the second to the last; llama.cpp says its own. llama2.c
+ends a text at its token 1; its table of vectors makes that token unlikely. Needs gcc and `make`; is
+no part of `make test`.
 """
 
 import argparse
@@ -20,8 +22,11 @@ import random
 import statistics
 import struct
 import subprocess
+import sys
 import tempfile
 import time
+
+import xllamacpp
 
 LAYERS, HEADS, C, V, T = 4, 4, 128, 65, 256
 HIDDEN = (8 * C // 3 + 31) // 32 * 32  # of the MLP; checked against ./sample --info
@@ -72,6 +77,25 @@ def write_tril(folder):
     assert f"mlp.gate_proj.weight {HIDDEN} x {C}" in " ".join(info.split()), info
 
 
+def llama_cpp(folder, kind):
+    """Its server, in this process, with tril's model."""
+    path = f"{folder}/{kind}.gguf"
+    subprocess.run([sys.executable, "-m", "tril", "export", f"{folder}/tril/model.safetensors", path, kind], check=True)
+    how = xllamacpp.CommonParams()
+    how.model.path, how.n_ctx, how.n_parallel, how.verbosity = path, T, 1, 0
+    how.cpuparams.n_threads = how.cpuparams_batch.n_threads = 1
+    how.no_extra_bufts = True  # its kernels for AMX crash on q8_0 (issue 20824 of llama.cpp)
+    return xllamacpp.Server(how)
+
+
+def seconds_of_server(server, count):
+    asked = {"prompt": "0", "n_predict": count, "temperature": 1, "top_p": 0.9, "top_k": 0, "min_p": 0, "ignore_eos": True,
+             "cache_prompt": False}
+    said = server.handle_completions(asked)["timings"]
+    assert said["predicted_n"] == count, said
+    return said["predicted_ms"] / 1000 * (count - 1) / count
+
+
 def seconds(command, count):
     """The time of one run, which must have written `count` characters."""
     start = time.perf_counter()
@@ -105,11 +129,14 @@ def main():
             "tril f32": lambda n: [*ours, "--precision=f32", f"-n{n}"],
             "tril 8-bit weights": lambda n: [*ours, "--precision=int8", f"-n{n}"],
         }
-        took = {name: [] for name in writers}
+        servers = {f"llama.cpp {kind}": llama_cpp(folder, kind) for kind in ("f32", "q8_0")}
+        took = {name: [] for name in (*writers, *servers)}
         for _ in range(options.rounds):
             for name, command in writers.items():
                 short = seconds(command(1), 1)
                 took[name].append(seconds(command(options.characters), options.characters) - short)
+            for name, server in servers.items():
+                took[name].append(seconds_of_server(server, options.characters))
     theirs = took["llama2.c"]
     for name, values in took.items():
         speed = (options.characters - 1) / statistics.median(values)

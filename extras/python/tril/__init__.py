@@ -171,8 +171,11 @@ class Error(Exception):
     "diverged", or "busy" for an object that another thread is using."""
 
     def __init__(self, text: str, kind: str) -> None:
-        super().__init__(text)
+        super().__init__(text, kind)  # which also unpickle it
         self.kind = kind
+
+    def __str__(self) -> str:
+        return str(self.args[0])
 
 
 def _checked(kind: Any, value: Any, name: str, whole: bool = False) -> Any:

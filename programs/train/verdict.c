@@ -99,7 +99,8 @@ static void lengthen(const Plan *plan, const Course *c, int times, char options[
 /* Returns true if a result is not below `base` because the text is learned by heart, which more
  * steps do not mend. */
 static bool memorizes(const Ladder *l, const Result *r, const Result *base) {
-    const bool ahead = r->train<base->train, past = r->course->since_lowest> 0;
+    const bool ahead = r->train < base->train;
+    const bool past = r->course->since_lowest > 0;
     if (passes(l, r) <= 2) return false;
     if (base->course) return ahead || past;
     return (past || is_known(r)) && (ahead || (base != &l->results[NGRAM] && seen_too_often(l, r)));

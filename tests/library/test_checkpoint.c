@@ -358,8 +358,10 @@ TEST(counted_text) {
 static uint64_t digest_of(const SafeTensor *tensor) {
     Digest digest = digest_start();
     digest_add(&digest, tensor->name, strlen(tensor->name) + 1);
-    for (int i = 0; i < tensor->rank; i++)
-        digest_add(&digest, &(uint64_t){tensor->shape[i]}, sizeof(uint64_t));
+    for (int i = 0; i < tensor->rank; i++) {
+        const uint64_t size = tensor->shape[i];
+        digest_add(&digest, &size, sizeof size);
+    }
     digest_add(&digest, tensor->data, tensor->bytes);
     return digest_value(&digest);
 }

@@ -20,8 +20,8 @@ typedef struct {
 bool lens_open(Lens *lens, const TrilReading *reading, Error *err);
 void lens_close(Lens *lens);
 
-/* Writes the name of a stage: "embedding", "counts", or what was added, such as "attention 0" (of
- * layer 0), "mean 0", "MLP 0", or the name of an own layer. */
+/* Writes the name of a stage: "embedding", "counts", or that of the layer that was added, such as
+ * "attention 0" (of block 0), "mean 0", "MLP 0", or an own layer's. */
 enum { STAGE_NAME = 24 };
 void lens_name(const Lens *lens, int stage, char name[STAGE_NAME]);
 

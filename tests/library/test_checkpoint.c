@@ -354,7 +354,7 @@ TEST(counted_text) {
 
 /* ---- numbers that are not finite ---- */
 
-/* What a tensor adds to the digest of its checkpoint. */
+/* Returns a tensor's part of the digest of its checkpoint. */
 static uint64_t digest_of(const SafeTensor *tensor) {
     Digest digest = digest_start();
     digest_add(&digest, tensor->name, strlen(tensor->name) + 1);
